@@ -1,0 +1,2 @@
+//! cargo-schism.
+fn main() {}
