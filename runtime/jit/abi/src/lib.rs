@@ -1,1 +1,280 @@
-//! Placeholder.
+//! The C interface between the runtime (`schism`) and stage 2 (`libschism_jit.so`).
+//!
+//! A program that uses schism links no LLVM: the runtime opens the stage 2 library when it first needs it, looks up
+//! [`ENTRY_SYMBOL`], calls it with [`ABI_VERSION`] and gets a table of functions, [`JitApi`]. Everything that crosses
+//! is a plain C type defined here; the two sides may be built by different compilers.
+//!
+//! Who owns what:
+//!
+//! * [`Bytes`] is borrowed. In a request it lives as long as the call; what a function of [`JitApi`] returns without
+//!   taking a request ([`JitApi::version`], [`JitApi::cpu_name`]) lives as long as the library is loaded.
+//! * [`Text`] is owned by whoever received it and goes back through [`JitApi::free_text`].
+//! * A [`CpuKernel`] is owned by whoever received it and goes back through [`JitApi::release_cpu`].
+//! * The texts in a [`PanicRecord`] are constants of the kernel's image: they live until `release_cpu`.
+//!
+//! Everything in [`JitApi`] may be called from any thread, at the same time. Nothing unwinds across the interface.
+#![no_std]
+
+use core::ffi::{CStr, c_void};
+
+/// The version of everything in this crate. Any change of a layout or of a meaning counts it up.
+pub const ABI_VERSION: u32 = 1;
+
+/// The library's one exported symbol, a [`EntryFn`].
+pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
+
+/// The type of [`ENTRY_SYMBOL`]: takes the caller's [`ABI_VERSION`], returns null if the library does not speak it. The
+/// table lives as long as the library is loaded.
+pub type EntryFn = unsafe extern "C" fn(abi_version: u32) -> *const JitApi;
+
+/// Borrowed bytes: `ptr` may be null (or anything) when `len` is 0.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes {
+    /// The first byte.
+    pub ptr: *const u8,
+    /// How many bytes.
+    pub len: usize,
+}
+
+impl Bytes {
+    /// No bytes.
+    pub const EMPTY: Self = Self {
+        ptr: core::ptr::null(),
+        len: 0,
+    };
+
+    /// Borrows a slice; the caller sees to it that the slice outlives the value.
+    #[must_use]
+    pub const fn new(bytes: &[u8]) -> Self {
+        Self {
+            ptr: bytes.as_ptr(),
+            len: bytes.len(),
+        }
+    }
+
+    /// The bytes as a slice; empty if `ptr` is null.
+    ///
+    /// # Safety
+    /// `ptr` is null, or `len` is 0, or `len` bytes at `ptr` are initialised and neither change nor go away during `'a`.
+    #[must_use]
+    pub const unsafe fn as_slice<'a>(self) -> &'a [u8] {
+        if self.ptr.is_null() || self.len == 0 {
+            return &[];
+        }
+        // SAFETY: `ptr` is not null and `len` is not 0, so the caller promises that the bytes are there for `'a`.
+        unsafe { core::slice::from_raw_parts(self.ptr, self.len) }
+    }
+}
+
+/// Text owned by the receiver: UTF-8, not NUL-terminated. It goes back through [`JitApi::free_text`], once.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Text {
+    /// The first byte; null if there is no text.
+    pub ptr: *mut u8,
+    /// How many bytes.
+    pub len: usize,
+}
+
+impl Text {
+    /// No text; the value to hand to a function that may fill it.
+    pub const EMPTY: Self = Self {
+        ptr: core::ptr::null_mut(),
+        len: 0,
+    };
+
+    /// The text's bytes.
+    ///
+    /// # Safety
+    /// The text came from stage 2 (or is [`Text::EMPTY`]) and is not freed during the borrow.
+    #[must_use]
+    pub const unsafe fn as_slice(&self) -> &[u8] {
+        // SAFETY: the caller promises the same about the same bytes.
+        unsafe {
+            Bytes {
+                ptr: self.ptr,
+                len: self.len,
+            }
+            .as_slice()
+        }
+    }
+}
+
+/// What stage 2 can do.
+#[repr(C)]
+#[derive(Debug)]
+pub struct JitApi {
+    /// The version that this table speaks: the caller's own, or it would not have got the table.
+    pub abi_version: u32,
+    /// Name and version of stage 2 and of the LLVM that it runs, such as `schism-jit 0.1.0 (LLVM 22.1.2)`. Two libraries
+    /// that may generate different code differ in it.
+    pub version: extern "C" fn() -> Bytes,
+    /// The processor that [`JitApi::compile_cpu`] generates code for: LLVM's name, such as `znver3`.
+    pub cpu_name: extern "C" fn() -> Bytes,
+    /// Compiles one kernel for this process's processor. Returns [`OK`] and fills `out`, or another of the codes below
+    /// and fills `error` with what failed and what to do; the other one is then left as it is.
+    ///
+    /// # Safety
+    /// `request` points to a request whose [`Bytes`] and `params` can be read during the call; `out` and `error` can be
+    /// written. A null pointer among the three is an [`INVALID_REQUEST`], except that without `error` no text is given.
+    pub compile_cpu: unsafe extern "C" fn(
+        request: *const CpuRequest,
+        out: *mut CpuKernel,
+        error: *mut Text,
+    ) -> u32,
+    /// Frees a kernel's code and constants. Null does nothing.
+    ///
+    /// # Safety
+    /// `handle` is a [`CpuKernel::handle`] that was not released yet; no [`CpuKernel::run`] of it is running or will be
+    /// called; no text of a [`PanicRecord`] that it wrote is read again.
+    pub release_cpu: unsafe extern "C" fn(handle: *mut c_void),
+    /// Frees a text. [`Text::EMPTY`] does nothing.
+    ///
+    /// # Safety
+    /// The text came from a function of this table and was not freed yet.
+    pub free_text: unsafe extern "C" fn(text: Text),
+}
+
+// The codes that `compile_cpu` returns.
+
+/// The kernel was compiled.
+pub const OK: u32 = 0;
+/// The request itself is wrong: a null pointer, a dimension outside 1..=3, a parameter outside the closure. A bug of the caller.
+pub const INVALID_REQUEST: u32 = 1;
+/// The image is not LLVM bitcode that this stage 2 reads, or breaks the rules for an image: damaged, or built by another version.
+pub const INVALID_IMAGE: u32 = 2;
+/// The image has no kernel of that name.
+pub const UNKNOWN_KERNEL: u32 = 3;
+/// The kernel's parameters in the image are not those of the request.
+pub const SIGNATURE_MISMATCH: u32 = 4;
+/// The kernel calls functions that exist neither in the image nor in this process; the text names them.
+pub const UNRESOLVED_SYMBOLS: u32 = 5;
+/// The kernel uses something that this device does not have, such as thread-local storage.
+pub const UNSUPPORTED: u32 = 6;
+/// LLVM refused to generate code.
+pub const BACKEND_FAILED: u32 = 7;
+/// No memory for code, or no thread to compile on.
+pub const OUT_OF_RESOURCES: u32 = 8;
+/// A bug of stage 2.
+pub const INTERNAL: u32 = 9;
+
+/// What to compile for the CPU.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CpuRequest {
+    /// The image: LLVM bitcode (format `llvm-ir`).
+    pub image: Bytes,
+    /// The kernel's name in the image, UTF-8.
+    pub kernel: Bytes,
+    /// The kernel's parameters, in the container's order.
+    pub params: *const Param,
+    /// How many parameters.
+    pub params_len: usize,
+    /// The closure's size in bytes.
+    pub closure_size: u64,
+    /// The closure's alignment in bytes, a power of two.
+    pub closure_align: u64,
+    /// How many dimensions the launch range has, 1..=3.
+    pub dimensions: u32,
+    /// Must be 0.
+    pub flags: u32,
+}
+
+/// One leaf of the closure, passed to the kernel as one parameter.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Where the leaf begins in the closure, in bytes.
+    pub offset: u64,
+    /// The leaf's size in bytes.
+    pub size: u64,
+    /// The leaf's alignment in bytes, a power of two that divides `offset`.
+    pub align: u64,
+    /// One of the `PARAM_` constants.
+    pub kind: u32,
+}
+
+/// An integer of `size` bytes (`bool` and `char` too).
+pub const PARAM_INTEGER: u32 = 0;
+/// An IEEE float of 2, 4 or 8 bytes.
+pub const PARAM_FLOAT: u32 = 1;
+/// A pointer of 8 bytes.
+pub const PARAM_POINTER: u32 = 2;
+/// An aggregate that the kernel gets a private copy of.
+pub const PARAM_BYTES: u32 = 3;
+
+/// A compiled kernel.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CpuKernel {
+    /// What [`JitApi::release_cpu`] takes.
+    pub handle: *mut c_void,
+    /// Runs a part of a launch.
+    pub run: CpuEntry,
+    /// The size of code and constants in memory, in bytes.
+    pub code_size: u64,
+    /// How long compiling took, in microseconds.
+    pub lower_micros: u64,
+}
+
+/// Runs one work-item after the other, x fastest, for every id in the chunk. Returns [`RUN_OK`], or [`RUN_PANICKED`] at
+/// the first work-item that panics: `panic` is then filled and the rest of the chunk was not run. Any number of threads
+/// may run chunks of one kernel at once.
+///
+/// # Safety
+/// `closure` points to the closure's bytes (of the size and alignment that the request said) and is not written to during
+/// the call; every pointer in it is good for what the kernel does with it; `chunk` is as [`CpuChunk`] says; `panic` can be
+/// written. The kernel's work-items do not race: two of them touch the same memory only by atomics, or only to read it.
+pub type CpuEntry = unsafe extern "C" fn(
+    closure: *const u8,
+    chunk: *const CpuChunk,
+    panic: *mut PanicRecord,
+) -> u32;
+
+/// Every work-item of the chunk ran to its end.
+pub const RUN_OK: u32 = 0;
+/// A work-item panicked.
+pub const RUN_PANICKED: u32 = 1;
+
+/// A box of a launch range. Entries are in the order x, y, z, and x is the fastest-varying dimension. Entries beyond the
+/// kernel's dimensions are not read: those ids are 0 of 1. An empty box (`begin[i] == end[i]`) runs nothing.
+///
+/// Code relies on `begin[i] <= end[i] <= range[i]`, and on the product of the ranges being at most `isize::MAX`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuChunk {
+    /// The first id.
+    pub begin: [usize; 3],
+    /// One past the last id.
+    pub end: [usize; 3],
+    /// The whole launch's range, as kernels see it.
+    pub range: [usize; 3],
+}
+
+/// What a panicking work-item leaves behind. The texts belong to the kernel: copy them before releasing it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct PanicRecord {
+    /// The message, UTF-8.
+    pub message: Bytes,
+    /// The source file, UTF-8; empty if the place is not known.
+    pub file: Bytes,
+    /// The line, from 1; 0 if the place is not known.
+    pub line: u32,
+    /// The column, from 1; 0 if the place is not known.
+    pub column: u32,
+    /// The work-item's global id: x, y, z.
+    pub global_id: [usize; 3],
+}
+
+impl PanicRecord {
+    /// The value to hand to a [`CpuEntry`].
+    pub const EMPTY: Self = Self {
+        message: Bytes::EMPTY,
+        file: Bytes::EMPTY,
+        line: 0,
+        column: 0,
+        global_id: [0; 3],
+    };
+}
