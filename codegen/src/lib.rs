@@ -1,1 +1,63 @@
-//! Placeholder.
+//! `rustc_codegen_schism`: a codegen backend for rustc that compiles a crate once and splits it.
+//!
+//! The plugin wraps rustc's LLVM backend. Host code comes out as plain rustc would make it; for a
+//! crate that launches kernels the plugin does three more things:
+//!
+//! 1. **Find.** [`kernels`] finds the launch sites among the crate's monomorphised items: an
+//!    instance of the runtime's marker function for each kernel.
+//! 2. **Cut the device half.** [`collect`] gathers everything that the kernels reach into a codegen
+//!    unit of its own, which rustc's LLVM backend lowers like any other; [`device`] takes the
+//!    unoptimised module, runs the passes of `schism-passes` over it on a thread of its own, and
+//!    makes the container. [`object`] puts that in one more object file of the crate.
+//! 3. **Mend the host half.** [`host`] gives every launch site the descriptor of its kernel and
+//!    folds the IR constants.
+//!
+//! A crate without kernels takes none of these steps, and its objects are byte for byte those of
+//! plain rustc.
+//!
+//! Why a codegen unit of its own, and not a copy of the host's modules: it exists in full in every
+//! session, also when incremental compilation reuses all of the host's units; it holds the same
+//! items whatever the number of codegen units, so the same input gives the same container; and
+//! functions of other crates whose MIR is at hand are lowered into it, too.
+//!
+//! [`glue`] is the only module that knows rustc's backend traits: moving to another compiler starts
+//! there. [`diagnostics`] turns what the passes refuse into rustc's own errors.
+
+#![feature(rustc_private)]
+
+extern crate rustc_abi;
+extern crate rustc_ast;
+extern crate rustc_codegen_llvm;
+extern crate rustc_codegen_ssa;
+extern crate rustc_data_structures;
+// Not used by name: its presence makes the plugin share the compiler's copy of everything.
+extern crate rustc_driver;
+extern crate rustc_errors;
+extern crate rustc_feature;
+extern crate rustc_hir;
+extern crate rustc_interface;
+extern crate rustc_metadata;
+extern crate rustc_middle;
+
+extern crate rustc_session;
+extern crate rustc_span;
+
+mod collect;
+mod device;
+mod diagnostics;
+mod driver;
+mod glue;
+mod host;
+mod kernels;
+mod layout;
+mod llvm_symbols;
+mod object;
+mod runtime_items;
+
+use rustc_codegen_ssa::traits::CodegenBackend;
+
+/// The entry point that rustc looks up in a backend that it loads by path.
+#[unsafe(no_mangle)]
+pub fn __rustc_codegen_backend() -> Box<dyn CodegenBackend> {
+    glue::backend()
+}

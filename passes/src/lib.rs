@@ -1,1 +1,50 @@
-//! Placeholder.
+//! LLVM IR passes that shape a device image: LLVM IR in, LLVM IR out.
+//!
+//! This crate knows neither rustc nor the runtime. Stage 1 hands it one module per crate with
+//! everything that the crate's kernels may reach, in rustc's own unoptimised lowering, and gets
+//! back the module that travels in the container.
+//!
+//! # The contract of a device module
+//!
+//! *In* ([`stage1::run`]): a module that verifies; for every kernel an entry function with the
+//! signature `void (ptr kernel, i64 x, i64 y, i64 z, i64 nx, i64 ny, i64 nz)`; panics are calls
+//! to functions named in [`DeviceSpec::panics`].
+//!
+//! *Out*: for every kernel one function with external linkage, whose parameters are the flattened
+//! captures of its closure and whose work-item ids come from the builtins of [`builtins`];
+//! everything else is internal and reached from a kernel. No invoke, no landing pad, no attribute
+//! of the host's CPU, no IR constant.
+//!
+//! # Order, and where to add a pass
+//!
+//! [`stage1`] lists the passes in the order in which they run. One pass is one file whose module
+//! doc shows IR before and after:
+//!
+//! | pass | what it does |
+//! |---|---|
+//! | [`host_attributes`] | drops what only means something to the host's code generator |
+//! | [`unwind`] | a device does not unwind: invokes become calls |
+//! | [`ir_constants`] | gives S1 IR constants their value and folds the branches on them |
+//! | [`panics`] | calls of panic functions become `__schism_panic` |
+//! | [`kernel_entry`] | makes the kernels: flattened parameters around the entry function |
+//! | [`reachability`] | keeps what kernels reach, through calls and through constants |
+//! | [`cleanup`] | target-neutral simplification, so that stage 2 starts from small IR |
+//! | [`device_check`] | refuses what no device has, with the chain of calls that reaches it |
+//!
+//! [`ir`] holds the few accessors that inkwell has no safe form for.
+
+pub mod builtins;
+pub mod cleanup;
+pub mod device_check;
+pub mod host_attributes;
+pub mod ir;
+pub mod ir_constants;
+pub mod kernel_entry;
+pub mod panics;
+pub mod reachability;
+pub mod spec;
+pub mod stage1;
+pub mod unwind;
+
+pub use spec::{DeviceSpec, KernelSpec, PanicFunction, PanicMessage, Parameter, ParameterKind};
+pub use stage1::{DeviceImage, KernelImage, Stage1Error};

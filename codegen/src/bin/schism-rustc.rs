@@ -1,0 +1,70 @@
+//! `schism-rustc`: what cargo runs in rustc's place under `cargo schism`.
+//!
+//! A small program without any of the compiler in it: it loads the plugin that lies beside it, and
+//! the plugin runs the compiler that it was built for, with itself as the backend.
+//!
+//! `-vV` prints one more line with the plugin's content hash: cargo makes that part of every
+//! artifact's identity, so artifacts of plain rustc, of this plugin and of another build of the
+//! plugin lie side by side and are never taken for each other.
+
+use std::path::PathBuf;
+use std::process::exit;
+
+/// The allocator decides much of the compiler's speed, and the stock binary brings one, too. This
+/// reference links mimalloc, whose `malloc` and `free` then stand in for the C library's in the
+/// whole process, compiler and LLVM included.
+#[used]
+static ALLOCATOR: unsafe extern "C" fn(usize) -> *mut std::ffi::c_void =
+    libmimalloc_sys::mi_malloc;
+
+/// The plugin's file name, beside this program.
+const PLUGIN: &str = "librustc_codegen_schism.so";
+
+fn main() {
+    let mut plugin = match std::env::current_exe() {
+        Ok(path) => path,
+        Err(error) => fail(&format!("cannot tell where this program is: {error}")),
+    };
+    plugin.set_file_name(PLUGIN);
+    let asks_version = std::env::args_os().skip(1).any(|argument| argument == "-vV");
+
+    // SAFETY: the plugin's initialisers are those of Rust's standard library and of LLVM, which
+    // may run at any time.
+    let library = unsafe { libloading::Library::new(&plugin) };
+    let library = library.unwrap_or_else(|error| {
+        fail(&format!(
+            "cannot load {}: {error}\nhelp: run `cargo schism setup`; the plugin needs rustc \
+             1.95.0 where it was when the plugin was built",
+            plugin.display()
+        ))
+    });
+    // SAFETY: the plugin beside this program was built with it and defines this symbol as
+    // `extern "C" fn() -> i32`.
+    let run = unsafe { library.get::<extern "C" fn() -> i32>(b"schism_rustc_main") };
+    let code = match run {
+        Ok(run) => run(),
+        Err(error) => fail(&format!("{} is no schism plugin: {error}", plugin.display())),
+    };
+    if asks_version && code == 0 {
+        println!("schism: {}", identity(&plugin));
+    }
+    exit(code);
+}
+
+/// The content hash in the name of the directory that set-up has put the plugin in; for a plugin
+/// that lies elsewhere, its size and time.
+fn identity(plugin: &PathBuf) -> String {
+    let directory = plugin.parent().and_then(|path| path.file_name()).and_then(|name| name.to_str());
+    if let Some(hash) = directory.and_then(|name| name.strip_prefix("plugin-")) {
+        return hash.to_owned();
+    }
+    match plugin.metadata().and_then(|metadata| Ok((metadata.len(), metadata.modified()?))) {
+        Ok((size, modified)) => format!("{size} bytes, {modified:?}"),
+        Err(error) => fail(&format!("cannot read {}: {error}", plugin.display())),
+    }
+}
+
+fn fail(message: &str) -> ! {
+    eprintln!("error: schism-rustc: {message}");
+    exit(1);
+}

@@ -1,0 +1,318 @@
+//! Everything that the kernels of a crate reach, as a codegen unit.
+//!
+//! rustc's own collector stops at what an upstream crate has already compiled: on the host such a
+//! function is linked, a device has no linker. So this walk also follows calls into other crates
+//! as long as their MIR is at hand, and stops only at panics (which the passes lower) and at
+//! functions without MIR (which stay declarations, for the passes to judge).
+
+use std::collections::HashMap;
+
+use rustc_data_structures::fx::FxIndexSet;
+use rustc_hir::LangItem;
+use rustc_hir::attrs::Linkage;
+use rustc_hir::def::DefKind;
+use rustc_middle::mir::interpret::{AllocId, GlobalAlloc};
+use rustc_middle::mir::mono::{
+    CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility,
+};
+use rustc_middle::mir::{AssertKind, CastKind, Rvalue, StatementKind, TerminatorKind};
+use rustc_middle::ty::adjustment::PointerCoercion;
+use rustc_middle::ty::{self, Instance, InstanceKind, TyCtxt};
+use rustc_span::def_id::DefId;
+use rustc_span::{Span, Symbol, sym};
+use schism_passes::{PanicFunction, PanicMessage};
+
+/// What the kernels of a crate reach.
+pub(crate) struct Reached<'tcx> {
+    /// Everything with a body, in the order in which it was found.
+    pub items: FxIndexSet<MonoItem<'tcx>>,
+    /// The panic functions that are called.
+    pub panics: Vec<PanicFunction>,
+    /// Path and place of every function by its symbol, for diagnostics.
+    pub functions: HashMap<String, (String, Span)>,
+}
+
+/// Walks from the entry functions of the kernels.
+pub(crate) fn reach<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    entries: impl Iterator<Item = Instance<'tcx>>,
+) -> Reached<'tcx> {
+    let mut walk = Walk {
+        tcx,
+        seen: FxIndexSet::default(),
+        panics: HashMap::new(),
+        functions: HashMap::new(),
+    };
+    for entry in entries {
+        walk.function(entry);
+    }
+    let mut next = 0;
+    while let Some(&item) = walk.seen.get_index(next) {
+        next += 1;
+        match item {
+            MonoItem::Fn(instance) => walk.body(instance),
+            MonoItem::Static(def_id) => walk.static_value(def_id),
+            MonoItem::GlobalAsm(_) => {}
+        }
+    }
+    let mut panics: Vec<_> = walk.panics.into_values().collect();
+    panics.sort_by(|a, b| a.symbol.cmp(&b.symbol));
+    Reached { items: walk.seen, panics, functions: walk.functions }
+}
+
+/// The codegen unit of what was reached.
+pub(crate) fn unit<'tcx>(name: Symbol, items: &FxIndexSet<MonoItem<'tcx>>) -> CodegenUnit<'tcx> {
+    let mut unit = CodegenUnit::new(name);
+    for &item in items {
+        let data = MonoItemData {
+            inlined: false,
+            linkage: Linkage::External,
+            visibility: Visibility::Default,
+            size_estimate: 1,
+        };
+        unit.items_mut().insert(item, data);
+    }
+    unit.compute_size_estimate();
+    unit
+}
+
+struct Walk<'tcx> {
+    tcx: TyCtxt<'tcx>,
+    seen: FxIndexSet<MonoItem<'tcx>>,
+    panics: HashMap<DefId, PanicFunction>,
+    functions: HashMap<String, (String, Span)>,
+}
+
+impl<'tcx> Walk<'tcx> {
+    /// A function is called or its address is taken.
+    fn function(&mut self, instance: Instance<'tcx>) {
+        let tcx = self.tcx;
+        if matches!(instance.def, InstanceKind::Virtual(..)) {
+            return;
+        }
+        let mut instance = instance;
+        if let InstanceKind::Intrinsic(def_id) = instance.def {
+            let must_be_overridden =
+                tcx.intrinsic(def_id).is_none_or(|intrinsic| intrinsic.must_be_overridden);
+            if must_be_overridden {
+                return;
+            }
+            // The body of an intrinsic that a backend may leave as it is.
+            instance = Instance::new_raw(def_id, instance.args);
+        }
+        if self.seen.contains(&MonoItem::Fn(instance)) {
+            return;
+        }
+        let def_id = instance.def_id();
+        self.remember(instance);
+        if let Some(panic) = self.panic_function(instance) {
+            self.panics.insert(def_id, panic);
+            return;
+        }
+        if self.has_body(instance) {
+            self.seen.insert(MonoItem::Fn(instance));
+        }
+    }
+
+    fn has_body(&self, instance: Instance<'tcx>) -> bool {
+        let tcx = self.tcx;
+        let InstanceKind::Item(def_id) = instance.def else {
+            // Shims have their bodies made by the compiler, in every crate that needs them.
+            return true;
+        };
+        !tcx.is_foreign_item(def_id)
+            && (def_id.is_local()
+                || tcx.is_mir_available(def_id)
+                || matches!(tcx.def_kind(def_id), DefKind::Ctor(..)))
+    }
+
+    fn remember(&mut self, instance: Instance<'tcx>) {
+        let (tcx, def_id) = (self.tcx, instance.def_id());
+        let symbol = tcx.symbol_name(instance).name;
+        self.functions
+            .entry(symbol.to_owned())
+            .or_insert_with(|| (tcx.def_path_str(def_id), tcx.def_span(def_id)));
+    }
+
+    /// Whether a call of this function is a panic: a function of the standard library that does
+    /// not return, other than those that end a process or assert that they are never called.
+    fn panic_function(&self, instance: Instance<'tcx>) -> Option<PanicFunction> {
+        let tcx = self.tcx;
+        let InstanceKind::Item(def_id) = instance.def else { return None };
+        let krate = tcx.crate_name(def_id.krate);
+        if !matches!(krate, sym::core | sym::alloc | sym::std)
+            || !matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
+            || tcx.intrinsic(def_id).is_some()
+        {
+            return None;
+        }
+        let signature = tcx.fn_sig(def_id).skip_binder().skip_binder();
+        if !signature.output().is_never() {
+            return None;
+        }
+        let name = tcx.item_name(def_id);
+        let path = tcx.def_path_str(def_id);
+        if matches!(name.as_str(), "unreachable_unchecked" | "exit" | "abort")
+            || path.starts_with("std::process")
+            || path.contains("::sys::")
+        {
+            return None;
+        }
+        let first_is = |expected: &str| {
+            signature.inputs().first().is_some_and(|ty| ty.to_string() == expected)
+        };
+        let message = match name.as_str() {
+            "panic_bounds_check" => PanicMessage::Static("index out of bounds".to_owned()),
+            _ if first_is("&'static str") || first_is("&str") => PanicMessage::Text,
+            _ if signature.inputs().first().is_some_and(|ty| {
+                ty.ty_adt_def().is_some_and(|adt| {
+                    Some(adt.did()) == tcx.lang_items().format_arguments()
+                })
+            }) =>
+            {
+                PanicMessage::Arguments
+            }
+            other => PanicMessage::Static(message_of(other)),
+        };
+        Some(PanicFunction {
+            symbol: tcx.symbol_name(instance).name.to_owned(),
+            message,
+            located: instance.def.requires_caller_location(tcx),
+        })
+    }
+
+    fn lang_item(&mut self, item: LangItem) {
+        if let Some(def_id) = self.tcx.lang_items().get(item) {
+            self.function(Instance::mono(self.tcx, def_id));
+        }
+    }
+
+    fn body(&mut self, instance: Instance<'tcx>) {
+        let tcx = self.tcx;
+        // What the compiler's collector found: the same answer as for the host, from its cache.
+        if let Ok((used, _)) = tcx.items_of_instance((instance, CollectionMode::UsedItems)) {
+            for item in used {
+                match item.node {
+                    MonoItem::Fn(used) => self.function(used),
+                    item => {
+                        self.seen.insert(item);
+                    }
+                }
+            }
+        }
+        // And what it leaves to the linker.
+        let env = ty::TypingEnv::fully_monomorphized();
+        let body = tcx.instance_mir(instance.def);
+        let resolve = |ty: ty::Ty<'tcx>| {
+            let ty = instance.instantiate_mir_and_normalize_erasing_regions(
+                tcx,
+                env,
+                ty::EarlyBinder::bind(ty),
+            );
+            Some(ty)
+        };
+        for block in body.basic_blocks.iter() {
+            for statement in &block.statements {
+                if let StatementKind::Assign(assign) = &statement.kind
+                    && let Rvalue::Cast(
+                        CastKind::PointerCoercion(PointerCoercion::ReifyFnPointer(_), _),
+                        operand,
+                        _,
+                    ) = &assign.1
+                    && let Some(ty) = resolve(operand.ty(body, tcx))
+                    && let ty::FnDef(def_id, args) = *ty.kind()
+                    && let Some(target) = Instance::resolve_for_fn_ptr(tcx, env, def_id, args)
+                {
+                    self.function(target);
+                }
+            }
+            let Some(terminator) = &block.terminator else { continue };
+            match &terminator.kind {
+                TerminatorKind::Call { func, .. } | TerminatorKind::TailCall { func, .. } => {
+                    if let Some(ty) = resolve(func.ty(body, tcx))
+                        && let ty::FnDef(def_id, args) = *ty.kind()
+                        && let Ok(Some(target)) = Instance::try_resolve(tcx, env, def_id, args)
+                    {
+                        self.function(target);
+                    }
+                }
+                TerminatorKind::Drop { place, .. } => {
+                    if let Some(ty) = resolve(place.ty(body, tcx).ty) {
+                        let glue = Instance::resolve_drop_in_place(tcx, ty);
+                        if !matches!(glue.def, InstanceKind::DropGlue(_, None)) {
+                            self.function(glue);
+                        }
+                    }
+                }
+                TerminatorKind::Assert { msg, .. } => match &**msg {
+                    AssertKind::BoundsCheck { .. } => self.lang_item(LangItem::PanicBoundsCheck),
+                    AssertKind::MisalignedPointerDereference { .. } => {
+                        self.lang_item(LangItem::PanicMisalignedPointerDereference);
+                    }
+                    other => self.lang_item(other.panic_function()),
+                },
+                TerminatorKind::UnwindTerminate(reason) => self.lang_item(reason.lang_item()),
+                _ => {}
+            }
+        }
+    }
+
+    fn static_value(&mut self, def_id: DefId) {
+        if let Ok(value) = self.tcx.eval_static_initializer(def_id) {
+            for &provenance in value.inner().provenance().ptrs().values() {
+                self.allocation(provenance.alloc_id());
+            }
+        }
+    }
+
+    fn allocation(&mut self, id: AllocId) {
+        let tcx = self.tcx;
+        match tcx.global_alloc(id) {
+            GlobalAlloc::Static(def_id) => {
+                if def_id.is_local() {
+                    self.seen.insert(MonoItem::Static(def_id));
+                }
+            }
+            GlobalAlloc::Memory(memory) => {
+                for &provenance in memory.inner().provenance().ptrs().values() {
+                    self.allocation(provenance.alloc_id());
+                }
+            }
+            GlobalAlloc::Function { instance, .. } => self.function(instance),
+            GlobalAlloc::VTable(ty, dyn_ty) => {
+                let principal = dyn_ty
+                    .principal()
+                    .map(|principal| tcx.instantiate_bound_regions_with_erased(principal));
+                self.allocation(tcx.vtable_allocation((ty, principal)));
+            }
+            GlobalAlloc::TypeId { .. } => {}
+        }
+    }
+}
+
+/// A message for a panic function that has none of its own among its arguments.
+fn message_of(name: &str) -> String {
+    let known = match name {
+        "panic_const_add_overflow" => "attempt to add with overflow",
+        "panic_const_sub_overflow" => "attempt to subtract with overflow",
+        "panic_const_mul_overflow" => "attempt to multiply with overflow",
+        "panic_const_div_overflow" => "attempt to divide with overflow",
+        "panic_const_rem_overflow" => "attempt to calculate the remainder with overflow",
+        "panic_const_neg_overflow" => "attempt to negate with overflow",
+        "panic_const_shr_overflow" => "attempt to shift right with overflow",
+        "panic_const_shl_overflow" => "attempt to shift left with overflow",
+        "panic_const_div_by_zero" => "attempt to divide by zero",
+        "panic_const_rem_by_zero" => {
+            "attempt to calculate the remainder with a divisor of zero"
+        }
+        "unwrap_failed" => "called `unwrap()` on a value that has none",
+        "slice_index_fail" => "slice index out of range",
+        "panic_misaligned_pointer_dereference" => "misaligned pointer dereference",
+        "panic_null_pointer_dereference" => "null pointer dereference occurred",
+        "handle_alloc_error" => "memory allocation failed",
+        "capacity_overflow" => "capacity overflow",
+        other => return other.replace('_', " "),
+    };
+    known.to_owned()
+}
+

@@ -1,0 +1,197 @@
+//! The device half of a crate: lowered, shaped and packed into a container.
+
+use std::collections::HashMap;
+use std::thread::JoinHandle;
+
+use rustc_middle::mir::mono::{CodegenUnit, CodegenUnitNameBuilder};
+use rustc_middle::ty::{Instance, TyCtxt};
+use rustc_span::def_id::LOCAL_CRATE;
+use rustc_span::{Span, Symbol};
+use schism_hcf::{Container, HcfError, Image, Kernel, Parameter, ParameterKind};
+use schism_passes::{DeviceImage, DeviceSpec, KernelSpec, Stage1Error, stage1};
+
+use crate::kernels::KernelInfo;
+use crate::runtime_items::IS_DEVICE;
+use crate::{collect, kernels, runtime_items};
+
+/// The name of the image that every container has.
+const IMAGE: &str = "llvm-ir.global";
+
+/// The device half of a crate on its way through the passes, on a thread of its own.
+pub(crate) struct DeviceHalf {
+    thread: JoinHandle<Result<Vec<u8>, Stage1Failure>>,
+    id: String,
+    kernels: Vec<KernelInfo>,
+    functions: HashMap<String, (String, Span)>,
+}
+
+/// A finished container and the crate it belongs to.
+pub(crate) struct Record {
+    /// The framed bytes.
+    pub bytes: Vec<u8>,
+    /// Names the crate among all crates of a program.
+    pub crate_id: String,
+}
+
+/// Why there is no container, with what a diagnostic needs.
+pub(crate) struct Failure {
+    /// What went wrong.
+    pub cause: Stage1Failure,
+    /// The crate's kernels.
+    pub kernels: Vec<KernelInfo>,
+    /// Path and place of each function by its symbol.
+    pub functions: HashMap<String, (String, Span)>,
+}
+
+/// What can go wrong on the way to a container.
+pub(crate) enum Stage1Failure {
+    /// In the passes.
+    Passes(Stage1Error),
+    /// In the container.
+    Container(HcfError),
+    /// The thread panicked.
+    Panicked,
+}
+
+/// Names a crate among all crates of a program, in symbols.
+pub(crate) fn crate_id(tcx: TyCtxt<'_>) -> String {
+    format!("{:016x}", tcx.stable_crate_id(LOCAL_CRATE).as_u64())
+}
+
+/// Starts the device half of a crate; `None` if the crate launches no kernel. `lower` makes the
+/// unoptimised bitcode of a codegen unit.
+pub(crate) fn begin<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    lower: impl FnOnce(Symbol) -> Vec<u8>,
+) -> Option<DeviceHalf> {
+    let runtime = runtime_items::find(tcx);
+    if runtime.is_empty() {
+        return None;
+    }
+    let kernels = kernels::of_crate(tcx, &runtime);
+    if kernels.is_empty() {
+        return None;
+    }
+    let reached = collect::reach(tcx, kernels.iter().map(|kernel| kernel.entry));
+    let bitcode = lower(unit_name(tcx));
+    let kernels: Vec<KernelInfo> = kernels.into_iter().map(|kernel| kernel.info).collect();
+    let spec = DeviceSpec {
+        kernels: kernels
+            .iter()
+            .map(|kernel| KernelSpec {
+                name: kernel.name.clone(),
+                entry: kernel.entry_symbol.clone(),
+                closure_size: kernel.closure.size,
+                closure_align: kernel.closure.align,
+                parameters: kernel.closure.parameters.clone(),
+            })
+            .collect(),
+        panics: reached.panics,
+        ir_constants: vec![(IS_DEVICE.to_owned(), 1)],
+        ir_constant_functions: runtime
+            .iter()
+            .map(|items| {
+                let function = Instance::mono(tcx, items.is_device);
+                (tcx.symbol_name(function).name.to_owned(), 1)
+            })
+            .collect(),
+    };
+    if let Some(directory) = std::env::var_os("SCHISM_DUMP_STAGE1") {
+        dump(&directory, &crate_id(tcx), &bitcode);
+    }
+    let crate_name = tcx.crate_name(LOCAL_CRATE).to_string();
+    let (id, infos) = (crate_id(tcx), kernels.clone());
+    let thread = std::thread::Builder::new()
+        .name("schism device half".to_owned())
+        .spawn(move || {
+            let image = stage1::run(&bitcode, &spec).map_err(Stage1Failure::Passes)?;
+            container(crate_name, image, &infos).to_record().map_err(Stage1Failure::Container)
+        })
+        .expect("the process can start a thread, as rustc itself must");
+    Some(DeviceHalf { thread, id, kernels, functions: reached.functions })
+}
+
+impl DeviceHalf {
+    /// Waits for the passes.
+    pub(crate) fn finish(self) -> Result<Record, Box<Failure>> {
+        let result = self.thread.join().unwrap_or(Err(Stage1Failure::Panicked));
+        match result {
+            Ok(bytes) => Ok(Record { bytes, crate_id: self.id }),
+            Err(cause) => {
+                Err(Box::new(Failure { cause, kernels: self.kernels, functions: self.functions }))
+            }
+        }
+    }
+}
+
+/// The codegen unit of the device half, if `name` is its name. Behind rustc's query of that name.
+pub(crate) fn codegen_unit<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    name: Symbol,
+) -> Option<&'tcx CodegenUnit<'tcx>> {
+    let runtime = runtime_items::find(tcx);
+    if runtime.is_empty() || name != unit_name(tcx) {
+        return None;
+    }
+    let kernels = kernels::of_crate(tcx, &runtime);
+    let reached = collect::reach(tcx, kernels.iter().map(|kernel| kernel.entry));
+    Some(tcx.arena.alloc(collect::unit(name, &reached.items)))
+}
+
+fn unit_name(tcx: TyCtxt<'_>) -> Symbol {
+    CodegenUnitNameBuilder::new(tcx).build_cgu_name(LOCAL_CRATE, ["schism"], Some("device"))
+}
+
+fn container(crate_name: String, image: DeviceImage, kernels: &[KernelInfo]) -> Container {
+    let exported_symbols = kernels.iter().map(|kernel| kernel.name.clone()).collect();
+    let kernels = kernels
+        .iter()
+        .zip(&image.kernels)
+        .map(|(kernel, shaped)| Kernel {
+            name: kernel.name.clone(),
+            display_name: kernel.display_name.clone(),
+            dimensions: kernel.dimensions,
+            closure_size: kernel.closure.size,
+            closure_align: kernel.closure.align,
+            parameters: kernel.closure.parameters.iter().map(parameter).collect(),
+            images: vec![IMAGE.to_owned()],
+            can_panic: shaped.can_panic,
+        })
+        .collect();
+    Container {
+        generator: concat!("schism ", env!("CARGO_PKG_VERSION")).to_owned(),
+        llvm_version: "22.1".to_owned(),
+        crate_name,
+        images: vec![Image {
+            name: IMAGE.to_owned(),
+            format: "llvm-ir".to_owned(),
+            variant: "global-module".to_owned(),
+            exported_symbols,
+            imported_symbols: image.imported_symbols,
+            data: image.bitcode,
+        }],
+        kernels,
+    }
+}
+
+fn parameter(parameter: &schism_passes::Parameter) -> Parameter {
+    Parameter {
+        offset: parameter.offset,
+        size: parameter.size,
+        align: parameter.align,
+        kind: match parameter.kind {
+            schism_passes::ParameterKind::Integer => ParameterKind::Integer,
+            schism_passes::ParameterKind::Float => ParameterKind::Float,
+            schism_passes::ParameterKind::Pointer { .. } => ParameterKind::Pointer,
+            schism_passes::ParameterKind::Bytes => ParameterKind::Bytes,
+        },
+    }
+}
+
+/// Writes the module as it goes into the passes, for people who look for a defect.
+fn dump(directory: &std::ffi::OsStr, crate_id: &str, bitcode: &[u8]) {
+    let path = std::path::Path::new(directory).join(format!("{crate_id}.device.bc"));
+    if let Err(error) = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, bitcode)) {
+        eprintln!("warning: SCHISM_DUMP_STAGE1: cannot write {}: {error}", path.display());
+    }
+}

@@ -1,0 +1,51 @@
+//! The stock compiler with this backend installed: what `schism-rustc` runs.
+//!
+//! It is rustc's own driver; the backend is handed to it in process, so no `-Z` flag and no
+//! `RUSTC_BOOTSTRAP` is needed, and build scripts and crates that probe for nightly features see
+//! the stable compiler that they would see without it.
+
+use std::process::ExitCode;
+
+use rustc_session::EarlyDiagCtxt;
+use rustc_session::config::ErrorOutputType;
+
+/// The crate that may use unstable features: the runtime, for its auto trait.
+const RUNTIME: &str = "schism";
+
+/// Runs the compiler with the process's arguments and returns its exit status.
+///
+/// The symbol that `schism-rustc` looks up.
+#[unsafe(no_mangle)]
+pub extern "C" fn schism_rustc_main() -> i32 {
+    let dcx = EarlyDiagCtxt::new(ErrorOutputType::default());
+    rustc_driver::init_rustc_env_logger(&dcx);
+    rustc_driver::install_ice_hook(rustc_driver::DEFAULT_BUG_REPORT_URL, |_| ());
+    rustc_driver::install_ctrlc_handler();
+    let arguments: Vec<String> = std::env::args_os()
+        .map(|argument| {
+            argument.into_string().unwrap_or_else(|argument| {
+                dcx.early_fatal(format!("argument is not Unicode: {}", argument.display()))
+            })
+        })
+        .collect();
+    let code = rustc_driver::catch_with_exit_code(|| {
+        rustc_driver::run_compiler(&arguments, &mut Driver);
+    });
+    i32::from(code != ExitCode::SUCCESS)
+}
+
+struct Driver;
+
+impl rustc_driver::Callbacks for Driver {
+    fn config(&mut self, config: &mut rustc_interface::Config) {
+        if config.opts.unstable_opts.codegen_backend.is_some() {
+            // The user asked for another backend, or for this one by its path.
+            return;
+        }
+        if config.opts.crate_name.as_deref() == Some(RUNTIME) {
+            config.opts.unstable_features = rustc_feature::UnstableFeatures::Cheat;
+            config.crate_cfg.push("schism_driver".to_owned());
+        }
+        config.make_codegen_backend = Some(Box::new(|_, _| crate::glue::backend()));
+    }
+}

@@ -1,0 +1,141 @@
+//! Which kernels a crate launches.
+//!
+//! A launch of the closure type `K` in `D` dimensions asks the runtime's marker function
+//! `descriptor::<K, D>()` for its kernel. Each instance of that function among the crate's
+//! monomorphised items is one kernel; nothing is guessed from names of symbols.
+
+use rustc_data_structures::fx::FxIndexMap;
+use rustc_middle::mir::mono::{CodegenUnit, MonoItem};
+use rustc_middle::ty::{self, Instance, Ty, TyCtxt, TypeVisitableExt};
+use rustc_span::Span;
+
+use crate::layout;
+use crate::runtime_items::RuntimeItems;
+
+/// One kernel of the crate.
+pub(crate) struct Kernel<'tcx> {
+    /// The instance of the runtime's function that runs one work-item of it.
+    pub entry: Instance<'tcx>,
+    /// What the container says of it.
+    pub info: KernelInfo,
+}
+
+/// What is known of a kernel without the compiler at hand.
+#[derive(Clone, Debug)]
+pub(crate) struct KernelInfo {
+    /// Its name in the image: an identifier for every target, unique among all crates.
+    pub name: String,
+    /// The symbol of its entry function.
+    pub entry_symbol: String,
+    /// The path of its closure, for people.
+    pub display_name: String,
+    /// Number of dimensions, 1 to 3.
+    pub dimensions: u32,
+    /// The flattened closure.
+    pub closure: layout::Closure,
+    /// Where the closure stands.
+    pub span: Span,
+}
+
+/// The kernels of a crate, ordered by name: empty for nearly every crate.
+pub(crate) fn of_crate<'tcx>(tcx: TyCtxt<'tcx>, runtime: &[RuntimeItems]) -> Vec<Kernel<'tcx>> {
+    let mut kernels = FxIndexMap::default();
+    for unit in tcx.collect_and_partition_mono_items(()).codegen_units {
+        for (marker, items) in markers_of(unit, runtime) {
+            if let Some(kernel) = describe(tcx, marker, items) {
+                kernels.insert(kernel.info.name.clone(), kernel);
+            }
+        }
+    }
+    let mut kernels: Vec<_> = kernels.into_values().collect();
+    kernels.sort_by(|a, b| a.info.name.cmp(&b.info.name));
+    kernels
+}
+
+/// The marker instances in one codegen unit.
+pub(crate) fn markers_of<'a, 'tcx>(
+    unit: &'a CodegenUnit<'tcx>,
+    runtime: &'a [RuntimeItems],
+) -> impl Iterator<Item = (Instance<'tcx>, &'a RuntimeItems)> {
+    unit.items().keys().filter_map(move |item| {
+        let MonoItem::Fn(instance) = item else { return None };
+        let items = runtime.iter().find(|items| items.descriptor == instance.def_id())?;
+        Some((*instance, items))
+    })
+}
+
+/// The name of the kernel that a marker instance stands for.
+pub(crate) fn name_of<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    marker: Instance<'tcx>,
+    items: &RuntimeItems,
+) -> String {
+    let entry = Instance::new_raw(items.device_entry, marker.args);
+    let symbol = tcx.symbol_name(entry).name;
+    let path = closure_of(marker.args.type_at(0))
+        .map_or_else(|| tcx.crate_name(items.descriptor.krate).to_string(), |(def_id, _)| {
+            tcx.def_path_str(def_id)
+        });
+    kernel_name(&path, symbol)
+}
+
+fn describe<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    marker: Instance<'tcx>,
+    items: &RuntimeItems,
+) -> Option<Kernel<'tcx>> {
+    let kernel_type = marker.args.type_at(0);
+    if kernel_type.has_param() {
+        return None;
+    }
+    let dimensions = marker.args.const_at(1).try_to_target_usize(tcx)?;
+    let entry = Instance::new_raw(items.device_entry, marker.args);
+    let (display_name, span) = match closure_of(kernel_type) {
+        Some((def_id, _)) => (tcx.def_path_str(def_id), tcx.def_span(def_id)),
+        None => (kernel_type.to_string(), tcx.def_span(items.descriptor)),
+    };
+    Some(Kernel {
+        entry,
+        info: KernelInfo {
+            name: name_of(tcx, marker, items),
+            entry_symbol: tcx.symbol_name(entry).name.to_owned(),
+            display_name,
+            dimensions: dimensions as u32,
+            closure: layout::flatten(tcx, kernel_type),
+            span,
+        },
+    })
+}
+
+/// The user's closure (or function item) in a kernel type: the type itself, or one inside the
+/// runtime's adaptors.
+fn closure_of<'tcx>(
+    kernel_type: Ty<'tcx>,
+) -> Option<(rustc_span::def_id::DefId, ty::GenericArgsRef<'tcx>)> {
+    kernel_type.walk().find_map(|argument| match *argument.as_type()?.kind() {
+        ty::Closure(def_id, args) | ty::FnDef(def_id, args) => Some((def_id, args)),
+        _ => None,
+    })
+}
+
+/// An identifier that every target accepts: letters, digits and underscores, starting with a
+/// letter; readable up to a hash that makes it unique.
+fn kernel_name(path: &str, symbol: &str) -> String {
+    let mut readable = String::from("k_");
+    for character in path.chars() {
+        if character.is_ascii_alphanumeric() {
+            readable.push(character);
+        } else if !readable.ends_with('_') {
+            readable.push('_');
+        }
+    }
+    readable.truncate(64);
+    format!("{}_{:016x}", readable.trim_end_matches('_'), fnv1a(symbol.as_bytes()))
+}
+
+/// FNV-1a, 64 bits (Fowler, Noll, Vo): symbols are unique already, this only shortens them.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}

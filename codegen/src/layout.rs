@@ -1,0 +1,135 @@
+//! Flattens a closure into the parameters of its kernel, from rustc's own layouts.
+
+use rustc_abi::{
+    BackendRepr, FieldsShape, Float, Integer, PointerKind, Primitive, Scalar, Size, TyAbiInterface,
+    TyAndLayout, Variants,
+};
+use rustc_middle::ty::layout::{HasTyCtxt, LayoutCx, TyAndLayout as TcxLayout};
+use rustc_middle::ty::{self, Ty, TyCtxt};
+use schism_passes::{Parameter, ParameterKind};
+
+/// Arrays of up to this many scalars become scalars; longer ones stay bytes.
+const LARGEST_ARRAY: u64 = 16;
+
+/// A flattened closure.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Closure {
+    /// Size in bytes.
+    pub size: u64,
+    /// Alignment in bytes.
+    pub align: u64,
+    /// The leaves, by offset.
+    pub parameters: Vec<Parameter>,
+}
+
+/// Flattens the type of a kernel.
+pub(crate) fn flatten<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> Closure {
+    let env = ty::TypingEnv::fully_monomorphized();
+    let Ok(layout) = tcx.layout_of(env.as_query_input(kernel)) else {
+        // A type without layout has been reported by then.
+        return Closure::default();
+    };
+    let mut flattener = Flattener { cx: LayoutCx::new(tcx, env), parameters: Vec::new() };
+    flattener.visit(layout, Size::ZERO);
+    let mut parameters = flattener.parameters;
+    parameters.sort_by_key(|parameter| parameter.offset);
+    Closure { size: layout.size.bytes(), align: layout.align.abi.bytes(), parameters }
+}
+
+struct Flattener<'tcx> {
+    cx: LayoutCx<'tcx>,
+    parameters: Vec<Parameter>,
+}
+
+impl<'tcx> Flattener<'tcx> {
+    fn visit(&mut self, layout: TcxLayout<'tcx>, base: Size) {
+        if layout.is_zst() {
+            return;
+        }
+        if !matches!(layout.variants, Variants::Single { .. }) {
+            return self.bytes(layout, base);
+        }
+        match layout.backend_repr {
+            BackendRepr::Scalar(scalar) => self.scalar(layout, Size::ZERO, scalar, base),
+            BackendRepr::ScalarPair(first, second) => {
+                let dl = &self.cx.tcx().data_layout;
+                let offset = first.size(dl).align_to(second.align(dl).abi);
+                self.scalar(layout, Size::ZERO, first, base);
+                self.scalar(layout, offset, second, base);
+            }
+            BackendRepr::Memory { sized: true } => match layout.fields {
+                FieldsShape::Arbitrary { .. } => {
+                    for index in 0..layout.fields.count() {
+                        let field = TyAbiInterface::ty_and_layout_field(layout, &self.cx, index);
+                        self.visit(field, base + layout.fields.offset(index));
+                    }
+                }
+                FieldsShape::Array { stride, count } if count <= LARGEST_ARRAY => {
+                    let element: TyAndLayout<'tcx, Ty<'tcx>> =
+                        TyAbiInterface::ty_and_layout_field(layout, &self.cx, 0);
+                    for index in 0..count {
+                        self.visit(element, base + stride * index);
+                    }
+                }
+                _ => self.bytes(layout, base),
+            },
+            _ => self.bytes(layout, base),
+        }
+    }
+
+    fn scalar(&mut self, layout: TcxLayout<'tcx>, offset: Size, scalar: Scalar, base: Size) {
+        let dl = &self.cx.tcx().data_layout;
+        let kind = match scalar.primitive() {
+            Primitive::Int(Integer::I8 | Integer::I16 | Integer::I32 | Integer::I64, _) => {
+                ParameterKind::Integer
+            }
+            Primitive::Int(Integer::I128, _) => ParameterKind::Integer,
+            Primitive::Float(Float::F16 | Float::F32 | Float::F64) => ParameterKind::Float,
+            Primitive::Float(Float::F128) => ParameterKind::Bytes,
+            Primitive::Pointer(_) => self.pointer(layout, offset, scalar),
+        };
+        self.parameters.push(Parameter {
+            offset: (base + offset).bytes(),
+            size: scalar.size(dl).bytes(),
+            align: scalar.align(dl).abi.bytes(),
+            kind,
+        });
+    }
+
+    fn pointer(&self, layout: TcxLayout<'tcx>, offset: Size, scalar: Scalar) -> ParameterKind {
+        let dl = &self.cx.tcx().data_layout;
+        let nonnull = !scalar.valid_range(dl).contains(0);
+        let info: Option<rustc_abi::PointeeInfo> =
+            TyAbiInterface::ty_and_layout_pointee_info_at(layout, &self.cx, offset);
+        let Some((info, safe)) = info.and_then(|info| Some((info, info.safe?))) else {
+            return ParameterKind::Pointer {
+                noalias: false,
+                readonly: false,
+                pointee_align: 1,
+                dereferenceable: 0,
+                nonnull,
+            };
+        };
+        let readonly = matches!(safe, PointerKind::SharedRef { frozen: true });
+        let unique =
+            matches!(safe, PointerKind::MutableRef { unpin: true } | PointerKind::Box { unpin: true, .. });
+        ParameterKind::Pointer {
+            noalias: readonly || unique,
+            readonly,
+            pointee_align: info.align.bytes(),
+            // A reference in a field may dangle by the time the kernel ends as far as the type
+            // knows; the runtime keeps the buffers of a launch alive until it has ended.
+            dereferenceable: if nonnull { info.size.bytes() } else { 0 },
+            nonnull,
+        }
+    }
+
+    fn bytes(&mut self, layout: TcxLayout<'tcx>, base: Size) {
+        self.parameters.push(Parameter {
+            offset: base.bytes(),
+            size: layout.size.bytes(),
+            align: layout.align.abi.bytes(),
+            kind: ParameterKind::Bytes,
+        });
+    }
+}

@@ -1,0 +1,216 @@
+//! The object file that carries a crate's container.
+//!
+//! ```text
+//! section hcf (alloc, retained)   __schism_hcf_<crate>:  the framed record
+//!                                 __schism_hcf_<crate>_end:
+//! .init_array                     registers the record with the runtime
+//! .fini_array                     takes it out again, before the object is unloaded
+//! ```
+//!
+//! The object is an ordinary member of the crate's rlib. Launch sites refer to its symbols, so a
+//! linker that takes a launch takes the container; its name does not end like that of a codegen
+//! unit, so that link-time optimisation, which replaces those, leaves it alone.
+
+use std::ffi::{CStr, CString};
+use std::path::PathBuf;
+
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use llvm_sys::target_machine::*;
+use llvm_sys::{LLVMLinkage, LLVMVisibility};
+use rustc_codegen_ssa::{CompiledModule, ModuleKind};
+use rustc_session::Session;
+use rustc_session::config::OutputFilenames;
+
+use crate::device::Record;
+
+/// The section of containers.
+const SECTION: &CStr = c"hcf";
+
+/// Alignment of a record in bytes.
+const ALIGNMENT: u32 = 16;
+
+/// The symbol of the first byte of a crate's record.
+pub(crate) fn begin_symbol(crate_id: &str) -> String {
+    format!("__schism_hcf_{crate_id}")
+}
+
+/// The symbol after the last byte of a crate's record.
+pub(crate) fn end_symbol(crate_id: &str) -> String {
+    format!("__schism_hcf_{crate_id}_end")
+}
+
+/// Writes the object; reports through the session and returns `None` if that fails.
+pub(crate) fn write(
+    sess: &Session,
+    outputs: &OutputFilenames,
+    record: &Record,
+) -> Option<CompiledModule> {
+    let name = format!("schism-{}", record.crate_id);
+    let path: PathBuf =
+        outputs.temp_path_ext_for_cgu("hcf.o", &name, sess.invocation_temp.as_deref());
+    // SAFETY: the context, the module and the target machine live and die in this call.
+    let bytes = unsafe { emit(&sess.target.llvm_target, record) };
+    let written = bytes.and_then(|bytes| {
+        std::fs::write(&path, bytes)
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))
+    });
+    match written {
+        Ok(()) => Some(CompiledModule {
+            name,
+            kind: ModuleKind::Regular,
+            object: Some(path),
+            dwarf_object: None,
+            bytecode: None,
+            assembly: None,
+            llvm_ir: None,
+            links_from_incr_cache: Vec::new(),
+        }),
+        Err(message) => {
+            sess.dcx().err(format!("schism: the container's object file failed: {message}"));
+            None
+        }
+    }
+}
+
+/// The bytes of the object file.
+///
+/// # Safety
+/// LLVM's target for `triple` has been initialised, as rustc does before any code generation.
+unsafe fn emit(triple: &str, record: &Record) -> Result<Vec<u8>, String> {
+    let triple = CString::new(triple).map_err(|error| error.to_string())?;
+    // SAFETY: every object made here is disposed of here, users before what they use.
+    unsafe {
+        let context = LLVMContextCreate();
+        let module = LLVMModuleCreateWithNameInContext(c"schism.container".as_ptr(), context);
+        LLVMSetTarget(module, triple.as_ptr());
+        define(module, record);
+        let bytes = assemble(module, &triple);
+        LLVMDisposeModule(module);
+        LLVMContextDispose(context);
+        bytes
+    }
+}
+
+/// # Safety
+/// `module` is live and empty.
+unsafe fn define(module: LLVMModuleRef, record: &Record) {
+    // SAFETY: everything is made in the live module and its context.
+    unsafe {
+        let context = LLVMGetModuleContext(module);
+        let pointer = LLVMPointerTypeInContext(context, 0);
+        let void = LLVMVoidTypeInContext(context);
+        let (begin, end) = (begin_symbol(&record.crate_id), end_symbol(&record.crate_id));
+
+        let bytes = LLVMConstStringInContext2(
+            context,
+            record.bytes.as_ptr().cast(),
+            record.bytes.len(),
+            1,
+        );
+        let name = CString::new(begin).expect("made of a prefix and digits");
+        let container = LLVMAddGlobal(module, LLVMTypeOf(bytes), name.as_ptr());
+        LLVMSetInitializer(container, bytes);
+        LLVMSetGlobalConstant(container, 1);
+        LLVMSetAlignment(container, ALIGNMENT);
+        LLVMSetSection(container, SECTION.as_ptr());
+        LLVMSetVisibility(container, LLVMVisibility::LLVMHiddenVisibility);
+
+        let byte = LLVMInt8TypeInContext(context);
+        let length =
+            LLVMConstInt(LLVMInt64TypeInContext(context), record.bytes.len() as u64, 0);
+        let behind = LLVMConstGEP2(byte, container, [length].as_mut_ptr(), 1);
+        let name = CString::new(end).expect("made of a prefix and digits");
+        let end = LLVMAddAlias2(module, byte, 0, behind, name.as_ptr());
+        LLVMSetVisibility(end, LLVMVisibility::LLVMHiddenVisibility);
+
+        let mut used = vec![container];
+        for (section, function, callee, arguments) in [
+            (c".init_array", c"schism.register", c"__schism_hcf_register", 2),
+            (c".fini_array", c"schism.unregister", c"__schism_hcf_unregister", 1),
+        ] {
+            let mut parameters = [pointer, pointer];
+            let callee_type = LLVMFunctionType(void, parameters.as_mut_ptr(), arguments, 0);
+            let callee = LLVMAddFunction(module, callee.as_ptr(), callee_type);
+            // A strong reference, so that a linker takes the runtime's definition out of its
+            // archive; of default visibility, so that the runtime may live in a shared library.
+
+            let function_type = LLVMFunctionType(void, std::ptr::null_mut(), 0, 0);
+            let function = LLVMAddFunction(module, function.as_ptr(), function_type);
+            LLVMSetLinkage(function, LLVMLinkage::LLVMInternalLinkage);
+            let block = LLVMAppendBasicBlockInContext(context, function, c"".as_ptr());
+            let builder = LLVMCreateBuilderInContext(context);
+            LLVMPositionBuilderAtEnd(builder, block);
+            let mut values = [container, end];
+            LLVMBuildCall2(
+                builder,
+                callee_type,
+                callee,
+                values.as_mut_ptr(),
+                arguments,
+                c"".as_ptr(),
+            );
+            LLVMBuildRetVoid(builder);
+            LLVMDisposeBuilder(builder);
+
+            let hook = LLVMAddGlobal(module, pointer, c"schism.hook".as_ptr());
+            LLVMSetInitializer(hook, function);
+            LLVMSetLinkage(hook, LLVMLinkage::LLVMInternalLinkage);
+            LLVMSetSection(hook, section.as_ptr());
+            LLVMSetAlignment(hook, 8);
+            used.push(hook);
+        }
+
+        // What is listed here gets the flag that keeps a section when a linker drops unused ones.
+        let list = LLVMConstArray2(pointer, used.as_mut_ptr(), used.len() as u64);
+        let global = LLVMAddGlobal(module, LLVMTypeOf(list), c"llvm.used".as_ptr());
+        LLVMSetInitializer(global, list);
+        LLVMSetLinkage(global, LLVMLinkage::LLVMAppendingLinkage);
+        LLVMSetSection(global, c"llvm.metadata".as_ptr());
+    }
+}
+
+/// # Safety
+/// `module` is live, and the target for `triple` has been initialised.
+unsafe fn assemble(module: LLVMModuleRef, triple: &CStr) -> Result<Vec<u8>, String> {
+    // SAFETY: as promised by the caller; messages and buffers are copied, then disposed of.
+    unsafe {
+        let take = |message: *mut std::ffi::c_char| {
+            let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+            LLVMDisposeMessage(message);
+            text
+        };
+        let (mut target, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
+        if LLVMGetTargetFromTriple(triple.as_ptr(), &mut target, &mut message) != 0 {
+            return Err(take(message));
+        }
+        let machine = LLVMCreateTargetMachine(
+            target,
+            triple.as_ptr(),
+            c"".as_ptr(),
+            c"".as_ptr(),
+            LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
+            LLVMRelocMode::LLVMRelocPIC,
+            LLVMCodeModel::LLVMCodeModelDefault,
+        );
+        let layout = LLVMCreateTargetDataLayout(machine);
+        llvm_sys::target::LLVMSetModuleDataLayout(module, layout);
+        llvm_sys::target::LLVMDisposeTargetData(layout);
+        let mut buffer = std::ptr::null_mut();
+        let failed = LLVMTargetMachineEmitToMemoryBuffer(
+            machine,
+            module,
+            LLVMCodeGenFileType::LLVMObjectFile,
+            &mut message,
+            &mut buffer,
+        );
+        LLVMDisposeTargetMachine(machine);
+        if failed != 0 {
+            return Err(take(message));
+        }
+        let data = LLVMGetBufferStart(buffer).cast::<u8>();
+        let bytes = std::slice::from_raw_parts(data, LLVMGetBufferSize(buffer)).to_vec();
+        LLVMDisposeMemoryBuffer(buffer);
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,66 @@
+//! The items of the runtime crate that the plugin knows by their path.
+
+use rustc_hir::def::{DefKind, Res};
+use rustc_middle::ty::TyCtxt;
+use rustc_span::Symbol;
+use rustc_span::def_id::{CrateNum, DefId, LOCAL_CRATE};
+
+/// The name of the runtime crate.
+const RUNTIME: &str = "schism";
+
+/// The symbol of the IR constant that tells the device half from the host half.
+pub(crate) const IS_DEVICE: &str = "__schism_is_device";
+
+/// The items of one runtime crate. A program may link several versions of the crate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RuntimeItems {
+    /// `fn descriptor<K, const D: usize>() -> *const Descriptor`, one instance for each kernel.
+    pub descriptor: DefId,
+    /// `unsafe extern "C" fn device_entry<K, const D: usize>(...)`, which runs one work-item.
+    pub device_entry: DefId,
+    /// `fn is_device() -> bool`.
+    pub is_device: DefId,
+}
+
+/// Finds the runtime among the crates that this one sees; empty for nearly every crate.
+pub(crate) fn find(tcx: TyCtxt<'_>) -> Vec<RuntimeItems> {
+    let runtime = Symbol::intern(RUNTIME);
+    let mut found = Vec::new();
+    if tcx.crate_name(LOCAL_CRATE) == runtime {
+        found.extend(find_local(tcx));
+    }
+    let others = tcx.crates(()).iter().filter(|&&krate| tcx.crate_name(krate) == runtime);
+    found.extend(others.filter_map(|&krate| find_upstream(tcx, krate)));
+    found
+}
+
+fn find_upstream(tcx: TyCtxt<'_>, krate: CrateNum) -> Option<RuntimeItems> {
+    let child = |module: DefId, name: &str| {
+        let name = Symbol::intern(name);
+        tcx.module_children(module).iter().find_map(|child| match child.res {
+            Res::Def(DefKind::Mod | DefKind::Fn, id) if child.ident.name == name => Some(id),
+            _ => None,
+        })
+    };
+    let private = child(krate.as_def_id(), "__private")?;
+    Some(RuntimeItems {
+        descriptor: child(private, "descriptor")?,
+        device_entry: child(private, "device_entry")?,
+        is_device: child(private, "is_device")?,
+    })
+}
+
+/// The runtime itself is being compiled: the items by their last name, in this crate.
+fn find_local(tcx: TyCtxt<'_>) -> Option<RuntimeItems> {
+    let function = |name: &str| {
+        let name = Symbol::intern(name);
+        tcx.hir_crate_items(()).definitions().map(|id| id.to_def_id()).find(|&id| {
+            tcx.def_kind(id) == DefKind::Fn && tcx.opt_item_name(id) == Some(name)
+        })
+    };
+    Some(RuntimeItems {
+        descriptor: function("descriptor")?,
+        device_entry: function("device_entry")?,
+        is_device: function("is_device")?,
+    })
+}

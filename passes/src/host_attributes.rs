@@ -1,0 +1,54 @@
+//! Drops what only means something to the host's code generator.
+//!
+//! Before:
+//! ```llvm
+//! define internal void @f() unnamed_addr #0 { ... }
+//! attributes #0 = { noinline optnone uwtable "probe-stack"="inline-asm" "target-cpu"="x86-64" }
+//! ```
+//! After:
+//! ```llvm
+//! define internal void @f() unnamed_addr { ... }
+//! ```
+//!
+//! A device's code generator would warn about a foreign `target-cpu`, emit stack probes or unwind
+//! tables. `noinline` goes too: on a device inlining decides whether captures live in registers,
+//! and Rust's `#[inline(never)]` is advice about the host's code size. Functions that must stay
+//! calls carry `noinline` again after the pass that needs them so.
+
+use inkwell::attributes::AttributeLoc;
+use inkwell::module::Module;
+
+const ENUM_ATTRIBUTES: [&str; 10] = [
+    "uwtable", "ssp", "sspreq", "sspstrong", "noinline", "optnone", "noredzone", "nonlazybind",
+    "naked", "minsize",
+];
+
+const STRING_ATTRIBUTES: [&str; 12] = [
+    "target-cpu",
+    "target-features",
+    "tune-cpu",
+    "probe-stack",
+    "stack-probe-size",
+    "frame-pointer",
+    "min-legal-vector-width",
+    "no-trapping-math",
+    "stack-protector-buffer-size",
+    "patchable-function",
+    "instrument-function-entry-inlined",
+    "no-jump-tables",
+];
+
+/// Runs the pass over every function of the module.
+pub fn run(module: &Module<'_>) {
+    for function in module.get_functions() {
+        for name in ENUM_ATTRIBUTES {
+            let kind = inkwell::attributes::Attribute::get_named_enum_kind_id(name);
+            function.remove_enum_attribute(AttributeLoc::Function, kind);
+        }
+        for name in STRING_ATTRIBUTES {
+            function.remove_string_attribute(AttributeLoc::Function, name);
+        }
+    }
+    // Inline assembly at module level belongs to the host: nothing in a kernel can reach it.
+    module.set_inline_assembly("");
+}

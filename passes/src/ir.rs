@@ -1,0 +1,237 @@
+//! Accessors over LLVM's C interface that inkwell has no form for.
+//!
+//! Everything here takes values of one module that the caller holds; none of it keeps a reference.
+
+use std::ffi::{CStr, CString};
+
+use inkwell::module::Module;
+use inkwell::values::{AsValueRef, FunctionValue};
+use llvm_sys::core::*;
+use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
+use llvm_sys::prelude::*;
+use llvm_sys::transforms::pass_builder::{
+    LLVMCreatePassBuilderOptions, LLVMDisposePassBuilderOptions, LLVMRunPasses,
+    LLVMRunPassesOnFunction,
+};
+use llvm_sys::{LLVMOpcode, LLVMValueKind};
+
+/// The name of a value; empty when it has none.
+pub fn name_of(value: LLVMValueRef) -> String {
+    let mut length = 0;
+    // SAFETY: `value` is a live value; LLVM returns a pointer to `length` bytes that live as long.
+    let bytes = unsafe {
+        let data = LLVMGetValueName2(value, &mut length);
+        std::slice::from_raw_parts(data.cast::<u8>(), length)
+    };
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The users of a value, as they are now: later changes do not disturb the list.
+pub fn users(value: LLVMValueRef) -> Vec<LLVMValueRef> {
+    let mut users = Vec::new();
+    // SAFETY: `value` is live, and nothing changes its use list during the walk.
+    unsafe {
+        let mut current = LLVMGetFirstUse(value);
+        while !current.is_null() {
+            users.push(LLVMGetUser(current));
+            current = LLVMGetNextUse(current);
+        }
+    }
+    users
+}
+
+/// The instructions of a function, as they are now.
+pub fn instructions(function: LLVMValueRef) -> Vec<LLVMValueRef> {
+    let mut all = Vec::new();
+    // SAFETY: `function` is a live function, and nothing changes it during the walk.
+    unsafe {
+        let mut block = LLVMGetFirstBasicBlock(function);
+        while !block.is_null() {
+            let mut instruction = LLVMGetFirstInstruction(block);
+            while !instruction.is_null() {
+                all.push(instruction);
+                instruction = LLVMGetNextInstruction(instruction);
+            }
+            block = LLVMGetNextBasicBlock(block);
+        }
+    }
+    all
+}
+
+/// The opcode of a value if it is an instruction.
+pub fn opcode(value: LLVMValueRef) -> Option<LLVMOpcode> {
+    // SAFETY: both calls accept any live value.
+    unsafe {
+        (!LLVMIsAInstruction(value).is_null()).then(|| LLVMGetInstructionOpcode(value))
+    }
+}
+
+/// The function that a call or invoke calls directly.
+pub fn callee(value: LLVMValueRef) -> Option<LLVMValueRef> {
+    if !matches!(opcode(value), Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke)) {
+        return None;
+    }
+    // SAFETY: `value` is a call or an invoke, which both have a called value.
+    unsafe {
+        let called = LLVMGetCalledValue(value);
+        (LLVMGetValueKind(called) == LLVMValueKind::LLVMFunctionValueKind).then_some(called)
+    }
+}
+
+/// The function that contains an instruction.
+pub fn parent_function(instruction: LLVMValueRef) -> LLVMValueRef {
+    // SAFETY: the caller passes an instruction that stands in a function.
+    unsafe { LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction)) }
+}
+
+/// Removes a block's terminator and what follows it, and ends the block with `unreachable` instead,
+/// starting at `instruction`: everything from there on is gone.
+pub fn cut_block_at(instruction: LLVMValueRef) {
+    // SAFETY: `instruction` stands in a block of a live module. Uses of the removed values are
+    // replaced by poison first, phi nodes of the successors lose their edge from this block by
+    // the verifier-preserving route: `unreachable` is inserted, and the rest of the block is
+    // removed last to first, so no removed value has a use left.
+    unsafe {
+        let context = LLVMGetTypeContext(LLVMTypeOf(instruction));
+        let block = LLVMGetInstructionParent(instruction);
+        let terminator = LLVMGetBasicBlockTerminator(block);
+        if !terminator.is_null() {
+            for index in 0..LLVMGetNumSuccessors(terminator) {
+                forget_edge(LLVMGetSuccessor(terminator, index), block);
+            }
+        }
+        let mut doomed = Vec::new();
+        let mut current = instruction;
+        while !current.is_null() {
+            doomed.push(current);
+            current = LLVMGetNextInstruction(current);
+        }
+        for &value in doomed.iter().rev() {
+            let ty = LLVMTypeOf(value);
+            if LLVMGetTypeKind(ty) != llvm_sys::LLVMTypeKind::LLVMVoidTypeKind {
+                LLVMReplaceAllUsesWith(value, LLVMGetPoison(ty));
+            }
+            LLVMInstructionEraseFromParent(value);
+        }
+        let builder = LLVMCreateBuilderInContext(context);
+        LLVMPositionBuilderAtEnd(builder, block);
+        LLVMBuildUnreachable(builder);
+        LLVMDisposeBuilder(builder);
+    }
+}
+
+/// Removes an invoke whose result nobody uses: control goes on at its normal destination.
+pub fn replace_invoke_by_branch(invoke: LLVMValueRef) {
+    debug_assert_eq!(opcode(invoke), Some(LLVMOpcode::LLVMInvoke));
+    // SAFETY: `invoke` is an invoke in a live module without uses; the edge to its landing pad is
+    // taken out of the phi nodes there before the branch takes its place.
+    unsafe {
+        let block = LLVMGetInstructionParent(invoke);
+        let (normal, unwind) = (LLVMGetNormalDest(invoke), LLVMGetUnwindDest(invoke));
+        forget_edge(unwind, block);
+        let builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(LLVMGetGlobalParent(
+            LLVMGetBasicBlockParent(block),
+        )));
+        LLVMPositionBuilderBefore(builder, invoke);
+        LLVMBuildBr(builder, normal);
+        LLVMDisposeBuilder(builder);
+        LLVMInstructionEraseFromParent(invoke);
+    }
+}
+
+/// Rebuilds the phi nodes of `successor` without the edge from `from`.
+///
+/// # Safety
+/// Both blocks belong to one live function.
+unsafe fn forget_edge(successor: LLVMBasicBlockRef, from: LLVMBasicBlockRef) {
+    // SAFETY: as promised by the caller; every phi is replaced before it is erased.
+    unsafe {
+        let mut phi = LLVMGetFirstInstruction(successor);
+        while !phi.is_null() && LLVMGetInstructionOpcode(phi) == LLVMOpcode::LLVMPHI {
+            let next = LLVMGetNextInstruction(phi);
+            let (mut values, mut blocks) = (Vec::new(), Vec::new());
+            for index in 0..LLVMCountIncoming(phi) {
+                let block = LLVMGetIncomingBlock(phi, index);
+                if block != from {
+                    values.push(LLVMGetIncomingValue(phi, index));
+                    blocks.push(block);
+                }
+            }
+            let ty = LLVMTypeOf(phi);
+            let replacement = if values.is_empty() {
+                LLVMGetPoison(ty)
+            } else {
+                let builder = LLVMCreateBuilderInContext(LLVMGetTypeContext(ty));
+                LLVMPositionBuilderBefore(builder, phi);
+                let new = LLVMBuildPhi(builder, ty, c"".as_ptr());
+                LLVMAddIncoming(new, values.as_mut_ptr(), blocks.as_mut_ptr(), values.len() as u32);
+                LLVMDisposeBuilder(builder);
+                new
+            };
+            LLVMReplaceAllUsesWith(phi, replacement);
+            LLVMInstructionEraseFromParent(phi);
+            phi = next;
+        }
+    }
+}
+
+/// Adds an attribute without a value to a function.
+pub fn add_attribute(function: FunctionValue<'_>, name: &str, value: u64) {
+    let function = function.as_value_ref();
+    add_attribute_at(function, llvm_sys::LLVMAttributeFunctionIndex, name, value);
+}
+
+/// Adds an enum attribute at an attribute index of a function.
+pub fn add_attribute_at(function: LLVMValueRef, index: u32, name: &str, value: u64) {
+    // SAFETY: `function` is live; the attribute is made in its own context.
+    unsafe {
+        let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+        debug_assert_ne!(kind, 0, "LLVM has no attribute {name}");
+        let context = LLVMGetTypeContext(LLVMTypeOf(function));
+        LLVMAddAttributeAtIndex(function, index, LLVMCreateEnumAttribute(context, kind, value));
+    }
+}
+
+/// Runs LLVM's own passes, given as a pipeline, over the module.
+pub fn run_llvm_passes(module: &Module<'_>, pipeline: &str) -> Result<(), String> {
+    // SAFETY: the module is live, and no target machine is needed for target-neutral passes.
+    unsafe { run_passes(pipeline, |text, options| {
+        LLVMRunPasses(module.as_mut_ptr(), text, std::ptr::null_mut(), options)
+    }) }
+}
+
+/// Runs LLVM's own passes, given as a pipeline, over one function.
+///
+/// # Safety
+/// `function` is a definition in a live module.
+pub unsafe fn run_llvm_passes_on(function: LLVMValueRef, pipeline: &str) -> Result<(), String> {
+    // SAFETY: as promised by the caller.
+    unsafe { run_passes(pipeline, |text, options| {
+        LLVMRunPassesOnFunction(function, text, std::ptr::null_mut(), options)
+    }) }
+}
+
+/// # Safety
+/// `run` may be called with a pipeline and options that live through the call.
+unsafe fn run_passes(
+    pipeline: &str,
+    run: impl FnOnce(
+        *const std::ffi::c_char,
+        llvm_sys::transforms::pass_builder::LLVMPassBuilderOptionsRef,
+    ) -> llvm_sys::error::LLVMErrorRef,
+) -> Result<(), String> {
+    let text = CString::new(pipeline).expect("pipelines are written in this crate, without NUL");
+    // SAFETY: the options are disposed of after the run; an error message is copied, then freed.
+    unsafe {
+        let options = LLVMCreatePassBuilderOptions();
+        let error = run(text.as_ptr(), options);
+        LLVMDisposePassBuilderOptions(options);
+        if error.is_null() {
+            return Ok(());
+        }
+        let message = LLVMGetErrorMessage(error);
+        let owned = CStr::from_ptr(message).to_string_lossy().into_owned();
+        LLVMDisposeErrorMessage(message);
+        Err(owned)
+    }
+}

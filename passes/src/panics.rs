@@ -1,0 +1,158 @@
+//! Calls of panic functions become `__schism_panic`.
+//!
+//! Before:
+//! ```llvm
+//!   call void @core::panicking::panic_bounds_check(i64 %index, i64 %len, ptr @location)
+//!   unreachable
+//! ```
+//! After:
+//! ```llvm
+//!   call void @__schism_panic(ptr @message, i64 19, ptr @location)
+//!   unreachable
+//! ```
+//!
+//! The arguments of a formatted message die with the call that took them, and with them the
+//! formatting machinery: [`crate::cleanup`] removes what only fed it. Of a `core::fmt::Arguments`
+//! without arguments the text is kept: such a value is a pointer to the text and its length times
+//! two plus one (the representation of the pinned standard library, checked by a run test).
+
+use std::collections::HashMap;
+
+use inkwell::module::Module;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+
+use crate::builtins;
+use crate::ir;
+use crate::spec::{PanicFunction, PanicMessage};
+
+/// Runs the pass: every call of a function in `panics` becomes a call of the builtin.
+pub fn run(module: &Module<'_>, panics: &[PanicFunction]) {
+    let mut lowering = Lowering { module: module.as_mut_ptr(), texts: HashMap::new() };
+    for panic in panics {
+        let symbol = &panic.symbol;
+        // SAFETY: the module is live; the name is passed with its length.
+        let function = unsafe {
+            LLVMGetNamedFunctionWithLength(lowering.module, symbol.as_ptr().cast(), symbol.len())
+        };
+        if function.is_null() {
+            continue;
+        }
+        for user in ir::users(function) {
+            if ir::callee(user) == Some(function) {
+                lowering.lower(user, panic);
+            }
+        }
+    }
+}
+
+struct Lowering {
+    module: LLVMModuleRef,
+    texts: HashMap<String, LLVMValueRef>,
+}
+
+impl Lowering {
+    fn lower(&mut self, call: LLVMValueRef, panic: &PanicFunction) {
+        // SAFETY: `call` is a direct call in the live module; operands are read before the call
+        // is removed, and the new call stands before it.
+        unsafe {
+            let context = LLVMGetModuleContext(self.module);
+            let (pointer, i64_type) =
+                (LLVMPointerTypeInContext(context, 0), LLVMInt64TypeInContext(context));
+            let builder = LLVMCreateBuilderInContext(context);
+            LLVMPositionBuilderBefore(builder, call);
+
+            let arguments = LLVMGetNumArgOperands(call);
+            let is_pointer = |index| LLVMTypeOf(LLVMGetOperand(call, index)) == pointer;
+            let two_words = arguments >= 2 && is_pointer(0);
+            let (text, length) = match &panic.message {
+                PanicMessage::Text
+                    if two_words && LLVMTypeOf(LLVMGetOperand(call, 1)) == i64_type =>
+                {
+                    (LLVMGetOperand(call, 0), LLVMGetOperand(call, 1))
+                }
+                PanicMessage::Arguments if two_words && is_pointer(1) => {
+                    let word = LLVMGetOperand(call, 1);
+                    let word = LLVMBuildPtrToInt(builder, word, i64_type, c"".as_ptr());
+                    let one = LLVMConstInt(i64_type, 1, 0);
+                    let zero = LLVMConstInt(i64_type, 0, 0);
+                    let bit = LLVMBuildAnd(builder, word, one, c"".as_ptr());
+                    let is_text = LLVMBuildICmp(
+                        builder,
+                        llvm_sys::LLVMIntPredicate::LLVMIntNE,
+                        bit,
+                        zero,
+                        c"".as_ptr(),
+                    );
+                    let length = LLVMBuildLShr(builder, word, one, c"".as_ptr());
+                    let length = LLVMBuildSelect(builder, is_text, length, zero, c"".as_ptr());
+                    (LLVMGetOperand(call, 0), length)
+                }
+                PanicMessage::Static(text) => self.text(text),
+                _ => self.text("explicit panic"),
+            };
+            let location = if panic.located && arguments > 0 && is_pointer(arguments - 1) {
+                LLVMGetOperand(call, arguments - 1)
+            } else {
+                LLVMConstNull(pointer)
+            };
+            let (panic_type, panic_function) = self.builtin();
+            let mut operands = [text, length, location];
+            LLVMBuildCall2(
+                builder,
+                panic_type,
+                panic_function,
+                operands.as_mut_ptr(),
+                operands.len() as u32,
+                c"".as_ptr(),
+            );
+            LLVMDisposeBuilder(builder);
+        }
+        ir::cut_block_at(call);
+    }
+
+    /// The builtin's type and declaration.
+    unsafe fn builtin(&self) -> (LLVMTypeRef, LLVMValueRef) {
+        // SAFETY: the module is live; the declaration is made in it.
+        unsafe {
+            let context = LLVMGetModuleContext(self.module);
+            let pointer = LLVMPointerTypeInContext(context, 0);
+            let mut parameters = [pointer, LLVMInt64TypeInContext(context), pointer];
+            let ty = LLVMFunctionType(LLVMVoidTypeInContext(context), parameters.as_mut_ptr(), 3, 0);
+            let name = builtins::PANIC;
+            let known =
+                LLVMGetNamedFunctionWithLength(self.module, name.as_ptr().cast(), name.len());
+            if !known.is_null() {
+                return (ty, known);
+            }
+            let name = std::ffi::CString::new(name).expect("no NUL in a builtin's name");
+            let function = LLVMAddFunction(self.module, name.as_ptr(), ty);
+            for attribute in ["noreturn", "nounwind", "cold"] {
+                let index = llvm_sys::LLVMAttributeFunctionIndex;
+                ir::add_attribute_at(function, index, attribute, 0);
+            }
+            (ty, function)
+        }
+    }
+
+    /// A private constant with the text, and its length.
+    unsafe fn text(&mut self, text: &str) -> (LLVMValueRef, LLVMValueRef) {
+        // SAFETY: the module is live; the global is made in it.
+        unsafe {
+            let context = LLVMGetModuleContext(self.module);
+            let length = LLVMConstInt(LLVMInt64TypeInContext(context), text.len() as u64, 0);
+            if let Some(&global) = self.texts.get(text) {
+                return (global, length);
+            }
+            let bytes =
+                LLVMConstStringInContext2(context, text.as_ptr().cast(), text.len(), 1);
+            let global = LLVMAddGlobal(self.module, LLVMTypeOf(bytes), c"schism.panic".as_ptr());
+            LLVMSetInitializer(global, bytes);
+            LLVMSetGlobalConstant(global, 1);
+            LLVMSetLinkage(global, llvm_sys::LLVMLinkage::LLVMPrivateLinkage);
+            LLVMSetUnnamedAddress(global, llvm_sys::LLVMUnnamedAddr::LLVMGlobalUnnamedAddr);
+            self.texts.insert(text.to_owned(), global);
+            (global, length)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What stage 1 tells the passes about a device module: plain data, no LLVM.
+
+/// Everything that the passes need to know beside the IR itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceSpec {
+    /// The kernels to make, in the order in which the container lists them.
+    pub kernels: Vec<KernelSpec>,
+    /// Functions whose call means that the kernel panics.
+    pub panics: Vec<PanicFunction>,
+    /// IR constants of stage 1: symbol of a global, and its value in this module.
+    pub ir_constants: Vec<(String, u64)>,
+    /// Functions that only return an IR constant, and the value they return.
+    pub ir_constant_functions: Vec<(String, u64)>,
+}
+
+/// One kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelSpec {
+    /// The name of the kernel function in the image.
+    pub name: String,
+    /// The symbol of the function that runs one work-item.
+    pub entry: String,
+    /// Size of the closure in bytes.
+    pub closure_size: u64,
+    /// Alignment of the closure in bytes.
+    pub closure_align: u64,
+    /// The leaves of the closure, in the order of the kernel's parameters.
+    pub parameters: Vec<Parameter>,
+}
+
+/// One flattened capture: a scalar or pointer, or opaque bytes, inside the closure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Offset in the closure, in bytes.
+    pub offset: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// Alignment of the leaf in bytes.
+    pub align: u64,
+    /// What the bytes are.
+    pub kind: ParameterKind,
+}
+
+/// What a flattened capture is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterKind {
+    /// An integer (also `bool` and `char`) of the parameter's size.
+    Integer,
+    /// A floating-point number of the parameter's size: 2, 4 or 8 bytes.
+    Float,
+    /// A pointer, with what the type system knows of what it points at.
+    Pointer {
+        /// Nothing that the kernel can reach otherwise writes to the pointee.
+        noalias: bool,
+        /// The kernel does not write through it.
+        readonly: bool,
+        /// Known alignment of the pointee in bytes; 1 when nothing is known.
+        pointee_align: u64,
+        /// Bytes that are known to be readable; 0 when nothing is known.
+        dereferenceable: u64,
+        /// The pointer is never null.
+        nonnull: bool,
+    },
+    /// An aggregate that has no scalar form: an enum with data, a union, a large array.
+    Bytes,
+}
+
+/// A function whose call means that the kernel panics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PanicFunction {
+    /// Its symbol.
+    pub symbol: String,
+    /// Where its message is.
+    pub message: PanicMessage,
+    /// Its last argument is a `&core::panic::Location`.
+    pub located: bool,
+}
+
+/// Where the message of a panic is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PanicMessage {
+    /// The message belongs to the function.
+    Static(String),
+    /// The first two arguments are the pointer and length of a string.
+    Text,
+    /// The first two arguments are the two words of a `core::fmt::Arguments`.
+    Arguments,
+}
