@@ -17,6 +17,11 @@
 
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Module;
+use inkwell::values::AsValueRef;
+use llvm_sys::core::LLVMRemoveCallSiteEnumAttribute;
+use llvm_sys::{LLVMAttributeFunctionIndex, LLVMOpcode};
+
+use crate::ir;
 
 const ENUM_ATTRIBUTES: [&str; 10] = [
     "uwtable", "ssp", "sspreq", "sspstrong", "noinline", "optnone", "noredzone", "nonlazybind",
@@ -47,6 +52,16 @@ pub fn run(module: &Module<'_>) {
         }
         for name in STRING_ATTRIBUTES {
             function.remove_string_attribute(AttributeLoc::Function, name);
+        }
+    }
+    for instruction in module.get_functions().flat_map(|f| ir::instructions(f.as_value_ref())) {
+        if matches!(ir::opcode(instruction), Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke)) {
+            // A call site may repeat what its callee says.
+            let kind = inkwell::attributes::Attribute::get_named_enum_kind_id("noinline");
+            // SAFETY: `instruction` is a call or invoke of the live module.
+            unsafe {
+                LLVMRemoveCallSiteEnumAttribute(instruction, LLVMAttributeFunctionIndex, kind);
+            }
         }
     }
     // Inline assembly at module level belongs to the host: nothing in a kernel can reach it.
