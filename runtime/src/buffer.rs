@@ -1,0 +1,198 @@
+//! Typed memory of a device.
+
+use std::alloc::{self, Layout};
+use std::fmt;
+use std::ops::RangeBounds;
+use std::ptr::NonNull;
+use std::slice;
+
+use crate::element::Element;
+use crate::error::BufferError;
+use crate::queue::Queue;
+use crate::view::{View, ViewMut};
+
+/// Buffers start on a boundary of this many bytes: a cache line on any host, and wide enough for any vector instruction.
+const ALIGNMENT: usize = 128;
+
+/// `len` elements of type `T` in memory that a queue's device reaches.
+///
+/// The host reads and writes it by copying ([`read`](Self::read), [`write`](Self::write), [`to_vec`](Self::to_vec)). Kernels reach it
+/// as sources of [`Queue::for_each`], or through captured views ([`view`](Self::view), [`view_mut`](Self::view_mut),
+/// [`atomic_view`](Self::atomic_view)). The borrow checker keeps these apart: while a launch may still use a buffer, the host cannot.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut squares = Buffer::from_slice(&queue, &[1, 2, 3, 4])?;
+/// queue.for_each(&mut squares, |x| *x *= *x)?;
+/// assert_eq!(squares.to_vec(), [1, 4, 9, 16]);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Buffer<T: Element> {
+    elements: NonNull<T>,
+    len: usize,
+    layout: Layout,
+}
+
+// SAFETY: a buffer owns its elements as a `Vec` does.
+unsafe impl<T: Element> Send for Buffer<T> {}
+// SAFETY: a shared buffer gives shared access only, and elements are `Sync`.
+unsafe impl<T: Element> Sync for Buffer<T> {}
+
+impl<T: Element> Buffer<T> {
+    /// A buffer with a copy of `data`.
+    ///
+    /// # Errors
+    /// [`BufferError::OutOfMemory`] or [`BufferError::TooLarge`].
+    pub fn from_slice(queue: &Queue, data: &[T]) -> Result<Self, BufferError> {
+        let mut buffer = Self::allocate(queue, data.len())?;
+        // SAFETY: `allocate` made room for `data.len()` elements, which nothing else knows yet.
+        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), buffer.elements.as_ptr(), data.len()) };
+        buffer.len = data.len();
+        tracing::debug!(bytes = size_of_val(data), device = %queue.device(), "copied to the device");
+        Ok(buffer)
+    }
+
+    /// A buffer of `len` times `value`.
+    ///
+    /// # Errors
+    /// [`BufferError::OutOfMemory`] or [`BufferError::TooLarge`].
+    pub fn filled(queue: &Queue, len: usize, value: T) -> Result<Self, BufferError> {
+        let mut buffer = Self::allocate(queue, len)?;
+        for index in 0..len {
+            // SAFETY: `allocate` made room for `len` elements.
+            unsafe { buffer.elements.add(index).write(value) };
+        }
+        buffer.len = len;
+        Ok(buffer)
+    }
+
+    /// A buffer of `len` default values: zeros, for numbers.
+    ///
+    /// # Errors
+    /// [`BufferError::OutOfMemory`] or [`BufferError::TooLarge`].
+    pub fn with_len(queue: &Queue, len: usize) -> Result<Self, BufferError>
+    where
+        T: Default,
+    {
+        Self::filled(queue, len, T::default())
+    }
+
+    /// Memory for `capacity` elements, of which none counts yet.
+    fn allocate(queue: &Queue, capacity: usize) -> Result<Self, BufferError> {
+        let layout = Layout::array::<T>(capacity)
+            .and_then(|layout| layout.align_to(ALIGNMENT))
+            .map_err(|_| BufferError::TooLarge { len: capacity, element_size: size_of::<T>() })?;
+        let elements = if layout.size() == 0 {
+            NonNull::dangling()
+        } else {
+            // SAFETY: the size is not zero.
+            NonNull::new(unsafe { alloc::alloc(layout) })
+                .ok_or_else(|| BufferError::OutOfMemory { bytes: layout.size(), device: queue.device().to_string() })?
+                .cast()
+        };
+        Ok(Self { elements, len: 0, layout })
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Copies the elements to a new `Vec`.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<T> {
+        tracing::debug!(bytes = size_of_val(self.elements()), "copied to the host");
+        self.elements().to_vec()
+    }
+
+    /// Copies all elements to `to`.
+    ///
+    /// # Errors
+    /// [`BufferError::Length`] unless `to` is as long as the buffer.
+    pub fn read(&self, to: &mut [T]) -> Result<(), BufferError> {
+        if to.len() != self.len {
+            return Err(BufferError::Length { buffer: self.len, host: to.len() });
+        }
+        to.copy_from_slice(self.elements());
+        tracing::debug!(bytes = size_of_val(to), "copied to the host");
+        Ok(())
+    }
+
+    /// Replaces all elements by those of `from`.
+    ///
+    /// # Errors
+    /// [`BufferError::Length`] unless `from` is as long as the buffer.
+    pub fn write(&mut self, from: &[T]) -> Result<(), BufferError> {
+        if from.len() != self.len {
+            return Err(BufferError::Length { buffer: self.len, host: from.len() });
+        }
+        self.elements_mut().copy_from_slice(from);
+        tracing::debug!(bytes = size_of_val(from), "copied to the device");
+        Ok(())
+    }
+
+    /// A read-only view for kernels to capture.
+    #[must_use]
+    pub const fn view(&self) -> View<'_, T> {
+        View::new(self.elements())
+    }
+
+    /// An exclusive view: a source for [`Queue::for_each`], or a capture with `unsafe` access.
+    #[must_use]
+    pub const fn view_mut(&mut self) -> ViewMut<'_, T> {
+        // SAFETY: the buffer is borrowed exclusively while the view lives, and `len` elements are initialised.
+        unsafe { ViewMut::new(self.elements, self.len) }
+    }
+
+    /// A view of some of the elements, with indices from 0.
+    ///
+    /// # Errors
+    /// [`BufferError::Range`] if the range ends beyond the buffer or before it starts.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<View<'_, T>, BufferError> {
+        self.view().slice(range)
+    }
+
+    /// An exclusive view of some of the elements, with indices from 0.
+    ///
+    /// # Errors
+    /// [`BufferError::Range`] if the range ends beyond the buffer or before it starts.
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ViewMut<'_, T>, BufferError> {
+        self.view_mut().slice(range)
+    }
+
+    const fn elements(&self) -> &[T] {
+        // SAFETY: `len` elements are initialised, and `&self` excludes writers.
+        unsafe { slice::from_raw_parts(self.elements.as_ptr(), self.len) }
+    }
+
+    const fn elements_mut(&mut self) -> &mut [T] {
+        // SAFETY: `len` elements are initialised, and `&mut self` excludes everyone else.
+        unsafe { slice::from_raw_parts_mut(self.elements.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Element> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        if self.layout.size() != 0 {
+            // SAFETY: allocated in `allocate` with this layout. Elements are `Copy` and need no drop.
+            unsafe { alloc::dealloc(self.elements.as_ptr().cast(), self.layout) };
+        }
+    }
+}
+
+impl<T: Element + fmt::Debug> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.elements()).finish()
+    }
+}

@@ -1,0 +1,135 @@
+//! What can go wrong, and what to do about it.
+
+use std::fmt;
+
+/// Any error of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No such device, or it cannot be used.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// Memory of a device.
+    #[error(transparent)]
+    Buffer(#[from] BufferError),
+    /// A launch.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+}
+
+/// A device that was asked for cannot be had.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// `SCHISM_DEVICE` names no device of this machine.
+    #[error("no device `{requested}` (from SCHISM_DEVICE); this machine has: {available}")]
+    Unknown {
+        /// What was asked for.
+        requested: String,
+        /// What there is, separated by commas.
+        available: String,
+    },
+    /// `SCHISM_DEVICE=cpu`, but stage 2, which makes machine code for it, cannot be loaded.
+    #[error(
+        "the device `cpu` was asked for, but its compiler cannot be loaded: {reason}; run `cargo schism setup`, point SCHISM_JIT at \
+         libschism_jit.so, or use SCHISM_DEVICE=native"
+    )]
+    Stage2 {
+        /// What was tried, and what came of it.
+        reason: String,
+    },
+    /// The worker threads could not be started.
+    #[error("the worker threads of the host devices cannot be started: {reason}; SCHISM_CPU_THREADS sets their number")]
+    Threads {
+        /// What the system said.
+        reason: String,
+    },
+}
+
+/// A buffer that cannot be made, or a copy that does not fit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BufferError {
+    /// More bytes than an address space has.
+    #[error("a buffer of {len} elements of {element_size} bytes is larger than any memory")]
+    TooLarge {
+        /// Elements asked for.
+        len: usize,
+        /// Bytes of one.
+        element_size: usize,
+    },
+    /// The device has no room.
+    #[error("device `{device}` has no room for a buffer of {bytes} bytes; free buffers or work in smaller pieces")]
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: usize,
+        /// The device.
+        device: String,
+    },
+    /// The host's slice and the buffer differ in length.
+    #[error("a buffer of {buffer} elements cannot be copied from or to a slice of {host}; copy part of it, or make the lengths equal")]
+    Length {
+        /// Elements of the buffer.
+        buffer: usize,
+        /// Elements of the host's slice.
+        host: usize,
+    },
+    /// A part that is not inside the buffer.
+    #[error("elements {begin}..{end} are not part of {len} elements")]
+    Range {
+        /// First element asked for.
+        begin: usize,
+        /// One past the last element asked for.
+        end: usize,
+        /// Elements that there are.
+        len: usize,
+    },
+}
+
+/// A launch that did not happen, or did not end well.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The product of the range does not fit.
+    #[error("the range {range:?} has more than {} work-items; launch it in parts", isize::MAX)]
+    RangeOverflow {
+        /// The range, slowest dimension first.
+        range: Vec<usize>,
+    },
+    /// Sources of one launch differ in length.
+    #[error(
+        "source {source_index} of the launch has {found} elements where {expected} are needed; slice it, or make the lengths equal"
+    )]
+    Length {
+        /// Which source, from 0.
+        source_index: usize,
+        /// The length of the sources before it, or the size of the range.
+        expected: usize,
+        /// Its own length.
+        found: usize,
+    },
+    /// The kernel panicked. Other work-items may or may not have run.
+    #[error(transparent)]
+    Panicked(#[from] KernelPanic),
+}
+
+/// A panic in a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub struct KernelPanic {
+    /// The kernel.
+    pub kernel: String,
+    /// The device that it ran on.
+    pub device: String,
+    /// What the panic said.
+    pub message: String,
+    /// `file:line:column` of the panic, where it is known.
+    pub location: Option<String>,
+}
+
+impl fmt::Display for KernelPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kernel `{}` panicked on device `{}`: {}", self.kernel, self.device, self.message)?;
+        self.location.as_ref().map_or(Ok(()), |location| write!(f, ", at {location}"))
+    }
+}

@@ -1,0 +1,118 @@
+//! One work-item: its place in the launch.
+
+/// One work-item of a launch over a `D`-dimensional range: its position, and the range.
+///
+/// Ids are row major, as in nested arrays: the last dimension is the fastest. For an image of `[height, width]` the id is `[y, x]`.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut sums = Buffer::filled(&queue, 6, 0_usize)?;
+/// queue.for_each_in([2, 3], &mut sums, |item, sum| {
+///     let [y, x] = item.id();
+///     *sum = 10 * y + x;
+/// })?;
+/// assert_eq!(sums.to_vec(), [0, 1, 2, 10, 11, 12]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item<const D: usize> {
+    /// x, y, z.
+    id: [usize; 3],
+    range: [usize; 3],
+}
+
+impl<const D: usize> Item<D> {
+    /// In the order x, y, z; dimensions beyond `D` are 0 with a range of 1.
+    #[inline(always)]
+    pub(crate) const fn new(id: [usize; 3], range: [usize; 3]) -> Self {
+        Self { id, range }
+    }
+
+    /// The position along the fastest dimension, the last one of the range.
+    #[inline(always)]
+    #[must_use]
+    pub const fn x(&self) -> usize {
+        self.id[0]
+    }
+
+    /// The position along the second-fastest dimension; 0 in a one-dimensional range.
+    #[inline(always)]
+    #[must_use]
+    pub const fn y(&self) -> usize {
+        self.id[1]
+    }
+
+    /// The position along the third-fastest dimension; 0 in a one- or two-dimensional range.
+    #[inline(always)]
+    #[must_use]
+    pub const fn z(&self) -> usize {
+        self.id[2]
+    }
+
+    /// The row-major index of this work-item, less than [`size`](Self::size).
+    #[inline(always)]
+    #[must_use]
+    pub const fn linear_id(&self) -> usize {
+        // A launch never starts unless the product of its range fits in `usize`; wrapping keeps debug builds free of checks.
+        self.id[2].wrapping_mul(self.range[1]).wrapping_add(self.id[1]).wrapping_mul(self.range[0]).wrapping_add(self.id[0])
+    }
+
+    /// The number of work-items of the launch.
+    #[inline(always)]
+    #[must_use]
+    pub const fn size(&self) -> usize {
+        self.range[2].wrapping_mul(self.range[1]).wrapping_mul(self.range[0])
+    }
+}
+
+impl Item<1> {
+    /// The position: `[x]`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn id(&self) -> [usize; 1] {
+        [self.id[0]]
+    }
+
+    /// The range of the launch: `[width]`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn range(&self) -> [usize; 1] {
+        [self.range[0]]
+    }
+}
+
+impl Item<2> {
+    /// The position: `[y, x]`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn id(&self) -> [usize; 2] {
+        [self.id[1], self.id[0]]
+    }
+
+    /// The range of the launch: `[height, width]`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn range(&self) -> [usize; 2] {
+        [self.range[1], self.range[0]]
+    }
+}
+
+impl Item<3> {
+    /// The position: `[z, y, x]`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn id(&self) -> [usize; 3] {
+        [self.id[2], self.id[1], self.id[0]]
+    }
+
+    /// The range of the launch: `[depth, height, width]`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn range(&self) -> [usize; 3] {
+        [self.range[2], self.range[1], self.range[0]]
+    }
+}
