@@ -1,2 +1,70 @@
-//! cargo-schism.
-fn main() {}
+//! `cargo schism`: one command from a fresh machine to running kernels.
+//!
+//! A map: [`arguments`] says what is asked for. [`setup`] provides, in order, the compiler ([`toolchain`]), its own crates
+//! ([`rustc_dev`]), and the plugin and stage 2 ([`artifacts`]), built from [`sources`]; everything lies in one [`home`].
+//! [`cargo`] then runs cargo with the result. [`doctor`], [`hcf`] and [`bench`] look at what is there.
+
+mod arguments;
+mod artifacts;
+mod bench;
+mod cargo;
+mod command;
+mod doctor;
+mod environment;
+mod error;
+mod hash;
+mod hcf;
+mod home;
+mod lock;
+mod manifest;
+#[allow(dead_code)] // the build script has it too; each uses a part
+mod pack;
+mod progress;
+mod publish;
+mod rustc_dev;
+#[cfg(test)]
+mod scratch;
+mod setup;
+mod sources;
+mod toolchain;
+
+use std::process::ExitCode;
+
+use arguments::Request;
+use error::{Error, Result};
+use home::Home;
+
+fn main() -> ExitCode {
+    if let Some(code) = rustc_dev::run_shim_if_asked() {
+        return code;
+    }
+    let result = arguments::parse(std::env::args_os().skip(1)).and_then(serve);
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(if matches!(error, Error::Usage(_)) { 2 } else { 1 })
+    })
+}
+
+fn serve(request: Request) -> Result<ExitCode> {
+    match request {
+        Request::Help => {
+            print!("{}", include_str!("usage.txt"));
+            for subject in bench::SUBJECTS {
+                println!("  bench {:<13} {}", subject.name, subject.summary);
+            }
+        }
+        Request::Version => println!("cargo-schism {} (for rustc {})", env!("CARGO_PKG_VERSION"), toolchain::RELEASE),
+        Request::Setup => drop(setup::ensure(&Home::from_environment()?)?),
+        Request::Clean => setup::clean(&Home::from_environment()?)?,
+        Request::Doctor => return doctor::run(),
+        Request::BackendPath => {
+            let ready = setup::ensure(&Home::from_environment()?)?;
+            println!("{}", ready.installed.plugin().display());
+        }
+        Request::Hcf(arguments) => return hcf::run(&arguments),
+        Request::Bench(arguments) => return bench::run(&arguments),
+        Request::Compile(verb, arguments) => return cargo::compile(verb, &arguments),
+        Request::Plain(verb, arguments) => return cargo::plain(verb, &arguments),
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,26 @@
+//! Packs the sources of the plugin and of stage 2, so that an installed `cargo schism` can build them.
+
+use std::path::{Path, PathBuf};
+
+// The program has this as a module too; each uses a part of it.
+#[allow(dead_code)]
+#[path = "src/pack.rs"]
+mod pack;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/pack.rs");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("sources.pack");
+    let block = if std::env::var_os("CARGO_FEATURE_EMBEDDED_SOURCES").is_some() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace");
+        let files = pack::files(root).expect("the workspace's sources can be listed");
+        for path in pack::DIRECTORIES.iter().chain(pack::ROOT_FILES) {
+            // Of a directory cargo looks at every file below it.
+            println!("cargo::rerun-if-changed=../{path}");
+        }
+        pack::pack(root, &files).expect("the workspace's sources can be read")
+    } else {
+        Vec::new()
+    };
+    std::fs::write(out, block).expect("OUT_DIR can be written");
+}

@@ -1,0 +1,187 @@
+//! What set-up builds: the plugin with its driver, and stage 2. Built by cargo, installed under the hash of their contents.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::command;
+use crate::environment;
+use crate::error::{Error, FileContext, Result};
+use crate::hash::Hasher;
+use crate::home::Home;
+use crate::progress;
+use crate::publish::{self, Draft};
+use crate::rustc_dev::RustcDev;
+use crate::toolchain::Toolchain;
+
+/// Changes whenever the way of building below does, so that what was built the old way is built again.
+pub const RECIPE: &str = "1";
+
+const DRIVER: &str = "schism-rustc";
+const PLUGIN: &str = "librustc_codegen_schism.so";
+const STAGE2: &str = "libschism_jit.so";
+
+/// What is installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installed {
+    /// The content hash of the plugin and its driver.
+    pub plugin_hash: String,
+    /// The content hash of stage 2.
+    pub stage2_hash: String,
+    plugin_directory: PathBuf,
+    stage2_directory: PathBuf,
+}
+
+impl Installed {
+    /// What has these hashes, there or not.
+    pub fn new(home: &Home, plugin_hash: &str, stage2_hash: &str) -> Installed {
+        Installed {
+            plugin_hash: plugin_hash.to_owned(),
+            stage2_hash: stage2_hash.to_owned(),
+            plugin_directory: home.plugin(plugin_hash),
+            stage2_directory: home.stage2(stage2_hash),
+        }
+    }
+
+    /// The compiler to use in rustc's place.
+    pub fn driver(&self) -> PathBuf {
+        self.plugin_directory.join(DRIVER)
+    }
+
+    /// The codegen backend, beside its driver.
+    pub fn plugin(&self) -> PathBuf {
+        self.plugin_directory.join(PLUGIN)
+    }
+
+    /// Stage 2.
+    pub fn stage2(&self) -> PathBuf {
+        self.stage2_directory.join(STAGE2)
+    }
+
+    /// Whether all files are there. They came whole, in directories renamed into place.
+    pub fn is_there(&self) -> bool {
+        self.driver().is_file() && self.plugin().is_file() && self.stage2().is_file()
+    }
+
+    /// Makes programs that are started without cargo find this stage 2.
+    pub fn link(&self, home: &Home) -> Result<()> {
+        let target = Path::new("../stage2").join(&self.stage2_hash).join(STAGE2);
+        publish::link(&home.stage2_link(), &target)
+    }
+}
+
+/// Builds in a workspace and installs the results. The caller holds the set-up lock.
+pub fn build(home: &Home, toolchain: &Toolchain, rustc_dev: &RustcDev, workspace: &Path) -> Result<Installed> {
+    // Kept: cargo goes on from here after an interruption, and builds less after a change.
+    let target = home.build().join(format!("target-{}", toolchain.copy_key()));
+    std::fs::create_dir_all(&target).at("create", &target)?;
+    let results = target.join(&toolchain.version.host).join("release");
+
+    progress::step("Building", "the plugin");
+    cargo(toolchain, rustc_dev, workspace, &target, "rustc_codegen_schism")?;
+    let plugin_hash = install(&results, &[DRIVER, PLUGIN], |hash| home.plugin(hash))?;
+    progress::step("Building", "stage 2");
+    cargo(toolchain, rustc_dev, workspace, &target, "schism-jit")?;
+    let stage2_hash = install(&results, &[STAGE2], |hash| home.stage2(hash))?;
+    Ok(Installed::new(home, &plugin_hash, &stage2_hash))
+}
+
+fn cargo(toolchain: &Toolchain, rustc_dev: &RustcDev, workspace: &Path, target: &Path, package: &str) -> Result<()> {
+    let mut command = Command::new(&toolchain.cargo);
+    environment::isolate(&mut command, toolchain);
+    command
+        .current_dir(workspace)
+        .args(["build", "--release", "--package", package, "--target", &toolchain.version.host, "--target-dir"])
+        .arg(target)
+        // The two crates that see the compiler's insides. Not `1`: others would take this for a nightly compiler.
+        .env("RUSTC_BOOTSTRAP", "rustc_codegen_schism,schism_rustc")
+        .env("CARGO_ENCODED_RUSTFLAGS", command::encode_flags(flags(toolchain, rustc_dev)))
+        // stdout is for results, such as `backend-path`'s.
+        .stdout(std::io::stderr());
+    let status = command::status(command, "to build the plugin and stage 2", "Install the cargo that belongs to the compiler.")?;
+    if status.success() {
+        return Ok(());
+    }
+    let detail = "; cargo's messages above say why.\n\
+        No network is needed but for crates.io; no C compiler but `cc`, as linker.";
+    Err(Error::Failed { what: format!("building {package} in {}", workspace.display()), status, detail: detail.to_owned() })
+}
+
+fn flags(toolchain: &Toolchain, rustc_dev: &RustcDev) -> Vec<std::ffi::OsString> {
+    let with = |prefix: &str, path: &Path| {
+        let mut flag = std::ffi::OsString::from(prefix);
+        flag.push(path);
+        flag
+    };
+    let mut flags = Vec::new();
+    if let Some(search) = &rustc_dev.search {
+        flags.extend(["-L".into(), search.clone().into_os_string()]);
+    }
+    flags.extend([
+        "-L".into(),
+        with("native=", &toolchain.lib()),
+        // Each finds its neighbours, the compiler's libraries and its LLVM by itself.
+        "-Clink-arg=-Wl,-rpath,$ORIGIN".into(),
+        with("-Clink-arg=-Wl,-rpath,", &toolchain.lib()),
+    ]);
+    flags
+}
+
+/// Copies files into a directory that is named by the hash of their contents.
+fn install(results: &Path, files: &[&str], place: impl Fn(&str) -> PathBuf) -> Result<String> {
+    let mut hasher = Hasher::default();
+    for file in files {
+        let path = results.join(file);
+        if !path.is_file() {
+            return Err(Error::Missing { what: "cargo".to_owned(), path });
+        }
+        hasher.field(file.as_bytes()).file(&path)?;
+    }
+    let hash = hasher.finish();
+    let place = place(&hash);
+    if files.iter().all(|file| place.join(file).is_file()) {
+        return Ok(hash);
+    }
+    let draft = Draft::new(&place)?;
+    for file in files {
+        std::fs::copy(results.join(file), draft.path().join(file)).at("write", draft.path().join(file))?;
+    }
+    draft.publish()?;
+    Ok(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn other_contents_get_another_place_and_the_same_the_same() {
+        let scratch = Scratch::new("install");
+        let results = scratch.path().join("results");
+        std::fs::create_dir(&results).unwrap();
+        let place = |hash: &str| scratch.path().join("out").join(hash);
+        let install = || install(&results, &["a", "b"], place);
+        std::fs::write(results.join("a"), "1").unwrap();
+        assert!(matches!(install(), Err(Error::Missing { .. })));
+        std::fs::write(results.join("b"), "2").unwrap();
+        let first = install().unwrap();
+        assert_eq!(std::fs::read_to_string(place(&first).join("b")).unwrap(), "2");
+        assert_eq!(install().unwrap(), first);
+        std::fs::write(results.join("b"), "3").unwrap();
+        let second = install().unwrap();
+        assert_ne!(first, second);
+        assert_eq!(std::fs::read_to_string(place(&first).join("b")).unwrap(), "2");
+        assert_eq!(std::fs::read_dir(scratch.path().join("out")).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_damaged_installation_is_made_good() {
+        let scratch = Scratch::new("damaged");
+        std::fs::write(scratch.path().join("a"), "1").unwrap();
+        let place = |hash: &str| scratch.path().join("out").join(hash);
+        let hash = install(scratch.path(), &["a"], place).unwrap();
+        std::fs::remove_file(place(&hash).join("a")).unwrap();
+        assert_eq!(install(scratch.path(), &["a"], place).unwrap(), hash);
+        assert!(place(&hash).join("a").is_file());
+    }
+}

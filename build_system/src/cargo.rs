@@ -1,0 +1,52 @@
+//! Cargo's verbs, with schism's compiler.
+//!
+//! The compiler is put in rustc's place by `RUSTC` alone. No flag changes, so cargo rebuilds nothing for their sake, and build
+//! scripts see the stable compiler that they would see anyhow. What the driver says of its version holds the plugin's content hash, which
+//! cargo makes part of every artifact's identity: the artifacts of plain cargo, of this plugin and of the next one lie side by
+//! side in the same target directory.
+
+use std::ffi::OsString;
+use std::process::{Command, ExitCode};
+
+use crate::arguments::asks_for_help;
+use crate::command;
+use crate::environment;
+use crate::error::Result;
+use crate::home::Home;
+use crate::setup::{self, Ready};
+use crate::toolchain::Toolchain;
+
+/// Runs a verb that compiles. Does not return when all goes well: this process becomes cargo.
+pub fn compile(verb: &str, arguments: &[OsString]) -> Result<ExitCode> {
+    if asks_for_help(arguments) {
+        return plain(verb, arguments);
+    }
+    let ready = setup::ensure(&Home::from_environment()?)?;
+    let mut cargo = command(&ready);
+    cargo.arg(verb).args(arguments);
+    command::become_program(cargo, "to build")
+}
+
+/// Runs a verb with the plain compiler.
+pub fn plain(verb: &str, arguments: &[OsString]) -> Result<ExitCode> {
+    let toolchain = Toolchain::find()?;
+    let mut cargo = Command::new(&toolchain.cargo);
+    environment::restore(&mut cargo, &toolchain);
+    cargo.arg(verb).args(arguments);
+    command::become_program(cargo, "to build")
+}
+
+/// A cargo that compiles with schism's compiler, and whose programs find stage 2.
+pub fn command(ready: &Ready) -> Command {
+    let mut cargo = Command::new(&ready.toolchain.cargo);
+    environment::restore(&mut cargo, &ready.toolchain);
+    cargo.env("RUSTC", ready.installed.driver());
+    if std::env::var_os("RUSTDOC").is_none() {
+        // Else cargo looks for one in PATH, which may be another compiler's.
+        cargo.env("RUSTDOC", ready.toolchain.sysroot.join("bin/rustdoc"));
+    }
+    if std::env::var_os("SCHISM_JIT").is_none() {
+        cargo.env("SCHISM_JIT", ready.installed.stage2());
+    }
+    cargo
+}

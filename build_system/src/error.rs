@@ -1,0 +1,172 @@
+//! Every way in which `cargo schism` can fail, each with what was tried and what to do.
+
+use std::path::PathBuf;
+
+/// A failure, worded for the person at the terminal.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The command line cannot be understood.
+    #[error("{0}\n\n`cargo schism --help` lists the verbs")]
+    Usage(String),
+
+    /// No rustc of the pinned release was found.
+    #[error(
+        "schism needs rustc {release} (commit {commit}), built for this machine; looked at:\n{tried}\n\
+         Install it beside the others, it is found by itself from then on:\n    rustup toolchain install {release}"
+    )]
+    Compiler {
+        /// The release that is needed.
+        release: &'static str,
+        /// Its commit.
+        commit: &'static str,
+        /// One indented line per compiler that was looked at.
+        tried: String,
+    },
+
+    /// rustc-dev could not be provided.
+    #[error(
+        "the compiler's own crates (rustc-dev for rustc {release}) are not at hand; tried:\n{tried}\n\
+         Any one of these helps:\n\
+         \x20 - rustup component add rustc-dev --toolchain {release}\n\
+         \x20 - SCHISM_RUSTC_SRC=FILE cargo schism setup\n\
+         \x20   where FILE is the release's source archive, rustc-{release}-src.tar.xz, or a directory with it unpacked"
+    )]
+    RustcDev {
+        /// The release whose crates are needed.
+        release: String,
+        /// One indented line per way that was tried.
+        tried: String,
+    },
+
+    /// The rebuilt crates are not those of the installed compiler.
+    #[error(
+        "the rebuilt compiler crates do not match the installed compiler: {what}.\n\
+         The source in {source_dir} is not what {driver} was built from, or the environment changed how it was built \
+         (a CARGO_PROFILE_* or RUSTC_* variable). `cargo schism clean` removes the half-finished build."
+    )]
+    Mismatch {
+        /// What differs.
+        what: String,
+        /// Where the source lies.
+        source_dir: PathBuf,
+        /// The installed compiler's library.
+        driver: PathBuf,
+    },
+
+    /// The source of the compiler is not the one that is needed.
+    #[error("{path} holds the source of commit {found}, the installed rustc is commit {needed}")]
+    WrongSource {
+        /// The archive or directory.
+        path: PathBuf,
+        /// What `git-commit-hash` in it says.
+        found: String,
+        /// The installed compiler's.
+        needed: String,
+    },
+
+    /// A program that is needed is not installed.
+    #[error("cannot start `{tool}`, needed {purpose}: {source}\n{hint}")]
+    Tool {
+        /// The program.
+        tool: String,
+        /// What for: completes "needed …".
+        purpose: String,
+        /// What to do.
+        hint: String,
+        /// Why it did not start.
+        source: std::io::Error,
+    },
+
+    /// A program that was started failed.
+    #[error("{what} failed ({status}){detail}")]
+    Failed {
+        /// What was being done.
+        what: String,
+        /// How the program ended.
+        status: std::process::ExitStatus,
+        /// Its last words, and where the rest is; may be empty, otherwise starts with a line break.
+        detail: String,
+    },
+
+    /// The file system refused.
+    #[error("cannot {action} {path}: {source}{hint}")]
+    File {
+        /// What was tried: a verb, such as "write".
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What to do, may be empty; otherwise starts with a line break.
+        hint: &'static str,
+        /// Why not.
+        source: std::io::Error,
+    },
+
+    /// A step ended well and yet did not leave what it should.
+    #[error("{what} left no {path}; `cargo schism clean` and `cargo schism setup` start afresh")]
+    Missing {
+        /// The step.
+        what: String,
+        /// What should be there.
+        path: PathBuf,
+    },
+
+    /// Neither a cache directory nor a home is known.
+    #[error("no place for the cache: set SCHISM_HOME, XDG_CACHE_HOME or HOME to an absolute path")]
+    NoHome,
+
+    /// This binary carries no sources, and the checkout that it was built from is gone.
+    #[error(
+        "this cargo-schism was built inside a checkout at {path} which is not there any more; \
+         install it with `cargo install --path build_system` from a checkout, or set SCHISM_WORKSPACE to one"
+    )]
+    NoSources {
+        /// Where the checkout was.
+        path: PathBuf,
+    },
+
+    /// Sources are not where `SCHISM_WORKSPACE` says.
+    #[error("SCHISM_WORKSPACE is {path}, which has no {missing}; it must be a checkout of schism")]
+    NotAWorkspace {
+        /// The directory.
+        path: PathBuf,
+        /// The file that is not there.
+        missing: &'static str,
+    },
+
+    /// A file given to `hcf` is not what it should be.
+    #[error("{path}: {problem}")]
+    Container {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+}
+
+/// A result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Gives an I/O error its file and its action.
+pub trait FileContext<T> {
+    /// Names what was tried and on what; `action` is a verb: "read", "write", "create".
+    fn at(self, action: &'static str, path: impl Into<PathBuf>) -> Result<T>;
+}
+
+impl<T> FileContext<T> for std::io::Result<T> {
+    fn at(self, action: &'static str, path: impl Into<PathBuf>) -> Result<T> {
+        self.map_err(|source| Error::File {
+            action,
+            path: path.into(),
+            hint: match source.kind() {
+                std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+                    "\nSCHISM_HOME=DIR moves schism's cache to a place that can be written"
+                }
+                std::io::ErrorKind::StorageFull => {
+                    "\nset-up needs about 2 GB; SCHISM_HOME=DIR moves schism's cache elsewhere"
+                }
+                _ => "",
+            },
+            source,
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! Which files the plugin and stage 2 are built from, and how they travel inside the binary.
+//!
+//! Shared by the build script, which packs them, and the program, which unpacks them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What is needed of the checkout besides its root files.
+pub const DIRECTORIES: &[&str] = &["codegen", "passes", "runtime/hcf", "runtime/jit"];
+/// The root files.
+pub const ROOT_FILES: &[&str] = &["Cargo.toml", "Cargo.lock"];
+/// Directories that no build of the libraries reads.
+const SKIPPED: &[&str] = &["target", "tests", "benches", "examples", "fuzz", "corpus", "docs"];
+
+/// The files, relative to the checkout's root, in a fixed order.
+pub fn files(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found: Vec<_> = ROOT_FILES.iter().map(PathBuf::from).collect();
+    for directory in DIRECTORIES {
+        walk(root, Path::new(directory), &mut found)?;
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn walk(root: &Path, relative: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in std::fs::read_dir(root.join(relative))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let path = relative.join(&name);
+        if name.as_encoded_bytes().starts_with(b".") {
+            continue; // editors' files
+        }
+        // Follows links: what a link points to is what gets built.
+        if root.join(&path).is_dir() {
+            if !SKIPPED.iter().any(|skipped| name == *skipped) {
+                walk(root, &path, found)?;
+            }
+        } else if !name.as_encoded_bytes().ends_with(b".md") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Packs files into one block: per file the length of its path, the path, the length of its contents, the contents.
+pub fn pack(root: &Path, files: &[PathBuf]) -> io::Result<Vec<u8>> {
+    let mut block = Vec::new();
+    for file in files {
+        let path = file.as_os_str().as_encoded_bytes();
+        let contents = std::fs::read(root.join(file))?;
+        for bytes in [path, &contents] {
+            block.extend((bytes.len() as u64).to_le_bytes());
+            block.extend(bytes);
+        }
+    }
+    Ok(block)
+}

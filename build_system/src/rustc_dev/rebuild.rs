@@ -1,0 +1,137 @@
+//! Rebuilding rustc-dev from the release's source: metadata of every compiler crate, no code.
+//!
+//! Why that is sound: symbol names in `librustc_driver` carry each crate's StableCrateId, a hash of its name, of cargo's
+//! `-C metadata` (package, features, profile, compiler) and of the compiler's version string. The same source built by the
+//! same cargo with the same settings has the same ids, hence the same symbols, types and layouts. That the ids are the same is
+//! checked crate by crate ([`ids`]); the installed compiler then loads what is compiled against the metadata.
+
+mod ids;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use super::shims::Shims;
+use super::source::Source;
+use super::stub;
+use crate::command::{self, Logged};
+use crate::environment;
+use crate::error::{Error, FileContext, Result};
+use crate::progress;
+use crate::toolchain::{Toolchain, find_in};
+
+/// What to do where no C compiler is.
+pub const INSTALL_CC: &str = "Install a C compiler and linker, as every Rust program needs one (apt install gcc libc6-dev).";
+
+/// How often progress is told.
+const INTERVAL: Duration = Duration::from_secs(15);
+
+/// Builds into `work`, where an interrupted build goes on, and puts the result in `out`.
+pub fn rebuild(toolchain: &Toolchain, source: &Source, work: &Path, out: &Path) -> Result<()> {
+    let Some(driver) = toolchain.driver_library() else {
+        return Err(Error::Missing { what: "the installation of rustc".to_owned(), path: toolchain.lib().join("librustc_driver-*.so") });
+    };
+    let shims = Shims::make(&work.join("shims"))?;
+    let target = work.join("target");
+    compile(toolchain, source, work, &shims, &target)?;
+
+    let lib = out.join("lib");
+    std::fs::create_dir_all(&lib).at("create", &lib)?;
+    let crates = target.join(&toolchain.version.host).join("release/deps");
+    copy_all(&crates, ".rmeta", &lib)?;
+    copy_all(&target.join("release/deps"), ".so", &lib)?; // procedural macros
+
+    let missing = || Error::Missing { what: "building the compiler's crates".to_owned(), path: crates.join("librustc_driver-*.rmeta") };
+    let metadata = find_in(&lib, "librustc_driver-", ".rmeta").ok_or_else(missing)?;
+    ids::check(toolchain, &lib, &metadata, &driver, &source.root)?;
+    let soname = driver.file_name().unwrap_or_default().to_string_lossy();
+    stub::write(&metadata, &soname, work, &lib.join(&*soname))?;
+    // The stub has it; two would be two candidates for one crate.
+    std::fs::remove_file(&metadata).at("remove", &metadata)
+}
+
+fn compile(toolchain: &Toolchain, source: &Source, work: &Path, shims: &Shims, target: &Path) -> Result<()> {
+    let version = &toolchain.version;
+    let mut cargo = Command::new(&toolchain.cargo);
+    environment::isolate(&mut cargo, toolchain);
+    shims.install(&mut cargo, toolchain);
+    cargo
+        .current_dir(&source.root)
+        .args(["build", "--release", "--target", &version.host, "-Zbinary-dep-depinfo"])
+        .arg(format!("-Zroot-dir={}", source.root.display()))
+        .args(["--features", "llvm max_level_info", "--manifest-path", "compiler/rustc/Cargo.toml"])
+        .arg("--target-dir")
+        .arg(target)
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_INCREMENTAL", "0")
+        .env("CARGO_TERM_COLOR", "never");
+    // What follows is how the release was built, as far as it goes into the ids.
+    for (name, value) in [
+        ("CODEGEN_UNITS", "1"),
+        ("DEBUG", "0"),
+        ("DEBUG_ASSERTIONS", "false"),
+        ("OVERFLOW_CHECKS", "false"),
+        ("STRIP", "false"),
+    ] {
+        cargo.env(format!("CARGO_PROFILE_RELEASE_{name}"), value);
+    }
+    cargo
+        .env("__CARGO_DEFAULT_LIB_METADATA", format!("stable{}", version.release))
+        .env("CFG_COMPILER_HOST_TRIPLE", &version.host)
+        .env("CFG_COMPILER_BUILD_TRIPLE", &version.host)
+        .env("CFG_DEFAULT_CODEGEN_BACKEND", "llvm")
+        .env("CFG_DISABLE_UNSTABLE_FEATURES", "1")
+        .env("CFG_LIBDIR_RELATIVE", "lib")
+        .env("CFG_RELEASE", &version.release)
+        .env("CFG_RELEASE_CHANNEL", "stable")
+        .env("CFG_VERSION", &version.text)
+        .env("CFG_VER_HASH", &version.commit)
+        .env("CFG_VER_DATE", &version.date)
+        .env("LIBC_CHECK_CFG", "1")
+        .env("REAL_LIBRARY_PATH_VAR", "LD_LIBRARY_PATH")
+        .env("RUSTC_INSTALL_BINDIR", "bin")
+        .env("RUSTC_ERROR_METADATA_DST", work.join("error-metadata"))
+        .env(
+            "RUSTFLAGS",
+            "--cfg=windows_raw_dylib -Csymbol-mangling-version=v0 -Zunstable-options --check-cfg=cfg(bootstrap) -Zon-broken-pipe=kill",
+        );
+
+    let log = work.join("rebuild.log");
+    progress::step("Rebuilding", "the compiler's crates, metadata only (about 2 minutes on 2 cores, once per compiler)");
+    let what = "rebuilding the compiler's crates (cargo fetches their dependencies from crates.io)";
+    let mut running = Logged::start(cargo, what, "to rebuild the compiler's crates", "", &log)?;
+    let (started, mut told) = (Instant::now(), Instant::now());
+    while !running.poll()? {
+        std::thread::sleep(Duration::from_millis(100));
+        if told.elapsed() >= INTERVAL {
+            told = Instant::now();
+            let count = std::fs::read_to_string(&log).map_or(0, |log| compiled(&log));
+            progress::step("Rebuilding", &format!("{count} of about 270 crates, {} s", started.elapsed().as_secs()));
+        }
+    }
+    Ok(())
+}
+
+fn compiled(log: &str) -> usize {
+    log.lines().filter(|line| line.trim_start().starts_with("Compiling ")).count()
+}
+
+fn copy_all(from: &Path, suffix: &str, to: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(from).at("list", from)? {
+        let entry = entry.at("list", from)?;
+        let name = entry.file_name();
+        if name.to_string_lossy().ends_with(suffix) {
+            std::fs::copy(entry.path(), to.join(&name)).at("write", to.join(&name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Asks the compiler for the StableCrateId in a file of metadata.
+fn stable_crate_id(toolchain: &Toolchain, metadata: &Path) -> Result<Option<u64>> {
+    let mut rustc = Command::new(&toolchain.rustc);
+    environment::isolate(&mut rustc, toolchain);
+    rustc.env("RUSTC_BOOTSTRAP", "1").arg("-Zls=root").arg(metadata);
+    let listing = command::capture(rustc, "to read the compiler's metadata", "")?;
+    Ok(ids::id_in_listing(&listing))
+}

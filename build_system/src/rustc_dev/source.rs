@@ -1,0 +1,195 @@
+//! The release's source: where it is found, and unpacking the part that is needed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::apt;
+use crate::command;
+use crate::error::{Error, FileContext, Result};
+use crate::home::Home;
+use crate::progress;
+use crate::publish::Draft;
+use crate::toolchain::Toolchain;
+
+/// What the compiler's workspace needs of the whole source, which is fifty times as big.
+const NEEDED: &[&str] = &["compiler", "library/proc_macro", "Cargo.toml", "Cargo.lock", "git-commit-hash"];
+
+/// The source, unpacked and checked, in a directory of ours that may be changed.
+pub struct Source {
+    /// Its root.
+    pub root: PathBuf,
+    /// Where it was found, for `doctor`.
+    pub origin: String,
+}
+
+/// Finds the source and unpacks it below `work`. `None` if there is none; `tried` then says what was tried.
+/// A source that the user named and that is not the right one is an error.
+pub fn find(home: &Home, toolchain: &Toolchain, work: &Path, tried: &mut Vec<String>) -> Result<Option<Source>> {
+    let root = work.join("source");
+    if let Ok(origin) = std::fs::read_to_string(root.join("schism-origin")) {
+        return Ok(Some(Source { root, origin })); // a set-up was interrupted after this
+    }
+    match std::env::var_os("SCHISM_RUSTC_SRC").filter(|path| !path.is_empty()) {
+        Some(path) => {
+            let path = PathBuf::from(path);
+            if !path.exists() {
+                tried.push(format!("  - SCHISM_RUSTC_SRC: there is no {}", path.display()));
+            } else {
+                let origin = path.display().to_string();
+                return unpack(&path, &root, toolchain, origin).map(Some);
+            }
+        }
+        None => tried.push("  - SCHISM_RUSTC_SRC: not set".to_owned()),
+    }
+    match apt::fetch(home, toolchain) {
+        Ok(package) => {
+            let source = unpack(&package.archive, &root, toolchain, package.description)?;
+            // 90 MB that are not needed again.
+            let _ = std::fs::remove_dir_all(home.apt());
+            Ok(Some(source))
+        }
+        Err(lines) => {
+            tried.extend(lines.into_iter().map(|line| format!("  - the distribution's source package: {line}")));
+            Ok(None)
+        }
+    }
+}
+
+fn unpack(from: &Path, root: &Path, toolchain: &Toolchain, origin: String) -> Result<Source> {
+    progress::step("Unpacking", &format!("the compiler's source from {origin}"));
+    let draft = Draft::new(root)?;
+    if from.is_dir() {
+        copy_needed(from, draft.path())?;
+    } else {
+        let mut tar = Command::new("tar");
+        tar.arg("-xf").arg(from).arg("-C").arg(draft.path()).args(["--strip-components=1", "--anchored", "--wildcards"]);
+        // The first component is the release's name.
+        tar.args(NEEDED.iter().map(|path| format!("*/{path}")));
+        // With --anchored a star still matches slashes; these hold archives of their own.
+        tar.args(["--exclude=*/src/tools", "--exclude=*/vendor", "--exclude=*/tests"]);
+        command::capture(tar, "to unpack the compiler's source", "Install tar and xz (apt install tar xz-utils).")?;
+    }
+    let hash = draft.path().join("git-commit-hash");
+    let found = std::fs::read_to_string(&hash).unwrap_or_else(|_| "an unknown release (no git-commit-hash in it)".to_owned());
+    if found.trim() != toolchain.version.commit {
+        return Err(Error::WrongSource {
+            path: from.to_owned(),
+            found: found.trim().to_owned(),
+            needed: toolchain.version.commit.clone(),
+        });
+    }
+    only_the_compiler(draft.path())?;
+    let label = draft.path().join("schism-origin");
+    std::fs::write(&label, &origin).at("write", &label)?;
+    draft.publish()?;
+    Ok(Source { root: root.to_owned(), origin })
+}
+
+fn copy_needed(from: &Path, to: &Path) -> Result<()> {
+    for path in NEEDED {
+        let (source, target) = (from.join(path), to.join(path));
+        if !source.exists() {
+            continue; // the check of the commit, or cargo, says it better
+        }
+        crate::publish::create_parent(&target)?;
+        let mut cp = Command::new("cp");
+        cp.arg("-R").arg(&source).arg(&target);
+        command::capture(cp, "to copy the compiler's source", "")?;
+    }
+    Ok(())
+}
+
+/// Reduces the workspace to the compiler. Package ids are relative to the workspace's root, so this changes none.
+fn only_the_compiler(root: &Path) -> Result<()> {
+    let path = root.join("Cargo.toml");
+    let manifest = std::fs::read_to_string(&path).at("read", &path)?;
+    std::fs::write(&path, reduced(&manifest)).at("write", &path)
+}
+
+fn reduced(manifest: &str) -> String {
+    let mut result = String::new();
+    let mut skipping = false;
+    for line in manifest.lines() {
+        if line.starts_with("members = [") {
+            result.push_str("members = [\"compiler/rustc\"]\n");
+            skipping = true;
+        }
+        if !skipping {
+            result.push_str(line);
+            result.push('\n');
+        }
+        if line.starts_with(']') || line.starts_with("members") && line.contains(']') {
+            skipping = false;
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    fn toolchain() -> Toolchain {
+        Toolchain::find().unwrap()
+    }
+
+    fn tree(scratch: &Scratch, commit: &str) -> PathBuf {
+        let root = scratch.path().join("rustc-1.95.0-src");
+        for directory in ["compiler/rustc", "library/proc_macro", "library/std", "src/tools/x/compiler", "vendor/y"] {
+            std::fs::create_dir_all(root.join(directory)).unwrap();
+            std::fs::write(root.join(directory).join("Cargo.toml"), "").unwrap();
+        }
+        std::fs::write(root.join("Cargo.toml"), "[workspace]\nmembers = [\n  \"a\",\n]\nexclude = [\n \"b\",\n]\n").unwrap();
+        std::fs::write(root.join("Cargo.lock"), "").unwrap();
+        std::fs::write(root.join("git-commit-hash"), format!("{commit}\n")).unwrap();
+        root
+    }
+
+    fn archive(scratch: &Scratch, root: &Path) -> PathBuf {
+        let file = scratch.path().join("source.tar");
+        let mut tar = Command::new("tar");
+        tar.arg("-cf").arg(&file).arg("-C").arg(scratch.path()).arg(root.file_name().unwrap());
+        assert!(tar.status().unwrap().success());
+        file
+    }
+
+    #[test]
+    fn an_archive_and_a_directory_give_the_same_part() {
+        let scratch = Scratch::new("source");
+        let tree = tree(&scratch, &toolchain().version.commit);
+        for (from, name) in [(archive(&scratch, &tree), "a"), (tree.clone(), "d")] {
+            let root = scratch.path().join(name);
+            let source = unpack(&from, &root, &toolchain(), "somewhere".into()).unwrap();
+            assert_eq!(source.origin, "somewhere");
+            for there in ["compiler/rustc/Cargo.toml", "library/proc_macro/Cargo.toml", "Cargo.lock", "schism-origin"] {
+                assert!(root.join(there).is_file(), "{name}: {there}");
+            }
+            for absent in ["library/std", "vendor", "src"] {
+                assert!(!root.join(absent).exists(), "{name}: {absent}");
+            }
+            let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
+            assert_eq!(manifest, "[workspace]\nmembers = [\"compiler/rustc\"]\nexclude = [\n \"b\",\n]\n");
+        }
+    }
+
+    #[test]
+    fn another_releases_source_is_refused_and_leaves_nothing() {
+        let scratch = Scratch::new("wrong-source");
+        let tree = tree(&scratch, "0123");
+        let root = scratch.path().join("out");
+        let error = unpack(&tree, &root, &toolchain(), String::new()).err().unwrap().to_string();
+        assert!(error.contains("0123") && error.contains(&toolchain().version.commit), "{error}");
+        assert!(!root.exists());
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_is_no_archive_is_an_error_that_names_it() {
+        let scratch = Scratch::new("no-archive");
+        let file = scratch.path().join("not-an-archive.tar.xz");
+        std::fs::write(&file, "hello").unwrap();
+        let error = unpack(&file, &scratch.path().join("out"), &toolchain(), String::new()).err().unwrap().to_string();
+        assert!(error.contains("not-an-archive.tar.xz") && error.contains("tar"), "{error}");
+    }
+}

@@ -1,0 +1,235 @@
+//! The sources of the plugin and of stage 2: a checkout's own files, or those packed into this binary.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, FileContext, Result};
+use crate::hash::Hasher;
+use crate::home::Home;
+use crate::manifest::Manifest;
+use crate::{environment, pack, publish};
+
+static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.pack"));
+
+/// Where the sources are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sources {
+    /// In a checkout, and they may change from one run to the next.
+    Checkout(PathBuf),
+    /// In this binary.
+    Packed,
+}
+
+impl Sources {
+    /// The checkout that `SCHISM_WORKSPACE` names; else the one that this program was built and started in; else the packed ones.
+    pub fn find() -> Result<Sources> {
+        if let Some(path) = std::env::var_os("SCHISM_WORKSPACE").filter(|path| !path.is_empty()) {
+            let path = PathBuf::from(path);
+            for missing in ["Cargo.lock", "codegen/Cargo.toml"] {
+                if !path.join(missing).is_file() {
+                    return Err(Error::NotAWorkspace { path, missing });
+                }
+            }
+            return path.canonicalize().at("open", &path).map(Sources::Checkout);
+        }
+        let built_in = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/"));
+        let here = environment::under_cargo_run() || std::env::current_exe().is_ok_and(|exe| exe.starts_with(built_in));
+        match (here || PACKED.is_empty(), built_in.join("codegen/Cargo.toml").is_file()) {
+            (true, true) => Ok(Sources::Checkout(built_in.to_owned())),
+            (_, _) if !PACKED.is_empty() => Ok(Sources::Packed),
+            _ => Err(Error::NoSources { path: built_in.to_owned() }),
+        }
+    }
+
+    /// A name for what is remembered about these sources.
+    pub fn key(&self) -> String {
+        let mut hasher = Hasher::default();
+        match self {
+            Sources::Checkout(root) => hasher.field(root.as_os_str().as_encoded_bytes()),
+            Sources::Packed => hasher.field(PACKED),
+        };
+        hasher.finish()
+    }
+
+    /// The files' sizes and times, which tell cheaply that nothing changed. Packed sources never do: theirs is empty.
+    pub fn manifest(&self) -> Result<Manifest> {
+        match self {
+            Sources::Checkout(root) => {
+                let files = pack::files(root).at("list the sources in", root)?;
+                Manifest::of(root, &files)
+            }
+            Sources::Packed => Ok(Manifest::default()),
+        }
+    }
+
+    /// A hash of the contents. The same sources have the same hash, in a checkout and packed.
+    pub fn content_hash(&self) -> Result<String> {
+        let mut hasher = Hasher::default();
+        match self {
+            Sources::Checkout(root) => {
+                let files = pack::files(root).at("list the sources in", root)?;
+                hasher.field(&pack::pack(root, &files).at("read the sources in", root)?);
+            }
+            Sources::Packed => drop(hasher.field(PACKED)),
+        }
+        Ok(hasher.finish())
+    }
+
+    /// A workspace that cargo can build.
+    pub fn workspace(&self, home: &Home) -> Result<PathBuf> {
+        match self {
+            Sources::Checkout(root) => Ok(root.clone()),
+            Sources::Packed => {
+                // One place for all versions: what did not change between them is not compiled again.
+                let place = home.build().join("sources");
+                publish::create_parent(&place)?;
+                unpack(PACKED, &place)?;
+                Ok(place)
+            }
+        }
+    }
+}
+
+/// Writes packed files below `place`. Files that are as they should be keep their times, for cargo's sake;
+/// files that do not belong go.
+fn unpack(mut block: &[u8], place: &Path) -> Result<()> {
+    let mut belong = Vec::new();
+    while !block.is_empty() {
+        let path = PathBuf::from(String::from_utf8_lossy(field(&mut block)).into_owned());
+        let contents = field(&mut block);
+        let contents = if path == Path::new("Cargo.toml") {
+            workspace_of_packed(&String::from_utf8_lossy(contents)).into_bytes()
+        } else {
+            contents.to_vec()
+        };
+        let full = place.join(&path);
+        // The lock file is cargo's to shorten.
+        let packed_lock = place.join("Cargo.lock.packed");
+        let is_lock = path == Path::new("Cargo.lock");
+        let kept = is_lock && full.is_file() && holds(&packed_lock, &contents);
+        if !kept && !holds(&full, &contents) {
+            publish::write_file(&full, &contents)?;
+        }
+        if is_lock {
+            publish::write_file(&packed_lock, &contents)?;
+        }
+        belong.push(path);
+    }
+    let present = pack::files(place).at("list", place)?;
+    for file in present.iter().filter(|file| !belong.contains(file)) {
+        std::fs::remove_file(place.join(file)).at("remove", place.join(file))?;
+    }
+    Ok(())
+}
+
+fn holds(path: &Path, contents: &[u8]) -> bool {
+    std::fs::read(path).is_ok_and(|found| found == contents)
+}
+
+fn field<'a>(block: &mut &'a [u8]) -> &'a [u8] {
+    let (length, rest) = block.split_at(8);
+    let length = u64::from_le_bytes(length.try_into().expect("split at 8")) as usize;
+    let (bytes, rest) = rest.split_at(length);
+    *block = rest;
+    bytes
+}
+
+/// The checkout's workspace, with those of its members that are packed.
+fn workspace_of_packed(manifest: &str) -> String {
+    let mut result = String::new();
+    let mut within = None;
+    for line in manifest.lines() {
+        match within {
+            None => {
+                let list = ["members", "default-members"].iter().find(|name| {
+                    line.strip_prefix(**name).is_some_and(|rest| rest.trim_start().starts_with('='))
+                });
+                within = list.filter(|_| !line.contains(']'));
+                if list == Some(&"default-members") {
+                    continue;
+                }
+                result.push_str(line);
+            }
+            Some(list) => {
+                if line.trim_start().starts_with(']') {
+                    within = None;
+                }
+                let member = line.trim().trim_end_matches(',').trim_matches('"');
+                let packed = pack::DIRECTORIES.iter().any(|packed| Path::new(member).starts_with(packed));
+                if *list == "default-members" || !(packed || line.trim_start().starts_with(']')) {
+                    continue;
+                }
+                result.push_str(line);
+            }
+        }
+        result.push('\n');
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    fn checkout() -> &'static Path {
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+    }
+
+    #[test]
+    fn packed_sources_are_those_of_the_checkout() {
+        if PACKED.is_empty() {
+            return; // built without the feature
+        }
+        let here = Sources::Checkout(checkout().to_owned());
+        assert_eq!(here.content_hash().unwrap(), Sources::Packed.content_hash().unwrap());
+        assert_ne!(here.key(), Sources::Packed.key());
+    }
+
+    #[test]
+    fn unpacking_gives_a_workspace_of_its_own() {
+        let files = pack::files(checkout()).unwrap();
+        assert!(files.contains(&PathBuf::from("runtime/jit/abi/Cargo.toml")));
+        let block = pack::pack(checkout(), &files).unwrap();
+        let scratch = Scratch::new("unpack");
+        unpack(&block, scratch.path()).unwrap();
+        for file in files.iter().filter(|file| *file != Path::new("Cargo.toml")) {
+            assert_eq!(std::fs::read(checkout().join(file)).unwrap(), std::fs::read(scratch.path().join(file)).unwrap());
+        }
+        let manifest = std::fs::read_to_string(scratch.path().join("Cargo.toml")).unwrap();
+        assert!(manifest.contains("\"codegen\"") && manifest.contains("\"runtime/jit/abi\"") && manifest.contains("inkwell"));
+        for absent in ["build_system", "\"runtime\",", "\"tests\"", "default-members"] {
+            assert!(!manifest.contains(absent), "{absent} in {manifest}");
+        }
+    }
+
+    #[test]
+    fn unpacking_again_touches_only_what_changed() {
+        let scratch = Scratch::new("unpack-again");
+        let (from, to) = (scratch.path().join("from"), scratch.path().join("to"));
+        for directory in pack::DIRECTORIES {
+            std::fs::create_dir_all(from.join(directory)).unwrap();
+        }
+        for file in ["Cargo.toml", "Cargo.lock", "codegen/a.rs", "codegen/b.rs", "passes/c.rs"] {
+            std::fs::write(from.join(file), "one").unwrap();
+        }
+        let again = || unpack(&pack::pack(&from, &pack::files(&from).unwrap()).unwrap(), &to).unwrap();
+        for directory in pack::DIRECTORIES {
+            std::fs::create_dir_all(to.join(directory)).unwrap();
+        }
+        again();
+        let time = |file: &str| std::fs::metadata(to.join(file)).unwrap().modified().unwrap();
+        let before = (time("codegen/a.rs"), time("passes/c.rs"));
+        std::fs::write(to.join("Cargo.lock"), "shortened by cargo").unwrap();
+        std::fs::write(from.join("passes/c.rs"), "two").unwrap();
+        std::fs::remove_file(from.join("codegen/b.rs")).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        again();
+        assert_eq!(time("codegen/a.rs"), before.0);
+        assert_ne!(time("passes/c.rs"), before.1);
+        assert!(!to.join("codegen/b.rs").exists());
+        assert_eq!(std::fs::read_to_string(to.join("Cargo.lock")).unwrap(), "shortened by cargo");
+        std::fs::write(from.join("Cargo.lock"), "two").unwrap();
+        again();
+        assert_eq!(std::fs::read_to_string(to.join("Cargo.lock")).unwrap(), "two");
+    }
+}
