@@ -46,6 +46,11 @@ impl rustc_driver::Callbacks for Driver {
             config.opts.unstable_features = rustc_feature::UnstableFeatures::Cheat;
             config.crate_cfg.push("schism_driver".to_owned());
         }
+        if config.opts.externs.get(RUNTIME).is_some() {
+            // A function of this crate may be called by a kernel that a downstream crate
+            // instantiates. The crate's metadata then carries its body; its objects stay the same.
+            config.opts.unstable_opts.always_encode_mir = true;
+        }
         config.make_codegen_backend = Some(Box::new(|_, _| crate::glue::backend()));
     }
 }

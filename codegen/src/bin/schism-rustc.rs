@@ -10,12 +10,11 @@
 use std::path::PathBuf;
 use std::process::exit;
 
-/// The allocator decides much of the compiler's speed, and the stock binary brings one, too. This
-/// reference links mimalloc, whose `malloc` and `free` then stand in for the C library's in the
+/// The allocator decides much of the compiler's speed, and the stock binary brings jemalloc. This
+/// reference links it here, too: its `malloc` and `free` then stand in for the C library's in the
 /// whole process, compiler and LLVM included.
 #[used]
-static ALLOCATOR: unsafe extern "C" fn(usize) -> *mut std::ffi::c_void =
-    libmimalloc_sys::mi_malloc;
+static ALLOCATOR: unsafe extern "C" fn(usize) -> *mut std::ffi::c_void = tikv_jemalloc_sys::malloc;
 
 /// The plugin's file name, beside this program.
 const PLUGIN: &str = "librustc_codegen_schism.so";
