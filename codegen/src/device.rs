@@ -1,6 +1,7 @@
 //! The device half of a crate: lowered, shaped and packed into a container.
 
 use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
 use rustc_middle::mir::mono::{CodegenUnit, CodegenUnitNameBuilder};
@@ -8,7 +9,7 @@ use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::def_id::LOCAL_CRATE;
 use rustc_span::{Span, Symbol};
 use schism_hcf::{Container, HcfError, Image, Kernel, Parameter, ParameterKind};
-use schism_passes::{DeviceImage, DeviceSpec, KernelSpec, Stage1Error, stage1};
+use schism_passes::{DeviceImage, DeviceSpec, KernelSpec, PanicFunction, Stage1Error, stage1};
 
 use crate::kernels::KernelInfo;
 use crate::runtime_items::IS_DEVICE;
@@ -16,6 +17,23 @@ use crate::{collect, kernels, runtime_items};
 
 /// The name of the image that every container has.
 const IMAGE: &str = "llvm-ir.global";
+
+/// The device half's codegen unit, once the crate is known to have kernels: what the compiler's
+/// query for it leaves for the passes.
+static UNIT: Mutex<Option<Unit>> = Mutex::new(None);
+
+#[derive(Default)]
+struct Unit {
+    name: String,
+    panics: Vec<PanicFunction>,
+    functions: HashMap<String, (String, Span)>,
+}
+
+impl Unit {
+    fn lock() -> MutexGuard<'static, Option<Unit>> {
+        UNIT.lock().expect("nothing panics under the lock")
+    }
+}
 
 /// The device half of a crate on its way through the passes, on a thread of its own.
 pub(crate) struct DeviceHalf {
@@ -72,8 +90,10 @@ pub(crate) fn begin<'tcx>(
     if kernels.is_empty() {
         return None;
     }
-    let reached = collect::reach(tcx, kernels.iter().map(|kernel| kernel.entry));
-    let bitcode = lower(unit_name(tcx));
+    let name = unit_name(tcx);
+    *Unit::lock() = Some(Unit { name: name.to_string(), ..Unit::default() });
+    let bitcode = lower(name);
+    let unit = Unit::lock().take().unwrap_or_default();
     let kernels: Vec<KernelInfo> = kernels.into_iter().map(|kernel| kernel.info).collect();
     let spec = DeviceSpec {
         kernels: kernels
@@ -86,7 +106,7 @@ pub(crate) fn begin<'tcx>(
                 parameters: kernel.closure.parameters.clone(),
             })
             .collect(),
-        panics: reached.panics,
+        panics: unit.panics,
         ir_constants: vec![(IS_DEVICE.to_owned(), 1)],
         ir_constant_functions: runtime
             .iter()
@@ -108,7 +128,7 @@ pub(crate) fn begin<'tcx>(
             container(crate_name, image, &infos).to_record().map_err(Stage1Failure::Container)
         })
         .expect("the process can start a thread, as rustc itself must");
-    Some(DeviceHalf { thread, id, kernels, functions: reached.functions })
+    Some(DeviceHalf { thread, id, kernels, functions: unit.functions })
 }
 
 impl DeviceHalf {
@@ -124,17 +144,22 @@ impl DeviceHalf {
     }
 }
 
-/// The codegen unit of the device half, if `name` is its name. Behind rustc's query of that name.
+/// The codegen unit of the device half, if `name` is its name. Behind rustc's query of that name;
+/// for a crate without kernels it asks the compiler nothing, so that what incremental compilation
+/// knows of the crate is what it would know without the plugin.
 pub(crate) fn codegen_unit<'tcx>(
     tcx: TyCtxt<'tcx>,
     name: Symbol,
 ) -> Option<&'tcx CodegenUnit<'tcx>> {
-    let runtime = runtime_items::find(tcx);
-    if runtime.is_empty() || name != unit_name(tcx) {
+    if !Unit::lock().as_ref().is_some_and(|unit| unit.name == name.as_str()) {
         return None;
     }
-    let kernels = kernels::of_crate(tcx, &runtime);
+    let kernels = kernels::of_crate(tcx, &runtime_items::find(tcx));
     let reached = collect::reach(tcx, kernels.iter().map(|kernel| kernel.entry));
+    if let Some(unit) = Unit::lock().as_mut() {
+        unit.panics = reached.panics;
+        unit.functions = reached.functions;
+    }
     Some(tcx.arena.alloc(collect::unit(name, &reached.items)))
 }
 
