@@ -1,1 +1,35 @@
-//! Placeholder.
+//! Stage 2: from a device image to code that runs.
+//!
+//! A container holds a crate's kernels as one LLVM module that fits no device in particular. When the runtime wants to
+//! launch one, this library makes it fit: in the process, on the pinned toolchain's LLVM, with no lock that compiles share.
+//! The runtime opens `libschism_jit.so` when it needs it and talks to it through the C interface of [`schism_jit_abi`], so
+//! no program links LLVM.
+//!
+//! Where to read on:
+//!
+//! | module | what |
+//! |---|---|
+//! | [`api`](schism_jit_api) | the C interface |
+//! | `target` | the steps that every target takes, and what a target adds |
+//! | `image` | reading and checking an image, and cutting out one kernel |
+//! | `cpu` | the CPU: a loop nest around the kernel, and a loader for its code |
+//! | `llvm` | LLVM's C interface as owned values; its fatal errors as errors |
+//! | `dump` | `SCHISM_DUMP_DIR` |
+//!
+//! A new kind of device is a module beside `cpu` that implements `target::Target`.
+//!
+//! Images come from files and are not believed: see `image`. Symbols are looked up in this process, see `cpu::symbols`.
+
+mod api;
+mod cpu;
+mod dump;
+mod error;
+mod image;
+mod llvm;
+mod request;
+mod target;
+
+pub use api::{schism_jit_api, version};
+pub use cpu::{CpuCode, compile_cpu, cpu_name};
+pub use error::JitError;
+pub use request::Request;

@@ -39,18 +39,12 @@ pub struct Bytes {
 
 impl Bytes {
     /// No bytes.
-    pub const EMPTY: Self = Self {
-        ptr: core::ptr::null(),
-        len: 0,
-    };
+    pub const EMPTY: Self = Self { ptr: core::ptr::null(), len: 0 };
 
     /// Borrows a slice; the caller sees to it that the slice outlives the value.
     #[must_use]
     pub const fn new(bytes: &[u8]) -> Self {
-        Self {
-            ptr: bytes.as_ptr(),
-            len: bytes.len(),
-        }
+        Self { ptr: bytes.as_ptr(), len: bytes.len() }
     }
 
     /// The bytes as a slice; empty if `ptr` is null.
@@ -79,10 +73,7 @@ pub struct Text {
 
 impl Text {
     /// No text; the value to hand to a function that may fill it.
-    pub const EMPTY: Self = Self {
-        ptr: core::ptr::null_mut(),
-        len: 0,
-    };
+    pub const EMPTY: Self = Self { ptr: core::ptr::null_mut(), len: 0 };
 
     /// The text's bytes.
     ///
@@ -91,13 +82,7 @@ impl Text {
     #[must_use]
     pub const unsafe fn as_slice(&self) -> &[u8] {
         // SAFETY: the caller promises the same about the same bytes.
-        unsafe {
-            Bytes {
-                ptr: self.ptr,
-                len: self.len,
-            }
-            .as_slice()
-        }
+        unsafe { Bytes { ptr: self.ptr, len: self.len }.as_slice() }
     }
 }
 
@@ -270,11 +255,6 @@ pub struct PanicRecord {
 
 impl PanicRecord {
     /// The value to hand to a [`CpuEntry`].
-    pub const EMPTY: Self = Self {
-        message: Bytes::EMPTY,
-        file: Bytes::EMPTY,
-        line: 0,
-        column: 0,
-        global_id: [0; 3],
-    };
+    pub const EMPTY: Self =
+        Self { message: Bytes::EMPTY, file: Bytes::EMPTY, line: 0, column: 0, global_id: [0; 3] };
 }

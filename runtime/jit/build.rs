@@ -1,0 +1,24 @@
+//! Links the pinned toolchain's own LLVM, so that no LLVM is downloaded or built.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-env-changed=RUSTC");
+    println!("cargo::rerun-if-changed=build.rs");
+    let rustc = std::env::var_os("RUSTC").expect("cargo sets RUSTC for build scripts");
+    let output = Command::new(&rustc)
+        .args(["--print", "sysroot"])
+        .output()
+        .unwrap_or_else(|error| panic!("cannot run {}: {error}", rustc.display()));
+    assert!(output.status.success(), "`{} --print sysroot` failed", rustc.display());
+    let sysroot = PathBuf::from(
+        String::from_utf8(output.stdout).expect("rustc prints its sysroot as UTF-8").trim(),
+    );
+    let lib = sysroot.join("lib");
+    println!("cargo::rustc-link-search=native={}", lib.display());
+    println!("cargo::rustc-link-lib=dylib=LLVM-22-rust-1.95.0-stable");
+    // An installation may put LLVM beside the library; otherwise it is where the toolchain has it.
+    println!("cargo::rustc-link-arg=-Wl,-rpath,$ORIGIN");
+    println!("cargo::rustc-link-arg=-Wl,-rpath,{}", lib.display());
+}

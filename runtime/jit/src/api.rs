@@ -1,0 +1,139 @@
+//! The C interface: [`schism_jit_abi`] made of the rest of this library.
+//!
+//! Nothing unwinds out of here: a panic becomes [`schism_jit_abi::INTERNAL`].
+
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+use schism_jit_abi::{ABI_VERSION, Bytes, CpuKernel, CpuRequest, JitApi, OK, Param, Text};
+
+use crate::cpu::{CpuCode, compile_cpu, cpu_name};
+use crate::llvm::{self, panic_text};
+use crate::{JitError, Request};
+
+static API: JitApi = JitApi {
+    abi_version: ABI_VERSION,
+    version: version_bytes,
+    cpu_name: cpu_name_bytes,
+    compile_cpu: compile_cpu_c,
+    release_cpu,
+    free_text,
+};
+
+/// The table of functions, or null if `abi_version` is not this library's [`ABI_VERSION`].
+#[unsafe(no_mangle)]
+pub extern "C" fn schism_jit_api(abi_version: u32) -> *const JitApi {
+    if abi_version == ABI_VERSION { &raw const API } else { std::ptr::null() }
+}
+
+/// Stage 2's name and version, and LLVM's.
+#[must_use]
+pub fn version() -> &'static str {
+    static VERSION: OnceLock<String> = OnceLock::new();
+    VERSION.get_or_init(|| {
+        let (major, minor, patch) = llvm::version();
+        format!("schism-jit {} (LLVM {major}.{minor}.{patch})", env!("CARGO_PKG_VERSION"))
+    })
+}
+
+extern "C" fn version_bytes() -> Bytes {
+    catch_unwind(|| Bytes::new(version().as_bytes())).unwrap_or(Bytes::EMPTY)
+}
+
+extern "C" fn cpu_name_bytes() -> Bytes {
+    catch_unwind(|| Bytes::new(cpu_name().as_bytes())).unwrap_or(Bytes::EMPTY)
+}
+
+unsafe extern "C" fn compile_cpu_c(
+    request: *const CpuRequest,
+    out: *mut CpuKernel,
+    error: *mut Text,
+) -> u32 {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        if request.is_null() || out.is_null() {
+            return Err(JitError::InvalidRequest("a null pointer".to_owned()));
+        }
+        // SAFETY: `request` is not null, so the caller promises a request that can be read, with all that it points to.
+        let request = unsafe { copy_request(&*request) }?;
+        let code = Box::new(compile_cpu(request)?);
+        Ok(CpuKernel {
+            run: code.entry(),
+            code_size: code.size() as u64,
+            lower_micros: code.lower_micros,
+            handle: Box::into_raw(code).cast(),
+        })
+    }));
+    let failure = match outcome {
+        Ok(Ok(kernel)) => {
+            // SAFETY: `out` is not null (that is an error above), so the caller promises that it can be written.
+            unsafe { out.write(kernel) };
+            return OK;
+        }
+        Ok(Err(failure)) => failure,
+        Err(payload) => JitError::Internal(panic_text(payload.as_ref())),
+    };
+    if !error.is_null() {
+        // SAFETY: `error` is not null, so the caller promises that it can be written.
+        unsafe { error.write(owned_text(failure.to_string())) };
+    }
+    failure.code()
+}
+
+/// Copies a request, so that nothing borrowed is left.
+///
+/// # Safety
+/// The request's `image`, `kernel` and `params` can be read.
+unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
+    let invalid = |reason: &str| JitError::InvalidRequest(reason.to_owned());
+    if request.flags != 0 {
+        return Err(invalid("unknown flags"));
+    }
+    if request.image.ptr.is_null() || request.kernel.ptr.is_null() {
+        return Err(invalid("a null pointer"));
+    }
+    let params: &[Param] = if request.params_len == 0 {
+        &[]
+    } else if request.params.is_null() {
+        return Err(invalid("a null pointer"));
+    } else {
+        // SAFETY: the pointer is not null, so the caller promises that so many parameters can be read.
+        unsafe { std::slice::from_raw_parts(request.params, request.params_len) }
+    };
+    // SAFETY: the caller promises that both can be read.
+    let (image, kernel) = unsafe { (request.image.as_slice(), request.kernel.as_slice()) };
+    Ok(Request {
+        image: image.to_vec(),
+        kernel: String::from_utf8(kernel.to_vec())
+            .map_err(|_| invalid("a kernel name that is not UTF-8"))?,
+        params: params.to_vec(),
+        closure_size: request.closure_size,
+        closure_align: request.closure_align,
+        dimensions: request.dimensions,
+    })
+}
+
+unsafe extern "C" fn release_cpu(handle: *mut c_void) {
+    if handle.is_null() {
+        return;
+    }
+    // SAFETY: the caller promises a handle that `compile_cpu_c` made of a box of this type and that was not released.
+    let code = unsafe { Box::from_raw(handle.cast::<CpuCode>()) };
+    // Unmapping does not panic; if it ever does, the code is leaked rather than the panic let out.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(code)));
+}
+
+fn owned_text(text: String) -> Text {
+    let bytes = Box::leak(text.into_bytes().into_boxed_slice());
+    Text { ptr: bytes.as_mut_ptr(), len: bytes.len() }
+}
+
+unsafe extern "C" fn free_text(text: Text) {
+    if text.ptr.is_null() {
+        return;
+    }
+    // SAFETY: the caller promises a text that `owned_text` leaked as a boxed slice of this length and that was not freed.
+    drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(text.ptr, text.len)) });
+}
+
+const _: schism_jit_abi::EntryFn = schism_jit_api;

@@ -1,0 +1,138 @@
+//! The function that the runtime calls, added after optimisation: straight code that needs none.
+
+use std::fmt::Write;
+use std::mem::{offset_of, size_of};
+
+use schism_jit_abi::CpuChunk;
+
+use super::deep::{CURRENT, ItemContext, SWAP};
+use super::work_loop::{AXES, LOOP, loop_parameters, type_text};
+use crate::image::PANIC;
+use crate::llvm::{Context, Module};
+use crate::{JitError, Request};
+
+/// The entry function's symbol.
+pub const NAME: &str = "schism.entry";
+
+/// Adds the entry function. Only a kernel that reads its work-item's context gets one, and only one that can panic outside
+/// of the loop function gets a place to land.
+pub fn add<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    request: &Request,
+) -> Result<(), JitError> {
+    let used = |name: &str| module.function(name).is_some_and(|f| !f.users().is_empty());
+    // The context is the loop function's last parameter.
+    let outer = module.function(LOOP).and_then(|outer| outer.params().pop());
+    let stored = outer.is_some_and(|context| !context.users().is_empty());
+    let needs = Needs { context: stored || used(CURRENT), landing: used(PANIC) };
+    let text =
+        text(request, needs).map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
+    let entry = Module::from_text(context, &text).map_err(JitError::Internal)?;
+    entry.set_target_of(module);
+    module.link(context, entry).map_err(JitError::InvalidImage)?;
+    if let Some(outer) = module.function(LOOP) {
+        outer.set_internal();
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+struct Needs {
+    context: bool,
+    landing: bool,
+}
+
+fn text(request: &Request, needs: Needs) -> Result<String, std::fmt::Error> {
+    let mut out = String::new();
+    let o = &mut out;
+    let types = loop_parameters(request);
+    writeln!(o, "declare i32 @{LOOP}({})", types.join(", "))?;
+    writeln!(o, "declare ptr @{SWAP}(ptr) nounwind")?;
+    writeln!(o, "declare ptr @llvm.frameaddress.p0(i32)")?;
+    writeln!(o, "declare ptr @llvm.stacksave.p0()")?;
+    writeln!(o, "declare i32 @llvm.eh.sjlj.setjmp(ptr)")?;
+    let frame = if needs.landing { " \"frame-pointer\"=\"all\"" } else { "" };
+    writeln!(
+        o,
+        "define i32 @{NAME}(ptr %closure, ptr %chunk, ptr %panic) nounwind{frame} {{\nstart:"
+    )?;
+
+    let mut arguments = Vec::new();
+    for (index, param) in request.params.iter().enumerate() {
+        let ty = type_text(param);
+        if param.kind == schism_jit_abi::PARAM_BYTES {
+            address(o, &format!("p{index}"), "%closure", param.offset)?;
+        } else {
+            address(o, &format!("p{index}.at"), "%closure", param.offset)?;
+            writeln!(o, "  %p{index} = load {ty}, ptr %p{index}.at, align {}", param.align)?;
+        }
+        arguments.push(format!("{ty} %p{index}"));
+    }
+    let fields = [
+        ("begin", offset_of!(CpuChunk, begin)),
+        ("end", offset_of!(CpuChunk, end)),
+        ("range", offset_of!(CpuChunk, range)),
+    ];
+    for (axis, index) in AXES.iter().zip(0..request.dimensions as usize) {
+        for (field, offset) in fields {
+            let name = format!("{axis}.{field}");
+            address(o, &format!("{name}.at"), "%chunk", (offset + 8 * index) as u64)?;
+            writeln!(o, "  %{name} = load i64, ptr %{name}.at")?;
+            arguments.push(format!("i64 %{name}"));
+        }
+    }
+    arguments.push("ptr %panic".to_owned());
+    let call = |context: &str| {
+        format!("  %status = call i32 @{LOOP}({}, ptr {context})", arguments.join(", "))
+    };
+    if !needs.context {
+        writeln!(o, "{}\n  ret i32 %status\n}}", call("null"))?;
+        return Ok(out);
+    }
+
+    writeln!(o, "  %context = alloca [{} x i8], align 16", size_of::<ItemContext>())?;
+    address(o, "context.panic", "%context", offset_of!(ItemContext, panic) as u64)?;
+    writeln!(o, "  store ptr %panic, ptr %context.panic")?;
+    for (axis, index) in AXES.iter().zip(0..) {
+        let used = index < request.dimensions as usize;
+        let range = if used { format!("%{axis}.range") } else { "1".to_owned() };
+        let offset = offset_of!(ItemContext, range) + 8 * index;
+        address(o, &format!("context.range.{axis}"), "%context", offset as u64)?;
+        writeln!(o, "  store i64 {range}, ptr %context.range.{axis}")?;
+    }
+    // In memory, not in a register: it is needed after the landing.
+    writeln!(o, "  %previous = call ptr @{SWAP}(ptr %context)")?;
+    address(o, "context.previous", "%context", offset_of!(ItemContext, previous) as u64)?;
+    writeln!(o, "  store ptr %previous, ptr %context.previous")?;
+    if needs.landing {
+        // The frame's address goes to the first word and the stack's to the third; LLVM fills the second.
+        let jump = offset_of!(ItemContext, jump) as u64;
+        address(o, "jump", "%context", jump)?;
+        address(o, "jump.stack", "%context", jump + 16)?;
+        writeln!(o, "  %frame = call ptr @llvm.frameaddress.p0(i32 0)")?;
+        writeln!(o, "  store ptr %frame, ptr %jump")?;
+        writeln!(o, "  %stack = call ptr @llvm.stacksave.p0()")?;
+        writeln!(o, "  store ptr %stack, ptr %jump.stack")?;
+        writeln!(o, "  %landed = call i32 @llvm.eh.sjlj.setjmp(ptr %jump)")?;
+        writeln!(o, "  %first = icmp eq i32 %landed, 0")?;
+        writeln!(o, "  br i1 %first, label %run, label %done")?;
+    } else {
+        writeln!(o, "  br label %run")?;
+    }
+    writeln!(o, "run:\n{}\n  br label %done", call("%context"))?;
+    let landed = if needs.landing {
+        format!(", [ {}, %start ]", schism_jit_abi::RUN_PANICKED)
+    } else {
+        String::new()
+    };
+    writeln!(o, "done:\n  %result = phi i32 [ %status, %run ]{landed}")?;
+    writeln!(o, "  %restore = load volatile ptr, ptr %context.previous")?;
+    writeln!(o, "  %ours = call ptr @{SWAP}(ptr %restore)")?;
+    writeln!(o, "  ret i32 %result\n}}")?;
+    Ok(out)
+}
+
+fn address(out: &mut String, name: &str, base: &str, offset: u64) -> std::fmt::Result {
+    writeln!(out, "  %{name} = getelementptr inbounds i8, ptr {base}, i64 {offset}")
+}

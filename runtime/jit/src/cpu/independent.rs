@@ -1,0 +1,49 @@
+//! Telling the vectoriser that work-items do not depend on each other's memory.
+//!
+//! Work-items do not race (`schism_jit_abi::CpuEntry` asks for it), so a plain access of one and a plain access of another
+//! never touch the same bytes with one of them a write. LLVM then needs no checks of pointers at run time, and can vectorise
+//! where it could not have made any.
+//!
+//! Private memory is the exception. Every work-item's locals are the same bytes of the loop function's stack, one after the
+//! other, and vectorised lanes would share them. So a kernel with locals left in memory is not marked, and neither is one
+//! with atomics or fences, whose work-items may well speak to each other.
+
+use llvm_sys::LLVMOpcode;
+
+use super::work_loop::{ITEMS, LOOP};
+use crate::llvm::{Context, Module, Value, metadata_kind};
+
+/// Marks the loop function's accesses, if all of them are plain. Locals must have been made values where possible.
+pub fn mark(context: &Context, module: &Module<'_>) {
+    let Some(outer) = module.function(LOOP) else { return };
+    let Some(&items) = module.named_metadata(ITEMS).first() else { return };
+    let instructions = outer.instructions();
+    if !instructions.iter().all(|&instruction| is_plain(instruction)) {
+        return;
+    }
+    let kind = metadata_kind(context, "llvm.access.group");
+    for instruction in instructions {
+        let accesses = match instruction.opcode() {
+            LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMStore => true,
+            // Assumptions and copies count as accesses; what other functions do is not known here.
+            LLVMOpcode::LLVMCall => instruction.direct_callee().is_some_and(Value::is_intrinsic),
+            _ => false,
+        };
+        if accesses {
+            instruction.set_metadata(kind, items);
+        }
+    }
+}
+
+fn is_plain(instruction: Value) -> bool {
+    match instruction.opcode() {
+        LLVMOpcode::LLVMAlloca
+        | LLVMOpcode::LLVMFence
+        | LLVMOpcode::LLVMAtomicRMW
+        | LLVMOpcode::LLVMAtomicCmpXchg => false,
+        LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMStore => {
+            !instruction.is_atomic() && !instruction.is_volatile()
+        }
+        _ => true,
+    }
+}

@@ -1,0 +1,158 @@
+//! Which calls are inlined before anything else.
+//!
+//! What calls a builtin or can panic is best part of the loop function: there both cost nothing. So those calls are forced
+//! in, from the callees up, unless the callee is recursive or the caller would grow beyond a limit. Correctness does not
+//! depend on it: what stays out is `deep`'s. All other calls are left to LLVM's own judgement.
+
+use std::collections::HashMap;
+
+use crate::image::{GLOBAL_ID, GLOBAL_RANGE, KERNEL, PANIC};
+use crate::llvm::{Context, Module, Value};
+
+/// How many instructions a function may have after forced inlining.
+const LIMIT: usize = 100_000;
+
+/// A function's part in the choice.
+struct Node {
+    function: Value,
+    /// Calls of functions with bodies: the call, and the callee's index.
+    calls: Vec<(Value, usize)>,
+    /// Instructions, without what is inlined.
+    size: usize,
+    /// Whether it calls a builtin or panics, itself or through what it calls.
+    wanted: bool,
+}
+
+/// Marks the calls to inline, and the kernel's own.
+pub fn choose(context: &Context, module: &Module<'_>) {
+    let mut nodes = graph(module);
+    let order = callees_first(&nodes);
+    // The size that each function that may be inlined grows to.
+    let mut grown: Vec<Option<usize>> = vec![None; nodes.len()];
+    for Component { members, recursive } in order {
+        for &index in &members {
+            let through_calls = nodes[index].calls.iter().any(|&(_, callee)| nodes[callee].wanted);
+            nodes[index].wanted |= through_calls;
+        }
+        if members.iter().any(|&index| nodes[index].wanted) {
+            for &index in &members {
+                nodes[index].wanted = true;
+            }
+        }
+        for &index in &members {
+            let mut size = nodes[index].size;
+            for &(call, callee) in &nodes[index].calls {
+                let Some(callee_size) = grown[callee].filter(|_| nodes[callee].wanted) else {
+                    continue;
+                };
+                if size + callee_size <= LIMIT {
+                    size += callee_size;
+                    force(context, call, nodes[callee].function);
+                }
+            }
+            if !recursive {
+                grown[index] = Some(size);
+            }
+        }
+    }
+}
+
+/// Forces one call inline.
+fn force(context: &Context, call: Value, callee: Value) {
+    call.remove_call_attribute("noinline");
+    call.add_call_attribute(context, "alwaysinline");
+    // Both go together, and LLVM does not inline what has the second.
+    callee.remove_function_attribute("optnone");
+    callee.remove_function_attribute("noinline");
+}
+
+/// The functions with bodies, and which of them call which.
+fn graph(module: &Module<'_>) -> Vec<Node> {
+    let functions: Vec<Value> =
+        module.functions().into_iter().filter(|function| !function.is_declaration()).collect();
+    let index: HashMap<Value, usize> = functions.iter().copied().zip(0..).collect();
+    let special: Vec<Value> = GLOBAL_ID
+        .into_iter()
+        .chain(GLOBAL_RANGE)
+        .chain([PANIC])
+        .filter_map(|name| module.function(name))
+        .collect();
+    functions
+        .into_iter()
+        .map(|function| {
+            let instructions = function.instructions();
+            let callees: Vec<(Value, Value)> = instructions
+                .iter()
+                .filter_map(|&call| Some((call, call.direct_callee()?)))
+                .collect();
+            Node {
+                function,
+                size: instructions.len(),
+                wanted: function.name() == KERNEL
+                    || callees.iter().any(|(_, callee)| special.contains(callee)),
+                calls: callees
+                    .into_iter()
+                    .filter_map(|(call, callee)| Some((call, *index.get(&callee)?)))
+                    .collect(),
+            }
+        })
+        .collect()
+}
+
+/// Functions that call each other, directly or around.
+struct Component {
+    members: Vec<usize>,
+    recursive: bool,
+}
+
+/// The strongly connected components of the call graph, callees before callers: Tarjan's algorithm, with its own stack,
+/// since the depth is the image's to choose.
+fn callees_first(nodes: &[Node]) -> Vec<Component> {
+    const NEW: usize = usize::MAX;
+    let mut number = vec![NEW; nodes.len()];
+    let mut low = vec![NEW; nodes.len()];
+    let mut open = vec![false; nodes.len()];
+    let mut stack = Vec::new();
+    let mut count = 0;
+    let mut components = Vec::new();
+    for root in 0..nodes.len() {
+        if number[root] != NEW {
+            continue;
+        }
+        // Each entry: a function, and how many of its calls have been followed.
+        let mut path = vec![(root, 0)];
+        while let Some(&mut (at, ref mut followed)) = path.last_mut() {
+            if *followed == 0 {
+                number[at] = count;
+                low[at] = count;
+                count += 1;
+                stack.push(at);
+                open[at] = true;
+            }
+            let next = nodes[at].calls.get(*followed).map(|&(_, callee)| callee);
+            *followed += 1;
+            match next {
+                Some(callee) if number[callee] == NEW => path.push((callee, 0)),
+                Some(callee) if open[callee] => low[at] = low[at].min(number[callee]),
+                Some(_) => {}
+                None => {
+                    path.pop();
+                    if let Some(&(caller, _)) = path.last() {
+                        low[caller] = low[caller].min(low[at]);
+                    }
+                    if low[at] == number[at] {
+                        let first = stack.iter().rposition(|&member| member == at).unwrap_or(0);
+                        let members = stack.split_off(first);
+                        for &member in &members {
+                            open[member] = false;
+                        }
+                        let recursive = members.len() > 1
+                            || nodes[at].calls.iter().any(|&(_, callee)| callee == at);
+                        components.push(Component { members, recursive });
+                    }
+                }
+            }
+        }
+    }
+    components
+}

@@ -1,0 +1,186 @@
+//! The CPU of this process.
+//!
+//! A work-item is too little to call a function for. So the kernel becomes the body of a loop nest over a box of ids, which
+//! LLVM can then vectorise like any loop, and one call runs one box. Take a kernel that a container describes by a pointer
+//! at offset 0 and a float at offset 8:
+//!
+//! ```llvm
+//! define void @saxpy(ptr align 4 %y, float %a) {
+//!   %i = call i64 @__schism_global_id_x()
+//!   …
+//! ```
+//!
+//! [`work_loop`] puts the nest around it, inlines it, and makes the builtins the nest's own values. Facts hold on the loop's
+//! parameters, as they held on the kernel's, so no check in front of the vector loop asks for what the compiler knew:
+//!
+//! ```llvm
+//! define i32 @schism.loop(ptr align 4 %p0, float %p1, i64 %x.begin, i64 %x.end, i64 %x.range, ptr %panic, ptr %context) {
+//! start:                                          ; assumed: begin <= end <= range <= i64::MAX
+//!   br label %x.head
+//! x.head:
+//!   %x = phi i64 [ %x.begin, %start ], [ %x.after, %x.next ]
+//!   %x.more = icmp ult i64 %x, %x.end
+//!   br i1 %x.more, label %item, label %done
+//! item:
+//!   …                                             ; the kernel, with %x for the builtin's result
+//! x.next:
+//!   %x.after = add nuw nsw i64 %x, 1
+//!   br label %x.head, !llvm.loop !1
+//! done:
+//!   ret i32 0
+//! ```
+//!
+//! After optimisation, [`entry`] adds the function that the runtime calls. It loads the closure's parts once a box:
+//!
+//! ```llvm
+//! define i32 @schism.entry(ptr %closure, ptr %chunk, ptr %panic) {
+//!   %p0.at = getelementptr inbounds i8, ptr %closure, i64 0
+//!   %p0 = load ptr, ptr %p0.at, align 8
+//!   …
+//!   %status = call i32 @schism.loop(ptr %p0, float %p1, i64 %x.begin, i64 %x.end, i64 %x.range, ptr %panic, ptr null)
+//!   ret i32 %status
+//! }
+//! ```
+//!
+//! **Panics.** Where `__schism_panic` is called in the loop function (nearly always: [`inline`] forces in what can panic),
+//! the call becomes a store of the record and a `ret i32 1`: leaving a loop, nothing more. Panics and builtins that stay
+//! in functions of their own (recursive ones, or called through pointers) are [`deep`]: they find the work-item through a
+//! context that a thread-local points to, and leave by `llvm.eh.sjlj.longjmp`. Only kernels with such calls have a context
+//! and a place to land.
+//!
+//! **Independence.** Work-items do not race, so no two of them touch the same memory unless all only read it or use
+//! atomics. [`independent`] tells the vectoriser so where that is all there is to a kernel's memory.
+//!
+//! **Exactness.** Nothing here allows LLVM to change a result: no fast-math flags are added and no multiply and add are
+//! contracted, so a kernel computes what the same loop on the host computes, bit for bit.
+
+mod deep;
+mod entry;
+mod exact;
+mod host;
+mod independent;
+mod inline;
+mod loader;
+mod symbols;
+mod work_loop;
+
+use std::time::Instant;
+
+use schism_jit_abi::CpuEntry;
+
+use crate::dump::Dump;
+use crate::image::KERNEL;
+use crate::llvm::{Context, FileKind, Machine, Module, Value, isolated};
+use crate::target::{Target, lower};
+use crate::{JitError, Request};
+
+pub use host::cpu_name;
+use loader::Code;
+
+/// A compiled kernel. Its code goes away with it.
+#[derive(Debug)]
+pub struct CpuCode {
+    code: Code,
+    entry: CpuEntry,
+    /// How long compiling took, in microseconds.
+    pub lower_micros: u64,
+}
+
+impl CpuCode {
+    /// Runs a part of a launch. The function must not be called after the code is dropped.
+    #[must_use]
+    pub fn entry(&self) -> CpuEntry {
+        self.entry
+    }
+
+    /// The size of code and constants in memory, in bytes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.code.size()
+    }
+}
+
+/// Compiles a kernel for this process's processor.
+///
+/// # Errors
+/// Every variant of [`JitError`] says when it is given.
+pub fn compile_cpu(request: Request) -> Result<CpuCode, JitError> {
+    let start = Instant::now();
+    let kernel = request.kernel.clone();
+    let (code, entry) = isolated(move || lower(&Cpu, &request))
+        .map_err(|failure| failure.into_error(&kernel))
+        .flatten()?;
+    let lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+    Ok(CpuCode { code, entry, lower_micros })
+}
+
+/// The processor of this process.
+struct Cpu;
+
+impl Target for Cpu {
+    type Code = (Code, CpuEntry);
+    const DEVICE: &'static str = "cpu";
+
+    fn machine(&self) -> Result<Machine, JitError> {
+        host::machine()
+    }
+
+    fn flavour<'c>(
+        &self,
+        context: &'c Context,
+        module: &Module<'c>,
+        kernel: Value,
+        request: &Request,
+    ) -> Result<(), JitError> {
+        work_loop::wrap(context, module, kernel, request)?;
+        inline::choose(context, module);
+        module
+            .run_passes(c"always-inline,globaldce,function(sroa)", None)
+            .map_err(JitError::Internal)?;
+        work_loop::resolve(context, module)?;
+        exact::unfuse(context, module);
+        independent::mark(context, module);
+        debug_verify(module);
+        Ok(())
+    }
+
+    fn finish<'c>(
+        &self,
+        context: &'c Context,
+        module: &Module<'c>,
+        machine: &Machine,
+        request: &Request,
+        dump: &Dump,
+    ) -> Result<Self::Code, JitError> {
+        entry::add(context, module, request)?;
+        debug_verify(module);
+        dump.module("3-optimised.ll", module);
+        let failed = |reason| JitError::BackendFailed { kernel: request.kernel.clone(), reason };
+        if dump.is_on() {
+            let assembly = machine.emit(&module.duplicate(), FileKind::Assembly).map_err(failed)?;
+            dump.bytes("s", &assembly);
+        }
+        let object = machine.emit(module, FileKind::Object).map_err(failed)?;
+        dump.bytes("o", &object);
+        if let Some(errors) = context.take_errors() {
+            return Err(failed(errors));
+        }
+        let code = Code::load(&object, symbols::find)
+            .map_err(|error| error.into_error(&request.kernel))?;
+        let entry = code.function(entry::NAME).ok_or_else(|| {
+            JitError::Internal(format!("`{}` is not in the generated code", entry::NAME))
+        })?;
+        // SAFETY: `entry::add` defined the symbol as a function of exactly this type.
+        let entry = unsafe { std::mem::transmute::<*const (), CpuEntry>(entry) };
+        Ok((code, entry))
+    }
+}
+
+/// In builds with debug assertions: what this module made obeys LLVM's rules.
+fn debug_verify(module: &Module<'_>) {
+    if cfg!(debug_assertions)
+        && let Err(error) = module.verify()
+    {
+        panic!("the CPU flavour of `{KERNEL}` breaks LLVM's rules: {error}\n{}", module.print());
+    }
+}

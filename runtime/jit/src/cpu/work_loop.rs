@@ -1,0 +1,276 @@
+//! The loop nest around a kernel. The module's description shows it.
+
+use std::collections::HashSet;
+use std::fmt::Write;
+
+use llvm_sys::LLVMOpcode;
+use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, Param};
+
+use super::deep;
+use crate::image::{GLOBAL_ID, GLOBAL_RANGE, KERNEL, PANIC};
+use crate::llvm::{Builder, Context, Module, Value, attribute_kind, kind_of};
+use crate::{JitError, Request};
+
+/// The loop function.
+pub const LOOP: &str = "schism.loop";
+
+/// Called once a work-item with the nest's values, until [`resolve`]: where the builtins' values are.
+pub const ITEM: &str = "schism.item";
+
+/// Stores a panic's record.
+pub const RECORD: &str = "schism.panic.record";
+
+/// Names the node that stands for all work-items' memory accesses.
+pub const ITEMS: &std::ffi::CStr = c"schism.items";
+
+/// The dimensions' names, fastest first.
+pub const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// What holds for a kernel's parameter during the whole launch, and so for the loop's. Others say something about one
+/// call, such as that it writes before it reads, and a nest over no ids makes no call.
+const KEPT_ATTRIBUTES: [&str; 13] = [
+    "noalias",
+    "readonly",
+    "readnone",
+    "writeonly",
+    "nonnull",
+    "noundef",
+    "align",
+    "dereferenceable",
+    "dereferenceable_or_null",
+    "captures",
+    "nofree",
+    "zeroext",
+    "signext",
+];
+
+/// A parameter's type as text. An aggregate is a pointer into the closure.
+pub fn type_text(param: &Param) -> String {
+    match (param.kind, param.size) {
+        (PARAM_INTEGER, size) => format!("i{}", size * 8),
+        (PARAM_FLOAT, 2) => "half".to_owned(),
+        (PARAM_FLOAT, 4) => "float".to_owned(),
+        (PARAM_FLOAT, _) => "double".to_owned(),
+        _ => "ptr".to_owned(),
+    }
+}
+
+/// The types of the loop function's parameters.
+pub fn loop_parameters(request: &Request) -> Vec<String> {
+    request
+        .params
+        .iter()
+        .map(type_text)
+        .chain((0..request.dimensions * 3).map(|_| "i64".to_owned()))
+        .chain(["ptr".to_owned(), "ptr".to_owned()])
+        .collect()
+}
+
+/// Adds the loop function, which calls the kernel, and makes the kernel internal.
+pub fn wrap<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    kernel: Value,
+    request: &Request,
+) -> Result<(), JitError> {
+    let text = text(request).map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
+    let nest = Module::from_text(context, &text).map_err(JitError::Internal)?;
+    nest.set_target_of(module);
+    // Facts about the kernel's parameters hold on the loop's.
+    let outer = nest.function(LOOP).ok_or_else(|| missing(LOOP))?;
+    let kept = KEPT_ATTRIBUTES.map(attribute_kind);
+    for (index, param) in request.params.iter().enumerate() {
+        if param.kind == PARAM_BYTES {
+            continue;
+        }
+        let place = index as u32 + 1;
+        for attribute in kernel.attributes(place) {
+            if kind_of(attribute).is_some_and(|kind| kept.contains(&kind)) {
+                outer.add_attribute(place, attribute);
+            }
+        }
+    }
+    module.link(context, nest).map_err(JitError::InvalidImage)?;
+    kernel.set_internal();
+    Ok(())
+}
+
+fn missing(name: &str) -> JitError {
+    JitError::Internal(format!("`{name}` is gone"))
+}
+
+/// The loop nest as LLVM's assembly.
+fn text(request: &Request) -> Result<String, std::fmt::Error> {
+    let axes = &AXES[..request.dimensions as usize];
+    let mut parameters = Vec::new();
+    let mut arguments = Vec::new();
+    for (index, param) in request.params.iter().enumerate() {
+        let Param { size, align, kind, .. } = *param;
+        let ty = type_text(param);
+        if kind == PARAM_BYTES {
+            parameters.push(format!(
+                "ptr noalias readonly captures(none) dereferenceable({size}) align {align} %p{index}"
+            ));
+            arguments.push(format!("ptr byval([{size} x i8]) align {align} %p{index}"));
+        } else {
+            parameters.push(format!("{ty} %p{index}"));
+            arguments.push(format!("{ty} %p{index}"));
+        }
+    }
+    for axis in axes {
+        parameters.push(format!("i64 %{axis}.begin, i64 %{axis}.end, i64 %{axis}.range"));
+    }
+    let declared: Vec<String> = request
+        .params
+        .iter()
+        .map(|param| match param.kind {
+            PARAM_BYTES => format!("ptr byval([{} x i8]) align {}", param.size, param.align),
+            _ => type_text(param),
+        })
+        .collect();
+
+    let mut out = String::new();
+    let o = &mut out;
+    writeln!(o, "declare void @{KERNEL}({})", declared.join(", "))?;
+    writeln!(o, "declare void @{ITEM}(i64, i64, i64, i64, i64, i64, ptr, ptr)")?;
+    writeln!(o, "declare void @llvm.assume(i1)")?;
+    writeln!(
+        o,
+        "define i32 @{LOOP}({}ptr noalias captures(none) %panic, ptr %context) nounwind {{\nstart:",
+        parameters.iter().map(|p| format!("{p}, ")).collect::<String>()
+    )?;
+    for axis in axes {
+        writeln!(o, "  %{axis}.ordered = icmp ule i64 %{axis}.begin, %{axis}.end")?;
+        writeln!(o, "  call void @llvm.assume(i1 %{axis}.ordered)")?;
+        writeln!(o, "  %{axis}.inside = icmp ule i64 %{axis}.end, %{axis}.range")?;
+        writeln!(o, "  call void @llvm.assume(i1 %{axis}.inside)")?;
+        writeln!(o, "  %{axis}.limited = icmp sge i64 %{axis}.range, 0")?;
+        writeln!(o, "  call void @llvm.assume(i1 %{axis}.limited)")?;
+    }
+    let outermost = axes[axes.len() - 1];
+    writeln!(o, "  br label %{outermost}.head")?;
+    for (index, axis) in axes.iter().enumerate().rev() {
+        let (from, out_to) = match axes.get(index + 1) {
+            Some(outer) => (format!("{outer}.head"), format!("{outer}.next")),
+            None => ("start".to_owned(), "done".to_owned()),
+        };
+        let into = match index.checked_sub(1) {
+            Some(inner) => format!("{}.head", axes[inner]),
+            None => "item".to_owned(),
+        };
+        writeln!(o, "{axis}.head:")?;
+        writeln!(
+            o,
+            "  %{axis} = phi i64 [ %{axis}.begin, %{from} ], [ %{axis}.after, %{axis}.next ]"
+        )?;
+        writeln!(o, "  %{axis}.more = icmp ult i64 %{axis}, %{axis}.end")?;
+        writeln!(o, "  br i1 %{axis}.more, label %{into}, label %{out_to}")?;
+    }
+    let value = |suffix: &str, unused: &str| -> String {
+        AXES.iter()
+            .map(|axis| match axes.contains(axis) {
+                true => format!("i64 %{axis}{suffix}, "),
+                false => format!("i64 {unused}, "),
+            })
+            .collect()
+    };
+    writeln!(o, "item:")?;
+    writeln!(
+        o,
+        "  call void @{ITEM}({}{}ptr %panic, ptr %context)",
+        value("", "0"),
+        value(".range", "1")
+    )?;
+    writeln!(o, "  call void @{KERNEL}({})", arguments.join(", "))?;
+    writeln!(o, "  br label %x.next")?;
+    for (index, axis) in axes.iter().enumerate() {
+        writeln!(o, "{axis}.next:")?;
+        writeln!(o, "  %{axis}.after = add nuw nsw i64 %{axis}, 1")?;
+        writeln!(o, "  br label %{axis}.head, !llvm.loop !{}", index + 2)?;
+    }
+    writeln!(o, "done:\n  ret i32 0\n}}")?;
+    writeln!(o, "!{} = !{{!0}}", ITEMS.to_string_lossy())?;
+    writeln!(o, "!0 = distinct !{{}}")?;
+    writeln!(o, "!1 = !{{!\"llvm.loop.parallel_accesses\", !0}}")?;
+    for index in 0..axes.len() {
+        writeln!(o, "!{0} = distinct !{{!{0}, !1}}", index + 2)?;
+    }
+    Ok(out)
+}
+
+/// Gives builtins and panics of the loop function the nest's values; those elsewhere are `deep`'s.
+pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
+    let outer = module.function(LOOP).ok_or_else(|| missing(LOOP))?;
+    let item = module.function(ITEM).ok_or_else(|| missing(ITEM))?;
+    let marker = item
+        .users()
+        .into_iter()
+        .find(|user| user.direct_callee() == Some(item) && user.parent_function() == Some(outer))
+        .ok_or_else(|| missing(ITEM))?;
+    let value = |index: u32| marker.operand(index).ok_or_else(|| missing(ITEM));
+
+    let builtins = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE);
+    for (name, index) in builtins.zip(0..) {
+        let Some(builtin) = module.function(name) else { continue };
+        let value = value(index)?;
+        for call in calls_in(outer, builtin) {
+            call.replace_uses(value);
+            // SAFETY: nothing uses the call any more, and `calls_in` gives each call once.
+            unsafe { call.erase() };
+        }
+    }
+
+    if let Some(panic) = module.function(PANIC) {
+        let text = deep::record_text();
+        let record = Module::from_text(context, &text).map_err(JitError::Internal)?;
+        record.set_target_of(module);
+        module.link(context, record).map_err(JitError::InvalidImage)?;
+        let record = module.function(RECORD).ok_or_else(|| missing(RECORD))?;
+        for call in calls_in(outer, panic) {
+            let next = call.next_instruction();
+            let Some(end) = next.filter(|i| i.opcode() == LLVMOpcode::LLVMUnreachable) else {
+                continue;
+            };
+            let builder = Builder::before(context, call);
+            let message = (call.operand(0), call.operand(1), call.operand(2));
+            let (Some(text), Some(len), Some(location)) = message else { continue };
+            builder
+                .call(record, &[value(6)?, text, len, location, value(0)?, value(1)?, value(2)?]);
+            builder.return_i32(schism_jit_abi::RUN_PANICKED);
+            // SAFETY: an `unreachable` has no users; a call that returns nothing has none. `calls_in` gives each call
+            // once, and two calls do not end in the same `unreachable`.
+            unsafe {
+                end.erase();
+                call.erase();
+            }
+        }
+    }
+
+    let deep = GLOBAL_ID
+        .into_iter()
+        .chain(GLOBAL_RANGE)
+        .chain([PANIC])
+        .filter_map(|name| module.function(name))
+        .any(|function| !function.users().is_empty());
+    if deep {
+        deep::add(context, module)?;
+    } else {
+        // SAFETY: a call that returns nothing has no users, and the handle is not used again.
+        unsafe { marker.erase() };
+    }
+    if let Some(record) = module.function(RECORD).filter(|record| !record.is_declaration()) {
+        record.set_internal();
+    }
+    Ok(())
+}
+
+/// The calls of `callee` in `caller`, each once.
+fn calls_in(caller: Value, callee: Value) -> HashSet<Value> {
+    callee
+        .users()
+        .into_iter()
+        .filter(|user| {
+            user.direct_callee() == Some(callee) && user.parent_function() == Some(caller)
+        })
+        .collect()
+}

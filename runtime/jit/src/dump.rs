@@ -1,0 +1,75 @@
+//! `SCHISM_DUMP_DIR`: what a kernel looks like at each step, written to files for people.
+//!
+//! For each kernel: `1-image.ll` (as it came, reduced to the kernel), `2-flavoured.ll` (made for the device),
+//! `3-optimised.ll`, and what the code generator made of it. A directory that cannot be written to is said so once a
+//! kernel and does not fail the compile.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+
+use crate::Request;
+use crate::llvm::Module;
+
+/// The environment variable.
+const VARIABLE: &str = "SCHISM_DUMP_DIR";
+
+/// Where one kernel's files go, if anywhere.
+pub struct Dump {
+    prefix: Option<PathBuf>,
+}
+
+impl Dump {
+    /// Looks at the environment.
+    pub fn new(request: &Request) -> Self {
+        let Some(directory) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) else {
+            return Self { prefix: None };
+        };
+        let directory = PathBuf::from(directory);
+        if let Err(error) = std::fs::create_dir_all(&directory) {
+            eprintln!("schism: {VARIABLE}: cannot make {}: {error}", directory.display());
+            return Self { prefix: None };
+        }
+        Self { prefix: Some(directory.join(file_name(request))) }
+    }
+
+    /// Whether anything is written.
+    pub fn is_on(&self) -> bool {
+        self.prefix.is_some()
+    }
+
+    /// Writes a module's text.
+    pub fn module(&self, step: &str, module: &Module<'_>) {
+        if self.is_on() {
+            self.bytes(step, module.print().as_bytes());
+        }
+    }
+
+    /// Writes anything else.
+    pub fn bytes(&self, step: &str, bytes: &[u8]) {
+        let Some(prefix) = &self.prefix else { return };
+        let mut path = prefix.clone().into_os_string();
+        path.push(".");
+        path.push(step);
+        if let Err(error) = std::fs::write(&path, bytes) {
+            eprintln!(
+                "schism: {VARIABLE}: cannot write {}: {error}",
+                PathBuf::from(path).display()
+            );
+        }
+    }
+}
+
+/// The kernel's name as far as a file name can have it, and a hash of everything that makes the code differ.
+fn file_name(request: &Request) -> String {
+    let readable: String = request
+        .kernel
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') { c } else { '_' })
+        .take(100)
+        .collect();
+    let mut hasher = DefaultHasher::new();
+    request.image.hash(&mut hasher);
+    request.kernel.hash(&mut hasher);
+    request.dimensions.hash(&mut hasher);
+    format!("{readable}.{:08x}", hasher.finish() as u32)
+}

@@ -1,0 +1,101 @@
+//! What can go wrong in stage 2, and what the user can do about it.
+
+use schism_jit_abi as abi;
+
+/// Why a kernel was not compiled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JitError {
+    /// The request breaks the interface's rules.
+    #[error("invalid request to stage 2: {0}; this is a bug in the caller")]
+    InvalidRequest(String),
+    /// The image cannot be used.
+    #[error(
+        "the device image cannot be used: {0}; it is damaged or was built by another version of schism: rebuild the program"
+    )]
+    InvalidImage(String),
+    /// The image has no such kernel.
+    #[error(
+        "the device image has no kernel `{0}`; the program and its container are of different builds: rebuild the program"
+    )]
+    UnknownKernel(String),
+    /// The kernel takes other parameters than the container says.
+    #[error(
+        "kernel `{kernel}`: {reason}; the container and its image are of different builds: rebuild the program"
+    )]
+    SignatureMismatch {
+        /// The kernel's name.
+        kernel: String,
+        /// Which parameter, and how it differs.
+        reason: String,
+    },
+    /// Functions that the kernel calls do not exist.
+    #[error("kernel `{kernel}` calls {}, which neither the device image nor this process has; \
+             a function must be compiled for the device or come from the C or maths library", list(.symbols))]
+    UnresolvedSymbols {
+        /// The kernel's name.
+        kernel: String,
+        /// The functions' (linker) names, sorted.
+        symbols: Vec<String>,
+    },
+    /// The kernel uses something that the device does not have.
+    #[error("kernel `{kernel}` uses {feature}, which the {device} device does not have")]
+    Unsupported {
+        /// The kernel's name.
+        kernel: String,
+        /// What the kernel uses.
+        feature: String,
+        /// The device's name.
+        device: &'static str,
+    },
+    /// LLVM failed to generate code.
+    #[error(
+        "LLVM could not compile kernel `{kernel}`: {reason}; \
+             with SCHISM_DUMP_DIR set to a directory, the kernel's LLVM IR is written there for a report"
+    )]
+    BackendFailed {
+        /// The kernel's name.
+        kernel: String,
+        /// LLVM's words.
+        reason: String,
+    },
+    /// The operating system gave no memory or no thread.
+    #[error("no resources to compile a kernel: {0}")]
+    OutOfResources(String),
+    /// A bug here.
+    #[error("stage 2 failed in a way that it should not: {0}; please report this")]
+    Internal(String),
+}
+
+impl JitError {
+    /// The code that stands for this error in the C interface.
+    #[must_use]
+    pub const fn code(&self) -> u32 {
+        match self {
+            Self::InvalidRequest(_) => abi::INVALID_REQUEST,
+            Self::InvalidImage(_) => abi::INVALID_IMAGE,
+            Self::UnknownKernel(_) => abi::UNKNOWN_KERNEL,
+            Self::SignatureMismatch { .. } => abi::SIGNATURE_MISMATCH,
+            Self::UnresolvedSymbols { .. } => abi::UNRESOLVED_SYMBOLS,
+            Self::Unsupported { .. } => abi::UNSUPPORTED,
+            Self::BackendFailed { .. } => abi::BACKEND_FAILED,
+            Self::OutOfResources(_) => abi::OUT_OF_RESOURCES,
+            Self::Internal(_) => abi::INTERNAL,
+        }
+    }
+}
+
+/// The names in backquotes, at most eight of them.
+fn list(symbols: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let mut text = symbols
+        .iter()
+        .take(SHOWN)
+        .map(|symbol| format!("`{symbol}`"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    if symbols.len() > SHOWN {
+        text.push_str(&format!(" and {} more", symbols.len() - SHOWN));
+    }
+    text
+}

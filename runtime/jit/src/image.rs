@@ -1,0 +1,237 @@
+//! From an image's bitcode to a module that holds one checked kernel and what it reaches.
+//!
+//! The bytes come from a file, so nothing in them is believed: LLVM's verifier runs, the kernel's type is compared with
+//! the container's parameters, and constructs that an image must not have are refused with a reason. The container's
+//! checksum is the first guard all the same: LLVM's bitcode reader is not hardened against bytes made to harm it.
+
+use llvm_sys::LLVMOpcode;
+use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
+
+use crate::llvm::{Context, Machine, Module, TypeKind, Value, attribute_kind, kind_of};
+use crate::{JitError, Request};
+
+/// What the kernel is called in the module from here on, so that text put around it need not quote names.
+pub const KERNEL: &str = "schism.kernel";
+
+/// Functions that mean something to a target. An image declares them and defines none.
+pub const GLOBAL_ID: [&str; 3] =
+    ["__schism_global_id_x", "__schism_global_id_y", "__schism_global_id_z"];
+/// See [`GLOBAL_ID`].
+pub const GLOBAL_RANGE: [&str; 3] =
+    ["__schism_global_range_x", "__schism_global_range_y", "__schism_global_range_z"];
+/// See [`GLOBAL_ID`].
+pub const PANIC: &str = "__schism_panic";
+
+/// Reads an image and reduces it to the request's kernel and what that reaches. All of it is internal except the kernel,
+/// which is then called [`KERNEL`] and has the request's parameters.
+pub fn load<'c>(
+    context: &'c Context,
+    request: &Request,
+    machine: &Machine,
+    device: &'static str,
+) -> Result<(Module<'c>, Value), JitError> {
+    let module = Module::from_bitcode(context, &request.image).map_err(JitError::InvalidImage)?;
+    module.verify().map_err(JitError::InvalidImage)?;
+    let kernel = module
+        .function(&request.kernel)
+        .filter(|function| !function.is_declaration())
+        .ok_or_else(|| JitError::UnknownKernel(request.kernel.clone()))?;
+    check_target(&module, machine)?;
+    check_signature(kernel, request)?;
+    check_builtins(&module)?;
+
+    kernel.set_name(KERNEL);
+    if kernel.name() != KERNEL {
+        return Err(JitError::InvalidImage(format!("it has a function `{KERNEL}` of its own")));
+    }
+    module.strip_debug_info();
+    internalise(&module);
+    kernel.set_external();
+    module.run_passes(c"globaldce", None).map_err(JitError::Internal)?;
+
+    let unsupported =
+        |feature: String| JitError::Unsupported { kernel: request.kernel.clone(), feature, device };
+    if !module.inline_assembly().is_empty() {
+        return Err(unsupported("assembly outside of functions".to_owned()));
+    }
+    if let Some(ifunc) = module.ifuncs().first() {
+        return Err(unsupported(format!("`{}`, chosen by the loader at start,", ifunc.name())));
+    }
+    if let Some(global) = module.globals().into_iter().find(|global| global.is_thread_local()) {
+        return Err(unsupported(format!("the thread-local variable `{}`", global.name())));
+    }
+    for function in module.functions() {
+        if !function.is_declaration() {
+            check_unwinding(function)?;
+            normalise(context, function);
+        }
+    }
+    Ok((module, kernel))
+}
+
+/// An image without a target fits every target; one with a target must be for the same kind of memory.
+fn check_target(module: &Module<'_>, machine: &Machine) -> Result<(), JitError> {
+    let triple = module.triple();
+    let layout = module.data_layout();
+    let ours = machine.data_layout();
+    if (layout.is_empty() || layout.as_bytes() == ours.as_bytes())
+        && (triple.is_empty() || triple.starts_with("x86_64-"))
+    {
+        module.set_machine(machine);
+        return Ok(());
+    }
+    Err(JitError::InvalidImage(format!(
+        "it is for `{triple}` with layout `{layout}`, not for `{}`",
+        machine.triple().to_string_lossy()
+    )))
+}
+
+/// Compares the kernel's type with the container's parameters.
+fn check_signature(kernel: Value, request: &Request) -> Result<(), JitError> {
+    let mismatch = |reason: String| {
+        Err(JitError::SignatureMismatch { kernel: request.kernel.clone(), reason })
+    };
+    if kernel.return_kind() != TypeKind::Void
+        || kernel.is_variadic()
+        || kernel.calling_convention() != 0
+    {
+        return mismatch("in the image it is not a plain function without result".to_owned());
+    }
+    let kinds = kernel.param_kinds();
+    if kinds.len() != request.params.len() {
+        return mismatch(format!(
+            "it takes {} parameters in the image and {} in the container",
+            kinds.len(),
+            request.params.len()
+        ));
+    }
+    for (index, (kind, param)) in kinds.into_iter().zip(&request.params).enumerate() {
+        let place = index as u32;
+        let byval = kernel.byval_size(place);
+        if !fits(kind, byval, param) {
+            return mismatch(format!(
+                "parameter {index} is {} in the image and {} in the container",
+                in_image(kind, byval),
+                in_container(param)
+            ));
+        }
+        let refused = ["sret", "byref", "inalloca", "preallocated", "nest", "inreg", "swiftself"]
+            .into_iter()
+            .chain(["swifterror", "swiftasync"])
+            .find(|name| {
+                let number = attribute_kind(name);
+                kernel.attributes(place + 1).into_iter().any(|a| kind_of(a) == Some(number))
+            });
+        if let Some(name) = refused {
+            return mismatch(format!("parameter {index} is marked `{name}` in the image"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the image's parameter is the container's.
+fn fits(kind: TypeKind, byval: Option<u64>, param: &Param) -> bool {
+    let bits = param.size.saturating_mul(8);
+    match param.kind {
+        PARAM_INTEGER => matches!(kind, TypeKind::Integer(width) if u64::from(width) == bits),
+        PARAM_FLOAT => matches!(kind, TypeKind::Float(width) if u64::from(width) == bits),
+        PARAM_POINTER => kind == TypeKind::Pointer(0) && byval.is_none(),
+        PARAM_BYTES => kind == TypeKind::Pointer(0) && byval == Some(param.size),
+        _ => false,
+    }
+}
+
+fn in_image(kind: TypeKind, byval: Option<u64>) -> String {
+    match (kind, byval) {
+        (TypeKind::Integer(bits), _) => format!("an integer of {bits} bits"),
+        (TypeKind::Float(bits), _) => format!("a float of {bits} bits"),
+        (TypeKind::Pointer(0), Some(size)) => format!("an aggregate of {size} bytes"),
+        (TypeKind::Pointer(0), None) => "a pointer".to_owned(),
+        (TypeKind::Pointer(space), _) => format!("a pointer to address space {space}"),
+        (TypeKind::Void | TypeKind::Other, _) => "of another type".to_owned(),
+    }
+}
+
+fn in_container(param: &Param) -> String {
+    let bits = param.size.saturating_mul(8);
+    match param.kind {
+        PARAM_INTEGER => format!("an integer of {bits} bits"),
+        PARAM_FLOAT => format!("a float of {bits} bits"),
+        PARAM_POINTER => "a pointer".to_owned(),
+        _ => format!("an aggregate of {} bytes", param.size),
+    }
+}
+
+/// Builtins have the type that targets give them, and no body.
+fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
+    let pointer = TypeKind::Pointer(0);
+    let long = TypeKind::Integer(64);
+    for name in GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain([PANIC]) {
+        let Some(function) = module.function(name) else { continue };
+        let (returns, takes) = if name == PANIC {
+            (TypeKind::Void, vec![pointer, long, pointer])
+        } else {
+            (long, Vec::new())
+        };
+        if !function.is_declaration()
+            || function.is_variadic()
+            || function.return_kind() != returns
+            || function.param_kinds() != takes
+        {
+            return Err(JitError::InvalidImage(format!(
+                "it gives `{name}` a body or another type"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Hides every definition, so that what nothing uses goes away. LLVM's own lists (of constructors, of what is used by
+/// means that LLVM does not see) go at once: nothing reads them here.
+fn internalise(module: &Module<'_>) {
+    for global in module.globals() {
+        if global.name().starts_with("llvm.") && global.users().is_empty() {
+            // SAFETY: nothing uses the global, and this handle is the only one here.
+            unsafe { global.delete_global() };
+        } else if !global.is_declaration() {
+            global.set_internal();
+        }
+    }
+    for global in module.functions().into_iter().chain(module.aliases()) {
+        if !global.is_declaration() {
+            global.set_internal();
+        }
+    }
+}
+
+/// Stage 1 leaves no unwinding; an image with some is not stage 1's.
+fn check_unwinding(function: Value) -> Result<(), JitError> {
+    let unwinds = |instruction: &Value| {
+        matches!(
+            instruction.opcode(),
+            LLVMOpcode::LLVMInvoke
+                | LLVMOpcode::LLVMLandingPad
+                | LLVMOpcode::LLVMResume
+                | LLVMOpcode::LLVMCleanupRet
+                | LLVMOpcode::LLVMCatchRet
+                | LLVMOpcode::LLVMCatchPad
+                | LLVMOpcode::LLVMCleanupPad
+                | LLVMOpcode::LLVMCatchSwitch
+        )
+    };
+    if function.instructions().iter().any(unwinds) {
+        return Err(JitError::InvalidImage(format!("`{}` unwinds", function.name())));
+    }
+    Ok(())
+}
+
+/// Takes away what would make a function's code other than the machine asks for.
+fn normalise(context: &Context, function: Value) {
+    for name in ["target-cpu", "target-features", "tune-cpu", "probe-stack", "stack-probe-size"] {
+        function.remove_text_attribute(name);
+    }
+    for name in ["uwtable", "ssp", "sspstrong", "sspreq", "safestack"] {
+        function.remove_function_attribute(name);
+    }
+    function.add_function_attribute(context, "nounwind");
+}

@@ -1,0 +1,104 @@
+//! Running LLVM so that its fatal errors are errors.
+//!
+//! When LLVM meets something that it cannot go on from (an instruction that no pattern selects, say), it calls the
+//! process's fatal-error handler and then ends the process. The handler must not return and must not unwind through LLVM's
+//! frames. So each compile has its own thread: the handler hands the message to whoever waits for that thread, and parks
+//! the thread for good. That leaks the thread and what it had allocated, once per such error.
+//!
+//! The thread's stack is large, because LLVM recurses over the depth of its input.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+use std::sync::mpsc::{Sender, channel};
+
+use crate::JitError;
+use llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
+
+/// The stack of a compile thread, in bytes; only what is touched takes memory.
+const STACK_SIZE: usize = 64 << 20;
+
+/// How a function under [`isolated`] failed.
+#[derive(Debug)]
+pub enum Isolated {
+    /// LLVM gave up, with this message.
+    Fatal(String),
+    /// The function panicked, with this message.
+    Panicked(String),
+    /// The system gave no thread.
+    NoThread(std::io::Error),
+}
+
+impl Isolated {
+    /// The error for a kernel.
+    pub fn into_error(self, kernel: &str) -> JitError {
+        match self {
+            Self::Fatal(reason) => JitError::BackendFailed { kernel: kernel.to_owned(), reason },
+            Self::Panicked(reason) => JitError::Internal(reason),
+            Self::NoThread(error) => {
+                JitError::OutOfResources(format!("no thread to compile on: {error}"))
+            }
+        }
+    }
+}
+
+type Report = Box<dyn FnOnce(String)>;
+
+thread_local! {
+    /// On a compile thread: tells the waiting thread of a fatal error.
+    static REPORT: RefCell<Option<Report>> = const { RefCell::new(None) };
+}
+
+/// Runs `work` on a thread of its own and waits for it.
+pub fn isolated<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Isolated> {
+    static HANDLER: Once = Once::new();
+    // SAFETY: the handler is a function that lives as long as this library, and what runs LLVM here keeps it loaded.
+    HANDLER.call_once(|| unsafe { LLVMInstallFatalErrorHandler(Some(on_fatal)) });
+
+    let (sender, receiver) = channel();
+    std::thread::Builder::new()
+        .name("schism-jit".to_owned())
+        .stack_size(STACK_SIZE)
+        .spawn(move || {
+            let fatal: Sender<Result<T, Isolated>> = sender.clone();
+            REPORT.set(Some(Box::new(move |message| {
+                let _ = fatal.send(Err(Isolated::Fatal(message)));
+            })));
+            let outcome = catch_unwind(AssertUnwindSafe(work))
+                .map_err(|payload| Isolated::Panicked(panic_text(payload.as_ref())));
+            REPORT.set(None);
+            let _ = sender.send(outcome);
+        })
+        .map_err(Isolated::NoThread)?;
+    // The thread sends before it ends or parks, so a closed channel means that it died in a way that is not known.
+    receiver
+        .recv()
+        .unwrap_or_else(|_| Err(Isolated::Panicked("the compile thread ended early".to_owned())))
+}
+
+/// What LLVM calls instead of ending the process. Returns only on threads that are not ours; LLVM then ends the process.
+extern "C" fn on_fatal(reason: *const c_char) {
+    // SAFETY: LLVM passes a text that ends with a NUL and lives during the call.
+    let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy().trim().to_owned();
+    let report = REPORT.try_with(|report| report.try_borrow_mut().ok().and_then(|mut r| r.take()));
+    let Some(report) = report.ok().flatten() else {
+        eprintln!("LLVM ERROR: {reason}");
+        return;
+    };
+    report(reason);
+    loop {
+        std::thread::park();
+    }
+}
+
+/// The message of a panic, if it is text.
+pub fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
+    payload
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a text".to_owned())
+}

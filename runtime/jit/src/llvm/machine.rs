@@ -1,0 +1,120 @@
+//! A processor that LLVM generates code for.
+
+use std::ffi::{CStr, CString};
+use std::ptr::null_mut;
+
+use llvm_sys::core::{LLVMDisposeMemoryBuffer, LLVMGetBufferSize, LLVMGetBufferStart};
+use llvm_sys::target::{LLVMCopyStringRepOfTargetData, LLVMDisposeTargetData};
+use llvm_sys::target_machine::{
+    LLVMCodeGenFileType, LLVMCodeGenOptLevel, LLVMCodeModel, LLVMCreateTargetDataLayout,
+    LLVMCreateTargetMachine, LLVMDisposeTargetMachine, LLVMGetTargetFromTriple, LLVMRelocMode,
+    LLVMTargetMachineEmitToMemoryBuffer, LLVMTargetMachineRef,
+};
+
+use super::{Module, take_message};
+
+/// What [`Machine::emit`] writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A relocatable object file.
+    Object,
+    /// Assembly text.
+    Assembly,
+}
+
+/// A triple, a processor and its features, at the highest optimisation level.
+pub struct Machine {
+    raw: LLVMTargetMachineRef,
+    triple: CString,
+}
+
+impl Machine {
+    /// A machine for position-independent code whose parts are within 2 GiB of each other. The target must have been
+    /// initialised.
+    pub fn new(triple: &CStr, cpu: &CStr, features: &CStr) -> Result<Self, String> {
+        let mut target = null_mut();
+        let mut error = null_mut();
+        // SAFETY: the texts are NUL-terminated and the two pointers are to live variables.
+        if unsafe { LLVMGetTargetFromTriple(triple.as_ptr(), &mut target, &mut error) } != 0 {
+            // SAFETY: on failure LLVM set `error` to a text that is ours.
+            return Err(unsafe { take_message(error) });
+        }
+        // SAFETY: `target` was found, and the texts are NUL-terminated.
+        let raw = unsafe {
+            LLVMCreateTargetMachine(
+                target,
+                triple.as_ptr(),
+                cpu.as_ptr(),
+                features.as_ptr(),
+                LLVMCodeGenOptLevel::LLVMCodeGenLevelAggressive,
+                LLVMRelocMode::LLVMRelocPIC,
+                LLVMCodeModel::LLVMCodeModelSmall,
+            )
+        };
+        if raw.is_null() {
+            return Err(format!(
+                "this LLVM has no code generator for {}",
+                triple.to_string_lossy()
+            ));
+        }
+        Ok(Self { raw, triple: triple.to_owned() })
+    }
+
+    /// The triple.
+    pub fn triple(&self) -> &CStr {
+        &self.triple
+    }
+
+    /// The data layout's text.
+    pub fn data_layout(&self) -> CString {
+        // SAFETY: `raw` is live; the layout and its text are new and disposed of here, after the copy.
+        unsafe {
+            let layout = LLVMCreateTargetDataLayout(self.raw);
+            let text = take_message(LLVMCopyStringRepOfTargetData(layout));
+            LLVMDisposeTargetData(layout);
+            CString::new(text).unwrap_or_default()
+        }
+    }
+
+    /// Generates code. Changes the module: it cannot be compiled again.
+    pub fn emit(&self, module: &Module<'_>, kind: FileKind) -> Result<Vec<u8>, String> {
+        let mut error = null_mut();
+        let mut buffer = null_mut();
+        let kind = match kind {
+            FileKind::Object => LLVMCodeGenFileType::LLVMObjectFile,
+            FileKind::Assembly => LLVMCodeGenFileType::LLVMAssemblyFile,
+        };
+        // SAFETY: machine and module are live, and the two pointers are to live variables.
+        let failed = unsafe {
+            LLVMTargetMachineEmitToMemoryBuffer(
+                self.raw,
+                module.raw(),
+                kind,
+                &mut error,
+                &mut buffer,
+            )
+        };
+        if failed != 0 {
+            // SAFETY: on failure LLVM set `error` to a text that is ours.
+            return Err(unsafe { take_message(error) });
+        }
+        // SAFETY: on success `buffer` is a live buffer that is ours; its bytes are copied before it is disposed of.
+        unsafe {
+            let start = LLVMGetBufferStart(buffer).cast::<u8>();
+            let bytes = std::slice::from_raw_parts(start, LLVMGetBufferSize(buffer)).to_vec();
+            LLVMDisposeMemoryBuffer(buffer);
+            Ok(bytes)
+        }
+    }
+
+    pub(super) fn raw(&self) -> LLVMTargetMachineRef {
+        self.raw
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // SAFETY: `raw` is live and ours.
+        unsafe { LLVMDisposeTargetMachine(self.raw) };
+    }
+}

@@ -1,0 +1,256 @@
+//! A module: functions, globals, and passes over them.
+
+use std::ffi::{CStr, CString, c_char};
+use std::marker::PhantomData;
+use std::ptr::null_mut;
+
+use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
+use llvm_sys::bit_reader::LLVMParseBitcodeInContext2;
+use llvm_sys::core::*;
+use llvm_sys::debuginfo::LLVMStripModuleDebugInfo;
+use llvm_sys::error::LLVMGetErrorMessage;
+use llvm_sys::ir_reader::LLVMParseIRInContext2;
+use llvm_sys::linker::LLVMLinkModules2;
+use llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
+use llvm_sys::target_machine::LLVMTargetMachineRef;
+use llvm_sys::transforms::pass_builder::{
+    LLVMCreatePassBuilderOptions, LLVMDisposePassBuilderOptions,
+    LLVMPassBuilderOptionsSetLoopInterleaving, LLVMPassBuilderOptionsSetLoopUnrolling,
+    LLVMPassBuilderOptionsSetLoopVectorization, LLVMPassBuilderOptionsSetMergeFunctions,
+    LLVMPassBuilderOptionsSetSLPVectorization, LLVMRunPasses,
+};
+
+use super::{Context, Machine, Value, take_message};
+
+/// A module of a [`Context`].
+pub struct Module<'c> {
+    raw: LLVMModuleRef,
+    context: PhantomData<&'c Context>,
+}
+
+impl<'c> Module<'c> {
+    /// Reads bitcode. The module is not verified.
+    pub fn from_bitcode(context: &'c Context, bitcode: &[u8]) -> Result<Self, String> {
+        // SAFETY: the buffer borrows `bitcode`, which outlives it: it is disposed of below, and the parsed module keeps
+        // no reference to it (only LLVM's lazy reader does).
+        let buffer = unsafe {
+            LLVMCreateMemoryBufferWithMemoryRange(
+                bitcode.as_ptr().cast(),
+                bitcode.len(),
+                c"image".as_ptr(),
+                0,
+            )
+        };
+        let mut raw = null_mut();
+        // SAFETY: the context and the buffer are live and `raw` is a live variable; the buffer stays ours.
+        let failed = unsafe {
+            let failed = LLVMParseBitcodeInContext2(context.raw(), buffer, &mut raw);
+            LLVMDisposeMemoryBuffer(buffer);
+            failed
+        };
+        if failed != 0 || raw.is_null() {
+            return Err(context.errors_or("not LLVM bitcode"));
+        }
+        Ok(Self { raw, context: PhantomData })
+    }
+
+    /// Reads LLVM's assembly.
+    pub fn from_text(context: &'c Context, text: &str) -> Result<Self, String> {
+        let mut raw = null_mut();
+        let mut error = null_mut();
+        // SAFETY: the copy ends with a NUL as the reader wants it; the buffer stays ours and the module keeps nothing of it.
+        let failed = unsafe {
+            let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
+                text.as_ptr().cast(),
+                text.len(),
+                c"text".as_ptr(),
+            );
+            let failed = LLVMParseIRInContext2(context.raw(), buffer, &mut raw, &mut error);
+            LLVMDisposeMemoryBuffer(buffer);
+            failed
+        };
+        if failed != 0 {
+            // SAFETY: on failure LLVM set `error` to a text that is ours.
+            return Err(unsafe { take_message(error) });
+        }
+        Ok(Self { raw, context: PhantomData })
+    }
+
+    /// A copy.
+    pub fn duplicate(&self) -> Self {
+        // SAFETY: the module is live.
+        Self { raw: unsafe { LLVMCloneModule(self.raw) }, context: PhantomData }
+    }
+
+    /// Whether the module obeys LLVM's rules; if not, what it breaks.
+    pub fn verify(&self) -> Result<(), String> {
+        let mut error = null_mut();
+        // SAFETY: the module is live and `error` is a live variable, set to a text that is ours in either case.
+        unsafe {
+            let broken = LLVMVerifyModule(
+                self.raw,
+                LLVMVerifierFailureAction::LLVMReturnStatusAction,
+                &mut error,
+            );
+            let text = take_message(error);
+            if broken != 0 { Err(text) } else { Ok(()) }
+        }
+    }
+
+    /// Moves everything of `other` in here; declarations and definitions of one name become one.
+    pub fn link(&self, context: &'c Context, other: Module<'c>) -> Result<(), String> {
+        let raw = other.raw;
+        std::mem::forget(other);
+        // SAFETY: both modules are live and of one context; LLVM disposes of the second, which is forgotten above.
+        if unsafe { LLVMLinkModules2(self.raw, raw) } != 0 {
+            return Err(context.errors_or("two modules do not fit together"));
+        }
+        Ok(())
+    }
+
+    /// Runs passes given in the syntax of LLVM's `opt -passes=`.
+    pub fn run_passes(&self, passes: &CStr, machine: Option<&Machine>) -> Result<(), String> {
+        let machine: LLVMTargetMachineRef = machine.map_or(null_mut(), Machine::raw);
+        // SAFETY: module and machine (or null) are live; the options are ours; an error, if any, is ours, and reading its
+        // text takes it.
+        unsafe {
+            let options = LLVMCreatePassBuilderOptions();
+            LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
+            LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
+            LLVMPassBuilderOptionsSetLoopInterleaving(options, 1);
+            LLVMPassBuilderOptionsSetLoopUnrolling(options, 1);
+            LLVMPassBuilderOptionsSetMergeFunctions(options, 1);
+            let error = LLVMRunPasses(self.raw, passes.as_ptr(), machine, options);
+            LLVMDisposePassBuilderOptions(options);
+            if error.is_null() {
+                return Ok(());
+            }
+            let message = LLVMGetErrorMessage(error);
+            let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+            llvm_sys::error::LLVMDisposeErrorMessage(message);
+            Err(text)
+        }
+    }
+
+    /// The triple's text, empty if the module has none.
+    pub fn triple(&self) -> String {
+        // SAFETY: the module is live, and the text lives in it until the triple changes; it is copied here.
+        unsafe { CStr::from_ptr(LLVMGetTarget(self.raw)) }.to_string_lossy().into_owned()
+    }
+
+    /// The data layout's text, empty if the module has none.
+    pub fn data_layout(&self) -> String {
+        // SAFETY: the module is live, and the text lives in it until the layout changes; it is copied here.
+        unsafe { CStr::from_ptr(LLVMGetDataLayoutStr(self.raw)) }.to_string_lossy().into_owned()
+    }
+
+    /// Makes the module one for this machine.
+    pub fn set_machine(&self, machine: &Machine) {
+        let layout = machine.data_layout();
+        // SAFETY: the module is live and the texts, which LLVM copies, end with a NUL; the layout is one that LLVM printed.
+        unsafe {
+            LLVMSetTarget(self.raw, machine.triple().as_ptr());
+            LLVMSetDataLayout(self.raw, layout.as_ptr());
+        }
+    }
+
+    /// Makes the module one for what another module is for.
+    pub fn set_target_of(&self, other: &Module<'_>) {
+        // SAFETY: both modules are live, and the texts, which LLVM copies, live in the other one.
+        unsafe {
+            LLVMSetTarget(self.raw, LLVMGetTarget(other.raw));
+            LLVMSetDataLayout(self.raw, LLVMGetDataLayoutStr(other.raw));
+        }
+    }
+
+    /// Removes all debug information.
+    pub fn strip_debug_info(&self) {
+        // SAFETY: the module is live.
+        unsafe { LLVMStripModuleDebugInfo(self.raw) };
+    }
+
+    /// Assembly at module level, empty if there is none.
+    pub fn inline_assembly(&self) -> Vec<u8> {
+        let mut len = 0;
+        // SAFETY: the module is live and owns the bytes, which are copied here; `len` is a live variable.
+        unsafe {
+            let start = LLVMGetModuleInlineAsm(self.raw, &mut len);
+            if start.is_null() || len == 0 {
+                return Vec::new();
+            }
+            std::slice::from_raw_parts(start.cast(), len).to_vec()
+        }
+    }
+
+    /// The function of that name.
+    pub fn function(&self, name: &str) -> Option<Value> {
+        let name = CString::new(name).ok()?;
+        // SAFETY: the module is live and the name ends with a NUL.
+        Value::new(unsafe { LLVMGetNamedFunction(self.raw, name.as_ptr()) })
+    }
+
+    /// All functions, declarations too.
+    pub fn functions(&self) -> Vec<Value> {
+        // SAFETY: the module is live, and so is each function of it that the walk has reached.
+        unsafe { walk(LLVMGetFirstFunction(self.raw), |f| LLVMGetNextFunction(f)) }
+    }
+
+    /// All global variables.
+    pub fn globals(&self) -> Vec<Value> {
+        // SAFETY: as in `functions`.
+        unsafe { walk(LLVMGetFirstGlobal(self.raw), |g| LLVMGetNextGlobal(g)) }
+    }
+
+    /// All aliases.
+    pub fn aliases(&self) -> Vec<Value> {
+        // SAFETY: as in `functions`.
+        unsafe { walk(LLVMGetFirstGlobalAlias(self.raw), |a| LLVMGetNextGlobalAlias(a)) }
+    }
+
+    /// All ifuncs.
+    pub fn ifuncs(&self) -> Vec<Value> {
+        // SAFETY: as in `functions`.
+        unsafe { walk(LLVMGetFirstGlobalIFunc(self.raw), |i| LLVMGetNextGlobalIFunc(i)) }
+    }
+
+    /// The operands of a named metadata node.
+    pub fn named_metadata(&self, name: &CStr) -> Vec<LLVMValueRef> {
+        // SAFETY: the module is live and the name ends with a NUL; the array is as long as LLVM says that it must be.
+        unsafe {
+            let count = LLVMGetNamedMetadataNumOperands(self.raw, name.as_ptr());
+            let mut nodes = vec![null_mut(); count as usize];
+            LLVMGetNamedMetadataOperands(self.raw, name.as_ptr(), nodes.as_mut_ptr());
+            nodes
+        }
+    }
+
+    /// LLVM's assembly of the module.
+    pub fn print(&self) -> String {
+        // SAFETY: the module is live, and the text is ours.
+        unsafe { take_message(LLVMPrintModuleToString(self.raw)) }
+    }
+
+    pub(super) fn raw(&self) -> LLVMModuleRef {
+        self.raw
+    }
+}
+
+impl Drop for Module<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the module is live and ours, and its context outlives it by the borrow.
+        unsafe { LLVMDisposeModule(self.raw) };
+    }
+}
+
+/// Collects a list of LLVM's: the first element, then each one's next.
+fn walk(first: LLVMValueRef, next: impl Fn(LLVMValueRef) -> LLVMValueRef) -> Vec<Value> {
+    std::iter::successors(Value::new(first), |value| Value::new(next(value.raw()))).collect()
+}
+
+/// LLVM's number for a kind of metadata.
+pub fn metadata_kind(context: &Context, name: &str) -> u32 {
+    // SAFETY: the context is live, and the length is the name's.
+    unsafe {
+        LLVMGetMDKindIDInContext(context.raw(), name.as_ptr().cast::<c_char>(), name.len() as u32)
+    }
+}

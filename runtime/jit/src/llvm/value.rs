@@ -1,0 +1,445 @@
+//! Functions, instructions and their attributes.
+
+use std::ffi::c_char;
+use std::ptr::{NonNull, null_mut};
+
+use llvm_sys::core::*;
+use llvm_sys::prelude::{
+    LLVMAttributeRef, LLVMBuilderRef, LLVMContextRef, LLVMTypeRef, LLVMValueRef,
+};
+use llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout};
+use llvm_sys::{
+    LLVMAtomicOrdering, LLVMAttributeFunctionIndex, LLVMLinkage, LLVMOpcode, LLVMTypeKind,
+    LLVMUnnamedAddr, LLVMValue, LLVMVisibility,
+};
+
+use super::Context;
+
+/// Where a function's own attributes are; those of parameter `i` are at `i + 1`.
+pub const FUNCTION_INDEX: u32 = LLVMAttributeFunctionIndex;
+
+/// A handle to a value of a live module. See the module's description for what its user sees to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Value(NonNull<LLVMValue>);
+
+/// LLVM's number for an attribute; 0 if this LLVM does not know it.
+pub fn attribute_kind(name: &str) -> u32 {
+    // SAFETY: the length is the name's.
+    unsafe { LLVMGetEnumAttributeKindForName(name.as_ptr().cast::<c_char>(), name.len()) }
+}
+
+/// A type, as far as a kernel's parameter may have it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TypeKind {
+    /// `void`.
+    Void,
+    /// An integer of so many bits.
+    Integer(u32),
+    /// A float of so many bits.
+    Float(u32),
+    /// A pointer, in this address space.
+    Pointer(u32),
+    /// Anything else.
+    Other,
+}
+
+impl Value {
+    /// The handle, unless it is null.
+    pub fn new(raw: LLVMValueRef) -> Option<Self> {
+        NonNull::new(raw).map(Self)
+    }
+
+    /// LLVM's own handle.
+    pub fn raw(self) -> LLVMValueRef {
+        self.0.as_ptr()
+    }
+
+    /// The name, empty if it has none.
+    pub fn name(self) -> String {
+        let mut len = 0;
+        // SAFETY: the value is live (`Value`'s contract), and its name's bytes are copied before anything changes.
+        unsafe {
+            let start = LLVMGetValueName2(self.raw(), &mut len);
+            if start.is_null() || len == 0 {
+                return String::new();
+            }
+            String::from_utf8_lossy(std::slice::from_raw_parts(start.cast(), len)).into_owned()
+        }
+    }
+
+    /// Renames. LLVM appends a number if the name is taken.
+    pub fn set_name(self, name: &str) {
+        // SAFETY: the value is live, and LLVM copies the bytes.
+        unsafe { LLVMSetValueName2(self.raw(), name.as_ptr().cast(), name.len()) };
+    }
+
+    /// Whether a global has no definition here.
+    pub fn is_declaration(self) -> bool {
+        // SAFETY: the value is live; callers have a function, global or alias.
+        unsafe { LLVMIsDeclaration(self.raw()) != 0 }
+    }
+
+    /// Whether a global variable exists once a thread.
+    pub fn is_thread_local(self) -> bool {
+        // SAFETY: the value is live; callers have a global variable.
+        unsafe { LLVMIsThreadLocal(self.raw()) != 0 }
+    }
+
+    /// Whether LLVM knows the function as an intrinsic.
+    pub fn is_intrinsic(self) -> bool {
+        // SAFETY: the value is live; callers have a function.
+        unsafe { LLVMGetIntrinsicID(self.raw()) != 0 }
+    }
+
+    /// Makes a defined global visible in this module only, so that it goes away when nothing uses it.
+    pub fn set_internal(self) {
+        // SAFETY: the value is live; callers have a defined global. An internal one has default visibility and no group.
+        unsafe {
+            LLVMSetVisibility(self.raw(), LLVMVisibility::LLVMDefaultVisibility);
+            LLVMSetLinkage(self.raw(), LLVMLinkage::LLVMInternalLinkage);
+            if LLVMIsAGlobalObject(self.raw()).is_null() {
+                return;
+            }
+            llvm_sys::comdat::LLVMSetComdat(self.raw(), null_mut());
+        }
+    }
+
+    /// Lets other modules see a defined global.
+    pub fn set_external(self) {
+        // SAFETY: the value is live; callers have a defined function.
+        unsafe {
+            LLVMSetLinkage(self.raw(), LLVMLinkage::LLVMExternalLinkage);
+            LLVMSetVisibility(self.raw(), LLVMVisibility::LLVMHiddenVisibility);
+            LLVMSetUnnamedAddress(self.raw(), LLVMUnnamedAddr::LLVMNoUnnamedAddr);
+            llvm_sys::comdat::LLVMSetComdat(self.raw(), null_mut());
+        }
+    }
+
+    /// A function's return type.
+    pub fn return_kind(self) -> TypeKind {
+        // SAFETY: the value is live; callers have a function.
+        unsafe { type_kind(LLVMGetReturnType(LLVMGlobalGetValueType(self.raw()))) }
+    }
+
+    /// A function's type.
+    pub fn function_type(self) -> LLVMTypeRef {
+        // SAFETY: the value is live; callers have a function.
+        unsafe { LLVMGlobalGetValueType(self.raw()) }
+    }
+
+    /// Whether a function takes more arguments than its parameters.
+    pub fn is_variadic(self) -> bool {
+        // SAFETY: the value is live; callers have a function.
+        unsafe { LLVMIsFunctionVarArg(self.function_type()) != 0 }
+    }
+
+    /// A function's calling convention; 0 is C's.
+    pub fn calling_convention(self) -> u32 {
+        // SAFETY: the value is live; callers have a function.
+        unsafe { LLVMGetFunctionCallConv(self.raw()) }
+    }
+
+    /// A function's parameters.
+    pub fn params(self) -> Vec<Value> {
+        // SAFETY: the value is live; callers have a function; `LLVMGetParam` is asked for indices below the count.
+        unsafe {
+            (0..LLVMCountParams(self.raw()))
+                .filter_map(|index| Self::new(LLVMGetParam(self.raw(), index)))
+                .collect()
+        }
+    }
+
+    /// A function's parameters' types.
+    pub fn param_kinds(self) -> Vec<TypeKind> {
+        // SAFETY: the value is live; callers have a function; `LLVMGetParam` is asked for indices below the count.
+        unsafe {
+            (0..LLVMCountParams(self.raw()))
+                .map(|index| type_kind(LLVMTypeOf(LLVMGetParam(self.raw(), index))))
+                .collect()
+        }
+    }
+
+    /// A function's attributes at a place.
+    pub fn attributes(self, index: u32) -> Vec<LLVMAttributeRef> {
+        // SAFETY: the value is live; callers have a function; the array is as long as LLVM says that it must be.
+        unsafe {
+            let count = LLVMGetAttributeCountAtIndex(self.raw(), index);
+            let mut attributes = vec![null_mut(); count as usize];
+            LLVMGetAttributesAtIndex(self.raw(), index, attributes.as_mut_ptr());
+            attributes
+        }
+    }
+
+    /// Adds an attribute taken from another value of the same context.
+    pub fn add_attribute(self, index: u32, attribute: LLVMAttributeRef) {
+        // SAFETY: the value is live; callers have a function, a place that it has, and an attribute of its context.
+        unsafe { LLVMAddAttributeAtIndex(self.raw(), index, attribute) };
+    }
+
+    /// Adds a function attribute that has no value.
+    pub fn add_function_attribute(self, context: &Context, name: &str) {
+        // SAFETY: the value is live; callers have a function and its context, and the name of an attribute without value.
+        unsafe {
+            let attribute = LLVMCreateEnumAttribute(context.raw(), attribute_kind(name), 0);
+            LLVMAddAttributeAtIndex(self.raw(), FUNCTION_INDEX, attribute);
+        }
+    }
+
+    /// Removes a function attribute that LLVM defines.
+    pub fn remove_function_attribute(self, name: &str) {
+        // SAFETY: the value is live; callers have a function. An absent attribute is no error.
+        unsafe { LLVMRemoveEnumAttributeAtIndex(self.raw(), FUNCTION_INDEX, attribute_kind(name)) };
+    }
+
+    /// Removes a function attribute that is only a text.
+    pub fn remove_text_attribute(self, name: &str) {
+        // SAFETY: as in `remove_function_attribute`; the length is the name's.
+        unsafe {
+            LLVMRemoveStringAttributeAtIndex(
+                self.raw(),
+                FUNCTION_INDEX,
+                name.as_ptr().cast(),
+                name.len() as u32,
+            );
+        }
+    }
+
+    /// The size of a `byval` parameter's pointee in bytes; `None` if the parameter is not one.
+    pub fn byval_size(self, param: u32) -> Option<u64> {
+        // SAFETY: the value is live; callers have a function and one of its parameters; a `byval` attribute has a type,
+        // which the verifier has seen to be sized.
+        unsafe {
+            let kind = attribute_kind("byval");
+            let attribute = LLVMGetEnumAttributeAtIndex(self.raw(), param + 1, kind);
+            if attribute.is_null() {
+                return None;
+            }
+            let layout = LLVMGetModuleDataLayout(LLVMGetGlobalParent(self.raw()));
+            Some(LLVMABISizeOfType(layout, LLVMGetTypeAttributeValue(attribute)))
+        }
+    }
+
+    /// A function's instructions, in the order of its text.
+    pub fn instructions(self) -> Vec<Value> {
+        let mut instructions = Vec::new();
+        // SAFETY: the value is live; callers have a function; every block and instruction that the walk reaches is live.
+        unsafe {
+            let mut block = LLVMGetFirstBasicBlock(self.raw());
+            while !block.is_null() {
+                let mut instruction = LLVMGetFirstInstruction(block);
+                while let Some(value) = Self::new(instruction) {
+                    instructions.push(value);
+                    instruction = LLVMGetNextInstruction(instruction);
+                }
+                block = LLVMGetNextBasicBlock(block);
+            }
+        }
+        instructions
+    }
+
+    /// An instruction's operation.
+    pub fn opcode(self) -> LLVMOpcode {
+        // SAFETY: the value is live; callers have an instruction.
+        unsafe { LLVMGetInstructionOpcode(self.raw()) }
+    }
+
+    /// The function that an instruction is in.
+    pub fn parent_function(self) -> Option<Value> {
+        // SAFETY: the value is live; an instruction of a module is in a block, which is in a function.
+        unsafe {
+            if LLVMIsAInstruction(self.raw()).is_null() {
+                return None;
+            }
+            Self::new(LLVMGetBasicBlockParent(LLVMGetInstructionParent(self.raw())))
+        }
+    }
+
+    /// The instruction after this one in its block.
+    pub fn next_instruction(self) -> Option<Value> {
+        // SAFETY: the value is live; callers have an instruction.
+        Self::new(unsafe { LLVMGetNextInstruction(self.raw()) })
+    }
+
+    /// The function that a call names, if the call has that function's type. `None` for everything else.
+    pub fn direct_callee(self) -> Option<Value> {
+        // SAFETY: the value is live, and each function is asked of the kind of value that it is for.
+        unsafe {
+            if LLVMIsACallInst(self.raw()).is_null() {
+                return None;
+            }
+            let callee = LLVMGetCalledValue(self.raw());
+            if LLVMIsAFunction(callee).is_null() {
+                return None;
+            }
+            let same = LLVMGetCalledFunctionType(self.raw()) == LLVMGlobalGetValueType(callee);
+            if same { Self::new(callee) } else { None }
+        }
+    }
+
+    /// Adds an attribute without value to a call.
+    pub fn add_call_attribute(self, context: &Context, name: &str) {
+        // SAFETY: the value is live; callers have a call, and its context.
+        unsafe {
+            let attribute = LLVMCreateEnumAttribute(context.raw(), attribute_kind(name), 0);
+            LLVMAddCallSiteAttribute(self.raw(), FUNCTION_INDEX, attribute);
+        }
+    }
+
+    /// Removes an attribute that LLVM defines from a call.
+    pub fn remove_call_attribute(self, name: &str) {
+        // SAFETY: the value is live; callers have a call. An absent attribute is no error.
+        unsafe {
+            LLVMRemoveCallSiteEnumAttribute(self.raw(), FUNCTION_INDEX, attribute_kind(name));
+        }
+    }
+
+    /// An operand; callers know that there are more than `index`.
+    pub fn operand(self, index: u32) -> Option<Value> {
+        // SAFETY: the value is live; callers have a user with that operand.
+        Self::new(unsafe { LLVMGetOperand(self.raw(), index) })
+    }
+
+    /// Everything that uses the value; twice, if it does so twice.
+    pub fn users(self) -> Vec<Value> {
+        // SAFETY: the value is live, and so are its uses until something changes, which nothing does during the walk.
+        unsafe {
+            std::iter::successors(NonNull::new(LLVMGetFirstUse(self.raw())), |u| {
+                NonNull::new(LLVMGetNextUse(u.as_ptr()))
+            })
+            .filter_map(|u| Self::new(LLVMGetUser(u.as_ptr())))
+            .collect()
+        }
+    }
+
+    /// Makes every user use `other`, a value of the same type.
+    pub fn replace_uses(self, other: Value) {
+        // SAFETY: both are live; callers have values of one type.
+        unsafe { LLVMReplaceAllUsesWith(self.raw(), other.raw()) };
+    }
+
+    /// Whether a load or a store is volatile.
+    pub fn is_volatile(self) -> bool {
+        // SAFETY: the value is live; callers have a load or a store.
+        unsafe { LLVMGetVolatile(self.raw()) != 0 }
+    }
+
+    /// Whether a load or a store is atomic.
+    pub fn is_atomic(self) -> bool {
+        // SAFETY: the value is live; callers have a load or a store.
+        unsafe { LLVMGetOrdering(self.raw()) != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic }
+    }
+
+    /// Attaches metadata, which is of the same context.
+    pub fn set_metadata(self, kind: u32, node: LLVMValueRef) {
+        // SAFETY: the value is live; callers have an instruction, and a live node of its context.
+        unsafe { LLVMSetMetadata(self.raw(), kind, node) };
+    }
+
+    /// Removes a global variable from its module and frees it.
+    ///
+    /// # Safety
+    /// The value is a global variable without users, and no copy of this handle is used again.
+    pub unsafe fn delete_global(self) {
+        // SAFETY: the caller promises all that LLVM asks for.
+        unsafe { LLVMDeleteGlobal(self.raw()) };
+    }
+
+    /// Removes an instruction from its block and frees it.
+    ///
+    /// # Safety
+    /// The value is an instruction without users, and no copy of this handle is used again.
+    pub unsafe fn erase(self) {
+        // SAFETY: the caller promises all that LLVM asks for.
+        unsafe { LLVMInstructionEraseFromParent(self.raw()) };
+    }
+}
+
+/// What a type is.
+///
+/// # Safety
+/// The type is live.
+unsafe fn type_kind(raw: LLVMTypeRef) -> TypeKind {
+    // SAFETY: the caller promises a live type; each further question is asked of the kind that it is for.
+    unsafe {
+        match LLVMGetTypeKind(raw) {
+            LLVMTypeKind::LLVMVoidTypeKind => TypeKind::Void,
+            LLVMTypeKind::LLVMIntegerTypeKind => TypeKind::Integer(LLVMGetIntTypeWidth(raw)),
+            LLVMTypeKind::LLVMHalfTypeKind => TypeKind::Float(16),
+            LLVMTypeKind::LLVMFloatTypeKind => TypeKind::Float(32),
+            LLVMTypeKind::LLVMDoubleTypeKind => TypeKind::Float(64),
+            LLVMTypeKind::LLVMPointerTypeKind => TypeKind::Pointer(LLVMGetPointerAddressSpace(raw)),
+            _ => TypeKind::Other,
+        }
+    }
+}
+
+/// Inserts instructions.
+pub struct Builder {
+    raw: LLVMBuilderRef,
+    context: LLVMContextRef,
+}
+
+impl Builder {
+    /// A builder that inserts before an instruction.
+    pub fn before(context: &Context, instruction: Value) -> Self {
+        // SAFETY: the context and the instruction are live.
+        unsafe {
+            let raw = LLVMCreateBuilderInContext(context.raw());
+            LLVMPositionBuilderBefore(raw, instruction.raw());
+            Self { raw, context: context.raw() }
+        }
+    }
+
+    /// Calls a function with arguments of its parameters' types.
+    pub fn call(&self, callee: Value, arguments: &[Value]) {
+        let mut arguments: Vec<_> = arguments.iter().map(|value| value.raw()).collect();
+        // SAFETY: all values are live, the builder has a place, and callers pass what the callee's type asks for.
+        unsafe {
+            LLVMBuildCall2(
+                self.raw,
+                callee.function_type(),
+                callee.raw(),
+                arguments.as_mut_ptr(),
+                arguments.len() as u32,
+                c"".as_ptr(),
+            );
+        }
+    }
+
+    /// `a * b + c` in two operations, for floats or vectors of one type.
+    pub fn multiply_add(&self, a: Value, b: Value, c: Value) -> Option<Value> {
+        // SAFETY: all values are live and, as callers see to, of one floating-point type; the builder has a place.
+        unsafe {
+            let product = LLVMBuildFMul(self.raw, a.raw(), b.raw(), c"".as_ptr());
+            Value::new(LLVMBuildFAdd(self.raw, product, c.raw(), c"".as_ptr()))
+        }
+    }
+
+    /// Returns an `i32`.
+    pub fn return_i32(&self, value: u32) {
+        // SAFETY: the context is live and the builder has a place.
+        unsafe {
+            let value = LLVMConstInt(LLVMInt32TypeInContext(self.context), u64::from(value), 0);
+            LLVMBuildRet(self.raw, value);
+        }
+    }
+}
+
+impl Drop for Builder {
+    fn drop(&mut self) {
+        // SAFETY: `raw` is ours.
+        unsafe { LLVMDisposeBuilder(self.raw) };
+    }
+}
+
+/// The kind of an attribute: its number, or `None` if it is only a text.
+pub fn kind_of(attribute: LLVMAttributeRef) -> Option<u32> {
+    // SAFETY: callers have a live attribute, and the kind is only asked of one that is not a text.
+    unsafe {
+        if LLVMIsStringAttribute(attribute) != 0 {
+            None
+        } else {
+            Some(LLVMGetEnumAttributeKind(attribute))
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What a caller wants compiled.
+
+use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
+
+use crate::JitError;
+
+/// A kernel of an image, and how its closure lies in memory. The fields mean what those of
+/// [`schism_jit_abi::CpuRequest`] mean.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The image: LLVM bitcode.
+    pub image: Vec<u8>,
+    /// The kernel's name in the image.
+    pub kernel: String,
+    /// The kernel's parameters, in order.
+    pub params: Vec<Param>,
+    /// The closure's size in bytes.
+    pub closure_size: u64,
+    /// The closure's alignment in bytes.
+    pub closure_align: u64,
+    /// How many dimensions the launch range has, 1..=3.
+    pub dimensions: u32,
+}
+
+impl Request {
+    /// Whether the request obeys the interface's rules, before anything looks at the image.
+    pub(crate) fn check(&self) -> Result<(), JitError> {
+        let wrong = |reason: String| Err(JitError::InvalidRequest(reason));
+        if !(1..=3).contains(&self.dimensions) {
+            return wrong(format!("{} dimensions, but a range has 1, 2 or 3", self.dimensions));
+        }
+        if !self.closure_align.is_power_of_two() || self.closure_align > MAX_ALIGN {
+            return wrong(format!("a closure alignment of {} bytes", self.closure_align));
+        }
+        for (index, param) in self.params.iter().enumerate() {
+            let Param { offset, size, align, kind } = *param;
+            let sizes: &[u64] = match kind {
+                PARAM_INTEGER => &[1, 2, 4, 8, 16],
+                PARAM_FLOAT => &[2, 4, 8],
+                PARAM_POINTER => &[8],
+                PARAM_BYTES => &[],
+                _ => return wrong(format!("parameter {index} is of the unknown kind {kind}")),
+            };
+            if size == 0 || (kind != PARAM_BYTES && !sizes.contains(&size)) {
+                return wrong(format!("parameter {index} has a size of {size} bytes"));
+            }
+            if !align.is_power_of_two() || align > self.closure_align || offset % align != 0 {
+                return wrong(format!(
+                    "parameter {index} at offset {offset} has an alignment of {align} bytes in a closure of {}",
+                    self.closure_align
+                ));
+            }
+            if offset.checked_add(size).is_none_or(|end| end > self.closure_size) {
+                return wrong(format!(
+                    "parameter {index} ({size} bytes at {offset}) is outside the closure of {} bytes",
+                    self.closure_size
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// LLVM's limit.
+const MAX_ALIGN: u64 = 1 << 32;

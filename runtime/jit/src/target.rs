@@ -1,0 +1,56 @@
+//! What one kind of device adds to stage 2.
+//!
+//! [`lower`] is the order of events, the same for every target; a [`Target`] says what happens at each. A new kind of
+//! device is a new implementation beside `cpu`, and an entry in the C interface.
+
+use crate::dump::Dump;
+use crate::llvm::{Context, Machine, Module, Value};
+use crate::{JitError, Request, image};
+
+/// One kind of device.
+pub trait Target {
+    /// What comes out.
+    type Code;
+
+    /// The device's name, for error texts.
+    const DEVICE: &'static str;
+
+    /// The processor to generate code for.
+    fn machine(&self) -> Result<Machine, JitError>;
+
+    /// Turns a kernel into what the device starts: its parameters, its builtins, its panics.
+    fn flavour<'c>(
+        &self,
+        context: &'c Context,
+        module: &Module<'c>,
+        kernel: Value,
+        request: &Request,
+    ) -> Result<(), JitError>;
+
+    /// After optimisation: adds what must not be optimised, and generates code.
+    fn finish<'c>(
+        &self,
+        context: &'c Context,
+        module: &Module<'c>,
+        machine: &Machine,
+        request: &Request,
+        dump: &Dump,
+    ) -> Result<Self::Code, JitError>;
+}
+
+/// Lowers one kernel: check, flavour, optimise, generate. Runs on the caller's thread; LLVM's fatal errors end the
+/// process unless the thread is one of `llvm::isolated`.
+pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitError> {
+    request.check()?;
+    let dump = Dump::new(request);
+    let context = Context::new();
+    let machine = target.machine()?;
+    let (module, kernel) = image::load(&context, request, &machine, T::DEVICE)?;
+    dump.module("1-image.ll", &module);
+    target.flavour(&context, &module, kernel, request)?;
+    dump.module("2-flavoured.ll", &module);
+    module
+        .run_passes(c"default<O3>", Some(&machine))
+        .map_err(|reason| JitError::BackendFailed { kernel: request.kernel.clone(), reason })?;
+    target.finish(&context, &module, &machine, request, &dump)
+}

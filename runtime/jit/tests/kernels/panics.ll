@@ -1,0 +1,146 @@
+; Kernels that panic where their argument says.
+
+@file = private unnamed_addr constant [11 x i8] c"src/main.rs", align 1
+@place = private unnamed_addr constant { ptr, i64, i32, i32 } { ptr @file, i64 11, i32 42, i32 7 }, align 8
+@message = private unnamed_addr constant [19 x i8] c"index out of bounds", align 1
+@utf8 = private unnamed_addr constant [6 x i8] c"\C3\A4\C3\B6\C3\BC", align 1
+
+define internal void @fail() noinline cold {
+start:
+  call void @__schism_panic(ptr @message, i64 19, ptr @place)
+  unreachable
+}
+
+; In the kernel, after inlining: writes out[x + nx * (y + ny * z)] = 1, panics at x == at.
+define void @inlined(ptr %out, i64 %at) {
+start:
+  %x = call i64 @__schism_global_id_x()
+  %y = call i64 @__schism_global_id_y()
+  %z = call i64 @__schism_global_id_z()
+  %nx = call i64 @__schism_global_range_x()
+  %ny = call i64 @__schism_global_range_y()
+  %plane = mul i64 %z, %ny
+  %row = add i64 %plane, %y
+  %rows = mul i64 %row, %nx
+  %index = add i64 %rows, %x
+  %wrong = icmp eq i64 %index, %at
+  br i1 %wrong, label %bad, label %good
+bad:
+  call void @fail()
+  unreachable
+good:
+  %to = getelementptr inbounds i8, ptr %out, i64 %index
+  store i8 1, ptr %to, align 1
+  ret void
+}
+
+; No place, and a text that is not ASCII.
+define void @placeless(ptr %out, i64 %at) {
+start:
+  %x = call i64 @__schism_global_id_x()
+  %wrong = icmp eq i64 %x, %at
+  br i1 %wrong, label %bad, label %good
+bad:
+  call void @__schism_panic(ptr @utf8, i64 6, ptr null)
+  unreachable
+good:
+  ret void
+}
+
+; In a recursive function, some calls down, with values alive around the call.
+define internal i64 @descend(i64 %depth, i64 %x, i64 %at) noinline {
+start:
+  %bottom = icmp eq i64 %depth, 0
+  br i1 %bottom, label %end, label %more
+more:
+  %less = sub i64 %depth, 1
+  %below = call i64 @descend(i64 %less, i64 %x, i64 %at)
+  %times = mul i64 %below, 3
+  %sum = add i64 %times, %x
+  ret i64 %sum
+end:
+  %wrong = icmp eq i64 %x, %at
+  br i1 %wrong, label %bad, label %good
+bad:
+  call void @fail()
+  unreachable
+good:
+  ret i64 1
+}
+
+define void @recursive(ptr %out, i64 %at) {
+start:
+  %x = call i64 @__schism_global_id_x()
+  %depth = and i64 %x, 15
+  %value = call i64 @descend(i64 %depth, i64 %x, i64 %at)
+  %to = getelementptr inbounds i64, ptr %out, i64 %x
+  store i64 %value, ptr %to, align 8
+  ret void
+}
+
+; Through a pointer that only the data knows.
+define internal void @quiet() {
+start:
+  ret void
+}
+
+@choices = private unnamed_addr constant [2 x ptr] [ptr @quiet, ptr @fail], align 8
+
+define void @by_pointer(ptr %out, i64 %at) {
+start:
+  %x = call i64 @__schism_global_id_x()
+  %wrong = icmp eq i64 %x, %at
+  %which = zext i1 %wrong to i64
+  %choice.at = getelementptr inbounds ptr, ptr @choices, i64 %which
+  %choice = load ptr, ptr %choice.at, align 8
+  call void %choice()
+  %to = getelementptr inbounds i8, ptr %out, i64 %x
+  store i8 1, ptr %to, align 1
+  ret void
+}
+
+; The kernel is itself recursive.
+define void @itself(ptr %out, i64 %at) {
+start:
+  %x = call i64 @__schism_global_id_x()
+  %wrong = icmp eq i64 %x, %at
+  br i1 %wrong, label %bad, label %good
+bad:
+  call void @fail()
+  unreachable
+good:
+  %to = getelementptr inbounds i8, ptr %out, i64 %x
+  %old = load i8, ptr %to, align 1
+  %new = add i8 %old, 1
+  store i8 %new, ptr %to, align 1
+  %few = icmp ult i8 %new, 3
+  br i1 %few, label %again, label %end
+again:
+  call void @itself(ptr %out, i64 %at)
+  br label %end
+end:
+  ret void
+}
+
+; Panics always, and is not even followed by `unreachable`.
+define void @always(ptr %out, i64 %at) {
+start:
+  call void @__schism_panic(ptr @message, i64 19, ptr @place)
+  ret void
+}
+
+; The optimiser can tell that this does not panic.
+define void @never(ptr %out, i64 %at) {
+start:
+  %x = call i64 @__schism_global_id_x()
+  %n = call i64 @__schism_global_range_x()
+  %inside = icmp ult i64 %x, %n
+  br i1 %inside, label %good, label %bad
+bad:
+  call void @fail()
+  unreachable
+good:
+  %to = getelementptr inbounds i8, ptr %out, i64 %x
+  store i8 1, ptr %to, align 1
+  ret void
+}

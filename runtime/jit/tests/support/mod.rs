@@ -1,0 +1,212 @@
+//! What the tests share: kernels from text, compiled through the C interface as the runtime would.
+#![allow(dead_code, reason = "each test file uses a part of this")]
+
+use std::ffi::{CStr, c_void};
+use std::ptr::null_mut;
+
+use llvm_sys::bit_writer::LLVMWriteBitcodeToMemoryBuffer;
+use llvm_sys::core::*;
+use llvm_sys::ir_reader::LLVMParseIRInContext2;
+use schism_jit_abi::*;
+
+/// The header that every kernel file has: the image's target, and the builtins.
+const HEADER: &str = include_str!("../kernels/header.ll");
+
+/// Bitcode of a kernel file (its text, without the header).
+pub fn bitcode(text: &str) -> Vec<u8> {
+    let text = format!("{HEADER}\n{text}");
+    // SAFETY: a context of this thread's own; every pointer is to a live variable or to what LLVM just made, and all of
+    // it is disposed of after the bytes are copied.
+    unsafe {
+        let context = LLVMContextCreate();
+        let source = LLVMCreateMemoryBufferWithMemoryRangeCopy(
+            text.as_ptr().cast(),
+            text.len(),
+            c"kernel".as_ptr(),
+        );
+        let mut module = null_mut();
+        let mut error = null_mut();
+        let failed = LLVMParseIRInContext2(context, source, &mut module, &mut error);
+        assert!(failed == 0, "{}", CStr::from_ptr(error).to_string_lossy());
+        LLVMDisposeMemoryBuffer(source);
+        let buffer = LLVMWriteBitcodeToMemoryBuffer(module);
+        let bytes = std::slice::from_raw_parts(
+            LLVMGetBufferStart(buffer).cast(),
+            LLVMGetBufferSize(buffer),
+        )
+        .to_vec();
+        LLVMDisposeMemoryBuffer(buffer);
+        LLVMDisposeModule(module);
+        LLVMContextDispose(context);
+        bytes
+    }
+}
+
+/// The library's table.
+pub fn api() -> &'static JitApi {
+    // SAFETY: the table lives as long as the library, which is linked to the test.
+    unsafe { schism_jit::schism_jit_api(ABI_VERSION).as_ref() }.expect("the version is known")
+}
+
+/// A parameter of a closure.
+pub fn param(offset: u64, size: u64, kind: u32) -> Param {
+    Param { offset, size, align: size.min(8), kind }
+}
+
+/// Parameters of 8 bytes each, one after the other.
+pub fn words(kinds: &[u32]) -> Vec<Param> {
+    kinds.iter().zip(0..).map(|(&kind, index)| param(8 * index, 8, kind)).collect()
+}
+
+/// What to compile, with what most kernels here have.
+#[derive(Clone)]
+pub struct Source {
+    pub image: Vec<u8>,
+    pub kernel: String,
+    pub params: Vec<Param>,
+    pub closure_size: u64,
+    pub closure_align: u64,
+    pub dimensions: u32,
+}
+
+impl Source {
+    pub fn new(text: &str, kernel: &str, params: Vec<Param>) -> Self {
+        let closure_size = params.iter().map(|p| p.offset + p.size).max().unwrap_or(0);
+        Self {
+            image: bitcode(text),
+            kernel: kernel.to_owned(),
+            params,
+            closure_size: closure_size.next_multiple_of(8),
+            closure_align: 8,
+            dimensions: 1,
+        }
+    }
+
+    pub fn dimensions(mut self, dimensions: u32) -> Self {
+        self.dimensions = dimensions;
+        self
+    }
+
+    pub fn align(mut self, align: u64) -> Self {
+        self.closure_align = align;
+        self
+    }
+
+    /// Compiles, and gives the kernel or the code and the text of the error.
+    pub fn compile(&self) -> Result<Kernel, (u32, String)> {
+        let request = CpuRequest {
+            image: Bytes::new(&self.image),
+            kernel: Bytes::new(self.kernel.as_bytes()),
+            params: self.params.as_ptr(),
+            params_len: self.params.len(),
+            closure_size: self.closure_size,
+            closure_align: self.closure_align,
+            dimensions: self.dimensions,
+            flags: 0,
+        };
+        let mut out = std::mem::MaybeUninit::uninit();
+        let mut error = Text::EMPTY;
+        // SAFETY: the request's parts live in `self`; `out` and `error` are ours.
+        let code = unsafe { (api().compile_cpu)(&request, out.as_mut_ptr(), &mut error) };
+        if code == OK {
+            // SAFETY: on success the library filled it.
+            return Ok(Kernel { raw: unsafe { out.assume_init() } });
+        }
+        // SAFETY: the text came from the library and is freed once, after the copy.
+        let text = unsafe {
+            let text = String::from_utf8(error.as_slice().to_vec()).expect("errors are UTF-8");
+            (api().free_text)(error);
+            text
+        };
+        assert!(!text.is_empty(), "error {code} has no text");
+        Err((code, text))
+    }
+
+    /// Compiles a kernel that must be good.
+    pub fn build(&self) -> Kernel {
+        self.compile().unwrap_or_else(|(code, text)| panic!("error {code}: {text}"))
+    }
+
+    /// The code and the text of the error that compiling must end in.
+    pub fn error(&self) -> (u32, String) {
+        match self.compile() {
+            Ok(_) => panic!("`{}` compiled", self.kernel),
+            Err(error) => error,
+        }
+    }
+}
+
+/// A compiled kernel, released at the end.
+pub struct Kernel {
+    pub raw: CpuKernel,
+}
+
+// SAFETY: a compiled kernel may be run and released on any thread.
+unsafe impl Send for Kernel {}
+// SAFETY: as above, by several threads at once.
+unsafe impl Sync for Kernel {}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        let handle: *mut c_void = self.raw.handle;
+        // SAFETY: the handle is released once, when nobody can run the kernel any more.
+        unsafe { (api().release_cpu)(handle) };
+    }
+}
+
+/// What a panicking kernel said, copied.
+#[derive(Debug, PartialEq, Eq, Clone)]
+pub struct Panic {
+    pub message: String,
+    pub file: String,
+    pub line: u32,
+    pub column: u32,
+    pub global_id: [usize; 3],
+}
+
+impl Kernel {
+    /// Runs a chunk.
+    ///
+    /// # Safety
+    /// The closure is what the kernel takes, and its pointers are good for what the kernel does.
+    pub unsafe fn run<T>(&self, closure: &T, chunk: &CpuChunk) -> Result<(), Panic> {
+        let mut record = PanicRecord::EMPTY;
+        // SAFETY: the caller promises a fitting closure; the chunk and the record are live.
+        let status = unsafe { (self.raw.run)((&raw const *closure).cast(), chunk, &mut record) };
+        match status {
+            RUN_OK => Ok(()),
+            RUN_PANICKED => {
+                let text = |bytes: Bytes| {
+                    // SAFETY: the text is the kernel's, which is still there.
+                    let bytes = unsafe { bytes.as_slice() };
+                    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+                };
+                Err(Panic {
+                    message: text(record.message),
+                    file: text(record.file),
+                    line: record.line,
+                    column: record.column,
+                    global_id: record.global_id,
+                })
+            }
+            other => panic!("a status of {other}"),
+        }
+    }
+}
+
+/// A chunk of a range of up to three dimensions, x first.
+pub fn chunk(parts: &[(usize, usize, usize)]) -> CpuChunk {
+    // What is not used is not read: nonsense there must do no harm.
+    let mut chunk = CpuChunk { begin: [77; 3], end: [5; 3], range: [usize::MAX; 3] };
+    for (index, &(begin, end, range)) in parts.iter().enumerate() {
+        chunk.begin[index] = begin;
+        chunk.end[index] = end;
+        chunk.range[index] = range;
+    }
+    chunk
+}
+
+/// The whole of a range.
+pub fn whole(range: &[usize]) -> CpuChunk {
+    chunk(&range.iter().map(|&n| (0, n, n)).collect::<Vec<_>>())
+}
