@@ -12,9 +12,7 @@ use rustc_hir::LangItem;
 use rustc_hir::attrs::Linkage;
 use rustc_hir::def::DefKind;
 use rustc_middle::mir::interpret::{AllocId, GlobalAlloc};
-use rustc_middle::mir::mono::{
-    CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility,
-};
+use rustc_middle::mir::mono::{CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility};
 use rustc_middle::mir::{AssertKind, CastKind, Rvalue, StatementKind, TerminatorKind};
 use rustc_middle::ty::adjustment::PointerCoercion;
 use rustc_middle::ty::{self, Instance, InstanceKind, TyCtxt};
@@ -165,9 +163,8 @@ impl<'tcx> Walk<'tcx> {
             "panic_bounds_check" => PanicMessage::Static("index out of bounds".to_owned()),
             _ if first_is("&'static str") || first_is("&str") => PanicMessage::Text,
             _ if signature.inputs().first().is_some_and(|ty| {
-                ty.ty_adt_def().is_some_and(|adt| {
-                    Some(adt.did()) == tcx.lang_items().format_arguments()
-                })
+                ty.ty_adt_def()
+                    .is_some_and(|adt| Some(adt.did()) == tcx.lang_items().format_arguments())
             }) =>
             {
                 PanicMessage::Arguments
@@ -302,9 +299,7 @@ fn message_of(name: &str) -> String {
         "panic_const_shr_overflow" => "attempt to shift right with overflow",
         "panic_const_shl_overflow" => "attempt to shift left with overflow",
         "panic_const_div_by_zero" => "attempt to divide by zero",
-        "panic_const_rem_by_zero" => {
-            "attempt to calculate the remainder with a divisor of zero"
-        }
+        "panic_const_rem_by_zero" => "attempt to calculate the remainder with a divisor of zero",
         "unwrap_failed" => "called `unwrap()` on a value that has none",
         "slice_index_fail" => "slice index out of range",
         "panic_misaligned_pointer_dereference" => "misaligned pointer dereference",
@@ -315,4 +310,3 @@ fn message_of(name: &str) -> String {
     };
     known.to_owned()
 }
-

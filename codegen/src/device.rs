@@ -216,7 +216,9 @@ fn parameter(parameter: &schism_passes::Parameter) -> Parameter {
 /// Writes the module as it goes into the passes, for people who look for a defect.
 fn dump(directory: &std::ffi::OsStr, crate_id: &str, bitcode: &[u8]) {
     let path = std::path::Path::new(directory).join(format!("{crate_id}.device.bc"));
-    if let Err(error) = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, bitcode)) {
+    if let Err(error) =
+        std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, bitcode))
+    {
         eprintln!("warning: SCHISM_DUMP_STAGE1: cannot write {}: {error}", path.display());
     }
 }

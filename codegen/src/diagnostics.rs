@@ -23,8 +23,9 @@ pub(crate) fn report(sess: &Session, failure: &Failure) {
 
 /// A defect of schism itself: nothing that the user wrote should lead here.
 fn internal(sess: &Session, failure: &Failure, message: &str) {
-    let mut error =
-        sess.dcx().struct_err(format!("schism could not make the device half of this crate: {message}"));
+    let mut error = sess
+        .dcx()
+        .struct_err(format!("schism could not make the device half of this crate: {message}"));
     for kernel in &failure.kernels {
         error.span_note(kernel.span, format!("kernel `{}`", kernel.display_name));
     }

@@ -273,9 +273,11 @@ impl WriteBackendMethods for SchismBackend {
         let inner = Arc::clone(&first.shared);
         // rustc asks the outer modules for their names, and for the length of their bitcode as an
         // estimate of cost. Untouched zero pages have that length and take no memory.
-        let sizes = inner.thin_buffers.iter().map(|buffer| buffer.data().len()).chain(
-            inner.serialized_modules.iter().map(|module| module.data().len()),
-        );
+        let sizes = inner
+            .thin_buffers
+            .iter()
+            .map(|buffer| buffer.data().len())
+            .chain(inner.serialized_modules.iter().map(|module| module.data().len()));
         let shared = Arc::new(ThinShared::<Self> {
             thin_buffers: Vec::new(),
             serialized_modules: sizes

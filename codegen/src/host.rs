@@ -70,8 +70,7 @@ pub(crate) fn mend<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
         unsafe { give_descriptor(module, symbol, kernel, *dimensions, &begin, &end) };
     }
     // SAFETY: as above.
-    let folded =
-        unsafe { schism_passes::ir_constants::fold_in(module, &constants, &functions) };
+    let folded = unsafe { schism_passes::ir_constants::fold_in(module, &constants, &functions) };
     if let Err(message) = folded {
         tcx.dcx().fatal(format!("schism: folding IR constants failed: {message}"));
     }
@@ -87,7 +86,8 @@ fn live_module<M>(module: &mut M) -> Option<LLVMModuleRef> {
     }
     // SAFETY: `M` has the size and alignment of three words, all initialised: pointers, as read in
     // the pinned compiler's source.
-    let words: [*mut (); WORDS] = unsafe { std::ptr::from_mut(module).cast::<[*mut (); WORDS]>().read() };
+    let words: [*mut (); WORDS] =
+        unsafe { std::ptr::from_mut(module).cast::<[*mut (); WORDS]>().read() };
     if words.iter().any(|word| word.is_null()) {
         return None;
     }
@@ -139,8 +139,7 @@ unsafe fn give_descriptor(
             boundary(module, end),
             LLVMConstNull(pointer),
         ];
-        let value =
-            LLVMConstStructInContext(context, fields.as_mut_ptr(), fields.len() as u32, 0);
+        let value = LLVMConstStructInContext(context, fields.as_mut_ptr(), fields.len() as u32, 0);
         let descriptor = LLVMAddGlobal(module, LLVMTypeOf(value), c"schism.descriptor".as_ptr());
         LLVMSetInitializer(descriptor, value);
         LLVMSetLinkage(descriptor, LLVMLinkage::LLVMInternalLinkage);
@@ -168,8 +167,7 @@ unsafe fn give_descriptor(
         LLVMDisposeBuilder(builder);
         // The source says `inline(never)` so that no MIR pass copies the old body.
         for attribute in ["noinline", "optnone"] {
-            let kind =
-                LLVMGetEnumAttributeKindForName(attribute.as_ptr().cast(), attribute.len());
+            let kind = LLVMGetEnumAttributeKindForName(attribute.as_ptr().cast(), attribute.len());
             LLVMRemoveEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, kind);
         }
     }

@@ -72,10 +72,10 @@ pub(crate) fn name_of<'tcx>(
 ) -> String {
     let entry = Instance::new_raw(items.device_entry, marker.args);
     let symbol = tcx.symbol_name(entry).name;
-    let path = closure_of(marker.args.type_at(0))
-        .map_or_else(|| tcx.crate_name(items.descriptor.krate).to_string(), |(def_id, _)| {
-            tcx.def_path_str(def_id)
-        });
+    let path = closure_of(marker.args.type_at(0)).map_or_else(
+        || tcx.crate_name(items.descriptor.krate).to_string(),
+        |(def_id, _)| tcx.def_path_str(def_id),
+    );
     kernel_name(&path, symbol)
 }
 

@@ -111,8 +111,10 @@ impl<'tcx> Flattener<'tcx> {
             };
         };
         let readonly = matches!(safe, PointerKind::SharedRef { frozen: true });
-        let unique =
-            matches!(safe, PointerKind::MutableRef { unpin: true } | PointerKind::Box { unpin: true, .. });
+        let unique = matches!(
+            safe,
+            PointerKind::MutableRef { unpin: true } | PointerKind::Box { unpin: true, .. }
+        );
         ParameterKind::Pointer {
             noalias: readonly || unique,
             readonly,

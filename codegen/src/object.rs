@@ -102,12 +102,8 @@ unsafe fn define(module: LLVMModuleRef, record: &Record) {
         let void = LLVMVoidTypeInContext(context);
         let (begin, end) = (begin_symbol(&record.crate_id), end_symbol(&record.crate_id));
 
-        let bytes = LLVMConstStringInContext2(
-            context,
-            record.bytes.as_ptr().cast(),
-            record.bytes.len(),
-            1,
-        );
+        let bytes =
+            LLVMConstStringInContext2(context, record.bytes.as_ptr().cast(), record.bytes.len(), 1);
         let name = CString::new(begin).expect("made of a prefix and digits");
         let container = LLVMAddGlobal(module, LLVMTypeOf(bytes), name.as_ptr());
         LLVMSetInitializer(container, bytes);
@@ -117,8 +113,7 @@ unsafe fn define(module: LLVMModuleRef, record: &Record) {
         LLVMSetVisibility(container, LLVMVisibility::LLVMHiddenVisibility);
 
         let byte = LLVMInt8TypeInContext(context);
-        let length =
-            LLVMConstInt(LLVMInt64TypeInContext(context), record.bytes.len() as u64, 0);
+        let length = LLVMConstInt(LLVMInt64TypeInContext(context), record.bytes.len() as u64, 0);
         let behind = LLVMConstGEP2(byte, container, [length].as_mut_ptr(), 1);
         let name = CString::new(end).expect("made of a prefix and digits");
         let end = LLVMAddAlias2(module, byte, 0, behind, name.as_ptr());

@@ -54,9 +54,10 @@ fn find_upstream(tcx: TyCtxt<'_>, krate: CrateNum) -> Option<RuntimeItems> {
 fn find_local(tcx: TyCtxt<'_>) -> Option<RuntimeItems> {
     let function = |name: &str| {
         let name = Symbol::intern(name);
-        tcx.hir_crate_items(()).definitions().map(|id| id.to_def_id()).find(|&id| {
-            tcx.def_kind(id) == DefKind::Fn && tcx.opt_item_name(id) == Some(name)
-        })
+        tcx.hir_crate_items(())
+            .definitions()
+            .map(|id| id.to_def_id())
+            .find(|&id| tcx.def_kind(id) == DefKind::Fn && tcx.opt_item_name(id) == Some(name))
     };
     Some(RuntimeItems {
         descriptor: function("descriptor")?,

@@ -179,17 +179,17 @@ fn location_of(instruction: LLVMValueRef) -> Option<SourceLocation> {
         if LLVMInstructionGetDebugLoc(instruction).is_null() {
             return None;
         }
-        let text = |get: unsafe extern "C" fn(LLVMValueRef, *mut u32) -> *const std::ffi::c_char| {
-            let mut length = 0;
-            let data = get(instruction, &mut length);
-            if data.is_null() {
-                return String::new();
-            }
-            let bytes = std::slice::from_raw_parts(data.cast::<u8>(), length as usize);
-            String::from_utf8_lossy(bytes).into_owned()
-        };
-        let (directory, file) =
-            (text(LLVMGetDebugLocDirectory), text(LLVMGetDebugLocFilename));
+        let text =
+            |get: unsafe extern "C" fn(LLVMValueRef, *mut u32) -> *const std::ffi::c_char| {
+                let mut length = 0;
+                let data = get(instruction, &mut length);
+                if data.is_null() {
+                    return String::new();
+                }
+                let bytes = std::slice::from_raw_parts(data.cast::<u8>(), length as usize);
+                String::from_utf8_lossy(bytes).into_owned()
+            };
+        let (directory, file) = (text(LLVMGetDebugLocDirectory), text(LLVMGetDebugLocFilename));
         let file = if file.starts_with('/') || directory.is_empty() {
             file
         } else {

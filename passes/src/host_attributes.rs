@@ -24,8 +24,16 @@ use llvm_sys::{LLVMAttributeFunctionIndex, LLVMOpcode};
 use crate::ir;
 
 const ENUM_ATTRIBUTES: [&str; 10] = [
-    "uwtable", "ssp", "sspreq", "sspstrong", "noinline", "optnone", "noredzone", "nonlazybind",
-    "naked", "minsize",
+    "uwtable",
+    "ssp",
+    "sspreq",
+    "sspstrong",
+    "noinline",
+    "optnone",
+    "noredzone",
+    "nonlazybind",
+    "naked",
+    "minsize",
 ];
 
 const STRING_ATTRIBUTES: [&str; 12] = [

@@ -61,9 +61,7 @@ pub fn instructions(function: LLVMValueRef) -> Vec<LLVMValueRef> {
 /// The opcode of a value if it is an instruction.
 pub fn opcode(value: LLVMValueRef) -> Option<LLVMOpcode> {
     // SAFETY: both calls accept any live value.
-    unsafe {
-        (!LLVMIsAInstruction(value).is_null()).then(|| LLVMGetInstructionOpcode(value))
-    }
+    unsafe { (!LLVMIsAInstruction(value).is_null()).then(|| LLVMGetInstructionOpcode(value)) }
 }
 
 /// The function that a call or invoke calls directly.
@@ -195,9 +193,11 @@ pub fn add_attribute_at(function: LLVMValueRef, index: u32, name: &str, value: u
 /// Runs LLVM's own passes, given as a pipeline, over the module.
 pub fn run_llvm_passes(module: &Module<'_>, pipeline: &str) -> Result<(), String> {
     // SAFETY: the module is live, and no target machine is needed for target-neutral passes.
-    unsafe { run_passes(pipeline, |text, options| {
-        LLVMRunPasses(module.as_mut_ptr(), text, std::ptr::null_mut(), options)
-    }) }
+    unsafe {
+        run_passes(pipeline, |text, options| {
+            LLVMRunPasses(module.as_mut_ptr(), text, std::ptr::null_mut(), options)
+        })
+    }
 }
 
 /// Runs LLVM's own passes, given as a pipeline, over one function.
@@ -206,9 +206,11 @@ pub fn run_llvm_passes(module: &Module<'_>, pipeline: &str) -> Result<(), String
 /// `function` is a definition in a live module.
 pub unsafe fn run_llvm_passes_on(function: LLVMValueRef, pipeline: &str) -> Result<(), String> {
     // SAFETY: as promised by the caller.
-    unsafe { run_passes(pipeline, |text, options| {
-        LLVMRunPassesOnFunction(function, text, std::ptr::null_mut(), options)
-    }) }
+    unsafe {
+        run_passes(pipeline, |text, options| {
+            LLVMRunPassesOnFunction(function, text, std::ptr::null_mut(), options)
+        })
+    }
 }
 
 /// # Safety

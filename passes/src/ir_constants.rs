@@ -19,9 +19,9 @@
 use std::collections::BTreeSet;
 
 use inkwell::module::Module;
-use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
+use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 
 use crate::ir;
 

@@ -118,7 +118,8 @@ impl Lowering {
             let context = LLVMGetModuleContext(self.module);
             let pointer = LLVMPointerTypeInContext(context, 0);
             let mut parameters = [pointer, LLVMInt64TypeInContext(context), pointer];
-            let ty = LLVMFunctionType(LLVMVoidTypeInContext(context), parameters.as_mut_ptr(), 3, 0);
+            let ty =
+                LLVMFunctionType(LLVMVoidTypeInContext(context), parameters.as_mut_ptr(), 3, 0);
             let name = builtins::PANIC;
             let known =
                 LLVMGetNamedFunctionWithLength(self.module, name.as_ptr().cast(), name.len());
@@ -144,8 +145,7 @@ impl Lowering {
             if let Some(&global) = self.texts.get(text) {
                 return (global, length);
             }
-            let bytes =
-                LLVMConstStringInContext2(context, text.as_ptr().cast(), text.len(), 1);
+            let bytes = LLVMConstStringInContext2(context, text.as_ptr().cast(), text.len(), 1);
             let global = LLVMAddGlobal(self.module, LLVMTypeOf(bytes), c"schism.panic".as_ptr());
             LLVMSetInitializer(global, bytes);
             LLVMSetGlobalConstant(global, 1);

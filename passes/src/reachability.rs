@@ -56,7 +56,9 @@ pub fn run(module: &Module<'_>, kernels: &HashSet<&str>) -> Result<(), String> {
         // SAFETY: the global is live.
         unsafe {
             let name = ir::name_of(value);
-            if name == "llvm.used" || name == "llvm.compiler.used" || name.starts_with("llvm.global")
+            if name == "llvm.used"
+                || name == "llvm.compiler.used"
+                || name.starts_with("llvm.global")
             {
                 // What the host's linker must keep says nothing about what a kernel reaches.
                 lists.push(value);

@@ -138,9 +138,7 @@ fn verify(module: &Module<'_>, pass: &'static str) -> Result<(), Stage1Error> {
     if !cfg!(debug_assertions) && pass != "cleanup" {
         return Ok(());
     }
-    module
-        .verify()
-        .map_err(|message| Stage1Error::Invalid { pass, message: message.to_string() })
+    module.verify().map_err(|message| Stage1Error::Invalid { pass, message: message.to_string() })
 }
 
 /// Whether a panic can be reached from a kernel, over uses of functions.

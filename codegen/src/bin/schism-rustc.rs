@@ -53,7 +53,8 @@ fn main() {
 /// The content hash in the name of the directory that set-up has put the plugin in; for a plugin
 /// that lies elsewhere, its size and time.
 fn identity(plugin: &PathBuf) -> String {
-    let directory = plugin.parent().and_then(|path| path.file_name()).and_then(|name| name.to_str());
+    let directory =
+        plugin.parent().and_then(|path| path.file_name()).and_then(|name| name.to_str());
     if let Some(hash) = directory.and_then(|name| name.strip_prefix("plugin-")) {
         return hash.to_owned();
     }
