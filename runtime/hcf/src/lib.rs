@@ -1,1 +1,32 @@
-//! Placeholder.
+#![doc = include_str!("../README.md")]
+//! # Where things are
+//! - [`format`]: the format, byte by byte.
+//! - [`Container`], [`Image`], [`Kernel`], [`Parameter`]: plain data, written by [`Container::to_record`].
+//! - [`RecordRef`]: a record in memory, read without copying it; [`records`]: all of a section.
+//! - [`Tree`]: a record's header, to be printed.
+#![cfg_attr(
+    feature = "file",
+    doc = "- [`sections_of_file`]: the sections of an executable, a library or an rlib."
+)]
+//! - [`HcfError`]: what is wrong, where, and what to do; [`Problem`]: the same for programs.
+
+mod container;
+mod error;
+mod escape;
+#[cfg(feature = "file")]
+mod file;
+pub mod format;
+mod frame;
+mod object_id;
+mod read;
+mod record;
+mod tree;
+mod write;
+
+pub use container::{Container, Image, Kernel, Parameter, ParameterKind};
+pub use error::{HcfError, Problem};
+#[cfg(feature = "file")]
+pub use file::{FileSection, sections_of_file};
+pub use object_id::ObjectId;
+pub use record::{ImageRef, KernelRef, RecordRef, Records, records};
+pub use tree::Tree;

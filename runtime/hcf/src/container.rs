@@ -1,0 +1,149 @@
+//! The container as plain owned data: what a writer fills in.
+
+use std::fmt;
+
+use crate::{HcfError, ObjectId, write};
+
+/// Everything that one crate embeds: device images, and the kernels in them.
+///
+/// The same container always gives the same bytes, so its id can stand for it in a cache key.
+///
+/// ```
+/// use schism_hcf::{Container, Image, RecordRef};
+///
+/// let container = Container {
+///     crate_name: "saxpy".into(),
+///     images: vec![Image { name: "llvm-ir.global".into(), data: b"BC\xC0\xDE".to_vec(), ..Image::default() }],
+///     ..Container::default()
+/// };
+/// let bytes = container.to_record()?;
+/// assert_eq!(RecordRef::parse(&bytes)?.to_container(), container);
+/// # Ok::<(), schism_hcf::HcfError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Container {
+    /// What wrote the container, for people: `schism 0.1.0`.
+    pub generator: String,
+    /// The LLVM release whose bitcode the images hold: `22.1.2`. Empty if no image depends on it.
+    pub llvm_version: String,
+    /// The crate that the kernels were compiled for.
+    pub crate_name: String,
+    /// Device images; names are unique.
+    pub images: Vec<Image>,
+    /// Kernels; names are unique.
+    pub kernels: Vec<Kernel>,
+}
+
+/// One device binary, or one module of generic IR.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Image {
+    /// What kernels refer to: `llvm-ir.global`, `ptx.sm_90`, `host.x86-64-v3`. Not empty.
+    pub name: String,
+    /// What `data` is: `llvm-ir`, `ptx`, `spirv`.
+    pub format: String,
+    /// Which of several images in that format: `global-module` for the generic one.
+    pub variant: String,
+    /// Symbols that other images may link against; unique, not empty.
+    pub exported_symbols: Vec<String>,
+    /// Symbols that must come from other images or from the target's builtins; unique, not empty.
+    pub imported_symbols: Vec<String>,
+    /// The image itself. Within a record it starts at a multiple of [`ALIGNMENT`](crate::format::ALIGNMENT).
+    pub data: Vec<u8>,
+}
+
+/// One kernel: how it is called, and which images hold it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kernel {
+    /// The symbol of the kernel's function in every image of `images`. Not empty.
+    pub name: String,
+    /// The name for people: a path and a source position.
+    pub display_name: String,
+    /// Dimensions of its launch range, 1 to 3.
+    pub dimensions: u32,
+    /// Size of the closure whose captures are the parameters, in bytes.
+    pub closure_size: u64,
+    /// Alignment of the closure in bytes: a power of two, at most [`MAX_ALIGN`](crate::format::MAX_ALIGN).
+    pub closure_align: u64,
+    /// The function's parameters in order; each is a piece of the closure.
+    pub parameters: Vec<Parameter>,
+    /// Names of the images that hold the kernel, most general first; at least one, unique, each in the container.
+    pub images: Vec<String>,
+    /// Whether a launch can end in a panic, so that the host must look.
+    pub can_panic: bool,
+}
+
+/// One parameter of a kernel: a piece of its closure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Where the piece starts in the closure, in bytes.
+    pub offset: u64,
+    /// Its size in bytes, at least 1; it ends within the closure.
+    pub size: u64,
+    /// The alignment that holds for it, in bytes: a power of two, at most [`MAX_ALIGN`](crate::format::MAX_ALIGN).
+    pub align: u64,
+    /// How it is passed.
+    pub kind: ParameterKind,
+}
+
+/// How a parameter is passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ParameterKind {
+    /// An integer of 1, 2, 4, 8 or 16 bytes; `bool` and `char` too.
+    Integer,
+    /// A floating-point number of 2, 4, 8 or 16 bytes.
+    Float,
+    /// An address of 4 or 8 bytes.
+    Pointer,
+    /// Anything else: its bytes, by value.
+    Bytes,
+}
+
+impl ParameterKind {
+    pub(crate) const ALL: [Self; 4] = [Self::Integer, Self::Float, Self::Pointer, Self::Bytes];
+
+    /// The kind's spelling in a record (AdaptiveCpp's).
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Integer => "integer",
+            Self::Float => "floating-point",
+            Self::Pointer => "pointer",
+            Self::Bytes => "other-by-value",
+        }
+    }
+
+    pub(crate) const fn allows_size(self, size: u64) -> bool {
+        match self {
+            Self::Integer => matches!(size, 1 | 2 | 4 | 8 | 16),
+            Self::Float => matches!(size, 2 | 4 | 8 | 16),
+            Self::Pointer => matches!(size, 4 | 8),
+            Self::Bytes => size >= 1,
+        }
+    }
+}
+
+impl fmt::Display for ParameterKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Container {
+    /// The container as one framed record: ready to be put into a section, or into a file.
+    ///
+    /// The length is a multiple of [`ALIGNMENT`](crate::format::ALIGNMENT), and the record should be placed at such
+    /// an address.
+    ///
+    /// # Errors
+    /// If the container breaks a rule that the fields' documentation states, or a limit of
+    /// [`format`](crate::format). What this function returns, [`RecordRef::parse`](crate::RecordRef::parse) accepts.
+    pub fn to_record(&self) -> Result<Vec<u8>, HcfError> {
+        write::record(self)
+    }
+
+    /// The content hash that the container's record carries.
+    ///
+    /// Defined for every container, also for one that [`to_record`](Self::to_record) refuses.
+    pub fn object_id(&self) -> ObjectId {
+        write::object_id(self)
+    }
+}

@@ -1,0 +1,338 @@
+//! From a tree of nodes to images and kernels: what [`format`](crate::format) lists, and nothing else.
+
+use std::{borrow::Cow, collections::HashSet, fmt};
+
+use crate::{
+    HcfError, ImageRef, KernelRef, Parameter, ParameterKind, Problem,
+    format::{ALIGNMENT, FRAME_LEN, MAX_ALIGN, VERSION},
+    tree::{Node, Pair, shown},
+};
+
+/// What a record's contents say.
+#[derive(Clone, Debug)]
+pub(crate) struct Contents<'a> {
+    pub generator: Cow<'a, str>,
+    pub llvm_version: Cow<'a, str>,
+    pub crate_name: Cow<'a, str>,
+    pub images: Vec<ImageRef<'a>>,
+    pub kernels: Vec<KernelRef<'a>>,
+}
+
+impl<'a> Contents<'a> {
+    /// Interprets the root node. Offsets in errors are from the record's start.
+    pub fn read(root: &Node<'a>, appendix: &'a [u8]) -> Result<Self, HcfError> {
+        let mut entries = Entries::of(root, Path::ROOT);
+        if entries.number("hcf-version")? != u64::from(VERSION) {
+            return Err(entries.invalid("hcf-version", "the frame says 1"));
+        }
+        let generator = entries.text("generator")?;
+        let llvm_version = entries.text("llvm-version")?;
+        let crate_name = entries.text("crate-name")?;
+        let images = entries.child("images", |node, path| images(node, path, appendix))?;
+        let kernels = entries.child("kernels", |node, path| kernels(node, path, &images))?;
+        entries.finish()?;
+        Ok(Self { generator, llvm_version, crate_name, images, kernels })
+    }
+}
+
+fn images<'a>(
+    node: &Node<'a>,
+    path: Path<'_>,
+    appendix: &'a [u8],
+) -> Result<Vec<ImageRef<'a>>, HcfError> {
+    let mut rest = Appendix { bytes: appendix, used: 0 };
+    let images = Entries::of(node, path).each(|node, path| image(node, path, &mut rest))?;
+    if rest.used != appendix.len() {
+        let problem = Problem::Syntax("the appendix has bytes that belong to no image");
+        return Err(error(problem, node.end, path));
+    }
+    Ok(images)
+}
+
+fn image<'a>(
+    node: &Node<'a>,
+    path: Path<'_>,
+    rest: &mut Appendix<'a>,
+) -> Result<ImageRef<'a>, HcfError> {
+    let mut entries = Entries::of(node, path);
+    let variant = entries.text("variant")?;
+    let format = entries.text("format")?;
+    let data = entries.child("__binary", |node, path| {
+        let mut entries = Entries::of(node, path);
+        let start = entries.number("start")?;
+        let padding = rest.pad();
+        if start != rest.used as u64 {
+            return Err(entries
+                .invalid("start", "images follow each other, each at the next multiple of 16"));
+        }
+        let size = entries.number("size")?;
+        let Some(data) = rest.take(size) else {
+            return Err(entries.invalid("size", "the appendix ends before the image does"));
+        };
+        entries.finish()?;
+        if padding.iter().any(|&byte| byte != 0) {
+            return Err(error(Problem::DirtyPadding, node.offset, path));
+        }
+        Ok(data)
+    })?;
+    let exported_symbols = entries.child("exported-symbols", list)?;
+    let imported_symbols = entries.child("imported-symbols", list)?;
+    entries.finish()?;
+    Ok(ImageRef {
+        name: node.name.clone(),
+        format,
+        variant,
+        exported_symbols,
+        imported_symbols,
+        data,
+    })
+}
+
+/// The appendix, as far as the images before have not used it up.
+struct Appendix<'a> {
+    bytes: &'a [u8],
+    used: usize,
+}
+
+impl<'a> Appendix<'a> {
+    /// Goes on to the next multiple of the alignment; the bytes between.
+    fn pad(&mut self) -> &'a [u8] {
+        let end = self.used.next_multiple_of(ALIGNMENT).min(self.bytes.len());
+        let padding = &self.bytes[self.used..end];
+        self.used = end;
+        padding
+    }
+
+    fn take(&mut self, size: u64) -> Option<&'a [u8]> {
+        let end = self.used.checked_add(usize::try_from(size).ok()?)?;
+        let taken = self.bytes.get(self.used..end)?;
+        self.used = end;
+        Some(taken)
+    }
+}
+
+fn kernels<'a>(
+    node: &Node<'a>,
+    path: Path<'_>,
+    images: &[ImageRef<'a>],
+) -> Result<Vec<KernelRef<'a>>, HcfError> {
+    let known: HashSet<&str> = images.iter().map(|image| &*image.name).collect();
+    Entries::of(node, path).each(|node, path| kernel(node, path, &known))
+}
+
+fn kernel<'a>(
+    node: &Node<'a>,
+    path: Path<'_>,
+    known_images: &HashSet<&str>,
+) -> Result<KernelRef<'a>, HcfError> {
+    let mut entries = Entries::of(node, path);
+    let display_name = entries.text("display-name")?;
+    let dimensions = match entries.number("dimensions")? {
+        dimensions @ 1..=3 => dimensions as u32,
+        _ => return Err(entries.invalid("dimensions", "1, 2 or 3")),
+    };
+    let closure_size = entries.number("closure-size")?;
+    let closure_align = entries.alignment("closure-align")?;
+    let can_panic = match entries.number("can-panic")? {
+        0 => false,
+        1 => true,
+        _ => return Err(entries.invalid("can-panic", "0 or 1")),
+    };
+    let images = entries.child("image-providers", |node, path| {
+        let images = list(node, path)?;
+        if images.is_empty() {
+            return Err(error(Problem::NoImage, node.offset, path));
+        }
+        match images.iter().find(|&image| !known_images.contains(&**image)) {
+            Some(unknown) => Err(error(Problem::UnknownImage(shown(unknown)), node.offset, path)),
+            None => Ok(images),
+        }
+    })?;
+    let parameters = entries.child("parameters", |node, path| {
+        let mut number = 0;
+        Entries::of(node, path).each(|node, path| {
+            let expected = number.to_string();
+            number += 1;
+            parameter(node, path, &expected, closure_size)
+        })
+    })?;
+    entries.finish()?;
+    Ok(KernelRef {
+        name: node.name.clone(),
+        display_name,
+        dimensions,
+        closure_size,
+        closure_align,
+        parameters,
+        images,
+        can_panic,
+    })
+}
+
+fn parameter(
+    node: &Node<'_>,
+    path: Path<'_>,
+    number: &str,
+    closure_size: u64,
+) -> Result<Parameter, HcfError> {
+    if node.name != number {
+        let problem = Problem::Unexpected {
+            expected: format!("the node `{number}`"),
+            found: format!("`{}`", shown(&node.name)),
+        };
+        return Err(error(problem, node.offset, path));
+    }
+    let mut entries = Entries::of(node, path);
+    let offset = entries.number("byte-offset")?;
+    let size = entries.number("byte-size")?;
+    if offset.checked_add(size).is_none_or(|end| end > closure_size) {
+        return Err(entries.invalid("byte-size", "a parameter ends within its closure"));
+    }
+    let align = entries.alignment("byte-align")?;
+    let written = entries.text("type")?;
+    let Some(kind) = ParameterKind::ALL.into_iter().find(|kind| kind.as_str() == written) else {
+        return Err(entries.invalid("type", "integer, floating-point, pointer or other-by-value"));
+    };
+    if !kind.allows_size(size) {
+        return Err(entries.invalid("byte-size", "no value of this type has that size"));
+    }
+    entries.finish()?;
+    Ok(Parameter { offset, size, align, kind })
+}
+
+/// The names of a node's children, which have nothing in them.
+fn list<'a>(node: &Node<'a>, path: Path<'_>) -> Result<Vec<Cow<'a, str>>, HcfError> {
+    Entries::of(node, path).each(|node, path| {
+        Entries::of(node, path).finish()?;
+        Ok(node.name.clone())
+    })
+}
+
+/// A node's entries, taken in the order that the format prescribes.
+struct Entries<'n, 'a> {
+    node: &'n Node<'a>,
+    path: Path<'n>,
+    pairs: std::slice::Iter<'n, Pair<'a>>,
+    children: std::slice::Iter<'n, Node<'a>>,
+}
+
+impl<'n, 'a> Entries<'n, 'a> {
+    fn of(node: &'n Node<'a>, path: Path<'n>) -> Self {
+        Self { node, path, pairs: node.pairs.iter(), children: node.children.iter() }
+    }
+
+    fn text(&mut self, key: &str) -> Result<Cow<'a, str>, HcfError> {
+        match self.pairs.next() {
+            Some(pair) if pair.key == key => Ok(pair.value.clone()),
+            Some(pair) => Err(self.unexpected(format!("the key `{key}`"), Some(Entry::Pair(pair)))),
+            None => Err(self.unexpected(
+                format!("the key `{key}`"),
+                self.children.as_slice().first().map(Entry::Node),
+            )),
+        }
+    }
+
+    fn number(&mut self, key: &'static str) -> Result<u64, HcfError> {
+        let written = self.text(key)?;
+        let decimal = written == "0"
+            || (!written.starts_with('0') && written.bytes().all(|b| b.is_ascii_digit()));
+        match written.parse() {
+            Ok(number) if decimal => Ok(number),
+            _ => {
+                Err(self.invalid(key, "a decimal number below 2^64, without sign or leading zero"))
+            }
+        }
+    }
+
+    fn alignment(&mut self, key: &'static str) -> Result<u64, HcfError> {
+        match self.number(key)? {
+            align if align.is_power_of_two() && align <= MAX_ALIGN => Ok(align),
+            _ => Err(self.invalid(key, "a power of two, at most 2^29")),
+        }
+    }
+
+    fn child<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&'n Node<'a>, Path<'_>) -> Result<T, HcfError>,
+    ) -> Result<T, HcfError> {
+        let expected = || format!("the node `{name}`");
+        if let Some(pair) = self.pairs.next() {
+            return Err(self.unexpected(expected(), Some(Entry::Pair(pair))));
+        }
+        match self.children.next() {
+            Some(child) if child.name == name => read(child, self.path.of_child(child)),
+            found => Err(self.unexpected(expected(), found.map(Entry::Node))),
+        }
+    }
+
+    /// Reads every child; there are no keys.
+    fn each<T>(
+        mut self,
+        mut read: impl FnMut(&'n Node<'a>, Path<'_>) -> Result<T, HcfError>,
+    ) -> Result<Vec<T>, HcfError> {
+        let children = std::mem::take(&mut self.children);
+        self.finish()?;
+        children.map(|child| read(child, self.path.of_child(child))).collect()
+    }
+
+    /// Nothing more may come.
+    fn finish(&self) -> Result<(), HcfError> {
+        let pair = self.pairs.as_slice().first().map(Entry::Pair);
+        match pair.or(self.children.as_slice().first().map(Entry::Node)) {
+            None => Ok(()),
+            more => Err(self.unexpected("nothing more".to_owned(), more)),
+        }
+    }
+
+    fn unexpected(&self, expected: String, found: Option<Entry<'_, 'a>>) -> HcfError {
+        let (found, offset) = match found {
+            Some(Entry::Pair(pair)) => (format!("the key `{}`", shown(pair.key)), pair.offset),
+            Some(Entry::Node(node)) => (format!("the node `{}`", shown(&node.name)), node.offset),
+            None => ("the end of the node".to_owned(), self.node.end),
+        };
+        error(Problem::Unexpected { expected, found }, offset, self.path)
+    }
+
+    /// The value of `key`, which has been read, is a wrong one.
+    fn invalid(&self, key: &'static str, allowed: &'static str) -> HcfError {
+        let pair = self.node.pairs.iter().find(|pair| pair.key == key);
+        let value = pair.map(|pair| shown(&pair.value)).unwrap_or_default();
+        let offset = pair.map_or(self.node.offset, |pair| pair.offset);
+        error(Problem::InvalidValue { key, value, allowed }, offset, self.path)
+    }
+}
+
+enum Entry<'n, 'a> {
+    Pair(&'n Pair<'a>),
+    Node(&'n Node<'a>),
+}
+
+fn error(problem: Problem, offset_in_header: usize, path: Path<'_>) -> HcfError {
+    HcfError::new(problem, offset_in_header).in_node(path).after(FRAME_LEN)
+}
+
+/// The names from the root to a node, which only an error spells out.
+#[derive(Clone, Copy)]
+struct Path<'p> {
+    parent: Option<&'p Path<'p>>,
+    name: &'p str,
+}
+
+impl Path<'_> {
+    const ROOT: Path<'static> = Path { parent: None, name: "" };
+
+    fn of_child<'p>(&'p self, child: &'p Node<'_>) -> Path<'p> {
+        Path { parent: Some(self), name: &child.name }
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(parent) = self.parent else { return Ok(()) };
+        if parent.parent.is_some() {
+            write!(f, "{parent}/")?;
+        }
+        f.write_str(&shown(self.name))
+    }
+}

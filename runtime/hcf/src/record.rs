@@ -1,0 +1,256 @@
+//! A record in memory, read without copying it.
+
+use std::borrow::Cow;
+
+use crate::{
+    Container, HcfError, Image, Kernel, ObjectId, Parameter, Problem, Tree,
+    format::{FRAME_LEN, MAX_PADDING},
+    frame::Frame,
+    read::Contents,
+    tree::Node,
+};
+
+/// A checked record: what it says, borrowed from its bytes.
+#[derive(Clone, Debug)]
+pub struct RecordRef<'a> {
+    bytes: &'a [u8],
+    frame: Frame,
+    contents: Contents<'a>,
+    root: Node<'a>,
+    /// Kernels' positions, by name.
+    kernels_by_name: Vec<usize>,
+}
+
+/// A kernel of a record; see [`Kernel`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KernelRef<'a> {
+    /// The symbol of the kernel's function in every image of `images`.
+    pub name: Cow<'a, str>,
+    /// The name for people.
+    pub display_name: Cow<'a, str>,
+    /// Dimensions of its launch range, 1 to 3.
+    pub dimensions: u32,
+    /// Size of its closure in bytes.
+    pub closure_size: u64,
+    /// Alignment of its closure in bytes: a power of two, at most [`MAX_ALIGN`](crate::format::MAX_ALIGN).
+    pub closure_align: u64,
+    /// The function's parameters in order; each lies within the closure.
+    pub parameters: Vec<Parameter>,
+    /// Names of the images that hold the kernel: at least one, each in the record.
+    pub images: Vec<Cow<'a, str>>,
+    /// Whether a launch can end in a panic.
+    pub can_panic: bool,
+}
+
+/// An image of a record; see [`Image`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ImageRef<'a> {
+    /// What kernels refer to.
+    pub name: Cow<'a, str>,
+    /// What `data` is.
+    pub format: Cow<'a, str>,
+    /// Which of several images in that format.
+    pub variant: Cow<'a, str>,
+    /// Symbols that other images may link against.
+    pub exported_symbols: Vec<Cow<'a, str>>,
+    /// Symbols that must come from elsewhere.
+    pub imported_symbols: Vec<Cow<'a, str>>,
+    /// The image itself: in place, and as aligned as the record is, up to [`ALIGNMENT`](crate::format::ALIGNMENT).
+    pub data: &'a [u8],
+}
+
+impl<'a> RecordRef<'a> {
+    /// Reads and checks the record that `bytes` are, all of it: after this, nothing about it can fail.
+    ///
+    /// The bytes may lie at any address. Names and image data are borrowed; only names with escapes are copied.
+    /// Takes time and memory in proportion to the record's length.
+    ///
+    /// # Errors
+    /// If `bytes` are not exactly one intact record of this version. Use [`records`] for a section.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, HcfError> {
+        let record = Self::parse_first(bytes)?;
+        let len = record.frame.record_len;
+        if bytes.len() > len {
+            return Err(HcfError::new(Problem::TrailingBytes { extra: bytes.len() - len }, len));
+        }
+        Ok(record)
+    }
+
+    /// Reads the record that `bytes` begin with.
+    fn parse_first(bytes: &'a [u8]) -> Result<Self, HcfError> {
+        let frame = Frame::parse(bytes)?;
+        let bytes = &bytes[..frame.record_len];
+        let (_, contents) = bytes.split_at(FRAME_LEN);
+        let found = ObjectId::of(contents);
+        if found != frame.object_id {
+            return Err(HcfError::new(
+                Problem::DamagedContents { expected: frame.object_id, found },
+                FRAME_LEN,
+            ));
+        }
+        let (header, appendix) = contents.split_at(frame.header_len);
+        let (appendix, padding) = appendix.split_at(frame.appendix_len);
+        if padding.iter().any(|&byte| byte != 0) {
+            return Err(HcfError::new(Problem::DirtyPadding, bytes.len() - padding.len()));
+        }
+        let root = Node::parse(header).map_err(|error| error.after(FRAME_LEN))?;
+        let contents = Contents::read(&root, appendix)?;
+        let mut kernels_by_name: Vec<usize> = (0..contents.kernels.len()).collect();
+        kernels_by_name.sort_unstable_by_key(|&at| &contents.kernels[at].name);
+        Ok(Self { bytes, frame, contents, root, kernels_by_name })
+    }
+
+    /// The hash of the record's contents.
+    pub fn object_id(&self) -> ObjectId {
+        self.frame.object_id
+    }
+
+    /// The record's bytes, as they were read.
+    pub fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// What wrote the record.
+    pub fn generator(&self) -> &str {
+        &self.contents.generator
+    }
+
+    /// The LLVM release whose bitcode the images hold.
+    pub fn llvm_version(&self) -> &str {
+        &self.contents.llvm_version
+    }
+
+    /// The crate that the kernels were compiled for.
+    pub fn crate_name(&self) -> &str {
+        &self.contents.crate_name
+    }
+
+    /// All kernels, in the record's order.
+    pub fn kernels(&self) -> &[KernelRef<'a>] {
+        &self.contents.kernels
+    }
+
+    /// The kernel with this name.
+    pub fn kernel(&self, name: &str) -> Option<&KernelRef<'a>> {
+        let kernels = &self.contents.kernels;
+        let found =
+            self.kernels_by_name.binary_search_by_key(&name, |&at| &kernels[at].name).ok()?;
+        Some(&kernels[self.kernels_by_name[found]])
+    }
+
+    /// All images, in the record's order.
+    pub fn images(&self) -> &[ImageRef<'a>] {
+        &self.contents.images
+    }
+
+    /// The image with this name.
+    pub fn image(&self, name: &str) -> Option<&ImageRef<'a>> {
+        self.contents.images.iter().find(|image| image.name == name)
+    }
+
+    /// What the header says, to be printed.
+    pub fn tree(&self) -> Tree<'_> {
+        Tree {
+            object_id: self.frame.object_id,
+            record_len: self.frame.record_len,
+            root: &self.root,
+        }
+    }
+
+    /// A copy that can be changed and written again. Unchanged, it gives the same bytes.
+    pub fn to_container(&self) -> Container {
+        Container {
+            generator: self.generator().to_owned(),
+            llvm_version: self.llvm_version().to_owned(),
+            crate_name: self.crate_name().to_owned(),
+            images: self.images().iter().map(ImageRef::to_image).collect(),
+            kernels: self.kernels().iter().map(KernelRef::to_kernel).collect(),
+        }
+    }
+}
+
+impl ImageRef<'_> {
+    /// A copy of the image.
+    pub fn to_image(&self) -> Image {
+        Image {
+            name: self.name.to_string(),
+            format: self.format.to_string(),
+            variant: self.variant.to_string(),
+            exported_symbols: owned(&self.exported_symbols),
+            imported_symbols: owned(&self.imported_symbols),
+            data: self.data.to_owned(),
+        }
+    }
+}
+
+impl KernelRef<'_> {
+    /// A copy of the kernel.
+    pub fn to_kernel(&self) -> Kernel {
+        Kernel {
+            name: self.name.to_string(),
+            display_name: self.display_name.to_string(),
+            dimensions: self.dimensions,
+            closure_size: self.closure_size,
+            closure_align: self.closure_align,
+            parameters: self.parameters.clone(),
+            images: owned(&self.images),
+            can_panic: self.can_panic,
+        }
+    }
+}
+
+fn owned(names: &[Cow<'_, str>]) -> Vec<String> {
+    names.iter().map(|name| name.to_string()).collect()
+}
+
+/// The records of a section: whatever a linker has concatenated, with zeros between.
+///
+/// After an error nothing more comes, since the next record's place is not known. Offsets in errors are from the
+/// section's start.
+///
+/// ```
+/// use schism_hcf::{Container, records};
+///
+/// let record = Container::default().to_record()?;
+/// let section = [&record[..], &[0; 48], &record].concat();
+/// assert_eq!(records(&section).count(), 2);
+/// assert!(records(&section[..100]).next().is_some_and(|record| record.is_err()));
+/// # Ok::<(), schism_hcf::HcfError>(())
+/// ```
+pub fn records(section: &[u8]) -> Records<'_> {
+    Records { section, at: 0 }
+}
+
+/// The iterator that [`records`] returns.
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    section: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<RecordRef<'a>, HcfError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = &self.section[self.at..];
+        let padding = rest.iter().take_while(|&&byte| byte == 0).count();
+        let start = self.at + padding;
+        let result = if padding > MAX_PADDING {
+            Err(HcfError::new(Problem::TooMuchPadding, self.at))
+        } else if start == self.section.len() {
+            self.at = start;
+            return None;
+        } else {
+            RecordRef::parse_first(&rest[padding..]).map_err(|error| error.after(start))
+        };
+        self.at = match &result {
+            Ok(record) => start + record.bytes.len(),
+            Err(_) => self.section.len(),
+        };
+        Some(result)
+    }
+}
+
+impl std::iter::FusedIterator for Records<'_> {}

@@ -1,0 +1,150 @@
+//! From a container to a record. The reader has the last word, so each rule is stated once.
+
+use std::fmt::{Display, Write};
+
+use crate::{
+    Container, HcfError, Image, Kernel, ObjectId, Parameter, Problem,
+    escape::encode,
+    format::{ALIGNMENT, FRAME_LEN, MARKER, MAX_HEADER_LEN, VERSION},
+    frame::Frame,
+    read::Contents,
+    tree::Node,
+};
+
+/// The container's record, which the reader accepts.
+pub(crate) fn record(container: &Container) -> Result<Vec<u8>, HcfError> {
+    let header = header(container);
+    if header.len() > MAX_HEADER_LEN {
+        let problem = Problem::TooMany { what: "bytes in the header", limit: MAX_HEADER_LEN };
+        return Err(HcfError::new(problem, FRAME_LEN));
+    }
+    let header_len = header.len();
+    let mut record = Vec::with_capacity(
+        FRAME_LEN + header_len + container.images.iter().map(room).sum::<usize>(),
+    );
+    record.resize(FRAME_LEN, 0);
+    let appendix_len = append_contents(&mut record, header, container);
+
+    let (header, appendix) = record[FRAME_LEN..].split_at(header_len);
+    let root = Node::parse(header).map_err(|error| error.after(FRAME_LEN))?;
+    Contents::read(&root, &appendix[..appendix_len])?;
+
+    let object_id = ObjectId::of(&record[FRAME_LEN..]);
+    let frame = Frame { header_len, appendix_len, record_len: record.len(), object_id };
+    record[..FRAME_LEN].copy_from_slice(&frame.to_bytes());
+    Ok(record)
+}
+
+/// The hash of what follows the frame in the container's record.
+pub(crate) fn object_id(container: &Container) -> ObjectId {
+    let mut contents = Vec::new();
+    append_contents(&mut contents, header(container), container);
+    ObjectId::of(&contents)
+}
+
+/// Appends header, appendix and final padding to what ends at a multiple of the alignment; the appendix's length.
+fn append_contents(record: &mut Vec<u8>, header: String, container: &Container) -> usize {
+    record.extend_from_slice(header.as_bytes());
+    let appendix = record.len();
+    for image in &container.images {
+        align(record);
+        record.extend_from_slice(&image.data);
+    }
+    let appendix_len = record.len() - appendix;
+    align(record);
+    appendix_len
+}
+
+fn align(record: &mut Vec<u8>) {
+    record.resize(record.len().next_multiple_of(ALIGNMENT), 0);
+}
+
+/// Bytes that an image takes up in the appendix.
+fn room(image: &Image) -> usize {
+    image.data.len().next_multiple_of(ALIGNMENT)
+}
+
+fn header(container: &Container) -> String {
+    let mut text = Text::default();
+    text.pair("hcf-version", VERSION);
+    text.pair("generator", encode(&container.generator));
+    text.pair("llvm-version", encode(&container.llvm_version));
+    text.pair("crate-name", encode(&container.crate_name));
+    text.node("images", |text| {
+        let mut start = 0;
+        for image in &container.images {
+            text.node(&image.name, |text| text.image(image, start));
+            start += room(image);
+        }
+    });
+    text.node("kernels", |text| {
+        for kernel in &container.kernels {
+            text.node(&kernel.name, |text| text.kernel(kernel));
+        }
+    });
+    text.finish()
+}
+
+/// The header, as it grows.
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn pair(&mut self, key: &str, value: impl Display) {
+        writeln!(self.0, "{key}={value}").expect("a String takes any text");
+    }
+
+    fn node(&mut self, name: &str, contents: impl FnOnce(&mut Self)) {
+        let name = encode(name);
+        self.0.extend(["{.", &name, "\n"]);
+        contents(self);
+        self.0.extend(["}.", &name, "\n"]);
+    }
+
+    fn list(&mut self, name: &str, elements: &[String]) {
+        self.node(name, |text| {
+            for element in elements {
+                text.node(element, |_| {});
+            }
+        });
+    }
+
+    fn image(&mut self, image: &Image, start: usize) {
+        self.pair("variant", encode(&image.variant));
+        self.pair("format", encode(&image.format));
+        self.node("__binary", |text| {
+            text.pair("start", start);
+            text.pair("size", image.data.len());
+        });
+        self.list("exported-symbols", &image.exported_symbols);
+        self.list("imported-symbols", &image.imported_symbols);
+    }
+
+    fn kernel(&mut self, kernel: &Kernel) {
+        self.pair("display-name", encode(&kernel.display_name));
+        self.pair("dimensions", kernel.dimensions);
+        self.pair("closure-size", kernel.closure_size);
+        self.pair("closure-align", kernel.closure_align);
+        self.pair("can-panic", u8::from(kernel.can_panic));
+        self.list("image-providers", &kernel.images);
+        self.node("parameters", |text| {
+            for (number, parameter) in kernel.parameters.iter().enumerate() {
+                text.node(&number.to_string(), |text| text.parameter(parameter));
+            }
+        });
+    }
+
+    fn parameter(&mut self, parameter: &Parameter) {
+        self.pair("byte-offset", parameter.offset);
+        self.pair("byte-size", parameter.size);
+        self.pair("byte-align", parameter.align);
+        self.pair("type", parameter.kind);
+    }
+
+    fn finish(mut self) -> String {
+        while !(self.0.len() + MARKER.len()).is_multiple_of(ALIGNMENT) {
+            self.0.push('\n');
+        }
+        self.0 + MARKER
+    }
+}
