@@ -10,9 +10,12 @@ mod pack;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/pack.rs");
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("sources.pack");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"))
+        .join("sources.pack");
     let block = if std::env::var_os("CARGO_FEATURE_EMBEDDED_SOURCES").is_some() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .expect("this package lies in the workspace");
         let files = pack::files(root).expect("the workspace's sources can be listed");
         for path in pack::DIRECTORIES.iter().chain(pack::ROOT_FILES) {
             // Of a directory cargo looks at every file below it.

@@ -51,8 +51,15 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
     let Some(verb) = verb.to_str() else {
         return Err(Error::Usage(format!("`{}` is no verb", verb.display())));
     };
-    if let Some((name, _, compiles)) = CARGO_VERBS.iter().find(|(name, short, _)| verb == *name || (verb == *short && !short.is_empty())) {
-        return Ok(if *compiles { Request::Compile(name, rest) } else { Request::Plain(name, rest) });
+    if let Some((name, _, compiles)) = CARGO_VERBS
+        .iter()
+        .find(|(name, short, _)| verb == *name || (verb == *short && !short.is_empty()))
+    {
+        return Ok(if *compiles {
+            Request::Compile(name, rest)
+        } else {
+            Request::Plain(name, rest)
+        });
     }
     let request = match verb {
         "bench" => return Ok(Request::Bench(rest)),
@@ -64,20 +71,29 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
         "doctor" => Request::Doctor,
         "backend-path" => Request::BackendPath,
         option if option.starts_with('-') => {
-            return Err(Error::Usage(format!("`{option}` comes before any verb; cargo's options go after: cargo schism build {option}")));
+            return Err(Error::Usage(format!(
+                "`{option}` comes before any verb; cargo's options go after: cargo schism build {option}"
+            )));
         }
-        unknown => return Err(Error::Usage(format!("there is no verb `{unknown}`{}", nearest(unknown)))),
+        unknown => {
+            return Err(Error::Usage(format!("there is no verb `{unknown}`{}", nearest(unknown))));
+        }
     };
     match rest.first() {
         None => Ok(request),
         Some(option) if option == "--help" || option == "-h" => Ok(Request::Help),
-        Some(extra) => Err(Error::Usage(format!("`{verb}` takes no arguments, and got `{}`", extra.display()))),
+        Some(extra) => {
+            Err(Error::Usage(format!("`{verb}` takes no arguments, and got `{}`", extra.display())))
+        }
     }
 }
 
 /// Whether cargo is asked only how a verb is used.
 pub fn asks_for_help(arguments: &[OsString]) -> bool {
-    arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--help" || argument == "-h")
+    arguments
+        .iter()
+        .take_while(|argument| *argument != "--")
+        .any(|argument| argument == "--help" || argument == "-h")
 }
 
 fn nearest(unknown: &str) -> String {
@@ -122,7 +138,10 @@ mod tests {
         assert_eq!(ask(line), Ok(Request::Compile("run", words(&line[4..]))));
         assert_eq!(ask(&format!("schism {line}")), ask(line));
         assert_eq!(ask("t -q"), Ok(Request::Compile("test", words("-q"))));
-        assert_eq!(ask("clippy --all-targets"), Ok(Request::Plain("clippy", words("--all-targets"))));
+        assert_eq!(
+            ask("clippy --all-targets"),
+            Ok(Request::Plain("clippy", words("--all-targets")))
+        );
         assert_eq!(ask("bench cpu"), Ok(Request::Bench(words("cpu"))));
     }
 

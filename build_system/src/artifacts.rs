@@ -70,7 +70,12 @@ impl Installed {
 }
 
 /// Builds in a workspace and installs the results. The caller holds the set-up lock.
-pub fn build(home: &Home, toolchain: &Toolchain, rustc_dev: &RustcDev, workspace: &Path) -> Result<Installed> {
+pub fn build(
+    home: &Home,
+    toolchain: &Toolchain,
+    rustc_dev: &RustcDev,
+    workspace: &Path,
+) -> Result<Installed> {
     // Kept: cargo goes on from here after an interruption, and builds less after a change.
     let target = home.build().join(format!("target-{}", toolchain.copy_key()));
     std::fs::create_dir_all(&target).at("create", &target)?;
@@ -85,25 +90,47 @@ pub fn build(home: &Home, toolchain: &Toolchain, rustc_dev: &RustcDev, workspace
     Ok(Installed::new(home, &plugin_hash, &stage2_hash))
 }
 
-fn cargo(toolchain: &Toolchain, rustc_dev: &RustcDev, workspace: &Path, target: &Path, package: &str) -> Result<()> {
+fn cargo(
+    toolchain: &Toolchain,
+    rustc_dev: &RustcDev,
+    workspace: &Path,
+    target: &Path,
+    package: &str,
+) -> Result<()> {
     let mut command = Command::new(&toolchain.cargo);
     environment::isolate(&mut command, toolchain);
     command
         .current_dir(workspace)
-        .args(["build", "--release", "--package", package, "--target", &toolchain.version.host, "--target-dir"])
+        .args([
+            "build",
+            "--release",
+            "--package",
+            package,
+            "--target",
+            &toolchain.version.host,
+            "--target-dir",
+        ])
         .arg(target)
         // The two crates that see the compiler's insides. Not `1`: others would take this for a nightly compiler.
         .env("RUSTC_BOOTSTRAP", "rustc_codegen_schism,schism_rustc")
         .env("CARGO_ENCODED_RUSTFLAGS", command::encode_flags(flags(toolchain, rustc_dev)))
         // stdout is for results, such as `backend-path`'s.
         .stdout(std::io::stderr());
-    let status = command::status(command, "to build the plugin and stage 2", "Install the cargo that belongs to the compiler.")?;
+    let status = command::status(
+        command,
+        "to build the plugin and stage 2",
+        "Install the cargo that belongs to the compiler.",
+    )?;
     if status.success() {
         return Ok(());
     }
     let detail = "; cargo's messages above say why.\n\
         No network is needed but for crates.io; no C compiler but `cc`, as linker.";
-    Err(Error::Failed { what: format!("building {package} in {}", workspace.display()), status, detail: detail.to_owned() })
+    Err(Error::Failed {
+        what: format!("building {package} in {}", workspace.display()),
+        status,
+        detail: detail.to_owned(),
+    })
 }
 
 fn flags(toolchain: &Toolchain, rustc_dev: &RustcDev) -> Vec<std::ffi::OsString> {
@@ -143,7 +170,8 @@ fn install(results: &Path, files: &[&str], place: impl Fn(&str) -> PathBuf) -> R
     }
     let draft = Draft::new(&place)?;
     for file in files {
-        std::fs::copy(results.join(file), draft.path().join(file)).at("write", draft.path().join(file))?;
+        std::fs::copy(results.join(file), draft.path().join(file))
+            .at("write", draft.path().join(file))?;
     }
     draft.publish()?;
     Ok(hash)

@@ -37,11 +37,18 @@ pub struct Logged {
 
 impl Logged {
     /// Starts it. `what` is what the person at the terminal knows the step by.
-    pub fn start(mut command: Command, what: &str, purpose: &str, hint: &str, log: &Path) -> Result<Logged> {
+    pub fn start(
+        mut command: Command,
+        what: &str,
+        purpose: &str,
+        hint: &str,
+        log: &Path,
+    ) -> Result<Logged> {
         let file = std::fs::File::create(log).at("create", log)?;
         let copy = file.try_clone().at("open", log)?;
         command.stdin(Stdio::null()).stdout(copy).stderr(file);
-        let child = command.spawn().map_err(|source| not_started(&command, purpose, hint, source))?;
+        let child =
+            command.spawn().map_err(|source| not_started(&command, purpose, hint, source))?;
         Ok(Logged { child, what: what.to_owned(), log: log.to_owned() })
     }
 
@@ -61,12 +68,6 @@ impl Logged {
                 })
             }
         }
-    }
-
-    /// Waits for the end, which must be a good one.
-    pub fn finish(mut self) -> Result<()> {
-        let _ = self.child.wait();
-        self.poll().map(drop)
     }
 }
 
@@ -129,7 +130,12 @@ mod tests {
     fn a_missing_program_says_what_for_and_what_to_do() {
         let error = capture(Command::new("no-such-program"), "to test", "Install it.").unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("no-such-program") && text.contains("needed to test") && text.contains("Install it."), "{text}");
+        assert!(
+            text.contains("no-such-program")
+                && text.contains("needed to test")
+                && text.contains("Install it."),
+            "{text}"
+        );
     }
 
     #[test]
@@ -143,8 +149,19 @@ mod tests {
         let scratch = Scratch::new("log");
         let log = scratch.path().join("log");
         let script = "for i in $(seq 100); do echo line $i; done; exit 1";
-        let error = Logged::start(shell(script), "counting", "", "", &log).unwrap().finish().unwrap_err().to_string();
-        assert!(error.starts_with("counting failed") && error.contains("line 100") && error.contains("line 61\n"), "{error}");
+        let mut running = Logged::start(shell(script), "counting", "", "", &log).unwrap();
+        let error = loop {
+            match running.poll() {
+                Ok(ended) => assert!(!ended),
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert!(
+            error.starts_with("counting failed")
+                && error.contains("line 100")
+                && error.contains("line 61\n"),
+            "{error}"
+        );
         assert!(!error.contains("line 60\n") && error.contains(log.to_str().unwrap()), "{error}");
     }
 }

@@ -13,13 +13,17 @@ use crate::toolchain::Toolchain;
 /// Whether this process was started by `cargo run` on this package.
 pub fn under_cargo_run() -> bool {
     std::env::var_os("CARGO_PKG_NAME").is_some_and(|name| name == env!("CARGO_PKG_NAME"))
-        && std::env::var_os("CARGO_MANIFEST_DIR").is_some_and(|path| path == env!("CARGO_MANIFEST_DIR"))
+        && std::env::var_os("CARGO_MANIFEST_DIR")
+            .is_some_and(|path| path == env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Gives a command the environment that the user's shell had, as far as that can be told.
 pub fn restore(command: &mut Command, toolchain: &Toolchain) {
     // A cargo believes what $CARGO says of itself, and this may be another one.
-    command.env_remove("CARGO").env_remove("RUST_RECURSION_COUNT");
+    command
+        .env_remove("CARGO")
+        .env_remove("RUST_RECURSION_COUNT")
+        .env_remove("RUSTUP_TOOLCHAIN_SOURCE");
     // For the tools that cargo finds in PATH and that are rustup's proxies, such as cargo-clippy.
     if let Some(name) = toolchain.rustup_name() {
         command.env("RUSTUP_TOOLCHAIN", name);
@@ -34,7 +38,7 @@ pub fn restore(command: &mut Command, toolchain: &Toolchain) {
     }
     if let Some(value) = std::env::var_os("LD_LIBRARY_PATH") {
         let mut own = vec![toolchain.sysroot.clone()];
-        // target/release/cargo-schism: cargo added target/release/deps and the like.
+        // From target/release/cargo-schism: cargo added target/release/deps and the like.
         own.extend(std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned())));
         match without(&value, &own) {
             Some(rest) => command.env("LD_LIBRARY_PATH", rest),
@@ -60,27 +64,47 @@ fn describes_this_package(name: &str) -> bool {
         || name.starts_with("CARGO_BIN_EXE_")
         || matches!(
             name,
-            "CARGO_MANIFEST_DIR" | "CARGO_MANIFEST_PATH" | "CARGO_BIN_NAME" | "CARGO_CRATE_NAME" | "CARGO_PRIMARY_PACKAGE" | "OUT_DIR"
+            "CARGO_MANIFEST_DIR"
+                | "CARGO_MANIFEST_PATH"
+                | "CARGO_BIN_NAME"
+                | "CARGO_CRATE_NAME"
+                | "CARGO_PRIMARY_PACKAGE"
+                | "OUT_DIR"
         )
 }
 
 /// Variables by which a user tells cargo and rustc how to build.
 fn changes_builds(name: &str) -> bool {
-    const PREFIXES: &[&str] = &["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_TARGET_", "CARGO_UNSTABLE_", "CFG_", "RUSTC_"];
+    const PREFIXES: &[&str] =
+        &["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_TARGET_", "CARGO_UNSTABLE_", "CFG_", "RUSTC_"];
     if name.starts_with("CARGO_TARGET_") && (name.ends_with("_LINKER") || name.ends_with("_AR")) {
         return false; // the machine's tools, not a wish about the result
     }
     PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         || matches!(
             name,
-            "RUSTC" | "RUSTDOC" | "RUSTFLAGS" | "RUSTDOCFLAGS" | "CARGO_ENCODED_RUSTFLAGS" | "CARGO_INCREMENTAL" | "LLVM_CONFIG"
+            "RUSTC"
+                | "RUSTDOC"
+                | "RUSTFLAGS"
+                | "RUSTDOCFLAGS"
+                | "CARGO_ENCODED_RUSTFLAGS"
+                | "CARGO_INCREMENTAL"
+                | "LLVM_CONFIG"
         )
 }
 
 /// A search path without the directories that lie in one of these; `None` if nothing is left.
 fn without(path: &OsStr, own: &[impl AsRef<Path>]) -> Option<OsString> {
     let kept: Vec<_> = std::env::split_paths(path)
-        .filter(|entry| !entry.as_os_str().is_empty() && !own.iter().any(|own| entry.starts_with(own)))
+        .filter(|entry| {
+            // rustup's toolchains may be links to others.
+            let resolved = entry.canonicalize();
+            let inside = |own: &Path| {
+                entry.starts_with(own)
+                    || resolved.as_ref().is_ok_and(|entry| entry.starts_with(own))
+            };
+            !entry.as_os_str().is_empty() && !own.iter().any(|own| inside(own.as_ref()))
+        })
         .collect();
     (!kept.is_empty()).then(|| std::env::join_paths(kept).unwrap_or_default())
 }
@@ -99,14 +123,32 @@ mod tests {
 
     #[test]
     fn a_users_own_variables_are_told_apart() {
-        assert!(describes_this_package("CARGO_PKG_VERSION_MAJOR") && describes_this_package("CARGO_MANIFEST_DIR"));
-        for kept in ["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_TERM_COLOR", "CARGO_NET_OFFLINE", "RUSTFLAGS"] {
+        assert!(
+            describes_this_package("CARGO_PKG_VERSION_MAJOR")
+                && describes_this_package("CARGO_MANIFEST_DIR")
+        );
+        for kept in
+            ["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_TERM_COLOR", "CARGO_NET_OFFLINE", "RUSTFLAGS"]
+        {
             assert!(!describes_this_package(kept), "{kept}");
         }
-        for changing in ["CARGO_TARGET_DIR", "CARGO_PROFILE_RELEASE_LTO", "RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_BOOTSTRAP"] {
+        for changing in [
+            "CARGO_TARGET_DIR",
+            "CARGO_PROFILE_RELEASE_LTO",
+            "RUSTFLAGS",
+            "RUSTC_WRAPPER",
+            "RUSTC_BOOTSTRAP",
+        ] {
             assert!(changes_builds(changing), "{changing}");
         }
-        for neutral in ["CARGO_HOME", "CARGO_NET_OFFLINE", "CARGO_HTTP_PROXY", "PATH", "CC", "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER"] {
+        for neutral in [
+            "CARGO_HOME",
+            "CARGO_NET_OFFLINE",
+            "CARGO_HTTP_PROXY",
+            "PATH",
+            "CC",
+            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER",
+        ] {
             assert!(!changes_builds(neutral), "{neutral}");
         }
     }

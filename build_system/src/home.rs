@@ -114,6 +114,9 @@ mod tests {
 
     #[test]
     fn relative_and_empty_values_are_passed_over() {
-        assert_eq!(root(&[("SCHISM_HOME", "here"), ("XDG_CACHE_HOME", ""), ("HOME", "/h")]), Some("/h/.cache/schism".into()));
+        assert_eq!(
+            root(&[("SCHISM_HOME", "here"), ("XDG_CACHE_HOME", ""), ("HOME", "/h")]),
+            Some("/h/.cache/schism".into())
+        );
     }
 }

@@ -35,7 +35,10 @@ impl Lock {
                     "" => "another process".to_owned(),
                     id => format!("process {id}"),
                 };
-                progress::step("Waiting", &format!("for {holder} to finish set-up ({})", path.display()));
+                progress::step(
+                    "Waiting",
+                    &format!("for {holder} to finish set-up ({})", path.display()),
+                );
                 file.lock().at("lock", &path)?;
             }
             Err(TryLockError::Error(error)) => return Err(error).at("lock", &path),

@@ -26,6 +26,7 @@ mod rustc_dev;
 mod scratch;
 mod setup;
 mod sources;
+mod stage2;
 mod toolchain;
 
 use std::process::ExitCode;
@@ -53,7 +54,11 @@ fn serve(request: Request) -> Result<ExitCode> {
                 println!("  bench {:<13} {}", subject.name, subject.summary);
             }
         }
-        Request::Version => println!("cargo-schism {} (for rustc {})", env!("CARGO_PKG_VERSION"), toolchain::RELEASE),
+        Request::Version => println!(
+            "cargo-schism {} (for rustc {})",
+            env!("CARGO_PKG_VERSION"),
+            toolchain::RELEASE
+        ),
         Request::Setup => drop(setup::ensure(&Home::from_environment()?)?),
         Request::Clean => setup::clean(&Home::from_environment()?)?,
         Request::Doctor => return doctor::run(),

@@ -52,7 +52,10 @@ mod tests {
     #[test]
     fn every_kind_of_change_shows() {
         let scratch = Scratch::new("manifest");
-        let of = |files: &[&str]| Manifest::of(scratch.path(), &files.iter().map(PathBuf::from).collect::<Vec<_>>()).unwrap();
+        let of = |files: &[&str]| {
+            Manifest::of(scratch.path(), &files.iter().map(PathBuf::from).collect::<Vec<_>>())
+                .unwrap()
+        };
         std::fs::write(scratch.path().join("a"), "one").unwrap();
         std::fs::write(scratch.path().join("b"), "one").unwrap();
         let before = of(&["a", "b"]);

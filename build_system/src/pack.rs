@@ -35,7 +35,7 @@ fn walk(root: &Path, relative: &Path, found: &mut Vec<PathBuf>) -> io::Result<()
             if !SKIPPED.iter().any(|skipped| name == *skipped) {
                 walk(root, &path, found)?;
             }
-        } else if !name.as_encoded_bytes().ends_with(b".md") {
+        } else {
             found.push(path);
         }
     }

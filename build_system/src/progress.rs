@@ -4,19 +4,10 @@ use std::io::{IsTerminal, Write};
 
 /// Says what set-up does now, or that it is done.
 pub fn step(verb: &str, text: &str) {
-    line("32", verb, text);
-}
-
-/// Says what is odd, and goes on.
-pub fn warn(text: &str) {
-    line("33", "Warning", text);
-}
-
-fn line(colour: &str, verb: &str, text: &str) {
     let mut stderr = std::io::stderr().lock();
     // stderr that is closed is no reason to fail.
     let _ = if stderr.is_terminal() && std::env::var_os("NO_COLOR").is_none() {
-        writeln!(stderr, "\x1b[1;{colour}m{verb:>12}\x1b[0m {text}")
+        writeln!(stderr, "\x1b[1;32m{verb:>12}\x1b[0m {text}")
     } else {
         writeln!(stderr, "{verb:>12} {text}")
     };

@@ -142,7 +142,8 @@ mod tests {
         std::fs::write(scratch.path().join("note.draft-99"), "").unwrap();
         std::fs::create_dir(scratch.path().join("finished")).unwrap();
         sweep(scratch.path());
-        let left: Vec<_> = std::fs::read_dir(scratch.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        let left: Vec<_> =
+            std::fs::read_dir(scratch.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(left, ["finished"]);
     }
 

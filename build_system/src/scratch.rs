@@ -11,7 +11,8 @@ impl Scratch {
     pub fn new(name: &str) -> Scratch {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("cargo-schism-{name}-{}-{number}", std::process::id()));
+        let path = std::env::temp_dir()
+            .join(format!("cargo-schism-{name}-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).expect("the temporary directory can be written");
         Scratch(path)
     }

@@ -21,8 +21,6 @@ pub struct Ready {
     pub toolchain: Toolchain,
     /// The plugin and stage 2.
     pub installed: Installed,
-    /// Whether there was something to do.
-    pub changed: bool,
 }
 
 /// Makes sure that all is there and belongs to the sources as they are now.
@@ -32,13 +30,13 @@ pub fn ensure(home: &Home) -> Result<Ready> {
     let memory = Memory::of(home, &toolchain, &sources);
     if let Some(installed) = memory.recall(home, &sources.manifest()?) {
         installed.link(home)?;
-        return Ok(Ready { toolchain, installed, changed: false });
+        return Ok(Ready { toolchain, installed });
     }
     let _lock = Lock::take(home)?;
     // Taken before anything is read: what is edited from here on is seen as changed the next time.
     let manifest = sources.manifest()?;
     if let Some(installed) = memory.recall(home, &manifest) {
-        return Ok(Ready { toolchain, installed, changed: false }); // another process has just done it
+        return Ok(Ready { toolchain, installed }); // another process has just done it
     }
     sweep(home);
     let inputs = inputs(&sources, &toolchain)?;
@@ -46,7 +44,7 @@ pub fn ensure(home: &Home) -> Result<Ready> {
     if let Some(installed) = known.recall(home, &Manifest::default()) {
         installed.link(home)?;
         memory.write(&installed, &manifest)?;
-        return Ok(Ready { toolchain, installed, changed: false }); // touched, or the same in another place
+        return Ok(Ready { toolchain, installed }); // touched, or the same in another place
     }
     let rustc_dev = rustc_dev::provide(home, &toolchain)?;
     let workspace = sources.workspace(home)?;
@@ -56,8 +54,11 @@ pub fn ensure(home: &Home) -> Result<Ready> {
         known.write(&installed, &Manifest::default())?;
     }
     memory.write(&installed, &manifest)?;
-    progress::step("Ready", &format!("schism for rustc {} in {}", toolchain.version.release, home.root().display()));
-    Ok(Ready { toolchain, installed, changed: true })
+    progress::step(
+        "Ready",
+        &format!("schism for rustc {} in {}", toolchain.version.release, home.root().display()),
+    );
+    Ok(Ready { toolchain, installed })
 }
 
 /// What is there for these sources, without making anything. `None` if it is not there or not up to date.
@@ -94,7 +95,14 @@ const HEADER: &str = "schism set-up 1";
 
 impl Memory {
     fn of(home: &Home, toolchain: &Toolchain, sources: &Sources) -> Memory {
-        Memory { path: home.state().join(format!("{}-{}-{}", toolchain.copy_key(), artifacts::RECIPE, sources.key())) }
+        Memory {
+            path: home.state().join(format!(
+                "{}-{}-{}",
+                toolchain.copy_key(),
+                artifacts::RECIPE,
+                sources.key()
+            )),
+        }
     }
 
     /// What was built from sources with this manifest, if it is still there. A damaged file is one that is not there.
@@ -110,7 +118,10 @@ impl Memory {
     }
 
     fn write(&self, installed: &Installed, manifest: &Manifest) -> Result<()> {
-        let mut text = format!("{HEADER}\nplugin {}\nstage2 {}\n", installed.plugin_hash, installed.stage2_hash);
+        let mut text = format!(
+            "{HEADER}\nplugin {}\nstage2 {}\n",
+            installed.plugin_hash, installed.stage2_hash
+        );
         for line in manifest.lines() {
             text.push_str(line);
             text.push('\n');
@@ -130,7 +141,9 @@ pub fn clean(home: &Home) -> Result<()> {
         let path = home.root().join(name);
         bytes += size(&path);
         match std::fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error).at("remove", path),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).at("remove", path);
+            }
             _ => {}
         }
     }
@@ -209,7 +222,10 @@ mod tests {
         std::fs::write(scratch.path().join("mine"), "").unwrap();
         clean(&home).unwrap();
         clean(&home).unwrap();
-        let mut left: Vec<_> = std::fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let mut left: Vec<_> = std::fs::read_dir(scratch.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
         left.sort();
         assert_eq!(left, ["mine", "setup.lock"]);
         clean(&Home::at(scratch.path().join("nowhere"))).unwrap();

@@ -47,7 +47,12 @@ impl Version {
     /// Reads the output of `rustc -vV`; missing lines become empty.
     pub fn parse(output: &str) -> Version {
         let line = |key: &str| {
-            output.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().trim().to_owned()
+            output
+                .lines()
+                .find_map(|line| line.strip_prefix(key))
+                .unwrap_or_default()
+                .trim()
+                .to_owned()
         };
         Version {
             text: line("rustc "),
@@ -77,8 +82,12 @@ impl Toolchain {
             }
             match probe(&rustc) {
                 Ok(version) if version.is_pinned() => return Ok(Toolchain::new(sysroot, version)),
-                Ok(version) => tried.push(format!("  - {} ({origin}): {}", rustc.display(), version.text)),
-                Err(problem) => tried.push(format!("  - {} ({origin}): {problem}", rustc.display())),
+                Ok(version) => {
+                    tried.push(format!("  - {} ({origin}): {}", rustc.display(), version.text))
+                }
+                Err(problem) => {
+                    tried.push(format!("  - {} ({origin}): {problem}", rustc.display()))
+                }
             }
         }
         if tried.is_empty() {
@@ -124,7 +133,8 @@ impl Toolchain {
     /// The name under which rustup knows it, if it does.
     pub fn rustup_name(&self) -> Option<&str> {
         let parent = self.sysroot.parent()?;
-        if parent.file_name()? != "toolchains" || !parent.parent()?.join("settings.toml").is_file() {
+        if parent.file_name()? != "toolchains" || !parent.parent()?.join("settings.toml").is_file()
+        {
             return None;
         }
         self.sysroot.file_name()?.to_str()
@@ -232,9 +242,14 @@ mod tests {
 
     #[test]
     fn the_error_names_the_release_and_the_command() {
-        let error = Error::Compiler { release: RELEASE, commit: COMMIT, tried: "  - x: 1.96.0".into() };
+        let error =
+            Error::Compiler { release: RELEASE, commit: COMMIT, tried: "  - x: 1.96.0".into() };
         let text = error.to_string();
-        assert!(text.contains("rustup toolchain install 1.95.0") && text.contains(COMMIT) && text.contains("1.96.0"));
+        assert!(
+            text.contains("rustup toolchain install 1.95.0")
+                && text.contains(COMMIT)
+                && text.contains("1.96.0")
+        );
     }
 
     #[test]

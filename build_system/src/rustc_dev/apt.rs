@@ -27,9 +27,14 @@ pub fn fetch(home: &Home, toolchain: &Toolchain) -> Result<Package, Vec<String>>
     let apt = Apt { root: home.apt() };
     let system = system_sources(Path::new("/etc/apt"));
     if system.is_empty() {
-        return Err(vec!["no package mirror in /etc/apt/sources.list or /etc/apt/sources.list.d".to_owned()]);
+        return Err(vec![
+            "no package mirror in /etc/apt/sources.list or /etc/apt/sources.list.d".to_owned(),
+        ]);
     }
-    progress::step("Looking", &format!("for the source of rustc {release} at the distribution's package mirror"));
+    progress::step(
+        "Looking",
+        &format!("for the source of rustc {release} at the distribution's package mirror"),
+    );
     for source in &system {
         for suite in suites(&source.suite) {
             match apt.fetch_from(source, suite, release) {
@@ -59,7 +64,8 @@ struct Mirror {
 /// Suites that may hold the release: a stable distribution has an older compiler, its development suites newer ones.
 fn suites(system: &str) -> Vec<&str> {
     const UBUNTU: &[&str] = &["jammy", "noble", "plucky", "questing", "resolute"];
-    let named: &[&str] = if UBUNTU.contains(&system) { &["devel"] } else { &["sid", "forky", "trixie"] };
+    let named: &[&str] =
+        if UBUNTU.contains(&system) { &["devel"] } else { &["sid", "forky", "trixie"] };
     let mut suites = vec![system];
     suites.extend(named.iter().filter(|name| **name != system));
     suites
@@ -98,7 +104,11 @@ fn system_sources(etc: &Path) -> Vec<Mirror> {
 fn one_line(text: &str) -> Vec<Mirror> {
     let mut mirrors = Vec::new();
     for line in text.lines() {
-        let Some(rest) = line.trim().strip_prefix("deb ").or_else(|| line.trim().strip_prefix("deb-src ")) else { continue };
+        let Some(rest) =
+            line.trim().strip_prefix("deb ").or_else(|| line.trim().strip_prefix("deb-src "))
+        else {
+            continue;
+        };
         let rest = rest.trim_start();
         let (options, rest) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((options, rest)) => (options, rest),
@@ -106,8 +116,13 @@ fn one_line(text: &str) -> Vec<Mirror> {
         };
         let mut words = rest.split_whitespace();
         if let (Some(uri), Some(suite)) = (words.next(), words.next()) {
-            let key = options.split_whitespace().find_map(|option| option.strip_prefix("signed-by="));
-            mirrors.push(Mirror { uri: uri.to_owned(), suite: suite.to_owned(), signed_by: key.map(str::to_owned) });
+            let key =
+                options.split_whitespace().find_map(|option| option.strip_prefix("signed-by="));
+            mirrors.push(Mirror {
+                uri: uri.to_owned(),
+                suite: suite.to_owned(),
+                signed_by: key.map(str::to_owned),
+            });
         }
     }
     mirrors
@@ -130,7 +145,11 @@ fn deb822(text: &str) -> Vec<Mirror> {
         let key = field("Signed-By").filter(|key| key.starts_with('/'));
         for uri in uris.split_whitespace() {
             for suite in suites.split_whitespace() {
-                mirrors.push(Mirror { uri: uri.to_owned(), suite: suite.to_owned(), signed_by: key.map(str::to_owned) });
+                mirrors.push(Mirror {
+                    uri: uri.to_owned(),
+                    suite: suite.to_owned(),
+                    signed_by: key.map(str::to_owned),
+                });
             }
         }
     }
@@ -151,23 +170,46 @@ impl Apt {
             let path = self.root.join(directory);
             std::fs::create_dir_all(&path).at("create", path)?;
         }
-        let options = mirror.signed_by.as_ref().map(|key| format!("[signed-by={key}] ")).unwrap_or_default();
+        let options =
+            mirror.signed_by.as_ref().map(|key| format!("[signed-by={key}] ")).unwrap_or_default();
         let line = format!("deb-src {options}{} {suite} main\n", mirror.uri);
         std::fs::write(&list, line).at("write", &list)?;
-        command::capture(self.command("apt-get", &["update", "--error-on=any"]), "to fetch the compiler's source", INSTALL)?;
+        command::capture(
+            self.command("apt-get", &["update", "--error-on=any"]),
+            "to fetch the compiler's source",
+            INSTALL,
+        )?;
         // Older distributions number the package's name.
-        for name in ["rustc".to_owned(), format!("rustc-{}", release.rsplit_once('.').map_or(release, |(minor, _)| minor))] {
-            let Ok(records) = command::capture(self.command("apt-cache", &["showsrc", "--only-source", &name]), "", INSTALL) else {
+        for name in [
+            "rustc".to_owned(),
+            format!("rustc-{}", release.rsplit_once('.').map_or(release, |(minor, _)| minor)),
+        ] {
+            let Ok(records) = command::capture(
+                self.command("apt-cache", &["showsrc", "--only-source", &name]),
+                "",
+                INSTALL,
+            ) else {
                 continue;
             };
             let Some(version) = version_of(&records, release) else { continue };
             let wanted = format!("{name}={version}");
-            progress::step("Fetching", &format!("source package {wanted} from {} {suite} (90 MB)", mirror.uri));
-            let download = self.command("apt-get", &["source", "--download-only", "--tar-only", "--only-source", &wanted]);
+            progress::step(
+                "Fetching",
+                &format!("source package {wanted} from {} {suite} (90 MB)", mirror.uri),
+            );
+            let download = self.command(
+                "apt-get",
+                &["source", "--download-only", "--tar-only", "--only-source", &wanted],
+            );
             command::capture(download, "to fetch the compiler's source", INSTALL)?;
-            let found = crate::toolchain::find_in(&self.root.join("download"), &format!("{name}_{release}"), ".orig.tar.xz");
+            let found = crate::toolchain::find_in(
+                &self.root.join("download"),
+                &format!("{name}_{release}"),
+                ".orig.tar.xz",
+            );
             if let Some(archive) = found {
-                let description = format!("source package {name} {version} of {} {suite}", mirror.uri);
+                let description =
+                    format!("source package {name} {version} of {} {suite}", mirror.uri);
                 return Ok(Some(Package { archive, description }));
             }
         }
@@ -202,7 +244,9 @@ fn version_of(records: &str, release: &str) -> Option<String> {
         .lines()
         .filter_map(|line| line.strip_prefix("Version: "))
         .find(|version| {
-            version.strip_prefix(release).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '~'))
+            version.strip_prefix(release).is_some_and(|rest| {
+                !rest.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '~')
+            })
         })
         .map(str::to_owned)
 }
@@ -228,11 +272,22 @@ mod tests {
              Enabled: no\nURIs: http://off/debian\nSuites: sid\n",
         )
         .unwrap();
-        std::fs::write(scratch.path().join("sources.list.d/vendor.list"), "deb https://vendor/apt stable main\n").unwrap();
-        let mirror = |uri: &str, suite: &str, key: &str| Mirror { uri: uri.into(), suite: suite.into(), signed_by: Some(key.into()) };
+        std::fs::write(
+            scratch.path().join("sources.list.d/vendor.list"),
+            "deb https://vendor/apt stable main\n",
+        )
+        .unwrap();
+        let mirror = |uri: &str, suite: &str, key: &str| Mirror {
+            uri: uri.into(),
+            suite: suite.into(),
+            signed_by: Some(key.into()),
+        };
         assert_eq!(
             system_sources(scratch.path()),
-            [mirror("http://mirror/debian", "bookworm", "/k.gpg"), mirror("http://two/debian", "trixie", "/d.gpg")]
+            [
+                mirror("http://mirror/debian", "bookworm", "/k.gpg"),
+                mirror("http://two/debian", "trixie", "/d.gpg")
+            ]
         );
         assert_eq!(system_sources(&scratch.path().join("nowhere")), []);
     }

@@ -11,28 +11,43 @@ use crate::toolchain::{Toolchain, find_in};
 pub fn is_installed(toolchain: &Toolchain) -> bool {
     let libraries = toolchain.lib().join("rustlib").join(&toolchain.version.host).join("lib");
     // Both kinds of file: an interrupted or partial installation is none.
-    find_in(&libraries, "librustc_middle-", ".rmeta").is_some() && find_in(&libraries, "librustc_driver-", ".so").is_some()
+    find_in(&libraries, "librustc_middle-", ".rmeta").is_some()
+        && find_in(&libraries, "librustc_driver-", ".so").is_some()
 }
 
 /// Asks rustup for the component. `Err` says why there is none.
 pub fn install(toolchain: &Toolchain) -> Result<(), String> {
     let Some(name) = toolchain.rustup_name() else {
-        return Err(format!("rustup component add rustc-dev: {} is not rustup's", toolchain.sysroot.display()));
+        return Err(format!(
+            "rustup component add rustc-dev: {} is not rustup's",
+            toolchain.sysroot.display()
+        ));
     };
     if let Some(switch) = downloads_are_off(std::env::var_os("RUSTUP_AUTO_INSTALL"), settings()) {
-        return Err(format!("rustup component add rustc-dev: not tried, rustup's downloads are turned off ({switch})"));
+        return Err(format!(
+            "rustup component add rustc-dev: not tried, rustup's downloads are turned off ({switch})"
+        ));
     }
     progress::step("Installing", &format!("rustup's component rustc-dev for {name}"));
     let mut command = Command::new("rustup");
-    command.args(["component", "add", "rustc-dev", "--toolchain", name]).stdin(Stdio::null()).stdout(Stdio::null());
+    command
+        .args(["component", "add", "rustc-dev", "--toolchain", name])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
     environment::restore(&mut command, toolchain);
-    let output = command.output().map_err(|error| format!("rustup component add rustc-dev: cannot start rustup: {error}"))?;
+    let output = command
+        .output()
+        .map_err(|error| format!("rustup component add rustc-dev: cannot start rustup: {error}"))?;
     if output.status.success() && is_installed(toolchain) {
         return Ok(());
     }
     let words = String::from_utf8_lossy(&output.stderr);
     let last = words.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-    Err(format!("rustup component add rustc-dev --toolchain {name}: {}: {}", output.status, last.trim()))
+    Err(format!(
+        "rustup component add rustc-dev --toolchain {name}: {}: {}",
+        output.status,
+        last.trim()
+    ))
 }
 
 fn settings() -> Option<String> {
@@ -43,7 +58,10 @@ fn settings() -> Option<String> {
 }
 
 /// Which switch keeps rustup from downloading of its own accord: the variable if it is set, else the setting.
-fn downloads_are_off(variable: Option<std::ffi::OsString>, settings: Option<String>) -> Option<&'static str> {
+fn downloads_are_off(
+    variable: Option<std::ffi::OsString>,
+    settings: Option<String>,
+) -> Option<&'static str> {
     if let Some(value) = variable {
         return (value == "0").then_some("RUSTUP_AUTO_INSTALL=0");
     }

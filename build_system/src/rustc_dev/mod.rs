@@ -13,6 +13,7 @@ mod stub;
 use std::fmt;
 use std::path::PathBuf;
 
+pub use rebuild::INSTALL_CC;
 pub use shims::run_if_asked as run_shim_if_asked;
 
 use crate::error::{Error, FileContext, Result};
@@ -66,7 +67,8 @@ pub fn provide(home: &Home, toolchain: &Toolchain) -> Result<RustcDev> {
     if let Some(ready) = present(home, toolchain) {
         return Ok(ready);
     }
-    let mut tried = vec![format!("  - the component: not installed in {}", toolchain.sysroot.display())];
+    let mut tried =
+        vec![format!("  - the component: not installed in {}", toolchain.sysroot.display())];
     match component::install(toolchain) {
         Ok(()) => return Ok(RustcDev { search: None, origin: Origin::Component }),
         Err(why) => tried.push(format!("  - {why}")),
@@ -74,7 +76,10 @@ pub fn provide(home: &Home, toolchain: &Toolchain) -> Result<RustcDev> {
     let work = home.build().join(format!("rustc-dev-{}", toolchain.key()));
     std::fs::create_dir_all(&work).at("create", &work)?;
     let Some(source) = source::find(home, toolchain, &work, &mut tried)? else {
-        return Err(Error::RustcDev { release: toolchain.version.release.clone(), tried: tried.join("\n") });
+        return Err(Error::RustcDev {
+            release: toolchain.version.release.clone(),
+            tried: tried.join("\n"),
+        });
     };
     let place = home.rustc_dev(&toolchain.key());
     let draft = Draft::new(&place)?;
@@ -85,5 +90,6 @@ pub fn provide(home: &Home, toolchain: &Toolchain) -> Result<RustcDev> {
     // Only kept to resume from; it is large.
     let _ = std::fs::remove_dir_all(&work);
     progress::step("Rebuilt", &format!("rustc-dev in {}", place.display()));
-    present(home, toolchain).ok_or_else(|| Error::Missing { what: "rebuilding rustc-dev".to_owned(), path: place })
+    present(home, toolchain)
+        .ok_or_else(|| Error::Missing { what: "rebuilding rustc-dev".to_owned(), path: place })
 }

@@ -21,7 +21,8 @@ use crate::progress;
 use crate::toolchain::{Toolchain, find_in};
 
 /// What to do where no C compiler is.
-pub const INSTALL_CC: &str = "Install a C compiler and linker, as every Rust program needs one (apt install gcc libc6-dev).";
+pub const INSTALL_CC: &str =
+    "Install a C compiler and linker, as every Rust program needs one (apt install gcc libc6-dev).";
 
 /// How often progress is told.
 const INTERVAL: Duration = Duration::from_secs(15);
@@ -29,7 +30,10 @@ const INTERVAL: Duration = Duration::from_secs(15);
 /// Builds into `work`, where an interrupted build goes on, and puts the result in `out`.
 pub fn rebuild(toolchain: &Toolchain, source: &Source, work: &Path, out: &Path) -> Result<()> {
     let Some(driver) = toolchain.driver_library() else {
-        return Err(Error::Missing { what: "the installation of rustc".to_owned(), path: toolchain.lib().join("librustc_driver-*.so") });
+        return Err(Error::Missing {
+            what: "the installation of rustc".to_owned(),
+            path: toolchain.lib().join("librustc_driver-*.so"),
+        });
     };
     let shims = Shims::make(&work.join("shims"))?;
     let target = work.join("target");
@@ -41,7 +45,10 @@ pub fn rebuild(toolchain: &Toolchain, source: &Source, work: &Path, out: &Path) 
     copy_all(&crates, ".rmeta", &lib)?;
     copy_all(&target.join("release/deps"), ".so", &lib)?; // procedural macros
 
-    let missing = || Error::Missing { what: "building the compiler's crates".to_owned(), path: crates.join("librustc_driver-*.rmeta") };
+    let missing = || Error::Missing {
+        what: "building the compiler's crates".to_owned(),
+        path: crates.join("librustc_driver-*.rmeta"),
+    };
     let metadata = find_in(&lib, "librustc_driver-", ".rmeta").ok_or_else(missing)?;
     ids::check(toolchain, &lib, &metadata, &driver, &source.root)?;
     let soname = driver.file_name().unwrap_or_default().to_string_lossy();
@@ -50,7 +57,13 @@ pub fn rebuild(toolchain: &Toolchain, source: &Source, work: &Path, out: &Path) 
     std::fs::remove_file(&metadata).at("remove", &metadata)
 }
 
-fn compile(toolchain: &Toolchain, source: &Source, work: &Path, shims: &Shims, target: &Path) -> Result<()> {
+fn compile(
+    toolchain: &Toolchain,
+    source: &Source,
+    work: &Path,
+    shims: &Shims,
+    target: &Path,
+) -> Result<()> {
     let version = &toolchain.version;
     let mut cargo = Command::new(&toolchain.cargo);
     environment::isolate(&mut cargo, toolchain);
@@ -97,7 +110,10 @@ fn compile(toolchain: &Toolchain, source: &Source, work: &Path, shims: &Shims, t
         );
 
     let log = work.join("rebuild.log");
-    progress::step("Rebuilding", "the compiler's crates, metadata only (about 2 minutes on 2 cores, once per compiler)");
+    progress::step(
+        "Rebuilding",
+        "the compiler's crates, metadata only (about 2 minutes on 2 cores, once per compiler)",
+    );
     let what = "rebuilding the compiler's crates (cargo fetches their dependencies from crates.io)";
     let mut running = Logged::start(cargo, what, "to rebuild the compiler's crates", "", &log)?;
     let (started, mut told) = (Instant::now(), Instant::now());
@@ -106,7 +122,10 @@ fn compile(toolchain: &Toolchain, source: &Source, work: &Path, shims: &Shims, t
         if told.elapsed() >= INTERVAL {
             told = Instant::now();
             let count = std::fs::read_to_string(&log).map_or(0, |log| compiled(&log));
-            progress::step("Rebuilding", &format!("{count} of about 270 crates, {} s", started.elapsed().as_secs()));
+            progress::step(
+                "Rebuilding",
+                &format!("{count} of about 270 crates, {} s", started.elapsed().as_secs()),
+            );
         }
     }
     Ok(())

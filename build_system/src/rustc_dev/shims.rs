@@ -84,7 +84,11 @@ fn rustc(arguments: Vec<OsString>) -> ExitCode {
 /// host: cargo gives them no `--target`). `None` for the compiler's `main`, which nobody needs.
 fn metadata_only(arguments: Vec<OsString>) -> Option<Vec<OsString>> {
     let after = |option: &str| {
-        arguments.iter().position(|argument| argument == option).and_then(|index| arguments.get(index + 1)).and_then(|value| value.to_str())
+        arguments
+            .iter()
+            .position(|argument| argument == option)
+            .and_then(|index| arguments.get(index + 1))
+            .and_then(|value| value.to_str())
     };
     let crate_name = after("--crate-name").unwrap_or("___");
     if after("--target").is_none() || crate_name == "___" {
@@ -98,7 +102,8 @@ fn metadata_only(arguments: Vec<OsString>) -> Option<Vec<OsString>> {
             for argument in &arguments {
                 if argument == "prefer-dynamic" {
                     command.pop();
-                } else if argument.to_str().is_some_and(|argument| argument.starts_with("--emit=")) {
+                } else if argument.to_str().is_some_and(|argument| argument.starts_with("--emit="))
+                {
                     command.push("--emit=metadata,link".into());
                 } else {
                     command.push(argument.clone());
@@ -135,7 +140,10 @@ fn llvm_config(arguments: Vec<OsString>) -> ExitCode {
 fn cxx(arguments: Vec<OsString>) -> ExitCode {
     let mut command = vec![OsString::from("cc")];
     if arguments.iter().any(|argument| argument == "-c") {
-        let output = arguments.iter().position(|argument| argument == "-o").and_then(|index| arguments.get(index + 1));
+        let output = arguments
+            .iter()
+            .position(|argument| argument == "-o")
+            .and_then(|index| arguments.get(index + 1));
         command.extend(["-c", "-x", "c", "/dev/null", "-o"].map(OsString::from));
         command.push(output.cloned().unwrap_or_else(|| "a.o".into()));
     } else {

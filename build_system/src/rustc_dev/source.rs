@@ -12,7 +12,8 @@ use crate::publish::Draft;
 use crate::toolchain::Toolchain;
 
 /// What the compiler's workspace needs of the whole source, which is fifty times as big.
-const NEEDED: &[&str] = &["compiler", "library/proc_macro", "Cargo.toml", "Cargo.lock", "git-commit-hash"];
+const NEEDED: &[&str] =
+    &["compiler", "library/proc_macro", "Cargo.toml", "Cargo.lock", "git-commit-hash"];
 
 /// The source, unpacked and checked, in a directory of ours that may be changed.
 pub struct Source {
@@ -24,7 +25,12 @@ pub struct Source {
 
 /// Finds the source and unpacks it below `work`. `None` if there is none; `tried` then says what was tried.
 /// A source that the user named and that is not the right one is an error.
-pub fn find(home: &Home, toolchain: &Toolchain, work: &Path, tried: &mut Vec<String>) -> Result<Option<Source>> {
+pub fn find(
+    home: &Home,
+    toolchain: &Toolchain,
+    work: &Path,
+    tried: &mut Vec<String>,
+) -> Result<Option<Source>> {
     let root = work.join("source");
     if let Ok(origin) = std::fs::read_to_string(root.join("schism-origin")) {
         return Ok(Some(Source { root, origin })); // a set-up was interrupted after this
@@ -49,7 +55,11 @@ pub fn find(home: &Home, toolchain: &Toolchain, work: &Path, tried: &mut Vec<Str
             Ok(Some(source))
         }
         Err(lines) => {
-            tried.extend(lines.into_iter().map(|line| format!("  - the distribution's source package: {line}")));
+            tried.extend(
+                lines
+                    .into_iter()
+                    .map(|line| format!("  - the distribution's source package: {line}")),
+            );
             Ok(None)
         }
     }
@@ -62,15 +72,24 @@ fn unpack(from: &Path, root: &Path, toolchain: &Toolchain, origin: String) -> Re
         copy_needed(from, draft.path())?;
     } else {
         let mut tar = Command::new("tar");
-        tar.arg("-xf").arg(from).arg("-C").arg(draft.path()).args(["--strip-components=1", "--anchored", "--wildcards"]);
+        tar.arg("-xf").arg(from).arg("-C").arg(draft.path());
+        tar.args([
+            "--strip-components=1",
+            "--anchored",
+            "--wildcards",
+            "--no-wildcards-match-slash",
+        ]);
         // The first component is the release's name.
         tar.args(NEEDED.iter().map(|path| format!("*/{path}")));
-        // With --anchored a star still matches slashes; these hold archives of their own.
-        tar.args(["--exclude=*/src/tools", "--exclude=*/vendor", "--exclude=*/tests"]);
-        command::capture(tar, "to unpack the compiler's source", "Install tar and xz (apt install tar xz-utils).")?;
+        command::capture(
+            tar,
+            "to unpack the compiler's source",
+            "Install tar and xz (apt install tar xz-utils).",
+        )?;
     }
     let hash = draft.path().join("git-commit-hash");
-    let found = std::fs::read_to_string(&hash).unwrap_or_else(|_| "an unknown release (no git-commit-hash in it)".to_owned());
+    let found = std::fs::read_to_string(&hash)
+        .unwrap_or_else(|_| "an unknown release (no git-commit-hash in it)".to_owned());
     if found.trim() != toolchain.version.commit {
         return Err(Error::WrongSource {
             path: from.to_owned(),
@@ -136,11 +155,21 @@ mod tests {
 
     fn tree(scratch: &Scratch, commit: &str) -> PathBuf {
         let root = scratch.path().join("rustc-1.95.0-src");
-        for directory in ["compiler/rustc", "library/proc_macro", "library/std", "src/tools/x/compiler", "vendor/y"] {
+        for directory in [
+            "compiler/rustc",
+            "library/proc_macro",
+            "library/std",
+            "src/tools/x/compiler",
+            "vendor/y",
+        ] {
             std::fs::create_dir_all(root.join(directory)).unwrap();
             std::fs::write(root.join(directory).join("Cargo.toml"), "").unwrap();
         }
-        std::fs::write(root.join("Cargo.toml"), "[workspace]\nmembers = [\n  \"a\",\n]\nexclude = [\n \"b\",\n]\n").unwrap();
+        std::fs::write(
+            root.join("Cargo.toml"),
+            "[workspace]\nmembers = [\n  \"a\",\n]\nexclude = [\n \"b\",\n]\n",
+        )
+        .unwrap();
         std::fs::write(root.join("Cargo.lock"), "").unwrap();
         std::fs::write(root.join("git-commit-hash"), format!("{commit}\n")).unwrap();
         root
@@ -162,14 +191,22 @@ mod tests {
             let root = scratch.path().join(name);
             let source = unpack(&from, &root, &toolchain(), "somewhere".into()).unwrap();
             assert_eq!(source.origin, "somewhere");
-            for there in ["compiler/rustc/Cargo.toml", "library/proc_macro/Cargo.toml", "Cargo.lock", "schism-origin"] {
+            for there in [
+                "compiler/rustc/Cargo.toml",
+                "library/proc_macro/Cargo.toml",
+                "Cargo.lock",
+                "schism-origin",
+            ] {
                 assert!(root.join(there).is_file(), "{name}: {there}");
             }
             for absent in ["library/std", "vendor", "src"] {
                 assert!(!root.join(absent).exists(), "{name}: {absent}");
             }
             let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
-            assert_eq!(manifest, "[workspace]\nmembers = [\"compiler/rustc\"]\nexclude = [\n \"b\",\n]\n");
+            assert_eq!(
+                manifest,
+                "[workspace]\nmembers = [\"compiler/rustc\"]\nexclude = [\n \"b\",\n]\n"
+            );
         }
     }
 
@@ -189,7 +226,10 @@ mod tests {
         let scratch = Scratch::new("no-archive");
         let file = scratch.path().join("not-an-archive.tar.xz");
         std::fs::write(&file, "hello").unwrap();
-        let error = unpack(&file, &scratch.path().join("out"), &toolchain(), String::new()).err().unwrap().to_string();
+        let error = unpack(&file, &scratch.path().join("out"), &toolchain(), String::new())
+            .err()
+            .unwrap()
+            .to_string();
         assert!(error.contains("not-an-archive.tar.xz") && error.contains("tar"), "{error}");
     }
 }

@@ -18,7 +18,11 @@ pub fn write(metadata: &Path, soname: &str, work: &Path, stub: &Path) -> Result<
     let text = ".section .rustc,\"\",@progbits\n.incbin \"stub.section\"\n.section .note.GNU-stack,\"\",@progbits\n";
     std::fs::write(&assembly, text).at("write", &assembly)?;
     let mut cc = Command::new("cc");
-    cc.current_dir(work).args(["-shared", "-nostdlib", "stub.s"]).arg(format!("-Wl,-soname,{soname}")).arg("-o").arg(stub);
+    cc.current_dir(work)
+        .args(["-shared", "-nostdlib", "stub.s"])
+        .arg(format!("-Wl,-soname,{soname}"))
+        .arg("-o")
+        .arg(stub);
     command::capture(cc, "to link", super::rebuild::INSTALL_CC).map(drop)
 }
 

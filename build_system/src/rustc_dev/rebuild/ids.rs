@@ -13,11 +13,24 @@ use crate::toolchain::Toolchain;
 const DIGITS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /// Compares the id of `rustc_driver` itself, and of every `rustc_*` crate that the installed library's symbols name.
-pub fn check(toolchain: &Toolchain, lib: &Path, metadata: &Path, driver: &Path, source: &Path) -> Result<()> {
-    let mismatch = |what: String| Error::Mismatch { what, source_dir: source.to_owned(), driver: driver.to_owned() };
-    let (ours, theirs) = (stable_crate_id(toolchain, metadata)?, stable_crate_id(toolchain, driver)?);
+pub fn check(
+    toolchain: &Toolchain,
+    lib: &Path,
+    metadata: &Path,
+    driver: &Path,
+    source: &Path,
+) -> Result<()> {
+    let mismatch = |what: String| Error::Mismatch {
+        what,
+        source_dir: source.to_owned(),
+        driver: driver.to_owned(),
+    };
+    let (ours, theirs) =
+        (stable_crate_id(toolchain, metadata)?, stable_crate_id(toolchain, driver)?);
     if ours.is_none() || ours != theirs {
-        return Err(mismatch(format!("the StableCrateId of rustc_driver is {ours:?}, the installed one's {theirs:?}")));
+        return Err(mismatch(format!(
+            "the StableCrateId of rustc_driver is {ours:?}, the installed one's {theirs:?}"
+        )));
     }
     let installed = named_in(&std::fs::read(driver).at("read", driver)?);
     let mut compared = 0;
@@ -27,13 +40,17 @@ pub fn check(toolchain: &Toolchain, lib: &Path, metadata: &Path, driver: &Path, 
         let Some(ids) = installed.get(name) else { continue };
         let Some(id) = stable_crate_id(toolchain, &lib.join(&file))? else { continue };
         if !ids.contains(&base_62(id)) {
-            return Err(mismatch(format!("the StableCrateId of {name} is not in the installed compiler's symbols")));
+            return Err(mismatch(format!(
+                "the StableCrateId of {name} is not in the installed compiler's symbols"
+            )));
         }
         compared += 1;
     }
     // The library names nearly all of the compiler's 70 crates; to find few is to have looked wrongly.
     if compared < 20 {
-        return Err(mismatch(format!("only {compared} of the compiler's crates are named in the installed compiler's symbols")));
+        return Err(mismatch(format!(
+            "only {compared} of the compiler's crates are named in the installed compiler's symbols"
+        )));
     }
     Ok(())
 }
@@ -100,16 +117,25 @@ mod tests {
 
     #[test]
     fn ids_are_written_as_in_symbols() {
-        assert_eq!((base_62(2), base_62(63), base_62(64)), ("0".to_owned(), "Z".to_owned(), "10".to_owned()));
+        assert_eq!(
+            (base_62(2), base_62(63), base_62(64)),
+            ("0".to_owned(), "Z".to_owned(), "10".to_owned())
+        );
         // rustc_span 1.95.0, as its metadata says and as librustc_driver's symbols have it.
         assert_eq!(base_62(16413827984630817277), "jyvvofjlheH");
     }
 
     #[test]
     fn the_listing_is_read() {
-        assert_eq!(id_in_listing("hash 0f stable_crate_id StableCrateId(7437041786395672615)\n"), Some(7437041786395672615));
+        assert_eq!(
+            id_in_listing("hash 0f stable_crate_id StableCrateId(7437041786395672615)\n"),
+            Some(7437041786395672615)
+        );
         assert_eq!(id_in_listing("error"), None);
-        assert_eq!(compiler_crate("librustc_hir_pretty-54eef5fbaf1ad892.rmeta"), Some("rustc_hir_pretty"));
+        assert_eq!(
+            compiler_crate("librustc_hir_pretty-54eef5fbaf1ad892.rmeta"),
+            Some("rustc_hir_pretty")
+        );
         assert_eq!(compiler_crate("libsyn-54eef5fbaf1ad892.rmeta"), None);
     }
 }
