@@ -10,66 +10,7 @@ use std::time::Instant;
 use schism::prelude::*;
 use schism_examples::arguments::Arguments;
 use schism_examples::compare;
-
-/// Keeps two bodies that meet from flying apart, squared.
-const SOFTENING: f32 = 0.01;
-
-/// Length of a time step.
-const STEP: f32 = 0.001;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Body {
-    position: [f32; 3],
-    mass: f32,
-    velocity: [f32; 3],
-}
-
-impl Body {
-    /// The body one step later, under the attraction of all.
-    fn moved(self, all: &[Body]) -> Self {
-        let mut acceleration = [0.0_f32; 3];
-        for other in all {
-            let mut distance = [0.0_f32; 3];
-            for axis in 0..3 {
-                distance[axis] = other.position[axis] - self.position[axis];
-            }
-            let [x, y, z] = distance;
-            let squared = x * x + y * y + z * z + SOFTENING;
-            let pull = other.mass / (squared * squared.sqrt());
-            for axis in 0..3 {
-                acceleration[axis] += distance[axis] * pull;
-            }
-        }
-        let mut moved = self;
-        for axis in 0..3 {
-            moved.velocity[axis] += acceleration[axis] * STEP;
-            moved.position[axis] += moved.velocity[axis] * STEP;
-        }
-        moved
-    }
-}
-
-/// A flat disc of bodies that turns around its centre.
-fn disc(count: usize) -> Vec<Body> {
-    // Numbers that look random and are the same everywhere (Park and Miller's generator).
-    let mut state = 42_u64;
-    let mut random = || {
-        state = state * 48_271 % 2_147_483_647;
-        state as f32 / 2_147_483_647.0
-    };
-    (0..count)
-        .map(|_| {
-            let (radius, turn) = (0.2 + random().sqrt(), random() * std::f32::consts::TAU);
-            let (sin, cos) = turn.sin_cos();
-            let speed = 0.9 * radius.sqrt();
-            Body {
-                position: [radius * cos, radius * sin, 0.05 * (random() - 0.5)],
-                mass: 1.0 / count as f32,
-                velocity: [-speed * sin, speed * cos, 0.0],
-            }
-        })
-        .collect()
-}
+use schism_examples::gravity::{Body, SOFTENING, disc};
 
 /// Kinetic and potential energy, in double precision.
 fn energy(bodies: &[Body]) -> f64 {

@@ -1,10 +1,14 @@
 //! `cargo schism bench SUBJECT`: measurements of schism itself. Without a known subject it is cargo's `bench`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod compile;
+mod cpu;
+
 use crate::cargo;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Something that can be measured.
 pub struct Subject {
@@ -17,7 +21,14 @@ pub struct Subject {
 }
 
 /// All subjects; a module per subject beside this one.
-pub const SUBJECTS: &[Subject] = &[];
+pub const SUBJECTS: &[Subject] = &[
+    Subject {
+        name: "compile",
+        summary: "time of schism's compiler beside plain rustc",
+        run: compile::run,
+    },
+    Subject { name: "cpu", summary: "kernels on the CPU device beside rayon", run: cpu::run },
+];
 
 /// Measures a subject, or runs the user's own benchmarks.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
@@ -28,5 +39,47 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     match subject {
         Some((subject, rest)) => (subject.run)(rest),
         None => cargo::compile("bench", arguments),
+    }
+}
+
+/// The checkout that the programs to measure are in.
+fn workspace() -> Result<PathBuf> {
+    let here = std::env::current_dir().unwrap_or_default();
+    here.ancestors()
+        .find(|folder| {
+            folder.join("benches").join("src").join("bin").join("cpu_schism.rs").exists()
+        })
+        .map(PathBuf::from)
+        .ok_or_else(|| Error::Usage("this benchmark runs in a checkout of schism".to_owned()))
+}
+
+/// The number of pairs that the arguments ask for.
+fn pairs(arguments: &[OsString], default: usize) -> Result<usize> {
+    let Some(first) = arguments.first() else { return Ok(default) };
+    let number = first.to_str().and_then(|text| text.parse().ok()).filter(|&pairs| pairs > 0);
+    number.ok_or_else(|| {
+        Error::Usage(format!("`{}` is no number of pairs to measure", first.display()))
+    })
+}
+
+/// The median; leaves the values sorted.
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        f64::midpoint(values[middle - 1], values[middle])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
     }
 }

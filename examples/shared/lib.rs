@@ -1,6 +1,7 @@
-//! What the examples share: arguments, pictures, the comparison with the host.
+//! What the examples share: arguments, pictures, the comparison with the host, and the plain Rust
+//! functions that their kernels call. Nothing in here knows of schism.
 //!
-//! The examples themselves are the files beside this one; each is one program:
+//! The examples themselves are the files in the folder above; each is one program:
 //!
 //! ```text
 //! cargo schism run --release --example saxpy
@@ -13,6 +14,9 @@
 //! With `--check` each also runs a plain loop on the host and compares.
 
 pub mod arguments;
+pub mod blur;
+pub mod fractal;
+pub mod gravity;
 pub mod picture;
 
 use std::error::Error;

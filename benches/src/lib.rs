@@ -1,0 +1,82 @@
+//! What the two sides of `cargo schism bench cpu` share: inputs, the clock, what they print.
+//!
+//! `src/bin/cpu_schism.rs` runs the workloads as kernels, `src/bin/cpu_rayon.rs` as loops of rayon
+//! compiled by plain rustc for the CPU at hand. Both call the same functions on the same inputs.
+//! Each prints a line `name seconds checksum` for every workload; `cargo schism bench cpu` runs them
+//! in turn and compares.
+
+use std::time::{Duration, Instant};
+
+use schism_examples::blur::Blur;
+use schism_examples::gravity::{Body, disc};
+use schism_examples::picture::Pixel;
+
+/// Elements of the saxpy workload.
+pub const SAXPY: usize = 1 << 24;
+
+/// Pixels of the Mandelbrot workload, across and down.
+pub const MANDELBROT: (usize, usize) = (1024, 768);
+
+/// Pixels of the image workload, across and down.
+pub const IMAGE: (usize, usize) = (2048, 1536);
+
+/// Bodies of the n-body workload.
+pub const BODIES: usize = 8192;
+
+/// How often each workload runs; the fastest counts.
+pub const REPEATS: usize = 7;
+
+/// The vectors of saxpy.
+#[must_use]
+pub fn vectors() -> (Vec<f32>, Vec<f32>) {
+    let x = (0..SAXPY).map(|i| (i % 1000) as f32 * 0.25).collect();
+    let y = (0..SAXPY).map(|i| (i % 77) as f32).collect();
+    (x, y)
+}
+
+/// A picture with edges in all directions.
+#[must_use]
+pub fn image() -> Vec<Pixel> {
+    let (width, height) = IMAGE;
+    (0..width * height)
+        .map(|i| {
+            let (x, y) = (i % width, i / width);
+            let checks = ((x / 64 + y / 48) % 2 * 120) as u8;
+            [(x * y % 256) as u8 / 4 + checks, checks, ((x + y) / 8 % 256) as u8]
+        })
+        .collect()
+}
+
+/// The blur of the image workload.
+#[must_use]
+pub fn blur() -> Blur {
+    Blur::new(1.4)
+}
+
+/// The bodies of the n-body workload.
+#[must_use]
+pub fn bodies() -> Vec<Body> {
+    disc(BODIES)
+}
+
+/// Runs a workload [`REPEATS`] times after one run that does not count, and prints its line. The
+/// workload returns a checksum of its result.
+pub fn measure(name: &str, mut workload: impl FnMut() -> u64) {
+    let mut checksum = workload();
+    let mut best = Duration::MAX;
+    for _ in 0..REPEATS {
+        let start = Instant::now();
+        checksum = std::hint::black_box(workload());
+        best = best.min(start.elapsed());
+    }
+    println!("{name} {} {checksum}", best.as_secs_f64());
+}
+
+/// A checksum of a few elements, spread over all: cheap beside any workload.
+pub fn spread<T>(elements: &[T], bits: impl Fn(&T) -> u64) -> u64 {
+    let step = elements.len() / 61 + 1;
+    elements
+        .iter()
+        .step_by(step)
+        .fold(0, |sum: u64, element| sum.wrapping_mul(31).wrapping_add(bits(element)))
+}
