@@ -1,0 +1,221 @@
+//! Set-up as a user meets it: from nothing, again, after changes, twice at once, interrupted, and where things are missing.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::machine::{Machine, VERSION, stderr};
+
+#[test]
+fn the_first_time_builds_and_the_second_is_quiet() {
+    let machine = Machine::new("first");
+    let first = machine.run("setup");
+    assert!(first.status.success(), "{}", stderr(&first));
+    assert!(
+        stderr(&first).contains("Building the plugin") && stderr(&first).contains("Ready"),
+        "{}",
+        stderr(&first)
+    );
+    assert!(first.stdout.is_empty());
+    let second = machine.run("setup");
+    assert!(second.status.success() && second.stderr.is_empty() && second.stdout.is_empty());
+    assert_eq!(machine.plugin_builds(), 1);
+    assert_eq!(std::fs::read_to_string(machine.backend()).unwrap(), "one");
+    assert_eq!(machine.read("cache/lib/libschism_jit.so"), "one");
+}
+
+#[test]
+fn a_changed_plugin_gets_another_path_and_the_old_one_back_its_own() {
+    let machine = Machine::new("changed");
+    let one = machine.backend();
+    machine.write("checkout/codegen/lib.rs", "two");
+    let two = machine.backend();
+    assert_ne!(one, two);
+    assert_eq!(std::fs::read_to_string(&two).unwrap(), "two");
+    assert_eq!(std::fs::read_to_string(&one).unwrap(), "one");
+    assert_eq!(machine.plugin_builds(), 2);
+    // What was built once is found again by its contents, and a file that was only touched is not built.
+    machine.write("checkout/codegen/lib.rs", "one");
+    assert_eq!(machine.backend(), one);
+    assert_eq!(machine.plugin_builds(), 2);
+    // A change that does not reach the plugin is built and gives the same path: no artifact is stale for it.
+    machine.write("checkout/runtime/hcf/lib.rs", "comment");
+    assert_eq!(machine.backend(), one);
+    assert_eq!(machine.plugin_builds(), 3);
+}
+
+#[test]
+fn stage_2_is_followed_by_its_link() {
+    let machine = Machine::new("link");
+    let plugin = machine.backend();
+    machine.write("checkout/passes/lib.rs", "two");
+    assert_eq!(machine.backend(), plugin);
+    assert_eq!(machine.read("cache/lib/libschism_jit.so"), "two");
+    machine.write("checkout/passes/lib.rs", "one");
+    machine.backend();
+    assert_eq!(machine.read("cache/lib/libschism_jit.so"), "one");
+}
+
+#[test]
+fn two_at_once_build_once() {
+    let machine = Machine::new("two");
+    let mut command = machine.schism("setup");
+    let mut first = command.env("FAKE_SLEEP", "2").stderr(Stdio::piped()).spawn().unwrap();
+    wait_until(|| machine.plugin_builds() == 1);
+    let second = machine.run("setup");
+    assert!(second.status.success());
+    let said = stderr(&second);
+    assert!(said.contains(&format!("Waiting for process {}", first.id())), "{said}");
+    assert!(!said.contains("Building"), "{said}");
+    assert!(first.wait().unwrap().success());
+    assert_eq!(machine.plugin_builds(), 1);
+}
+
+#[test]
+fn a_killed_set_up_is_taken_up_and_its_leftovers_go() {
+    let machine = Machine::new("killed");
+    let mut command = machine.schism("setup");
+    let mut killed = command.env("FAKE_SLEEP", "2").stderr(Stdio::piped()).spawn().unwrap();
+    wait_until(|| machine.plugin_builds() == 1);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    // As if it had been killed while it wrote its results.
+    machine.write("cache/plugin/plugin-0123.draft-99/schism-rustc", "half");
+    machine.write("cache/state/note.draft-99", "half");
+    let plugin = machine.backend();
+    assert_eq!(std::fs::read_to_string(plugin).unwrap(), "one");
+    assert!(!machine.path("cache/plugin/plugin-0123.draft-99").exists());
+    assert!(!machine.path("cache/state/note.draft-99").exists());
+}
+
+#[test]
+fn what_is_lost_from_the_cache_is_made_again() {
+    let machine = Machine::new("lost");
+    let plugin = machine.backend();
+    std::fs::remove_dir_all(plugin.parent().unwrap()).unwrap();
+    assert_eq!(machine.backend(), plugin);
+    assert!(plugin.is_file());
+    let output = machine.run("clean");
+    assert!(output.status.success() && !plugin.exists());
+    assert_eq!(machine.backend(), plugin);
+}
+
+#[test]
+fn a_build_that_fails_fails_the_set_up_and_installs_nothing() {
+    let machine = Machine::new("failing");
+    let output = machine.schism("build").env("FAKE_FAIL", "1").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(
+        said.contains("it is broken") && said.contains("building rustc_codegen_schism"),
+        "{said}"
+    );
+    assert!(!machine.path("cache/plugin").exists());
+    machine.backend();
+}
+
+#[test]
+fn another_compiler_is_refused_with_the_command_that_helps() {
+    let machine = Machine::new("compiler");
+    machine.rustc_says(&VERSION.replace("1.95.0", "1.96.0"));
+    for verb in ["setup", "build", "doctor"] {
+        let output = machine.run(verb);
+        assert_eq!(output.status.code(), Some(1), "{verb}");
+        let said = stderr(&output) + &String::from_utf8_lossy(&output.stdout);
+        assert!(
+            said.contains("rustup toolchain install 1.95.0") && said.contains("1.96.0"),
+            "{verb}: {said}"
+        );
+    }
+}
+
+#[test]
+fn the_pinned_compiler_is_found_behind_another_active_one() {
+    let machine = Machine::new("behind");
+    std::fs::create_dir_all(machine.path("home/.rustup/toolchains")).unwrap();
+    let pinned = machine.path("home/.rustup/toolchains/1.95.0-x86_64-unknown-linux-gnu");
+    std::fs::rename(machine.path("toolchain"), pinned).unwrap();
+    machine.write("toolchain/lib/librustc_driver-1.so", "");
+    machine.rustc_says(&VERSION.replace("1.95.0", "1.96.0"));
+    machine.write("home/.rustup/settings.toml", "");
+    machine.backend();
+    assert!(machine.run("run").status.success());
+    assert!(machine.read("log.env").contains("RUSTUP_TOOLCHAIN=1.95.0-x86_64-unknown-linux-gnu\n"));
+}
+
+#[test]
+fn without_rustc_dev_everything_tried_is_listed() {
+    let machine = Machine::new("rustc-dev");
+    machine.without_rustc_dev();
+    machine.write("path/x", "");
+    std::os::unix::fs::symlink("/bin/cat", machine.path("path/cat")).unwrap();
+    let mut command = machine.schism("setup");
+    // No apt in that PATH.
+    let output = command
+        .env("PATH", machine.path("path"))
+        .env("SCHISM_RUSTC_SRC", "/nonexistent/source.tar.xz")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    for part in [
+        "the component: not installed",
+        "rustup component add rustc-dev",
+        "SCHISM_RUSTC_SRC: there is no /nonexistent/source.tar.xz",
+        "the distribution's source package",
+        "Any one of these helps",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    assert_eq!(machine.plugin_builds(), 0);
+}
+
+#[test]
+fn the_wrong_source_is_refused() {
+    let machine = Machine::new("source");
+    machine.without_rustc_dev();
+    machine.write("source/Cargo.toml", "[workspace]\n");
+    machine.write("source/git-commit-hash", "0123456789\n");
+    let output =
+        machine.schism("setup").env("SCHISM_RUSTC_SRC", machine.path("source")).output().unwrap();
+    let said = stderr(&output);
+    assert!(said.contains("commit 0123456789") && said.contains("59807616e1fa"), "{said}");
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_says_so() {
+    let machine = Machine::new("read-only");
+    machine.write("cache", "a file where the directory should be");
+    let output = machine.run("setup");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains(machine.path("cache").to_str().unwrap()),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_lock_that_is_held_is_waited_for() {
+    let machine = Machine::new("lock");
+    machine.write("cache/setup.lock", "4711");
+    let lock = std::fs::File::open(machine.path("cache/setup.lock")).unwrap();
+    lock.lock().unwrap();
+    let mut waiting = machine.schism("setup").stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(waiting.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.contains("Waiting for process 4711"), "{said}");
+    assert!(waiting.try_wait().unwrap().is_none());
+    assert_eq!(machine.plugin_builds(), 0);
+    lock.unlock().unwrap();
+    assert!(waiting.wait().unwrap().success());
+    assert_eq!(machine.plugin_builds(), 1);
+}
+
+fn wait_until(mut condition: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !condition() {
+        assert!(started.elapsed() < Duration::from_secs(30), "it did not happen");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,164 @@
+//! Cargo's verbs under `cargo schism`: what reaches cargo, and what does not.
+
+use crate::machine::{Machine, stderr};
+
+fn variable(machine: &Machine, name: &str) -> Option<String> {
+    let environment = machine.read("log.env");
+    environment
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+        .map(str::to_owned)
+}
+
+#[test]
+fn cargo_gets_its_arguments_and_the_compiler_and_no_flags() {
+    let machine = Machine::new("verb");
+    let line = "run --release --example x -p y --features a,b -- --flag";
+    let output = machine.run(line);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(machine.read("log").lines().last(), Some(line));
+    let plugin = machine.backend();
+    let driver = plugin.with_file_name("schism-rustc");
+    assert_eq!(variable(&machine, "RUSTC").as_deref(), driver.to_str());
+    assert!(variable(&machine, "SCHISM_JIT").unwrap().ends_with("/libschism_jit.so"));
+    for absent in
+        ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_BOOTSTRAP", "CARGO", "RUSTC_WRAPPER"]
+    {
+        assert_eq!(variable(&machine, absent), None, "{absent}");
+    }
+    assert_eq!(machine.read("log.pwd").trim(), machine.path("user").to_str().unwrap());
+}
+
+#[test]
+fn the_users_own_settings_stay() {
+    let machine = Machine::new("settings");
+    let own = [
+        ("RUSTC_WRAPPER", "sccache"),
+        ("RUSTFLAGS", "-g"),
+        ("CARGO_TARGET_DIR", "/t"),
+        ("SCHISM_JIT", "/j.so"),
+        ("RUSTDOC", "/d"),
+    ];
+    assert!(machine.schism("test").envs(own).status().unwrap().success());
+    for (name, value) in own {
+        assert_eq!(variable(&machine, name).as_deref(), Some(value), "{name}");
+    }
+}
+
+#[test]
+fn an_outer_cargo_run_leaves_no_trace() {
+    let machine = Machine::new("outer");
+    let mut command = machine.schism("build");
+    command
+        .env("CARGO_PKG_NAME", "cargo-schism")
+        .env("CARGO_PKG_VERSION", "0.1.0")
+        .env("CARGO_MANIFEST_DIR", env!("CARGO_MANIFEST_DIR"))
+        .env("CARGO_MANIFEST_PATH", "x")
+        .env("RUST_RECURSION_COUNT", "3")
+        .env("CARGO_HOME", "/kept")
+        .env("LD_LIBRARY_PATH", format!("{}:/kept", machine.path("toolchain/lib").display()));
+    assert!(command.status().unwrap().success());
+    let environment = machine.read("log.env");
+    for absent in [
+        "CARGO_PKG_NAME",
+        "CARGO_PKG_VERSION",
+        "CARGO_MANIFEST_DIR",
+        "CARGO_MANIFEST_PATH",
+        "RUST_RECURSION_COUNT",
+    ] {
+        assert!(!environment.contains(absent), "{absent}");
+    }
+    assert_eq!(variable(&machine, "CARGO_HOME").as_deref(), Some("/kept"));
+    assert_eq!(variable(&machine, "LD_LIBRARY_PATH").as_deref(), Some("/kept"));
+}
+
+#[test]
+fn another_packages_variables_are_not_ours_to_remove() {
+    let machine = Machine::new("other");
+    assert!(
+        machine
+            .schism("build")
+            .env("CARGO_PKG_NAME", "theirs")
+            .env("LD_LIBRARY_PATH", "/theirs")
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(variable(&machine, "CARGO_PKG_NAME").as_deref(), Some("theirs"));
+    assert_eq!(variable(&machine, "LD_LIBRARY_PATH").as_deref(), Some("/theirs"));
+}
+
+#[test]
+fn the_exit_code_is_cargos() {
+    let machine = Machine::new("exit");
+    assert_eq!(machine.schism("run").env("FAKE_EXIT", "42").status().unwrap().code(), Some(42));
+}
+
+#[test]
+fn verbs_that_generate_no_code_use_the_plain_compiler_and_set_nothing_up() {
+    let machine = Machine::new("plain");
+    for verb in ["clippy --all-targets", "doc", "build --help"] {
+        assert!(machine.run(verb).status.success());
+        assert_eq!(machine.read("log").lines().last(), Some(verb));
+        assert_eq!(variable(&machine, "RUSTC"), None);
+    }
+    assert!(!machine.path("cache").exists());
+}
+
+#[test]
+fn bench_without_a_subject_is_cargos() {
+    let machine = Machine::new("bench");
+    assert!(machine.run("bench my_benchmark --quiet").status.success());
+    assert_eq!(machine.read("log").lines().last(), Some("bench my_benchmark --quiet"));
+    assert!(variable(&machine, "RUSTC").is_some());
+}
+
+#[test]
+fn a_users_flags_do_not_reach_the_plugins_build() {
+    let machine = Machine::new("isolated");
+    // The fake cargo writes its environment down for packages that it does not know.
+    machine.write("checkout/codegen/lib.rs", "one");
+    let script = machine
+        .read("toolchain/bin/cargo")
+        .replace("package=; target=", "env >\"$FAKE_LOG.all\"; package=; target=");
+    machine.write("toolchain/bin/cargo", &script);
+    let mut command = machine.schism("setup");
+    command
+        .env("RUSTFLAGS", "-Cdebuginfo=2")
+        .env("CARGO_BUILD_TARGET", "wasm32-wasip1")
+        .env("RUSTC_BOOTSTRAP", "1");
+    assert!(command.status().unwrap().success());
+    let environment = machine.read("log.all");
+    assert!(!environment.contains("debuginfo") && !environment.contains("wasm32"), "{environment}");
+    assert!(
+        environment.contains("RUSTC_BOOTSTRAP=rustc_codegen_schism,schism_rustc\n"),
+        "{environment}"
+    );
+    assert!(environment.contains("-Clink-arg=-Wl,-rpath,$ORIGIN"), "{environment}");
+}
+
+#[test]
+fn doctor_fails_until_set_up_is_done_and_says_what_to_do() {
+    let machine = Machine::new("doctor");
+    let output = machine.run("doctor");
+    assert_eq!(output.status.code(), Some(1));
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert!(report.contains("rustc 1.95.0") && report.contains("rustup's component"), "{report}");
+    assert!(
+        report.contains("plugin     MISSING OR BROKEN") && report.contains("cargo schism setup"),
+        "{report}"
+    );
+    assert!(!machine.path("cache").exists());
+}
+
+#[test]
+fn usage_errors_have_their_own_exit_code() {
+    let machine = Machine::new("usage");
+    let output = machine.run("frobnicate");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("frobnicate") && output.stdout.is_empty());
+    let help = machine.run("--help");
+    assert!(
+        help.status.success() && String::from_utf8_lossy(&help.stdout).contains("SCHISM_RUSTC_SRC")
+    );
+}
