@@ -2,7 +2,7 @@
 //!
 //! A map: [`arguments`] says what is asked for. [`setup`] provides, in order, the compiler ([`toolchain`]), its own crates
 //! ([`rustc_dev`]), and the plugin and stage 2 ([`artifacts`]), built from [`sources`]; everything lies in one [`home`].
-//! [`cargo`] then runs cargo with the result. [`doctor`], [`hcf`] and [`bench`] look at what is there.
+//! [`cargo`] then runs cargo with the result. [`doctor`], [`hcf`] and [`mod@bench`] look at what is there.
 
 mod arguments;
 mod artifacts;
