@@ -9,6 +9,7 @@ use std::slice;
 use crate::element::Element;
 use crate::error::BufferError;
 use crate::queue::Queue;
+use crate::source::{Chunks, ChunksMut};
 use crate::view::{View, ViewMut};
 
 /// Buffers start on a boundary of this many bytes: a cache line on any host, and wide enough for any vector instruction.
@@ -50,7 +51,9 @@ impl<T: Element> Buffer<T> {
     pub fn from_slice(queue: &Queue, data: &[T]) -> Result<Self, BufferError> {
         let mut buffer = Self::allocate(queue, data.len())?;
         // SAFETY: `allocate` made room for `data.len()` elements, which nothing else knows yet.
-        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), buffer.elements.as_ptr(), data.len()) };
+        unsafe {
+            std::ptr::copy_nonoverlapping(data.as_ptr(), buffer.elements.as_ptr(), data.len())
+        };
         buffer.len = data.len();
         tracing::debug!(bytes = size_of_val(data), device = %queue.device(), "copied to the device");
         Ok(buffer)
@@ -91,7 +94,10 @@ impl<T: Element> Buffer<T> {
         } else {
             // SAFETY: the size is not zero.
             NonNull::new(unsafe { alloc::alloc(layout) })
-                .ok_or_else(|| BufferError::OutOfMemory { bytes: layout.size(), device: queue.device().to_string() })?
+                .ok_or_else(|| BufferError::OutOfMemory {
+                    bytes: layout.size(),
+                    device: queue.device().to_string(),
+                })?
                 .cast()
         };
         Ok(Self { elements, len: 0, layout })
@@ -167,8 +173,25 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Errors
     /// [`BufferError::Range`] if the range ends beyond the buffer or before it starts.
-    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ViewMut<'_, T>, BufferError> {
+    pub fn slice_mut(
+        &mut self,
+        range: impl RangeBounds<usize>,
+    ) -> Result<ViewMut<'_, T>, BufferError> {
         self.view_mut().slice(range)
+    }
+
+    /// A source that gives each work-item `size` neighbouring elements to read, such as a row of an image; the last one gets
+    /// what is left. A launch with a `size` of 0 is an error.
+    #[must_use]
+    pub const fn chunks(&self, size: usize) -> Chunks<'_, T> {
+        self.view().chunks(size)
+    }
+
+    /// A source that gives each work-item `size` neighbouring elements to change; the last one gets what is left. A launch with
+    /// a `size` of 0 is an error.
+    #[must_use]
+    pub const fn chunks_mut(&mut self, size: usize) -> ChunksMut<'_, T> {
+        self.view_mut().chunks_mut(size)
     }
 
     const fn elements(&self) -> &[T] {
@@ -179,6 +202,12 @@ impl<T: Element> Buffer<T> {
     const fn elements_mut(&mut self) -> &mut [T] {
         // SAFETY: `len` elements are initialised, and `&mut self` excludes everyone else.
         unsafe { slice::from_raw_parts_mut(self.elements.as_ptr(), self.len) }
+    }
+}
+
+impl<'a, T: Element> From<&'a Buffer<T>> for View<'a, T> {
+    fn from(buffer: &'a Buffer<T>) -> Self {
+        buffer.view()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use schism_hcf::HcfError;
+
 /// Any error of this crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -39,7 +41,9 @@ pub enum DeviceError {
         reason: String,
     },
     /// The worker threads could not be started.
-    #[error("the worker threads of the host devices cannot be started: {reason}; SCHISM_CPU_THREADS sets their number")]
+    #[error(
+        "the worker threads of the host devices cannot be started: {reason}; SCHISM_CPU_THREADS sets their number"
+    )]
     Threads {
         /// What the system said.
         reason: String,
@@ -59,7 +63,9 @@ pub enum BufferError {
         element_size: usize,
     },
     /// The device has no room.
-    #[error("device `{device}` has no room for a buffer of {bytes} bytes; free buffers or work in smaller pieces")]
+    #[error(
+        "device `{device}` has no room for a buffer of {bytes} bytes; free buffers or work in smaller pieces"
+    )]
     OutOfMemory {
         /// Bytes asked for.
         bytes: usize,
@@ -67,7 +73,9 @@ pub enum BufferError {
         device: String,
     },
     /// The host's slice and the buffer differ in length.
-    #[error("a buffer of {buffer} elements cannot be copied from or to a slice of {host}; copy part of it, or make the lengths equal")]
+    #[error(
+        "a buffer of {buffer} elements cannot be copied from or to a slice of {host}; copy part of it, or make the lengths equal"
+    )]
     Length {
         /// Elements of the buffer.
         buffer: usize,
@@ -96,6 +104,17 @@ pub enum LaunchError {
         /// The range, slowest dimension first.
         range: Vec<usize>,
     },
+    /// None of the sources says how many work-items there are.
+    #[error(
+        "no source of the launch has a length; add one that has, or use `for_each_in` with a range"
+    )]
+    NoLength,
+    /// A source of chunks of no elements.
+    #[error("source {source_index} of the launch is cut into chunks of 0 elements; use at least 1")]
+    EmptyChunks {
+        /// Which source, from 0.
+        source_index: usize,
+    },
     /// Sources of one launch differ in length.
     #[error(
         "source {source_index} of the launch has {found} elements where {expected} are needed; slice it, or make the lengths equal"
@@ -108,9 +127,87 @@ pub enum LaunchError {
         /// Its own length.
         found: usize,
     },
+    /// A kernel launches a kernel, or waits for one.
+    #[error(
+        "a kernel can neither launch kernels nor wait for them; do that on the host, after the launch"
+    )]
+    InsideKernel,
+    /// The device was asked for by name, but the program has no device code.
+    #[error(
+        "kernel `{kernel}` has no code for device `{device}`: the program was compiled by plain rustc; build it with `cargo \
+         schism build`, or use SCHISM_DEVICE=native"
+    )]
+    NoDeviceCode {
+        /// The kernel.
+        kernel: String,
+        /// The device.
+        device: String,
+    },
+    /// The device was asked for by name, but the kernel's device code cannot be used.
+    #[error("kernel `{kernel}` cannot run on device `{device}`: {source}")]
+    Image {
+        /// The kernel.
+        kernel: String,
+        /// The device.
+        device: String,
+        /// What is wrong with the code.
+        source: Box<ImageError>,
+    },
     /// The kernel panicked. Other work-items may or may not have run.
     #[error(transparent)]
-    Panicked(#[from] KernelPanic),
+    Panicked(Box<KernelPanic>),
+}
+
+/// Device code that cannot be used.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImageError {
+    /// The container in the program is damaged or missing.
+    #[error(
+        "its device code is damaged or was stripped: {0}; build the program again, and keep its section `hcf`"
+    )]
+    Container(#[from] HcfError),
+    /// The code generator and this crate do not fit together.
+    #[error(
+        "it was built by a code generator with interface version {found}, and this runtime needs {expected}; build everything \
+         with one version of schism"
+    )]
+    Version {
+        /// The code generator's.
+        found: u32,
+        /// The runtime's.
+        expected: u32,
+    },
+    /// The container does not describe the kernel of this program.
+    #[error("its container does not fit the program ({reason}); build the program again")]
+    Mismatch {
+        /// In what.
+        reason: String,
+    },
+    /// The container has nothing that this device can use.
+    #[error(
+        "its container has no image for this device, only {available}; build the program with `cargo schism build`"
+    )]
+    NoImage {
+        /// The images' names, separated by commas.
+        available: String,
+    },
+    /// Stage 2 cannot be loaded.
+    #[error(
+        "its compiler cannot be loaded: {reason}; run `cargo schism setup` or point SCHISM_JIT at libschism_jit.so"
+    )]
+    Stage2 {
+        /// What was tried, and what came of it.
+        reason: String,
+    },
+    /// Stage 2 refused.
+    #[error("it cannot be compiled (code {code}): {reason}")]
+    Compile {
+        /// Stage 2's error code.
+        code: u32,
+        /// What it says.
+        reason: String,
+    },
 }
 
 /// A panic in a kernel.
@@ -125,11 +222,23 @@ pub struct KernelPanic {
     pub message: String,
     /// `file:line:column` of the panic, where it is known.
     pub location: Option<String>,
+    /// The work-item that panicked, in the order of [`Item::id`](crate::Item::id). The native device does not know it.
+    pub work_item: Option<Vec<usize>>,
 }
 
 impl fmt::Display for KernelPanic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "kernel `{}` panicked on device `{}`: {}", self.kernel, self.device, self.message)?;
-        self.location.as_ref().map_or(Ok(()), |location| write!(f, ", at {location}"))
+        write!(
+            f,
+            "kernel `{}` panicked on device `{}`: {}",
+            self.kernel, self.device, self.message
+        )?;
+        if let Some(location) = &self.location {
+            write!(f, ", at {location}")?;
+        }
+        if let Some(id) = &self.work_item {
+            write!(f, ", in work-item {id:?}")?;
+        }
+        Ok(())
     }
 }

@@ -58,7 +58,11 @@ impl<const D: usize> Item<D> {
     #[must_use]
     pub const fn linear_id(&self) -> usize {
         // A launch never starts unless the product of its range fits in `usize`; wrapping keeps debug builds free of checks.
-        self.id[2].wrapping_mul(self.range[1]).wrapping_add(self.id[1]).wrapping_mul(self.range[0]).wrapping_add(self.id[0])
+        self.id[2]
+            .wrapping_mul(self.range[1])
+            .wrapping_add(self.id[1])
+            .wrapping_mul(self.range[0])
+            .wrapping_add(self.id[0])
     }
 
     /// The number of work-items of the launch.

@@ -1,29 +1,107 @@
 #![cfg_attr(schism_driver, feature(allocator_api, auto_traits, negative_impls))]
 //! Ordinary Rust closures as kernels.
+//!
+//! ```
+//! use schism::prelude::*;
+//!
+//! fn main() -> Result<(), schism::Error> {
+//!     let queue = Queue::new()?;
+//!     let n = 1 << 20;
+//!     let x = Buffer::filled(&queue, n, 1.0_f32)?;
+//!     let mut y = Buffer::filled(&queue, n, 2.0_f32)?;
+//!     let a = 3.0;
+//!
+//!     // Every work-item owns its element: nothing to index, nothing to check, no data race.
+//!     queue.for_each((&mut y, &x), move |(y, x)| *y += a * *x)?;
+//!
+//!     // Or place by place, over one to three dimensions, with views of whole buffers.
+//!     let view = y.view();
+//!     let mut halves = Buffer::with_len(&queue, n / 2)?;
+//!     queue.for_each_in(n / 2, &mut halves, move |item, half| *half = view[2 * item.x()] / 2.0)?;
+//!
+//!     assert!(halves.to_vec().iter().all(|half| *half == 2.5));
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Built by `cargo schism build`, the closures are compiled twice from one source: for the host, and for devices. Built by plain
+//! cargo the same program runs on the host alone.
+//!
+//! # What there is
+//! - [`Device`]: what runs kernels; [`Queue`]: one launch after the other, on a device.
+//! - [`Buffer`]: memory of a device; [`View`], [`ViewMut`]: what kernels capture of it.
+//! - [`Queue::for_each`], [`Queue::for_each_in`], [`Queue::parallel_for`]: launch and wait. [`Queue::scope`]: launch, and wait
+//!   later.
+//! - [`Capture`], [`Element`]: what may go to a device.
+//! - [`Error`]: what can go wrong.
+//!
+//! # Environment
+//! | variable | meaning |
+//! |---|---|
+//! | `SCHISM_DEVICE` | the default device: `cpu` or `native` |
+//! | `SCHISM_CPU_THREADS` | threads of the host devices; by default one for each core |
+//! | `SCHISM_TRACE` | shows each step on standard error: `1`, or `error`, `warn`, `info`, `debug`, `trace` |
+//! | `SCHISM_JIT` | the path of `libschism_jit.so`, the compiler for the device `cpu` |
+//! | `SCHISM_HOME` | where `cargo schism setup` has put things; by default `schism` in the user's cache folder |
+//!
+//! # Where things are, for those who read the source
+//! A launch passes through: `queue` or `scope` (the user's closure) → `source`, `for_each` (its elements) → `launch` (its type
+//! is erased) → `order` (its turn) → `resolve` (which code) → `schedule` (which thread) → `body`, `pieces` (the loop).
+//! Device code: `__private` (what stage 1 sees) → `registry` (containers) → `kernels` (compiled once) → `cpu_kernel` → `stage2`.
 
+#[doc(hidden)]
 pub mod __private;
+mod atomic;
+mod body;
 mod buffer;
 mod capture;
+mod cpu_kernel;
+mod device;
 mod element;
 mod error;
+mod event;
+mod for_each;
 mod item;
+mod kernels;
 mod launch;
+mod notice;
+mod order;
+mod panics;
+mod pieces;
+mod pool;
 mod queue;
 mod range;
 mod registry;
+mod resolve;
+mod schedule;
+mod scope;
+mod source;
+mod stage2;
+mod trace;
 mod view;
 
 pub use __private::is_device;
+pub use atomic::AtomicElement;
 pub use buffer::Buffer;
 pub use capture::Capture;
+pub use device::{Device, DeviceKind};
 pub use element::Element;
-pub use error::{BufferError, DeviceError, Error, KernelPanic, LaunchError};
+pub use error::{BufferError, DeviceError, Error, ImageError, KernelPanic, LaunchError};
+pub use event::Event;
 pub use item::Item;
 pub use queue::Queue;
 pub use range::{IntoRange, Range};
+pub use scope::{Scope, Scoped};
+pub use source::{
+    Blocking, Chunks, ChunksMut, IntoSource, Lent, LentChunks, LentChunksMut, LentWhole, Source,
+    Whole, whole,
+};
 pub use view::{View, ViewMut};
 
 /// What most programs need.
 pub mod prelude {
-    pub use crate::{Buffer, Capture, Element, Item, Queue, Range, View, ViewMut};
+    pub use crate::{
+        Buffer, Capture, Device, Element, Event, Item, LaunchError, Lent, Queue, Range, Scope,
+        View, ViewMut, whole,
+    };
 }

@@ -85,4 +85,9 @@ impl Extent {
         };
         Ok(Self { xyz, items, dimensions: D as u32 })
     }
+
+    /// The range as users write it.
+    pub(crate) fn slowest_first(&self) -> Vec<usize> {
+        self.xyz[..self.dimensions as usize].iter().rev().copied().collect()
+    }
 }

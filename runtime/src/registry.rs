@@ -1,23 +1,113 @@
 //! The containers of the program's shared objects.
 
-use std::sync::{Mutex, PoisonError};
+use std::slice;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// One registered container, by its addresses.
-struct Registered {
+use schism_hcf::{HcfError, RecordRef};
+
+use crate::__private::Descriptor;
+use crate::kernels;
+
+/// One container, by its place in memory.
+#[derive(Debug)]
+pub(crate) struct Container {
     begin: usize,
     end: usize,
+    /// Read when the first kernel is launched.
+    record: OnceLock<Result<RecordRef<'static>, HcfError>>,
 }
 
-static CONTAINERS: Mutex<Vec<Registered>> = Mutex::new(Vec::new());
+impl Container {
+    /// What is in the container.
+    ///
+    /// # Safety
+    /// The container's shared object is loaded, and stays so for as long as the result is used.
+    pub(crate) unsafe fn record(&self) -> Result<&RecordRef<'static>, HcfError> {
+        let read = || {
+            let (begin, len) = (self.begin as *const u8, self.end.saturating_sub(self.begin));
+            // A linker or a strip tool may have left nothing: addresses of an empty section, or null.
+            let bytes: &'static [u8] = if begin.is_null() || len > isize::MAX as usize {
+                &[]
+            } else {
+                // SAFETY: stage 1 put a constant there, and the caller vouches for its object.
+                unsafe { slice::from_raw_parts(begin, len) }
+            };
+            RecordRef::parse(bytes).inspect(|record| {
+                tracing::debug!(
+                    object = %record.object_id(), krate = record.crate_name(), bytes = bytes.len(),
+                    kernels = record.kernels().len(), "found image"
+                );
+            })
+        };
+        self.record.get_or_init(read).as_ref().map_err(Clone::clone)
+    }
+
+    /// The content's id, if anyone has read it.
+    pub(crate) fn known_id(&self) -> Option<schism_hcf::ObjectId> {
+        self.record.get()?.as_ref().ok().map(RecordRef::object_id)
+    }
+}
+
+static CONTAINERS: Mutex<Vec<Arc<Container>>> = Mutex::new(Vec::new());
+
+fn containers() -> MutexGuard<'static, Vec<Arc<Container>>> {
+    CONTAINERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether this program was compiled with device code.
+pub(crate) fn has_device_code() -> bool {
+    !containers().is_empty()
+}
+
+/// The container of a kernel. Loading registers them; a container whose registration a linker lost is added here.
+pub(crate) fn container_of(descriptor: &Descriptor) -> Arc<Container> {
+    let (begin, end) = (descriptor.container_begin as usize, descriptor.container_end as usize);
+    let mut containers = containers();
+    if let Some(known) = containers.iter().find(|container| container.begin == begin) {
+        return Arc::clone(known);
+    }
+    let container = Arc::new(Container { begin, end, record: OnceLock::new() });
+    containers.push(Arc::clone(&container));
+    container
+}
 
 /// Runs before `main` and inside `dlopen`: it only takes note.
 pub(crate) fn register(begin: *const u8, end: *const u8) {
-    CONTAINERS.lock().unwrap_or_else(PoisonError::into_inner).push(Registered { begin: begin.addr(), end: end.addr() });
+    let container = Container { begin: begin as usize, end: end as usize, record: OnceLock::new() };
+    containers().push(Arc::new(container));
 }
 
+/// Runs inside `dlclose` and when the process ends.
 pub(crate) fn unregister(begin: *const u8) {
-    CONTAINERS
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .retain(|container| container.begin != begin.addr() && container.end != begin.addr());
+    // The program itself never goes before the process does. Its other threads may be running kernels even now, and freeing
+    // their code would be for nothing.
+    if in_main_program(begin) {
+        return;
+    }
+    let remaining: Vec<_> = {
+        let mut containers = containers();
+        containers.retain(|container| container.begin != begin as usize);
+        containers.iter().filter_map(|container| container.known_id()).collect()
+    };
+    kernels::forget(begin as usize, &remaining);
+}
+
+/// Whether an address belongs to the executable, not to a shared library.
+#[cfg(target_os = "linux")]
+fn in_main_program(address: *const u8) -> bool {
+    let base = |address: *const u8| {
+        let mut info = std::mem::MaybeUninit::<libc::Dl_info>::uninit();
+        // SAFETY: any address may be asked about; `info` is ours to be written.
+        let found = unsafe { libc::dladdr(address.cast(), info.as_mut_ptr()) } != 0;
+        // SAFETY: filled if anything was found.
+        found.then(|| unsafe { info.assume_init() }.dli_fbase)
+    };
+    // SAFETY: any key may be asked for. The answer is the address of the executable's program headers, or 0.
+    let headers = unsafe { libc::getauxval(libc::AT_PHDR) } as *const u8;
+    !headers.is_null() && base(headers).is_some_and(|program| base(address) == Some(program))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn in_main_program(_: *const u8) -> bool {
+    false
 }

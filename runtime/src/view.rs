@@ -8,6 +8,7 @@ use std::slice;
 
 use crate::element::Element;
 use crate::error::BufferError;
+use crate::source::{Chunks, ChunksMut};
 
 /// A shared view of a buffer's elements, made to be captured by kernels. It is `Copy` and works like the slice `&[T]`.
 ///
@@ -44,6 +45,12 @@ impl<'a, T> View<'a, T> {
     #[must_use]
     pub const fn as_slice(self) -> &'a [T] {
         self.0
+    }
+
+    /// A source that gives each work-item `size` neighbouring elements; the last one gets what is left.
+    #[must_use]
+    pub const fn chunks(self, size: usize) -> Chunks<'a, T> {
+        Chunks::new(self, size)
     }
 
     /// A view of some of the elements, with indices from 0.
@@ -194,6 +201,12 @@ impl<'a, T: Element> ViewMut<'a, T> {
         unsafe { ViewMut::new(self.elements, self.len) }
     }
 
+    /// A source that gives each work-item `size` neighbouring elements to change; the last one gets what is left.
+    #[must_use]
+    pub const fn chunks_mut(self, size: usize) -> ChunksMut<'a, T> {
+        ChunksMut::new(self, size)
+    }
+
     /// Turns this into a shared, read-only view.
     #[must_use]
     pub const fn into_view(self) -> View<'a, T> {
@@ -218,7 +231,12 @@ impl<'a, T: Element> ViewMut<'a, T> {
     pub fn split_at(self, middle: usize) -> Result<(Self, Self), BufferError> {
         bounds(..middle, self.len)?;
         // SAFETY: middle <= len; the halves do not overlap, and `self` is consumed.
-        Ok(unsafe { (Self::new(self.elements, middle), Self::new(self.elements.add(middle), self.len - middle)) })
+        Ok(unsafe {
+            (
+                Self::new(self.elements, middle),
+                Self::new(self.elements.add(middle), self.len - middle),
+            )
+        })
     }
 }
 
@@ -229,7 +247,10 @@ impl<T> fmt::Debug for ViewMut<'_, T> {
 }
 
 /// The half-open interval that `range` means in `len` elements.
-pub(crate) fn bounds(range: impl RangeBounds<usize>, len: usize) -> Result<(usize, usize), BufferError> {
+pub(crate) fn bounds(
+    range: impl RangeBounds<usize>,
+    len: usize,
+) -> Result<(usize, usize), BufferError> {
     let begin = match range.start_bound() {
         Bound::Included(begin) => Some(*begin),
         Bound::Excluded(before) => before.checked_add(1),
@@ -242,8 +263,10 @@ pub(crate) fn bounds(range: impl RangeBounds<usize>, len: usize) -> Result<(usiz
     };
     match (begin, end) {
         (Some(begin), Some(end)) if begin <= end && end <= len => Ok((begin, end)),
-        (begin, end) => {
-            Err(BufferError::Range { begin: begin.unwrap_or(usize::MAX), end: end.unwrap_or(usize::MAX), len })
-        }
+        (begin, end) => Err(BufferError::Range {
+            begin: begin.unwrap_or(usize::MAX),
+            end: end.unwrap_or(usize::MAX),
+            len,
+        }),
     }
 }

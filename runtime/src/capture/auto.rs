@@ -1,23 +1,9 @@
-//! What a kernel may capture.
+//! The compiler decides what a kernel may capture.
 
 /// Values that a kernel may capture: plain data, and views of device memory.
 ///
 /// A kernel's captures are copied to the device byte by byte. Numbers, arrays, tuples and structs of such values can go there; a
 /// reference, a pointer, a `Vec` or a `Box` cannot, because what it points to stays behind on the host.
-///
-/// Under the schism compiler this is an auto trait, and the compiler names the capture that stands in the way. Plain rustc cannot
-/// express that: there every type implements it, and programs run on the native device, which shares the host's memory.
-#[cfg(not(schism_driver))]
-pub trait Capture {}
-
-#[cfg(not(schism_driver))]
-impl<T: ?Sized> Capture for T {}
-
-/// Values that a kernel may capture: plain data, and views of device memory.
-///
-/// A kernel's captures are copied to the device byte by byte. Numbers, arrays, tuples and structs of such values can go there; a
-/// reference, a pointer, a `Vec` or a `Box` cannot, because what it points to stays behind on the host.
-#[cfg(schism_driver)]
 #[diagnostic::on_unimplemented(
     message = "a kernel cannot capture `{Self}`",
     label = "`{Self}` lives on the host; the device gets only a copy of the closure's own bytes",
@@ -25,7 +11,6 @@ impl<T: ?Sized> Capture for T {}
 )]
 pub auto trait Capture {}
 
-#[cfg(schism_driver)]
 mod host_only {
     use std::alloc::Allocator;
 

@@ -1,0 +1,48 @@
+//! Buffers as atomics.
+
+use std::slice;
+use std::sync::atomic::{
+    AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32,
+    AtomicU64, AtomicUsize,
+};
+
+use crate::buffer::Buffer;
+use crate::element::Element;
+use crate::view::View;
+
+/// Integers that can be changed by several work-items at once.
+///
+/// # Safety
+/// `Atomic` has the size, alignment and valid values of `Self`.
+pub unsafe trait AtomicElement: Element {
+    /// The atomic of the same size.
+    type Atomic: Sync + 'static;
+}
+
+macro_rules! atomic_elements {
+    ($($plain:ty => $atomic:ty),* $(,)?) => {$(
+        const _: () = assert!(size_of::<$plain>() == size_of::<$atomic>());
+
+        // SAFETY: the standard library guarantees the same size and bit validity. A buffer's alignment is larger than any of
+        // these, and that of its elements is their size, which is what the atomics need.
+        unsafe impl AtomicElement for $plain {
+            type Atomic = $atomic;
+        }
+    )*};
+}
+atomic_elements! {
+    i8 => AtomicI8, i16 => AtomicI16, i32 => AtomicI32, i64 => AtomicI64, isize => AtomicIsize,
+    u8 => AtomicU8, u16 => AtomicU16, u32 => AtomicU32, u64 => AtomicU64, usize => AtomicUsize,
+}
+
+impl<T: AtomicElement> Buffer<T> {
+    /// A view through which all work-items may change all elements, atomically. It borrows the buffer exclusively: plain
+    /// reads at the same time would be races.
+    #[must_use]
+    pub fn atomic_view(&mut self) -> View<'_, T::Atomic> {
+        let len = self.len();
+        let elements = self.view_mut().as_mut_ptr().cast::<T::Atomic>();
+        // SAFETY: same layout; exclusively borrowed for as long as the view lives.
+        View::new(unsafe { slice::from_raw_parts(elements, len) })
+    }
+}

@@ -1,0 +1,76 @@
+//! Kernel bodies that run on the host's cores.
+
+use std::sync::Arc;
+
+use schism_jit_abi::{PanicRecord, RUN_OK};
+
+use crate::cpu_kernel::CpuKernel;
+use crate::launch::NativeChunk;
+use crate::panics::{self, Failure};
+use crate::pieces::for_pieces;
+use crate::range::Extent;
+
+/// Code that runs a box of work-items.
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    /// The host half's own.
+    Native(NativeChunk),
+    /// Made from the device half by stage 2.
+    Cpu(Arc<CpuKernel>),
+}
+
+/// One launch's body, data and range.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pub(crate) body: Body,
+    pub(crate) closure: *const (),
+    pub(crate) extent: Extent,
+}
+
+// SAFETY: `closure` is a kernel that work-items on several threads share: launches ask for `Sync`.
+unsafe impl Send for Work {}
+// SAFETY: as above.
+unsafe impl Sync for Work {}
+
+impl Work {
+    /// Runs the work-items with the linear ids `begin..end`.
+    ///
+    /// # Safety
+    /// `closure` is alive and of the body's type; `begin < end`, at most the extent's items; nobody runs these work-items a
+    /// second time.
+    pub(crate) unsafe fn run(&self, begin: usize, end: usize) -> Result<(), Failure> {
+        match &self.body {
+            Body::Native(native) => panics::catch(|| {
+                let Ok(()) =
+                    for_pieces::<std::convert::Infallible>(&self.extent, begin, end, |chunk| {
+                        // SAFETY: the caller's promises; a piece is inside the range.
+                        unsafe { native(self.closure, chunk) };
+                        Ok(())
+                    });
+            }),
+            Body::Cpu(kernel) => for_pieces(&self.extent, begin, end, |chunk| {
+                let mut record = PanicRecord::EMPTY;
+                // SAFETY: the caller's promises; a piece is inside the range.
+                if unsafe { kernel.run(self.closure.cast(), chunk, &mut record) } == RUN_OK {
+                    return Ok(());
+                }
+                // SAFETY: the kernel wrote the record and is alive.
+                Err(unsafe { failure(&record) })
+            }),
+        }
+    }
+}
+
+/// # Safety
+/// A kernel that is alive wrote the record.
+unsafe fn failure(record: &PanicRecord) -> Failure {
+    // SAFETY: the texts live as long as the kernel.
+    let (message, file) = unsafe { (record.message.as_slice(), record.file.as_slice()) };
+    let location = (!file.is_empty())
+        .then(|| format!("{}:{}:{}", String::from_utf8_lossy(file), record.line, record.column));
+    Failure {
+        message: String::from_utf8_lossy(message).into_owned(),
+        location,
+        work_item: Some(record.global_id),
+    }
+}

@@ -1,0 +1,103 @@
+//! A kernel that stage 2 compiled for this machine's processor.
+
+use schism_hcf::{KernelRef, ParameterKind};
+use schism_jit_abi::{
+    Bytes, CpuChunk, CpuRequest, OK, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER,
+    PanicRecord, Param, Text,
+};
+
+use crate::error::ImageError;
+use crate::stage2::Stage2;
+
+/// Machine code of one kernel. Dropping it frees the code, so launches hold it in an `Arc`.
+#[derive(Debug)]
+pub(crate) struct CpuKernel {
+    code: schism_jit_abi::CpuKernel,
+    stage2: &'static Stage2,
+}
+
+// SAFETY: stage 2 allows all its functions on any thread, `run` on many at once.
+unsafe impl Send for CpuKernel {}
+// SAFETY: as above.
+unsafe impl Sync for CpuKernel {}
+
+impl CpuKernel {
+    /// Compiles `kernel` from `image`.
+    pub(crate) fn compile(
+        stage2: &'static Stage2,
+        image: &[u8],
+        kernel: &KernelRef<'_>,
+    ) -> Result<Self, ImageError> {
+        let params: Vec<Param> = kernel
+            .parameters
+            .iter()
+            .map(|parameter| Param {
+                offset: parameter.offset,
+                size: parameter.size,
+                align: parameter.align,
+                kind: match parameter.kind {
+                    ParameterKind::Integer => PARAM_INTEGER,
+                    ParameterKind::Float => PARAM_FLOAT,
+                    ParameterKind::Pointer => PARAM_POINTER,
+                    ParameterKind::Bytes => PARAM_BYTES,
+                },
+            })
+            .collect();
+        let request = CpuRequest {
+            image: Bytes::new(image),
+            kernel: Bytes::new(kernel.name.as_bytes()),
+            params: params.as_ptr(),
+            params_len: params.len(),
+            closure_size: kernel.closure_size,
+            closure_align: kernel.closure_align,
+            dimensions: kernel.dimensions,
+            flags: 0,
+        };
+        let mut code = std::mem::MaybeUninit::uninit();
+        let mut error = Text::EMPTY;
+        // SAFETY: all that the request points to lives until the end of this function; the rest is ours to be written.
+        let status = unsafe {
+            (stage2.api.compile_cpu)(&raw const request, code.as_mut_ptr(), &raw mut error)
+        };
+        if status == OK {
+            // SAFETY: filled when the status is OK.
+            return Ok(Self { code: unsafe { code.assume_init() }, stage2 });
+        }
+        // SAFETY: stage 2 filled it, or left it empty; it is freed once, after its last use.
+        let reason = unsafe {
+            let reason = String::from_utf8_lossy(error.as_slice()).into_owned();
+            (stage2.api.free_text)(error);
+            reason
+        };
+        Err(ImageError::Compile { code: status, reason })
+    }
+
+    /// Bytes of code and constants.
+    pub(crate) const fn code_size(&self) -> u64 {
+        self.code.code_size
+    }
+
+    /// How long compiling took.
+    pub(crate) const fn lower_micros(&self) -> u64 {
+        self.code.lower_micros
+    }
+
+    /// # Safety
+    /// As for [`schism_jit_abi::CpuEntry`]. The record's texts live as long as `self`.
+    pub(crate) unsafe fn run(
+        &self,
+        closure: *const u8,
+        chunk: &CpuChunk,
+        panic: &mut PanicRecord,
+    ) -> u32 {
+        // SAFETY: the caller's promises.
+        unsafe { (self.code.run)(closure, chunk, panic) }
+    }
+}
+
+impl Drop for CpuKernel {
+    fn drop(&mut self) {
+        // SAFETY: nobody has this kernel any more, so none of its code is running; it is released once.
+        unsafe { (self.stage2.api.release_cpu)(self.code.handle) };
+    }
+}

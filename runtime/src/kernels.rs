@@ -1,0 +1,152 @@
+//! The kernels that were compiled in this process.
+//!
+//! Two levels: a map by content, in which each kernel is compiled once however many threads and shared objects ask for it, and
+//! for each launch site's descriptor an entry that answers without looking anything up.
+
+use std::collections::HashMap;
+use std::str;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+use schism_hcf::{ObjectId, RecordRef};
+
+use crate::__private::{DESCRIPTOR_ABI, Descriptor};
+use crate::cpu_kernel::CpuKernel;
+use crate::error::ImageError;
+use crate::launch::RawKernel;
+use crate::registry;
+use crate::stage2::stage2;
+
+/// The image that stage 2 compiles from.
+const IMAGE: &str = "llvm-ir.global";
+
+type Compiled = Result<Arc<CpuKernel>, ImageError>;
+
+/// A kernel on a device, by content.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Key {
+    object: ObjectId,
+    kernel: String,
+    device: &'static str,
+}
+
+/// What a descriptor's slot points to. Entries are never freed, so a launch may look at one at any time; what they hold is.
+#[derive(Debug)]
+struct Entry {
+    container: usize,
+    compiled: RwLock<Option<Compiled>>,
+}
+
+static KERNELS: OnceLock<Mutex<HashMap<Key, Arc<OnceLock<Compiled>>>>> = OnceLock::new();
+static ENTRIES: Mutex<Vec<&'static Entry>> = Mutex::new(Vec::new());
+
+fn kernels() -> MutexGuard<'static, HashMap<Key, Arc<OnceLock<Compiled>>>> {
+    KERNELS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn entries() -> MutexGuard<'static, Vec<&'static Entry>> {
+    ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The compiled kernel for the device `cpu`.
+///
+/// # Safety
+/// `descriptor` is the kernel's own, and its shared object is loaded.
+pub(crate) unsafe fn for_cpu(descriptor: &Descriptor, kernel: &RawKernel) -> Compiled {
+    if descriptor.abi != DESCRIPTOR_ABI {
+        // Nothing after this field can be trusted.
+        return Err(ImageError::Version { found: descriptor.abi, expected: DESCRIPTOR_ABI });
+    }
+    // SAFETY: only `entry` stores here, and entries live forever.
+    if let Some(entry) = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() }
+        && let Some(compiled) = &*entry.compiled.read().unwrap_or_else(PoisonError::into_inner)
+    {
+        return compiled.clone();
+    }
+    // SAFETY: the caller's promises.
+    let compiled = unsafe { look_up(descriptor, kernel) };
+    let entry = entry(descriptor);
+    *entry.compiled.write().unwrap_or_else(PoisonError::into_inner) = Some(compiled.clone());
+    compiled
+}
+
+/// The descriptor's entry, made by whoever comes first.
+fn entry(descriptor: &Descriptor) -> &'static Entry {
+    let mut entries = entries();
+    // SAFETY: only this function stores here, and entries live forever.
+    if let Some(entry) = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() }
+    {
+        return entry;
+    }
+    let container = descriptor.container_begin as usize;
+    let entry: &'static Entry =
+        Box::leak(Box::new(Entry { container, compiled: RwLock::new(None) }));
+    entries.push(entry);
+    descriptor.slot.store(std::ptr::from_ref(entry).cast_mut().cast(), Ordering::Release);
+    entry
+}
+
+/// # Safety
+/// As for [`for_cpu`].
+unsafe fn look_up(descriptor: &Descriptor, kernel: &RawKernel) -> Compiled {
+    let container = registry::container_of(descriptor);
+    // SAFETY: the caller keeps the shared object loaded.
+    let record = unsafe { container.record()? };
+    // SAFETY: stage 1 wrote pointer and length of a constant.
+    let name = unsafe { std::slice::from_raw_parts(descriptor.name, descriptor.name_len) };
+    let name = str::from_utf8(name)
+        .map_err(|_| ImageError::Mismatch { reason: "a kernel's name is not UTF-8".to_owned() })?;
+    let key = Key { object: record.object_id(), kernel: name.to_owned(), device: "cpu" };
+    let slot = Arc::clone(kernels().entry(key).or_default());
+    if let Some(compiled) = slot.get() {
+        tracing::debug!(kernel = name, object = %record.object_id(), "cached");
+        return compiled.clone();
+    }
+    // Only those who want the same kernel wait for its compilation.
+    slot.get_or_init(|| compile(record, name, descriptor.dimensions, kernel)).clone()
+}
+
+fn compile(record: &RecordRef<'_>, name: &str, dimensions: u32, raw: &RawKernel) -> Compiled {
+    let mismatch = |reason: String| Err(ImageError::Mismatch { reason });
+    let Some(kernel) = record.kernel(name) else {
+        return mismatch(format!("it has no kernel {name}"));
+    };
+    if kernel.dimensions != dimensions {
+        return mismatch(format!(
+            "{} dimensions where the launch has {dimensions}",
+            kernel.dimensions
+        ));
+    }
+    let (size, align) = (raw.layout.size() as u64, raw.layout.align() as u64);
+    if (kernel.closure_size, kernel.closure_align) != (size, align) {
+        return mismatch(format!(
+            "captures of {} bytes aligned to {}, where the program has {size} aligned to {align}",
+            kernel.closure_size, kernel.closure_align
+        ));
+    }
+    let usable = kernel.images.iter().find(|image| *image == IMAGE);
+    let Some(image) = usable.and_then(|image| record.image(image)) else {
+        return Err(ImageError::NoImage { available: kernel.images.join(", ") });
+    };
+    let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_owned() })?;
+    let compiled = CpuKernel::compile(stage2, image.data, kernel)?;
+    tracing::debug!(
+        kernel = %kernel.display_name, micros = compiled.lower_micros(), code_bytes = compiled.code_size(), "lowered"
+    );
+    Ok(Arc::new(compiled))
+}
+
+/// The container at `container` is going; `remaining` are the ids of those that stay. Launches that are still running keep their
+/// code until they end.
+pub(crate) fn forget(container: usize, remaining: &[ObjectId]) {
+    entries().retain(|entry| {
+        let stays = entry.container != container;
+        if !stays {
+            entry.compiled.write().unwrap_or_else(PoisonError::into_inner).take();
+        }
+        stays
+    });
+    // Freed outside of the lock: that runs code of stage 2.
+    let gone: Vec<_> = kernels().extract_if(|key, _| !remaining.contains(&key.object)).collect();
+    drop(gone);
+}

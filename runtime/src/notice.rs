@@ -1,0 +1,28 @@
+//! What the user must be told, once.
+
+use std::fmt::Display;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::trace;
+
+/// Something to be said at most once in a process.
+#[derive(Debug)]
+pub(crate) struct Notice(AtomicBool);
+
+impl Notice {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    /// Warns in the trace and on standard error, the first time.
+    pub(crate) fn warn(&self, text: impl Display) {
+        if self.0.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        tracing::warn!("{text}");
+        // Not twice, if the trace goes to standard error as well.
+        if !trace::shown() {
+            eprintln!("schism: {text}");
+        }
+    }
+}

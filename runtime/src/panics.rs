@@ -1,0 +1,109 @@
+//! Panics of kernels that run as the host half's own body.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::sync::Once;
+
+use crate::error::{KernelPanic, LaunchError};
+use crate::queue::Queue;
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+    static LOCATION: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// What is known of a panic in a kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) message: String,
+    /// `file:line:column`.
+    pub(crate) location: Option<String>,
+    /// x, y, z.
+    pub(crate) work_item: Option<[usize; 3]>,
+}
+
+/// While this lives, the thread is running work-items.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    before: bool,
+}
+
+impl Inside {
+    pub(crate) fn enter() -> Self {
+        Self { before: INSIDE.replace(true) }
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.set(self.before);
+    }
+}
+
+/// Whether the calling code is a kernel.
+pub(crate) fn inside() -> bool {
+    INSIDE.get()
+}
+
+/// Makes panics in kernels silent: they are reported as errors, by the launch. Other panics go to the hook that was there. A
+/// program that sets its own hook later gets told of kernels' panics too, and the errors do not name their location.
+pub(crate) fn install_hook() {
+    static INSTALL: Once = Once::new();
+    INSTALL.call_once(|| {
+        // Hooks cannot be changed during a panic.
+        if std::thread::panicking() {
+            return;
+        }
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !record(info) {
+                before(info);
+            }
+        }));
+    });
+}
+
+/// Takes note of a kernel's panic; `false` if it is none.
+fn record(info: &PanicHookInfo<'_>) -> bool {
+    // The thread's locals may be gone when a destructor of another local panics.
+    if !INSIDE.try_with(Cell::get).unwrap_or(false) {
+        return false;
+    }
+    let location = info.location().map(ToString::to_string);
+    LOCATION.with(|at| at.replace(location));
+    true
+}
+
+/// The error of a launch whose captures panicked when they were dropped.
+pub(crate) fn while_dropping(payload: Box<dyn Any + Send>, queue: &Queue) -> LaunchError {
+    let message = message(&*payload);
+    let _ = panic::catch_unwind(AssertUnwindSafe(|| drop(payload)));
+    LaunchError::Panicked(Box::new(KernelPanic {
+        kernel: "(a kernel's captures, while dropped)".to_owned(),
+        device: queue.device().to_string(),
+        message,
+        location: None,
+        work_item: None,
+    }))
+}
+
+/// Runs a part of a kernel and turns its panic into a failure.
+pub(crate) fn catch(run: impl FnOnce()) -> Result<(), Failure> {
+    panic::catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
+        let message = message(&*payload);
+        // The payload is the kernel's: dropping it may panic again.
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| drop(payload)));
+        Failure { message, location: LOCATION.take(), work_item: None }
+    })
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        (*text).to_owned()
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "(a panic without a text)".to_owned()
+    }
+}

@@ -1,0 +1,215 @@
+//! Launches that are not waited for, one by one.
+
+use std::any::type_name;
+use std::marker::PhantomData;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Mutex, PoisonError};
+
+use crate::buffer::Buffer;
+use crate::capture::Capture;
+use crate::element::Element;
+use crate::error::{Error, LaunchError};
+use crate::event::Event;
+use crate::for_each::{ForEach, ForEachIn};
+use crate::item::Item;
+use crate::launch::RawKernel;
+use crate::order::{Order, Task};
+use crate::panics;
+use crate::queue::Queue;
+use crate::range::{Extent, IntoRange};
+use crate::source::{IntoSource, Lengths, Lent, Source};
+
+/// The kind of launch that a scope submits; `'scope` is its own and no other's.
+#[derive(Debug)]
+pub struct Scoped<'scope>(PhantomData<fn(&'scope ()) -> &'scope ()>);
+
+/// Submits launches that may borrow from outside the scope: see [`Queue::scope`].
+#[derive(Debug)]
+pub struct Scope<'scope, 'env: 'scope> {
+    queue: Queue,
+    /// Launches that may not be over.
+    events: Mutex<Vec<Event>>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// A scope with more launches than this looks for those that are over.
+const MANY_EVENTS: usize = 64;
+
+impl Queue {
+    /// Gives `submit` a scope, whose launches return at once and run in order, and waits for all of them.
+    ///
+    /// Like [`std::thread::scope`]: launches may borrow whatever outlives the scope, because the scope does not end before they
+    /// do. A buffer that several of them use, and one of them changes, is [lent](Scope::lend) to the scope first.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let x = Buffer::from_slice(&queue, &[1, 2, 3, 4])?;
+    /// let mut y = Buffer::with_len(&queue, 4)?;
+    /// let mut sums = Buffer::with_len(&queue, 2)?;
+    /// queue.scope(|scope| {
+    ///     let mut y = scope.lend(&mut y);
+    ///     scope.for_each((&mut y, &x), |(y, x)| *y = x * x)?;
+    ///     scope.for_each((&mut sums, y.chunks(2)), |(sum, y)| *sum = y[0] + y[1])?;
+    ///     // Here the host is free to do something else.
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(sums.to_vec(), [5, 25]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// What `submit` returns; else the first error of a launch that was not already returned by [`Event::wait`];
+    /// [`LaunchError::InsideKernel`] if a kernel calls this.
+    ///
+    /// # Panics
+    /// If `submit` does, after waiting for its launches.
+    pub fn scope<'env, R, F>(&self, submit: F) -> Result<R, Error>
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R, Error>,
+    {
+        self.refuse_inside_kernels()?;
+        let scope = Scope {
+            queue: self.clone(),
+            events: Mutex::default(),
+            scope: PhantomData,
+            env: PhantomData,
+        };
+        let submitted = panic::catch_unwind(AssertUnwindSafe(|| submit(&scope)));
+        let mut launched = Ok(());
+        let events =
+            std::mem::take(&mut *scope.events.lock().unwrap_or_else(PoisonError::into_inner));
+        for event in events {
+            let result = event.result();
+            if launched.is_ok() && !event.is_observed() {
+                launched = result;
+            }
+        }
+        match submitted {
+            Err(payload) => panic::resume_unwind(payload),
+            Ok(submitted) => {
+                let submitted = submitted?;
+                launched?;
+                Ok(submitted)
+            }
+        }
+    }
+}
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    /// Lends a buffer to the scope's launches, each of which may then read or change it in its turn.
+    #[must_use]
+    pub const fn lend<T: Element>(&'scope self, buffer: &'scope mut Buffer<T>) -> Lent<'scope, T> {
+        Lent::new(buffer)
+    }
+
+    /// Submits what [`Queue::parallel_for`] would wait for.
+    ///
+    /// # Errors
+    /// [`LaunchError::RangeOverflow`]; other errors come from the event and from the scope.
+    pub fn parallel_for<const D: usize, R, F>(
+        &'scope self,
+        range: R,
+        kernel: F,
+    ) -> Result<Event, LaunchError>
+    where
+        R: IntoRange<D>,
+        F: Fn(Item<D>) + Send + Sync + Capture + 'scope,
+    {
+        let extent = Extent::new(range.into_range().0)?;
+        Ok(self.submit(move |queue| {
+            // SAFETY: the kernel lives in this frame, and is `Sync`.
+            unsafe {
+                queue.execute(RawKernel::new::<F, D>(&raw const kernel, type_name::<F>), extent)
+            }
+        }))
+    }
+
+    /// Submits what [`Queue::for_each`] would wait for.
+    ///
+    /// # Errors
+    /// Those of the sources' lengths; other errors come from the event and from the scope.
+    pub fn for_each<S, F>(&'scope self, sources: S, kernel: F) -> Result<Event, LaunchError>
+    where
+        S: IntoSource<Scoped<'scope>>,
+        S::Ready: 'scope,
+        F: for<'item> Fn(<S::Source as Source>::Item<'item>) + Send + Sync + Capture + 'scope,
+    {
+        let mut lengths = Lengths::default();
+        sources.check(&mut lengths)?;
+        let extent = Extent::new([lengths.length()?])?;
+        let ready = sources.prepare();
+        Ok(self.submit(move |queue| {
+            // SAFETY: the launch starts here; it runs once, over the sources' length.
+            let kernel = unsafe { ForEach::new(S::start(ready), kernel) };
+            // SAFETY: the kernel lives in this frame, and is `Sync`.
+            unsafe {
+                queue.execute(RawKernel::new::<_, 1>(&raw const kernel, type_name::<F>), extent)
+            }
+        }))
+    }
+
+    /// Submits what [`Queue::for_each_in`] would wait for.
+    ///
+    /// # Errors
+    /// Those of the range and of the sources' lengths; other errors come from the event and from the scope.
+    pub fn for_each_in<const D: usize, R, S, F>(
+        &'scope self,
+        range: R,
+        sources: S,
+        kernel: F,
+    ) -> Result<Event, LaunchError>
+    where
+        R: IntoRange<D>,
+        S: IntoSource<Scoped<'scope>>,
+        S::Ready: 'scope,
+        F: for<'item> Fn(Item<D>, <S::Source as Source>::Item<'item>)
+            + Send
+            + Sync
+            + Capture
+            + 'scope,
+    {
+        let extent = Extent::new(range.into_range().0)?;
+        sources.check(&mut Lengths::of_range(extent.items))?;
+        let ready = sources.prepare();
+        Ok(self.submit(move |queue| {
+            // SAFETY: the launch starts here; it runs once, over a range of the sources' length.
+            let kernel = unsafe { ForEachIn::new(S::start(ready), kernel) };
+            // SAFETY: the kernel lives in this frame, and is `Sync`.
+            unsafe {
+                queue.execute(RawKernel::new::<_, D>(&raw const kernel, type_name::<F>), extent)
+            }
+        }))
+    }
+
+    /// Puts a launch into the queue. `run` has the queue's turn when it is called, and is gone when the event completes.
+    fn submit(
+        &'scope self,
+        run: impl FnOnce(&Queue) -> Result<(), LaunchError> + Send + 'scope,
+    ) -> Event {
+        let event = Event::pending();
+        let (queue, completion) = (self.queue.clone(), event.clone());
+        let task: Box<dyn FnOnce() + Send + 'scope> = Box::new(move || {
+            // Captures of the kernel are dropped here too; in a program for the native device only, that may be anything.
+            let result = panic::catch_unwind(AssertUnwindSafe(|| run(&queue)));
+            completion.complete(
+                result.unwrap_or_else(|payload| Err(panics::while_dropping(payload, &queue))),
+            );
+        });
+        // SAFETY: only the lifetime changes. The task is called or dropped before its event completes, and the scope, which
+        // ends before 'scope does, waits for that.
+        let task = unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + 'scope>, Task>(task) };
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        if events.len() >= MANY_EVENTS {
+            events.retain(|event| !event.is_complete() || event.result().is_err());
+        }
+        events.push(event.clone());
+        drop(events);
+        Order::submit(self.queue.order(), task);
+        event
+    }
+}

@@ -1,0 +1,89 @@
+//! Finding and opening stage 2, the shared library that turns device images into machine code.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use libloading::Library;
+use schism_jit_abi::{ABI_VERSION, ENTRY_SYMBOL, EntryFn, JitApi};
+
+/// Names the library; nothing else is tried then.
+const VARIABLE: &str = "SCHISM_JIT";
+
+const FILE_NAME: &str = "libschism_jit.so";
+
+/// Stage 2, loaded. It stays until the process ends: code that it made may run at any time.
+#[derive(Debug)]
+pub(crate) struct Stage2 {
+    pub(crate) api: &'static JitApi,
+    /// Name and version of stage 2 and of its LLVM.
+    pub(crate) version: String,
+    /// The processor that it compiles for.
+    pub(crate) cpu: String,
+}
+
+/// Stage 2, loaded by the first call; or what was tried and what came of it.
+pub(crate) fn stage2() -> Result<&'static Stage2, &'static str> {
+    static STAGE2: OnceLock<Result<Stage2, String>> = OnceLock::new();
+    STAGE2.get_or_init(find).as_ref().map_err(String::as_str)
+}
+
+fn find() -> Result<Stage2, String> {
+    if let Some(path) = env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
+        return open(Path::new(&path)).map_err(|reason| format!("{reason} (from {VARIABLE})"));
+    }
+    let candidates = candidates();
+    let Some(path) = candidates.iter().find(|path| path.is_file()) else {
+        let tried: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
+        return Err(format!("{VARIABLE} is not set, and there is none of {}", tried.join(", ")));
+    };
+    open(path)
+}
+
+/// Where the library may be: beside the program, in `../lib` of it, in schism's home.
+fn candidates() -> Vec<PathBuf> {
+    let mut candidates = Vec::new();
+    if let Some(folder) = env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned())) {
+        candidates.push(folder.join(FILE_NAME));
+        candidates.extend(folder.parent().map(|above| above.join("lib").join(FILE_NAME)));
+    }
+    candidates.extend(home().map(|home| home.join("lib").join(FILE_NAME)));
+    candidates
+}
+
+/// `$SCHISM_HOME`, or `schism` in the user's cache.
+fn home() -> Option<PathBuf> {
+    let folder = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    folder("SCHISM_HOME").or_else(|| {
+        let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
+        Some(cache.join("schism"))
+    })
+}
+
+fn open(path: &Path) -> Result<Stage2, String> {
+    let started = std::time::Instant::now();
+    // SAFETY: whoever chose the path vouches for the library's initialisers: it is set-up's own, or was named on purpose.
+    let library =
+        unsafe { Library::new(path) }.map_err(|error| format!("{}: {error}", path.display()))?;
+    // SAFETY: the symbol's type is fixed by the interface; the name is its own.
+    let entry = unsafe { library.get::<EntryFn>(ENTRY_SYMBOL.to_bytes_with_nul()) }
+        .map_err(|error| format!("{} is not schism's stage 2: {error}", path.display()))?;
+    // SAFETY: the interface allows any argument.
+    let api = unsafe { entry(ABI_VERSION) };
+    // SAFETY: it is null or lives as long as the library is loaded, which from here on is forever.
+    let api: &'static JitApi = unsafe { api.as_ref() }.ok_or_else(|| {
+        format!(
+            "{} does not speak version {ABI_VERSION} of the interface: it belongs to another version of schism",
+            path.display()
+        )
+    })?;
+    std::mem::forget(library);
+    // SAFETY: both texts live as long as the library.
+    let (version, cpu) = unsafe { ((api.version)().as_slice(), (api.cpu_name)().as_slice()) };
+    let version = String::from_utf8_lossy(version).into_owned();
+    let cpu = String::from_utf8_lossy(cpu).into_owned();
+    tracing::debug!(
+        path = %path.display(), version, cpu, micros = started.elapsed().as_micros() as u64, "loaded stage 2"
+    );
+    Ok(Stage2 { api, version, cpu })
+}
