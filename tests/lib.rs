@@ -3,8 +3,19 @@
 //! | file | tests |
 //! |---|---|
 //! | `tests/passes.rs` | passes, over the IR files in `passes/` |
+//! | `tests/split.rs` | the two halves of a crate, on their IR and their bytes |
+//! | `tests/launches.rs` | kernels in every kind of place, launched on the device `cpu` |
+//! | `tests/matrix.rs` | one program under many combinations of the compiler's options |
+//! | `tests/stable.rs` | the driver is a stable compiler, and plain cargo's good neighbour |
+//! | `tests/ui.rs` | diagnostics, over the programs in `ui/` |
+//! | `tests/bad_input.rs` | damaged binaries, wrong settings, panicking kernels |
+//! | `tests/fidelity.rs` | test results of crates from the registry, under both compilers |
 //!
 //! `passes/<pass>/*.ll` holds one case each: the IR that goes in, and comments that say what must
-//! and must not come out; see [`filecheck`].
+//! and must not come out; see [`filecheck`]. The other tests compile programs (most of them in
+//! `crates/`) with the compiler in the environment variable `RUSTC`, which `cargo schism test` sets; see
+//! [`lab`]. Under plain `cargo test` they say so and do nothing.
 
+pub mod container;
 pub mod filecheck;
+pub mod lab;

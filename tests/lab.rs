@@ -1,0 +1,274 @@
+//! The compilers under test, and room to work in.
+//!
+//! A test of the whole calls [`Lab::open`] first. Under a compiler that is not schism's, that prints why
+//! the test cannot run and returns `None`. With the lab come the driver, the stock compiler that it
+//! wraps, the runtime as one precompiled rlib, and empty folders.
+
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// Which of the two compilers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compiler {
+    /// Plain rustc, as rustup installs it.
+    Stock,
+    /// The driver with the plugin.
+    Schism,
+}
+
+/// The compilers under test, and room to work in.
+#[derive(Debug)]
+pub struct Lab {
+    /// `schism-rustc`.
+    pub driver: PathBuf,
+    /// The plugin, for `-Zcodegen-backend`.
+    pub plugin: PathBuf,
+    /// The folder of the stock compiler.
+    pub sysroot: PathBuf,
+    cargo: PathBuf,
+    folder: PathBuf,
+    runtime: OnceLock<Runtime>,
+}
+
+/// The crate `schism`, compiled by the driver.
+#[derive(Debug)]
+pub struct Runtime {
+    /// The rlib, for `--extern schism=`.
+    pub rlib: PathBuf,
+    /// Where its dependencies are, for `-L dependency=`.
+    pub dependencies: PathBuf,
+}
+
+/// What a lab's programs and compilers must not inherit from the cargo that runs the tests.
+const FOREIGN_VARIABLES: [&str; 18] = [
+    "CARGO_BUILD_RUSTFLAGS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_INCREMENTAL",
+    "CARGO_PROFILE_DEV_OPT_LEVEL",
+    "CARGO_TARGET_DIR",
+    "LD_LIBRARY_PATH",
+    "RUSTC",
+    "RUSTC_BOOTSTRAP",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTC_WRAPPER",
+    "RUSTFLAGS",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "SCHISM_CPU_THREADS",
+    "SCHISM_DEVICE",
+    "SCHISM_DUMP_STAGE1",
+    "SCHISM_TRACE",
+    "TERM",
+];
+
+impl Lab {
+    /// The lab of this test program, whose own folder is `env!("CARGO_TARGET_TMPDIR")`; `None` if the
+    /// compiler in the environment variable `RUSTC` is not schism's.
+    pub fn open(folder: &str) -> Option<&'static Self> {
+        static LAB: OnceLock<Option<Lab>> = OnceLock::new();
+        let lab = LAB.get_or_init(|| Self::find(Path::new(folder))).as_ref();
+        if lab.is_none() {
+            println!("skipped: RUSTC is not schism's compiler; use `cargo schism test`");
+        }
+        lab
+    }
+
+    fn find(folder: &Path) -> Option<Self> {
+        let driver = PathBuf::from(std::env::var_os("RUSTC")?);
+        let version = Command::new(&driver).arg("-vV").output().ok()?;
+        if !String::from_utf8_lossy(&version.stdout).lines().any(|line| line.starts_with("schism:"))
+        {
+            return None;
+        }
+        let sysroot = text(Command::new(&driver).args(["--print", "sysroot"]));
+        let sysroot = PathBuf::from(sysroot.trim());
+        let cargo = std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from);
+        let plugin = driver.with_file_name("librustc_codegen_schism.so");
+        assert!(plugin.exists(), "there is no plugin beside {}", driver.display());
+        let folder = folder.to_owned();
+        Some(Self { driver, plugin, sysroot, cargo, folder, runtime: OnceLock::new() })
+    }
+
+    /// An empty folder; `name` is the caller's alone.
+    pub fn folder(&self, name: &str) -> PathBuf {
+        let path = self.folder.join(name);
+        if path.exists() {
+            std::fs::remove_dir_all(&path).expect("a folder of an earlier run can be removed");
+        }
+        std::fs::create_dir_all(&path).expect("a folder can be made");
+        path
+    }
+
+    /// The program of a compiler.
+    pub fn compiler(&self, compiler: Compiler) -> PathBuf {
+        match compiler {
+            Compiler::Stock => self.sysroot.join("bin/rustc"),
+            Compiler::Schism => self.driver.clone(),
+        }
+    }
+
+    /// A compiler, run in `folder`.
+    pub fn rustc(&self, compiler: Compiler, folder: &Path) -> Command {
+        let mut command = clean_command(self.compiler(compiler));
+        command.current_dir(folder).arg("--edition=2024");
+        command
+    }
+
+    /// The driver with the runtime, run in `folder`.
+    pub fn rustc_with_runtime(&self, folder: &Path) -> Command {
+        let mut command = self.rustc(Compiler::Schism, folder);
+        self.runtime().add_to(&mut command);
+        command
+    }
+
+    /// Cargo over one of the compilers, run in `folder`, with `folder/target` for what it makes.
+    pub fn cargo(&self, compiler: Compiler, folder: &Path) -> Command {
+        let mut command = clean_command(&self.cargo);
+        command.current_dir(folder).env("RUSTC", self.compiler(compiler));
+        command
+    }
+
+    /// The driver's cargo for projects that depend on the runtime, in the target directory where the
+    /// runtime's dependencies are already.
+    pub fn cargo_with_runtime(&self, folder: &Path) -> Command {
+        let mut command = self.cargo(Compiler::Schism, folder);
+        // The flag is part of the identity of what is there.
+        command.env("CARGO_TARGET_DIR", self.target()).env("RUSTFLAGS", "-Cembed-bitcode=yes");
+        command
+    }
+
+    /// The target directory of [`Self::cargo_with_runtime`].
+    pub fn target(&self) -> PathBuf {
+        self.folder.join("runtime")
+    }
+
+    /// The runtime, built by the driver once for all test programs.
+    ///
+    /// With embedded bitcode, so that programs with and without link-time optimisation can use it.
+    pub fn runtime(&self) -> &Runtime {
+        self.runtime.get_or_init(|| {
+            let mut cargo = self.cargo_with_runtime(&workspace());
+            text(cargo.args(["build", "--offline", "--package", "schism"]));
+            let debug = self.target().join("debug");
+            Runtime { rlib: debug.join("libschism.rlib"), dependencies: debug.join("deps") }
+        })
+    }
+
+    /// Writes a cargo project with the given files, `Cargo.toml` included. In its texts,
+    /// `@RUNTIME@` stands for the path of the runtime. Its dependencies have the workspace's versions.
+    pub fn project(&self, folder: &Path, files: &[(&str, &str)]) {
+        let runtime = workspace().join("runtime").display().to_string();
+        for (name, contents) in files {
+            write_files(folder, &[(name, &contents.replace("@RUNTIME@", &runtime))]);
+        }
+        std::fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock"))
+            .expect("the workspace has a lock file");
+    }
+}
+
+impl Runtime {
+    /// Lets a compiler see the runtime.
+    pub fn add_to(&self, rustc: &mut Command) {
+        let (mut rlib, mut dependencies) =
+            (std::ffi::OsString::from("schism="), std::ffi::OsString::from("dependency="));
+        rlib.push(&self.rlib);
+        dependencies.push(&self.dependencies);
+        rustc.arg("--extern").arg(rlib).arg("-L").arg(dependencies);
+    }
+}
+
+/// The root of the repository.
+pub fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this crate is in the workspace").into()
+}
+
+/// A file of this crate's folder.
+pub fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// Writes files, and the folders that they are in.
+pub fn write_files(folder: &Path, files: &[(&str, &str)]) {
+    for (name, contents) in files {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().expect("a file is in a folder"))
+            .expect("a folder can be made");
+        std::fs::write(path, contents).expect("a file can be written");
+    }
+}
+
+/// A program whose environment has nothing of the cargo around the tests.
+pub fn clean_command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    for variable in FOREIGN_VARIABLES {
+        command.env_remove(variable);
+    }
+    for (variable, _) in std::env::vars_os() {
+        if variable.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_")) {
+            command.env_remove(variable);
+        }
+    }
+    command
+}
+
+/// Runs a program to its end.
+///
+/// # Panics
+/// If it cannot be started.
+pub fn output(command: &mut Command) -> Output {
+    command.output().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"))
+}
+
+/// Runs a program to its end and returns what it prints.
+///
+/// # Panics
+/// If it fails.
+pub fn text(command: &mut Command) -> String {
+    let output = output(command);
+    assert!(output.status.success(), "{}", describe(command, &output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Runs a program that must fail by itself, neither by a signal nor by a panic of the compiler, and
+/// returns its error output.
+///
+/// # Panics
+/// If it does not.
+pub fn failure(command: &mut Command) -> String {
+    let output = output(command);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && output.status.code().is_some_and(|code| code != 101),
+        "this should fail, with an error: {}",
+        describe(command, &output)
+    );
+    errors
+}
+
+/// A command and all that came of it, for the message of a failed test.
+pub fn describe(command: &Command, output: &Output) -> String {
+    let mut text = String::new();
+    let mut line = |piece: std::fmt::Arguments<'_>| {
+        text.write_fmt(piece).expect("writing to a string");
+    };
+    for (variable, value) in command.get_envs() {
+        if let Some(value) = value {
+            line(format_args!("{}={value:?} ", variable.display()));
+        }
+    }
+    line(format_args!("{:?}", command.get_program()));
+    for argument in command.get_args() {
+        line(format_args!(" {argument:?}"));
+    }
+    if let Some(folder) = command.get_current_dir() {
+        line(format_args!("\nin {}", folder.display()));
+    }
+    line(format_args!("\n{}\n", output.status));
+    for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+        line(format_args!("--- {name}\n{}\n", String::from_utf8_lossy(bytes)));
+    }
+    text
+}

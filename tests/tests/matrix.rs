@@ -1,0 +1,214 @@
+//! One program (`crates/matrix.rs`) under many combinations of the compiler's options.
+//!
+//! A covering choice: every value of an option meets every value of every other one at least once.
+//! With `SCHISM_TEST_FULL=1` all combinations.
+
+use std::path::{Path, PathBuf};
+
+use schism_tests::lab::{self, Lab, clean_command, describe, output, source, text};
+
+/// The options, each with its values. `-Cincremental` with link-time optimisation is not among the
+/// combinations: rustc refuses it.
+const OPTIONS: [&[&str]; 5] = [
+    &["-Copt-level=0", "-Copt-level=1", "-Copt-level=2", "-Copt-level=3", "-Copt-level=s"],
+    &["-Ccodegen-units=1", "-Ccodegen-units=16"],
+    &["-Clto=off", "-Clto=thin", "-Clto=fat"],
+    &["-Cpanic=unwind", "-Cpanic=abort"],
+    &["", "-Cincremental=incremental"],
+];
+
+type Combination = [usize; OPTIONS.len()];
+
+fn lab() -> Option<&'static Lab> {
+    Lab::open(env!("CARGO_TARGET_TMPDIR"))
+}
+
+fn possible(combination: &Combination) -> bool {
+    combination[2] == 0 || combination[4] == 0
+}
+
+fn all() -> Vec<Combination> {
+    let mut combinations: Vec<Combination> = vec![[0; OPTIONS.len()]];
+    for (option, values) in OPTIONS.iter().enumerate() {
+        combinations = combinations
+            .into_iter()
+            .flat_map(|combination| {
+                (0..values.len()).map(move |value| {
+                    let mut next = combination;
+                    next[option] = value;
+                    next
+                })
+            })
+            .collect();
+    }
+    combinations.retain(possible);
+    combinations
+}
+
+/// The pairs of values of two options in a combination.
+fn pairs(combination: &Combination) -> impl Iterator<Item = (usize, usize, usize, usize)> {
+    let combination = *combination;
+    (0..OPTIONS.len()).flat_map(move |first| {
+        (first + 1..OPTIONS.len())
+            .map(move |second| (first, combination[first], second, combination[second]))
+    })
+}
+
+/// Few combinations with all pairs that occur in any: the greedy way.
+fn covering() -> Vec<Combination> {
+    let all = all();
+    let mut wanted: std::collections::BTreeSet<_> = all.iter().flat_map(pairs).collect();
+    let mut chosen = Vec::new();
+    while !wanted.is_empty() {
+        let gain = |combination: &&Combination| {
+            pairs(combination).filter(|pair| wanted.contains(pair)).count()
+        };
+        let best = *all.iter().rev().max_by_key(gain).expect("there are combinations");
+        for pair in pairs(&best) {
+            wanted.remove(&pair);
+        }
+        chosen.push(best);
+    }
+    chosen
+}
+
+#[test]
+fn the_choice_is_small() {
+    assert!(covering().iter().all(possible));
+    assert!(covering().len() <= 16, "{} builds", covering().len());
+}
+
+fn compile(lab: &Lab, folder: &Path, options: &[&str]) -> PathBuf {
+    let mut rustc = lab.rustc_with_runtime(folder);
+    rustc.args(["matrix.rs", "--crate-type=bin"]);
+    text(rustc.args(options.iter().filter(|option| !option.is_empty())));
+    folder.join("matrix")
+}
+
+/// Runs the program on a device and returns its lines after the first, which names the device.
+fn run(program: &Path, device: &str) -> Vec<String> {
+    let mut command = clean_command(program);
+    let output = output(command.env("SCHISM_DEVICE", device));
+    assert!(output.status.success(), "{}", describe(&command, &output));
+    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut lines = lines.lines().map(str::to_owned);
+    assert_eq!(lines.next(), Some(format!("device {device}")));
+    let lines: Vec<String> = lines.collect();
+    assert_eq!(lines.last().map(String::as_str), Some("ok"));
+    lines
+}
+
+fn copy_sources(folder: &Path) {
+    for name in ["matrix.rs", "matrix_other.rs"] {
+        std::fs::copy(source("crates").join(name), folder.join(name)).expect("a file is copied");
+    }
+}
+
+#[test]
+fn every_combination_gives_the_same_results() {
+    let Some(lab) = lab() else { return };
+    lab.runtime();
+    let full = std::env::var_os("SCHISM_TEST_FULL").is_some_and(|value| value == "1");
+    let combinations = if full { all() } else { covering() };
+    let mut expected: Option<Vec<String>> = None;
+    for (number, combination) in combinations.iter().enumerate() {
+        let folder = lab.folder(&format!("matrix-{number}"));
+        copy_sources(&folder);
+        let options: Vec<&str> =
+            combination.iter().zip(OPTIONS).map(|(value, values)| values[*value]).collect();
+        println!("{options:?}");
+        let program = compile(lab, &folder, &options);
+        for device in ["cpu", "native"] {
+            let lines = run(&program, device);
+            assert_eq!(&lines, expected.get_or_insert_with(|| lines.clone()), "on {device}");
+        }
+        std::fs::remove_dir_all(&folder).expect("our folder can be removed");
+    }
+}
+
+/// Replaces a text that is in a file once.
+fn edit(file: &Path, from: &str, to: &str) {
+    let before = std::fs::read_to_string(file).expect("a readable file");
+    assert_eq!(before.matches(from).count(), 1, "`{from}` in {}", file.display());
+    std::fs::write(file, before.replace(from, to)).expect("a writable file");
+}
+
+#[test]
+fn incremental_builds_follow_every_edit() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("matrix-edits");
+    copy_sources(&folder);
+    let (main, other) = (folder.join("matrix.rs"), folder.join("matrix_other.rs"));
+    for options in [["-Cincremental=i0", "-Copt-level=0"], ["-Cincremental=i2", "-Copt-level=2"]] {
+        copy_sources(&folder);
+        // What is built step by step and from scratch must be the same container, too.
+        let containers = |program: &Path| {
+            let fresh = lab.folder("matrix-edits-fresh");
+            for file in [&main, &other] {
+                std::fs::copy(file, fresh.join(file.file_name().expect("a name")))
+                    .expect("a file is copied");
+            }
+            let fresh = compile(lab, &fresh, &options);
+            let of_step = schism_tests::container::containers(program);
+            assert_eq!(of_step, schism_tests::container::containers(&fresh));
+            assert_eq!(of_step.len(), 1);
+            of_step[0].object_id()
+        };
+        let step = || {
+            let program = compile(lab, &folder, &options);
+            let lines = run(&program, "cpu");
+            assert_eq!(lines, run(&program, "native"));
+            (lines, containers(&program))
+        };
+        let changed = |before: &[String], after: &[String]| -> Vec<String> {
+            assert_eq!(before.len(), after.len());
+            let changed = before.iter().zip(after).filter(|(before, after)| before != after);
+            let word = |line: &String| line.split(' ').next().expect("a word").to_owned();
+            changed.map(|(line, _)| word(line)).collect()
+        };
+
+        let (first, first_id) = step();
+        // Nothing.
+        assert_eq!(step(), (first.clone(), first_id));
+        // The kernel.
+        edit(&main, "const SALT: u32 = 17;", "const SALT: u32 = 1;");
+        let (kernel, kernel_id) = step();
+        assert_eq!(changed(&first, &kernel), ["collatz"]);
+        assert_ne!(first_id, kernel_id);
+        // Host code only. Its line numbers stay.
+        edit(&main, "const HOST: u32 = 1;", "const HOST: u32 = 2;");
+        let (host, host_id) = step();
+        assert_eq!(changed(&kernel, &host), ["host"]);
+        assert_eq!(kernel_id, host_id);
+        // Another module.
+        edit(&other, "const ADDEND: i32 = 5;", "const ADDEND: i32 = 6;");
+        let (other_module, other_id) = step();
+        assert_eq!(changed(&host, &other_module), ["other"]);
+        assert_ne!(host_id, other_id);
+        // And back.
+        edit(&main, "const SALT: u32 = 1;", "const SALT: u32 = 17;");
+        edit(&main, "const HOST: u32 = 2;", "const HOST: u32 = 1;");
+        edit(&other, "const ADDEND: i32 = 6;", "const ADDEND: i32 = 5;");
+        assert_eq!(step(), (first, first_id));
+    }
+}
+
+#[test]
+fn a_library_built_without_optimisation_runs_in_an_optimised_program() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("matrix-mixed");
+    std::fs::copy(source("crates/matrix_other.rs"), folder.join("other.rs")).expect("a copy");
+    let mut rustc = lab.rustc_with_runtime(&folder);
+    text(rustc.args(["other.rs", "--crate-type=rlib", "-Copt-level=0"]));
+    let program = "fn main() {\n    let queue = schism::Queue::new().unwrap();\n    \
+                   println!(\"{}\", other::run(&queue));\n}\n";
+    std::fs::write(folder.join("program.rs"), program).expect("a writable folder");
+    for lto in ["-Clto=off", "-Clto=fat"] {
+        let mut rustc = lab.rustc_with_runtime(&folder);
+        rustc.args(["program.rs", "--extern=other=libother.rlib", "-Copt-level=3", lto]);
+        text(&mut rustc);
+        let mut program = lab::clean_command(folder.join("program"));
+        // (1 + 2 + 3 + 4) * 3 + 2 * (1 + 2) + 4 * 5
+        assert_eq!(text(program.env("SCHISM_DEVICE", "cpu")).trim(), "56");
+    }
+}
