@@ -9,6 +9,7 @@ use crate::error::{Error, FileContext, Result};
 use crate::hash::Hasher;
 use crate::home::Home;
 use crate::progress;
+use crate::prune;
 use crate::publish::{self, Draft};
 use crate::rustc_dev::RustcDev;
 use crate::toolchain::Toolchain;
@@ -62,6 +63,12 @@ impl Installed {
         self.driver().is_file() && self.plugin().is_file() && self.stage2().is_file()
     }
 
+    /// Notes that it is in use, so that it is kept.
+    pub fn note_use(&self) {
+        prune::note_use(&self.plugin_directory);
+        prune::note_use(&self.stage2_directory);
+    }
+
     /// Makes programs that are started without cargo find this stage 2.
     pub fn link(&self, home: &Home) -> Result<()> {
         let target = Path::new("../stage2").join(&self.stage2_hash).join(STAGE2);
@@ -87,7 +94,12 @@ pub fn build(
     progress::step("Building", "stage 2");
     cargo(toolchain, rustc_dev, workspace, &target, "schism-jit")?;
     let stage2_hash = install(&results, &[STAGE2], |hash| home.stage2(hash))?;
-    Ok(Installed::new(home, &plugin_hash, &stage2_hash))
+    let installed = Installed::new(home, &plugin_hash, &stage2_hash);
+    installed.note_use();
+    for directory in [&installed.plugin_directory, &installed.stage2_directory] {
+        prune::prune(directory.parent().unwrap_or(directory));
+    }
+    Ok(installed)
 }
 
 fn cargo(

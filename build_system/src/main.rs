@@ -20,6 +20,7 @@ mod manifest;
 #[allow(dead_code)] // the build script has it too; each uses a part
 mod pack;
 mod progress;
+mod prune;
 mod publish;
 mod rustc_dev;
 #[cfg(test)]

@@ -30,6 +30,7 @@ pub fn ensure(home: &Home) -> Result<Ready> {
     let memory = Memory::of(home, &toolchain, &sources);
     if let Some(installed) = memory.recall(home, &sources.manifest()?) {
         installed.link(home)?;
+        installed.note_use();
         return Ok(Ready { toolchain, installed });
     }
     let _lock = Lock::take(home)?;

@@ -124,7 +124,7 @@ fn compile(
             let count = std::fs::read_to_string(&log).map_or(0, |log| compiled(&log));
             progress::step(
                 "Rebuilding",
-                &format!("{count} of about 270 crates, {} s", started.elapsed().as_secs()),
+                &format!("{count} crates compiled, {} s", started.elapsed().as_secs()),
             );
         }
     }
