@@ -16,6 +16,14 @@ fn main() {
         String::from_utf8(output.stdout).expect("rustc prints its sysroot as UTF-8").trim(),
     );
     let lib = sysroot.join("lib");
+    let llvm = lib.join("libLLVM-22-rust-1.95.0-stable.so");
+    assert!(
+        llvm.exists(),
+        "{} does not exist: this crate needs the LLVM of Rust 1.95.0, as rust-toolchain.toml asks for; \
+         RUSTC is {}",
+        llvm.display(),
+        rustc.display()
+    );
     println!("cargo::rustc-link-search=native={}", lib.display());
     println!("cargo::rustc-link-lib=dylib=LLVM-22-rust-1.95.0-stable");
     // An installation may put LLVM beside the library; otherwise it is where the toolchain has it.

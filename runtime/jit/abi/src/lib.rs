@@ -12,7 +12,8 @@
 //! * A [`CpuKernel`] is owned by whoever received it and goes back through [`JitApi::release_cpu`].
 //! * The texts in a [`PanicRecord`] are constants of the kernel's image: they live until `release_cpu`.
 //!
-//! Everything in [`JitApi`] may be called from any thread, at the same time. Nothing unwinds across the interface.
+//! Everything in [`JitApi`] may be called from any thread, at the same time. Nothing unwinds across the interface. Once
+//! opened, the library stays loaded until the process ends: LLVM keeps pointers into it.
 #![no_std]
 
 use core::ffi::{CStr, c_void};

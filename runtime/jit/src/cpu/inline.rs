@@ -1,8 +1,9 @@
 //! Which calls are inlined before anything else.
 //!
 //! What calls a builtin or can panic is best part of the loop function: there both cost nothing. So those calls are forced
-//! in, from the callees up, unless the callee is recursive or the caller would grow beyond a limit. Correctness does not
-//! depend on it: what stays out is `deep`'s. All other calls are left to LLVM's own judgement.
+//! in, from the callees up, unless the callee is recursive or the caller would grow beyond a limit. So are calls of small
+//! functions, since a loop with a call is no vector loop, and what is known of the loop's memory is known of what is in it.
+//! Correctness does not depend on any of it: what stays out is `deep`'s. All other calls are left to LLVM's own judgement.
 
 use std::collections::HashMap;
 
@@ -11,6 +12,10 @@ use crate::llvm::{Context, Module, Value};
 
 /// How many instructions a function may have after forced inlining.
 const LIMIT: usize = 100_000;
+
+/// How many it may have, with what is inlined into it, to be small. Images are not optimised: a few instructions of
+/// iterator code are dozens here.
+const SMALL: usize = 1_000;
 
 /// A function's part in the choice.
 struct Node {
@@ -42,10 +47,11 @@ pub fn choose(context: &Context, module: &Module<'_>) {
         for &index in &members {
             let mut size = nodes[index].size;
             for &(call, callee) in &nodes[index].calls {
-                let Some(callee_size) = grown[callee].filter(|_| nodes[callee].wanted) else {
-                    continue;
-                };
-                if size + callee_size <= LIMIT {
+                let Some(callee_size) = grown[callee] else { continue };
+                let inlined = nodes[callee].wanted
+                    || (callee_size <= SMALL
+                        && !nodes[callee].function.has_function_attribute("noinline"));
+                if inlined && size + callee_size <= LIMIT {
                     size += callee_size;
                     force(context, call, nodes[callee].function);
                 }

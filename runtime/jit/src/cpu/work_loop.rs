@@ -265,12 +265,14 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
 }
 
 /// The calls of `callee` in `caller`, each once.
-fn calls_in(caller: Value, callee: Value) -> HashSet<Value> {
+fn calls_in(caller: Value, callee: Value) -> Vec<Value> {
+    let mut seen = HashSet::new();
     callee
         .users()
         .into_iter()
         .filter(|user| {
             user.direct_callee() == Some(callee) && user.parent_function() == Some(caller)
         })
+        .filter(|user| seen.insert(*user))
         .collect()
 }

@@ -8,8 +8,9 @@
 //! The thread's stack is large, because LLVM recurses over the depth of its input.
 
 use std::cell::RefCell;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
 use std::sync::Once;
 use std::sync::mpsc::{Sender, channel};
 
@@ -55,8 +56,7 @@ pub fn isolated<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Isolated> {
     static HANDLER: Once = Once::new();
-    // SAFETY: the handler is a function that lives as long as this library, and what runs LLVM here keeps it loaded.
-    HANDLER.call_once(|| unsafe { LLVMInstallFatalErrorHandler(Some(on_fatal)) });
+    HANDLER.call_once(install_handlers);
 
     let (sender, receiver) = channel();
     std::thread::Builder::new()
@@ -77,6 +77,32 @@ pub fn isolated<T: Send + 'static>(
     receiver
         .recv()
         .unwrap_or_else(|_| Err(Isolated::Panicked("the compile thread ended early".to_owned())))
+}
+
+/// Has LLVM call `on_fatal` and `on_bad_alloc`.
+fn install_handlers() {
+    // SAFETY: the handler is a function that lives as long as this library, and what runs LLVM here keeps it loaded.
+    unsafe { LLVMInstallFatalErrorHandler(Some(on_fatal)) };
+
+    // The C interface leaves out memory (an image that asks for more than there is ends up here), so this is the C++
+    // function, if the library has it under its usual name.
+    type Handler = extern "C" fn(*mut c_void, *const c_char, bool);
+    const NAME: &CStr = c"_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_";
+    // SAFETY: the name ends with a NUL.
+    let install = unsafe { libc::dlsym(libc::RTLD_DEFAULT, NAME.as_ptr()) };
+    if !install.is_null() {
+        // SAFETY: the mangled name says that the function takes a handler of this type and a pointer for it; the handler
+        // lives as long as this library.
+        unsafe {
+            let install: extern "C" fn(Handler, *mut c_void) = std::mem::transmute(install);
+            install(on_bad_alloc, null_mut());
+        }
+    }
+}
+
+/// As [`on_fatal`].
+extern "C" fn on_bad_alloc(_: *mut c_void, reason: *const c_char, _: bool) {
+    on_fatal(reason);
 }
 
 /// What LLVM calls instead of ending the process. Returns only on threads that are not ours; LLVM then ends the process.

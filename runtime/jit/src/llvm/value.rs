@@ -185,6 +185,14 @@ impl Value {
         }
     }
 
+    /// Whether a function has an attribute that LLVM defines.
+    pub fn has_function_attribute(self, name: &str) -> bool {
+        // SAFETY: the value is live; callers have a function.
+        unsafe {
+            !LLVMGetEnumAttributeAtIndex(self.raw(), FUNCTION_INDEX, attribute_kind(name)).is_null()
+        }
+    }
+
     /// Removes a function attribute that LLVM defines.
     pub fn remove_function_attribute(self, name: &str) {
         // SAFETY: the value is live; callers have a function. An absent attribute is no error.

@@ -14,7 +14,11 @@ const HEADER: &str = include_str!("../kernels/header.ll");
 
 /// Bitcode of a kernel file (its text, without the header).
 pub fn bitcode(text: &str) -> Vec<u8> {
-    let text = format!("{HEADER}\n{text}");
+    bitcode_of(&format!("{HEADER}\n{text}"))
+}
+
+/// Bitcode of a whole module.
+pub fn bitcode_of(text: &str) -> Vec<u8> {
     // SAFETY: a context of this thread's own; every pointer is to a live variable or to what LLVM just made, and all of
     // it is disposed of after the bytes are copied.
     unsafe {

@@ -1,0 +1,107 @@
+//! What the generated code looks like, read from the dumps of `SCHISM_DUMP_DIR`.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use schism_jit_abi::*;
+use support::{Source, param, words};
+
+/// A kernel's dumps.
+struct Dumps {
+    flavoured: String,
+    optimised: String,
+    assembly: String,
+}
+
+fn dumps(directory: &Path, source: &Source) -> Dumps {
+    let directory = directory.join(&source.kernel);
+    // SAFETY: this file has one test, so no other thread looks at the environment meanwhile but the compile thread, which
+    // begins after this and has ended before the next.
+    unsafe { std::env::set_var("SCHISM_DUMP_DIR", &directory) };
+    drop(source.build());
+    let files: Vec<PathBuf> = std::fs::read_dir(&directory)
+        .expect("it was made")
+        .map(|entry| entry.expect("it can be read").path())
+        .collect();
+    let read = |suffix: &str| {
+        let file = files.iter().find(|file| file.to_string_lossy().ends_with(suffix));
+        std::fs::read_to_string(file.unwrap_or_else(|| panic!("no {suffix} in {files:?}")))
+            .expect("text")
+    };
+    assert!(!read(".1-image.ll").is_empty());
+    assert!(files.iter().any(|file| file.extension().is_some_and(|e| e == "o")));
+    Dumps {
+        flavoured: read(".2-flavoured.ll"),
+        optimised: read(".3-optimised.ll"),
+        assembly: read(".s"),
+    }
+}
+
+/// Whether anything calls a function whose name begins so.
+fn calls(text: &str, callee: &str) -> bool {
+    text.lines().any(|line| line.contains("call ") && line.contains(callee))
+}
+
+#[test]
+fn the_generated_code() {
+    let directory = std::env::temp_dir().join(format!("schism-jit-code-{}", std::process::id()));
+    let pointers = || words(&[PARAM_POINTER; 2]);
+    let saxpy = |kernel: &str| {
+        let params =
+            vec![param(0, 8, PARAM_POINTER), param(8, 8, PARAM_POINTER), param(16, 4, PARAM_FLOAT)];
+        Source::new(include_str!("kernels/saxpy.ll"), kernel, params)
+    };
+
+    // saxpy is a vector loop with nothing checked before it, whether its views may overlap or not.
+    for kernel in ["saxpy", "saxpy_slice"] {
+        let dumps = dumps(&directory, &saxpy(kernel));
+        assert!(
+            dumps.optimised.contains("vector.body:"),
+            "{kernel} is not vectorised:\n{}",
+            dumps.optimised
+        );
+        assert!(
+            !dumps.optimised.contains("memcheck"),
+            "{kernel} checks pointers:\n{}",
+            dumps.optimised
+        );
+        assert!(
+            dumps.assembly.contains("mulps") && dumps.assembly.contains("addps"),
+            "{}",
+            dumps.assembly
+        );
+        assert!(!dumps.assembly.contains("fmadd"), "{kernel} contracts:\n{}", dumps.assembly);
+        // Nothing is left of builtins, nor of a panic that cannot be.
+        for callee in ["@__schism", "@schism.item", "@schism.panic", "@llvm.eh.sjlj"] {
+            assert!(!calls(&dumps.optimised, callee), "{callee}:\n{}", dumps.optimised);
+        }
+        assert!(dumps.flavoured.contains("!llvm.access.group"));
+    }
+    let slice = dumps(&directory, &saxpy("saxpy_slice")).flavoured;
+    assert!(slice.contains("ptr noalias readonly align 4 %p1"), "facts are kept:\n{slice}");
+
+    // A panic in the loop function is a way out of the loop; only one elsewhere needs a place to land.
+    let panics = |kernel: &str| {
+        let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
+        dumps(&directory, &Source::new(include_str!("kernels/panics.ll"), kernel, params)).optimised
+    };
+    let inlined = panics("inlined");
+    assert!(calls(&inlined, "@schism.panic.record") && !calls(&inlined, "@llvm.eh.sjlj"));
+    assert!(!inlined.contains("alloca"), "no context:\n{inlined}");
+    let recursive = panics("recursive");
+    assert!(calls(&recursive, "@llvm.eh.sjlj.setjmp"));
+    let never = panics("never");
+    assert!(!never.contains("schism.panic"), "the range is known:\n{never}");
+    assert!(never.contains("memset"), "and the loop is one store:\n{never}");
+
+    // Work-items that share memory by atomics, or whose locals share a place, are not called independent.
+    let kinds = |kernel: &str| {
+        dumps(&directory, &Source::new(include_str!("kernels/kinds.ll"), kernel, pointers()))
+    };
+    for kernel in ["histogram", "locals"] {
+        assert!(!kinds(kernel).flavoured.contains("!llvm.access.group"), "{kernel}");
+    }
+
+    std::fs::remove_dir_all(&directory).expect("it is ours");
+}
