@@ -1,7 +1,11 @@
 //! Several neighbouring elements for each work-item.
 
+// `&*pointer` would carry checks in debug builds, which panic; device code must not.
+#![allow(clippy::transmute_ptr_to_ref)]
+
 use std::marker::PhantomData;
-use std::ptr::NonNull;
+use std::mem::transmute;
+use std::ptr::{self, NonNull};
 
 use super::{Lengths, Prepare, Source, ready_at_once};
 use crate::element::Element;
@@ -26,13 +30,13 @@ impl<'a, T> Chunks<'a, T> {
 /// # Safety
 /// `index` is below the number of chunks of `size` in `len` elements.
 #[inline(always)]
-unsafe fn chunk<T>(elements: NonNull<T>, len: usize, size: usize, index: usize) -> NonNull<[T]> {
+unsafe fn chunk<T>(elements: NonNull<T>, len: usize, size: usize, index: usize) -> *mut [T] {
     // Below `len`, so nothing wraps; the wrapping forms keep debug builds free of checks.
     let begin = index.wrapping_mul(size);
     let rest = len.wrapping_sub(begin);
     let count = if size < rest { size } else { rest };
     // SAFETY: begin < len.
-    NonNull::slice_from_raw_parts(unsafe { elements.add(begin) }, count)
+    ptr::slice_from_raw_parts_mut(unsafe { elements.add(begin) }.as_ptr(), count)
 }
 
 // SAFETY: shared references to what the borrow keeps from changing, or to atomics.
@@ -43,7 +47,7 @@ unsafe impl<T: Sync + 'static> Source for Chunks<'_, T> {
     unsafe fn get<'item>(&self, index: usize) -> &'item [T] {
         let elements = NonNull::from(self.elements).cast();
         // SAFETY: the index is below the number of chunks; the borrow outlives the launch.
-        unsafe { chunk(elements, self.elements.len(), self.size, index).as_ref() }
+        unsafe { transmute(chunk::<T>(elements, self.elements.len(), self.size, index)) }
     }
 }
 
@@ -87,7 +91,7 @@ unsafe impl<T: Element> Source for ChunksMut<'_, T> {
     #[inline(always)]
     unsafe fn get<'item>(&self, index: usize) -> &'item mut [T] {
         // SAFETY: the index is below the number of chunks and this work-item's own; the borrow outlives the launch.
-        unsafe { chunk(self.elements, self.len, self.size, index).as_mut() }
+        unsafe { transmute(chunk::<T>(self.elements, self.len, self.size, index)) }
     }
 }
 

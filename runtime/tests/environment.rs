@@ -1,0 +1,142 @@
+//! What environment variables choose. Each case runs in a process of its own.
+
+use std::process::{Command, Output};
+
+use schism::prelude::*;
+
+/// Set in the children.
+const ROLE: &str = "SCHISM_TEST_ROLE";
+
+/// Runs the test `child` of this program with a role and some variables.
+fn run(role: &str, variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(std::env::current_exe().expect("a test has a program"));
+    command.args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"]);
+    for variable in
+        ["SCHISM_DEVICE", "SCHISM_CPU_THREADS", "SCHISM_TRACE", "SCHISM_JIT", "SCHISM_HOME"]
+    {
+        command.env_remove(variable);
+    }
+    // No stage 2 of the machine that runs the tests.
+    command.env("SCHISM_HOME", "/nonexistent/schism");
+    command.env(ROLE, role).envs(variables.iter().copied());
+    command.output().expect("a child runs")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Says what happened; its parent looks.
+#[test]
+#[ignore = "runs as a child of the other tests"]
+fn child() {
+    match std::env::var(ROLE).as_deref() {
+        Ok("queue") => match Queue::new() {
+            Ok(queue) => println!("device {}", queue.device()),
+            Err(error) => println!("error {error}"),
+        },
+        Ok("launch") => {
+            let queue = Queue::new().expect("a device");
+            for _ in 0..3 {
+                let mut data = Buffer::filled(&queue, 100_000, 1).expect("memory");
+                match queue.for_each(&mut data, |x| *x += 1) {
+                    Ok(()) => println!("sum {}", data.to_vec().iter().sum::<i32>()),
+                    Err(error) => println!("error {error}"),
+                }
+            }
+        }
+        Ok("panic") => {
+            let queue = Queue::new().expect("a device");
+            let launched = queue.parallel_for(1, |_| panic!("a kernel's panic"));
+            println!("launched {launched:?}");
+            let _ = std::panic::catch_unwind(|| panic!("a host's panic"));
+        }
+        role => panic!("no such role: {role:?}"),
+    }
+}
+
+#[test]
+fn an_unknown_device_is_an_error_that_lists_the_devices() {
+    let output = stdout(&run("queue", &[("SCHISM_DEVICE", "cuda:7")]));
+    assert!(output.contains("error no device `cuda:7`"), "{output}");
+    assert!(output.contains("native"), "{output}");
+}
+
+#[test]
+fn native_is_always_there() {
+    let output = run("launch", &[("SCHISM_DEVICE", "native")]);
+    assert_eq!(stdout(&output).matches("sum 200000").count(), 3);
+    assert!(!stderr(&output).contains("schism"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_demanded_device_without_its_compiler_is_an_error() {
+    let missing = [("SCHISM_DEVICE", "cpu"), ("SCHISM_JIT", "/nonexistent/libschism_jit.so")];
+    let output = stdout(&run("queue", &missing));
+    assert!(output.contains("error the device `cpu` was asked for"), "{output}");
+    assert!(output.contains("/nonexistent/libschism_jit.so"), "{output}");
+    assert!(output.contains("cargo schism setup"), "{output}");
+
+    let output = stdout(&run("queue", &[("SCHISM_DEVICE", "cpu")]));
+    assert!(output.contains("/nonexistent/schism/lib/libschism_jit.so"), "{output}");
+}
+
+#[test]
+fn something_else_is_not_stage_2() {
+    let library = ["/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6", "/usr/lib/libc.so.6"];
+    let Some(library) = library.into_iter().find(|path| std::path::Path::new(path).exists()) else {
+        return;
+    };
+    let output = stdout(&run("queue", &[("SCHISM_DEVICE", "cpu"), ("SCHISM_JIT", library)]));
+    assert!(output.contains("is not schism's stage 2"), "{output}");
+}
+
+#[cfg(not(schism_driver))]
+#[test]
+fn plain_rustc_runs_natively_and_says_so_once() {
+    let output = run("launch", &[]);
+    assert_eq!(stdout(&output).matches("sum 200000").count(), 3);
+    assert_eq!(stderr(&output).matches("compiled by plain rustc").count(), 1, "{output:?}");
+}
+
+#[test]
+fn numbers_of_threads() {
+    for threads in ["1", "2", "7"] {
+        let output = stdout(&run("launch", &[("SCHISM_CPU_THREADS", threads)]));
+        assert_eq!(output.matches("sum 200000").count(), 3, "{output}");
+    }
+    for nonsense in ["0", "-1", "many", "", "1000000000"] {
+        let output = stdout(&run("queue", &[("SCHISM_CPU_THREADS", nonsense)]));
+        assert!(output.contains("SCHISM_CPU_THREADS is"), "{output}");
+    }
+}
+
+#[cfg(feature = "trace")]
+#[test]
+fn the_trace_shows_each_step() {
+    let output = run("launch", &[("SCHISM_TRACE", "1"), ("SCHISM_DEVICE", "native")]);
+    let shown = stderr(&output);
+    assert_eq!(shown.matches("launched").count(), 3, "{shown}");
+    assert_eq!(shown.matches("copied to the host").count(), 3, "{shown}");
+
+    let output = run("launch", &[("SCHISM_TRACE", "error"), ("SCHISM_DEVICE", "native")]);
+    assert!(!stderr(&output).contains("launched"));
+
+    let output = run("launch", &[("SCHISM_TRACE", "loud"), ("SCHISM_DEVICE", "native")]);
+    assert!(stderr(&output).contains("SCHISM_TRACE is `loud`"));
+    assert_eq!(stdout(&output).matches("sum 200000").count(), 3);
+}
+
+#[test]
+fn kernels_panic_silently_and_hosts_do_not() {
+    let output = run("panic", &[("SCHISM_DEVICE", "native")]);
+    assert!(stdout(&output).contains("a kernel's panic"));
+    let shown = stderr(&output);
+    assert!(!shown.contains("a kernel's panic"), "{shown}");
+    assert!(shown.contains("a host's panic"), "{shown}");
+}
