@@ -26,6 +26,9 @@ use crate::builtins;
 use crate::ir;
 use crate::spec::{PanicFunction, PanicMessage};
 
+/// Stands for a message that needs formatting.
+const WITH_ARGUMENTS: &str = "explicit panic (its message has arguments, which are not kept)";
+
 /// Runs the pass: every call of a function in `panics` becomes a call of the builtin.
 pub fn run(module: &Module<'_>, panics: &[PanicFunction]) {
     let mut lowering = Lowering { module: module.as_mut_ptr(), texts: HashMap::new() };
@@ -85,8 +88,12 @@ impl Lowering {
                         c"".as_ptr(),
                     );
                     let length = LLVMBuildLShr(builder, word, one, c"".as_ptr());
-                    let length = LLVMBuildSelect(builder, is_text, length, zero, c"".as_ptr());
-                    (LLVMGetOperand(call, 0), length)
+                    let text = LLVMGetOperand(call, 0);
+                    let (other, other_length) = self.text(WITH_ARGUMENTS);
+                    (
+                        LLVMBuildSelect(builder, is_text, text, other, c"".as_ptr()),
+                        LLVMBuildSelect(builder, is_text, length, other_length, c"".as_ptr()),
+                    )
                 }
                 PanicMessage::Static(text) => self.text(text),
                 _ => self.text("explicit panic"),
