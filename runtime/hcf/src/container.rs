@@ -135,7 +135,7 @@ impl Container {
     ///
     /// # Errors
     /// If the container breaks a rule that the fields' documentation states, or a limit of
-    /// [`format`](crate::format). What this function returns, [`RecordRef::parse`](crate::RecordRef::parse) accepts.
+    /// [`format`](mod@crate::format). What this function returns, [`RecordRef::parse`](crate::RecordRef::parse) accepts.
     pub fn to_record(&self) -> Result<Vec<u8>, HcfError> {
         write::record(self)
     }

@@ -1,5 +1,7 @@
 //! Sections out of files: executables, shared objects, relocatable objects, archives of them, and bare records.
 
+use std::fmt::Display;
+
 use object::{
     FileKind, Object, ObjectSection,
     read::{File, archive::ArchiveFile},
@@ -65,9 +67,9 @@ fn sections_of_archive<'a>(
     for member in archive.members() {
         let member = member.map_err(|error| broken(&error, None, 0))?;
         let name = String::from_utf8_lossy(member.name()).into_owned();
-        // Checked against the archive's length by `data`, so it fits.
-        let offset = member.file_range().0 as usize;
-        let data = member.data(file).map_err(|error| broken(&error, Some(&name), offset))?;
+        let Some((offset, data)) = part(file, member.file_range()) else {
+            return Err(broken(&"its end is missing", Some(&name), 0));
+        };
         if matches!(FileKind::parse(data), Ok(FileKind::Elf32 | FileKind::Elf64)) {
             sections_of_elf(data, Some(&name), offset, sections)?;
         }
@@ -87,19 +89,25 @@ fn sections_of_elf<'a>(
         {
             continue;
         }
-        let data = section.data().map_err(|error| broken(&error, member, base))?;
         // Debug information split off a program keeps the section's header, without its bytes.
-        let Some((start, _)) = section.file_range() else { continue };
-        sections.push(FileSection {
-            member: member.map(str::to_owned),
-            offset: base + start as usize,
-            data,
-        });
+        let Some(range) = section.file_range() else { continue };
+        let Some((offset, data)) = part(elf, range) else {
+            return Err(broken(&"a section lies beyond its end", member, base));
+        };
+        let (member, offset) = (member.map(str::to_owned), base + offset);
+        sections.push(FileSection { member, offset, data });
     }
     Ok(())
 }
 
-fn broken(error: &object::Error, member: Option<&str>, offset: usize) -> HcfError {
+/// The part of a file that starts somewhere and has some length, and its start.
+fn part(file: &[u8], (start, len): (u64, u64)) -> Option<(usize, &[u8])> {
+    let start = usize::try_from(start).ok()?;
+    let end = start.checked_add(usize::try_from(len).ok()?)?;
+    Some((start, file.get(start..end)?))
+}
+
+fn broken(error: &dyn Display, member: Option<&str>, offset: usize) -> HcfError {
     let problem = match member {
         Some(member) => format!("{error}, in its member {}", crate::tree::shown(member)),
         None => error.to_string(),

@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //! # Where things are
-//! - [`format`]: the format, byte by byte.
+//! - [`mod@format`]: the format, byte by byte.
 //! - [`Container`], [`Image`], [`Kernel`], [`Parameter`]: plain data, written by [`Container::to_record`].
 //! - [`RecordRef`]: a record in memory, read without copying it; [`records`]: all of a section.
 //! - [`Tree`]: a record's header, to be printed.
@@ -9,6 +9,8 @@
     doc = "- [`sections_of_file`]: the sections of an executable, a library or an rlib."
 )]
 //! - [`HcfError`]: what is wrong, where, and what to do; [`Problem`]: the same for programs.
+
+#![forbid(unsafe_code)]
 
 mod container;
 mod error;

@@ -1,4 +1,4 @@
-//! From a tree of nodes to images and kernels: what [`format`](crate::format) lists, and nothing else.
+//! From a tree of nodes to images and kernels: what [`format`](mod@crate::format) lists, and nothing else.
 
 use std::{borrow::Cow, collections::HashSet, fmt};
 

@@ -1,6 +1,6 @@
 //! A record in memory, read without copying it.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 use crate::{
     Container, HcfError, Image, Kernel, ObjectId, Parameter, Problem, Tree,
@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A checked record: what it says, borrowed from its bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct RecordRef<'a> {
     bytes: &'a [u8],
     frame: Frame,
@@ -44,7 +44,7 @@ pub struct KernelRef<'a> {
 }
 
 /// An image of a record; see [`Image`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImageRef<'a> {
     /// What kernels refer to.
@@ -198,6 +198,30 @@ impl KernelRef<'_> {
             images: owned(&self.images),
             can_panic: self.can_panic,
         }
+    }
+}
+
+impl fmt::Debug for RecordRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecordRef")
+            .field("object_id", &self.object_id())
+            .field("crate_name", &self.crate_name())
+            .field("images", &self.images())
+            .field("kernels", &self.kernels())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ImageRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ImageRef")
+            .field("name", &self.name)
+            .field("format", &self.format)
+            .field("variant", &self.variant)
+            .field("exported_symbols", &self.exported_symbols)
+            .field("imported_symbols", &self.imported_symbols)
+            .field("data", &format_args!("{} bytes", self.data.len()))
+            .finish()
     }
 }
 

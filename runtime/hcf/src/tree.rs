@@ -180,11 +180,18 @@ impl fmt::Display for Tree<'_> {
     }
 }
 
+impl fmt::Display for Pair<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} =", self.key)?;
+        if self.value.is_empty() { Ok(()) } else { write!(f, " {}", encode(&self.value)) }
+    }
+}
+
 fn print_entries(node: &Node<'_>, indent: &mut String, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let count = node.pairs.len() + node.children.len();
     let branch = |number| if number + 1 == count { "└─ " } else { "├─ " };
     for (number, pair) in node.pairs.iter().enumerate() {
-        writeln!(f, "{indent}{}{} = {}", branch(number), pair.key, encode(&pair.value))?;
+        writeln!(f, "{indent}{}{pair}", branch(number))?;
     }
     for (number, child) in node.children.iter().enumerate() {
         let number = node.pairs.len() + number;
@@ -206,7 +213,7 @@ fn print_entries(node: &Node<'_>, indent: &mut String, f: &mut fmt::Formatter<'_
 fn print_pairs(node: &Node<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (number, pair) in node.pairs.iter().enumerate() {
         let separator = if number == 0 { ": " } else { ", " };
-        write!(f, "{separator}{} = {}", pair.key, encode(&pair.value))?;
+        write!(f, "{separator}{pair}")?;
     }
     writeln!(f)
 }

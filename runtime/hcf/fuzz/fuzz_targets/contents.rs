@@ -1,0 +1,8 @@
+//! A record with any contents, behind a correct frame.
+#![no_main]
+
+#[allow(dead_code)]
+#[path = "../../tests/suite/support.rs"]
+mod support;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| support::exercise_contents(bytes));

@@ -1,0 +1,9 @@
+//! Tests of the container format, from outside.
+
+mod corpus;
+#[cfg(feature = "file")]
+mod files;
+mod roundtrip;
+mod rules;
+mod sample;
+mod support;

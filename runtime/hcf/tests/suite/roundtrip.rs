@@ -1,0 +1,146 @@
+//! Any container comes back as it was.
+
+use crate::support;
+use proptest::{collection::btree_set, prelude::*, sample::subsequence};
+use schism_hcf::{Container, Image, Kernel, Parameter, ParameterKind, RecordRef};
+
+/// Text with all that could break a line, a node or a terminal.
+fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("\n"),
+        Just("}."),
+        Just("{."),
+        Just("="),
+        Just("%"),
+        Just("%0A"),
+        Just(" "),
+        Just("\r\n"),
+        Just("\0"),
+        Just("\u{1b}[0m"),
+        Just("\u{85}"),
+        Just("\u{2028}"),
+        Just("é"),
+        Just("a"),
+        Just("__binary"),
+        Just("0"),
+        Just("__acpp_hcf_binary_appendix"),
+        Just("images"),
+        Just("/"),
+        Just("\\"),
+    ];
+    prop_oneof![
+        proptest::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat()),
+        any::<String>(),
+        "[a-z_:<>{}#]{0,40}",
+    ]
+}
+
+fn name() -> impl Strategy<Value = String> {
+    text().prop_filter("names are not empty", |name| !name.is_empty())
+}
+
+fn names(count: usize) -> impl Strategy<Value = Vec<String>> {
+    btree_set(name(), 0..=count)
+        .prop_map(|names| names.into_iter().collect::<Vec<_>>())
+        .prop_shuffle()
+}
+
+fn image(name: String) -> impl Strategy<Value = Image> {
+    let data = proptest::collection::vec(any::<u8>(), 0..70);
+    (text(), text(), names(3), names(3), data).prop_map(
+        move |(format, variant, exported_symbols, imported_symbols, data)| Image {
+            name: name.clone(),
+            format,
+            variant,
+            exported_symbols,
+            imported_symbols,
+            data,
+        },
+    )
+}
+
+fn align() -> impl Strategy<Value = u64> {
+    (0_u32..=29).prop_map(|bits| 1 << bits)
+}
+
+fn parameter() -> impl Strategy<Value = Parameter> {
+    use ParameterKind::{Bytes, Float, Integer, Pointer};
+    let kind_and_size = prop_oneof![
+        (Just(Integer), prop::sample::select(vec![1, 2, 4, 8, 16])),
+        (Just(Float), prop::sample::select(vec![2, 4, 8, 16])),
+        (Just(Pointer), prop::sample::select(vec![4, 8])),
+        (Just(Bytes), 1..=u64::MAX / 2),
+    ];
+    (0..=u64::MAX / 2, kind_and_size, align()).prop_map(|(offset, (kind, size), align)| Parameter {
+        offset,
+        size,
+        align,
+        kind,
+    })
+}
+
+fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
+    let providers = subsequence(images.clone(), 1..=images.len()).prop_shuffle();
+    let parameters = proptest::collection::vec(parameter(), 0..5);
+    (text(), 1_u32..=3, any::<u64>(), align(), parameters, providers, any::<bool>()).prop_map(
+        move |(display_name, dimensions, size, closure_align, parameters, images, can_panic)| {
+            Kernel {
+                name: name.clone(),
+                display_name,
+                dimensions,
+                closure_size: parameters
+                    .iter()
+                    .map(|p| p.offset + p.size)
+                    .max()
+                    .unwrap_or(0)
+                    .max(size),
+                closure_align,
+                parameters,
+                images,
+                can_panic,
+            }
+        },
+    )
+}
+
+fn container() -> impl Strategy<Value = Container> {
+    let parts = (names(4), names(4)).prop_flat_map(|(images, kernels)| {
+        // Without images there can be no kernels.
+        let kernels = if images.is_empty() { Vec::new() } else { kernels };
+        let kernels: Vec<_> =
+            kernels.into_iter().map(|name| kernel(name, images.clone())).collect();
+        (images.into_iter().map(image).collect::<Vec<_>>(), kernels)
+    });
+    (text(), text(), text(), parts).prop_map(
+        |(generator, llvm_version, crate_name, (images, kernels))| Container {
+            generator,
+            llvm_version,
+            crate_name,
+            images,
+            kernels,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_container_comes_back(container in container()) {
+        let bytes = container.to_record().unwrap();
+        let record = RecordRef::parse(&bytes).unwrap();
+        prop_assert_eq!(record.to_container(), container);
+        support::exercise_section(&bytes);
+    }
+
+    #[test]
+    fn other_containers_have_other_ids(one in container(), other in container()) {
+        prop_assert_eq!(one == other, one.object_id() == other.object_id());
+    }
+
+    #[test]
+    fn any_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        support::exercise_section(&bytes);
+        support::exercise_contents(&bytes);
+    }
+}

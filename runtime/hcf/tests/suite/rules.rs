@@ -1,0 +1,344 @@
+//! Each rule of the format, broken.
+
+use crate::support::{self, framed, framed_at, sample};
+use schism_hcf::{Container, HcfError, Problem, RecordRef, format};
+
+/// The sample's contents, with its first `from` replaced, padded again.
+fn edited(from: &str, to: &str) -> Vec<u8> {
+    let record = sample().to_record().unwrap();
+    let header_len = u32::from_le_bytes(record[12..16].try_into().unwrap()) as usize;
+    let appendix_len = u64::from_le_bytes(record[24..32].try_into().unwrap()) as usize;
+    let (header, appendix) = record[64..64 + header_len + appendix_len].split_at(header_len);
+    let header = str::from_utf8(header).unwrap().strip_suffix(format::MARKER).unwrap();
+    assert!(header.contains(from), "{from}");
+    [padded((header.trim_end().to_owned() + "\n").replacen(from, to, 1)).as_bytes(), appendix]
+        .concat()
+}
+
+fn padded(mut lines: String) -> String {
+    while !(lines.len() + format::MARKER.len()).is_multiple_of(16) {
+        lines.push('\n');
+    }
+    lines + format::MARKER
+}
+
+fn error(contents: &[u8]) -> HcfError {
+    let record = framed(contents);
+    RecordRef::parse(&record).expect_err("a rule is broken")
+}
+
+/// What is found, in which node, after an edit.
+fn after(from: &str, to: &str) -> (String, String) {
+    let error = error(&edited(from, to));
+    (error.problem().to_string(), error.node().to_owned())
+}
+
+#[track_caller]
+fn check(from: &str, to: &str, problem: &str, node: &str) {
+    let (found_problem, found_node) = after(from, to);
+    assert!(found_problem.contains(problem), "found: {found_problem}");
+    assert_eq!(found_node, node);
+}
+
+#[test]
+fn no_edit_is_no_error() {
+    assert_eq!(framed(&edited("sample", "sample")), sample().to_record().unwrap());
+}
+
+#[test]
+fn keys_come_in_order_and_once() {
+    check("crate-name=sample\n", "", "the key `crate-name` was expected", "");
+    check("crate-name=sample\n", "crate-name=a\ncrate-name=b\n", "`crate-name` is there twice", "");
+    check("llvm-version", "llvm-versions", "the key `llvm-versions` was found", "");
+    check("crate-name=sample\n", "crate-name=a\nmore=1\n", "the node `images` was expected", "");
+    check("can-panic=1\n", "can-panic=1\nfast-math=1\n", "the key `fast-math`", "kernels/saxpy");
+    check(
+        "size=21",
+        "size=21\nend=37",
+        "nothing more was expected",
+        "images/llvm-ir.global/__binary",
+    );
+    check("{.images\n", "{.images\ncount=3\n", "nothing more was expected", "images");
+    check("type=pointer\n", "", "the end of the node was found", "kernels/saxpy/parameters/0");
+    check(
+        "start=0
+size=21
+",
+        "",
+        "the end of the node",
+        "images/llvm-ir.global/__binary",
+    );
+}
+
+#[test]
+fn nodes_come_in_order_and_once() {
+    check("{.images", "{.more\n}.more\n{.images", "the node `images` was expected", "");
+    check("}.kernels\n", "}.kernels\n{.more\n}.more\n", "nothing more was expected", "");
+    check("{.ptx.sm_90\nvariant", "{.empty\nvariant", "two nodes `empty`", "images");
+    check(
+        "{.sinf\n}.sinf",
+        "{.sinf\n}.sinf\n{.sinf\n}.sinf",
+        "two nodes `sinf`",
+        "images/llvm-ir.global/imported-symbols",
+    );
+    check(
+        "{.sinf\n",
+        "{.sinf\nweak=1\n",
+        "nothing more",
+        "images/llvm-ir.global/imported-symbols/sinf",
+    );
+    check("{.1\n", "{.4\n", "closed", "kernels/saxpy/parameters/4");
+    check(
+        "{.3\nbyte-offset=20\nbyte-size=36\nbyte-align=4\ntype=other-by-value\n}.3",
+        "{.03\n}.03",
+        "the node `3` was expected",
+        "kernels/saxpy/parameters/03",
+    );
+}
+
+#[test]
+fn lines_have_a_grammar() {
+    check("crate-name=sample", "crate-name", "neither", "");
+    check("crate-name=sample\n", "crate-name=sample\n\n", "neither", "");
+    check("crate-name=", "crate-name =", "a-z", "");
+    check("crate-name=", " crate-name=", "a-z", "");
+    check("crate-name=", "=", "a-z", "");
+    check("{.images", "{images", "neither", "");
+    check("{.images", "{.", "no name", "");
+    check(
+        "{.sinf\n}.sinf",
+        "{.sinf\n}.sing",
+        "closed",
+        "images/llvm-ir.global/imported-symbols/sinf",
+    );
+    check("{.images\n", "}.\n{.images\n", "closed", "");
+    check("{.images\n", "}.images\n", "closed", "");
+    check("}.kernels\n", "", "not closed", "kernels");
+    check("variant=global", "{.a\n}.a\nvariant=global", "a key follows", "images/llvm-ir.global");
+    check("hcf-version=1\n", "\nhcf-version=1\n", "neither", "");
+    check("}.images\n", "}.images\r\n", "escapes", "images");
+}
+
+#[test]
+fn text_is_written_in_one_way() {
+    check("=sample", "= sample", "escapes", "");
+    check("=sample", "=sample ", "escapes", "");
+    check("=sample", "=%73ample", "escapes", "");
+    check("=sample", "=sampl%", "escapes", "");
+    check("=sample", "=sampl%0a", "escapes", "");
+    check("=sample", "=sampl%C3", "escapes", "");
+    check("=sample", "=sampl\u{1b}[31m", "escapes", "");
+    check("{.odd%0A", "{.odd%0a", "escapes", "images/llvm-ir.global/exported-symbols");
+    let mut contents = edited("sample", "sample");
+    contents[20] = 0xFF;
+    assert_eq!(*error(&contents).problem(), Problem::NotUtf8);
+    assert_eq!(error(&contents).offset(), 64 + 20);
+}
+
+#[test]
+fn numbers_are_strict() {
+    let wrong =
+        ["", "+56", "-56", "056", "0x38", "56 ", "5 6", "５６", "18446744073709551616", "1e3"];
+    for number in wrong {
+        let (problem, node) = after("closure-size=56", &format!("closure-size={number}"));
+        assert!(
+            problem.contains("decimal number") || problem.contains("escapes"),
+            "{number}: {problem}"
+        );
+        assert_eq!(node, "kernels/saxpy");
+    }
+    let maximum = framed(&edited("closure-size=56", "closure-size=18446744073709551615"));
+    assert_eq!(RecordRef::parse(&maximum).unwrap().kernels()[0].closure_size, u64::MAX);
+}
+
+#[test]
+fn values_have_ranges() {
+    let kernel = "kernels/saxpy";
+    check("hcf-version=1", "hcf-version=2", "the frame says 1", "");
+    check("dimensions=1", "dimensions=0", "1, 2 or 3", kernel);
+    check("dimensions=1", "dimensions=4", "1, 2 or 3", kernel);
+    check("dimensions=1", "dimensions=4294967297", "1, 2 or 3", kernel);
+    check("can-panic=1", "can-panic=2", "0 or 1", kernel);
+    for align in ["0", "3", "12", "1073741824", "18446744073709551615"] {
+        check("closure-align=8", &format!("closure-align={align}"), "a power of two", kernel);
+        check(
+            "byte-align=8",
+            &format!("byte-align={align}"),
+            "a power of two",
+            "kernels/saxpy/parameters/0",
+        );
+    }
+}
+
+#[test]
+fn parameters_lie_in_the_closure_and_have_sizes_of_their_kind() {
+    let (first, last) = ("kernels/saxpy/parameters/0", "kernels/saxpy/parameters/3");
+    check("byte-offset=20", "byte-offset=21", "within its closure", last);
+    check("byte-offset=20", "byte-offset=18446744073709551615", "within its closure", last);
+    check("byte-size=36", "byte-size=18446744073709551615", "within its closure", last);
+    check("byte-size=36", "byte-size=0", "of this type", last);
+    check("byte-size=8", "byte-size=16", "of this type", first);
+    check(
+        "type=integer",
+        "type=pointer to it",
+        "integer, floating-point",
+        "kernels/saxpy/parameters/1",
+    );
+    check("byte-size=4\n", "byte-size=3\n", "of this type", "kernels/saxpy/parameters/2");
+    check(
+        "type=floating-point",
+        "type=Float",
+        "integer, floating-point",
+        "kernels/saxpy/parameters/2",
+    );
+}
+
+#[test]
+fn kernels_have_images() {
+    let node = "kernels/saxpy/image-providers";
+    check("{.ptx.sm_90\n}.ptx.sm_90", "{.ptx\n}.ptx", "no image `ptx`", node);
+    check(
+        "{.llvm-ir.global\n}.llvm-ir.global\n{.ptx.sm_90\n}.ptx.sm_90\n",
+        "",
+        "in no image",
+        node,
+    );
+}
+
+#[test]
+fn images_fill_the_appendix_in_order() {
+    let binary = "images/llvm-ir.global/__binary";
+    for start in ["1", "16", "18446744073709551615"] {
+        check("start=0", &format!("start={start}"), "follow each other", binary);
+    }
+    for size in ["45", "4294967296", "18446744073709551615"] {
+        check("size=21", &format!("size={size}"), "appendix ends before", binary);
+    }
+    // Too short: what follows is no padding.
+    check("size=21", "size=16", "follow each other", "images/empty/__binary");
+    check("size=12", "size=11", "belong to no image", "images");
+    check("size=12", "size=13", "appendix ends before", "images/ptx.sm_90/__binary");
+
+    let mut contents = edited("sample", "sample");
+    let start = contents.len() - 44;
+    contents[start + 21] = 1;
+    assert_eq!(*error(&contents).problem(), Problem::DirtyPadding);
+}
+
+#[test]
+fn the_final_padding_is_zero() {
+    let mut record = sample().to_record().unwrap();
+    *record.last_mut().unwrap() = 1;
+    let id = blake3::hash(&record[64..]);
+    record[32..48].copy_from_slice(&id.as_bytes()[..16]);
+    support::seal_frame(&mut record);
+    assert_eq!(*RecordRef::parse(&record).unwrap_err().problem(), Problem::DirtyPadding);
+}
+
+#[test]
+fn the_marker_ends_the_header_after_the_least_padding() {
+    let whole = framed(b"hcf-version=1\n");
+    assert!(matches!(
+        RecordRef::parse(&whole).unwrap_err().problem(),
+        Problem::InconsistentLengths
+    ));
+    let no_marker = framed(b"hcf-version=1\n\n\n");
+    assert!(matches!(RecordRef::parse(&no_marker).unwrap_err().problem(), Problem::Syntax(_)));
+
+    let contents = edited("sample", "sample");
+    let text = String::from_utf8(contents).unwrap_err().into_bytes();
+    let marker = text.windows(26).position(|window| window == format::MARKER.as_bytes()).unwrap();
+    let more = [&text[..marker], &[b'\n'; 16], &text[marker..]].concat();
+    assert!(error(&more).to_string().contains("just fill up"));
+    let fewer = [&text[..marker - 1], &text[marker..]].concat();
+    assert!(matches!(error(&fewer).problem(), Problem::InconsistentLengths));
+    // The last line needs its end.
+    let mut lines = "hcf-version=1".to_owned();
+    while !(lines.len() + 26).is_multiple_of(16) {
+        lines.push('1');
+    }
+    assert!(error((lines + format::MARKER).as_bytes()).to_string().contains("just fill up"));
+    // A marker before the header's end is a line like any other.
+    let early = framed_at(format!("{0}\n{1}{0}", format::MARKER, "\n".repeat(11)).as_bytes(), 64);
+    assert!(RecordRef::parse(&early).unwrap_err().to_string().contains("neither"));
+}
+
+#[test]
+fn nesting_is_bounded() {
+    let nested = |depth: usize| {
+        let open: String = (0..depth).map(|level| format!("{{.{level}\n")).collect();
+        let close: String = (0..depth).rev().map(|level| format!("}}.{level}\n")).collect();
+        error(padded(open + &close).as_bytes()).problem().clone()
+    };
+    assert!(matches!(nested(format::MAX_DEPTH), Problem::Unexpected { .. }));
+    assert!(matches!(nested(format::MAX_DEPTH + 1), Problem::TooMany { .. }));
+    assert!(matches!(nested(100_000), Problem::TooMany { .. }));
+}
+
+#[test]
+fn a_node_may_be_named_like_the_one_around_it() {
+    let same = padded("{.a\n{.a\n{.a\n}.a\n}.a\n}.a\n".to_owned());
+    assert!(matches!(error(same.as_bytes()).problem(), Problem::Unexpected { .. }));
+}
+
+#[test]
+fn lines_are_bounded() {
+    let mut container =
+        Container { generator: "a".repeat(format::MAX_LINE_LEN - 10), ..Container::default() };
+    assert!(container.to_record().is_ok());
+    container.generator.push('a');
+    let error = container.to_record().unwrap_err();
+    assert_eq!(
+        *error.problem(),
+        Problem::TooMany { what: "bytes in a line", limit: format::MAX_LINE_LEN }
+    );
+
+    let mut symbols = Container { images: vec![Default::default()], ..Container::default() };
+    symbols.images[0].name = "many".into();
+    symbols.images[0].exported_symbols =
+        (0..format::MAX_LINES / 2).map(|number| number.to_string()).collect();
+    let error = symbols.to_record().unwrap_err();
+    assert_eq!(
+        *error.problem(),
+        Problem::TooMany { what: "lines in the header", limit: format::MAX_LINES }
+    );
+    assert!(error.node().starts_with("images/many/exported-symbols/"));
+}
+
+#[test]
+fn headers_are_bounded() {
+    let long = "a".repeat(format::MAX_LINE_LEN / 2);
+    let mut container = Container { images: vec![Default::default()], ..Container::default() };
+    container.images[0].exported_symbols = vec![long; 65];
+    let error = container.to_record().unwrap_err();
+    assert_eq!(
+        *error.problem(),
+        Problem::TooMany { what: "bytes in the header", limit: format::MAX_HEADER_LEN }
+    );
+}
+
+#[test]
+fn the_writer_refuses_what_the_reader_would() {
+    let refused = |change: fn(&mut Container)| {
+        let mut container = sample();
+        change(&mut container);
+        container.to_record().unwrap_err().problem().clone()
+    };
+    assert!(matches!(refused(|c| c.kernels[0].dimensions = 0), Problem::InvalidValue { .. }));
+    assert!(matches!(refused(|c| c.kernels[0].images.clear()), Problem::NoImage));
+    assert!(matches!(refused(|c| c.images.clear()), Problem::UnknownImage(_)));
+    assert!(matches!(refused(|c| c.kernels[0].name.clear()), Problem::Syntax(_)));
+    assert!(matches!(refused(|c| c.images[0].name.clear()), Problem::Syntax(_)));
+    assert!(matches!(refused(|c| c.images[1] = c.images[0].clone()), Problem::DuplicateNode(_)));
+    assert!(matches!(refused(|c| c.kernels[1] = c.kernels[0].clone()), Problem::DuplicateNode(_)));
+    assert!(matches!(refused(|c| c.kernels[0].closure_align = 0), Problem::InvalidValue { .. }));
+}
+
+#[test]
+fn long_names_are_cut_in_errors() {
+    let mut container = sample();
+    container.kernels[0].name = "é".repeat(100_000);
+    container.kernels[0].dimensions = 9;
+    let error = container.to_record().unwrap_err().to_string();
+    assert!(error.len() < 1000 && error.contains('…'), "{error}");
+}
