@@ -61,6 +61,7 @@ pub(crate) unsafe fn for_cpu(descriptor: &Descriptor, kernel: &RawKernel) -> Com
     if let Some(entry) = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() }
         && let Some(compiled) = &*entry.compiled.read().unwrap_or_else(PoisonError::into_inner)
     {
+        tracing::debug!(kernel = kernel.name(), "cached");
         return compiled.clone();
     }
     // SAFETY: the caller's promises.

@@ -64,6 +64,8 @@ mod for_each;
 mod item;
 mod kernels;
 mod launch;
+#[cfg(all(test, not(schism_driver)))]
+mod native_tests;
 mod notice;
 mod order;
 mod panics;

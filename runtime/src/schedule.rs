@@ -63,7 +63,7 @@ pub(crate) unsafe fn run(work: Work, pool: &'static ThreadPool) -> Result<Spread
         return Ok(Spread { intervals, helpers: 0 });
     }
     let job = Arc::new(Job {
-        grain: pace.items_in(GRAIN).clamp(1, items),
+        grain: AtomicUsize::new(pace.items_in(GRAIN).max(1)),
         work,
         next: AtomicUsize::new(begun),
         left: AtomicUsize::new(items - begun),
@@ -127,8 +127,9 @@ unsafe fn alone(work: &Work, threads: usize) -> Result<(usize, usize, Pace), Fai
         let now = start.elapsed();
         let pace = Pace { items: end - begun, time: now - elapsed };
         (begun, elapsed) = (end, now);
-        let enough = elapsed >= ALONE
-            || (pace.time >= MEANINGFUL && pace.time_of(items - begun) >= WORTH_HELP);
+        // The very first work-item says little: nothing is in the caches yet.
+        let known = intervals > 1 && pace.time >= MEANINGFUL;
+        let enough = elapsed >= ALONE || (known && pace.time_of(items - begun) >= WORTH_HELP);
         if begun == items || enough {
             return Ok((begun, intervals, pace));
         }
@@ -148,8 +149,8 @@ struct Job {
     intervals: AtomicUsize,
     helpers: AtomicUsize,
     threads: usize,
-    /// The least number of work-items to take.
-    grain: usize,
+    /// The least number of work-items to take: what takes [`GRAIN`] at the latest pace.
+    grain: AtomicUsize,
     failure: Mutex<Option<Failure>>,
     caller: Thread,
     pool: &'static ThreadPool,
@@ -177,11 +178,14 @@ impl Job {
     /// Takes intervals until there are none.
     fn participate(&self) {
         while let Some((begin, end)) = self.take() {
+            let start = Instant::now();
             // SAFETY: `run` keeps the closure alive while `left` counts these work-items, and `take` gives them out once.
             if let Err(failure) = unsafe { self.work.run(begin, end) } {
                 self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
                 self.abandon();
             }
+            let pace = Pace { items: end - begin, time: start.elapsed() };
+            self.grain.store(pace.items_in(GRAIN).max(1), Ordering::Relaxed);
             self.finish(end - begin);
         }
     }
@@ -207,9 +211,11 @@ impl Job {
     fn end_from(&self, begin: usize) -> usize {
         let items = self.work.extent.items;
         let [row, rows, _] = self.work.extent.xyz;
-        let size = ((items - begin) / (self.threads * SHARES)).max(self.grain);
+        let rest = items - begin;
+        let grain = self.grain.load(Ordering::Relaxed);
+        let size = (rest / (self.threads * SHARES)).max(grain).min(rest);
         let unit = [row * rows, row, ALIGN].into_iter().find(|unit| *unit <= size).unwrap_or(1);
-        // Items are at most isize::MAX, so neither step overflows.
+        // A unit, and where an interval ends, are at most isize::MAX, so their sum does not overflow.
         (begin + size).next_multiple_of(unit).min(items)
     }
 

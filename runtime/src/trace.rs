@@ -16,6 +16,7 @@ pub(crate) use subscriber::{install, shown};
 
 #[cfg(feature = "trace")]
 mod subscriber {
+    use std::io::{self, IsTerminal};
     use std::sync::OnceLock;
 
     use tracing::level_filters::LevelFilter;
@@ -51,7 +52,10 @@ mod subscriber {
                 );
                 return false;
             };
-            let to_stderr = fmt::layer().with_writer(std::io::stderr).with_target(false);
+            let to_stderr = fmt::layer()
+                .with_writer(io::stderr)
+                .with_ansi(io::stderr().is_terminal())
+                .with_target(false);
             let installed = tracing_subscriber::registry()
                 .with(to_stderr)
                 .with(Targets::new().with_target("schism", level))

@@ -96,12 +96,23 @@ fn something_else_is_not_stage_2() {
     assert!(output.contains("is not schism's stage 2"), "{output}");
 }
 
-#[cfg(not(schism_driver))]
+/// Whether this program has device code: whether the schism compiler made it.
+fn has_device_code() -> bool {
+    fn of<K: schism::__private::Kernel<1>>(_: &K) -> bool {
+        !schism::__private::descriptor::<K, 1>().is_null()
+    }
+    of(&|_: Item<1>| ())
+}
+
 #[test]
-fn plain_rustc_runs_natively_and_says_so_once() {
+fn without_stage_2_kernels_run_natively_and_that_is_said_once() {
     let output = run("launch", &[]);
     assert_eq!(stdout(&output).matches("sum 200000").count(), 3);
-    assert_eq!(stderr(&output).matches("compiled by plain rustc").count(), 1, "{output:?}");
+    let shown = stderr(&output);
+    let (plain, stage2) =
+        ("compiled by plain rustc", "the compiler for the device `cpu` cannot be");
+    let said = [plain, stage2].map(|notice| shown.matches(notice).count());
+    assert_eq!(said, if has_device_code() { [0, 1] } else { [1, 0] }, "{shown}");
 }
 
 #[test]
@@ -139,4 +150,27 @@ fn kernels_panic_silently_and_hosts_do_not() {
     let shown = stderr(&output);
     assert!(!shown.contains("a kernel's panic"), "{shown}");
     assert!(shown.contains("a host's panic"), "{shown}");
+}
+
+/// The whole way of a kernel, where there is one: under the schism compiler, with stage 2 at hand.
+#[cfg(feature = "trace")]
+#[test]
+fn a_kernel_is_lowered_once_and_then_cached() {
+    let Ok(stage2) = std::env::var("SCHISM_JIT") else { return };
+    if !has_device_code() {
+        return;
+    }
+    let output = run("launch", &[("SCHISM_TRACE", "1"), ("SCHISM_JIT", &stage2)]);
+    assert_eq!(stdout(&output).matches("sum 200000").count(), 3);
+    let shown = stderr(&output);
+    for (step, times) in [
+        (" loaded stage 2 ", 1),
+        (" found image ", 1),
+        (" lowered ", 1),
+        (" cached ", 2),
+        (" launched ", 3),
+        (" device=cpu ", 3),
+    ] {
+        assert_eq!(shown.matches(step).count(), times, "{step}: {shown}");
+    }
 }

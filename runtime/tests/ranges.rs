@@ -1,6 +1,6 @@
 //! Ranges of one to three dimensions, and what cannot be a range.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use schism::{BufferError, prelude::*};
 
@@ -158,19 +158,4 @@ fn memory_that_there_is_not() {
         Buffer::filled(&queue, half, 0_u8),
         Err(BufferError::OutOfMemory { bytes, .. }) if bytes == half
     ));
-}
-
-/// On the native device closures may use anything of the host.
-#[test]
-fn captured_references() {
-    let queue = Queue::on(&Device::by_name("native").expect("always there")).expect("threads");
-    let runs = AtomicUsize::new(0);
-    let count = || _ = runs.fetch_add(1, Ordering::Relaxed);
-    let count: &(dyn Fn() + Sync) = &count;
-    #[cfg(not(schism_driver))]
-    queue.parallel_for([100, 100], |_| count()).expect("a launch");
-    #[cfg(schism_driver)]
-    (0..10_000).for_each(|_| count());
-    assert_eq!(runs.into_inner(), 10_000);
-    drop(queue);
 }

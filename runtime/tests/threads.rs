@@ -1,7 +1,6 @@
 //! Several threads, several queues, several launches at once.
 
 use std::thread;
-use std::time::{Duration, Instant};
 
 use schism::prelude::*;
 
@@ -84,29 +83,6 @@ fn a_scope_is_in_order() {
     assert!(data.to_vec() == expected);
 }
 
-/// Submitting does not wait; the events tell the end.
-#[cfg(not(schism_driver))]
-#[test]
-fn submitting_does_not_wait() {
-    let queue = Queue::on(&Device::by_name("native").expect("always there")).expect("threads");
-    let (open, gate) = std::sync::mpsc::channel::<()>();
-    let gate = std::sync::Mutex::new(gate);
-    queue
-        .scope(|scope| {
-            let event = scope.parallel_for(1, |_| {
-                gate.lock().expect("one work-item").recv().expect("the host opens");
-            })?;
-            let next = scope.parallel_for(1, |_| ())?;
-            thread::sleep(Duration::from_millis(20));
-            assert!(!event.is_complete() && !next.is_complete());
-            open.send(()).expect("the kernel waits");
-            next.wait()?;
-            assert!(event.is_complete());
-            Ok(())
-        })
-        .expect("launches");
-}
-
 /// A blocking launch takes its turn after what was submitted before it.
 #[test]
 fn blocking_launches_take_their_turn() {
@@ -128,26 +104,4 @@ fn blocking_launches_take_their_turn() {
             .expect("launches");
     }
     assert_eq!(sums.to_vec(), [40 * (n as u64 - 1) * n as u64 / 2]);
-}
-
-/// Few expensive work-items are spread over the threads: the caller does not do them all.
-#[cfg(not(schism_driver))]
-#[test]
-fn few_heavy_work_items_are_shared() {
-    let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    if threads < 2 || std::env::var_os("SCHISM_CPU_THREADS").is_some() {
-        return;
-    }
-    let queue = Queue::on(&Device::by_name("native").expect("always there")).expect("threads");
-    let workers = std::sync::Mutex::new(std::collections::HashSet::new());
-    queue
-        .parallel_for(16, |_| {
-            workers.lock().expect("no panic").insert(thread::current().id());
-            let start = Instant::now();
-            while start.elapsed() < Duration::from_millis(5) {
-                std::hint::spin_loop();
-            }
-        })
-        .expect("a launch");
-    assert!(workers.into_inner().expect("no panic").len() >= 2);
 }

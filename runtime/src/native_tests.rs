@@ -1,0 +1,115 @@
+//! What only closures that refer to the host can show. Under the schism compiler no kernel may do that.
+
+use std::collections::HashSet;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::prelude::*;
+use crate::{DeviceKind, Error};
+
+fn queue() -> Queue {
+    let device = Device::by_name("native").expect("always there");
+    assert_eq!(device.kind(), DeviceKind::Native);
+    Queue::on(&device).expect("threads")
+}
+
+#[test]
+fn closures_may_use_the_host() {
+    let runs = AtomicUsize::new(0);
+    queue()
+        .parallel_for([100, 100], |_| {
+            runs.fetch_add(1, Ordering::Relaxed);
+        })
+        .expect("a launch");
+    assert_eq!(runs.into_inner(), 10_000);
+}
+
+/// On the native device a closure could call the runtime; that would wait for itself.
+#[test]
+fn kernels_cannot_launch() {
+    let queue = queue();
+    let refused = AtomicUsize::new(0);
+    let refuse = |result: Result<(), LaunchError>| {
+        if matches!(result, Err(LaunchError::InsideKernel)) {
+            refused.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    queue
+        .parallel_for(100, |_| {
+            refuse(queue.parallel_for(1, |_| ()));
+            refuse(match queue.scope(|_| Ok(())) {
+                Err(Error::Launch(error)) => Err(error),
+                other => panic!("{other:?}"),
+            });
+        })
+        .expect("a launch");
+    assert_eq!(refused.into_inner(), 200);
+}
+
+/// Captures that panic when they are dropped do not stop the queue.
+#[test]
+fn captures_that_panic() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+    let queue = queue();
+    let bomb = Bomb;
+    let scoped = queue.scope(|scope| {
+        scope.parallel_for(1, move |_| {
+            let _ = &bomb;
+        })?;
+        Ok(())
+    });
+    let Err(Error::Launch(LaunchError::Panicked(panic))) = scoped else { panic!("{scoped:?}") };
+    assert_eq!(panic.message, "dropped");
+    queue.parallel_for(1, |_| ()).expect("the queue goes on");
+}
+
+/// Submitting does not wait; the events tell the end.
+#[test]
+fn submitting_does_not_wait() {
+    let queue = queue();
+    let (open, gate) = mpsc::channel::<()>();
+    let gate = Mutex::new(gate);
+    queue
+        .scope(|scope| {
+            let event = scope.parallel_for(1, |_| {
+                gate.lock().expect("one work-item").recv().expect("the host opens");
+            })?;
+            let next = scope.parallel_for(1, |_| ())?;
+            thread::sleep(Duration::from_millis(20));
+            assert!(!event.is_complete() && !next.is_complete());
+            open.send(()).expect("the kernel waits");
+            next.wait()?;
+            assert!(event.is_complete());
+            Ok(())
+        })
+        .expect("launches");
+}
+
+/// Few expensive work-items are spread over the threads: the caller does not do them all.
+#[test]
+fn few_heavy_work_items_are_shared() {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    if threads < 2 || std::env::var_os("SCHISM_CPU_THREADS").is_some() {
+        return;
+    }
+    let queue = queue();
+    let workers = Mutex::new(HashSet::new());
+    queue
+        .parallel_for(16, |_| {
+            workers.lock().expect("no panic").insert(thread::current().id());
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_millis(5) {
+                std::hint::spin_loop();
+            }
+        })
+        .expect("a launch");
+    assert!(workers.into_inner().expect("no panic").len() >= 2);
+}
