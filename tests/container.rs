@@ -147,6 +147,9 @@ mod tests {
     fn a_decided_branch_is_seen() {
         assert_eq!(decided_branches("  br i1 true, label %a, label %b").len(), 1);
         assert_eq!(decided_branches("  switch i8 1, label %a [").len(), 1);
-        assert!(decided_branches("  br i1 %x, label %a, label %b\n  switch i8 %y, label %a [").is_empty());
+        assert!(
+            decided_branches("  br i1 %x, label %a, label %b\n  switch i8 %y, label %a [")
+                .is_empty()
+        );
     }
 }

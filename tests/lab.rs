@@ -6,9 +6,11 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// Which of the two compilers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,8 +137,10 @@ impl Lab {
     /// runtime's dependencies are already.
     pub fn cargo_with_runtime(&self, folder: &Path) -> Command {
         let mut command = self.cargo(Compiler::Schism, folder);
-        // The flag is part of the identity of what is there.
-        command.env("CARGO_TARGET_DIR", self.target()).env("RUSTFLAGS", "-Cembed-bitcode=yes");
+        command.env("CARGO_TARGET_DIR", self.target());
+        // Bitcode, so that programs with and without link-time optimisation can use the runtime; nothing
+        // else that would make the former slow.
+        command.env("RUSTFLAGS", "-Cembed-bitcode=yes").env("CARGO_PROFILE_DEV_DEBUG", "0");
         command
     }
 
@@ -146,21 +150,20 @@ impl Lab {
     }
 
     /// The runtime, built by the driver once for all test programs.
-    ///
-    /// With embedded bitcode, so that programs with and without link-time optimisation can use it.
     pub fn runtime(&self) -> &Runtime {
         self.runtime.get_or_init(|| {
             let mut cargo = self.cargo_with_runtime(&workspace());
-            text(cargo.args(["build", "--offline", "--package", "schism"]));
+            text(cargo.args(["build", "--offline", "--package", "schism", "--no-default-features"]));
             let debug = self.target().join("debug");
             Runtime { rlib: debug.join("libschism.rlib"), dependencies: debug.join("deps") }
         })
     }
 
     /// Writes a cargo project with the given files, `Cargo.toml` included. In its texts,
-    /// `@RUNTIME@` stands for the path of the runtime. Its dependencies have the workspace's versions.
+    /// `@RUNTIME@` stands for the dependency on the runtime. Its dependencies have the workspace's versions.
     pub fn project(&self, folder: &Path, files: &[(&str, &str)]) {
-        let runtime = workspace().join("runtime").display().to_string();
+        let runtime = workspace().join("runtime");
+        let runtime = format!("schism = {{ path = {runtime:?}, default-features = false }}");
         for (name, contents) in files {
             write_files(folder, &[(name, &contents.replace("@RUNTIME@", &runtime))]);
         }
@@ -219,7 +222,21 @@ pub fn clean_command(program: impl AsRef<OsStr>) -> Command {
 /// # Panics
 /// If it cannot be started.
 pub fn output(command: &mut Command) -> Output {
-    command.output().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"))
+    let begin = Instant::now();
+    loop {
+        match command.output() {
+            Ok(output) => return output,
+            // Another test's child has inherited the descriptor by which the program was written, and
+            // has not come to its own `exec` yet.
+            Err(error)
+                if error.kind() == ErrorKind::ExecutableFileBusy
+                    && begin.elapsed() < Duration::from_secs(10) =>
+            {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(error) => panic!("cannot start {command:?}: {error}"),
+        }
+    }
 }
 
 /// Runs a program to its end and returns what it prints.

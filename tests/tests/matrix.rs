@@ -1,7 +1,8 @@
 //! One program (`crates/matrix.rs`) under many combinations of the compiler's options.
 //!
-//! A covering choice: every value of an option meets every value of every other one at least once.
-//! With `SCHISM_TEST_FULL=1` all combinations.
+//! A covering choice: every value of an option meets every value of every other one at least once,
+//! but for link-time optimisation, which is slow and meets three levels of optimisation only. With
+//! `SCHISM_TEST_FULL=1` all combinations.
 
 use std::path::{Path, PathBuf};
 
@@ -54,10 +55,15 @@ fn pairs(combination: &Combination) -> impl Iterator<Item = (usize, usize, usize
     })
 }
 
+/// Whether a pair is left to the full product.
+fn skipped((first, value, second, other): &(usize, usize, usize, usize)) -> bool {
+    (*first, *second) == (0, 2) && (*value == 1 || *value == 2) && *other != 0
+}
+
 /// Few combinations with all pairs that occur in any: the greedy way.
 fn covering() -> Vec<Combination> {
     let all = all();
-    let mut wanted: std::collections::BTreeSet<_> = all.iter().flat_map(pairs).collect();
+    let mut wanted: std::collections::BTreeSet<_> = all.iter().flat_map(pairs).filter(|pair| !skipped(pair)).collect();
     let mut chosen = Vec::new();
     while !wanted.is_empty() {
         let gain = |combination: &&Combination| {
@@ -75,7 +81,7 @@ fn covering() -> Vec<Combination> {
 #[test]
 fn the_choice_is_small() {
     assert!(covering().iter().all(possible));
-    assert!(covering().len() <= 16, "{} builds", covering().len());
+    assert!(covering().len() <= 12, "{:?}", covering());
 }
 
 fn compile(lab: &Lab, folder: &Path, options: &[&str]) -> PathBuf {

@@ -80,10 +80,8 @@ fn run_folder(pass: &str) {
 fn run_pass(pass: &str, source: &str) -> String {
     let context = Context::create();
     let text = format!("{source}\0");
-    let buffer = MemoryBuffer::create_from_memory_range_copy(
-        &text.as_bytes()[..text.len() - 1],
-        "case",
-    );
+    let buffer =
+        MemoryBuffer::create_from_memory_range_copy(&text.as_bytes()[..text.len() - 1], "case");
     let module: Module<'_> = context.create_module_from_ir(buffer).expect("valid IR in the file");
     let spec = spec_of(source);
     let kernels: HashSet<&str> = spec.kernels.iter().map(|kernel| kernel.name.as_str()).collect();

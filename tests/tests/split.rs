@@ -15,7 +15,9 @@ fn lab() -> Option<&'static Lab> {
 /// Compiles one of `crates/` to an rlib and the host's IR.
 fn compile(lab: &Lab, name: &str, folder: &Path, options: &[&str]) -> (PathBuf, String) {
     let mut rustc = lab.rustc_with_runtime(folder);
-    rustc.arg(source(&format!("crates/{name}.rs"))).args(["--crate-type=rlib", "--emit=link,llvm-ir"]);
+    rustc
+        .arg(source(&format!("crates/{name}.rs")))
+        .args(["--crate-type=rlib", "--emit=link,llvm-ir"]);
     text(rustc.args(["-Cembed-bitcode=no", "-Ccodegen-units=1"]).args(options));
     let ir = std::fs::read_to_string(folder.join(format!("{name}.ll"))).expect("the IR");
     (folder.join(format!("lib{name}.rlib")), ir)
@@ -42,14 +44,16 @@ fn the_device_half_holds_what_kernels_reach_and_no_more() {
         assert!(left.is_empty(), "no kernel reaches {left:?}\n{ir}");
 
         // The walk would see it if there were something.
-        let more = format!("{ir}\n@table = constant ptr @lone\ndefine void @lone() {{\n  ret void\n}}\n");
+        let more =
+            format!("{ir}\n@table = constant ptr @lone\ndefine void @lone() {{\n  ret void\n}}\n");
         assert_eq!(container::unreachable(&more, kernels.clone()).len(), 2);
 
         // By hand: what the source says that kernels reach is there, unless it was inlined, and what
         // it says that only the host reaches is not.
         let symbols = container::symbols(&ir);
         let defined = |part: &str| symbols.keys().any(|name| name.contains(part));
-        for part in ["only_on_the_host", "unused_by_kernels", "HOST_TABLE", "HostShape", "__rust_alloc"]
+        for part in
+            ["only_on_the_host", "unused_by_kernels", "HOST_TABLE", "HostShape", "__rust_alloc"]
         {
             assert!(!defined(part), "{part} is in the device half:\n{ir}");
         }
@@ -89,10 +93,16 @@ fn no_half_asks_which_half_it_is() {
         // The right branch is the one that stayed.
         const WAY_OF_THE_DEVICE: &str = ", 1000003";
         const WAY_OF_THE_HOST: &str = ", 1000033";
-        assert!(device.contains(WAY_OF_THE_DEVICE) && !device.contains(WAY_OF_THE_HOST), "{device}");
+        assert!(
+            device.contains(WAY_OF_THE_DEVICE) && !device.contains(WAY_OF_THE_HOST),
+            "{device}"
+        );
         let split = host_symbols.iter().find(|(name, _)| name.contains("5split"));
         let (_, split) = split.expect("a public function is in the host half");
-        assert!(!split.contains("way_of_the_device") && !split.contains(WAY_OF_THE_DEVICE), "{split}");
+        assert!(
+            !split.contains("way_of_the_device") && !split.contains(WAY_OF_THE_DEVICE),
+            "{split}"
+        );
         assert!(host.contains(WAY_OF_THE_HOST));
     }
 }
@@ -160,7 +170,8 @@ fn a_kernel_free_crate_is_the_same_byte_for_byte() {
     let folder = lab.folder("split-same");
     let library = source("crates/no_kernels.rs");
     let mut cases: Vec<Vec<&str>> = Vec::new();
-    for level in ["-Copt-level=0", "-Copt-level=1", "-Copt-level=2", "-Copt-level=3", "-Copt-level=s"]
+    for level in
+        ["-Copt-level=0", "-Copt-level=1", "-Copt-level=2", "-Copt-level=3", "-Copt-level=s"]
     {
         cases.push(vec!["--crate-type=rlib", level]);
     }
@@ -202,7 +213,9 @@ fn a_kernel_free_crate_that_sees_the_runtime_has_the_same_code() {
     // Not its metadata: that holds the bodies of functions that kernels elsewhere may call.
     for level in ["-Copt-level=0", "-Copt-level=2"] {
         let files = assert_same(lab, &folder, level, &|rustc| {
-            rustc.arg(source("crates/no_kernels.rs")).args(["--crate-type=rlib", "--emit=obj,llvm-ir"]);
+            rustc
+                .arg(source("crates/no_kernels.rs"))
+                .args(["--crate-type=rlib", "--emit=obj,llvm-ir"]);
             rustc.args([level, "-Ccodegen-units=1"]);
             runtime.add_to(rustc);
         });
@@ -227,7 +240,7 @@ fn the_same_project_in_two_folders_gives_the_same_container() {
                 (
                     "Cargo.toml",
                     "[package]\nname = \"twice\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\
-                     [dependencies]\nschism = { path = \"@RUNTIME@\" }\n[workspace]\n",
+                     [dependencies]\n@RUNTIME@\n[workspace]\n",
                 ),
                 ("src/lib.rs", &halves),
                 ("src/main.rs", "fn main() {\n    println!(\"{:?}\", twice::run(3));\n}\n"),

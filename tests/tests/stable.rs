@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use schism_tests::lab::{Compiler, Lab, clean_command, describe, failure, output, source, text, write_files};
+use schism_tests::lab::{
+    Compiler, Lab, clean_command, describe, failure, output, source, text, write_files,
+};
 
 fn lab() -> Option<&'static Lab> {
     Lab::open(env!("CARGO_TARGET_TMPDIR"))
@@ -47,7 +49,10 @@ fn build_scripts_and_crates_see_a_stable_compiler() {
     );
     let stable = "version_is_stable true\nprobe_finds_nightly false\nbootstrap false false\n";
     for compiler in BOTH {
-        assert_eq!(text(lab.cargo(compiler, &folder).args(["run", "--offline", "--quiet"])), stable);
+        assert_eq!(
+            text(lab.cargo(compiler, &folder).args(["run", "--offline", "--quiet"])),
+            stable
+        );
     }
     // The probe works: it finds what there is to be found.
     let mut cargo = lab.cargo(Compiler::Schism, &folder);
@@ -126,7 +131,7 @@ fn another_plugin_takes_no_artifact_of_this_one() {
     neighbours(&folder);
     build(&mut lab.cargo(Compiler::Schism, &folder));
     // The same two files, under the name that set-up would give to another plugin.
-    let other = folder.join("plugin-0123456789abcdef0123456789abcdef");
+    let other = lab.folder("stable-other-plugin").join("plugin-0123456789abcdef0123456789abcdef");
     std::fs::create_dir_all(&other).expect("a folder can be made");
     for file in [&lab.driver, &lab.plugin] {
         let name = file.file_name().expect("a file has a name");
@@ -151,7 +156,7 @@ fn the_plugin_works_in_the_stock_compiler() {
             (
                 "Cargo.toml",
                 "[package]\nname = \"plugged\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\
-                 [dependencies]\nschism = { path = \"@RUNTIME@\" }\n[workspace]\n",
+                 [dependencies]\n@RUNTIME@\n[workspace]\n",
             ),
             ("src/main.rs", &crate_text("plugged")),
         ],
@@ -163,9 +168,7 @@ fn the_plugin_works_in_the_stock_compiler() {
     text(cargo.env("RUSTFLAGS", flag));
     let program = folder.join("target/debug/plugged");
     assert_eq!(schism_tests::container::containers(&program).len(), 1);
-    let run = |device: &str| {
-        text(clean_command(&program).env("SCHISM_DEVICE", device))
-    };
+    let run = |device: &str| text(clean_command(&program).env("SCHISM_DEVICE", device));
     assert_eq!(run("cpu"), "cpu 10000\n");
     assert_eq!(run("native"), "native 9900\n");
 }

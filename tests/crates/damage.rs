@@ -1,0 +1,46 @@
+//! Launches twice and prints what came of it: the device, a sum, and which half ran; or the errors, each
+//! with the kinds of its sources.
+
+use std::error::Error;
+
+use schism::prelude::*;
+
+fn run() -> Result<(), schism::Error> {
+    let queue = Queue::new()?;
+    for _ in 0..2 {
+        let mut out = Buffer::from_slice(&queue, &[0_u32; 100])?;
+        let to = out.view_mut();
+        queue.parallel_for(100, move |item| {
+            let value = item.x() as u32 * 2 + u32::from(schism::is_device());
+            // SAFETY: in range, its own element.
+            unsafe { to.set(item.x(), value) }
+        })?;
+        let sum = out.to_vec().iter().sum::<u32>();
+        println!("half {}", if sum == 10000 { "device" } else { "host" });
+        assert!(sum == 10000 || sum == 9900);
+    }
+    Ok(())
+}
+
+fn kind(error: &schism::Error) -> &'static str {
+    use schism::{DeviceError, LaunchError};
+    match error {
+        schism::Error::Device(DeviceError::Unknown { .. }) => "unknown device",
+        schism::Error::Device(DeviceError::Stage2 { .. }) => "no stage 2",
+        schism::Error::Launch(LaunchError::Image { .. }) => "image",
+        schism::Error::Launch(LaunchError::NoDeviceCode { .. }) => "no device code",
+        _ => "other",
+    }
+}
+
+fn main() {
+    if let Err(error) = run() {
+        println!("error {}", kind(&error));
+        let mut next: Option<&dyn Error> = Some(&error);
+        while let Some(error) = next {
+            eprintln!("{error}");
+            next = error.source();
+        }
+        std::process::exit(3);
+    }
+}
