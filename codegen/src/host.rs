@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::target_machine::LLVMGetHostCPUName;
-use llvm_sys::{LLVMAttributeFunctionIndex, LLVMLinkage, LLVMVisibility};
+use llvm_sys::{LLVMLinkage, LLVMVisibility};
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_session::Session;
 use rustc_span::Symbol;
@@ -112,8 +112,7 @@ unsafe fn give_descriptor(
     begin: &str,
     end: &str,
 ) {
-    // SAFETY: everything is made in the live module and its context; blocks are deleted only after
-    // every instruction in them has been.
+    // SAFETY: everything is made in the live module and its context.
     unsafe {
         let function = LLVMGetNamedFunctionWithLength(module, symbol.as_ptr().cast(), symbol.len());
         if function.is_null() || LLVMIsDeclaration(function) != 0 {
@@ -145,31 +144,8 @@ unsafe fn give_descriptor(
         LLVMSetLinkage(descriptor, LLVMLinkage::LLVMInternalLinkage);
         LLVMSetAlignment(descriptor, 8);
 
-        for instruction in schism_passes::ir::instructions(function) {
-            let ty = LLVMTypeOf(instruction);
-            if LLVMGetTypeKind(ty) != llvm_sys::LLVMTypeKind::LLVMVoidTypeKind {
-                LLVMReplaceAllUsesWith(instruction, LLVMGetPoison(ty));
-            }
-        }
-        for instruction in schism_passes::ir::instructions(function).into_iter().rev() {
-            LLVMInstructionEraseFromParent(instruction);
-        }
-        let mut block = LLVMGetFirstBasicBlock(function);
-        while !block.is_null() {
-            let next = LLVMGetNextBasicBlock(block);
-            LLVMDeleteBasicBlock(block);
-            block = next;
-        }
-        let block = LLVMAppendBasicBlockInContext(context, function, c"".as_ptr());
-        let builder = LLVMCreateBuilderInContext(context);
-        LLVMPositionBuilderAtEnd(builder, block);
-        LLVMBuildRet(builder, descriptor);
-        LLVMDisposeBuilder(builder);
-        // The source says `inline(never)` so that no MIR pass copies the old body.
-        for attribute in ["noinline", "optnone"] {
-            let kind = LLVMGetEnumAttributeKindForName(attribute.as_ptr().cast(), attribute.len());
-            LLVMRemoveEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, kind);
-        }
+        // The source says `inline(never)`, so that no MIR pass has copied the old body.
+        schism_passes::body::return_constant(function, descriptor);
     }
 }
 

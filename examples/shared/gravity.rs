@@ -24,20 +24,16 @@ impl Body {
     pub fn moved(self, all: &[Body]) -> Self {
         let mut acceleration = [0.0_f32; 3];
         for other in all {
-            let mut distance = [0.0_f32; 3];
-            for axis in 0..3 {
-                distance[axis] = other.position[axis] - self.position[axis];
-            }
-            let [x, y, z] = distance;
+            let [x, y, z] = [0, 1, 2].map(|axis| other.position[axis] - self.position[axis]);
             let squared = x * x + y * y + z * z + SOFTENING;
             let pull = other.mass / (squared * squared.sqrt());
-            for axis in 0..3 {
-                acceleration[axis] += distance[axis] * pull;
+            for (sum, distance) in acceleration.iter_mut().zip([x, y, z]) {
+                *sum += distance * pull;
             }
         }
         let mut moved = self;
-        for axis in 0..3 {
-            moved.velocity[axis] += acceleration[axis] * STEP;
+        for (axis, acceleration) in acceleration.into_iter().enumerate() {
+            moved.velocity[axis] += acceleration * STEP;
             moved.position[axis] += moved.velocity[axis] * STEP;
         }
         moved

@@ -16,7 +16,7 @@ use llvm_sys::transforms::pass_builder::{
 use llvm_sys::{LLVMOpcode, LLVMValueKind};
 
 /// The name of a value; empty when it has none.
-pub fn name_of(value: LLVMValueRef) -> String {
+pub(crate) fn name_of(value: LLVMValueRef) -> String {
     let mut length = 0;
     // SAFETY: `value` is a live value; LLVM returns a pointer to `length` bytes that live as long.
     let bytes = unsafe {
@@ -27,7 +27,7 @@ pub fn name_of(value: LLVMValueRef) -> String {
 }
 
 /// The users of a value, as they are now: later changes do not disturb the list.
-pub fn users(value: LLVMValueRef) -> Vec<LLVMValueRef> {
+pub(crate) fn users(value: LLVMValueRef) -> Vec<LLVMValueRef> {
     let mut users = Vec::new();
     // SAFETY: `value` is live, and nothing changes its use list during the walk.
     unsafe {
@@ -41,7 +41,7 @@ pub fn users(value: LLVMValueRef) -> Vec<LLVMValueRef> {
 }
 
 /// The instructions of a function, as they are now.
-pub fn instructions(function: LLVMValueRef) -> Vec<LLVMValueRef> {
+pub(crate) fn instructions(function: LLVMValueRef) -> Vec<LLVMValueRef> {
     let mut all = Vec::new();
     // SAFETY: `function` is a live function, and nothing changes it during the walk.
     unsafe {
@@ -59,13 +59,13 @@ pub fn instructions(function: LLVMValueRef) -> Vec<LLVMValueRef> {
 }
 
 /// The opcode of a value if it is an instruction.
-pub fn opcode(value: LLVMValueRef) -> Option<LLVMOpcode> {
+pub(crate) fn opcode(value: LLVMValueRef) -> Option<LLVMOpcode> {
     // SAFETY: both calls accept any live value.
     unsafe { (!LLVMIsAInstruction(value).is_null()).then(|| LLVMGetInstructionOpcode(value)) }
 }
 
 /// The function that a call or invoke calls directly.
-pub fn callee(value: LLVMValueRef) -> Option<LLVMValueRef> {
+pub(crate) fn callee(value: LLVMValueRef) -> Option<LLVMValueRef> {
     if !matches!(opcode(value), Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke)) {
         return None;
     }
@@ -77,14 +77,14 @@ pub fn callee(value: LLVMValueRef) -> Option<LLVMValueRef> {
 }
 
 /// The function that contains an instruction.
-pub fn parent_function(instruction: LLVMValueRef) -> LLVMValueRef {
+pub(crate) fn parent_function(instruction: LLVMValueRef) -> LLVMValueRef {
     // SAFETY: the caller passes an instruction that stands in a function.
     unsafe { LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction)) }
 }
 
 /// Removes a block's terminator and what follows it, and ends the block with `unreachable` instead,
 /// starting at `instruction`: everything from there on is gone.
-pub fn cut_block_at(instruction: LLVMValueRef) {
+pub(crate) fn cut_block_at(instruction: LLVMValueRef) {
     // SAFETY: `instruction` stands in a block of a live module. Uses of the removed values are
     // replaced by poison first, phi nodes of the successors lose their edge from this block by
     // the verifier-preserving route: `unreachable` is inserted, and the rest of the block is
@@ -119,7 +119,7 @@ pub fn cut_block_at(instruction: LLVMValueRef) {
 }
 
 /// Removes an invoke whose result nobody uses: control goes on at its normal destination.
-pub fn replace_invoke_by_branch(invoke: LLVMValueRef) {
+pub(crate) fn replace_invoke_by_branch(invoke: LLVMValueRef) {
     debug_assert_eq!(opcode(invoke), Some(LLVMOpcode::LLVMInvoke));
     // SAFETY: `invoke` is an invoke in a live module without uses; the edge to its landing pad is
     // taken out of the phi nodes there before the branch takes its place.
@@ -174,13 +174,13 @@ unsafe fn forget_edge(successor: LLVMBasicBlockRef, from: LLVMBasicBlockRef) {
 }
 
 /// Adds an attribute without a value to a function.
-pub fn add_attribute(function: FunctionValue<'_>, name: &str, value: u64) {
+pub(crate) fn add_attribute(function: FunctionValue<'_>, name: &str, value: u64) {
     let function = function.as_value_ref();
     add_attribute_at(function, llvm_sys::LLVMAttributeFunctionIndex, name, value);
 }
 
 /// Adds an enum attribute at an attribute index of a function.
-pub fn add_attribute_at(function: LLVMValueRef, index: u32, name: &str, value: u64) {
+pub(crate) fn add_attribute_at(function: LLVMValueRef, index: u32, name: &str, value: u64) {
     // SAFETY: `function` is live; the attribute is made in its own context.
     unsafe {
         let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
@@ -191,7 +191,7 @@ pub fn add_attribute_at(function: LLVMValueRef, index: u32, name: &str, value: u
 }
 
 /// Runs LLVM's own passes, given as a pipeline, over the module.
-pub fn run_llvm_passes(module: &Module<'_>, pipeline: &str) -> Result<(), String> {
+pub(crate) fn run_llvm_passes(module: &Module<'_>, pipeline: &str) -> Result<(), String> {
     // SAFETY: the module is live, and no target machine is needed for target-neutral passes.
     unsafe {
         run_passes(pipeline, |text, options| {
@@ -204,7 +204,10 @@ pub fn run_llvm_passes(module: &Module<'_>, pipeline: &str) -> Result<(), String
 ///
 /// # Safety
 /// `function` is a definition in a live module.
-pub unsafe fn run_llvm_passes_on(function: LLVMValueRef, pipeline: &str) -> Result<(), String> {
+pub(crate) unsafe fn run_llvm_passes_on(
+    function: LLVMValueRef,
+    pipeline: &str,
+) -> Result<(), String> {
     // SAFETY: as promised by the caller.
     unsafe {
         run_passes(pipeline, |text, options| {

@@ -31,13 +31,14 @@
 //! | [`cleanup`] | target-neutral simplification, so that stage 2 starts from small IR |
 //! | [`device_check`] | refuses what no device has, with the chain of calls that reaches it |
 //!
-//! [`ir`] holds the few accessors that inkwell has no safe form for.
+//! [`body`] gives a function another body; `ir` holds the few accessors that inkwell has no form for.
 
+pub mod body;
 pub mod builtins;
 pub mod cleanup;
 pub mod device_check;
 pub mod host_attributes;
-pub mod ir;
+mod ir;
 pub mod ir_constants;
 pub mod kernel_entry;
 pub mod panics;
