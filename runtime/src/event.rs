@@ -29,8 +29,11 @@ impl Event {
     /// The launch is over; what it borrowed is not used any more.
     pub(crate) fn complete(&self, result: Result<(), LaunchError>) {
         let completion = &self.completion;
-        *completion.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        let mut known = completion.result.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = Some(result);
+        // Under the lock, so that whoever has waited also sees it complete.
         completion.complete.store(true, Ordering::Release);
+        drop(known);
         completion.changed.notify_all();
     }
 

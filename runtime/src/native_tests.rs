@@ -113,3 +113,48 @@ fn few_heavy_work_items_are_shared() {
         .expect("a launch");
     assert!(workers.into_inner().expect("no panic").len() >= 2);
 }
+
+/// A scope waits also for what its kernels submit, by threads that do not count as kernels.
+#[test]
+fn kernels_that_submit_by_threads() {
+    let queue = queue();
+    let runs = AtomicUsize::new(0);
+    let refused = AtomicUsize::new(0);
+    queue
+        .scope(|scope| {
+            let (runs, refused) = (&runs, &refused);
+            scope.parallel_for(4, move |_| {
+                let inner = move |_: Item<1>| {
+                    thread::sleep(Duration::from_millis(1));
+                    runs.fetch_add(1, Ordering::Relaxed);
+                };
+                if let Err(LaunchError::InsideKernel) = scope.parallel_for(8, inner) {
+                    refused.fetch_add(1, Ordering::Relaxed);
+                }
+                thread::scope(|threads| {
+                    threads.spawn(|| scope.parallel_for(8, inner).expect("a launch"));
+                });
+            })?;
+            Ok(())
+        })
+        .expect("launches");
+    assert_eq!((runs.into_inner(), refused.into_inner()), (32, 4));
+}
+
+/// What a kernel throws may itself panic, again and again.
+#[test]
+fn panics_that_panic() {
+    struct Hydra;
+    impl Drop for Hydra {
+        fn drop(&mut self) {
+            std::panic::panic_any(Hydra);
+        }
+    }
+    let queue = queue();
+    for size in [1, 100_000] {
+        let launched = queue.parallel_for(size, |_| std::panic::panic_any(Hydra));
+        let Err(LaunchError::Panicked(panic)) = launched else { panic!("{launched:?}") };
+        assert_eq!(panic.message, "(a panic without a text)");
+    }
+    queue.parallel_for(1000, |_| ()).expect("the queue goes on");
+}

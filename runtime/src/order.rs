@@ -6,6 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rayon_core::ThreadPool;
 
+use crate::panics;
+
 /// A launch that waits for its turn. It must not unwind.
 pub(crate) type Task = Box<dyn FnOnce() + Send>;
 
@@ -111,7 +113,9 @@ impl Order {
         let mut task = first;
         loop {
             // Tasks catch panics themselves; this keeps the queue going if one did not.
-            let _ = panic::catch_unwind(AssertUnwindSafe(task));
+            if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(task)) {
+                panics::discard(payload);
+            }
             let mut state = this.state();
             match state.waiting.pop_front() {
                 Some(Next::Task(next)) => task = next,

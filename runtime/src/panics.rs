@@ -78,7 +78,7 @@ fn record(info: &PanicHookInfo<'_>) -> bool {
 /// The error of a launch whose captures panicked when they were dropped.
 pub(crate) fn while_dropping(payload: Box<dyn Any + Send>, queue: &Queue) -> LaunchError {
     let message = message(&*payload);
-    let _ = panic::catch_unwind(AssertUnwindSafe(|| drop(payload)));
+    discard(payload);
     LaunchError::Panicked(Box::new(KernelPanic {
         kernel: "(a kernel's captures, while dropped)".to_owned(),
         device: queue.device().to_string(),
@@ -88,12 +88,19 @@ pub(crate) fn while_dropping(payload: Box<dyn Any + Send>, queue: &Queue) -> Lau
     }))
 }
 
+/// Drops what a kernel panicked with. Any type can be thrown, and dropping it may panic again; what that throws is leaked, since
+/// nothing may unwind from where work-items are counted.
+pub(crate) fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(another) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(another);
+    }
+}
+
 /// Runs a part of a kernel and turns its panic into a failure.
 pub(crate) fn catch(run: impl FnOnce()) -> Result<(), Failure> {
     panic::catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
         let message = message(&*payload);
-        // The payload is the kernel's: dropping it may panic again.
-        let _ = panic::catch_unwind(AssertUnwindSafe(|| drop(payload)));
+        discard(payload);
         Failure { message, location: LOCATION.take(), work_item: None }
     })
 }

@@ -3,7 +3,7 @@
 use std::any::type_name;
 use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::buffer::Buffer;
 use crate::capture::Capture;
@@ -81,12 +81,18 @@ impl Queue {
         };
         let submitted = panic::catch_unwind(AssertUnwindSafe(|| submit(&scope)));
         let mut launched = Ok(());
-        let events =
-            std::mem::take(&mut *scope.events.lock().unwrap_or_else(PoisonError::into_inner));
-        for event in events {
-            let result = event.result();
-            if launched.is_ok() && !event.is_observed() {
-                launched = result;
+        // A kernel on the native device may submit to its own scope, through threads of its own. What it submits is listed before
+        // its launch is over, so that there is nothing left when the list stays empty.
+        loop {
+            let events = std::mem::take(&mut *scope.events());
+            if events.is_empty() {
+                break;
+            }
+            for event in events {
+                let result = event.result();
+                if launched.is_ok() && !event.is_observed() {
+                    launched = result;
+                }
             }
         }
         match submitted {
@@ -120,6 +126,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         R: IntoRange<D>,
         F: Fn(Item<D>) + Send + Sync + Capture + 'scope,
     {
+        self.queue.refuse_inside_kernels()?;
         let extent = Extent::new(range.into_range().0)?;
         Ok(self.submit(move |queue| {
             // SAFETY: the kernel lives in this frame, and is `Sync`.
@@ -139,6 +146,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         S::Ready: 'scope,
         F: for<'item> Fn(<S::Source as Source>::Item<'item>) + Send + Sync + Capture + 'scope,
     {
+        self.queue.refuse_inside_kernels()?;
         let mut lengths = Lengths::default();
         sources.check(&mut lengths)?;
         let extent = Extent::new([lengths.length()?])?;
@@ -173,6 +181,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             + Capture
             + 'scope,
     {
+        self.queue.refuse_inside_kernels()?;
         let extent = Extent::new(range.into_range().0)?;
         sources.check(&mut Lengths::of_range(extent.items))?;
         let ready = sources.prepare();
@@ -184,6 +193,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
                 queue.execute(RawKernel::new::<_, D>(&raw const kernel, type_name::<F>), extent)
             }
         }))
+    }
+
+    fn events(&self) -> MutexGuard<'_, Vec<Event>> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts a launch into the queue. `run` has the queue's turn when it is called, and is gone when the event completes.
@@ -203,7 +216,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         // SAFETY: only the lifetime changes. The task is called or dropped before its event completes, and the scope, which
         // ends before 'scope does, waits for that.
         let task = unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + 'scope>, Task>(task) };
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut events = self.events();
         if events.len() >= MANY_EVENTS {
             events.retain(|event| !event.is_complete() || event.result().is_err());
         }
