@@ -1,7 +1,7 @@
 //! One record, in every way in which it can be damaged.
 
 use crate::support::{self, sample, seal_frame};
-use schism_hcf::{HcfError, Problem, RecordRef, records};
+use schism_hcf::{HcfError, Problem, RecordRef, format, records};
 
 fn parse(bytes: &[u8]) -> Result<RecordRef<'_>, HcfError> {
     RecordRef::parse(bytes)
@@ -180,6 +180,18 @@ fn consistent_lengths_beyond_the_end_are_a_truncation() {
     seal_frame(&mut bytes);
     let available = bytes.len();
     assert_eq!(problem(&bytes), Problem::Truncated { needed: available as u64 + grow, available });
+}
+
+#[test]
+fn a_header_beyond_the_limit_is_not_waited_for() {
+    let mut bytes = sample().to_record().unwrap();
+    let header_len = format::MAX_HEADER_LEN as u64 + 16;
+    bytes[12..16].copy_from_slice(&(header_len as u32).to_le_bytes());
+    bytes[16..24].copy_from_slice(&(64 + header_len).to_le_bytes());
+    bytes[24..32].copy_from_slice(&[0; 8]);
+    seal_frame(&mut bytes);
+    let limit = format::MAX_HEADER_LEN;
+    assert_eq!(problem(&bytes), Problem::TooMany { what: "bytes in the header", limit });
 }
 
 #[test]
