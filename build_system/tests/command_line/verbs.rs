@@ -39,7 +39,7 @@ fn the_users_own_settings_stay() {
         ("SCHISM_JIT", "/j.so"),
         ("RUSTDOC", "/d"),
     ];
-    assert!(machine.schism("test").envs(own).status().unwrap().success());
+    assert!(machine.schism("test").envs(own).output().unwrap().status.success());
     for (name, value) in own {
         assert_eq!(variable(&machine, name).as_deref(), Some(value), "{name}");
     }
@@ -57,7 +57,7 @@ fn an_outer_cargo_run_leaves_no_trace() {
         .env("RUST_RECURSION_COUNT", "3")
         .env("CARGO_HOME", "/kept")
         .env("LD_LIBRARY_PATH", format!("{}:/kept", machine.path("toolchain/lib").display()));
-    assert!(command.status().unwrap().success());
+    assert!(command.output().unwrap().status.success());
     let environment = machine.read("log.env");
     for absent in [
         "CARGO_PKG_NAME",
@@ -80,8 +80,9 @@ fn another_packages_variables_are_not_ours_to_remove() {
             .schism("build")
             .env("CARGO_PKG_NAME", "theirs")
             .env("LD_LIBRARY_PATH", "/theirs")
-            .status()
+            .output()
             .unwrap()
+            .status
             .success()
     );
     assert_eq!(variable(&machine, "CARGO_PKG_NAME").as_deref(), Some("theirs"));
@@ -91,7 +92,10 @@ fn another_packages_variables_are_not_ours_to_remove() {
 #[test]
 fn the_exit_code_is_cargos() {
     let machine = Machine::new("exit");
-    assert_eq!(machine.schism("run").env("FAKE_EXIT", "42").status().unwrap().code(), Some(42));
+    assert_eq!(
+        machine.schism("run").env("FAKE_EXIT", "42").output().unwrap().status.code(),
+        Some(42)
+    );
 }
 
 #[test]
@@ -127,7 +131,7 @@ fn a_users_flags_do_not_reach_the_plugins_build() {
         .env("RUSTFLAGS", "-Cdebuginfo=2")
         .env("CARGO_BUILD_TARGET", "wasm32-wasip1")
         .env("RUSTC_BOOTSTRAP", "1");
-    assert!(command.status().unwrap().success());
+    assert!(command.output().unwrap().status.success());
     let environment = machine.read("log.all");
     assert!(!environment.contains("debuginfo") && !environment.contains("wasm32"), "{environment}");
     assert!(
