@@ -113,7 +113,8 @@ fn other_files_are_errors() {
         Problem::UnknownFile
     );
     assert_eq!(problem(b"MZ\x90\0, more or less"), Problem::UnknownFile);
-    let thin = problem(b"!<thin>\nliblibrary.rlib ");
+    let member = format!("{:16}{:12}{:6}{:6}{:8}{:10}`\n", "a.o/", 0, 0, 0, 644, 1616);
+    let thin = problem(format!("!<thin>\n{member}").as_bytes());
     assert!(matches!(&thin, Problem::BrokenFile(why) if why.contains("thin")), "{thin:?}");
     assert!(matches!(problem(b"!<arch>\nnonsense"), Problem::BrokenFile(_)));
     assert!(matches!(problem(b"\x7fELF\x02\x01\x01 and no more"), Problem::BrokenFile(_)));
