@@ -1,0 +1,17 @@
+//! A kernel captures a `Vec`.
+
+use schism::prelude::*;
+
+fn main() {
+    let queue = Queue::new().unwrap();
+    let mut out = Buffer::from_slice(&queue, &[0_u64; 8]).unwrap();
+    let to = out.view_mut();
+    let data = vec![1_u64; 8];
+    queue
+        .parallel_for(8, move |item| {
+            let value = data[item.x()];
+            // SAFETY: in range, its own element.
+            unsafe { to.set(item.x(), value as u64) }
+        })
+        .unwrap();
+}

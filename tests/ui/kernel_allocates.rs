@@ -1,0 +1,23 @@
+//! A kernel allocates.
+
+use schism::prelude::*;
+
+fn main() {
+    let queue = Queue::new().unwrap();
+    let mut out = Buffer::from_slice(&queue, &[0_u64; 8]).unwrap();
+    let to = out.view_mut();
+
+    queue
+        .parallel_for(8, move |item| {
+            let value = {
+                let mut list = Vec::new();
+                for i in 0..item.x() {
+                    list.push(i);
+                }
+                list.len()
+            };
+            // SAFETY: in range, its own element.
+            unsafe { to.set(item.x(), value as u64) }
+        })
+        .unwrap();
+}

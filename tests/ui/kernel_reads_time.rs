@@ -1,0 +1,17 @@
+//! A kernel asks the system for the time.
+
+use schism::prelude::*;
+
+fn main() {
+    let queue = Queue::new().unwrap();
+    let mut out = Buffer::from_slice(&queue, &[0_u64; 8]).unwrap();
+    let to = out.view_mut();
+
+    queue
+        .parallel_for(8, move |item| {
+            let value = std::time::Instant::now().elapsed().as_nanos() + item.x() as u128;
+            // SAFETY: in range, its own element.
+            unsafe { to.set(item.x(), value as u64) }
+        })
+        .unwrap();
+}
