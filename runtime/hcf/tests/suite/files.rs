@@ -113,7 +113,7 @@ fn other_files_are_errors() {
         Problem::UnknownFile
     );
     assert_eq!(problem(b"MZ\x90\0, more or less"), Problem::UnknownFile);
-    let member = format!("{:16}{:12}{:6}{:6}{:8}{:10}`\n", "a.o/", 0, 0, 0, 644, 1616);
+    let member = format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "a.o/", 0, 0, 0, 644, 1616);
     let thin = problem(format!("!<thin>\n{member}").as_bytes());
     assert!(matches!(&thin, Problem::BrokenFile(why) if why.contains("thin")), "{thin:?}");
     assert!(matches!(problem(b"!<arch>\nnonsense"), Problem::BrokenFile(_)));
