@@ -151,7 +151,7 @@ pub(crate) fn codegen_unit<'tcx>(
     tcx: TyCtxt<'tcx>,
     name: Symbol,
 ) -> Option<&'tcx CodegenUnit<'tcx>> {
-    if !Unit::lock().as_ref().is_some_and(|unit| unit.name == name.as_str()) {
+    if Unit::lock().as_ref().is_none_or(|unit| unit.name != name.as_str()) {
         return None;
     }
     let kernels = kernels::of_crate(tcx, &runtime_items::find(tcx));

@@ -7,7 +7,7 @@
 //! artifact's identity, so artifacts of plain rustc, of this plugin and of another build of the
 //! plugin lie side by side and are never taken for each other.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::exit;
 
 /// The allocator decides much of the compiler's speed, and the stock binary brings jemalloc. This
@@ -52,7 +52,7 @@ fn main() {
 
 /// The content hash in the name of the directory that set-up has put the plugin in; for a plugin
 /// that lies elsewhere, its size and time.
-fn identity(plugin: &PathBuf) -> String {
+fn identity(plugin: &Path) -> String {
     let directory =
         plugin.parent().and_then(|path| path.file_name()).and_then(|name| name.to_str());
     if let Some(hash) = directory.and_then(|name| name.strip_prefix("plugin-")) {
