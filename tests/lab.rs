@@ -153,7 +153,13 @@ impl Lab {
     pub fn runtime(&self) -> &Runtime {
         self.runtime.get_or_init(|| {
             let mut cargo = self.cargo_with_runtime(&workspace());
-            text(cargo.args(["build", "--offline", "--package", "schism", "--no-default-features"]));
+            text(cargo.args([
+                "build",
+                "--offline",
+                "--package",
+                "schism",
+                "--no-default-features",
+            ]));
             let debug = self.target().join("debug");
             Runtime { rlib: debug.join("libschism.rlib"), dependencies: debug.join("deps") }
         })

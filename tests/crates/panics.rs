@@ -5,7 +5,9 @@ use schism::prelude::*;
 fn report(what: &str, result: Result<(), schism::LaunchError>) {
     match result {
         Ok(()) => println!("{what}: ok"),
-        Err(schism::LaunchError::Panicked(panic)) => println!("{what}: panicked: {}", panic.message),
+        Err(schism::LaunchError::Panicked(panic)) => {
+            println!("{what}: panicked: {}", panic.message)
+        }
         Err(error) => println!("{what}: {error}"),
     }
 }
@@ -23,23 +25,35 @@ fn main() {
     let data = Buffer::from_slice(&queue, &[0_u32; 8]).unwrap();
     let zeros = data.view();
 
-    report("bounds", queue.parallel_for(100, move |item| {
-        std::hint::black_box(zeros[item.x()]);
-    }));
+    report(
+        "bounds",
+        queue.parallel_for(100, move |item| {
+            std::hint::black_box(zeros[item.x()]);
+        }),
+    );
     sound(&queue);
-    report("division", queue.parallel_for(8, move |item| {
-        std::hint::black_box(7 / zeros[item.x()]);
-    }));
+    report(
+        "division",
+        queue.parallel_for(8, move |item| {
+            std::hint::black_box(7 / zeros[item.x()]);
+        }),
+    );
     sound(&queue);
-    report("unwrap", queue.parallel_for(8, move |item| {
-        std::hint::black_box(Some(item.x()).filter(|x| *x != 5).unwrap());
-    }));
+    report(
+        "unwrap",
+        queue.parallel_for(8, move |item| {
+            std::hint::black_box(Some(item.x()).filter(|x| *x != 5).unwrap());
+        }),
+    );
     sound(&queue);
-    report("message", queue.parallel_for(8, move |item| {
-        if item.x() == 3 {
-            panic!("said by the kernel");
-        }
-    }));
+    report(
+        "message",
+        queue.parallel_for(8, move |item| {
+            if item.x() == 3 {
+                panic!("said by the kernel");
+            }
+        }),
+    );
     sound(&queue);
     report("assert", queue.parallel_for(8, move |item| assert!(item.x() < 7)));
     sound(&queue);

@@ -51,7 +51,8 @@ struct Ended {
 
 fn run(command: &mut Command) -> Ended {
     let Output { status, stdout, stderr } = output(command);
-    let report = describe(command, &Output { status, stdout: stdout.clone(), stderr: stderr.clone() });
+    let report =
+        describe(command, &Output { status, stdout: stdout.clone(), stderr: stderr.clone() });
     // By itself: no signal, no panic.
     assert!(matches!(status.code(), Some(0 | 3)), "{report}");
     let errors = String::from_utf8_lossy(&stderr).into_owned();
@@ -237,7 +238,11 @@ fn a_panicking_kernel_leaves_the_process_alive() {
         ];
         assert_eq!(ended.lines.len(), expected.len(), "{}", ended.report);
         for (line, expected) in ended.lines.iter().zip(expected) {
-            assert!(line.starts_with(expected), "on {device}, `{expected}` became: {}", ended.report);
+            assert!(
+                line.starts_with(expected),
+                "on {device}, `{expected}` became: {}",
+                ended.report
+            );
         }
     }
 }

@@ -62,9 +62,8 @@ fn kernels_of_libraries_programs_and_traits() {
     let in_library = kernels("library");
     assert!(in_library.iter().any(|name| name.contains("concrete")), "{in_library:?}");
     assert!(!in_library.iter().any(|name| name.contains("generic")), "{in_library:?}");
-    let generic = |krate: &str| {
-        kernels(krate).iter().filter(|name| name.contains("generic::")).count()
-    };
+    let generic =
+        |krate: &str| kernels(krate).iter().filter(|name| name.contains("generic::")).count();
     assert_eq!(generic("second"), 2);
     // `i32` also: rustc may share the other crate's, or make its own.
     assert!((2..=3).contains(&generic("program")));
@@ -149,7 +148,10 @@ fn a_program_that_launches_opens_a_library_that_does() {
                library::concrete(&queue, 100);\n";
     assert_eq!(loader.matches("fn main() {\n").count(), 1);
     loader = loader.replace("fn main() {\n", own);
-    loader = loader.replace("    println!(\"closed\");", "    library::concrete(&queue, 77);\n    println!(\"closed\");");
+    loader = loader.replace(
+        "    println!(\"closed\");",
+        "    library::concrete(&queue, 77);\n    println!(\"closed\");",
+    );
     std::fs::write(folder.join("both.rs"), loader).expect("a writable folder");
     let mut rustc = lab.rustc_with_runtime(&folder);
     text(rustc.args(["both.rs", "-L", ".", "--extern=library"]));

@@ -63,7 +63,8 @@ fn skipped((first, value, second, other): &(usize, usize, usize, usize)) -> bool
 /// Few combinations with all pairs that occur in any: the greedy way.
 fn covering() -> Vec<Combination> {
     let all = all();
-    let mut wanted: std::collections::BTreeSet<_> = all.iter().flat_map(pairs).filter(|pair| !skipped(pair)).collect();
+    let mut wanted: std::collections::BTreeSet<_> =
+        all.iter().flat_map(pairs).filter(|pair| !skipped(pair)).collect();
     let mut chosen = Vec::new();
     while !wanted.is_empty() {
         let gain = |combination: &&Combination| {

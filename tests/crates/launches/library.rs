@@ -54,34 +54,44 @@ pub fn not_generic(x: i32) -> i32 {
 
 /// A kernel in a library, of a function that is not generic.
 pub fn concrete(queue: &Queue, n: usize) {
-    compare::<i32>(queue, n, |_, x| not_generic(x), |from, to, halves| {
-        queue
-            .parallel_for(n, move |item| {
-                let i = item.x();
-                // SAFETY: in range, its own elements.
-                unsafe {
-                    to.set(i, not_generic(from[i]));
-                    halves.set(i, half());
-                }
-            })
-            .unwrap();
-    });
+    compare::<i32>(
+        queue,
+        n,
+        |_, x| not_generic(x),
+        |from, to, halves| {
+            queue
+                .parallel_for(n, move |item| {
+                    let i = item.x();
+                    // SAFETY: in range, its own elements.
+                    unsafe {
+                        to.set(i, not_generic(from[i]));
+                        halves.set(i, half());
+                    }
+                })
+                .unwrap();
+        },
+    );
 }
 
 /// A generic kernel, instantiated by whoever calls it.
 pub fn generic<T: Number>(queue: &Queue, n: usize, addend: T) {
-    compare::<T>(queue, n, |_, x| x.mix(addend), |from, to, halves| {
-        queue
-            .parallel_for(n, move |item| {
-                let i = item.x();
-                // SAFETY: in range, its own elements.
-                unsafe {
-                    to.set(i, from[i].mix(addend));
-                    halves.set(i, half());
-                }
-            })
-            .unwrap();
-    });
+    compare::<T>(
+        queue,
+        n,
+        |_, x| x.mix(addend),
+        |from, to, halves| {
+            queue
+                .parallel_for(n, move |item| {
+                    let i = item.x();
+                    // SAFETY: in range, its own elements.
+                    unsafe {
+                        to.set(i, from[i].mix(addend));
+                        halves.set(i, half());
+                    }
+                })
+                .unwrap();
+        },
+    );
 }
 
 /// Generic in a function, a constant and a trait, one inside the other.
@@ -96,18 +106,23 @@ pub fn nested<T: Number, const N: usize>(
         f: F,
     ) {
         let apply = move |x: T| (0..N).fold(x, |x, _| f(x));
-        compare::<T>(queue, n, move |_, x| apply(x), |from, to, halves| {
-            queue
-                .parallel_for(n, move |item| {
-                    let i = item.x();
-                    // SAFETY: in range, its own elements.
-                    unsafe {
-                        to.set(i, apply(from[i]));
-                        halves.set(i, half());
-                    }
-                })
-                .unwrap();
-        });
+        compare::<T>(
+            queue,
+            n,
+            move |_, x| apply(x),
+            |from, to, halves| {
+                queue
+                    .parallel_for(n, move |item| {
+                        let i = item.x();
+                        // SAFETY: in range, its own elements.
+                        unsafe {
+                            to.set(i, apply(from[i]));
+                            halves.set(i, half());
+                        }
+                    })
+                    .unwrap();
+            },
+        );
     }
     let one = T::from_index(1);
     inner::<T, _, N>(queue, n, move |x| f(x, one));
@@ -122,18 +137,23 @@ pub trait Filter {
     /// A kernel in a provided method.
     fn provided(&self, queue: &Queue, n: usize) {
         let length = Self::NAME.len() as i64;
-        compare::<i64>(queue, n, |i, x| x + length - i as i64, |from, to, halves| {
-            queue
-                .parallel_for(n, move |item| {
-                    let i = item.x();
-                    // SAFETY: in range, its own elements.
-                    unsafe {
-                        to.set(i, from[i] + length - i as i64);
-                        halves.set(i, half());
-                    }
-                })
-                .unwrap();
-        });
+        compare::<i64>(
+            queue,
+            n,
+            |i, x| x + length - i as i64,
+            |from, to, halves| {
+                queue
+                    .parallel_for(n, move |item| {
+                        let i = item.x();
+                        // SAFETY: in range, its own elements.
+                        unsafe {
+                            to.set(i, from[i] + length - i as i64);
+                            halves.set(i, half());
+                        }
+                    })
+                    .unwrap();
+            },
+        );
     }
 }
 
@@ -145,18 +165,23 @@ impl Filter for Scale {
 
     fn run(&self, queue: &Queue, n: usize) {
         let scale = self.0;
-        compare::<f32>(queue, n, |_, x| x * scale + 1.0, |from, to, halves| {
-            queue
-                .parallel_for(n, move |item| {
-                    let i = item.x();
-                    // SAFETY: in range, its own elements.
-                    unsafe {
-                        to.set(i, from[i] * scale + 1.0);
-                        halves.set(i, half());
-                    }
-                })
-                .unwrap();
-        });
+        compare::<f32>(
+            queue,
+            n,
+            |_, x| x * scale + 1.0,
+            |from, to, halves| {
+                queue
+                    .parallel_for(n, move |item| {
+                        let i = item.x();
+                        // SAFETY: in range, its own elements.
+                        unsafe {
+                            to.set(i, from[i] * scale + 1.0);
+                            halves.set(i, half());
+                        }
+                    })
+                    .unwrap();
+            },
+        );
     }
 }
 
@@ -165,18 +190,31 @@ impl<T: Number + PartialOrd> Filter for Clamp<T> {
 
     fn run(&self, queue: &Queue, n: usize) {
         let (low, high) = (self.0, self.1);
-        let clamp = move |x: T| if x < low { low } else if x > high { high } else { x };
-        compare::<T>(queue, n, move |_, x| clamp(x), |from, to, halves| {
-            queue
-                .parallel_for(n, move |item| {
-                    let i = item.x();
-                    // SAFETY: in range, its own elements.
-                    unsafe {
-                        to.set(i, clamp(from[i]));
-                        halves.set(i, half());
-                    }
-                })
-                .unwrap();
-        });
+        let clamp = move |x: T| {
+            if x < low {
+                low
+            } else if x > high {
+                high
+            } else {
+                x
+            }
+        };
+        compare::<T>(
+            queue,
+            n,
+            move |_, x| clamp(x),
+            |from, to, halves| {
+                queue
+                    .parallel_for(n, move |item| {
+                        let i = item.x();
+                        // SAFETY: in range, its own elements.
+                        unsafe {
+                            to.set(i, clamp(from[i]));
+                            halves.set(i, half());
+                        }
+                    })
+                    .unwrap();
+            },
+        );
     }
 }

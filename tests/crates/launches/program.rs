@@ -10,18 +10,23 @@ struct Row {
 impl Row {
     fn launch(&self, queue: &Queue, n: usize) {
         let bias = self.bias;
-        library::compare::<i32>(queue, n, |i, x| x + bias * i as i32, |from, to, halves| {
-            queue
-                .parallel_for(n, move |item| {
-                    let i = item.x();
-                    // SAFETY: in range, its own elements.
-                    unsafe {
-                        to.set(i, from[i] + bias * i as i32);
-                        halves.set(i, library::half());
-                    }
-                })
-                .unwrap();
-        });
+        library::compare::<i32>(
+            queue,
+            n,
+            |i, x| x + bias * i as i32,
+            |from, to, halves| {
+                queue
+                    .parallel_for(n, move |item| {
+                        let i = item.x();
+                        // SAFETY: in range, its own elements.
+                        unsafe {
+                            to.set(i, from[i] + bias * i as i32);
+                            halves.set(i, library::half());
+                        }
+                    })
+                    .unwrap();
+            },
+        );
     }
 }
 
@@ -77,18 +82,23 @@ mod tests {
     #[test]
     fn a_kernel_in_a_test() {
         let queue = Queue::new().unwrap();
-        library::compare::<i64>(&queue, 100, |_, x| x * x, |from, to, halves| {
-            queue
-                .parallel_for(100, move |item| {
-                    let i = item.x();
-                    // SAFETY: in range, its own elements.
-                    unsafe {
-                        to.set(i, from[i] * from[i]);
-                        halves.set(i, library::half());
-                    }
-                })
-                .unwrap();
-        });
+        library::compare::<i64>(
+            &queue,
+            100,
+            |_, x| x * x,
+            |from, to, halves| {
+                queue
+                    .parallel_for(100, move |item| {
+                        let i = item.x();
+                        // SAFETY: in range, its own elements.
+                        unsafe {
+                            to.set(i, from[i] * from[i]);
+                            halves.set(i, library::half());
+                        }
+                    })
+                    .unwrap();
+            },
+        );
         assert_eq!(queue.device().name(), std::env::var("SCHISM_DEVICE").unwrap());
     }
 

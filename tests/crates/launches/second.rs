@@ -11,6 +11,10 @@ pub fn run(queue: &Queue, n: usize) {
 }
 
 /// A kernel of this crate that is generic over what the program gives it.
-pub fn with<F: Fn(i32) -> i32 + Copy + Send + Sync + schism::Capture>(queue: &Queue, n: usize, f: F) {
+pub fn with<F: Fn(i32) -> i32 + Copy + Send + Sync + schism::Capture>(
+    queue: &Queue,
+    n: usize,
+    f: F,
+) {
     library::nested::<i32, 3>(queue, n, move |x, one| f(x) + one);
 }
