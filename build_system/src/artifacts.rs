@@ -84,7 +84,7 @@ pub fn build(
     workspace: &Path,
 ) -> Result<Installed> {
     // Kept: cargo goes on from here after an interruption, and builds less after a change.
-    let target = home.build().join(format!("target-{}", toolchain.copy_key()));
+    let target = home.build().join(target_name(&toolchain.copy_key(), workspace));
     std::fs::create_dir_all(&target).at("create", &target)?;
     let results = target.join(&toolchain.version.host).join("release");
 
@@ -100,6 +100,16 @@ pub fn build(
         prune::prune(directory.parent().unwrap_or(directory));
     }
     Ok(installed)
+}
+
+/// The name of the target directory for a compiler and a workspace.
+///
+/// Workspaces do not share one: cargo knows a workspace's packages by their paths inside it, and their files
+/// by times, so it would take one checkout's artifacts for another's.
+fn target_name(compiler: &str, workspace: &Path) -> String {
+    let mut hasher = Hasher::default();
+    hasher.field(workspace.as_os_str().as_encoded_bytes());
+    format!("target-{compiler}-{}", &hasher.finish()[..8])
 }
 
 fn cargo(
@@ -137,7 +147,7 @@ fn cargo(
         return Ok(());
     }
     let detail = "; cargo's messages above say why.\n\
-        No network is needed but for crates.io; no C compiler but `cc`, as linker.";
+        Needed are crates.io, a C compiler `cc`, and `make`.";
     Err(Error::Failed {
         what: format!("building {package} in {}", workspace.display()),
         status,
@@ -223,5 +233,13 @@ mod tests {
         std::fs::remove_file(place(&hash).join("a")).unwrap();
         assert_eq!(install(scratch.path(), &["a"], place).unwrap(), hash);
         assert!(place(&hash).join("a").is_file());
+    }
+
+    #[test]
+    fn each_checkout_has_a_target_directory() {
+        let (one, other) = (Path::new("/home/one/schism"), Path::new("/home/other/schism"));
+        assert_ne!(target_name("1.95.0", one), target_name("1.95.0", other));
+        assert_ne!(target_name("1.95.0", one), target_name("1.96.0", one));
+        assert_eq!(target_name("1.95.0", one), target_name("1.95.0", one));
     }
 }
