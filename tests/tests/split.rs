@@ -180,10 +180,9 @@ fn a_kernel_free_crate_is_the_same_byte_for_byte() {
     cases.push(vec!["--crate-type=rlib", "-Copt-level=2", "-Clto=thin"]);
     cases.push(vec!["--crate-type=bin", "-g"]);
     cases.push(vec!["--crate-type=bin", "-Copt-level=2", "-Clto=off", "-Cstrip=symbols"]);
-    cases.push(vec!["--crate-type=bin", "-Copt-level=2", "-Clto=thin"]);
-    cases.push(vec!["--crate-type=bin", "-Copt-level=2", "-Clto=fat", "-Cpanic=abort"]);
+    cases.push(vec!["--crate-type=bin", "-Copt-level=1", "-Clto=thin"]);
+    cases.push(vec!["--crate-type=bin", "-Copt-level=s", "-Clto=fat", "-Cpanic=abort"]);
     cases.push(vec!["--crate-type=cdylib", "-Copt-level=1"]);
-    cases.push(vec!["--crate-type=cdylib", "-Copt-level=s", "-Clto=fat"]);
     cases.push(vec!["--crate-type=staticlib", "-Copt-level=1"]);
     cases.push(vec!["--crate-type=dylib", "-Cprefer-dynamic"]);
     cases.push(vec!["--test", "-Copt-level=0"]);
