@@ -158,3 +158,28 @@ fn a_program_that_launches_opens_a_library_that_does() {
     let mut program = on_device(&folder.join("both"), "cpu");
     assert_eq!(text(program.arg(folder.join("libplugin.so"))), "closed\n");
 }
+
+#[test]
+fn kernels_of_a_static_library_in_a_c_program() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("launches-c");
+    compile(lab, &folder, "library", &["--crate-type=rlib"]);
+    compile(lab, &folder, "plugin", &["--crate-type=staticlib", "--extern=library"]);
+    let c = "#include <stddef.h>\nint run(size_t n);\nint main(void) { return run(100); }\n";
+    std::fs::write(folder.join("main.c"), c).expect("a writable folder");
+    // Dropping what nothing refers to must leave the containers.
+    let mut cc = clean_command("cc");
+    cc.current_dir(&folder).args([
+        "-Wl,--gc-sections",
+        "-s",
+        "main.c",
+        "libplugin.a",
+        "-o",
+        "main",
+    ]);
+    text(cc.args(["-lpthread", "-ldl", "-lm"]));
+    assert_eq!(containers(&folder.join("main")).len(), 2);
+    for device in ["cpu", "native"] {
+        assert_eq!(text(&mut on_device(&folder.join("main"), device)), "");
+    }
+}
