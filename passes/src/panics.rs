@@ -12,13 +12,15 @@
 //! ```
 //!
 //! The arguments of a formatted message die with the call that took them, and with them the
-//! formatting machinery: [`crate::cleanup`] removes what only fed it. Of a `core::fmt::Arguments`
+//! formatting machinery: [`settle`] and [`crate::cleanup`] remove what only fed it. Of a `core::fmt::Arguments`
 //! without arguments the text is kept: such a value is a pointer to the text and its length times
 //! two plus one (the representation of the pinned standard library, checked by a run test).
 
 use std::collections::HashMap;
 
 use inkwell::module::Module;
+use inkwell::values::AsValueRef;
+use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
@@ -49,6 +51,69 @@ pub fn run(module: &Module<'_>, panics: &[PanicFunction]) {
     }
 }
 
+/// Decides what [`run`] could not: whether the second word of a message's `Arguments` is text.
+///
+/// Before, after inlining has brought the word to its panic:
+/// ```llvm
+///   %word = ptrtoint ptr %array to i64, !schism.arguments !0   ; %array is an alloca
+///   %bit = and i64 %word, 1
+/// ```
+/// After:
+/// ```llvm
+///   %bit = and i64 0, 1
+/// ```
+///
+/// The address of an object is even, so there are arguments; and with its address no longer taken,
+/// the array of arguments is dead, and the formatting functions that it names with it.
+pub fn settle(module: &Module<'_>) {
+    // SAFETY: the module is live and held by the caller; an instruction is erased after its last
+    // use has been replaced.
+    unsafe {
+        let context = LLVMGetModuleContext(module.as_mut_ptr());
+        let kind = arguments_kind(context);
+        for function in module.get_functions() {
+            for word in ir::instructions(function.as_value_ref()) {
+                if ir::opcode(word) == Some(LLVMOpcode::LLVMPtrToInt)
+                    && !LLVMGetMetadata(word, kind).is_null()
+                    && is_object(LLVMGetOperand(word, 0))
+                {
+                    LLVMReplaceAllUsesWith(word, LLVMConstNull(LLVMTypeOf(word)));
+                    LLVMInstructionEraseFromParent(word);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a pointer is the address of a local or a global, possibly of a field of one: a string's
+/// length in a pointer's place has no such form.
+fn is_object(mut pointer: LLVMValueRef) -> bool {
+    loop {
+        // SAFETY: `pointer` is a live value, and the queries accept any.
+        unsafe {
+            if ir::opcode(pointer) == Some(LLVMOpcode::LLVMAlloca)
+                || !LLVMIsAGlobalValue(pointer).is_null()
+            {
+                return true;
+            }
+            if ir::opcode(pointer) != Some(LLVMOpcode::LLVMGetElementPtr) {
+                return false;
+            }
+            pointer = LLVMGetOperand(pointer, 0);
+        }
+    }
+}
+
+/// The kind of the metadata on the second word of an `Arguments`.
+///
+/// # Safety
+/// `context` is live.
+unsafe fn arguments_kind(context: LLVMContextRef) -> u32 {
+    let name = "schism.arguments";
+    // SAFETY: as promised by the caller; the name is passed with its length.
+    unsafe { LLVMGetMDKindIDInContext(context, name.as_ptr().cast(), name.len() as u32) }
+}
+
 struct Lowering {
     module: LLVMModuleRef,
     texts: HashMap<String, LLVMValueRef>,
@@ -77,6 +142,11 @@ impl Lowering {
                 PanicMessage::Arguments if two_words && is_pointer(1) => {
                     let word = LLVMGetOperand(call, 1);
                     let word = LLVMBuildPtrToInt(builder, word, i64_type, c"".as_ptr());
+                    let none = LLVMMetadataAsValue(
+                        context,
+                        LLVMMDNodeInContext2(context, std::ptr::null_mut(), 0),
+                    );
+                    LLVMSetMetadata(word, arguments_kind(context), none);
                     let one = LLVMConstInt(i64_type, 1, 0);
                     let zero = LLVMConstInt(i64_type, 0, 0);
                     let bit = LLVMBuildAnd(builder, word, one, c"".as_ptr());
