@@ -5,58 +5,75 @@
 //! define void @kernel(ptr %0) {
 //!   %closure = alloca [8 x i8]
 //!   store ptr %0, ptr %closure
-//!   %x = call i64 @__schism_global_id_x()
-//!   call void @entry(ptr %closure, i64 %x, ...)
+//!   %copy = load ptr, ptr %closure
+//!   call void @work(ptr %copy)
 //!   ret void
 //! }
 //! ```
 //! After:
 //! ```llvm
 //! define void @kernel(ptr %0) {
-//!   %x = call i64 @__schism_global_id_x()
-//!   %q = getelementptr float, ptr %0, i64 %x
-//!   ...
+//!   call void @work(ptr %0)
+//!   ret void
+//! }
 //! ```
 //!
-//! Inlines, promotes the closure's copy to registers, and removes what became dead, so that what is
-//! left is what a device would run. Nothing here shapes code: loops stay as rustc wrote them, and
-//! no pass looks for a better form of an expression. Stage 2 runs a full pipeline that knows its
-//! target, and it does best on code that nobody has bent before: with `instcombine` or loop passes
-//! in this place the blur of the example `image_filter` became up to 1.7 times slower on the CPU.
+//! Promotes locals to registers and removes what is dead, so that what is left is what a device would
+//! run ([`run`]). Nothing here shapes code: functions stay functions, loops stay as rustc wrote them, and
+//! no pass looks for a better form of an expression. Stage 2 runs a full pipeline that knows its target,
+//! and it does best on code that nobody has bent before: with inlining at this point already, the
+//! blur of the example `image_filter` became 1.5 times slower on the CPU.
+//!
+//! Some code is only seen to be dead once it has been inlined: the arguments of a formatted panic in
+//! a build without optimisation, for one. [`run_inlining`] is for modules that would be refused
+//! without it.
 
 use inkwell::module::Module;
 
 use crate::{ir, panics};
 
-/// Inlines, from the bottom up.
-const INLINE: &str = "\
-    always-inline,globalopt,\
-    cgscc(inline,function(sroa,early-cse,simplifycfg))";
+/// Locals to registers.
+const PROMOTE: &str = "always-inline,globalopt,function(sroa,early-cse,simplifycfg)";
+
+/// The same, with inlining from the bottom up.
+const INLINE: &str = "cgscc(inline,function(sroa,early-cse,simplifycfg))";
 
 /// Removes what that has made dead.
 const REMOVE: &str = "\
     function(instsimplify,sroa,early-cse,simplifycfg,dse,adce,simplifycfg),\
-    deadargelim,globalopt,globaldce,constmerge,strip-dead-prototypes";
+    globalopt,globaldce,constmerge,strip-dead-prototypes";
 
 /// Runs the pass over the module.
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
 pub fn run(module: &Module<'_>) -> Result<(), String> {
-    ir::run_llvm_passes(module, INLINE)?;
+    clean(module, PROMOTE)
+}
+
+/// Inlines first, then runs the pass over the module.
+///
+/// # Errors
+/// LLVM's message, if its pass manager fails.
+pub fn run_inlining(module: &Module<'_>) -> Result<(), String> {
+    clean(module, INLINE)
+}
+
+fn clean(module: &Module<'_>, first: &str) -> Result<(), String> {
+    ir::run_llvm_passes(module, first)?;
     panics::settle(module);
     ir::run_llvm_passes(module, REMOVE)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{INLINE, REMOVE};
+    use super::{INLINE, PROMOTE, REMOVE};
 
     /// Without this option `instcombine` ends the process where one round leaves something to do, a
     /// check meant for LLVM's own tests.
     #[test]
     fn no_pass_of_the_pipeline_may_end_the_process() {
-        for pipeline in [INLINE, REMOVE] {
+        for pipeline in [PROMOTE, INLINE, REMOVE] {
             for (at, _) in pipeline.match_indices("instcombine") {
                 assert!(pipeline[at..].starts_with("instcombine<no-verify-fixpoint>"), "at {at}");
             }

@@ -125,7 +125,13 @@ pub fn shape(module: &Module<'_>, spec: &DeviceSpec) -> Result<(), Stage1Error> 
     verify(module, "reachability")?;
     llvm("cleanup", cleanup::run(module))?;
     verify(module, "cleanup")?;
-    let violations = device_check::run(module, &kernels);
+    let mut violations = device_check::run(module, &kernels);
+    if !violations.is_empty() {
+        // Inlining may show that what they stand in is dead.
+        llvm("cleanup", cleanup::run_inlining(module))?;
+        verify(module, "cleanup")?;
+        violations = device_check::run(module, &kernels);
+    }
     if !violations.is_empty() {
         return Err(Stage1Error::NotForDevices(violations));
     }

@@ -99,6 +99,9 @@ fn run_pass(pass: &str, source: &str) -> String {
             }
         }
         "reachability" => reachability::run(&module, &kernels).expect("LLVM's passes run"),
+        "cleanup" if source.contains("; SPEC inline") => {
+            cleanup::run_inlining(&module).expect("LLVM's passes run");
+        }
         "cleanup" => cleanup::run(&module).expect("LLVM's passes run"),
         "device-check" => {
             return device_check::run(&module, &kernels)
@@ -120,6 +123,7 @@ fn run_pass(pass: &str, source: &str) -> String {
 /// ; SPEC constant-function: symbol value
 /// ; SPEC panic: symbol text|arguments|"message" [located]
 /// ; SPEC kernel: name entry size align
+/// ; SPEC inline
 /// ; SPEC param: offset size align integer|float|bytes|pointer|reference
 /// ```
 fn spec_of(source: &str) -> DeviceSpec {
