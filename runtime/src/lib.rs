@@ -24,8 +24,8 @@
 //! }
 //! ```
 //!
-//! Built by `cargo schism build`, the closures are compiled twice from one source: for the host, and for devices. Built by plain
-//! cargo the same program runs on the host alone.
+//! Built by `cargo schism build`, a crate is compiled once and split: its kernels are cut out as a device half that travels in the
+//! program. Built by plain cargo the same program runs on the host alone.
 //!
 //! # What there is
 //! - [`Device`]: what runs kernels; [`Queue`]: one launch after the other, on a device.
