@@ -1,15 +1,30 @@
 //! What environment variables choose. Each case runs in a process of its own.
 
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 
 use schism::prelude::*;
 
 /// Set in the children.
 const ROLE: &str = "SCHISM_TEST_ROLE";
 
+/// This program, in a folder of its own: where cargo puts it, it may have a stage 2 beside it.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("environment").join("program");
+        std::fs::create_dir_all(&folder).expect("a folder for the program");
+        let copy = folder.join(format!("environment-{}", std::process::id()));
+        let program = std::env::current_exe().expect("a test has a program");
+        std::fs::copy(program, &copy).expect("a copy of the program");
+        copy
+    })
+}
+
 /// Runs the test `child` of this program with a role and some variables.
 fn run(role: &str, variables: &[(&str, &str)]) -> Output {
-    let mut command = Command::new(std::env::current_exe().expect("a test has a program"));
+    let mut command = Command::new(program());
     command.args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"]);
     for variable in
         ["SCHISM_DEVICE", "SCHISM_CPU_THREADS", "SCHISM_TRACE", "SCHISM_JIT", "SCHISM_HOME"]
