@@ -70,7 +70,10 @@ fn results(output: &Output) -> Results {
                 tests.sort();
                 let program = programs.next().unwrap_or_else(|| "unknown".to_owned());
                 results.insert(program, current.take().expect("some, as just seen"));
-            } else if let Some(test) = line.strip_prefix("test ") {
+            } else if let Some(test) = line.strip_prefix("test ")
+                && test.contains(" ... ")
+            {
+                // And not `test a has been running for over 60 seconds`.
                 tests.push(test.to_owned());
             }
         }
@@ -265,7 +268,7 @@ fn differences_are_seen() {
         stdout: report.as_bytes().to_vec(),
         stderr: b"     Running unittests src/lib.rs (target/debug/deps/a-0)\n".to_vec(),
     };
-    let report = "\nrunning 2 tests\ntest a ... ok\ntest b ... ok\n\n\
+    let report = "\nrunning 2 tests\ntest a has been running for over 60 seconds\ntest a ... ok\ntest b ... ok\n\n\
                   test result: ok. 2 passed; 0 failed; finished in 0.00s\n";
     let (first, second) =
         (results(&run(report)), results(&run(&report.replace("b ... ok", "b ... FAILED"))));
