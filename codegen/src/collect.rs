@@ -15,6 +15,7 @@ use rustc_middle::mir::interpret::{AllocId, GlobalAlloc};
 use rustc_middle::mir::mono::{CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility};
 use rustc_middle::mir::{AssertKind, CastKind, Rvalue, StatementKind, TerminatorKind};
 use rustc_middle::ty::adjustment::PointerCoercion;
+use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{self, Instance, InstanceKind, TyCtxt};
 use rustc_span::def_id::DefId;
 use rustc_span::{Span, Symbol, sym};
@@ -129,7 +130,7 @@ impl<'tcx> Walk<'tcx> {
         let symbol = tcx.symbol_name(instance).name;
         self.functions
             .entry(symbol.to_owned())
-            .or_insert_with(|| (tcx.def_path_str(def_id), tcx.def_span(def_id)));
+            .or_insert_with(|| (crate::kernels::path_of(tcx, def_id), tcx.def_span(def_id)));
     }
 
     /// Whether a call of this function is a panic: a function of the standard library that does
@@ -149,7 +150,7 @@ impl<'tcx> Walk<'tcx> {
             return None;
         }
         let name = tcx.item_name(def_id);
-        let path = tcx.def_path_str(def_id);
+        let path = crate::kernels::path_of(tcx, def_id);
         if matches!(name.as_str(), "unreachable_unchecked" | "exit" | "abort")
             || path.starts_with("std::process")
             || path.contains("::sys::")
@@ -157,7 +158,10 @@ impl<'tcx> Walk<'tcx> {
             return None;
         }
         let first_is = |expected: &str| {
-            signature.inputs().first().is_some_and(|ty| ty.to_string() == expected)
+            signature
+                .inputs()
+                .first()
+                .is_some_and(|ty| with_no_trimmed_paths!(ty.to_string()) == expected)
         };
         let message = match name.as_str() {
             "panic_bounds_check" => PanicMessage::Static("index out of bounds".to_owned()),

@@ -53,6 +53,12 @@ fn report_violation(sess: &Session, failure: &Failure, violation: &Violation) {
             "a kernel contains inline assembly".to_owned(),
             "inline assembly is for one CPU; write the kernel in Rust".to_owned(),
         ),
+        ViolationKind::MutableStatic(symbol) => (
+            format!("a kernel uses the static `{}`, whose value can change", readable(symbol)),
+            "a device would have a copy of its own: pass the value into the kernel, or share a \
+             buffer through `atomic_view`"
+                .to_owned(),
+        ),
         ViolationKind::ThreadLocal(symbol) => (
             format!("a kernel uses the thread-local `{}`", readable(symbol)),
             "a device has no threads of the host: pass the value into the kernel".to_owned(),
@@ -89,7 +95,8 @@ fn report_violation(sess: &Session, failure: &Failure, violation: &Violation) {
 
 /// Message and help for a function without a body.
 fn describe_function(symbol: &str, path: &str) -> (String, String) {
-    if symbol.contains("__rust_alloc")
+    if symbol.contains("__rust_no_alloc_shim")
+        || symbol.contains("__rust_alloc")
         || symbol.contains("__rust_realloc")
         || symbol.contains("__rust_dealloc")
         || symbol.contains("__rustc::__rust")

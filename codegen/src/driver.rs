@@ -38,6 +38,8 @@ struct Driver;
 
 impl rustc_driver::Callbacks for Driver {
     fn config(&mut self, config: &mut rustc_interface::Config) {
+        // As rustc's own main does: short paths in diagnostics. It is part of every crate's hash.
+        config.opts.trimmed_def_paths = true;
         if config.opts.unstable_opts.codegen_backend.is_some() {
             // The user asked for another backend, or for this one by its path.
             return;

@@ -6,8 +6,10 @@
 
 use rustc_data_structures::fx::FxIndexMap;
 use rustc_middle::mir::mono::{CodegenUnit, MonoItem};
+use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{self, Instance, Ty, TyCtxt, TypeVisitableExt};
 use rustc_span::Span;
+use rustc_span::def_id::DefId;
 
 use crate::layout;
 use crate::runtime_items::RuntimeItems;
@@ -74,9 +76,14 @@ pub(crate) fn name_of<'tcx>(
     let symbol = tcx.symbol_name(entry).name;
     let path = closure_of(marker.args.type_at(0)).map_or_else(
         || tcx.crate_name(items.descriptor.krate).to_string(),
-        |(def_id, _)| tcx.def_path_str(def_id),
+        |(def_id, _)| path_of(tcx, def_id),
     );
     kernel_name(&path, symbol)
+}
+
+/// The path of an item in full: rustc's short paths are for errors that it is sure to report.
+pub(crate) fn path_of(tcx: TyCtxt<'_>, def_id: DefId) -> String {
+    with_no_trimmed_paths!(tcx.def_path_str(def_id))
 }
 
 fn describe<'tcx>(
@@ -91,8 +98,8 @@ fn describe<'tcx>(
     let dimensions = marker.args.const_at(1).try_to_target_usize(tcx)?;
     let entry = Instance::new_raw(items.device_entry, marker.args);
     let (display_name, span) = match closure_of(kernel_type) {
-        Some((def_id, _)) => (tcx.def_path_str(def_id), tcx.def_span(def_id)),
-        None => (kernel_type.to_string(), tcx.def_span(items.descriptor)),
+        Some((def_id, _)) => (path_of(tcx, def_id), tcx.def_span(def_id)),
+        None => (with_no_trimmed_paths!(kernel_type.to_string()), tcx.def_span(items.descriptor)),
     };
     Some(Kernel {
         entry,

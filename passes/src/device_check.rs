@@ -54,6 +54,31 @@ pub enum ViolationKind {
     InlineAssembly,
     /// A thread-local variable.
     ThreadLocal(String),
+    /// A static whose value can change: the device would have a copy of its own.
+    MutableStatic(String),
+}
+
+/// Finds the statics whose value can change. Runs before [`crate::cleanup`], which would fold reads
+/// of those that no kernel writes into the value with which the program starts.
+pub fn run_early(module: &Module<'_>, kernels: &HashSet<&str>) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for global in module.get_globals() {
+        let value = global.as_value_ref();
+        let name = ir::name_of(value);
+        // SAFETY: the global is live.
+        let (changes, thread_local) = unsafe {
+            (
+                LLVMIsDeclaration(value) == 0 && LLVMIsGlobalConstant(value) == 0,
+                LLVMIsThreadLocal(value) != 0,
+            )
+        };
+        if thread_local {
+            report(value, ViolationKind::ThreadLocal(name), kernels, &mut violations);
+        } else if changes {
+            report(value, ViolationKind::MutableStatic(name), kernels, &mut violations);
+        }
+    }
+    violations
 }
 
 /// Runs the check; `kernels` are the names of the kernel functions.

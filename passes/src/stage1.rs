@@ -123,6 +123,10 @@ pub fn shape(module: &Module<'_>, spec: &DeviceSpec) -> Result<(), Stage1Error> 
     verify(module, "kernel-entry")?;
     llvm("reachability", reachability::run(module, &kernels))?;
     verify(module, "reachability")?;
+    let violations = device_check::run_early(module, &kernels);
+    if !violations.is_empty() {
+        return Err(Stage1Error::NotForDevices(violations));
+    }
     llvm("cleanup", cleanup::run(module))?;
     verify(module, "cleanup")?;
     let mut violations = device_check::run(module, &kernels);

@@ -104,8 +104,9 @@ fn run_pass(pass: &str, source: &str) -> String {
         }
         "cleanup" => cleanup::run(&module).expect("LLVM's passes run"),
         "device-check" => {
-            return device_check::run(&module, &kernels)
-                .iter()
+            return device_check::run_early(&module, &kernels)
+                .into_iter()
+                .chain(device_check::run(&module, &kernels))
                 .map(|violation| format!("{violation:?}\n"))
                 .chain(["end of violations".to_owned()])
                 .collect();
