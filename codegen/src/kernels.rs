@@ -76,7 +76,7 @@ pub(crate) fn name_of<'tcx>(
     let symbol = tcx.symbol_name(entry).name;
     let path = closure_of(marker.args.type_at(0)).map_or_else(
         || tcx.crate_name(items.descriptor.krate).to_string(),
-        |(def_id, _)| path_of(tcx, def_id),
+        |def_id| path_of(tcx, def_id),
     );
     kernel_name(&path, symbol)
 }
@@ -98,7 +98,7 @@ fn describe<'tcx>(
     let dimensions = marker.args.const_at(1).try_to_target_usize(tcx)?;
     let entry = Instance::new_raw(items.device_entry, marker.args);
     let (display_name, span) = match closure_of(kernel_type) {
-        Some((def_id, _)) => (path_of(tcx, def_id), tcx.def_span(def_id)),
+        Some(def_id) => (path_of(tcx, def_id), tcx.def_span(def_id)),
         None => (with_no_trimmed_paths!(kernel_type.to_string()), tcx.def_span(items.descriptor)),
     };
     Some(Kernel {
@@ -116,11 +116,9 @@ fn describe<'tcx>(
 
 /// The user's closure (or function item) in a kernel type: the type itself, or one inside the
 /// runtime's adaptors.
-fn closure_of<'tcx>(
-    kernel_type: Ty<'tcx>,
-) -> Option<(rustc_span::def_id::DefId, ty::GenericArgsRef<'tcx>)> {
+fn closure_of(kernel_type: Ty<'_>) -> Option<DefId> {
     kernel_type.walk().find_map(|argument| match *argument.as_type()?.kind() {
-        ty::Closure(def_id, args) | ty::FnDef(def_id, args) => Some((def_id, args)),
+        ty::Closure(def_id, _) | ty::FnDef(def_id, _) => Some(def_id),
         _ => None,
     })
 }
