@@ -21,6 +21,8 @@ pub enum Request {
     BackendPath,
     /// Look into a container.
     Hcf(Vec<OsString>),
+    /// Run passes over a file.
+    Opt(Vec<OsString>),
     /// Measure; or cargo's own bench.
     Bench(Vec<OsString>),
     /// A verb of cargo's that compiles, with schism's compiler.
@@ -64,6 +66,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
     let request = match verb {
         "bench" => return Ok(Request::Bench(rest)),
         "hcf" => return Ok(Request::Hcf(rest)),
+        "opt" => return Ok(Request::Opt(rest)),
         "help" | "--help" | "-h" => return Ok(Request::Help),
         "version" | "--version" | "-V" => Request::Version,
         "setup" => Request::Setup,
@@ -97,7 +100,7 @@ pub fn asks_for_help(arguments: &[OsString]) -> bool {
 }
 
 fn nearest(unknown: &str) -> String {
-    let own = ["bench", "hcf", "help", "setup", "clean", "doctor", "backend-path"];
+    let own = ["bench", "hcf", "opt", "help", "setup", "clean", "doctor", "backend-path"];
     let all = own.into_iter().chain(CARGO_VERBS.iter().map(|(name, ..)| *name));
     match all.map(|verb| (distance(unknown, verb), verb)).min() {
         Some((distance, verb)) if distance <= 2 => format!("; did you mean `{verb}`?"),
@@ -143,6 +146,7 @@ mod tests {
             Ok(Request::Plain("clippy", words("--all-targets")))
         );
         assert_eq!(ask("bench cpu"), Ok(Request::Bench(words("cpu"))));
+        assert_eq!(ask("opt --help"), Ok(Request::Opt(words("--help"))));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! A map: [`arguments`] says what is asked for. [`setup`] provides, in order, the compiler ([`toolchain`]), its own crates
 //! ([`rustc_dev`]), and the plugin and stage 2 ([`artifacts`]), built from [`sources`]; everything lies in one [`home`].
-//! [`cargo`] then runs cargo with the result. [`doctor`], [`hcf`] and [`mod@bench`] look at what is there.
+//! [`cargo`] then runs cargo with the result. [`doctor`], [`hcf`] and [`mod@bench`] look at what is there, and
+//! [`opt`] is for people who work on schism's passes.
 
 mod arguments;
 mod artifacts;
@@ -17,6 +18,7 @@ mod hcf;
 mod home;
 mod lock;
 mod manifest;
+mod opt;
 #[allow(dead_code)] // the build script has it too; each uses a part
 mod pack;
 mod progress;
@@ -68,6 +70,7 @@ fn serve(request: Request) -> Result<ExitCode> {
             println!("{}", ready.installed.plugin().display());
         }
         Request::Hcf(arguments) => return hcf::run(&arguments),
+        Request::Opt(arguments) => return opt::run(&arguments),
         Request::Bench(arguments) => return bench::run(&arguments),
         Request::Compile(verb, arguments) => return cargo::compile(verb, &arguments),
         Request::Plain(verb, arguments) => return cargo::plain(verb, &arguments),

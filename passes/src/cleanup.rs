@@ -25,12 +25,14 @@
 //! blur of the example `image_filter` became 1.5 times slower on the CPU.
 //!
 //! Some code is only seen to be dead once it has been inlined: the arguments of a formatted panic in
-//! a build without optimisation, for one. [`run_inlining`] is for modules that would be refused
+//! a build without optimisation, for one. [`inline_refused`] is for modules that would be refused
 //! without it.
+
+use std::collections::HashSet;
 
 use inkwell::module::Module;
 
-use crate::{ir, panics};
+use crate::{device_check, ir, panics};
 
 /// Locals to registers.
 const PROMOTE: &str = "always-inline,globalopt,function(sroa,early-cse,simplifycfg)";
@@ -51,11 +53,14 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
     clean(module, PROMOTE)
 }
 
-/// Inlines first, then runs the pass over the module.
+/// Runs the pass over the module, after inlining, if the device check would refuse it as it is.
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
-pub fn run_inlining(module: &Module<'_>) -> Result<(), String> {
+pub fn inline_refused(module: &Module<'_>, kernels: &HashSet<&str>) -> Result<(), String> {
+    if device_check::run(module, kernels).is_empty() {
+        return Ok(());
+    }
     clean(module, INLINE)
 }
 

@@ -10,6 +10,7 @@
 //! After: a [`Violation`] that names `write`, and the chain `helper` ← `kernel`.
 
 use std::collections::{HashSet, VecDeque};
+use std::fmt;
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;
@@ -30,6 +31,16 @@ pub struct Violation {
     pub chain: Vec<String>,
     /// Where it stands, if the module has debug information.
     pub location: Option<SourceLocation>,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}, chain: {:?}", self.what, self.chain)?;
+        match &self.location {
+            Some(SourceLocation { file, line, column }) => write!(f, ", at {file}:{line}:{column}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A place in the source.

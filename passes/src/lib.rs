@@ -17,22 +17,29 @@
 //!
 //! # Order, and where to add a pass
 //!
-//! [`stage1`] lists the passes in the order in which they run. One pass is one file whose module
+//! [`table`] lists the passes in the order in which they run. One pass is one file whose module
 //! doc shows IR before and after:
 //!
 //! | pass | what it does |
 //! |---|---|
-//! | [`host_attributes`] | drops what only means something to the host's code generator |
-//! | [`unwind`] | a device does not unwind: invokes become calls |
-//! | [`ir_constants`] | gives S1 IR constants their value and folds the branches on them |
-//! | [`panics`] | calls of panic functions become `__schism_panic` |
-//! | [`kernel_entry`] | makes the kernels: flattened parameters around the entry function |
-//! | [`reachability`] | keeps what kernels reach, through calls and through constants |
-//! | [`cleanup`] | target-neutral simplification, so that stage 2 starts from small IR |
-//! | [`device_check`] | refuses what no device has, with the chain of calls that reaches it |
+//! | `host-attributes` | [`host_attributes`]: drops what only means something to the host's code generator |
+//! | `unwind` | [`unwind`]: a device does not unwind, so invokes become calls |
+//! | `ir-constants` | [`ir_constants`]: gives IR constants their value and folds the branches on them |
+//! | `panics` | [`panics`]: calls of panic functions become `__schism_panic` |
+//! | `kernel-entry` | [`kernel_entry`]: makes the kernels, flattened parameters around the entry function |
+//! | `reachability` | [`reachability`]: keeps what kernels reach, through calls and through constants |
+//! | `early-check` | [`device_check::run_early`]: refuses statics whose value can change |
+//! | `cleanup` | [`cleanup`]: target-neutral simplification, so that stage 2 starts from small IR |
+//! | `inline-refused` | [`cleanup::inline_refused`]: inlines modules that would be refused as they are |
+//! | `device-check` | [`device_check`]: refuses what no device has, with the chain of calls that reaches it |
+//! | `aspects` | [`aspects`]: notes what each kernel needs of a device and of the runtime |
+//! | `strip-debug` | drops debug information, which only the checks need |
+//!
+//! The tool `schism-opt` runs any of them over a file, see [`opt`].
 //!
 //! [`body`] gives a function another body; `ir` holds the few accessors that inkwell has no form for.
 
+pub mod aspects;
 pub mod body;
 pub mod builtins;
 pub mod cleanup;
@@ -41,10 +48,13 @@ pub mod host_attributes;
 mod ir;
 pub mod ir_constants;
 pub mod kernel_entry;
+pub mod opt;
 pub mod panics;
 pub mod reachability;
 pub mod spec;
+pub mod spec_text;
 pub mod stage1;
+pub mod table;
 pub mod unwind;
 
 pub use spec::{DeviceSpec, KernelSpec, PanicFunction, PanicMessage, Parameter, ParameterKind};

@@ -1,6 +1,6 @@
-//! Stage 1: the order of the passes over a device module.
+//! Stage 1: bitcode in, device image out. The passes and their order are in [`crate::table`].
 
-use std::collections::HashSet;
+use std::fmt;
 
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -9,12 +9,9 @@ use inkwell::values::AsValueRef;
 use thiserror::Error;
 
 use crate::device_check::Violation;
-use crate::kernel_entry::KernelEntryError;
+use crate::ir;
 use crate::spec::DeviceSpec;
-use crate::{
-    builtins, cleanup, device_check, host_attributes, ir, ir_constants, kernel_entry, panics,
-    reachability, unwind,
-};
+use crate::table::{self, Job, PassError};
 
 /// A finished device module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,19 +33,37 @@ pub struct KernelImage {
     pub can_panic: bool,
 }
 
+impl KernelImage {
+    /// A kernel of which nothing is known yet.
+    pub fn new(name: &str) -> Self {
+        KernelImage { name: name.to_owned(), can_panic: false }
+    }
+}
+
+impl fmt::Display for KernelImage {
+    /// One line: the name, then what is found out, as far as anything is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kernel {}:", self.name)?;
+        if self.can_panic {
+            write!(f, " can-panic")?;
+        }
+        Ok(())
+    }
+}
+
 /// Why stage 1 has no device image.
 #[derive(Debug, Error)]
 pub enum Stage1Error {
     /// The module is no LLVM bitcode that this LLVM reads.
     #[error("the device module is not readable: {0}")]
     Parse(String),
-    /// A pass of LLVM failed.
-    #[error("pass `{pass}` failed: {message}")]
+    /// A pass could not do its work.
+    #[error("pass `{pass}` failed: {cause}")]
     Pass {
         /// The pass.
         pass: &'static str,
-        /// LLVM's message.
-        message: String,
+        /// Why.
+        cause: PassError,
     },
     /// A pass left IR that does not verify: a defect of that pass.
     #[error("pass `{pass}` left invalid IR: {message}")]
@@ -58,9 +73,6 @@ pub enum Stage1Error {
         /// The verifier's message.
         message: String,
     },
-    /// A kernel could not be made.
-    #[error(transparent)]
-    KernelEntry(#[from] KernelEntryError),
     /// Kernels reach what no device has.
     #[error("{} use(s) of what no device has", .0.len())]
     NotForDevices(Vec<Violation>),
@@ -75,16 +87,8 @@ pub fn run(bitcode: &[u8], spec: &DeviceSpec) -> Result<DeviceImage, Stage1Error
     let buffer = MemoryBuffer::create_from_memory_range_copy(bitcode, "device");
     let module = Module::parse_bitcode_from_buffer(&buffer, &context)
         .map_err(|message| Stage1Error::Parse(message.to_string()))?;
-    shape(&module, spec)?;
-
-    let kernels = spec
-        .kernels
-        .iter()
-        .map(|kernel| KernelImage {
-            name: kernel.name.clone(),
-            can_panic: reaches_panic(&module, &kernel.name),
-        })
-        .collect();
+    let mut job = Job::new(spec);
+    shape(&module, &mut job)?;
     let mut imported_symbols: Vec<String> = module
         .get_functions()
         .filter(|function| function.count_basic_blocks() == 0)
@@ -97,76 +101,13 @@ pub fn run(bitcode: &[u8], spec: &DeviceSpec) -> Result<DeviceImage, Stage1Error
     module.set_source_file_name("device");
     module.set_name("device");
     let bitcode = module.write_bitcode_to_memory().as_slice().to_vec();
-    Ok(DeviceImage { bitcode, kernels, imported_symbols })
+    Ok(DeviceImage { bitcode, kernels: job.kernels, imported_symbols })
 }
 
 /// Runs the passes over a parsed module.
 ///
 /// # Errors
 /// See [`Stage1Error`].
-pub fn shape(module: &Module<'_>, spec: &DeviceSpec) -> Result<(), Stage1Error> {
-    let kernels: HashSet<&str> = spec.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-    let llvm = |pass, result: Result<(), String>| {
-        result.map_err(|message| Stage1Error::Pass { pass, message })
-    };
-
-    host_attributes::run(module);
-    verify(module, "host-attributes")?;
-    llvm("unwind", unwind::run(module))?;
-    verify(module, "unwind")?;
-    let constants = ir_constants::run(module, &spec.ir_constants, &spec.ir_constant_functions);
-    llvm("ir-constants", constants)?;
-    verify(module, "ir-constants")?;
-    panics::run(module, &spec.panics);
-    verify(module, "panics")?;
-    kernel_entry::run(module, &spec.kernels)?;
-    verify(module, "kernel-entry")?;
-    llvm("reachability", reachability::run(module, &kernels))?;
-    verify(module, "reachability")?;
-    let violations = device_check::run_early(module, &kernels);
-    if !violations.is_empty() {
-        return Err(Stage1Error::NotForDevices(violations));
-    }
-    llvm("cleanup", cleanup::run(module))?;
-    verify(module, "cleanup")?;
-    let mut violations = device_check::run(module, &kernels);
-    if !violations.is_empty() {
-        // Inlining may show that what they stand in is dead.
-        llvm("cleanup", cleanup::run_inlining(module))?;
-        verify(module, "cleanup")?;
-        violations = device_check::run(module, &kernels);
-    }
-    if !violations.is_empty() {
-        return Err(Stage1Error::NotForDevices(violations));
-    }
-    module.strip_debug_info();
-    Ok(())
-}
-
-/// LLVM's verifier, after each pass in builds with debug assertions and at the end in all.
-fn verify(module: &Module<'_>, pass: &'static str) -> Result<(), Stage1Error> {
-    if !cfg!(debug_assertions) && pass != "cleanup" {
-        return Ok(());
-    }
-    module.verify().map_err(|message| Stage1Error::Invalid { pass, message: message.to_string() })
-}
-
-/// Whether a panic can be reached from a kernel, over uses of functions.
-fn reaches_panic(module: &Module<'_>, kernel: &str) -> bool {
-    let Some(panic) = module.get_function(builtins::PANIC) else { return false };
-    let mut seen = HashSet::new();
-    let mut stack = vec![panic.as_value_ref()];
-    while let Some(value) = stack.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        if ir::name_of(value) == kernel {
-            return true;
-        }
-        for user in ir::users(value) {
-            let in_function = ir::opcode(user).is_some();
-            stack.push(if in_function { ir::parent_function(user) } else { user });
-        }
-    }
-    false
+pub fn shape(module: &Module<'_>, job: &mut Job<'_>) -> Result<(), Stage1Error> {
+    table::run(module, table::STAGE1, job)
 }

@@ -10,7 +10,6 @@ define void @kernel() {
   ret void
 }
 declare ptr @llvm.threadlocal.address.p0(ptr)
-; CHECK: ThreadLocal("tls"), chain: ["kernel"]
 ; CHECK: InlineAssembly, chain: ["kernel"]
 ; CHECK: ThreadLocal("tls"), chain: ["kernel"]
 ; CHECK: ExternalStatic("gone"), chain: ["kernel"]

@@ -1,4 +1,4 @@
-; SPEC inline
+; SPEC kernel: kernel entry 16 8
 ; The copy of the closure goes into registers, the entry function into the kernel.
 define void @kernel(ptr noalias readonly %p, i64 %n) {
   %closure = alloca [16 x i8], align 8

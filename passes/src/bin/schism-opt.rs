@@ -1,0 +1,135 @@
+//! `schism-opt`: runs passes over a file of LLVM IR.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use schism_passes::{opt, table};
+
+const USAGE: &str = "\
+Runs passes over a file of LLVM assembly or bitcode.
+
+USAGE: schism-opt -p PASS,PASS,... [OPTIONS] FILE
+
+  -p, --passes LIST   the passes, in this order; see --list
+  -o, --output FILE   where to write (default: stdout)
+      --emit-bc       write bitcode instead of assembly
+      --spec LINE     tell the passes what stage 1 would tell them, as a comment `; SPEC LINE` in the file does:
+                        kernel: NAME ENTRY SIZE ALIGN
+                        param: OFFSET SIZE ALIGN integer|float|bytes|pointer|reference
+                        panic: SYMBOL text|arguments|\"MESSAGE\" [located]
+                        constant: SYMBOL VALUE
+                        constant-function: SYMBOL VALUE
+      --list          list the passes
+  FILE                `-` is stdin
+
+LLVM's verifier runs after each pass. What a pass refuses is printed to stderr, and the exit status is 1.
+";
+
+/// What the command line asks for.
+#[derive(Default)]
+struct Options {
+    passes: Option<String>,
+    input: Option<PathBuf>,
+    output: Option<PathBuf>,
+    bitcode: bool,
+    spec: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    let mut options = Options::default();
+    while let Some(argument) = arguments.next() {
+        let text = argument.to_str().unwrap_or_default();
+        let mut value = || {
+            arguments
+                .next()
+                .ok_or_else(|| format!("`{}` needs a value after it", argument.display()))
+        };
+        let taken = match text {
+            "-h" | "--help" => {
+                print!("{USAGE}");
+                return ExitCode::SUCCESS;
+            }
+            "--list" => {
+                list();
+                return ExitCode::SUCCESS;
+            }
+            "-p" | "--passes" => value().map(|list| {
+                options.passes = Some(list.to_string_lossy().into_owned());
+            }),
+            "-o" | "--output" => value().map(|file| options.output = Some(file.into())),
+            "--spec" => value().map(|line| options.spec.push(line.to_string_lossy().into_owned())),
+            "--emit-bc" => {
+                options.bitcode = true;
+                Ok(())
+            }
+            option if option.starts_with('-') && option != "-" => {
+                Err(format!("there is no option `{option}`"))
+            }
+            _ if options.input.is_none() => {
+                options.input = Some((&argument).into());
+                Ok(())
+            }
+            _ => Err(format!("one file at a time, and got `{}` too", argument.display())),
+        };
+        if let Err(message) = taken {
+            return misused(&message);
+        }
+    }
+    let Some(passes) = options.passes.take() else {
+        return misused("`-p` says which passes to run");
+    };
+    let Some(input) = options.input.take() else { return misused("no file is given") };
+    match run(&passes, &input, &options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(passes: &str, input: &Path, options: &Options) -> Result<(), String> {
+    let failed = |what: &str, path: &Path, error: std::io::Error| {
+        format!("cannot {what} {}: {error}", path.display())
+    };
+    let contents = if input == Path::new("-") {
+        let mut contents = Vec::new();
+        std::io::stdin().read_to_end(&mut contents).map(|_| contents)
+    } else {
+        std::fs::read(input)
+    }
+    .map_err(|error| failed("read", input, error))?;
+    let module = opt::read(&contents, &options.spec).map_err(|error| error.to_string())?;
+    let result = if options.bitcode {
+        opt::run_to_bitcode(&module, passes)
+    } else {
+        opt::run(&module, passes).map(String::into_bytes)
+    };
+    let bytes = result.map_err(|error| format!("{}: {error}", input.display()))?;
+    match &options.output {
+        Some(path) => std::fs::write(path, bytes).map_err(|error| failed("write", path, error)),
+        None => std::io::stdout()
+            .write_all(&bytes)
+            .map_err(|error| failed("write", Path::new("stdout"), error)),
+    }
+}
+
+fn list() {
+    println!("Passes of stage 1, in their order (`-p stage1` runs them all):");
+    for pass in table::STAGE1 {
+        println!("  {:<18} {}", pass.name, pass.about);
+    }
+    if !table::OTHERS.is_empty() {
+        println!("Others:");
+    }
+    for pass in table::OTHERS {
+        println!("  {:<18} {}", pass.name, pass.about);
+    }
+}
+
+fn misused(message: &str) -> ExitCode {
+    eprintln!("error: {message}\n\n{USAGE}");
+    ExitCode::from(2)
+}

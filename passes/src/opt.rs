@@ -1,0 +1,135 @@
+//! Passes over files: what the tool `schism-opt` and the tests of the passes share.
+//!
+//! ```
+//! use schism_passes::opt;
+//!
+//! let source = "\
+//! ; SPEC kernel: kernel entry 0 1
+//! @counter = internal global i64 5
+//! define void @kernel() {
+//!   store i64 1, ptr @counter
+//!   ret void
+//! }";
+//! let job = opt::read(source.as_bytes(), &[])?;
+//! assert!(opt::run(&job, "host-attributes")?.contains("store i64 1, ptr @counter"));
+//! let error = opt::run(&job, "early-check").unwrap_err().to_string();
+//! assert!(error.contains(r#"violation: MutableStatic("counter"), chain: ["kernel"]"#));
+//! # Ok::<(), opt::OptError>(())
+//! ```
+
+use std::fmt::Write;
+
+use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::Module;
+use thiserror::Error;
+
+use crate::spec::DeviceSpec;
+use crate::spec_text::{self, SpecError};
+use crate::stage1::Stage1Error;
+use crate::table::{self, Job, UnknownPass};
+
+/// A module as it was read, with what its comments say.
+#[derive(Clone, Debug)]
+pub struct Input {
+    contents: Vec<u8>,
+    /// What stage 1 would tell the passes.
+    pub spec: DeviceSpec,
+}
+
+impl Input {
+    /// Whether the first bytes are those of bitcode, bare or in its wrapper.
+    fn is_bitcode(&self) -> bool {
+        self.contents.starts_with(b"BC\xC0\xDE")
+            || self.contents.starts_with(&0x0B17_C0DE_u32.to_le_bytes())
+    }
+}
+
+/// Why there is no output.
+#[derive(Debug, Error)]
+pub enum OptError {
+    /// A `SPEC` line is not understood.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// A name is no pass's.
+    #[error("{0}; `schism-opt --list` shows them all")]
+    Unknown(#[from] UnknownPass),
+    /// The input is neither LLVM assembly nor bitcode.
+    #[error("the input is no LLVM IR that this LLVM reads: {0}")]
+    Parse(String),
+    /// The input can be read, and breaks LLVM's rules.
+    #[error("the input is invalid IR: {0}")]
+    Invalid(String),
+    /// A pass failed, or refused the module.
+    #[error("{}", describe(.0))]
+    Passes(#[from] Stage1Error),
+}
+
+/// What a pass refuses goes one line each.
+fn describe(error: &Stage1Error) -> String {
+    let Stage1Error::NotForDevices(violations) = error else { return error.to_string() };
+    let mut text = error.to_string();
+    for violation in violations {
+        write!(text, "\nviolation: {violation}").expect("writing to a string");
+    }
+    text
+}
+
+/// Reads LLVM assembly or bitcode. `lines` are added to what the comments of the file say, each in
+/// the form of [`spec_text::add`].
+///
+/// # Errors
+/// A line or a comment that is not understood. The IR itself is looked at by [`run`].
+pub fn read(contents: &[u8], lines: &[String]) -> Result<Input, OptError> {
+    // Bitcode has no comments; its first bytes are no text.
+    let mut spec = spec_text::of_file(std::str::from_utf8(contents).unwrap_or_default())?;
+    for line in lines {
+        spec_text::add(&mut spec, line)?;
+    }
+    Ok(Input { contents: contents.to_vec(), spec })
+}
+
+/// Runs the passes and prints what is left, and what was found out of each kernel.
+///
+/// # Errors
+/// See [`OptError`].
+pub fn run(input: &Input, passes: &str) -> Result<String, OptError> {
+    with_result(input, passes, |module, job| {
+        let mut text = module.print_to_string().to_string();
+        for kernel in &job.kernels {
+            writeln!(text, "; {kernel}").expect("writing to a string");
+        }
+        text
+    })
+}
+
+/// Runs the passes and gives the bitcode that is left.
+///
+/// # Errors
+/// See [`OptError`].
+pub fn run_to_bitcode(input: &Input, passes: &str) -> Result<Vec<u8>, OptError> {
+    with_result(input, passes, |module, _| module.write_bitcode_to_memory().as_slice().to_vec())
+}
+
+fn with_result<R>(
+    input: &Input,
+    passes: &str,
+    result: impl FnOnce(&Module<'_>, &Job<'_>) -> R,
+) -> Result<R, OptError> {
+    let passes = table::resolve(passes)?;
+    if !input.is_bitcode() && input.contents.contains(&0) {
+        // The reader of assembly would take it for the end.
+        return Err(OptError::Parse("assembly with a NUL byte in it".to_owned()));
+    }
+    let context = Context::create();
+    // LLVM's reader of assembly wants a NUL after the end; a copy has one.
+    let buffer = MemoryBuffer::create_from_memory_range_copy(&input.contents, "input");
+    let module = context
+        .create_module_from_ir(buffer)
+        .map_err(|message| OptError::Parse(message.to_string()))?;
+    module.verify().map_err(|message| OptError::Invalid(message.to_string()))?;
+    let mut job = Job::new(&input.spec);
+    job.verify_each = true;
+    table::run(&module, passes, &mut job)?;
+    Ok(result(&module, &job))
+}

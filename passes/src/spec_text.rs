@@ -1,0 +1,144 @@
+//! A [`DeviceSpec`] as text: comments in an IR file, or options of `schism-opt`.
+//!
+//! ```text
+//! ; SPEC constant: symbol value
+//! ; SPEC constant-function: symbol value
+//! ; SPEC panic: symbol text|arguments|"message" [located]
+//! ; SPEC kernel: name entry size align
+//! ; SPEC param: offset size align integer|float|bytes|pointer|reference
+//! ```
+//!
+//! A `param` belongs to the last `kernel` before it. A `reference` is a pointer with what rustc
+//! knows of a `&[f32]`: `noalias`, `readonly`, `nonnull`, `align 4`.
+
+use thiserror::Error;
+
+use crate::spec::{DeviceSpec, KernelSpec, PanicFunction, PanicMessage, Parameter, ParameterKind};
+
+/// A line that says nothing that this crate understands.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("`SPEC {line}`: {reason}")]
+pub struct SpecError {
+    /// The line, from its key on.
+    pub line: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// Reads the comments of an IR file that begin with `; SPEC `.
+///
+/// ```
+/// let spec = schism_passes::spec_text::of_file(
+///     "; SPEC kernel: k entry 8 8\n; SPEC param: 0 8 8 integer\ndefine void @k() { ret void }",
+/// )?;
+/// assert_eq!(spec.kernels[0].parameters.len(), 1);
+/// # Ok::<(), schism_passes::spec_text::SpecError>(())
+/// ```
+///
+/// # Errors
+/// The first such comment that is not understood.
+pub fn of_file(source: &str) -> Result<DeviceSpec, SpecError> {
+    let mut spec = DeviceSpec::default();
+    for line in source.lines() {
+        if let Some(line) = line.strip_prefix("; SPEC ") {
+            add(&mut spec, line)?;
+        }
+    }
+    Ok(spec)
+}
+
+/// Adds to a specification what one line says, given from its key on: `kernel: name entry 8 8`.
+///
+/// # Errors
+/// Why the line is not understood.
+pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
+    let error = |reason: String| SpecError { line: line.to_owned(), reason };
+    let (key, value) =
+        line.split_once(": ").ok_or_else(|| error("not of the form `key: value`".to_owned()))?;
+    let words: Vec<&str> = value.split_whitespace().collect();
+    let word = |index: usize, what: &str| {
+        words.get(index).copied().ok_or_else(|| error(format!("{what} is missing")))
+    };
+    let number = |index: usize, what: &str| {
+        let word = word(index, what)?;
+        word.parse::<u64>().map_err(|_| error(format!("{what} is no number: `{word}`")))
+    };
+    match key {
+        "constant" => {
+            spec.ir_constants.push((word(0, "the symbol")?.to_owned(), number(1, "the value")?));
+        }
+        "constant-function" => {
+            let symbol = word(0, "the symbol")?.to_owned();
+            spec.ir_constant_functions.push((symbol, number(1, "the value")?));
+        }
+        "panic" => spec.panics.push(PanicFunction {
+            symbol: word(0, "the symbol")?.to_owned(),
+            message: match word(1, "where the message is")? {
+                "text" => PanicMessage::Text,
+                "arguments" => PanicMessage::Arguments,
+                message => PanicMessage::Static(message.trim_matches('"').to_owned()),
+            },
+            located: words.get(2) == Some(&"located"),
+        }),
+        "kernel" => spec.kernels.push(KernelSpec {
+            name: word(0, "the name")?.to_owned(),
+            entry: word(1, "the entry function")?.to_owned(),
+            closure_size: number(2, "the size of the closure")?,
+            closure_align: number(3, "the alignment of the closure")?,
+            parameters: Vec::new(),
+        }),
+        "param" => {
+            let parameter = Parameter {
+                offset: number(0, "the offset")?,
+                size: number(1, "the size")?,
+                align: number(2, "the alignment")?,
+                kind: match word(3, "the kind")? {
+                    "integer" => ParameterKind::Integer,
+                    "float" => ParameterKind::Float,
+                    "bytes" => ParameterKind::Bytes,
+                    "pointer" => pointer(false),
+                    "reference" => pointer(true),
+                    other => return Err(error(format!("there is no kind `{other}`"))),
+                },
+            };
+            let kernel = spec.kernels.last_mut();
+            let kernel = kernel.ok_or_else(|| error("no `kernel` comes before it".to_owned()))?;
+            kernel.parameters.push(parameter);
+        }
+        other => return Err(error(format!("there is no key `{other}`"))),
+    }
+    Ok(())
+}
+
+fn pointer(known: bool) -> ParameterKind {
+    ParameterKind::Pointer {
+        noalias: known,
+        readonly: known,
+        pointee_align: if known { 4 } else { 1 },
+        dereferenceable: 0,
+        nonnull: known,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_line_is_said() {
+        let said = |line: &str| add(&mut DeviceSpec::default(), line).unwrap_err().to_string();
+        assert_eq!(said("inline"), "`SPEC inline`: not of the form `key: value`");
+        assert!(said("kernel: k entry 8").ends_with("the alignment of the closure is missing"));
+        assert!(said("kernel: k entry x 8").ends_with("the size of the closure is no number: `x`"));
+        assert!(said("param: 0 8 8 integer").ends_with("no `kernel` comes before it"));
+        assert!(said("param: 0 8 8 object").ends_with("there is no kind `object`"));
+        assert!(said("colour: red").ends_with("there is no key `colour`"));
+    }
+
+    #[test]
+    fn only_such_comments_count() {
+        let spec = of_file("; a SPEC\n;; SPEC x: y\n; SPEC constant: c 1\n").unwrap();
+        assert_eq!(spec.ir_constants, [("c".to_owned(), 1)]);
+        assert_eq!(spec.kernels, []);
+    }
+}

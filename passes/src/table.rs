@@ -1,0 +1,239 @@
+//! The table of passes: one line each, in the order in which stage 1 runs them.
+//!
+//! Stage 1, the tool `schism-opt` and the tests all read this table. To add a pass, write its file and
+//! add its line; a folder `tests/passes/<pass>/` with its cases is asked for by the tests.
+//!
+//! ```
+//! use schism_passes::table;
+//!
+//! let passes = table::resolve("unwind,cleanup")?;
+//! assert_eq!(passes.len(), 2);
+//! assert_eq!(table::resolve("stage1")?.len(), table::STAGE1.len());
+//! let error = table::resolve("clean-up").unwrap_err();
+//! assert!(error.to_string().contains("did you mean `cleanup`?"));
+//! # Ok::<(), table::UnknownPass>(())
+//! ```
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use inkwell::module::Module;
+use thiserror::Error;
+
+use crate::device_check::Violation;
+use crate::kernel_entry::KernelEntryError;
+use crate::spec::DeviceSpec;
+use crate::stage1::{KernelImage, Stage1Error};
+use crate::{
+    aspects, cleanup, device_check, host_attributes, ir_constants, kernel_entry, panics,
+    reachability, unwind,
+};
+
+/// The passes of stage 1, in their order.
+#[rustfmt::skip] // one line each
+pub static STAGE1: &[Pass] = &[
+    pass("host-attributes", "drops what only means something to the host's code generator", |module, _| Ok(host_attributes::run(module))),
+    pass("unwind", "a device does not unwind: invokes become calls", |module, _| Ok(unwind::run(module)?)),
+    pass("ir-constants", "gives IR constants their value and folds the branches on them", |module, job| Ok(ir_constants::run(module, &job.spec.ir_constants, &job.spec.ir_constant_functions)?)),
+    pass("panics", "calls of panic functions become `__schism_panic`", |module, job| Ok(panics::run(module, &job.spec.panics))),
+    pass("kernel-entry", "makes the kernels: flattened parameters around the entry function", |module, job| Ok(kernel_entry::run(module, &job.spec.kernels)?)),
+    pass("reachability", "keeps what kernels reach, through calls and through constants", |module, job| Ok(reachability::run(module, &job.kernels())?)),
+    pass("early-check", "refuses statics whose value can change", |module, job| Ok(job.refuse(device_check::run_early(module, &job.kernels())))),
+    pass("cleanup", "target-neutral simplification, so that stage 2 starts from small IR", |module, _| Ok(cleanup::run(module)?)),
+    pass("inline-refused", "inlines modules that the device check would refuse: that may show what is dead", |module, job| Ok(cleanup::inline_refused(module, &job.kernels())?)),
+    pass("device-check", "refuses what no device has, with the chain of calls that reaches it", |module, job| Ok(job.refuse(device_check::run(module, &job.kernels())))),
+    pass("aspects", "notes what each kernel needs of a device and of the runtime", |module, job| Ok(aspects::run(module, &mut job.kernels))),
+    pass("strip-debug", "drops debug information, which only the checks need", |module, _| { module.strip_debug_info(); Ok(()) }),
+];
+
+/// Passes that are not part of stage 1: for stage 2's targets, and for people at `schism-opt`.
+pub static OTHERS: &[Pass] = &[];
+
+/// Names that stand for several passes in a row.
+pub static PIPELINES: &[(&str, &[Pass])] = &[("stage1", STAGE1)];
+
+/// One pass: its name, what it does, and how to run it.
+#[derive(Debug)]
+pub struct Pass {
+    /// Its name: that of its file, with `-` for `_`.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    run: fn(&Module<'_>, &mut Job<'_>) -> Result<(), PassError>,
+}
+
+const fn pass(
+    name: &'static str,
+    about: &'static str,
+    run: fn(&Module<'_>, &mut Job<'_>) -> Result<(), PassError>,
+) -> Pass {
+    Pass { name, about, run }
+}
+
+/// What passes are given beside the module, and where they leave what they find out.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// What stage 1 knows of the module.
+    pub spec: &'a DeviceSpec,
+    /// What no device has. A pass that adds to it is the last one to run.
+    pub violations: Vec<Violation>,
+    /// What is known of each kernel, in the order of the specification.
+    pub kernels: Vec<KernelImage>,
+    /// Whether LLVM's verifier runs after each pass, not only at the end. On in builds with debug assertions.
+    pub verify_each: bool,
+    /// How long each pass took; nothing is measured without it.
+    pub times: Option<Vec<(&'static str, Duration)>>,
+}
+
+impl<'a> Job<'a> {
+    /// Work that has not begun.
+    pub fn new(spec: &'a DeviceSpec) -> Self {
+        let kernels = spec.kernels.iter().map(|kernel| KernelImage::new(&kernel.name)).collect();
+        let verify_each = cfg!(debug_assertions);
+        Job { spec, violations: Vec::new(), kernels, verify_each, times: None }
+    }
+
+    /// The names of the kernels.
+    pub fn kernels(&self) -> HashSet<&'a str> {
+        self.spec.kernels.iter().map(|kernel| kernel.name.as_str()).collect()
+    }
+
+    /// Notes what no device has.
+    pub fn refuse(&mut self, violations: Vec<Violation>) {
+        self.violations.extend(violations);
+    }
+}
+
+/// Why a pass could not do its work.
+#[derive(Debug, Error)]
+pub enum PassError {
+    /// LLVM's own passes failed.
+    #[error("LLVM says: {0}")]
+    Llvm(String),
+    /// A kernel could not be made.
+    #[error(transparent)]
+    KernelEntry(#[from] KernelEntryError),
+}
+
+impl From<String> for PassError {
+    fn from(message: String) -> Self {
+        PassError::Llvm(message)
+    }
+}
+
+/// Runs passes over a module, one after the other.
+///
+/// # Errors
+/// The pass that failed or that left invalid IR; or what the passes refuse.
+pub fn run<'p>(
+    module: &Module<'_>,
+    passes: impl IntoIterator<Item = &'p Pass>,
+    job: &mut Job<'_>,
+) -> Result<(), Stage1Error> {
+    let mut last = None;
+    for pass in passes {
+        let start = job.times.is_some().then(Instant::now);
+        (pass.run)(module, job).map_err(|cause| Stage1Error::Pass { pass: pass.name, cause })?;
+        if let (Some(times), Some(start)) = (&mut job.times, start) {
+            times.push((pass.name, start.elapsed()));
+        }
+        if job.verify_each {
+            verify(module, pass.name)?;
+        }
+        if !job.violations.is_empty() {
+            return Err(Stage1Error::NotForDevices(std::mem::take(&mut job.violations)));
+        }
+        last = Some(pass.name);
+    }
+    match last {
+        Some(pass) if !job.verify_each => verify(module, pass),
+        _ => Ok(()),
+    }
+}
+
+/// LLVM's verifier.
+fn verify(module: &Module<'_>, pass: &'static str) -> Result<(), Stage1Error> {
+    module.verify().map_err(|message| Stage1Error::Invalid { pass, message: message.to_string() })
+}
+
+/// All passes, each once.
+pub fn all() -> impl Iterator<Item = &'static Pass> {
+    STAGE1.iter().chain(OTHERS)
+}
+
+/// A name that is neither a pass nor a pipeline.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("there is no pass `{name}`{}", .nearest.map_or(String::new(), |name| format!("; did you mean `{name}`?")))]
+pub struct UnknownPass {
+    /// The name.
+    pub name: String,
+    /// The name that it may have been meant to be.
+    pub nearest: Option<&'static str>,
+}
+
+/// The passes that a list of names stands for; names are separated by commas.
+///
+/// # Errors
+/// The first name that is neither a pass nor a pipeline.
+pub fn resolve(names: &str) -> Result<Vec<&'static Pass>, UnknownPass> {
+    let mut passes = Vec::new();
+    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        if let Some(pass) = all().find(|pass| pass.name == name) {
+            passes.push(pass);
+        } else if let Some((_, pipeline)) = PIPELINES.iter().find(|(known, _)| *known == name) {
+            passes.extend(*pipeline);
+        } else {
+            return Err(UnknownPass { name: name.to_owned(), nearest: nearest(name) });
+        }
+    }
+    Ok(passes)
+}
+
+/// The known name that differs in the fewest letters, if that is not most of them.
+fn nearest(name: &str) -> Option<&'static str> {
+    let known = all().map(|pass| pass.name).chain(PIPELINES.iter().map(|(name, _)| *name));
+    let (distance, best) = known.map(|known| (distance(name, known), known)).min()?;
+    (distance <= 1 + name.len() / 3).then_some(best)
+}
+
+/// How many letters must be added, removed or replaced to make one word of another.
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
+    for (index, letter) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (column, candidate) in other.chars().enumerate() {
+            let replaced = diagonal + usize::from(letter != candidate);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row.pop().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_the_documentation_of_the_crate_lists_them() {
+        let documentation = include_str!("lib.rs");
+        let mut names = HashSet::new();
+        for pass in all() {
+            assert!(names.insert(pass.name), "two passes are called {}", pass.name);
+            assert!(
+                documentation.contains(&format!("//! | `{}` |", pass.name)),
+                "the table in lib.rs has no line for {}",
+                pass.name
+            );
+        }
+        assert!(PIPELINES.iter().all(|(name, _)| names.insert(name)));
+    }
+
+    #[test]
+    fn a_misspelt_name_is_explained() {
+        let error = resolve("unwind,reachabilty").unwrap_err();
+        assert_eq!((error.name.as_str(), error.nearest), ("reachabilty", Some("reachability")));
+        assert_eq!(resolve("frobnicate").unwrap_err().nearest, None);
+        assert!(resolve(" ").unwrap().is_empty());
+    }
+}
