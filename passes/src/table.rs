@@ -31,6 +31,7 @@ use crate::{
 
 /// The passes of stage 1, in their order.
 #[rustfmt::skip] // one line each
+#[allow(clippy::unit_arg)] // some passes return nothing
 pub static STAGE1: &[Pass] = &[
     pass("host-attributes", "drops what only means something to the host's code generator", |module, _| Ok(host_attributes::run(module))),
     pass("unwind", "a device does not unwind: invokes become calls", |module, _| Ok(unwind::run(module)?)),
