@@ -2,6 +2,7 @@
 //!
 //! Everything here takes values of one module that the caller holds; none of it keeps a reference.
 
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::{CStr, CString};
 
 use inkwell::module::Module;
@@ -38,6 +39,21 @@ pub(crate) fn users(value: LLVMValueRef) -> Vec<LLVMValueRef> {
         }
     }
     users
+}
+
+/// Adds the functions with an instruction that uses `value`, itself or through constants.
+pub(crate) fn functions_using(value: LLVMValueRef, functions: &mut BTreeSet<LLVMValueRef>) {
+    let mut seen = HashSet::new();
+    let mut stack = vec![value];
+    while let Some(value) = stack.pop() {
+        for user in users(value) {
+            if opcode(user).is_some() {
+                functions.insert(parent_function(user));
+            } else if seen.insert(user) {
+                stack.push(user);
+            }
+        }
+    }
 }
 
 /// The instructions of a function, as they are now.

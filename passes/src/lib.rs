@@ -35,6 +35,13 @@
 //! | `aspects` | [`aspects`]: notes what each kernel needs of a device and of the runtime |
 //! | `strip-debug` | drops debug information, which only the checks need |
 //!
+//! Others are for stage 2, which knows the launch:
+//!
+//! | pass | what it does |
+//! |---|---|
+//! | `specialise` | [`specialise`]: gives specialization constants their values and folds what reads them |
+//! | `fast-math` | [`fast_math`]: lets floating-point operations be inexact |
+//!
 //! The tool `schism-opt` runs any of them over a file, see [`opt`].
 //!
 //! [`body`] gives a function another body; `ir` holds the few accessors that inkwell has no form for.
@@ -44,6 +51,7 @@ pub mod body;
 pub mod builtins;
 pub mod cleanup;
 pub mod device_check;
+pub mod fast_math;
 pub mod host_attributes;
 mod ir;
 pub mod ir_constants;
@@ -53,6 +61,7 @@ pub mod panics;
 pub mod reachability;
 pub mod spec;
 pub mod spec_text;
+pub mod specialise;
 pub mod stage1;
 pub mod table;
 pub mod unwind;

@@ -1,5 +1,7 @@
 //! What stage 1 tells the passes about a device module: plain data, no LLVM.
 
+use crate::fast_math::FastMath;
+
 /// Everything that the passes need to know beside the IR itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceSpec {
@@ -11,6 +13,10 @@ pub struct DeviceSpec {
     pub ir_constants: Vec<(String, u64)>,
     /// Functions that only return an IR constant, and the value they return.
     pub ir_constant_functions: Vec<(String, u64)>,
+    /// In stage 2: symbols of specialization constants, and the bytes that replace the image's own.
+    pub constant_values: Vec<(String, Vec<u8>)>,
+    /// In stage 2: how inexact floating-point operations may be.
+    pub fast_math: FastMath,
 }
 
 /// One kernel.

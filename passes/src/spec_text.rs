@@ -6,6 +6,8 @@
 //! ; SPEC panic: symbol text|arguments|"message" [located]
 //! ; SPEC kernel: name entry size align
 //! ; SPEC param: offset size align integer|float|bytes|pointer|reference
+//! ; SPEC constant-value: symbol hexadecimal
+//! ; SPEC fast-math: relaxed|finite
 //! ```
 //!
 //! A `param` belongs to the last `kernel` before it. A `reference` is a pointer with what rustc
@@ -13,6 +15,7 @@
 
 use thiserror::Error;
 
+use crate::fast_math::FastMath;
 use crate::spec::{DeviceSpec, KernelSpec, PanicFunction, PanicMessage, Parameter, ParameterKind};
 
 /// A line that says nothing that this crate understands.
@@ -105,9 +108,32 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
             let kernel = kernel.ok_or_else(|| error("no `kernel` comes before it".to_owned()))?;
             kernel.parameters.push(parameter);
         }
+        "constant-value" => {
+            let bytes = hexadecimal(word(1, "the value")?);
+            let bytes = bytes.ok_or_else(|| error("the value is no bytes".to_owned()))?;
+            spec.constant_values.push((word(0, "the symbol")?.to_owned(), bytes));
+        }
+        "fast-math" => {
+            spec.fast_math = match word(0, "how inexact")? {
+                "relaxed" => FastMath::RELAXED,
+                "finite" => FastMath::RELAXED_AND_FINITE,
+                other => return Err(error(format!("mathematics cannot be `{other}`"))),
+            }
+        }
         other => return Err(error(format!("there is no key `{other}`"))),
     }
     Ok(())
+}
+
+/// Two digits for each byte, in the order of memory.
+fn hexadecimal(text: &str) -> Option<Vec<u8>> {
+    text.as_bytes()
+        .chunks(2)
+        .map(|digits| {
+            let text = std::str::from_utf8(digits).ok().filter(|text| text.len() == 2)?;
+            u8::from_str_radix(text, 16).ok()
+        })
+        .collect()
 }
 
 fn pointer(known: bool) -> ParameterKind {
@@ -132,6 +158,9 @@ mod tests {
         assert!(said("kernel: k entry x 8").ends_with("the size of the closure is no number: `x`"));
         assert!(said("param: 0 8 8 integer").ends_with("no `kernel` comes before it"));
         assert!(said("param: 0 8 8 object").ends_with("there is no kind `object`"));
+        assert!(said("constant-value: c 1").ends_with("the value is no bytes"));
+        assert!(said("constant-value: c 1g").ends_with("the value is no bytes"));
+        assert!(said("fast-math: fastest").ends_with("mathematics cannot be `fastest`"));
         assert!(said("colour: red").ends_with("there is no key `colour`"));
     }
 

@@ -23,10 +23,11 @@ use thiserror::Error;
 use crate::device_check::Violation;
 use crate::kernel_entry::KernelEntryError;
 use crate::spec::DeviceSpec;
+use crate::specialise::SpecialiseError;
 use crate::stage1::{KernelImage, Stage1Error};
 use crate::{
-    aspects, cleanup, device_check, host_attributes, ir_constants, kernel_entry, panics,
-    reachability, unwind,
+    aspects, cleanup, device_check, fast_math, host_attributes, ir_constants, kernel_entry, panics,
+    reachability, specialise, unwind,
 };
 
 /// The passes of stage 1, in their order.
@@ -48,7 +49,11 @@ pub static STAGE1: &[Pass] = &[
 ];
 
 /// Passes that are not part of stage 1: for stage 2's targets, and for people at `schism-opt`.
-pub static OTHERS: &[Pass] = &[];
+#[rustfmt::skip] // one line each
+pub static OTHERS: &[Pass] = &[
+    pass("specialise", "gives specialization constants their values and folds what reads them", |module, job| Ok(specialise::run_on(module, &job.spec.constant_values)?)),
+    pass("fast-math", "lets floating-point operations be inexact", |module, job| Ok(fast_math::run_on(module, job.spec.fast_math))),
+];
 
 /// Names that stand for several passes in a row.
 pub static PIPELINES: &[(&str, &[Pass])] = &[("stage1", STAGE1)];
@@ -114,6 +119,9 @@ pub enum PassError {
     /// A kernel could not be made.
     #[error(transparent)]
     KernelEntry(#[from] KernelEntryError),
+    /// A specialization constant could not be given its value.
+    #[error(transparent)]
+    Specialise(#[from] SpecialiseError),
 }
 
 impl From<String> for PassError {

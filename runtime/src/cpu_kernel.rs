@@ -52,6 +52,8 @@ impl CpuKernel {
             closure_align: kernel.closure_align,
             dimensions: kernel.dimensions,
             flags: 0,
+            constants: std::ptr::null(),
+            constants_len: 0,
         };
         let mut code = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;

@@ -6,7 +6,11 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
-use schism_jit_abi::{ABI_VERSION, Bytes, CpuKernel, CpuRequest, JitApi, OK, Param, Text};
+use schism_jit_abi::{
+    ABI_VERSION, Bytes, CpuKernel, CpuRequest, FLAG_FINITE_MATH, FLAG_OFFSET, FLAG_RELAXED_MATH,
+    JitApi, OK, Text,
+};
+use schism_passes::fast_math::FastMath;
 
 use crate::cpu::{CpuCode, compile_cpu, cpu_name};
 use crate::llvm::{self, panic_text};
@@ -83,23 +87,36 @@ unsafe extern "C" fn compile_cpu_c(
 /// Copies a request, so that nothing borrowed is left.
 ///
 /// # Safety
-/// The request's `image`, `kernel` and `params` can be read.
+/// The request's `image`, `kernel`, `params` and `constants` can be read.
 unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
     let invalid = |reason: &str| JitError::InvalidRequest(reason.to_owned());
-    if request.flags != 0 {
+    let has = |flag| request.flags & flag != 0;
+    let math = match (has(FLAG_RELAXED_MATH), has(FLAG_FINITE_MATH)) {
+        (false, false) => FastMath::EXACT,
+        (true, false) => FastMath::RELAXED,
+        (true, true) => FastMath::RELAXED_AND_FINITE,
+        (false, true) => return Err(invalid("finite mathematics that is not relaxed")),
+    };
+    if request.flags & !(FLAG_OFFSET | FLAG_RELAXED_MATH | FLAG_FINITE_MATH) != 0 {
         return Err(invalid("unknown flags"));
     }
     if request.image.ptr.is_null() || request.kernel.ptr.is_null() {
         return Err(invalid("a null pointer"));
     }
-    let params: &[Param] = if request.params_len == 0 {
-        &[]
-    } else if request.params.is_null() {
-        return Err(invalid("a null pointer"));
-    } else {
-        // SAFETY: the pointer is not null, so the caller promises that so many parameters can be read.
-        unsafe { std::slice::from_raw_parts(request.params, request.params_len) }
-    };
+    // SAFETY: the caller promises that so many parameters can be read.
+    let params = unsafe { slice(request.params, request.params_len) }?;
+    // SAFETY: the caller promises that so many constants can be read.
+    let constants = unsafe { slice(request.constants, request.constants_len) }?
+        .iter()
+        .map(|constant| {
+            // SAFETY: the caller promises that both can be read.
+            let (symbol, value) =
+                unsafe { (constant.symbol.as_slice(), constant.value.as_slice()) };
+            let symbol = String::from_utf8(symbol.to_vec())
+                .map_err(|_| invalid("a constant's symbol that is not UTF-8"))?;
+            Ok((symbol, value.to_vec()))
+        })
+        .collect::<Result<_, JitError>>()?;
     // SAFETY: the caller promises that both can be read.
     let (image, kernel) = unsafe { (request.image.as_slice(), request.kernel.as_slice()) };
     Ok(Request {
@@ -110,7 +127,25 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
         closure_size: request.closure_size,
         closure_align: request.closure_align,
         dimensions: request.dimensions,
+        offset: has(FLAG_OFFSET),
+        math,
+        constants,
     })
+}
+
+/// A list of a request: empty, or behind a pointer that is not null.
+///
+/// # Safety
+/// Where `pointer` is not null, `len` values can be read there during `'a`.
+unsafe fn slice<'a, T>(pointer: *const T, len: usize) -> Result<&'a [T], JitError> {
+    if len == 0 {
+        return Ok(&[]);
+    }
+    if pointer.is_null() {
+        return Err(JitError::InvalidRequest("a null pointer".to_owned()));
+    }
+    // SAFETY: the pointer is not null, so the caller promises that so many values can be read.
+    Ok(unsafe { std::slice::from_raw_parts(pointer, len) })
 }
 
 unsafe extern "C" fn release_cpu(handle: *mut c_void) {

@@ -71,5 +71,8 @@ fn file_name(request: &Request) -> String {
     request.image.hash(&mut hasher);
     request.kernel.hash(&mut hasher);
     request.dimensions.hash(&mut hasher);
+    request.offset.hash(&mut hasher);
+    request.math.hash(&mut hasher);
+    request.constants.hash(&mut hasher);
     format!("{readable}.{:08x}", hasher.finish() as u32)
 }

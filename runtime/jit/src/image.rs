@@ -14,6 +14,9 @@ use crate::{JitError, Request};
 /// What the kernel is called in the module from here on, so that text put around it need not quote names.
 pub const KERNEL: &str = "schism.kernel";
 
+/// How many parameters a kernel that knows the launch's offset takes for it, 64 bits each.
+pub const OFFSET_PARAMS: usize = 3;
+
 /// Functions that mean something to a target. An image declares them and defines none.
 pub const GLOBAL_ID: [&str; 3] =
     ["__schism_global_id_x", "__schism_global_id_y", "__schism_global_id_z"];
@@ -48,6 +51,8 @@ pub fn load<'c>(
     module.strip_debug_info();
     internalise(&module);
     kernel.set_external();
+    module.specialise(&request.constants)?;
+    module.allow_fast_math(request.math);
     module.run_passes(c"globaldce", None).map_err(JitError::Internal)?;
 
     let unsupported =
@@ -99,12 +104,15 @@ fn check_signature(kernel: Value, request: &Request) -> Result<(), JitError> {
         return mismatch("in the image it is not a plain function without result".to_owned());
     }
     let kinds = kernel.param_kinds();
-    if kinds.len() != request.params.len() {
+    let expected = request.params.len() + if request.offset { OFFSET_PARAMS } else { 0 };
+    if kinds.len() != expected {
         return mismatch(format!(
-            "it takes {} parameters in the image and {} in the container",
+            "it takes {} parameters in the image and {expected} in the container",
             kinds.len(),
-            request.params.len()
         ));
+    }
+    if kinds[request.params.len()..].iter().any(|kind| *kind != TypeKind::Integer(64)) {
+        return mismatch("what it takes after its parameters is no offset".to_owned());
     }
     for (index, (kind, param)) in kinds.into_iter().zip(&request.params).enumerate() {
         let place = index as u32;

@@ -2,6 +2,8 @@
 
 use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
 
+use schism_passes::fast_math::FastMath;
+
 use crate::JitError;
 
 /// A kernel of an image, and how its closure lies in memory. The fields mean what those of
@@ -20,6 +22,12 @@ pub struct Request {
     pub closure_align: u64,
     /// How many dimensions the launch range has, 1..=3.
     pub dimensions: u32,
+    /// Whether the kernel takes the launch's offset, in three parameters after its own.
+    pub offset: bool,
+    /// How exact floating-point results are.
+    pub math: FastMath,
+    /// Symbols of specialization constants, and their values where those are not the image's own.
+    pub constants: Vec<(String, Vec<u8>)>,
 }
 
 impl Request {

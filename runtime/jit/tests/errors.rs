@@ -117,6 +117,8 @@ fn null_pointers_and_unknown_flags() {
         closure_align: 8,
         dimensions: 1,
         flags: 0,
+        constants: std::ptr::null(),
+        constants_len: 0,
     };
     let compile = api().compile_cpu;
     let mut out = std::mem::MaybeUninit::uninit();

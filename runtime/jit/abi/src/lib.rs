@@ -19,7 +19,7 @@
 use core::ffi::{CStr, c_void};
 
 /// The version of everything in this crate. Any change of a layout or of a meaning counts it up.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -126,7 +126,8 @@ pub struct JitApi {
 
 /// The kernel was compiled.
 pub const OK: u32 = 0;
-/// The request itself is wrong: a null pointer, a dimension outside 1..=3, a parameter outside the closure. A bug of the caller.
+/// The request itself is wrong: a null pointer, a dimension outside 1..=3, a parameter outside the closure, a constant that the
+/// image has not. A bug of the caller.
 pub const INVALID_REQUEST: u32 = 1;
 /// The image is not LLVM bitcode that this stage 2 reads, or breaks the rules for an image: damaged, or built by another version.
 pub const INVALID_IMAGE: u32 = 2;
@@ -163,8 +164,33 @@ pub struct CpuRequest {
     pub closure_align: u64,
     /// How many dimensions the launch range has, 1..=3.
     pub dimensions: u32,
-    /// Must be 0.
+    /// Any of the `FLAG_` constants, added up.
     pub flags: u32,
+    /// Values of specialization constants that replace the image's own.
+    pub constants: *const Constant,
+    /// How many of them.
+    pub constants_len: usize,
+}
+
+/// The kernel is the variant that reads the launch's offset: it takes three more parameters, `i64` each, which are
+/// [`CpuChunk::offset`]. Without the flag nothing reads that field.
+pub const FLAG_OFFSET: u32 = 1;
+/// Floating-point results may be rounded differently: sums may be taken in another order, a multiplication and an addition may
+/// become one operation, a division may become a multiplication by the reciprocal, zeros may lose their sign, functions may be
+/// approximated (LLVM's `reassoc contract arcp nsz afn`). Without the flag every result is the host's, bit for bit.
+pub const FLAG_RELAXED_MATH: u32 = 2;
+/// With [`FLAG_RELAXED_MATH`] only: no operand and no result is infinite or not a number (LLVM's `nnan ninf`); if one is, the
+/// result may be anything.
+pub const FLAG_FINITE_MATH: u32 = 4;
+
+/// The value of a specialization constant.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Constant {
+    /// The constant's symbol in the image, UTF-8.
+    pub symbol: Bytes,
+    /// The value's bytes, at most as many as the image has for the constant.
+    pub value: Bytes,
 }
 
 /// One leaf of the closure, passed to the kernel as one parameter.
@@ -236,6 +262,8 @@ pub struct CpuChunk {
     pub end: [usize; 3],
     /// The whole launch's range, as kernels see it.
     pub range: [usize; 3],
+    /// Where the launch begins, for kernels compiled with [`FLAG_OFFSET`]. The ids above do not include it.
+    pub offset: [usize; 3],
 }
 
 /// What a panicking work-item leaves behind. The texts belong to the kernel: copy them before releasing it.
@@ -250,7 +278,7 @@ pub struct PanicRecord {
     pub line: u32,
     /// The column, from 1; 0 if the place is not known.
     pub column: u32,
-    /// The work-item's global id: x, y, z.
+    /// The work-item's global id: x, y, z, without the launch's offset.
     pub global_id: [usize; 3],
 }
 

@@ -6,7 +6,7 @@ use std::mem::{offset_of, size_of};
 use schism_jit_abi::CpuChunk;
 
 use super::deep::{CURRENT, ItemContext, SWAP};
-use super::work_loop::{AXES, LOOP, loop_parameters, type_text};
+use super::work_loop::{AXES, LOOP, loop_parameters, offset_values, type_text};
 use crate::image::PANIC;
 use crate::llvm::{Context, Module};
 use crate::{JitError, Request};
@@ -68,6 +68,12 @@ fn text(request: &Request, needs: Needs) -> Result<String, std::fmt::Error> {
             writeln!(o, "  %p{index} = load {ty}, ptr %p{index}.at, align {}", param.align)?;
         }
         arguments.push(format!("{ty} %p{index}"));
+    }
+    for (value, index) in offset_values(request).zip(0..) {
+        let offset = offset_of!(CpuChunk, offset) + 8 * index;
+        address(o, &format!("offset.{index}.at"), "%chunk", offset as u64)?;
+        writeln!(o, "  {value} = load i64, ptr %offset.{index}.at")?;
+        arguments.push(format!("i64 {value}"));
     }
     let fields = [
         ("begin", offset_of!(CpuChunk, begin)),

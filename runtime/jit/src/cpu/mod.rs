@@ -51,8 +51,11 @@
 //! **Independence.** Work-items do not race, so no two of them touch the same memory unless all only read it or use
 //! atomics. [`independent`] tells the vectoriser so where that is all there is to a kernel's memory.
 //!
-//! **Exactness.** Nothing here allows LLVM to change a result: no fast-math flags are added and no multiply and add are
-//! contracted, so a kernel computes what the same loop on the host computes, bit for bit.
+//! **Exactness.** Unless the request asks for it, nothing here allows LLVM to change a result: no fast-math flags are added
+//! and no multiply and add are contracted, so a kernel computes what the same loop on the host computes, bit for bit.
+//!
+//! **Offset.** A kernel that reads where its launch begins has a variant with three more parameters. The loop takes them after
+//! the kernel's own, and the entry function loads them from the chunk.
 
 mod deep;
 mod entry;
@@ -67,6 +70,7 @@ mod work_loop;
 use std::time::Instant;
 
 use schism_jit_abi::CpuEntry;
+use schism_passes::fast_math::FastMath;
 
 use crate::dump::Dump;
 use crate::image::KERNEL;
@@ -138,7 +142,9 @@ impl Target for Cpu {
             .run_passes(c"always-inline,globaldce,function(sroa)", None)
             .map_err(JitError::Internal)?;
         work_loop::resolve(context, module)?;
-        exact::unfuse(context, module);
+        if request.math == FastMath::EXACT {
+            exact::unfuse(context, module);
+        }
         independent::mark(context, module);
         debug_verify(module);
         Ok(())

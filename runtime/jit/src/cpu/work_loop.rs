@@ -61,9 +61,16 @@ pub fn loop_parameters(request: &Request) -> Vec<String> {
         .params
         .iter()
         .map(type_text)
+        .chain(offset_values(request).map(|_| "i64".to_owned()))
         .chain((0..request.dimensions * 3).map(|_| "i64".to_owned()))
         .chain(["ptr".to_owned(), "ptr".to_owned()])
         .collect()
+}
+
+/// The names of the values that are the launch's offset, for a kernel that takes it.
+pub fn offset_values(request: &Request) -> impl Iterator<Item = String> {
+    let axes = if request.offset { &AXES[..] } else { &[] };
+    axes.iter().map(|axis| format!("%{axis}.offset"))
 }
 
 /// Adds the loop function, which calls the kernel, and makes the kernel internal.
@@ -117,6 +124,10 @@ fn text(request: &Request) -> Result<String, std::fmt::Error> {
             arguments.push(format!("{ty} %p{index}"));
         }
     }
+    for value in offset_values(request) {
+        parameters.push(format!("i64 {value}"));
+        arguments.push(format!("i64 {value}"));
+    }
     for axis in axes {
         parameters.push(format!("i64 %{axis}.begin, i64 %{axis}.end, i64 %{axis}.range"));
     }
@@ -127,6 +138,7 @@ fn text(request: &Request) -> Result<String, std::fmt::Error> {
             PARAM_BYTES => format!("ptr byval([{} x i8]) align {}", param.size, param.align),
             _ => type_text(param),
         })
+        .chain(offset_values(request).map(|_| "i64".to_owned()))
         .collect();
 
     let mut out = String::new();

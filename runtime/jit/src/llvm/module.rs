@@ -20,7 +20,11 @@ use llvm_sys::transforms::pass_builder::{
     LLVMPassBuilderOptionsSetSLPVectorization, LLVMRunPasses,
 };
 
+use schism_passes::fast_math::{self, FastMath};
+use schism_passes::specialise::{self, SpecialiseError};
+
 use super::{Context, Machine, Value, take_message};
+use crate::JitError;
 
 /// A module of a [`Context`].
 pub struct Module<'c> {
@@ -106,6 +110,21 @@ impl<'c> Module<'c> {
             return Err(context.errors_or("two modules do not fit together"));
         }
         Ok(())
+    }
+
+    /// Gives specialization constants their values, and folds what reads them.
+    pub fn specialise(&self, values: &[(String, Vec<u8>)]) -> Result<(), JitError> {
+        // SAFETY: the module is live, and this thread alone has it.
+        unsafe { specialise::run(self.raw, values) }.map_err(|error| match error {
+            SpecialiseError::Llvm(message) => JitError::Internal(message),
+            error => JitError::InvalidRequest(error.to_string()),
+        })
+    }
+
+    /// Lets floating-point operations be as inexact as that.
+    pub fn allow_fast_math(&self, math: FastMath) {
+        // SAFETY: the module is live, and this thread alone has it.
+        unsafe { fast_math::run(self.raw, math) };
     }
 
     /// Runs passes given in the syntax of LLVM's `opt -passes=`.

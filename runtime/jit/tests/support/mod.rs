@@ -71,6 +71,8 @@ pub struct Source {
     pub closure_size: u64,
     pub closure_align: u64,
     pub dimensions: u32,
+    pub flags: u32,
+    pub constants: Vec<(String, Vec<u8>)>,
 }
 
 impl Source {
@@ -83,7 +85,19 @@ impl Source {
             closure_size: closure_size.next_multiple_of(8),
             closure_align: 8,
             dimensions: 1,
+            flags: 0,
+            constants: Vec::new(),
         }
+    }
+
+    pub fn flags(mut self, flags: u32) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    pub fn constant(mut self, symbol: &str, value: &[u8]) -> Self {
+        self.constants.push((symbol.to_owned(), value.to_vec()));
+        self
     }
 
     pub fn dimensions(mut self, dimensions: u32) -> Self {
@@ -98,6 +112,14 @@ impl Source {
 
     /// Compiles, and gives the kernel or the code and the text of the error.
     pub fn compile(&self) -> Result<Kernel, (u32, String)> {
+        let constants: Vec<Constant> = self
+            .constants
+            .iter()
+            .map(|(symbol, value)| Constant {
+                symbol: Bytes::new(symbol.as_bytes()),
+                value: Bytes::new(value),
+            })
+            .collect();
         let request = CpuRequest {
             image: Bytes::new(&self.image),
             kernel: Bytes::new(self.kernel.as_bytes()),
@@ -106,7 +128,9 @@ impl Source {
             closure_size: self.closure_size,
             closure_align: self.closure_align,
             dimensions: self.dimensions,
-            flags: 0,
+            flags: self.flags,
+            constants: constants.as_ptr(),
+            constants_len: constants.len(),
         };
         let mut out = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;
@@ -201,7 +225,8 @@ impl Kernel {
 /// A chunk of a range of up to three dimensions, x first.
 pub fn chunk(parts: &[(usize, usize, usize)]) -> CpuChunk {
     // What is not used is not read: nonsense there must do no harm.
-    let mut chunk = CpuChunk { begin: [77; 3], end: [5; 3], range: [usize::MAX; 3] };
+    let mut chunk =
+        CpuChunk { begin: [77; 3], end: [5; 3], range: [usize::MAX; 3], offset: [99; 3] };
     for (index, &(begin, end, range)) in parts.iter().enumerate() {
         chunk.begin[index] = begin;
         chunk.end[index] = end;
