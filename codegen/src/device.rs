@@ -115,6 +115,7 @@ pub(crate) fn begin<'tcx>(
                 (tcx.symbol_name(function).name.to_owned(), 1)
             })
             .collect(),
+        ..DeviceSpec::default()
     };
     if let Some(directory) = std::env::var_os("SCHISM_DUMP_STAGE1") {
         dump(&directory, &crate_id(tcx), &bitcode);
