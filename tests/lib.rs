@@ -3,6 +3,7 @@
 //! | file | tests |
 //! |---|---|
 //! | `tests/passes.rs` | passes, over the IR files in `passes/` |
+//! | `tests/times.rs` | `SCHISM_TIME_PASSES` |
 //! | `tests/language.rs` | what a kernel can say, on every device |
 //! | `tests/split.rs` | the two halves of a crate, on their IR and their bytes |
 //! | `tests/launches.rs` | kernels in every kind of place, launched on the device `cpu` |

@@ -3,17 +3,19 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use rustc_middle::mir::mono::{CodegenUnit, CodegenUnitNameBuilder};
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::def_id::LOCAL_CRATE;
 use rustc_span::{Span, Symbol};
 use schism_hcf::{Container, HcfError, Image, Kernel, Parameter, ParameterKind};
+use schism_passes::table::Job;
 use schism_passes::{DeviceImage, DeviceSpec, KernelSpec, PanicFunction, Stage1Error, stage1};
 
 use crate::kernels::KernelInfo;
 use crate::runtime_items::IS_DEVICE;
-use crate::{collect, kernels, runtime_items};
+use crate::{collect, kernels, runtime_items, times};
 
 /// The name of the image that every container has.
 const IMAGE: &str = "llvm-ir.global";
@@ -92,7 +94,12 @@ pub(crate) fn begin<'tcx>(
     }
     let name = unit_name(tcx);
     *Unit::lock() = Some(Unit { name: name.to_string(), ..Unit::default() });
+    let start = Instant::now();
     let bitcode = lower(name);
+    if times::wanted() {
+        let crate_name = tcx.crate_name(LOCAL_CRATE);
+        times::print(crate_name.as_str(), &[("(lower the device half)", start.elapsed())]);
+    }
     let unit = Unit::lock().take().unwrap_or_default();
     let kernels: Vec<KernelInfo> = kernels.into_iter().map(|kernel| kernel.info).collect();
     let spec = DeviceSpec {
@@ -125,8 +132,13 @@ pub(crate) fn begin<'tcx>(
     let thread = std::thread::Builder::new()
         .name("schism device half".to_owned())
         .spawn(move || {
-            let image = stage1::run(&bitcode, &spec).map_err(Stage1Failure::Passes)?;
-            container(crate_name, image, &infos).to_record().map_err(Stage1Failure::Container)
+            let mut job = Job::new(&spec);
+            job.times = times::wanted().then(Vec::new);
+            let image = stage1::run(&bitcode, &mut job);
+            times::print(&crate_name, job.times.as_deref().unwrap_or_default());
+            container(crate_name, image.map_err(Stage1Failure::Passes)?, &infos)
+                .to_record()
+                .map_err(Stage1Failure::Container)
         })
         .expect("the process can start a thread, as rustc itself must");
     Some(DeviceHalf { thread, id, kernels, functions: unit.functions })

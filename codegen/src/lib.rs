@@ -53,6 +53,7 @@ mod layout;
 mod llvm_symbols;
 mod object;
 mod runtime_items;
+mod times;
 
 use rustc_codegen_ssa::traits::CodegenBackend;
 

@@ -10,7 +10,6 @@ use thiserror::Error;
 
 use crate::device_check::Violation;
 use crate::ir;
-use crate::spec::DeviceSpec;
 use crate::table::{self, Job, PassError};
 
 /// A finished device module.
@@ -82,13 +81,15 @@ pub enum Stage1Error {
 ///
 /// # Errors
 /// See [`Stage1Error`].
-pub fn run(bitcode: &[u8], spec: &DeviceSpec) -> Result<DeviceImage, Stage1Error> {
+pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error> {
+    let start = job.start();
     let context = Context::create();
     let buffer = MemoryBuffer::create_from_memory_range_copy(bitcode, "device");
     let module = Module::parse_bitcode_from_buffer(&buffer, &context)
         .map_err(|message| Stage1Error::Parse(message.to_string()))?;
-    let mut job = Job::new(spec);
-    shape(&module, &mut job)?;
+    job.note("(read the module)", start);
+    shape(&module, job)?;
+    let start = job.start();
     let mut imported_symbols: Vec<String> = module
         .get_functions()
         .filter(|function| function.count_basic_blocks() == 0)
@@ -101,7 +102,8 @@ pub fn run(bitcode: &[u8], spec: &DeviceSpec) -> Result<DeviceImage, Stage1Error
     module.set_source_file_name("device");
     module.set_name("device");
     let bitcode = module.write_bitcode_to_memory().as_slice().to_vec();
-    Ok(DeviceImage { bitcode, kernels: job.kernels, imported_symbols })
+    job.note("(write the module)", start);
+    Ok(DeviceImage { bitcode, kernels: job.kernels.clone(), imported_symbols })
 }
 
 /// Runs the passes over a parsed module.

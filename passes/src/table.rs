@@ -104,6 +104,18 @@ impl<'a> Job<'a> {
         self.spec.kernels.iter().map(|kernel| kernel.name.as_str()).collect()
     }
 
+    /// The time, if times are asked for.
+    pub(crate) fn start(&self) -> Option<Instant> {
+        self.times.is_some().then(Instant::now)
+    }
+
+    /// Notes how long something took that began at `start`.
+    pub(crate) fn note(&mut self, what: &'static str, start: Option<Instant>) {
+        if let (Some(times), Some(start)) = (&mut self.times, start) {
+            times.push((what, start.elapsed()));
+        }
+    }
+
     /// Notes what no device has.
     pub fn refuse(&mut self, violations: Vec<Violation>) {
         self.violations.extend(violations);
@@ -141,11 +153,9 @@ pub fn run<'p>(
 ) -> Result<(), Stage1Error> {
     let mut last = None;
     for pass in passes {
-        let start = job.times.is_some().then(Instant::now);
+        let start = job.start();
         (pass.run)(module, job).map_err(|cause| Stage1Error::Pass { pass: pass.name, cause })?;
-        if let (Some(times), Some(start)) = (&mut job.times, start) {
-            times.push((pass.name, start.elapsed()));
-        }
+        job.note(pass.name, start);
         if job.verify_each {
             verify(module, pass.name)?;
         }

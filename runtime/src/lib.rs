@@ -41,6 +41,7 @@
 //! | `SCHISM_DEVICE` | the default device: `cpu` or `native` |
 //! | `SCHISM_CPU_THREADS` | threads of the host devices; by default one for each core |
 //! | `SCHISM_TRACE` | shows each step on standard error: `1`, or `error`, `warn`, `info`, `debug`, `trace` |
+//! | `SCHISM_TIME_PASSES` | `1`: how long each step of stage 2 took, on standard error; the compiler reads it for stage 1 |
 //! | `SCHISM_JIT` | the path of `libschism_jit.so`, the compiler for the device `cpu` |
 //! | `SCHISM_HOME` | where `cargo schism setup` has put things; by default `schism` in the user's cache folder |
 //!

@@ -15,6 +15,7 @@
 //! | `cpu` | the CPU: a loop nest around the kernel, and a loader for its code |
 //! | `llvm` | LLVM's C interface as owned values; its fatal errors as errors |
 //! | `dump` | `SCHISM_DUMP_DIR` |
+//! | `times` | `SCHISM_TIME_PASSES` |
 //!
 //! A new kind of device is a module beside `cpu` that implements `target::Target`.
 //!
@@ -28,6 +29,7 @@ mod image;
 mod llvm;
 mod request;
 mod target;
+mod times;
 
 pub use api::{schism_jit_api, version};
 pub use cpu::{CpuCode, compile_cpu, cpu_name};

@@ -5,6 +5,7 @@
 
 use crate::dump::Dump;
 use crate::llvm::{Context, Machine, Module, Value};
+use crate::times::Times;
 use crate::{JitError, Request, image};
 
 /// One kind of device.
@@ -43,14 +44,21 @@ pub trait Target {
 pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitError> {
     request.check()?;
     let dump = Dump::new(request);
+    let mut times = Times::new(request);
     let context = Context::new();
     let machine = target.machine()?;
+    times.done("target");
     let (module, kernel) = image::load(&context, request, &machine, T::DEVICE)?;
+    times.done("load");
     dump.module("1-image.ll", &module);
     target.flavour(&context, &module, kernel, request)?;
+    times.done("flavour");
     dump.module("2-flavoured.ll", &module);
     module
         .run_passes(c"default<O3>", Some(&machine))
         .map_err(|reason| JitError::BackendFailed { kernel: request.kernel.clone(), reason })?;
-    target.finish(&context, &module, &machine, request, &dump)
+    times.done("optimise");
+    let code = target.finish(&context, &module, &machine, request, &dump);
+    times.done("generate");
+    code
 }

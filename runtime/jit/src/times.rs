@@ -1,0 +1,48 @@
+//! `SCHISM_TIME_PASSES`: how long each step of a kernel's compile took, on standard error.
+
+use std::fmt::Write;
+use std::time::Instant;
+
+use crate::Request;
+
+/// The environment variable. The compiler plugin reads it too.
+const VARIABLE: &str = "SCHISM_TIME_PASSES";
+
+/// The steps of one compile. They are printed together at its end, or where it fails.
+pub struct Times(Option<Steps>);
+
+struct Steps {
+    kernel: String,
+    last: Instant,
+    text: String,
+}
+
+impl Times {
+    /// Looks at the environment; without the variable nothing is measured.
+    pub fn new(request: &Request) -> Self {
+        let wanted =
+            std::env::var_os(VARIABLE).is_some_and(|value| !value.is_empty() && value != "0");
+        Self(wanted.then(|| Steps {
+            kernel: request.kernel.clone(),
+            last: Instant::now(),
+            text: String::new(),
+        }))
+    }
+
+    /// A step has ended, and the next begins.
+    pub fn done(&mut self, step: &str) {
+        let Some(Steps { kernel, last, text }) = &mut self.0 else { return };
+        let seconds = last.elapsed().as_secs_f64();
+        writeln!(text, "time: {seconds:9.6}\tstage 2 of {kernel}\t{step}")
+            .expect("writing to a string");
+        *last = Instant::now();
+    }
+}
+
+impl Drop for Times {
+    fn drop(&mut self) {
+        if let Some(steps) = &self.0 {
+            eprint!("{}", steps.text);
+        }
+    }
+}
