@@ -1,21 +1,27 @@
 //! What set-up builds: the plugin with its driver, and stage 2. Built by cargo, installed under the hash of their contents.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use crate::command;
 use crate::environment;
 use crate::error::{Error, FileContext, Result};
 use crate::hash::Hasher;
 use crate::home::Home;
+use crate::lock::Lock;
 use crate::progress;
 use crate::prune;
 use crate::publish::{self, Draft};
-use crate::rustc_dev::RustcDev;
+use crate::rustc_dev::{self, RustcDev};
+use crate::sources::Sources;
 use crate::toolchain::Toolchain;
 
 /// Changes whenever the way of building below does, so that what was built the old way is built again.
 pub const RECIPE: &str = "1";
+
+/// The plugin's package.
+const PACKAGE: &str = "rustc_codegen_schism";
 
 const DRIVER: &str = "schism-rustc";
 const PLUGIN: &str = "librustc_codegen_schism.so";
@@ -84,12 +90,12 @@ pub fn build(
     workspace: &Path,
 ) -> Result<Installed> {
     // Kept: cargo goes on from here after an interruption, and builds less after a change.
-    let target = home.build().join(target_name(&toolchain.copy_key(), workspace));
+    let target = target_directory(home, toolchain, workspace);
     std::fs::create_dir_all(&target).at("create", &target)?;
     let results = target.join(&toolchain.version.host).join("release");
 
     progress::step("Building", "the plugin");
-    cargo(toolchain, rustc_dev, workspace, &target, "rustc_codegen_schism")?;
+    cargo(toolchain, rustc_dev, workspace, &target, PACKAGE)?;
     let plugin_hash = install(&results, &[DRIVER, PLUGIN], |hash| home.plugin(hash))?;
     progress::step("Building", "stage 2");
     cargo(toolchain, rustc_dev, workspace, &target, "schism-jit")?;
@@ -100,6 +106,10 @@ pub fn build(
         prune::prune(directory.parent().unwrap_or(directory));
     }
     Ok(installed)
+}
+
+fn target_directory(home: &Home, toolchain: &Toolchain, workspace: &Path) -> PathBuf {
+    home.build().join(target_name(&toolchain.copy_key(), workspace))
 }
 
 /// The name of the target directory for a compiler and a workspace.
@@ -119,23 +129,9 @@ fn cargo(
     target: &Path,
     package: &str,
 ) -> Result<()> {
-    let mut command = Command::new(&toolchain.cargo);
-    environment::isolate(&mut command, toolchain);
+    let mut command = plugin_cargo(toolchain, rustc_dev, workspace, target, "build");
     command
-        .current_dir(workspace)
-        .args([
-            "build",
-            "--release",
-            "--package",
-            package,
-            "--target",
-            &toolchain.version.host,
-            "--target-dir",
-        ])
-        .arg(target)
-        // The two crates that see the compiler's insides. Not `1`: others would take this for a nightly compiler.
-        .env("RUSTC_BOOTSTRAP", "rustc_codegen_schism,schism_rustc")
-        .env("CARGO_ENCODED_RUSTFLAGS", command::encode_flags(flags(toolchain, rustc_dev)))
+        .args(["--release", "--package", package])
         // stdout is for results, such as `backend-path`'s.
         .stdout(std::io::stderr());
     let status = command::status(
@@ -155,9 +151,53 @@ fn cargo(
     })
 }
 
-fn flags(toolchain: &Toolchain, rustc_dev: &RustcDev) -> Vec<std::ffi::OsString> {
+/// A cargo verb in an environment in which the plugin compiles: one that sees the compiler's own crates.
+fn plugin_cargo(
+    toolchain: &Toolchain,
+    rustc_dev: &RustcDev,
+    workspace: &Path,
+    target: &Path,
+    verb: &str,
+) -> Command {
+    let mut command = Command::new(&toolchain.cargo);
+    environment::isolate(&mut command, toolchain);
+    command
+        .current_dir(workspace)
+        .args([verb, "--target", &toolchain.version.host, "--target-dir"])
+        .arg(target)
+        // The two crates that see the compiler's insides. Not `1`: others would take this for a nightly compiler.
+        .env("RUSTC_BOOTSTRAP", "rustc_codegen_schism,schism_rustc")
+        .env("CARGO_ENCODED_RUSTFLAGS", command::encode_flags(flags(toolchain, rustc_dev)));
+    command
+}
+
+/// Lints the plugin, which clippy sees only beside the compiler's own crates. Does not return when all goes well: this
+/// process becomes cargo.
+pub fn clippy(arguments: &[OsString]) -> Result<ExitCode> {
+    let home = Home::from_environment()?;
+    let toolchain = Toolchain::find()?;
+    let workspace = Sources::find()?.workspace(&home)?;
+    let rustc_dev = {
+        let _lock = Lock::take(&home)?;
+        rustc_dev::provide(&home, &toolchain)?
+    };
+    let target = target_directory(&home, &toolchain, &workspace);
+    let mut command = plugin_cargo(&toolchain, &rustc_dev, &workspace, &target, "clippy");
+    command.args(arguments);
+    command::become_program(command, "to lint the plugin")
+}
+
+/// Whether a command line of clippy's names the plugin's package.
+pub fn names_plugin(arguments: &[OsString]) -> bool {
+    arguments
+        .iter()
+        .take_while(|argument| *argument != "--")
+        .any(|argument| argument.to_str().is_some_and(|text| text.ends_with(PACKAGE)))
+}
+
+fn flags(toolchain: &Toolchain, rustc_dev: &RustcDev) -> Vec<OsString> {
     let with = |prefix: &str, path: &Path| {
-        let mut flag = std::ffi::OsString::from(prefix);
+        let mut flag = OsString::from(prefix);
         flag.push(path);
         flag
     };
@@ -233,6 +273,17 @@ mod tests {
         std::fs::remove_file(place(&hash).join("a")).unwrap();
         assert_eq!(install(scratch.path(), &["a"], place).unwrap(), hash);
         assert!(place(&hash).join("a").is_file());
+    }
+
+    #[test]
+    fn the_plugin_is_told_from_other_packages() {
+        let named = |line: &str| {
+            names_plugin(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
+        };
+        assert!(named("-p rustc_codegen_schism -- -D warnings"));
+        assert!(named("--package=rustc_codegen_schism"));
+        assert!(!named("--all-targets"));
+        assert!(!named("-p schism -- rustc_codegen_schism"));
     }
 
     #[test]

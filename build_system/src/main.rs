@@ -73,6 +73,9 @@ fn serve(request: Request) -> Result<ExitCode> {
         Request::Opt(arguments) => return opt::run(&arguments),
         Request::Bench(arguments) => return bench::run(&arguments),
         Request::Compile(verb, arguments) => return cargo::compile(verb, &arguments),
+        Request::Plain("clippy", arguments) if artifacts::names_plugin(&arguments) => {
+            return artifacts::clippy(&arguments);
+        }
         Request::Plain(verb, arguments) => return cargo::plain(verb, &arguments),
     }
     Ok(ExitCode::SUCCESS)
