@@ -9,7 +9,7 @@ use rustc_middle::mir::mono::{CodegenUnit, CodegenUnitNameBuilder};
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::def_id::LOCAL_CRATE;
 use rustc_span::{Span, Symbol};
-use schism_hcf::{Container, HcfError, Image, Kernel, Parameter, ParameterKind};
+use schism_hcf::{Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
 use schism_passes::table::Job;
 use schism_passes::{DeviceImage, DeviceSpec, KernelSpec, PanicFunction, Stage1Error, stage1};
 
@@ -194,6 +194,10 @@ fn container(crate_name: String, image: DeviceImage, kernels: &[KernelInfo]) -> 
             parameters: kernel.closure.parameters.iter().map(parameter).collect(),
             images: vec![IMAGE.to_owned()],
             can_panic: shaped.can_panic,
+            groups: shaped.groups.map(|groups| Groups {
+                local_size: groups.local_size,
+                local_align: groups.local_align,
+            }),
         })
         .collect();
     Container {

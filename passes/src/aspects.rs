@@ -7,13 +7,11 @@
 //! ```
 //! it finds that `kernel` can panic.
 
-use std::collections::HashSet;
-
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;
 
 use crate::stage1::KernelImage;
-use crate::{builtins, ir};
+use crate::{builtins, ir, reachability};
 
 /// Fills in what is found out of each kernel.
 pub fn run(module: &Module<'_>, kernels: &mut [KernelImage]) {
@@ -25,19 +23,7 @@ pub fn run(module: &Module<'_>, kernels: &mut [KernelImage]) {
 /// Whether a panic can be reached from a kernel, over uses of functions.
 fn reaches_panic(module: &Module<'_>, kernel: &str) -> bool {
     let Some(panic) = module.get_function(builtins::PANIC) else { return false };
-    let mut seen = HashSet::new();
-    let mut stack = vec![panic.as_value_ref()];
-    while let Some(value) = stack.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        if ir::name_of(value) == kernel {
-            return true;
-        }
-        for user in ir::users(value) {
-            let in_function = ir::opcode(user).is_some();
-            stack.push(if in_function { ir::parent_function(user) } else { user });
-        }
-    }
-    false
+    reachability::functions_reaching(panic.as_value_ref())
+        .into_iter()
+        .any(|function| ir::name_of(function) == kernel)
 }

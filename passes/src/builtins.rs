@@ -9,12 +9,53 @@ pub const GLOBAL_ID: [&str; 3] =
 pub const GLOBAL_RANGE: [&str; 3] =
     ["__schism_global_range_x", "__schism_global_range_y", "__schism_global_range_z"];
 
+/// Index of the work-item in its group, `i64 ()`, fastest-varying dimension first.
+pub const LOCAL_ID: [&str; 3] =
+    ["__schism_local_id_x", "__schism_local_id_y", "__schism_local_id_z"];
+
+/// Number of work-items in a group in each dimension, `i64 ()`, fastest-varying dimension first.
+pub const LOCAL_RANGE: [&str; 3] =
+    ["__schism_local_range_x", "__schism_local_range_y", "__schism_local_range_z"];
+
+/// Index of the group in each dimension, `i64 ()`, fastest-varying dimension first.
+pub const GROUP_ID: [&str; 3] =
+    ["__schism_group_id_x", "__schism_group_id_y", "__schism_group_id_z"];
+
+/// Number of groups in each dimension, `i64 ()`, fastest-varying dimension first.
+pub const GROUP_RANGE: [&str; 3] =
+    ["__schism_group_range_x", "__schism_group_range_y", "__schism_group_range_z"];
+
+/// `void ()`: waits for all work-items of the group; orders their accesses of local and global memory.
+pub const BARRIER: &str = "__schism_barrier";
+
+/// `ptr ()`: the first byte of the group's local memory, as aligned as the container says and at least to 16.
+pub const LOCAL_MEMORY: &str = "__schism_local_memory";
+
+/// `ptr (ptr tag, i64 size, i64 align)`: the local array that the tag stands for. Gone after [`crate::local_memory`].
+pub const LOCAL_STATIC: &str = "__schism_local_static";
+
+/// `ptr ()`: where the local memory begins that a launch adds. Gone after [`crate::local_memory`].
+pub const LOCAL_DYNAMIC: &str = "__schism_local_dynamic";
+
+/// The builtins that only a launch with work-groups can answer.
+pub fn of_groups() -> impl Iterator<Item = &'static str> {
+    [LOCAL_ID, LOCAL_RANGE, GROUP_ID, GROUP_RANGE].into_iter().flatten().chain([
+        BARRIER,
+        LOCAL_MEMORY,
+        LOCAL_STATIC,
+        LOCAL_DYNAMIC,
+    ])
+}
+
 /// `void (ptr message, i64 message_len, ptr location)`; does not return.
 pub const PANIC: &str = "__schism_panic";
 
 /// Whether `name` is a builtin.
 pub fn is_builtin(name: &str) -> bool {
-    name == PANIC || GLOBAL_ID.contains(&name) || GLOBAL_RANGE.contains(&name)
+    name == PANIC
+        || GLOBAL_ID.contains(&name)
+        || GLOBAL_RANGE.contains(&name)
+        || of_groups().any(|builtin| builtin == name)
 }
 
 /// C library functions that every target either has or gets from stage 2: memory and mathematics.

@@ -206,6 +206,43 @@ pub(crate) fn add_attribute_at(function: LLVMValueRef, index: u32, name: &str, v
     }
 }
 
+/// Adds an attribute without a value to a call or an invoke.
+pub(crate) fn add_call_attribute(call: LLVMValueRef, name: &str) {
+    // SAFETY: `call` is a call or invoke of a live module; the attribute is made in its context.
+    unsafe {
+        let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+        debug_assert_ne!(kind, 0, "LLVM has no attribute {name}");
+        let context = LLVMGetTypeContext(LLVMTypeOf(LLVMGetCalledValue(call)));
+        let attribute = LLVMCreateEnumAttribute(context, kind, 0);
+        LLVMAddCallSiteAttribute(call, llvm_sys::LLVMAttributeFunctionIndex, attribute);
+    }
+}
+
+/// A builtin that gives the same value all through a work-item, declared where it is not.
+///
+/// # Safety
+/// `module` is live, and `ty` is a function type of its context.
+pub(crate) unsafe fn declare_pure_builtin(
+    module: LLVMModuleRef,
+    name: &str,
+    ty: LLVMTypeRef,
+) -> LLVMValueRef {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let known = LLVMGetNamedFunctionWithLength(module, name.as_ptr().cast(), name.len());
+        if !known.is_null() {
+            return known;
+        }
+        let text = CString::new(name).expect("no NUL in a builtin's name");
+        let function = LLVMAddFunction(module, text.as_ptr(), ty);
+        for attribute in ["nounwind", "willreturn", "memory"] {
+            // For `memory` the value 0 is `memory(none)`.
+            add_attribute_at(function, llvm_sys::LLVMAttributeFunctionIndex, attribute, 0);
+        }
+        function
+    }
+}
+
 /// Runs LLVM's own passes, given as a pipeline, over the module.
 pub(crate) fn run_llvm_passes(module: &Module<'_>, pipeline: &str) -> Result<(), String> {
     // SAFETY: the module is live, and no target machine is needed for target-neutral passes.

@@ -142,7 +142,7 @@ unsafe fn make_kernel(module: LLVMModuleRef, kernel: &KernelSpec) -> Result<(), 
         let mut arguments = vec![closure];
         let builtin_type = LLVMFunctionType(i64_type, std::ptr::null_mut(), 0, 0);
         for name in builtins::GLOBAL_ID.into_iter().chain(builtins::GLOBAL_RANGE) {
-            let builtin = declare_builtin(module, name, builtin_type);
+            let builtin = ir::declare_pure_builtin(module, name, builtin_type);
             arguments.push(LLVMBuildCall2(
                 builder,
                 builtin_type,
@@ -220,25 +220,6 @@ fn annotate(function: LLVMValueRef, index: u32, parameter: &Parameter) {
             }
             add("align", parameter.align.max(1));
         }
-    }
-}
-
-/// # Safety
-/// `module` is live.
-unsafe fn declare_builtin(module: LLVMModuleRef, name: &str, ty: LLVMTypeRef) -> LLVMValueRef {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let known = LLVMGetNamedFunctionWithLength(module, name.as_ptr().cast(), name.len());
-        if !known.is_null() {
-            return known;
-        }
-        let text = std::ffi::CString::new(name).expect("no NUL in a builtin's name");
-        let function = LLVMAddFunction(module, text.as_ptr(), ty);
-        for attribute in ["nounwind", "willreturn", "memory"] {
-            // For `memory` the value 0 is `memory(none)`.
-            ir::add_attribute_at(function, llvm_sys::LLVMAttributeFunctionIndex, attribute, 0);
-        }
-        function
     }
 }
 

@@ -23,6 +23,7 @@
 //! | pass | what it does |
 //! |---|---|
 //! | `host-attributes` | [`host_attributes`]: drops what only means something to the host's code generator |
+//! | `convergence` | [`convergence`]: marks what may come to a barrier, so that LLVM leaves it where it is |
 //! | `unwind` | [`unwind`]: a device does not unwind, so invokes become calls |
 //! | `ir-constants` | [`ir_constants`]: gives IR constants their value and folds the branches on them |
 //! | `panics` | [`panics`]: calls of panic functions become `__schism_panic` |
@@ -30,6 +31,7 @@
 //! | `reachability` | [`reachability`]: keeps what kernels reach, through calls and through constants |
 //! | `early-check` | [`device_check::run_early`]: refuses statics whose value can change |
 //! | `cleanup` | [`cleanup`]: target-neutral simplification, so that stage 2 starts from small IR |
+//! | `local-memory` | [`local_memory`]: gives the arrays in local memory their places |
 //! | `inline-refused` | [`cleanup::inline_refused`]: inlines modules that would be refused as they are |
 //! | `device-check` | [`device_check`]: refuses what no device has, with the chain of calls that reaches it |
 //! | `aspects` | [`aspects`]: notes what each kernel needs of a device and of the runtime |
@@ -50,12 +52,14 @@ pub mod aspects;
 pub mod body;
 pub mod builtins;
 pub mod cleanup;
+pub mod convergence;
 pub mod device_check;
 pub mod fast_math;
 pub mod host_attributes;
 mod ir;
 pub mod ir_constants;
 pub mod kernel_entry;
+pub mod local_memory;
 pub mod opt;
 pub mod panics;
 pub mod reachability;

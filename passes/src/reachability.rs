@@ -24,6 +24,7 @@ use inkwell::module::{Linkage, Module};
 use inkwell::values::AsValueRef;
 use llvm_sys::comdat::LLVMSetComdat;
 use llvm_sys::core::*;
+use llvm_sys::prelude::*;
 
 use crate::ir;
 
@@ -75,4 +76,21 @@ pub fn run(module: &Module<'_>, kernels: &HashSet<&str>) -> Result<(), String> {
         unsafe { LLVMDeleteGlobal(list) };
     }
     ir::run_llvm_passes(module, "globaldce")
+}
+
+/// The functions from which a function can be reached, itself included, over uses: calls, and addresses that
+/// are taken.
+pub(crate) fn functions_reaching(function: LLVMValueRef) -> HashSet<LLVMValueRef> {
+    let mut seen = HashSet::new();
+    let mut stack = vec![function];
+    while let Some(value) = stack.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        for user in ir::users(value) {
+            let in_function = ir::opcode(user).is_some();
+            stack.push(if in_function { ir::parent_function(user) } else { user });
+        }
+    }
+    seen
 }

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::device_check::Violation;
 use crate::ir;
+use crate::local_memory::GroupNeeds;
 use crate::table::{self, Job, PassError};
 
 /// A finished device module.
@@ -30,12 +31,14 @@ pub struct KernelImage {
     pub name: String,
     /// Whether it reaches a panic.
     pub can_panic: bool,
+    /// What it asks of work-groups, if it needs them.
+    pub groups: Option<GroupNeeds>,
 }
 
 impl KernelImage {
     /// A kernel of which nothing is known yet.
     pub fn new(name: &str) -> Self {
-        KernelImage { name: name.to_owned(), can_panic: false }
+        KernelImage { name: name.to_owned(), can_panic: false, groups: None }
     }
 }
 
@@ -45,6 +48,9 @@ impl fmt::Display for KernelImage {
         write!(f, "kernel {}:", self.name)?;
         if self.can_panic {
             write!(f, " can-panic")?;
+        }
+        if let Some(GroupNeeds { local_size, local_align }) = self.groups {
+            write!(f, " groups with {local_size} bytes at multiples of {local_align}")?;
         }
         Ok(())
     }

@@ -22,12 +22,13 @@ use thiserror::Error;
 
 use crate::device_check::Violation;
 use crate::kernel_entry::KernelEntryError;
+use crate::local_memory::LocalMemoryError;
 use crate::spec::DeviceSpec;
 use crate::specialise::SpecialiseError;
 use crate::stage1::{KernelImage, Stage1Error};
 use crate::{
-    aspects, cleanup, device_check, fast_math, host_attributes, ir_constants, kernel_entry, panics,
-    reachability, specialise, unwind,
+    aspects, cleanup, convergence, device_check, fast_math, host_attributes, ir_constants,
+    kernel_entry, local_memory, panics, reachability, specialise, unwind,
 };
 
 /// The passes of stage 1, in their order.
@@ -35,6 +36,7 @@ use crate::{
 #[allow(clippy::unit_arg)] // some passes return nothing
 pub static STAGE1: &[Pass] = &[
     pass("host-attributes", "drops what only means something to the host's code generator", |module, _| Ok(host_attributes::run(module))),
+    pass("convergence", "marks what may come to a barrier, so that LLVM leaves it where it is", |module, _| Ok(convergence::run(module))),
     pass("unwind", "a device does not unwind: invokes become calls", |module, _| Ok(unwind::run(module)?)),
     pass("ir-constants", "gives IR constants their value and folds the branches on them", |module, job| Ok(ir_constants::run(module, &job.spec.ir_constants, &job.spec.ir_constant_functions)?)),
     pass("panics", "calls of panic functions become `__schism_panic`", |module, job| Ok(panics::run(module, &job.spec.panics))),
@@ -42,6 +44,7 @@ pub static STAGE1: &[Pass] = &[
     pass("reachability", "keeps what kernels reach, through calls and through constants", |module, job| Ok(reachability::run(module, &job.kernels())?)),
     pass("early-check", "refuses statics whose value can change", |module, job| Ok(job.refuse(device_check::run_early(module, &job.kernels())))),
     pass("cleanup", "target-neutral simplification, so that stage 2 starts from small IR", |module, _| Ok(cleanup::run(module)?)),
+    pass("local-memory", "gives the arrays in local memory their places", |module, job| Ok(local_memory::run(module, &mut job.kernels)?)),
     pass("inline-refused", "inlines modules that the device check would refuse: that may show what is dead", |module, job| Ok(cleanup::inline_refused(module, &job.kernels())?)),
     pass("device-check", "refuses what no device has, with the chain of calls that reaches it", |module, job| Ok(job.refuse(device_check::run(module, &job.kernels())))),
     pass("aspects", "notes what each kernel needs of a device and of the runtime", |module, job| Ok(aspects::run(module, &mut job.kernels))),
@@ -131,6 +134,9 @@ pub enum PassError {
     /// A kernel could not be made.
     #[error(transparent)]
     KernelEntry(#[from] KernelEntryError),
+    /// The arrays in local memory have no place.
+    #[error(transparent)]
+    LocalMemory(#[from] LocalMemoryError),
     /// A specialization constant could not be given its value.
     #[error(transparent)]
     Specialise(#[from] SpecialiseError),

@@ -43,7 +43,7 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
                 ir::opcode(instruction),
                 Some(LLVMOpcode::LLVMInvoke | LLVMOpcode::LLVMCall)
             ) {
-                mark_call_nounwind(instruction);
+                ir::add_call_attribute(instruction, "nounwind");
             }
         }
     }
@@ -57,15 +57,4 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn mark_call_nounwind(call: llvm_sys::prelude::LLVMValueRef) {
-    let name = "nounwind";
-    // SAFETY: `call` is a call or invoke of a live module; the attribute is made in its context.
-    unsafe {
-        let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
-        let context = LLVMGetTypeContext(LLVMTypeOf(LLVMGetCalledValue(call)));
-        let attribute = LLVMCreateEnumAttribute(context, kind, 0);
-        LLVMAddCallSiteAttribute(call, llvm_sys::LLVMAttributeFunctionIndex, attribute);
-    }
 }

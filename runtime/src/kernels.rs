@@ -220,6 +220,7 @@ mod tests {
             parameters: Vec::new(),
             images: vec![format.to_owned()],
             can_panic: false,
+            groups: None,
         };
         let container = Container {
             generator: "test".to_owned(),

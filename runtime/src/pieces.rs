@@ -13,7 +13,8 @@ pub(crate) fn for_pieces<E>(
     mut run: impl FnMut(&CpuChunk) -> Result<(), E>,
 ) -> Result<(), E> {
     let range = extent.xyz;
-    let mut run = |begin, end| run(&CpuChunk { begin, end, range, offset: [0; 3] });
+    let mut run =
+        |begin, end| run(&CpuChunk { begin, end, range, offset: [0; 3], group: std::ptr::null() });
     if extent.dimensions == 1 {
         return run([begin, 0, 0], [end, 1, 1]);
     }

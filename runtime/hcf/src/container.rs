@@ -70,6 +70,18 @@ pub struct Kernel {
     pub images: Vec<String>,
     /// Whether a launch can end in a panic, so that the host must look.
     pub can_panic: bool,
+    /// What it asks of a work-group; `None` if it can run without groups.
+    pub groups: Option<Groups>,
+}
+
+/// What a kernel asks of its work-groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Groups {
+    /// Bytes of local memory that it has at constant offsets, from the start of the group's memory. What a launch
+    /// adds comes after them.
+    pub local_size: u64,
+    /// The alignment of the group's memory in bytes: a power of two, at most [`MAX_ALIGN`](crate::format::MAX_ALIGN).
+    pub local_align: u64,
 }
 
 /// One parameter of a kernel: a piece of its closure.

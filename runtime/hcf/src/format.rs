@@ -59,6 +59,8 @@
 //!     closure-size=N
 //!     closure-align=N              a power of two, at most 2^29
 //!     can-panic=0|1
+//!     local-memory-size=N          these two together, for a kernel that needs work-groups
+//!     local-memory-align=N         a power of two, at most 2^29
 //!     {.image-providers            list of IMAGE, not empty
 //!     {.parameters
 //!       {.0 *                      numbered from 0

@@ -25,7 +25,7 @@ mod record;
 mod tree;
 mod write;
 
-pub use container::{Container, Image, Kernel, Parameter, ParameterKind};
+pub use container::{Container, Groups, Image, Kernel, Parameter, ParameterKind};
 pub use error::{HcfError, Problem};
 #[cfg(feature = "file")]
 pub use file::{FileSection, sections_of_file};

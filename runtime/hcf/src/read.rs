@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::HashSet, fmt};
 
 use crate::{
-    HcfError, ImageRef, KernelRef, Parameter, ParameterKind, Problem,
+    Groups, HcfError, ImageRef, KernelRef, Parameter, ParameterKind, Problem,
     format::{ALIGNMENT, FRAME_LEN, MAX_ALIGN, VERSION},
     tree::{Node, Pair, shown},
 };
@@ -138,6 +138,12 @@ fn kernel<'a>(
         1 => true,
         _ => return Err(entries.invalid("can-panic", "0 or 1")),
     };
+    let groups = if entries.has("local-memory-size") {
+        let local_size = entries.number("local-memory-size")?;
+        Some(Groups { local_size, local_align: entries.alignment("local-memory-align")? })
+    } else {
+        None
+    };
     let images = entries.child("image-providers", |node, path| {
         let images = list(node, path)?;
         if images.is_empty() {
@@ -166,6 +172,7 @@ fn kernel<'a>(
         parameters,
         images,
         can_panic,
+        groups,
     })
 }
 
@@ -219,6 +226,11 @@ struct Entries<'n, 'a> {
 impl<'n, 'a> Entries<'n, 'a> {
     fn of(node: &'n Node<'a>, path: Path<'n>) -> Self {
         Self { node, path, pairs: node.pairs.iter(), children: node.children.iter() }
+    }
+
+    /// Whether the next entry is a pair with this key.
+    fn has(&self, key: &str) -> bool {
+        self.pairs.as_slice().first().is_some_and(|pair| pair.key == key)
     }
 
     fn text(&mut self, key: &str) -> Result<Cow<'a, str>, HcfError> {

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt};
 
 use crate::{
-    Container, HcfError, Image, Kernel, ObjectId, Parameter, Problem, Tree,
+    Container, Groups, HcfError, Image, Kernel, ObjectId, Parameter, Problem, Tree,
     format::{FRAME_LEN, MAX_PADDING},
     frame::Frame,
     read::Contents,
@@ -41,6 +41,8 @@ pub struct KernelRef<'a> {
     pub images: Vec<Cow<'a, str>>,
     /// Whether a launch can end in a panic.
     pub can_panic: bool,
+    /// What it asks of a work-group; `None` if it can run without groups.
+    pub groups: Option<Groups>,
 }
 
 /// An image of a record; see [`Image`].
@@ -197,6 +199,7 @@ impl KernelRef<'_> {
             parameters: self.parameters.clone(),
             images: owned(&self.images),
             can_panic: self.can_panic,
+            groups: self.groups,
         }
     }
 }

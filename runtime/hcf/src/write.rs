@@ -126,6 +126,10 @@ impl Text {
         self.pair("closure-size", kernel.closure_size);
         self.pair("closure-align", kernel.closure_align);
         self.pair("can-panic", u8::from(kernel.can_panic));
+        if let Some(groups) = kernel.groups {
+            self.pair("local-memory-size", groups.local_size);
+            self.pair("local-memory-align", groups.local_align);
+        }
         self.list("image-providers", &kernel.images);
         self.node("parameters", |text| {
             for (number, parameter) in kernel.parameters.iter().enumerate() {

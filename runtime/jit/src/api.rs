@@ -63,6 +63,7 @@ unsafe extern "C" fn compile_cpu_c(
         let code = Box::new(compile_cpu(request)?);
         Ok(CpuKernel {
             run: code.entry(),
+            flags: code.flags(),
             code_size: code.size() as u64,
             lower_micros: code.lower_micros,
             handle: Box::into_raw(code).cast(),

@@ -24,7 +24,36 @@ pub const GLOBAL_ID: [&str; 3] =
 pub const GLOBAL_RANGE: [&str; 3] =
     ["__schism_global_range_x", "__schism_global_range_y", "__schism_global_range_z"];
 /// See [`GLOBAL_ID`].
+pub const LOCAL_ID: [&str; 3] =
+    ["__schism_local_id_x", "__schism_local_id_y", "__schism_local_id_z"];
+/// See [`GLOBAL_ID`].
+pub const LOCAL_RANGE: [&str; 3] =
+    ["__schism_local_range_x", "__schism_local_range_y", "__schism_local_range_z"];
+/// See [`GLOBAL_ID`].
+pub const GROUP_ID: [&str; 3] =
+    ["__schism_group_id_x", "__schism_group_id_y", "__schism_group_id_z"];
+/// See [`GLOBAL_ID`].
+pub const GROUP_RANGE: [&str; 3] =
+    ["__schism_group_range_x", "__schism_group_range_y", "__schism_group_range_z"];
+/// See [`GLOBAL_ID`].
+pub const LOCAL_MEMORY: &str = "__schism_local_memory";
+/// See [`GLOBAL_ID`].
+pub const BARRIER: &str = "__schism_barrier";
+/// See [`GLOBAL_ID`].
 pub const PANIC: &str = "__schism_panic";
+
+/// The builtins that a kernel needs a work-group for.
+pub fn group_builtins() -> impl Iterator<Item = &'static str> {
+    [LOCAL_ID, LOCAL_RANGE, GROUP_ID, GROUP_RANGE]
+        .into_iter()
+        .flatten()
+        .chain([LOCAL_MEMORY, BARRIER])
+}
+
+/// All builtins.
+pub fn builtins() -> impl Iterator<Item = &'static str> {
+    GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins()).chain([PANIC])
+}
 
 /// Reads an image and reduces it to the request's kernel and what that reaches. All of it is internal except the kernel,
 /// which is then called [`KERNEL`] and has the request's parameters.
@@ -175,12 +204,13 @@ fn in_container(param: &Param) -> String {
 fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
     let pointer = TypeKind::Pointer(0);
     let long = TypeKind::Integer(64);
-    for name in GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain([PANIC]) {
+    for name in builtins() {
         let Some(function) = module.function(name) else { continue };
-        let (returns, takes) = if name == PANIC {
-            (TypeKind::Void, vec![pointer, long, pointer])
-        } else {
-            (long, Vec::new())
+        let (returns, takes) = match name {
+            PANIC => (TypeKind::Void, vec![pointer, long, pointer]),
+            BARRIER => (TypeKind::Void, Vec::new()),
+            LOCAL_MEMORY => (pointer, Vec::new()),
+            _ => (long, Vec::new()),
         };
         if !function.is_declaration()
             || function.is_variadic()

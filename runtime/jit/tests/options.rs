@@ -18,7 +18,7 @@ fn shifted(kernel: &str, dimensions: u32, flags: u32, offset: [usize; 3]) -> Vec
     };
     let mut out = vec![[0_u64; 3]; 24];
     let closure = out.as_mut_ptr();
-    let chunk = CpuChunk { begin: [0; 3], end: range, range, offset };
+    let chunk = CpuChunk { begin: [0; 3], end: range, range, offset, group: std::ptr::null() };
     // SAFETY: the output has a place for each of the 24 work-items.
     unsafe { kernel.run(&closure, &chunk) }.expect("no panic");
     out

@@ -2,7 +2,7 @@
 
 use crate::support;
 use proptest::{collection::btree_set, prelude::*, sample::subsequence};
-use schism_hcf::{Container, Image, Kernel, Parameter, ParameterKind, RecordRef};
+use schism_hcf::{Container, Groups, Image, Kernel, Parameter, ParameterKind, RecordRef};
 
 /// Text with all that could break a line, a node or a terminal.
 fn text() -> impl Strategy<Value = String> {
@@ -82,8 +82,10 @@ fn parameter() -> impl Strategy<Value = Parameter> {
 fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
     let providers = subsequence(images.clone(), 1..=images.len()).prop_shuffle();
     let parameters = proptest::collection::vec(parameter(), 0..5);
-    (text(), 1_u32..=3, any::<u64>(), align(), parameters, providers, any::<bool>()).prop_map(
-        move |(display_name, dimensions, size, closure_align, parameters, images, can_panic)| {
+    let needs = (any::<bool>(), proptest::option::of((any::<u64>(), align())));
+    (text(), 1_u32..=3, any::<u64>(), align(), parameters, providers, needs).prop_map(
+        move |(display_name, dimensions, size, closure_align, parameters, images, needs)| {
+            let (can_panic, groups) = needs;
             Kernel {
                 name: name.clone(),
                 display_name,
@@ -98,6 +100,7 @@ fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
                 parameters,
                 images,
                 can_panic,
+                groups: groups.map(|(local_size, local_align)| Groups { local_size, local_align }),
             }
         },
     )

@@ -1,7 +1,7 @@
 //! Each rule of the format, broken.
 
 use crate::support::{self, framed, framed_at, sample};
-use schism_hcf::{Container, HcfError, Problem, RecordRef, format};
+use schism_hcf::{Container, Groups, HcfError, Problem, RecordRef, format};
 
 /// The sample's contents, with its first `from` replaced, padded again.
 fn edited(from: &str, to: &str) -> Vec<u8> {
@@ -159,6 +159,16 @@ fn values_have_ranges() {
     check("dimensions=1", "dimensions=4", "1, 2 or 3", kernel);
     check("dimensions=1", "dimensions=4294967297", "1, 2 or 3", kernel);
     check("can-panic=1", "can-panic=2", "0 or 1", kernel);
+    let groups = |size: &str, align: &str| {
+        format!("can-panic=1\nlocal-memory-size={size}\nlocal-memory-align={align}\n")
+    };
+    let read = framed(&edited("can-panic=1\n", &groups("96", "32")));
+    let read = RecordRef::parse(&read).unwrap().kernels()[0].groups;
+    assert_eq!(read, Some(Groups { local_size: 96, local_align: 32 }));
+    check("can-panic=1\n", &groups("-1", "16"), "a decimal number", kernel);
+    check("can-panic=1\n", &groups("96", "24"), "a power of two", kernel);
+    check("can-panic=1\n", "can-panic=1\nlocal-memory-size=1\n", "`local-memory-align`", kernel);
+    check("can-panic=1\n", "can-panic=1\nlocal-memory-align=1\n", "`local-memory-align`", kernel);
     for align in ["0", "3", "12", "1073741824", "18446744073709551615"] {
         check("closure-align=8", &format!("closure-align={align}"), "a power of two", kernel);
         check(

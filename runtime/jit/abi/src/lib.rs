@@ -224,11 +224,18 @@ pub struct CpuKernel {
     pub handle: *mut c_void,
     /// Runs a part of a launch.
     pub run: CpuEntry,
+    /// What [`CpuKernel::run`] asks of a chunk: a sum of `CPU_` constants.
+    pub flags: u32,
     /// The size of code and constants in memory, in bytes.
     pub code_size: u64,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
 }
+
+/// The kernel reads [`CpuChunk::group`], so a chunk lies within one work-group.
+pub const CPU_GROUPS: u32 = 1;
+/// The kernel may call [`CpuGroup::barrier`], so a chunk is one work-item, on a stack of its own.
+pub const CPU_BARRIER: u32 = 2;
 
 /// Runs one work-item after the other, x fastest, for every id in the chunk. Returns [`RUN_OK`], or [`RUN_PANICKED`] at
 /// the first work-item that panics: `panic` is then filled and the rest of the chunk was not run. Any number of threads
@@ -254,7 +261,7 @@ pub const RUN_PANICKED: u32 = 1;
 ///
 /// Code relies on `begin[i] <= end[i] <= range[i]`, and on the product of the ranges being at most `isize::MAX`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct CpuChunk {
     /// The first id.
     pub begin: [usize; 3],
@@ -264,6 +271,31 @@ pub struct CpuChunk {
     pub range: [usize; 3],
     /// Where the launch begins, for kernels compiled with [`FLAG_OFFSET`]. The ids above do not include it.
     pub offset: [usize; 3],
+    /// The work-group that the box is part of. Read by kernels with [`CPU_GROUPS`] only; null otherwise.
+    pub group: *const CpuGroup,
+}
+
+/// A work-group that is running. Entries are in the order x, y, z; beyond the kernel's dimensions, ids are 0 and ranges 1.
+///
+/// Code relies on `first[i] <= id < first[i] + local_range[i]` for every work-item of the group.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CpuGroup {
+    /// The global id of the group's first work-item.
+    pub first: [usize; 3],
+    /// Work-items of a group, in each dimension.
+    pub local_range: [usize; 3],
+    /// Which group.
+    pub id: [usize; 3],
+    /// How many groups, in each dimension.
+    pub range: [usize; 3],
+    /// The group's local memory, of the size and alignment that the container and the launch ask for.
+    pub local_memory: *mut u8,
+    /// Returns when all work-items of the group have called it, or never: the caller's stack may be given up instead. Called with
+    /// `data`, on the thread that [`CpuKernel::run`] was called on, which may run other work-items of the group meanwhile.
+    pub barrier: Option<unsafe extern "C" fn(data: *mut c_void)>,
+    /// What `barrier` takes.
+    pub data: *mut c_void,
 }
 
 /// What a panicking work-item leaves behind. The texts belong to the kernel: copy them before releasing it.

@@ -3,17 +3,23 @@
 //! The entry function makes an [`ItemContext`] on its stack and a thread-local points to it while the box runs. The loop
 //! stores each work-item's id there; builtins read it; a panic stores its record and jumps back to the entry function.
 //!
+//! A barrier lets other work-items of the group run on this thread, each with a context of its own: [`barrier`] puts the
+//! thread-local back as the entry function found it, and sets it again afterwards.
+//!
 //! The jump skips frames of generated code only. Those have nothing to clean up: a kernel's panics do not unwind.
 
 use std::cell::Cell;
 use std::mem::offset_of;
 use std::ptr::null_mut;
 
-use schism_jit_abi::{Bytes, PanicRecord};
+use schism_jit_abi::{Bytes, CpuGroup, PanicRecord};
 
-use super::work_loop::{ITEM, RECORD};
+use super::work_loop::{ITEM, RECORD, item_parameters};
 use crate::JitError;
-use crate::image::{GLOBAL_ID, GLOBAL_RANGE, PANIC};
+use crate::image::{
+    BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE,
+    PANIC, builtins,
+};
 use crate::llvm::{Context, Module};
 
 /// Where a thread's running work-item is described. Generated code has the offsets built in.
@@ -29,12 +35,17 @@ pub struct ItemContext {
     pub panic: *mut PanicRecord,
     /// The context that this one replaces until the box has run.
     pub previous: *mut ItemContext,
+    /// The work-item's group; set for kernels that need one.
+    pub group: *const CpuGroup,
 }
 
 /// The symbol of [`current`].
 pub const CURRENT: &str = "__schism_cpu_context";
 /// The symbol of [`swap`].
 pub const SWAP: &str = "__schism_cpu_swap_context";
+
+/// The symbol of [`barrier`].
+pub const CPU_BARRIER: &str = "__schism_cpu_barrier";
 
 thread_local! {
     static CONTEXT: Cell<*mut ItemContext> = const { Cell::new(null_mut()) };
@@ -48,6 +59,25 @@ pub extern "C" fn current() -> *mut ItemContext {
 /// Called by generated code: sets the thread's context and gives the one before.
 pub extern "C" fn swap(context: *mut ItemContext) -> *mut ItemContext {
     CONTEXT.replace(context)
+}
+
+/// Called by generated code: waits for the other work-items of the group.
+///
+/// # Safety
+/// `group` is that of the running work-item.
+pub unsafe extern "C" fn barrier(group: *const CpuGroup) {
+    let context = CONTEXT.get();
+    // SAFETY: a context that is set is that of the entry function that runs the work-item.
+    let before = unsafe { context.as_ref() }.map_or(null_mut(), |context| context.previous);
+    CONTEXT.set(before);
+    // SAFETY: the caller's promise; a kernel with barriers gets groups that have one. If it never returns, this frame is
+    // given up with the rest of its stack, and has nothing to clean up.
+    unsafe {
+        if let Some(wait) = (*group).barrier {
+            wait((*group).data);
+        }
+    }
+    CONTEXT.set(context);
 }
 
 /// The function that stores a panic's record, as LLVM's assembly.
@@ -110,7 +140,7 @@ fn load(value: &str, ty: &str, base: &str, offset: usize) -> String {
 }
 
 /// Gives the builtins, the panic and the marker of the nest bodies that work anywhere.
-pub fn add<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
+pub fn add<'c>(context: &'c Context, module: &Module<'c>, groups: bool) -> Result<(), JitError> {
     // The loop function changes what the builtins read, so what was inferred from their declarations is no longer so.
     for function in module.functions() {
         if function.is_intrinsic() {
@@ -125,17 +155,18 @@ pub fn add<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError
             }
         }
     }
-    let bodies = Module::from_text(context, &bodies_text()).map_err(JitError::Internal)?;
+    let bodies = Module::from_text(context, &bodies_text(groups)).map_err(JitError::Internal)?;
     bodies.set_target_of(module);
     module.link(context, bodies).map_err(JitError::InvalidImage)?;
-    let names = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain([PANIC, ITEM]);
-    for function in names.filter_map(|name| module.function(name)) {
+    let names = builtins().chain([ITEM]);
+    let functions = names.filter_map(|name| module.function(name));
+    for function in functions.filter(|function| !function.is_declaration()) {
         function.set_internal();
     }
     Ok(())
 }
 
-fn bodies_text() -> String {
+fn bodies_text(groups: bool) -> String {
     let id = offset_of!(ItemContext, id);
     let range = offset_of!(ItemContext, range);
     let mut out = format!("declare void @{RECORD}(ptr, ptr, i64, ptr, i64, i64, i64)\n");
@@ -151,9 +182,21 @@ fn bodies_text() -> String {
             out += "  ret i64 %value\n}\n";
         }
     }
+    if groups {
+        out += &group_bodies_text();
+    }
+    let names = ["x", "y", "z", "nx", "ny", "nz", "panic", "context"];
+    let parameters: Vec<String> = item_parameters(groups)
+        .into_iter()
+        .enumerate()
+        .map(|(index, ty)| match names.get(index) {
+            Some(name) => format!("{ty} %{name}"),
+            None => format!("{ty} %more.{index}"),
+        })
+        .collect();
     out += &format!(
-        "define void @{ITEM}(i64 %x, i64 %y, i64 %z, i64 %nx, i64 %ny, i64 %nz, ptr %panic, ptr %context)
-             alwaysinline nounwind willreturn {{\n"
+        "define void @{ITEM}({}) alwaysinline nounwind willreturn {{\n",
+        parameters.join(", ")
     );
     for (value, index) in ["i64 %x", "i64 %y", "i64 %z"].into_iter().zip(0..) {
         out += &store(value, "%context", id + 8 * index);
@@ -175,5 +218,38 @@ fn bodies_text() -> String {
          }}\n",
         offset_of!(ItemContext, jump)
     );
+    out
+}
+
+/// The builtins that ask for the group.
+fn group_bodies_text() -> String {
+    let mut out = String::new();
+    let begin = |out: &mut String, ty: &str, name: &str| {
+        *out += &format!("define {ty} @{name}() nounwind {{\n  %context = call ptr @{CURRENT}()\n");
+        *out += &load("group", "ptr", "%context", offset_of!(ItemContext, group));
+    };
+    for (name, index) in LOCAL_ID.into_iter().zip(0..) {
+        begin(&mut out, "i64", name);
+        out += &load("id", "i64", "%context", offset_of!(ItemContext, id) + 8 * index);
+        out += &load("first", "i64", "%group", offset_of!(CpuGroup, first) + 8 * index);
+        out += "  %value = sub nuw nsw i64 %id, %first\n  ret i64 %value\n}\n";
+    }
+    for (names, base) in [
+        (LOCAL_RANGE, offset_of!(CpuGroup, local_range)),
+        (GROUP_ID, offset_of!(CpuGroup, id)),
+        (GROUP_RANGE, offset_of!(CpuGroup, range)),
+    ] {
+        for (name, index) in names.into_iter().zip(0..) {
+            begin(&mut out, "i64", name);
+            out += &load("value", "i64", "%group", base + 8 * index);
+            out += "  ret i64 %value\n}\n";
+        }
+    }
+    begin(&mut out, "ptr", LOCAL_MEMORY);
+    out += &load("value", "ptr", "%group", offset_of!(CpuGroup, local_memory));
+    out += "  ret ptr %value\n}\n";
+    begin(&mut out, "void", BARRIER);
+    out += &format!("  call void @{CPU_BARRIER}(ptr %group)\n  ret void\n}}\n");
+    out += &format!("declare void @{CPU_BARRIER}(ptr) nounwind\n");
     out
 }

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::mem::{offset_of, size_of};
 
-use schism_jit_abi::CpuChunk;
+use schism_jit_abi::{CPU_BARRIER, CPU_GROUPS, CpuChunk};
 
-use super::deep::{CURRENT, ItemContext, SWAP};
+use super::deep::{self, CURRENT, ItemContext, SWAP};
 use super::work_loop::{AXES, LOOP, loop_parameters, offset_values, type_text};
 use crate::image::PANIC;
 use crate::llvm::{Context, Module};
@@ -15,17 +15,18 @@ use crate::{JitError, Request};
 pub const NAME: &str = "schism.entry";
 
 /// Adds the entry function. Only a kernel that reads its work-item's context gets one, and only one that can panic outside
-/// of the loop function gets a place to land.
+/// of the loop function gets a place to land. Returns the kernel's flags.
 pub fn add<'c>(
     context: &'c Context,
     module: &Module<'c>,
     request: &Request,
-) -> Result<(), JitError> {
+) -> Result<u32, JitError> {
     let used = |name: &str| module.function(name).is_some_and(|f| !f.users().is_empty());
+    let params = module.function(LOOP).map_or_else(Vec::new, |outer| outer.params());
     // The context is the loop function's last parameter.
-    let outer = module.function(LOOP).and_then(|outer| outer.params().pop());
-    let stored = outer.is_some_and(|context| !context.users().is_empty());
-    let needs = Needs { context: stored || used(CURRENT), landing: used(PANIC) };
+    let stored = params.last().is_some_and(|context| !context.users().is_empty());
+    let groups = params.len() == loop_parameters(request, true).len();
+    let needs = Needs { context: stored || used(CURRENT), landing: used(PANIC), groups };
     let text =
         text(request, needs).map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
     let entry = Module::from_text(context, &text).map_err(JitError::Internal)?;
@@ -34,19 +35,21 @@ pub fn add<'c>(
     if let Some(outer) = module.function(LOOP) {
         outer.set_internal();
     }
-    Ok(())
+    let barrier = used(deep::CPU_BARRIER);
+    Ok(if groups { CPU_GROUPS } else { 0 } | if barrier { CPU_BARRIER } else { 0 })
 }
 
 #[derive(Clone, Copy)]
 struct Needs {
     context: bool,
     landing: bool,
+    groups: bool,
 }
 
 fn text(request: &Request, needs: Needs) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
     let o = &mut out;
-    let types = loop_parameters(request);
+    let types = loop_parameters(request, needs.groups);
     writeln!(o, "declare i32 @{LOOP}({})", types.join(", "))?;
     writeln!(o, "declare ptr @{SWAP}(ptr) nounwind")?;
     writeln!(o, "declare ptr @llvm.frameaddress.p0(i32)")?;
@@ -88,6 +91,11 @@ fn text(request: &Request, needs: Needs) -> Result<String, std::fmt::Error> {
             arguments.push(format!("i64 %{name}"));
         }
     }
+    if needs.groups {
+        address(o, "group.at", "%chunk", offset_of!(CpuChunk, group) as u64)?;
+        writeln!(o, "  %group = load ptr, ptr %group.at")?;
+        arguments.push("ptr %group".to_owned());
+    }
     arguments.push("ptr %panic".to_owned());
     let call = |context: &str| {
         format!("  %status = call i32 @{LOOP}({}, ptr {context})", arguments.join(", "))
@@ -100,6 +108,10 @@ fn text(request: &Request, needs: Needs) -> Result<String, std::fmt::Error> {
     writeln!(o, "  %context = alloca [{} x i8], align 16", size_of::<ItemContext>())?;
     address(o, "context.panic", "%context", offset_of!(ItemContext, panic) as u64)?;
     writeln!(o, "  store ptr %panic, ptr %context.panic")?;
+    if needs.groups {
+        address(o, "context.group", "%context", offset_of!(ItemContext, group) as u64)?;
+        writeln!(o, "  store ptr %group, ptr %context.group")?;
+    }
     for (axis, index) in AXES.iter().zip(0..) {
         let used = index < request.dimensions as usize;
         let range = if used { format!("%{axis}.range") } else { "1".to_owned() };

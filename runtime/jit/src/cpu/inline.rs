@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::image::{GLOBAL_ID, GLOBAL_RANGE, KERNEL, PANIC};
+use crate::image::{KERNEL, builtins};
 use crate::llvm::{Context, Module, Value};
 
 /// How many instructions a function may have after forced inlining.
@@ -77,12 +77,7 @@ fn graph(module: &Module<'_>) -> Vec<Node> {
     let functions: Vec<Value> =
         module.functions().into_iter().filter(|function| !function.is_declaration()).collect();
     let index: HashMap<Value, usize> = functions.iter().copied().zip(0..).collect();
-    let special: Vec<Value> = GLOBAL_ID
-        .into_iter()
-        .chain(GLOBAL_RANGE)
-        .chain([PANIC])
-        .filter_map(|name| module.function(name))
-        .collect();
+    let special: Vec<Value> = builtins().filter_map(|name| module.function(name)).collect();
     functions
         .into_iter()
         .map(|function| {

@@ -48,6 +48,11 @@
 //! context that a thread-local points to, and leave by `llvm.eh.sjlj.longjmp`. Only kernels with such calls have a context
 //! and a place to land.
 //!
+//! **Work-groups.** A kernel that asks for its group gets it as one more argument of the loop function, and the box is part
+//! of one group; local ids are differences. A barrier is a call of a function that the runtime gives with the group. The
+//! runtime then runs every work-item of the group as a box of its own, on a stack of its own, and the call returns when all
+//! have made it.
+//!
 //! **Independence.** Work-items do not race, so no two of them touch the same memory unless all only read it or use
 //! atomics. [`independent`] tells the vectoriser so where that is all there is to a kernel's memory.
 //!
@@ -64,6 +69,7 @@ mod host;
 mod independent;
 mod inline;
 mod loader;
+mod stack;
 mod symbols;
 mod work_loop;
 
@@ -86,6 +92,7 @@ use loader::Code;
 pub struct CpuCode {
     code: Code,
     entry: CpuEntry,
+    flags: u32,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
 }
@@ -95,6 +102,12 @@ impl CpuCode {
     #[must_use]
     pub fn entry(&self) -> CpuEntry {
         self.entry
+    }
+
+    /// What the entry function asks of a chunk: a sum of `schism_jit_abi::CPU_` constants.
+    #[must_use]
+    pub fn flags(&self) -> u32 {
+        self.flags
     }
 
     /// The size of code and constants in memory, in bytes.
@@ -111,18 +124,18 @@ impl CpuCode {
 pub fn compile_cpu(request: Request) -> Result<CpuCode, JitError> {
     let start = Instant::now();
     let kernel = request.kernel.clone();
-    let (code, entry) = isolated(move || lower(&Cpu, &request))
+    let (code, entry, flags) = isolated(move || lower(&Cpu, &request))
         .map_err(|failure| failure.into_error(&kernel))
         .flatten()?;
     let lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-    Ok(CpuCode { code, entry, lower_micros })
+    Ok(CpuCode { code, entry, flags, lower_micros })
 }
 
 /// The processor of this process.
 struct Cpu;
 
 impl Target for Cpu {
-    type Code = (Code, CpuEntry);
+    type Code = (Code, CpuEntry, u32);
     const DEVICE: &'static str = "cpu";
 
     fn machine(&self) -> Result<Machine, JitError> {
@@ -142,6 +155,7 @@ impl Target for Cpu {
             .run_passes(c"always-inline,globaldce,function(sroa)", None)
             .map_err(JitError::Internal)?;
         work_loop::resolve(context, module)?;
+        stack::probe(context, module);
         if request.math == FastMath::EXACT {
             exact::unfuse(context, module);
         }
@@ -158,7 +172,7 @@ impl Target for Cpu {
         request: &Request,
         dump: &Dump,
     ) -> Result<Self::Code, JitError> {
-        entry::add(context, module, request)?;
+        let flags = entry::add(context, module, request)?;
         debug_verify(module);
         dump.module("3-optimised.ll", module);
         let failed = |reason| JitError::BackendFailed { kernel: request.kernel.clone(), reason };
@@ -178,7 +192,7 @@ impl Target for Cpu {
         })?;
         // SAFETY: `entry::add` defined the symbol as a function of exactly this type.
         let entry = unsafe { std::mem::transmute::<*const (), CpuEntry>(entry) };
-        Ok((code, entry))
+        Ok((code, entry, flags))
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::ffi::CString;
 
-use super::deep::{CURRENT, SWAP, current, swap};
+use super::deep::{CPU_BARRIER, CURRENT, SWAP, barrier, current, swap};
 
 /// Declares support functions by name and makes the table of their addresses. They are never called from here, so their
 /// types do not matter.
@@ -36,6 +36,7 @@ pub fn find(name: &str) -> Option<*const ()> {
     match name {
         CURRENT => return Some(current as *const ()),
         SWAP => return Some(swap as *const ()),
+        CPU_BARRIER => return Some(barrier as *const ()),
         _ => {}
     }
     if let Some(address) = support(name) {

@@ -2,12 +2,16 @@
 
 use std::collections::HashSet;
 use std::fmt::Write;
+use std::mem::offset_of;
 
 use llvm_sys::LLVMOpcode;
-use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, Param};
+use schism_jit_abi::{CpuGroup, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, Param};
 
-use super::deep;
-use crate::image::{GLOBAL_ID, GLOBAL_RANGE, KERNEL, PANIC};
+use super::deep::{self, CPU_BARRIER};
+use crate::image::{
+    BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_MEMORY,
+    LOCAL_RANGE, PANIC, builtins, group_builtins,
+};
 use crate::llvm::{Builder, Context, Module, Value, attribute_kind, kind_of};
 use crate::{JitError, Request};
 
@@ -16,6 +20,9 @@ pub const LOOP: &str = "schism.loop";
 
 /// Called once a work-item with the nest's values, until [`resolve`]: where the builtins' values are.
 pub const ITEM: &str = "schism.item";
+
+/// Waits for the other work-items of the group.
+pub const WAIT: &str = "schism.wait";
 
 /// Stores a panic's record.
 pub const RECORD: &str = "schism.panic.record";
@@ -56,13 +63,14 @@ pub fn type_text(param: &Param) -> String {
 }
 
 /// The types of the loop function's parameters.
-pub fn loop_parameters(request: &Request) -> Vec<String> {
+pub fn loop_parameters(request: &Request, groups: bool) -> Vec<String> {
     request
         .params
         .iter()
         .map(type_text)
         .chain(offset_values(request).map(|_| "i64".to_owned()))
         .chain((0..request.dimensions * 3).map(|_| "i64".to_owned()))
+        .chain(groups.then(|| "ptr".to_owned()))
         .chain(["ptr".to_owned(), "ptr".to_owned()])
         .collect()
 }
@@ -73,6 +81,35 @@ pub fn offset_values(request: &Request) -> impl Iterator<Item = String> {
     axes.iter().map(|axis| format!("%{axis}.offset"))
 }
 
+/// The types of the marker's operands: id and range, where panics go, the context; with groups also local id, local
+/// range, group id, group range, local memory and the group.
+pub fn item_parameters(groups: bool) -> Vec<&'static str> {
+    let mut types = vec!["i64"; 6];
+    types.extend(["ptr", "ptr"]);
+    if groups {
+        types.extend(["i64"; 12]);
+        types.extend(["ptr", "ptr"]);
+    }
+    types
+}
+
+/// The values that builtins have in the loop function, and the marker's operands that they are.
+fn values() -> impl Iterator<Item = (&'static str, u32)> {
+    let before = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).zip(0..);
+    let groups = [LOCAL_ID, LOCAL_RANGE, GROUP_ID, GROUP_RANGE].into_iter().flatten();
+    before.chain(groups.chain([LOCAL_MEMORY]).zip(8..))
+}
+
+/// The marker's operand that is the group.
+const GROUP_OPERAND: u32 = 21;
+
+/// Whether a module has a kernel that needs a work-group.
+pub fn needs_groups(module: &Module<'_>) -> bool {
+    group_builtins()
+        .filter_map(|name| module.function(name))
+        .any(|builtin| !builtin.users().is_empty())
+}
+
 /// Adds the loop function, which calls the kernel, and makes the kernel internal.
 pub fn wrap<'c>(
     context: &'c Context,
@@ -80,7 +117,8 @@ pub fn wrap<'c>(
     kernel: Value,
     request: &Request,
 ) -> Result<(), JitError> {
-    let text = text(request).map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
+    let text = text(request, needs_groups(module))
+        .map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
     let nest = Module::from_text(context, &text).map_err(JitError::Internal)?;
     nest.set_target_of(module);
     // Facts about the kernel's parameters hold on the loop's.
@@ -107,7 +145,7 @@ fn missing(name: &str) -> JitError {
 }
 
 /// The loop nest as LLVM's assembly.
-fn text(request: &Request) -> Result<String, std::fmt::Error> {
+fn text(request: &Request, groups: bool) -> Result<String, std::fmt::Error> {
     let axes = &AXES[..request.dimensions as usize];
     let mut parameters = Vec::new();
     let mut arguments = Vec::new();
@@ -141,10 +179,14 @@ fn text(request: &Request) -> Result<String, std::fmt::Error> {
         .chain(offset_values(request).map(|_| "i64".to_owned()))
         .collect();
 
+    if groups {
+        parameters.push("ptr %group".to_owned());
+    }
+
     let mut out = String::new();
     let o = &mut out;
     writeln!(o, "declare void @{KERNEL}({})", declared.join(", "))?;
-    writeln!(o, "declare void @{ITEM}(i64, i64, i64, i64, i64, i64, ptr, ptr)")?;
+    writeln!(o, "declare void @{ITEM}({})", item_parameters(groups).join(", "))?;
     writeln!(o, "declare void @llvm.assume(i1)")?;
     writeln!(
         o,
@@ -158,6 +200,9 @@ fn text(request: &Request) -> Result<String, std::fmt::Error> {
         writeln!(o, "  call void @llvm.assume(i1 %{axis}.inside)")?;
         writeln!(o, "  %{axis}.limited = icmp sge i64 %{axis}.range, 0")?;
         writeln!(o, "  call void @llvm.assume(i1 %{axis}.limited)")?;
+    }
+    if groups {
+        load_group(o)?;
     }
     let outermost = axes[axes.len() - 1];
     writeln!(o, "  br label %{outermost}.head")?;
@@ -187,9 +232,21 @@ fn text(request: &Request) -> Result<String, std::fmt::Error> {
             .collect()
     };
     writeln!(o, "item:")?;
+    let mut of_group = String::new();
+    if groups {
+        for axis in axes {
+            writeln!(o, "  %{axis}.local = sub nuw nsw i64 %{axis}, %{axis}.group.first")?;
+        }
+        of_group += ", ";
+        of_group += &value(".local", "0");
+        for field in [".group.local.range", ".group.id", ".group.range"] {
+            of_group.extend(AXES.map(|axis| format!("i64 %{axis}{field}, ")));
+        }
+        of_group += "ptr %group.memory, ptr %group";
+    }
     writeln!(
         o,
-        "  call void @{ITEM}({}{}ptr %panic, ptr %context)",
+        "  call void @{ITEM}({}{}ptr %panic, ptr %context{of_group})",
         value("", "0"),
         value(".range", "1")
     )?;
@@ -210,6 +267,27 @@ fn text(request: &Request) -> Result<String, std::fmt::Error> {
     Ok(out)
 }
 
+/// Loads a group's values, once for the whole box.
+fn load_group(o: &mut String) -> std::fmt::Result {
+    let fields = [
+        ("first", offset_of!(CpuGroup, first)),
+        ("local.range", offset_of!(CpuGroup, local_range)),
+        ("id", offset_of!(CpuGroup, id)),
+        ("range", offset_of!(CpuGroup, range)),
+    ];
+    for (field, offset) in fields {
+        for (axis, index) in AXES.iter().zip(0..) {
+            let name = format!("{axis}.group.{field}");
+            let at = offset + 8 * index;
+            writeln!(o, "  %{name}.at = getelementptr inbounds i8, ptr %group, i64 {at}")?;
+            writeln!(o, "  %{name} = load i64, ptr %{name}.at")?;
+        }
+    }
+    let at = offset_of!(CpuGroup, local_memory);
+    writeln!(o, "  %group.memory.at = getelementptr inbounds i8, ptr %group, i64 {at}")?;
+    writeln!(o, "  %group.memory = load ptr, ptr %group.memory.at")
+}
+
 /// Gives builtins and panics of the loop function the nest's values; those elsewhere are `deep`'s.
 pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
     let outer = module.function(LOOP).ok_or_else(|| missing(LOOP))?;
@@ -221,13 +299,32 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
         .ok_or_else(|| missing(ITEM))?;
     let value = |index: u32| marker.operand(index).ok_or_else(|| missing(ITEM));
 
-    let builtins = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE);
-    for (name, index) in builtins.zip(0..) {
+    for (name, index) in values() {
         let Some(builtin) = module.function(name) else { continue };
         let value = value(index)?;
         for call in calls_in(outer, builtin) {
             call.replace_uses(value);
             // SAFETY: nothing uses the call any more, and `calls_in` gives each call once.
+            unsafe { call.erase() };
+        }
+    }
+
+    let groups = item.params().len() > GROUP_OPERAND as usize;
+    if let Some(barrier) = module.function(BARRIER) {
+        let text = format!(
+            "declare void @{CPU_BARRIER}(ptr) nounwind
+             define void @{WAIT}(ptr %group) alwaysinline nounwind {{
+               call void @{CPU_BARRIER}(ptr %group)
+               ret void
+             }}"
+        );
+        let wait = Module::from_text(context, &text).map_err(JitError::Internal)?;
+        wait.set_target_of(module);
+        module.link(context, wait).map_err(JitError::InvalidImage)?;
+        let wait = module.function(WAIT).ok_or_else(|| missing(WAIT))?;
+        for call in calls_in(outer, barrier) {
+            Builder::before(context, call).call(wait, &[value(GROUP_OPERAND)?]);
+            // SAFETY: a call that returns nothing has no users, and `calls_in` gives each call once.
             unsafe { call.erase() };
         }
     }
@@ -258,20 +355,19 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
         }
     }
 
-    let deep = GLOBAL_ID
-        .into_iter()
-        .chain(GLOBAL_RANGE)
-        .chain([PANIC])
+    let deep = builtins()
         .filter_map(|name| module.function(name))
         .any(|function| !function.users().is_empty());
     if deep {
-        deep::add(context, module)?;
+        deep::add(context, module, groups)?;
     } else {
         // SAFETY: a call that returns nothing has no users, and the handle is not used again.
         unsafe { marker.erase() };
     }
-    if let Some(record) = module.function(RECORD).filter(|record| !record.is_declaration()) {
-        record.set_internal();
+    for name in [RECORD, WAIT] {
+        if let Some(function) = module.function(name).filter(|known| !known.is_declaration()) {
+            function.set_internal();
+        }
     }
     Ok(())
 }

@@ -212,6 +212,21 @@ impl Value {
         }
     }
 
+    /// Adds a function attribute that is only a text.
+    pub fn add_text_attribute(self, context: &Context, name: &str, value: &str) {
+        // SAFETY: the value is a live function of the context; the lengths are those of the texts.
+        unsafe {
+            let attribute = LLVMCreateStringAttribute(
+                context.raw(),
+                name.as_ptr().cast(),
+                name.len() as u32,
+                value.as_ptr().cast(),
+                value.len() as u32,
+            );
+            LLVMAddAttributeAtIndex(self.raw(), FUNCTION_INDEX, attribute);
+        }
+    }
+
     /// The size of a `byval` parameter's pointee in bytes; `None` if the parameter is not one.
     pub fn byval_size(self, param: u32) -> Option<u64> {
         // SAFETY: the value is live; callers have a function and one of its parameters; a `byval` attribute has a type,

@@ -225,8 +225,13 @@ impl Kernel {
 /// A chunk of a range of up to three dimensions, x first.
 pub fn chunk(parts: &[(usize, usize, usize)]) -> CpuChunk {
     // What is not used is not read: nonsense there must do no harm.
-    let mut chunk =
-        CpuChunk { begin: [77; 3], end: [5; 3], range: [usize::MAX; 3], offset: [99; 3] };
+    let mut chunk = CpuChunk {
+        begin: [77; 3],
+        end: [5; 3],
+        range: [usize::MAX; 3],
+        offset: [99; 3],
+        group: std::ptr::dangling(),
+    };
     for (index, &(begin, end, range)) in parts.iter().enumerate() {
         chunk.begin[index] = begin;
         chunk.end[index] = end;
