@@ -181,7 +181,12 @@ fn unit_name(tcx: TyCtxt<'_>) -> Symbol {
 }
 
 fn container(crate_name: String, image: DeviceImage, kernels: &[KernelInfo]) -> Container {
-    let exported_symbols = kernels.iter().map(|kernel| kernel.name.clone()).collect();
+    let exported_symbols = image
+        .kernels
+        .iter()
+        .flat_map(|kernel| [Some(kernel.name.clone()), kernel.offset_variant.clone()])
+        .flatten()
+        .collect();
     let kernels = kernels
         .iter()
         .zip(&image.kernels)
@@ -198,6 +203,7 @@ fn container(crate_name: String, image: DeviceImage, kernels: &[KernelInfo]) -> 
                 local_size: groups.local_size,
                 local_align: groups.local_align,
             }),
+            offset_variant: shaped.offset_variant.clone(),
         })
         .collect();
     Container {

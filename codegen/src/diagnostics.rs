@@ -63,6 +63,14 @@ fn report_violation(sess: &Session, failure: &Failure, violation: &Violation) {
             format!("a kernel uses the thread-local `{}`", readable(symbol)),
             "a device has no threads of the host: pass the value into the kernel".to_owned(),
         ),
+        ViolationKind::OffsetByAddress(symbol) => (
+            format!(
+                "a kernel calls `{}`, which reads where the launch begins, through a pointer",
+                readable(symbol)
+            ),
+            "call it by its name, or pass it the offset of the work-item (`item.offset()`)"
+                .to_owned(),
+        ),
     };
     let own_place = violation.location.as_ref().and_then(|location| span_of(sess, location));
     let callee_place = match &violation.what {

@@ -16,7 +16,9 @@ use crate::{builtins, ir, reachability};
 /// Fills in what is found out of each kernel.
 pub fn run(module: &Module<'_>, kernels: &mut [KernelImage]) {
     for kernel in kernels {
-        kernel.can_panic = reaches_panic(module, &kernel.name);
+        let variant = kernel.offset_variant.as_ref();
+        kernel.can_panic = reaches_panic(module, &kernel.name)
+            || variant.is_some_and(|variant| reaches_panic(module, variant));
     }
 }
 

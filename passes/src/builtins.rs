@@ -47,6 +47,11 @@ pub fn of_groups() -> impl Iterator<Item = &'static str> {
     ])
 }
 
+/// Where the launch begins in each dimension, `i64 ()`, fastest-varying dimension first. These exist only until
+/// [`crate::implicit_offset`] has run: no target defines them.
+pub const GLOBAL_OFFSET: [&str; 3] =
+    ["__schism_global_offset_x", "__schism_global_offset_y", "__schism_global_offset_z"];
+
 /// `void (ptr message, i64 message_len, ptr location)`; does not return.
 pub const PANIC: &str = "__schism_panic";
 

@@ -20,7 +20,7 @@ use llvm_sys::debuginfo::LLVMInstructionGetDebugLoc;
 use llvm_sys::prelude::*;
 
 use crate::builtins;
-use crate::ir;
+use crate::{implicit_offset, ir};
 
 /// Something in a kernel that no device has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +67,8 @@ pub enum ViolationKind {
     ThreadLocal(String),
     /// A static whose value can change: the device would have a copy of its own.
     MutableStatic(String),
+    /// A function that needs to know where the launch begins, and whose address is taken.
+    OffsetByAddress(String),
 }
 
 /// Finds the statics whose value can change. Runs before [`crate::cleanup`], which would fold reads
@@ -132,6 +134,21 @@ pub fn run(module: &Module<'_>, kernels: &HashSet<&str>) -> Vec<Violation> {
     violations
 }
 
+/// The violation that a user of something is: an instruction, or a constant at its first place in a function.
+pub(crate) fn violation_of_use(
+    user: LLVMValueRef,
+    what: ViolationKind,
+    kernels: &HashSet<&str>,
+) -> Violation {
+    if ir::opcode(user).is_some() {
+        let chain = chain_to_kernel(ir::parent_function(user), kernels);
+        return Violation { what, chain, location: location_of(user) };
+    }
+    let mut violations = Vec::new();
+    report(user, what.clone(), kernels, &mut violations);
+    violations.pop().unwrap_or(Violation { what, chain: Vec::new(), location: None })
+}
+
 /// One violation for an object, at the first of its uses that lies in a function.
 fn report(
     object: LLVMValueRef,
@@ -173,7 +190,7 @@ fn chain_to_kernel(function: LLVMValueRef, kernels: &HashSet<&str>) -> Vec<Strin
                 let (value, previous) = came_from[index];
                 // SAFETY: every value on the way is live.
                 if unsafe { !LLVMIsAFunction(value).is_null() } {
-                    chain.push(ir::name_of(value));
+                    chain.push(implicit_offset::name_of_original(value));
                 }
                 index = previous;
             }
@@ -188,7 +205,7 @@ fn chain_to_kernel(function: LLVMValueRef, kernels: &HashSet<&str>) -> Vec<Strin
         }
         next += 1;
     }
-    vec![ir::name_of(function)]
+    vec![implicit_offset::name_of_original(function)]
 }
 
 fn is_inline_assembly(instruction: LLVMValueRef) -> bool {

@@ -56,22 +56,33 @@ pub(crate) fn functions_using(value: LLVMValueRef, functions: &mut BTreeSet<LLVM
     }
 }
 
+/// The functions of a module, as they are now.
+pub(crate) fn functions(module: LLVMModuleRef) -> Vec<LLVMValueRef> {
+    // SAFETY: `module` is live, and nothing changes it during the walk.
+    unsafe { list(LLVMGetFirstFunction(module), |function| LLVMGetNextFunction(function)) }
+}
+
+/// The blocks of a function, as they are now.
+pub(crate) fn blocks(function: LLVMValueRef) -> Vec<LLVMBasicBlockRef> {
+    // SAFETY: `function` is a live function, and nothing changes it during the walk.
+    unsafe { list(LLVMGetFirstBasicBlock(function), |block| LLVMGetNextBasicBlock(block)) }
+}
+
+/// The instructions of a block, as they are now.
+pub(crate) fn instructions_of(block: LLVMBasicBlockRef) -> Vec<LLVMValueRef> {
+    // SAFETY: `block` is a live block, and nothing changes it during the walk.
+    unsafe { list(LLVMGetFirstInstruction(block), |value| LLVMGetNextInstruction(value)) }
+}
+
 /// The instructions of a function, as they are now.
 pub(crate) fn instructions(function: LLVMValueRef) -> Vec<LLVMValueRef> {
-    let mut all = Vec::new();
-    // SAFETY: `function` is a live function, and nothing changes it during the walk.
-    unsafe {
-        let mut block = LLVMGetFirstBasicBlock(function);
-        while !block.is_null() {
-            let mut instruction = LLVMGetFirstInstruction(block);
-            while !instruction.is_null() {
-                all.push(instruction);
-                instruction = LLVMGetNextInstruction(instruction);
-            }
-            block = LLVMGetNextBasicBlock(block);
-        }
-    }
-    all
+    blocks(function).into_iter().flat_map(instructions_of).collect()
+}
+
+/// A list of LLVM's: the first element, then each one's next.
+fn list<T>(first: *mut T, next: impl Fn(*mut T) -> *mut T) -> Vec<*mut T> {
+    let some = |element: *mut T| (!element.is_null()).then_some(element);
+    std::iter::successors(some(first), |element| some(next(*element))).collect()
 }
 
 /// The opcode of a value if it is an instruction.

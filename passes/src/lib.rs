@@ -30,6 +30,7 @@
 //! | `kernel-entry` | [`kernel_entry`]: makes the kernels, flattened parameters around the entry function |
 //! | `reachability` | [`reachability`]: keeps what kernels reach, through calls and through constants |
 //! | `early-check` | [`device_check::run_early`]: refuses statics whose value can change |
+//! | `implicit-offset` | [`implicit_offset`]: kernels that read where their launch begins get a variant that is told |
 //! | `cleanup` | [`cleanup`]: target-neutral simplification, so that stage 2 starts from small IR |
 //! | `local-memory` | [`local_memory`]: gives the arrays in local memory their places |
 //! | `inline-refused` | [`cleanup::inline_refused`]: inlines modules that would be refused as they are |
@@ -46,7 +47,8 @@
 //!
 //! The tool `schism-opt` runs any of them over a file, see [`opt`].
 //!
-//! [`body`] gives a function another body; `ir` holds the few accessors that inkwell has no form for.
+//! [`body`] gives a function another body; `ir` holds the few accessors that inkwell has no form for,
+//! `threading` copies functions with further parameters.
 
 pub mod aspects;
 pub mod body;
@@ -56,6 +58,7 @@ pub mod convergence;
 pub mod device_check;
 pub mod fast_math;
 pub mod host_attributes;
+pub mod implicit_offset;
 mod ir;
 pub mod ir_constants;
 pub mod kernel_entry;
@@ -68,6 +71,7 @@ pub mod spec_text;
 pub mod specialise;
 pub mod stage1;
 pub mod table;
+mod threading;
 pub mod unwind;
 
 pub use spec::{DeviceSpec, KernelSpec, PanicFunction, PanicMessage, Parameter, ParameterKind};

@@ -105,10 +105,12 @@ pub fn run(module: &Module<'_>, images: &mut [KernelImage]) -> Result<(), LocalM
     let (context, raw) =
         unsafe { (LLVMGetModuleContext(module.as_mut_ptr()), module.as_mut_ptr()) };
     let kernels: Vec<&str> = images.iter().map(|kernel| kernel.name.as_str()).collect();
-    let index: HashMap<LLVMValueRef, usize> = kernels
+    // A kernel and its variant have the same arrays.
+    let index: HashMap<LLVMValueRef, usize> = images
         .iter()
         .enumerate()
-        .filter_map(|(at, name)| Some((module.get_function(name)?.as_value_ref(), at)))
+        .flat_map(|(at, kernel)| [(Some(&kernel.name), at), (kernel.offset_variant.as_ref(), at)])
+        .filter_map(|(name, at)| Some((module.get_function(name?)?.as_value_ref(), at)))
         .collect();
     let reach = |function: LLVMValueRef| -> BTreeSet<usize> {
         let functions = reachability::functions_reaching(function);

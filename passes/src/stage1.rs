@@ -33,12 +33,15 @@ pub struct KernelImage {
     pub can_panic: bool,
     /// What it asks of work-groups, if it needs them.
     pub groups: Option<GroupNeeds>,
+    /// The variant of it that takes where the launch begins, if it reads that.
+    pub offset_variant: Option<String>,
 }
 
 impl KernelImage {
     /// A kernel of which nothing is known yet.
     pub fn new(name: &str) -> Self {
-        KernelImage { name: name.to_owned(), can_panic: false, groups: None }
+        let name = name.to_owned();
+        KernelImage { name, can_panic: false, groups: None, offset_variant: None }
     }
 }
 
@@ -51,6 +54,9 @@ impl fmt::Display for KernelImage {
         }
         if let Some(GroupNeeds { local_size, local_align }) = self.groups {
             write!(f, " groups with {local_size} bytes at multiples of {local_align}")?;
+        }
+        if let Some(variant) = &self.offset_variant {
+            write!(f, " offset-variant={variant}")?;
         }
         Ok(())
     }

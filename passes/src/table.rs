@@ -27,8 +27,8 @@ use crate::spec::DeviceSpec;
 use crate::specialise::SpecialiseError;
 use crate::stage1::{KernelImage, Stage1Error};
 use crate::{
-    aspects, cleanup, convergence, device_check, fast_math, host_attributes, ir_constants,
-    kernel_entry, local_memory, panics, reachability, specialise, unwind,
+    aspects, cleanup, convergence, device_check, fast_math, host_attributes, implicit_offset,
+    ir_constants, kernel_entry, local_memory, panics, reachability, specialise, unwind,
 };
 
 /// The passes of stage 1, in their order.
@@ -43,6 +43,7 @@ pub static STAGE1: &[Pass] = &[
     pass("kernel-entry", "makes the kernels: flattened parameters around the entry function", |module, job| Ok(kernel_entry::run(module, &job.spec.kernels)?)),
     pass("reachability", "keeps what kernels reach, through calls and through constants", |module, job| Ok(reachability::run(module, &job.kernels())?)),
     pass("early-check", "refuses statics whose value can change", |module, job| Ok(job.refuse(device_check::run_early(module, &job.kernels())))),
+    pass("implicit-offset", "kernels that read where their launch begins get a variant that is told", |module, job| { let refused = implicit_offset::run(module, &mut job.kernels); job.refuse(refused); Ok(()) }),
     pass("cleanup", "target-neutral simplification, so that stage 2 starts from small IR", |module, _| Ok(cleanup::run(module)?)),
     pass("local-memory", "gives the arrays in local memory their places", |module, job| Ok(local_memory::run(module, &mut job.kernels)?)),
     pass("inline-refused", "inlines modules that the device check would refuse: that may show what is dead", |module, job| Ok(cleanup::inline_refused(module, &job.kernels())?)),
@@ -102,9 +103,10 @@ impl<'a> Job<'a> {
         Job { spec, violations: Vec::new(), kernels, verify_each, times: None }
     }
 
-    /// The names of the kernels.
-    pub fn kernels(&self) -> HashSet<&'a str> {
-        self.spec.kernels.iter().map(|kernel| kernel.name.as_str()).collect()
+    /// The names of the kernels, and of their variants.
+    pub fn kernels(&self) -> HashSet<&str> {
+        let variants = self.kernels.iter().filter_map(|kernel| kernel.offset_variant.as_deref());
+        self.kernels.iter().map(|kernel| kernel.name.as_str()).chain(variants).collect()
     }
 
     /// The time, if times are asked for.

@@ -48,6 +48,13 @@ unsafe impl Sync for Descriptor {}
 pub trait Kernel<const D: usize> {
     /// Runs one work-item.
     fn run(&self, item: Item<D>);
+
+    /// Runs one work-item on the host, of a launch that begins at `offset` (x, y, z), which `item` does not include.
+    #[inline(always)]
+    fn run_native(&self, item: Item<D>, offset: [usize; 3]) {
+        let _ = offset;
+        self.run(item);
+    }
 }
 
 impl<F: Fn(Item<D>), const D: usize> Kernel<D> for F {

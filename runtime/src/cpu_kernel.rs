@@ -2,8 +2,8 @@
 
 use schism_hcf::{KernelRef, ParameterKind};
 use schism_jit_abi::{
-    Bytes, CpuChunk, CpuRequest, OK, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER,
-    PanicRecord, Param, Text,
+    Bytes, CpuChunk, CpuRequest, FLAG_OFFSET, OK, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER,
+    PARAM_POINTER, PanicRecord, Param, Text,
 };
 
 use crate::error::ImageError;
@@ -22,11 +22,13 @@ unsafe impl Send for CpuKernel {}
 unsafe impl Sync for CpuKernel {}
 
 impl CpuKernel {
-    /// Compiles `kernel` from `image`.
+    /// Compiles `kernel` from `image`, or its variant for launches that begin elsewhere than at zero. A kernel without one does
+    /// not ask where the launch begins.
     pub(crate) fn compile(
         stage2: &'static Stage2,
         image: &[u8],
         kernel: &KernelRef<'_>,
+        offset: bool,
     ) -> Result<Self, ImageError> {
         let params: Vec<Param> = kernel
             .parameters
@@ -43,15 +45,16 @@ impl CpuKernel {
                 },
             })
             .collect();
+        let variant = kernel.offset_variant.as_ref().filter(|_| offset);
         let request = CpuRequest {
             image: Bytes::new(image),
-            kernel: Bytes::new(kernel.name.as_bytes()),
+            kernel: Bytes::new(variant.unwrap_or(&kernel.name).as_bytes()),
             params: params.as_ptr(),
             params_len: params.len(),
             closure_size: kernel.closure_size,
             closure_align: kernel.closure_align,
             dimensions: kernel.dimensions,
-            flags: 0,
+            flags: if variant.is_some() { FLAG_OFFSET } else { 0 },
             constants: std::ptr::null(),
             constants_len: 0,
         };

@@ -18,18 +18,35 @@
 /// # Ok(())
 /// # }
 /// ```
+///
+/// Ids of a launch over a range with a beginning, such as `[5..10, 3..9]`, begin there; [`linear_id`](Self::linear_id) still
+/// counts from 0, and [`range`](Item::<2>::range) is the number of work-items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<const D: usize> {
     /// x, y, z.
     id: [usize; 3],
     range: [usize; 3],
+    /// Where the ids begin.
+    offset: [usize; 3],
 }
 
 impl<const D: usize> Item<D> {
     /// In the order x, y, z; dimensions beyond `D` are 0 with a range of 1.
     #[inline(always)]
     pub(crate) const fn new(id: [usize; 3], range: [usize; 3]) -> Self {
-        Self { id, range }
+        Self { id, range, offset: [0; 3] }
+    }
+
+    /// The same work-item of a launch that begins elsewhere.
+    #[inline(always)]
+    pub(crate) const fn begun_at(self, offset: [usize; 3]) -> Self {
+        // What a range ends with is a `usize`, so the sums are, too; wrapping keeps debug builds free of checks.
+        let id = [
+            self.id[0].wrapping_add(offset[0]),
+            self.id[1].wrapping_add(offset[1]),
+            self.id[2].wrapping_add(offset[2]),
+        ];
+        Self { id, range: self.range, offset }
     }
 
     /// The position along the fastest dimension, the last one of the range.
@@ -53,16 +70,17 @@ impl<const D: usize> Item<D> {
         self.id[2]
     }
 
-    /// The row-major index of this work-item, less than [`size`](Self::size).
+    /// The row-major index of this work-item within its launch: from 0, less than [`size`](Self::size), wherever the range
+    /// begins.
     #[inline(always)]
     #[must_use]
     pub const fn linear_id(&self) -> usize {
         // A launch never starts unless the product of its range fits in `usize`; wrapping keeps debug builds free of checks.
-        self.id[2]
+        (self.id[2].wrapping_sub(self.offset[2]))
             .wrapping_mul(self.range[1])
-            .wrapping_add(self.id[1])
+            .wrapping_add(self.id[1].wrapping_sub(self.offset[1]))
             .wrapping_mul(self.range[0])
-            .wrapping_add(self.id[0])
+            .wrapping_add(self.id[0].wrapping_sub(self.offset[0]))
     }
 
     /// The number of work-items of the launch.
@@ -87,6 +105,13 @@ impl Item<1> {
     pub const fn range(&self) -> [usize; 1] {
         [self.range[0]]
     }
+
+    /// Where the range of the launch begins: `[x]`; zeros unless the launch says otherwise.
+    #[inline(always)]
+    #[must_use]
+    pub const fn offset(&self) -> [usize; 1] {
+        [self.offset[0]]
+    }
 }
 
 impl Item<2> {
@@ -103,6 +128,13 @@ impl Item<2> {
     pub const fn range(&self) -> [usize; 2] {
         [self.range[1], self.range[0]]
     }
+
+    /// Where the range of the launch begins: `[y, x]`; zeros unless the launch says otherwise.
+    #[inline(always)]
+    #[must_use]
+    pub const fn offset(&self) -> [usize; 2] {
+        [self.offset[1], self.offset[0]]
+    }
 }
 
 impl Item<3> {
@@ -118,5 +150,12 @@ impl Item<3> {
     #[must_use]
     pub const fn range(&self) -> [usize; 3] {
         [self.range[2], self.range[1], self.range[0]]
+    }
+
+    /// Where the range of the launch begins: `[z, y, x]`; zeros unless the launch says otherwise.
+    #[inline(always)]
+    #[must_use]
+    pub const fn offset(&self) -> [usize; 3] {
+        [self.offset[2], self.offset[1], self.offset[0]]
     }
 }

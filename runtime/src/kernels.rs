@@ -28,13 +28,15 @@ struct Key {
     object: ObjectId,
     kernel: String,
     device: &'static str,
+    offset: bool,
 }
 
 /// What a descriptor's slot points to. Entries are never freed, so a launch may look at one at any time; what they hold is.
 #[derive(Debug)]
 struct Entry {
     container: usize,
-    compiled: RwLock<Option<Compiled>>,
+    /// For launches that begin at zero, and for others.
+    compiled: [RwLock<Option<Compiled>>; 2],
 }
 
 static KERNELS: OnceLock<Mutex<HashMap<Key, Arc<OnceLock<Compiled>>>>> = OnceLock::new();
@@ -48,26 +50,33 @@ fn entries() -> MutexGuard<'static, Vec<&'static Entry>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The compiled kernel for the device `cpu`.
+/// The compiled kernel for the device `cpu`: where there is one, and `offset` asks for it, the variant that takes where the
+/// launch begins.
 ///
 /// # Safety
 /// `descriptor` is the kernel's own, and its shared object is loaded.
-pub(crate) unsafe fn for_cpu(descriptor: &Descriptor, kernel: &RawKernel) -> Compiled {
+pub(crate) unsafe fn for_cpu(
+    descriptor: &Descriptor,
+    kernel: &RawKernel,
+    offset: bool,
+) -> Compiled {
     if descriptor.abi != DESCRIPTOR_ABI {
         // Nothing after this field can be trusted.
         return Err(ImageError::Version { found: descriptor.abi, expected: DESCRIPTOR_ABI });
     }
     // SAFETY: only `entry` stores here, and entries live forever.
     if let Some(entry) = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() }
-        && let Some(compiled) = &*entry.compiled.read().unwrap_or_else(PoisonError::into_inner)
+        && let Some(compiled) =
+            &*entry.compiled[usize::from(offset)].read().unwrap_or_else(PoisonError::into_inner)
     {
         tracing::debug!(kernel = kernel.name(), "cached");
         return compiled.clone();
     }
     // SAFETY: the caller's promises.
-    let compiled = unsafe { look_up(descriptor, kernel) };
+    let compiled = unsafe { look_up(descriptor, kernel, offset) };
     let entry = entry(descriptor);
-    *entry.compiled.write().unwrap_or_else(PoisonError::into_inner) = Some(compiled.clone());
+    *entry.compiled[usize::from(offset)].write().unwrap_or_else(PoisonError::into_inner) =
+        Some(compiled.clone());
     compiled
 }
 
@@ -81,7 +90,7 @@ fn entry(descriptor: &Descriptor) -> &'static Entry {
     }
     let container = descriptor.container_begin as usize;
     let entry: &'static Entry =
-        Box::leak(Box::new(Entry { container, compiled: RwLock::new(None) }));
+        Box::leak(Box::new(Entry { container, compiled: Default::default() }));
     entries.push(entry);
     descriptor.slot.store(std::ptr::from_ref(entry).cast_mut().cast(), Ordering::Release);
     entry
@@ -89,7 +98,7 @@ fn entry(descriptor: &Descriptor) -> &'static Entry {
 
 /// # Safety
 /// As for [`for_cpu`].
-unsafe fn look_up(descriptor: &Descriptor, kernel: &RawKernel) -> Compiled {
+unsafe fn look_up(descriptor: &Descriptor, kernel: &RawKernel, offset: bool) -> Compiled {
     let container = registry::container_of(descriptor);
     // SAFETY: the caller keeps the shared object loaded.
     let record = unsafe { container.record()? };
@@ -97,17 +106,23 @@ unsafe fn look_up(descriptor: &Descriptor, kernel: &RawKernel) -> Compiled {
     let name = unsafe { std::slice::from_raw_parts(descriptor.name, descriptor.name_len) };
     let name = str::from_utf8(name)
         .map_err(|_| ImageError::Mismatch { reason: "a kernel's name is not UTF-8".to_owned() })?;
-    let key = Key { object: record.object_id(), kernel: name.to_owned(), device: "cpu" };
+    let key = Key { object: record.object_id(), kernel: name.to_owned(), device: "cpu", offset };
     let slot = Arc::clone(kernels().entry(key).or_default());
     if let Some(compiled) = slot.get() {
         tracing::debug!(kernel = name, object = %record.object_id(), "cached");
         return compiled.clone();
     }
     // Only those who want the same kernel wait for its compilation.
-    slot.get_or_init(|| compile(record, name, descriptor.dimensions, kernel)).clone()
+    slot.get_or_init(|| compile(record, name, descriptor.dimensions, kernel, offset)).clone()
 }
 
-fn compile(record: &RecordRef<'_>, name: &str, dimensions: u32, raw: &RawKernel) -> Compiled {
+fn compile(
+    record: &RecordRef<'_>,
+    name: &str,
+    dimensions: u32,
+    raw: &RawKernel,
+    offset: bool,
+) -> Compiled {
     let mismatch = |reason: String| Err(ImageError::Mismatch { reason });
     let Some(kernel) = record.kernel(name) else {
         return mismatch(format!("it has no kernel {name}"));
@@ -130,7 +145,7 @@ fn compile(record: &RecordRef<'_>, name: &str, dimensions: u32, raw: &RawKernel)
         return Err(ImageError::NoImage { available: kernel.images.join(", ") });
     };
     let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_owned() })?;
-    let compiled = CpuKernel::compile(stage2, image.data, kernel)?;
+    let compiled = CpuKernel::compile(stage2, image.data, kernel, offset)?;
     tracing::debug!(
         kernel = %kernel.display_name, micros = compiled.lower_micros(), code_bytes = compiled.code_size(), "lowered"
     );
@@ -143,7 +158,9 @@ pub(crate) fn forget(container: usize, remaining: &[ObjectId]) {
     entries().retain(|entry| {
         let stays = entry.container != container;
         if !stays {
-            entry.compiled.write().unwrap_or_else(PoisonError::into_inner).take();
+            for compiled in &entry.compiled {
+                compiled.write().unwrap_or_else(PoisonError::into_inner).take();
+            }
         }
         stays
     });
@@ -180,9 +197,9 @@ mod tests {
         let kernel = |_: Item<1>| ();
         let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<()>);
         // SAFETY: the descriptor is made for this kernel, as far as this test wants it.
-        let first = unsafe { for_cpu(&descriptor, &raw) }.expect_err("no such kernel");
+        let first = unsafe { for_cpu(&descriptor, &raw, false) }.expect_err("no such kernel");
         // SAFETY: as above.
-        let again = unsafe { for_cpu(&descriptor, &raw) }.expect_err("no such kernel");
+        let again = unsafe { for_cpu(&descriptor, &raw, false) }.expect_err("no such kernel");
         assert_eq!(first.to_string(), again.to_string());
         forget(begin as usize, &[]);
         first
@@ -221,6 +238,7 @@ mod tests {
             images: vec![format.to_owned()],
             can_panic: false,
             groups: None,
+            offset_variant: None,
         };
         let container = Container {
             generator: "test".to_owned(),

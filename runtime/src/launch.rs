@@ -60,7 +60,7 @@ unsafe fn native_chunk<K: Kernel<D>, const D: usize>(kernel: &K, chunk: &CpuChun
     for z in z_begin..z_end {
         for y in y_begin..y_end {
             for x in x_begin..x_end {
-                kernel.run(Item::new([x, y, z], range));
+                kernel.run_native(Item::new([x, y, z], range), chunk.offset);
             }
         }
     }

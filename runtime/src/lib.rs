@@ -69,6 +69,7 @@ mod launch;
 mod native_tests;
 mod notice;
 mod order;
+mod origin;
 mod panics;
 mod pieces;
 mod pool;

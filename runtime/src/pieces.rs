@@ -12,9 +12,9 @@ pub(crate) fn for_pieces<E>(
     end: usize,
     mut run: impl FnMut(&CpuChunk) -> Result<(), E>,
 ) -> Result<(), E> {
-    let range = extent.xyz;
+    let (range, offset) = (extent.xyz, extent.offset);
     let mut run =
-        |begin, end| run(&CpuChunk { begin, end, range, offset: [0; 3], group: std::ptr::null() });
+        |begin, end| run(&CpuChunk { begin, end, range, offset, group: std::ptr::null() });
     if extent.dimensions == 1 {
         return run([begin, 0, 0], [end, 1, 1]);
     }

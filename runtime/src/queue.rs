@@ -12,6 +12,7 @@ use crate::for_each::{ForEach, ForEachIn};
 use crate::item::Item;
 use crate::launch::RawKernel;
 use crate::order::Order;
+use crate::origin::At;
 use crate::panics::{self, Failure};
 use crate::pool::pool;
 use crate::range::{Extent, IntoRange};
@@ -63,7 +64,8 @@ impl Queue {
     /// a captured [`ViewMut`](crate::ViewMut). Where each work-item writes its own element, [`for_each`](Self::for_each) and
     /// [`for_each_in`](Self::for_each_in) are safe and faster.
     ///
-    /// An empty range is fine and runs nothing.
+    /// An empty range is fine and runs nothing. A range may begin elsewhere than at zero, such as `5..100` or `[5..10, 3..9]`:
+    /// see [`IntoRange`].
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -90,9 +92,10 @@ impl Queue {
         R: IntoRange<D>,
         F: Fn(Item<D>) + Send + Sync + Capture,
     {
-        let extent = Extent::new(range.into_range().0)?;
+        let extent = Extent::of(range)?;
+        let kernel = At::<R::Origin, _>::new(kernel);
         // SAFETY: the kernel lives in this frame, and is `Sync`.
-        unsafe { self.launch(RawKernel::new::<F, D>(&raw const kernel, type_name::<F>), extent) }
+        unsafe { self.launch(RawKernel::new::<_, D>(&raw const kernel, type_name::<F>), extent) }
     }
 
     /// Runs `kernel` once for each element of `sources`, and returns when all are done. Each work-item gets its own element of
@@ -163,7 +166,8 @@ impl Queue {
     }
 
     /// Runs `kernel` once for each point of `range`, and returns when all are done. Each work-item gets its place in the range,
-    /// and its own element of each source, in row-major order.
+    /// and its own element of each source, in row-major order: the first work-item of the range gets the first element, wherever
+    /// the range begins.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -195,10 +199,11 @@ impl Queue {
         S: IntoSource,
         F: for<'item> Fn(Item<D>, <S::Source as Source>::Item<'item>) + Send + Sync + Capture,
     {
-        let extent = Extent::new(range.into_range().0)?;
+        let extent = Extent::of(range)?;
         sources.check(&mut Lengths::of_range(extent.items))?;
         // SAFETY: the launch starts here; it runs once, over a range of the sources' length.
         let kernel = unsafe { ForEachIn::new(S::start(sources.prepare()), kernel) };
+        let kernel = At::<R::Origin, _>::new(kernel);
         // SAFETY: the kernel lives in this frame, and is `Sync`.
         unsafe { self.launch(RawKernel::new::<_, D>(&raw const kernel, type_name::<F>), extent) }
     }
@@ -227,7 +232,7 @@ impl Queue {
             return Ok(());
         }
         // SAFETY: a kernel that can be launched is in a loaded shared object, with its descriptor.
-        let body = unsafe { resolve(&self.device, &kernel)? };
+        let body = unsafe { resolve(&self.device, &kernel, extent.offset != [0; 3])? };
         let work = Work { body, closure: kernel.closure, extent };
         let started = tracing::enabled!(tracing::Level::DEBUG).then(std::time::Instant::now);
         // SAFETY: the caller's promises, and there is at least one work-item.
@@ -245,8 +250,10 @@ impl Queue {
     #[cold]
     fn panicked(&self, kernel: &RawKernel, extent: &Extent, failure: Failure) -> LaunchError {
         let Failure { message, location, work_item } = failure;
-        let work_item =
-            work_item.map(|xyz| xyz[..extent.dimensions as usize].iter().rev().copied().collect());
+        let work_item = work_item.map(|xyz| {
+            let id = |axis: usize| xyz[axis].wrapping_add(extent.offset[axis]);
+            (0..extent.dimensions as usize).rev().map(id).collect()
+        });
         LaunchError::Panicked(Box::new(KernelPanic {
             kernel: kernel.name(),
             device: self.device.to_string(),

@@ -7,11 +7,15 @@ use crate::kernels;
 use crate::launch::RawKernel;
 use crate::notice::Notice;
 
-/// The kernel's body on the device; the host half's own where the device cannot do it and nobody asked for the device by name.
+/// The kernel's body on the device, for a launch that begins elsewhere than at zero if `offset`; the host half's own where the device cannot do it and nobody asked for the device by name.
 ///
 /// # Safety
 /// The kernel's descriptor is its own, and its shared object is loaded.
-pub(crate) unsafe fn resolve(device: &Device, kernel: &RawKernel) -> Result<Body, LaunchError> {
+pub(crate) unsafe fn resolve(
+    device: &Device,
+    kernel: &RawKernel,
+    offset: bool,
+) -> Result<Body, LaunchError> {
     // SAFETY: null, or a constant of the kernel's shared object.
     match (unsafe { kernel.descriptor.as_ref() }, device.kind()) {
         (None, DeviceKind::Cpu) if device.demanded() => {
@@ -30,7 +34,7 @@ pub(crate) unsafe fn resolve(device: &Device, kernel: &RawKernel) -> Result<Body
         (Some(_), DeviceKind::Native) => Ok(Body::Native(kernel.native)),
         (Some(descriptor), DeviceKind::Cpu) => {
             // SAFETY: the caller's promises.
-            match unsafe { kernels::for_cpu(descriptor, kernel) } {
+            match unsafe { kernels::for_cpu(descriptor, kernel, offset) } {
                 Ok(compiled) => Ok(Body::Cpu(compiled)),
                 Err(source) if device.demanded() => Err(LaunchError::Image {
                     kernel: kernel.name(),

@@ -14,6 +14,7 @@ use crate::for_each::{ForEach, ForEachIn};
 use crate::item::Item;
 use crate::launch::RawKernel;
 use crate::order::{Order, Task};
+use crate::origin::At;
 use crate::panics;
 use crate::queue::Queue;
 use crate::range::{Extent, IntoRange};
@@ -127,11 +128,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: Fn(Item<D>) + Send + Sync + Capture + 'scope,
     {
         self.queue.refuse_inside_kernels()?;
-        let extent = Extent::new(range.into_range().0)?;
+        let extent = Extent::of(range)?;
         Ok(self.submit(move |queue| {
+            let kernel = At::<R::Origin, _>::new(kernel);
             // SAFETY: the kernel lives in this frame, and is `Sync`.
             unsafe {
-                queue.execute(RawKernel::new::<F, D>(&raw const kernel, type_name::<F>), extent)
+                queue.execute(RawKernel::new::<_, D>(&raw const kernel, type_name::<F>), extent)
             }
         }))
     }
@@ -182,12 +184,13 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             + 'scope,
     {
         self.queue.refuse_inside_kernels()?;
-        let extent = Extent::new(range.into_range().0)?;
+        let extent = Extent::of(range)?;
         sources.check(&mut Lengths::of_range(extent.items))?;
         let ready = sources.prepare();
         Ok(self.submit(move |queue| {
             // SAFETY: the launch starts here; it runs once, over a range of the sources' length.
             let kernel = unsafe { ForEachIn::new(S::start(ready), kernel) };
+            let kernel = At::<R::Origin, _>::new(kernel);
             // SAFETY: the kernel lives in this frame, and is `Sync`.
             unsafe {
                 queue.execute(RawKernel::new::<_, D>(&raw const kernel, type_name::<F>), extent)

@@ -72,6 +72,9 @@ pub struct Kernel {
     pub can_panic: bool,
     /// What it asks of a work-group; `None` if it can run without groups.
     pub groups: Option<Groups>,
+    /// The symbol of a variant of the function that takes three parameters more, 64-bit integers: where the launch begins, x
+    /// first. A kernel without one does not depend on that. Not empty, and no other kernel's or variant's symbol.
+    pub offset_variant: Option<String>,
 }
 
 /// What a kernel asks of its work-groups.

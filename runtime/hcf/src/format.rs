@@ -61,6 +61,7 @@
 //!     can-panic=0|1
 //!     local-memory-size=N          these two together, for a kernel that needs work-groups
 //!     local-memory-align=N         a power of two, at most 2^29
+//!     offset-variant=TEXT          may be absent; not empty, neither a SYMBOL nor another's offset-variant
 //!     {.image-providers            list of IMAGE, not empty
 //!     {.parameters
 //!       {.0 *                      numbered from 0

@@ -117,7 +117,17 @@ fn kernels<'a>(
     images: &[ImageRef<'a>],
 ) -> Result<Vec<KernelRef<'a>>, HcfError> {
     let known: HashSet<&str> = images.iter().map(|image| &*image.name).collect();
-    Entries::of(node, path).each(|node, path| kernel(node, path, &known))
+    let mut symbols: HashSet<&str> = node.children.iter().map(|kernel| &*kernel.name).collect();
+    Entries::of(node, path).each(|node, path| {
+        let kernel = kernel(node, path, &known)?;
+        // The value is looked at where it lies in the tree, which lives as long as the set.
+        let variant = node.pairs.iter().find(|pair| pair.key == "offset-variant");
+        if variant.is_some_and(|pair| pair.value.is_empty() || !symbols.insert(&pair.value)) {
+            return Err(Entries::of(node, path)
+                .invalid("offset-variant", "a symbol that nothing else here has"));
+        }
+        Ok(kernel)
+    })
 }
 
 fn kernel<'a>(
@@ -144,6 +154,7 @@ fn kernel<'a>(
     } else {
         None
     };
+    let offset_variant = entries.optional_text("offset-variant");
     let images = entries.child("image-providers", |node, path| {
         let images = list(node, path)?;
         if images.is_empty() {
@@ -173,6 +184,7 @@ fn kernel<'a>(
         images,
         can_panic,
         groups,
+        offset_variant,
     })
 }
 
@@ -242,6 +254,13 @@ impl<'n, 'a> Entries<'n, 'a> {
                 self.children.as_slice().first().map(Entry::Node),
             )),
         }
+    }
+
+    /// The value of a key that need not be there.
+    fn optional_text(&mut self, key: &str) -> Option<Cow<'a, str>> {
+        let next = self.pairs.as_slice().first().filter(|pair| pair.key == key)?;
+        self.pairs.next();
+        Some(next.value.clone())
     }
 
     fn number(&mut self, key: &'static str) -> Result<u64, HcfError> {

@@ -43,6 +43,8 @@ pub struct KernelRef<'a> {
     pub can_panic: bool,
     /// What it asks of a work-group; `None` if it can run without groups.
     pub groups: Option<Groups>,
+    /// The symbol of the variant that takes where the launch begins, if there is one.
+    pub offset_variant: Option<Cow<'a, str>>,
 }
 
 /// An image of a record; see [`Image`].
@@ -200,6 +202,7 @@ impl KernelRef<'_> {
             images: owned(&self.images),
             can_panic: self.can_panic,
             groups: self.groups,
+            offset_variant: self.offset_variant.as_ref().map(ToString::to_string),
         }
     }
 }

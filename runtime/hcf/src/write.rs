@@ -130,6 +130,9 @@ impl Text {
             self.pair("local-memory-size", groups.local_size);
             self.pair("local-memory-align", groups.local_align);
         }
+        if let Some(variant) = &kernel.offset_variant {
+            self.pair("offset-variant", encode(variant));
+        }
         self.list("image-providers", &kernel.images);
         self.node("parameters", |text| {
             for (number, parameter) in kernel.parameters.iter().enumerate() {

@@ -101,6 +101,7 @@ fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
                 images,
                 can_panic,
                 groups: groups.map(|(local_size, local_align)| Groups { local_size, local_align }),
+                offset_variant: None,
             }
         },
     )

@@ -181,6 +181,35 @@ fn values_have_ranges() {
 }
 
 #[test]
+fn variants_have_symbols_of_their_own() {
+    let with = |variant: &str| {
+        let mut container = sample();
+        container.kernels[0].offset_variant = Some(variant.to_owned());
+        container
+    };
+    let record = with("saxpy_with_offset").to_record().unwrap();
+    let read = RecordRef::parse(&record).unwrap();
+    assert_eq!(read.kernels()[0].offset_variant.as_deref(), Some("saxpy_with_offset"));
+    assert_eq!(read.kernels()[1].offset_variant, None);
+    assert_eq!(read.to_container(), with("saxpy_with_offset"));
+
+    let odd = with("odd\n}.name=1 ").to_record().unwrap_err();
+    assert!(odd.to_string().contains("a symbol that nothing else here has"), "{odd}");
+    let mut twice = with("variant");
+    twice.kernels[1].offset_variant = Some("variant".to_owned());
+    assert!(matches!(twice.to_record().unwrap_err().problem(), Problem::InvalidValue { .. }));
+    let wrong = "a symbol that nothing else";
+    check("can-panic=1\n", "can-panic=1\noffset-variant=\n", wrong, "kernels/saxpy");
+    check("can-panic=1\n", "can-panic=1\noffset-variant=saxpy\n", wrong, "kernels/saxpy");
+    check(
+        "can-panic=1\n",
+        "offset-variant=v\ncan-panic=1\n",
+        "the key `can-panic` was expected",
+        "kernels/saxpy",
+    );
+}
+
+#[test]
 fn parameters_lie_in_the_closure_and_have_sizes_of_their_kind() {
     let (first, last) = ("kernels/saxpy/parameters/0", "kernels/saxpy/parameters/3");
     check("byte-offset=20", "byte-offset=21", "within its closure", last);

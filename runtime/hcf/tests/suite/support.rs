@@ -43,7 +43,7 @@ pub fn sample() -> Container {
                 ],
                 images: vec!["llvm-ir.global".into(), "ptx.sm_90".into()],
                 can_panic: true,
-                groups: None,
+                ..Kernel::default()
             },
             Kernel {
                 name: "odd\n}.name=1 ".into(),

@@ -1,0 +1,236 @@
+//! Launches over ranges that do not begin at zero, on every device.
+
+use std::ops::Range as Interval;
+use std::sync::atomic::Ordering::Relaxed;
+
+use schism::prelude::*;
+use schism::{Device, LaunchError};
+
+/// Runs a test on every device.
+fn on_every_device(test: impl Fn(&Queue)) {
+    for device in Device::all() {
+        println!("on {device}");
+        test(&Queue::on(&device).expect("a device that is listed"));
+    }
+}
+
+/// What a work-item knows of its place: id, offset, range, linear id, and whether it is device code.
+type Place<const D: usize> = ([usize; D], [usize; D], [usize; D], usize, bool);
+
+/// Whether a queue's kernels are device code.
+fn on_device(queue: &Queue) -> bool {
+    queue.device().name() != "native"
+}
+
+#[test]
+fn ids_are_shifted_by_exactly_the_offset() {
+    on_every_device(|queue| {
+        for offset in [[0, 0, 0], [5, 3, 1], [1 << 33, 0, 0], [0, (1 << 32) - 1, 1 << 40]] {
+            let [x, y, z] = offset;
+            let (width, height, depth) = (7, 4, 3);
+            let device = on_device(queue);
+
+            let mut places: Buffer<Place<1>> = Buffer::with_len(queue, width).expect("memory");
+            queue
+                .for_each_in(x..x + width, &mut places, |item, place| {
+                    *place = (
+                        item.id(),
+                        item.offset(),
+                        item.range(),
+                        item.linear_id(),
+                        schism::is_device(),
+                    );
+                })
+                .expect("a launch");
+            for (i, place) in places.to_vec().into_iter().enumerate() {
+                assert_eq!(place, ([x + i], [x], [width], i, device));
+            }
+
+            let mut places: Buffer<Place<2>> =
+                Buffer::with_len(queue, width * height).expect("memory");
+            queue
+                .for_each_in([y..y + height, x..x + width], &mut places, |item, place| {
+                    assert!([item.y(), item.x()] == item.id());
+                    *place = (
+                        item.id(),
+                        item.offset(),
+                        item.range(),
+                        item.linear_id(),
+                        schism::is_device(),
+                    );
+                })
+                .expect("a launch");
+            for (i, place) in places.to_vec().into_iter().enumerate() {
+                let id = [y + i / width, x + i % width];
+                assert_eq!(place, (id, [y, x], [height, width], i, device));
+            }
+
+            let mut places: Buffer<Place<3>> =
+                Buffer::with_len(queue, width * height * depth).expect("memory");
+            let range = [z..z + depth, y..y + height, x..x + width];
+            queue
+                .for_each_in(range, &mut places, |item, place| {
+                    assert!([item.z(), item.y(), item.x()] == item.id());
+                    *place = (
+                        item.id(),
+                        item.offset(),
+                        item.range(),
+                        item.linear_id(),
+                        schism::is_device(),
+                    );
+                })
+                .expect("a launch");
+            for (i, place) in places.to_vec().into_iter().enumerate() {
+                let plane = i % (width * height);
+                let id = [z + i / (width * height), y + plane / width, x + plane % width];
+                assert_eq!(place, (id, [z, y, x], [depth, height, width], i, device));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_launch_that_begins_at_zero_is_the_plain_one() {
+    on_every_device(|queue| {
+        let n = 1000;
+        let mut plain = Buffer::with_len(queue, n * n).expect("memory");
+        let mut begun = Buffer::with_len(queue, n * n).expect("memory");
+        queue
+            .for_each_in([n, n], &mut plain, |item, to| *to = (item.id(), item.offset()))
+            .expect("a launch");
+        queue
+            .for_each_in([0..n, 0..n], &mut begun, |item, to| *to = (item.id(), item.offset()))
+            .expect("a launch");
+        assert!(plain.to_vec() == begun.to_vec());
+    });
+}
+
+/// One kernel, launched with and without a beginning: each launch has its own.
+#[test]
+fn one_kernel_with_one_offset_after_the_other() {
+    on_every_device(|queue| {
+        let sum = |range: Interval<usize>| {
+            let mut sums = Buffer::filled(queue, 1, 0_u64).expect("memory");
+            let sum = sums.atomic_view();
+            queue
+                .parallel_for(range, move |item| {
+                    sum[0].fetch_add(item.x() as u64, Relaxed);
+                })
+                .expect("a launch");
+            sums.to_vec()[0]
+        };
+        for range in [0..10, 5..100, 0..100, 99..100, 1..1_000_001, 0..10] {
+            assert_eq!(sum(range.clone()), range.map(|x| x as u64).sum::<u64>());
+        }
+    });
+}
+
+#[test]
+fn inclusive_ranges() {
+    on_every_device(|queue| {
+        let mut ids = Buffer::with_len(queue, 6).expect("memory");
+        queue.for_each_in([3..=4, 7..=9], &mut ids, |item, to| *to = item.id()).expect("a launch");
+        assert_eq!(ids.to_vec(), [[3, 7], [3, 8], [3, 9], [4, 7], [4, 8], [4, 9]]);
+        let mut last = Buffer::with_len(queue, 2).expect("memory");
+        queue
+            .for_each_in(usize::MAX - 1..=usize::MAX, &mut last, |item, to| *to = item.x())
+            .expect("the last numbers there are");
+        assert_eq!(last.to_vec(), [usize::MAX - 1, usize::MAX]);
+    });
+}
+
+/// Functions between the kernel and its id, recursion among them, all know where the launch begins.
+#[test]
+fn ids_in_functions() {
+    #[inline(never)]
+    fn digits(item: Item<2>, rest: usize) -> usize {
+        if rest == 0 { item.y() } else { rest % 10 + digits(item, rest / 10) }
+    }
+    let expected = |y: usize, x: usize| {
+        x.to_string().bytes().map(|digit| usize::from(digit - b'0')).sum::<usize>() + y
+    };
+    on_every_device(|queue| {
+        let mut sums = Buffer::with_len(queue, 200).expect("memory");
+        queue
+            .for_each_in([90..110, 995..1005], &mut sums, |item, to| *to = digits(item, item.x()))
+            .expect("a launch");
+        let host: Vec<usize> =
+            (90..110).flat_map(|y| (995..1005).map(move |x| expected(y, x))).collect();
+        assert_eq!(sums.to_vec(), host);
+    });
+}
+
+#[test]
+fn nothing_to_do() {
+    on_every_device(|queue| {
+        let never = |_: Item<1>| panic!("no work-item");
+        queue.parallel_for(5..5, never).expect("an empty range is fine");
+        // As everywhere in Rust, a range that ends before it begins is empty.
+        #[allow(clippy::reversed_empty_ranges)]
+        let reversed = 100..5;
+        queue.parallel_for(reversed.clone(), never).expect("so is a reversed one");
+        queue
+            .parallel_for([0..7, reversed.clone()], |_| panic!("no work-item"))
+            .expect("and one with a reversed dimension");
+        #[allow(clippy::reversed_empty_ranges)]
+        let inclusive = 5..=4;
+        queue.parallel_for(inclusive, never).expect("so is one that includes its end");
+        let mut none = Buffer::<u8>::with_len(queue, 0).expect("no memory");
+        queue.for_each_in(reversed, &mut none, |_, _| panic!("no work-item")).expect("fits");
+    });
+}
+
+#[test]
+fn ranges_that_are_too_long() {
+    on_every_device(|queue| {
+        let refused = |launched| match launched {
+            Err(LaunchError::RangeOverflow { range }) => range,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(refused(queue.parallel_for(0..=usize::MAX, |_| ())), [usize::MAX]);
+        assert_eq!(refused(queue.parallel_for(1..usize::MAX, |_| ())), [usize::MAX - 1]);
+        let half = 1 << 32;
+        assert_eq!(refused(queue.parallel_for([7..half + 7, 9..half + 9], |_| ())), [half, half]);
+        let mut three = Buffer::<u8>::with_len(queue, 3).expect("memory");
+        assert!(matches!(
+            queue.for_each_in(2..6, &mut three, |_, _| ()),
+            Err(LaunchError::Length { source_index: 0, expected: 4, found: 3 })
+        ));
+    });
+}
+
+#[test]
+fn scopes() {
+    on_every_device(|queue| {
+        let mut ids = Buffer::filled(queue, 10, 0).expect("memory");
+        let mut sums = Buffer::filled(queue, 1, 0_u32).expect("memory");
+        queue
+            .scope(|scope| {
+                let mut ids = scope.lend(&mut ids);
+                scope.for_each_in(20..30, &mut ids, |item, id| *id = item.x())?;
+                scope.for_each_in(100..110, &mut ids, |item, id| *id += item.x())?;
+                let sum = sums.atomic_view();
+                scope.parallel_for([1..3, 5..7], move |item| {
+                    sum[0].fetch_add((item.y() * 10 + item.x()) as u32, Relaxed);
+                })?;
+                Ok(())
+            })
+            .expect("launches");
+        assert_eq!(ids.to_vec(), (0..10).map(|i| 120 + 2 * i).collect::<Vec<_>>());
+        assert_eq!(sums.to_vec(), [15 + 16 + 25 + 26]);
+    });
+}
+
+#[test]
+fn a_panic_names_the_id() {
+    on_every_device(|queue| {
+        let launched = queue.parallel_for([50..60, 5..20], |item| {
+            assert!(item.id() != [57, 13], "here");
+        });
+        let Err(LaunchError::Panicked(panic)) = launched else { panic!("{launched:?}") };
+        assert!(panic.message.contains("here"), "{panic}");
+        if on_device(queue) {
+            assert_eq!(panic.work_item, Some(vec![57, 13]));
+        }
+    });
+}
