@@ -7,6 +7,7 @@
 //!   stage2/<hash>/                  libschism_jit.so
 //!   lib/libschism_jit.so            a link to the newest of these, for programs started without cargo
 //!   state/                          what was built from what
+//!   bodies/                         what kernels can have of a compiler's standard library (the plugin's)
 //!   build/, apt/                    work in progress; an interrupted set-up goes on from here
 //!   setup.lock                      one set-up at a time
 //! ```
@@ -90,7 +91,8 @@ impl Home {
 }
 
 /// The names of everything that set-up makes under its root, for `clean`.
-pub const CONTENTS: &[&str] = &["rustc-dev", "plugin", "stage2", "lib", "state", "build", "apt"];
+pub const CONTENTS: &[&str] =
+    &["rustc-dev", "plugin", "stage2", "lib", "state", "bodies", "build", "apt"];
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,7 @@ use rustc_middle::mir::{AssertKind, CastKind, Rvalue, StatementKind, TerminatorK
 use rustc_middle::ty::adjustment::PointerCoercion;
 use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{self, Instance, InstanceKind, TyCtxt};
-use rustc_span::def_id::DefId;
+use rustc_span::def_id::{DefId, DefIndex};
 use rustc_span::{Span, Symbol, sym};
 use schism_passes::{PanicFunction, PanicMessage};
 
@@ -29,6 +29,28 @@ pub(crate) struct Reached<'tcx> {
     pub panics: Vec<PanicFunction>,
     /// Path and place of every function by its symbol, for diagnostics.
     pub functions: HashMap<String, (String, Span)>,
+}
+
+/// The panic functions of the standard library that are no generics, in the order of their symbols:
+/// also those that no MIR at hand calls.
+pub(crate) fn panics_of_std(tcx: TyCtxt<'_>) -> Vec<PanicFunction> {
+    let mut panics = Vec::new();
+    let store = rustc_metadata::creader::CStore::from_tcx(tcx);
+    for &krate in tcx.crates(()) {
+        if !is_std(tcx.crate_name(krate)) {
+            continue;
+        }
+        for index in 0..store.num_def_ids_untracked(krate) {
+            let def_id = DefId { krate, index: DefIndex::from_usize(index) };
+            if matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
+                && !tcx.generics_of(def_id).requires_monomorphization(tcx)
+            {
+                panics.extend(panic_function(tcx, Instance::mono(tcx, def_id)));
+            }
+        }
+    }
+    panics.sort_by(|a, b| a.symbol.cmp(&b.symbol));
+    panics
 }
 
 /// Walks from the entry functions of the kernels.
@@ -104,7 +126,7 @@ impl<'tcx> Walk<'tcx> {
         }
         let def_id = instance.def_id();
         self.remember(instance);
-        if let Some(panic) = self.panic_function(instance) {
+        if let Some(panic) = panic_function(self.tcx, instance) {
             self.panics.insert(def_id, panic);
             return;
         }
@@ -131,55 +153,6 @@ impl<'tcx> Walk<'tcx> {
         self.functions
             .entry(symbol.to_owned())
             .or_insert_with(|| (crate::kernels::path_of(tcx, def_id), tcx.def_span(def_id)));
-    }
-
-    /// Whether a call of this function is a panic: a function of the standard library that does
-    /// not return, other than those that end a process or assert that they are never called.
-    fn panic_function(&self, instance: Instance<'tcx>) -> Option<PanicFunction> {
-        let tcx = self.tcx;
-        let InstanceKind::Item(def_id) = instance.def else { return None };
-        let krate = tcx.crate_name(def_id.krate);
-        if !matches!(krate, sym::core | sym::alloc | sym::std)
-            || !matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
-            || tcx.intrinsic(def_id).is_some()
-        {
-            return None;
-        }
-        let signature = tcx.fn_sig(def_id).skip_binder().skip_binder();
-        if !signature.output().is_never() {
-            return None;
-        }
-        let name = tcx.item_name(def_id);
-        let path = crate::kernels::path_of(tcx, def_id);
-        if matches!(name.as_str(), "unreachable_unchecked" | "exit" | "abort")
-            || path.starts_with("std::process")
-            || path.contains("::sys::")
-        {
-            return None;
-        }
-        let first_is = |expected: &str| {
-            signature
-                .inputs()
-                .first()
-                .is_some_and(|ty| with_no_trimmed_paths!(ty.to_string()) == expected)
-        };
-        let message = match name.as_str() {
-            "panic_bounds_check" => PanicMessage::Static("index out of bounds".to_owned()),
-            _ if first_is("&'static str") || first_is("&str") => PanicMessage::Text,
-            _ if signature.inputs().first().is_some_and(|ty| {
-                ty.ty_adt_def()
-                    .is_some_and(|adt| Some(adt.did()) == tcx.lang_items().format_arguments())
-            }) =>
-            {
-                PanicMessage::Arguments
-            }
-            other => PanicMessage::Static(message_of(other)),
-        };
-        Some(PanicFunction {
-            symbol: tcx.symbol_name(instance).name.to_owned(),
-            message,
-            located: instance.def.requires_caller_location(tcx),
-        })
     }
 
     fn lang_item(&mut self, item: LangItem) {
@@ -289,6 +262,57 @@ impl<'tcx> Walk<'tcx> {
             GlobalAlloc::TypeId { .. } => {}
         }
     }
+}
+
+fn is_std(krate: Symbol) -> bool {
+    matches!(krate, sym::core | sym::alloc | sym::std)
+}
+
+/// Whether a call of this function is a panic: a function of the standard library that does
+/// not return, other than those that end a process or assert that they are never called.
+fn panic_function<'tcx>(tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) -> Option<PanicFunction> {
+    let InstanceKind::Item(def_id) = instance.def else { return None };
+    if !is_std(tcx.crate_name(def_id.krate))
+        || !matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
+        || tcx.intrinsic(def_id).is_some()
+    {
+        return None;
+    }
+    let signature = tcx.fn_sig(def_id).skip_binder().skip_binder();
+    if !signature.output().is_never() {
+        return None;
+    }
+    let name = tcx.item_name(def_id);
+    let path = crate::kernels::path_of(tcx, def_id);
+    if matches!(name.as_str(), "unreachable_unchecked" | "exit" | "abort")
+        || path.starts_with("std::process")
+        || path.contains("::sys::")
+    {
+        return None;
+    }
+    let first_is = |expected: &str| {
+        signature
+            .inputs()
+            .first()
+            .is_some_and(|ty| with_no_trimmed_paths!(ty.to_string()) == expected)
+    };
+    let message = match name.as_str() {
+        "panic_bounds_check" => PanicMessage::Static("index out of bounds".to_owned()),
+        _ if first_is("&'static str") || first_is("&str") => PanicMessage::Text,
+        _ if signature.inputs().first().is_some_and(|ty| {
+            ty.ty_adt_def()
+                .is_some_and(|adt| Some(adt.did()) == tcx.lang_items().format_arguments())
+        }) =>
+        {
+            PanicMessage::Arguments
+        }
+        other => PanicMessage::Static(message_of(other)),
+    };
+    Some(PanicFunction {
+        symbol: tcx.symbol_name(instance).name.to_owned(),
+        message,
+        located: instance.def.requires_caller_location(tcx),
+    })
 }
 
 /// A message for a panic function that has none of its own among its arguments.

@@ -15,7 +15,7 @@ use schism_passes::{DeviceImage, DeviceSpec, KernelSpec, PanicFunction, Stage1Er
 
 use crate::kernels::KernelInfo;
 use crate::runtime_items::IS_DEVICE;
-use crate::{collect, kernels, runtime_items, times};
+use crate::{collect, kernels, runtime_items, std_bodies, times};
 
 /// The name of the image that every container has.
 const IMAGE: &str = "llvm-ir.global";
@@ -122,6 +122,7 @@ pub(crate) fn begin<'tcx>(
                 (tcx.symbol_name(function).name.to_owned(), 1)
             })
             .collect(),
+        provider: std_bodies::provider(tcx),
         ..DeviceSpec::default()
     };
     if let Some(directory) = std::env::var_os("SCHISM_DUMP_STAGE1") {

@@ -12,6 +12,8 @@
 //! 3. **Mend the host half.** [`host`] gives every launch site the descriptor of its kernel and
 //!    folds the IR constants.
 //!
+//! [`std_bodies`] knows where the standard library's own compiled code is, for functions without MIR.
+//!
 //! A crate without kernels takes none of these steps, and its objects are byte for byte those of
 //! plain rustc.
 //!
@@ -53,6 +55,7 @@ mod layout;
 mod llvm_symbols;
 mod object;
 mod runtime_items;
+mod std_bodies;
 mod times;
 
 use rustc_codegen_ssa::traits::CodegenBackend;

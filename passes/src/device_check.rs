@@ -208,7 +208,8 @@ fn chain_to_kernel(function: LLVMValueRef, kernels: &HashSet<&str>) -> Vec<Strin
     vec![implicit_offset::name_of_original(function)]
 }
 
-fn is_inline_assembly(instruction: LLVMValueRef) -> bool {
+/// Whether an instruction is inline assembly that says something.
+pub(crate) fn is_inline_assembly(instruction: LLVMValueRef) -> bool {
     if ir::opcode(instruction) != Some(LLVMOpcode::LLVMCall) {
         return false;
     }

@@ -33,6 +33,7 @@
 //! | `implicit-offset` | [`implicit_offset`]: kernels that read where their launch begins get a variant that is told |
 //! | `cleanup` | [`cleanup`]: target-neutral simplification, so that stage 2 starts from small IR |
 //! | `local-memory` | [`local_memory`]: gives the arrays in local memory their places |
+//! | `import-bodies` | [`import_bodies`]: functions without MIR get the body that the standard library was compiled to |
 //! | `inline-refused` | [`cleanup::inline_refused`]: inlines modules that would be refused as they are |
 //! | `device-check` | [`device_check`]: refuses what no device has, with the chain of calls that reaches it |
 //! | `aspects` | [`aspects`]: notes what each kernel needs of a device and of the runtime |
@@ -47,8 +48,8 @@
 //!
 //! The tool `schism-opt` runs any of them over a file, see [`opt`].
 //!
-//! [`body`] gives a function another body; `ir` holds the few accessors that inkwell has no form for,
-//! `threading` copies functions with further parameters.
+//! [`provider`] knows the standard library's bodies. [`body`] gives a function another body; `ir` holds
+//! the few accessors that inkwell has no form for, `threading` copies functions with further parameters.
 
 pub mod aspects;
 pub mod body;
@@ -59,12 +60,14 @@ pub mod device_check;
 pub mod fast_math;
 pub mod host_attributes;
 pub mod implicit_offset;
+pub mod import_bodies;
 mod ir;
 pub mod ir_constants;
 pub mod kernel_entry;
 pub mod local_memory;
 pub mod opt;
 pub mod panics;
+pub mod provider;
 pub mod reachability;
 pub mod spec;
 pub mod spec_text;
@@ -74,5 +77,6 @@ pub mod table;
 mod threading;
 pub mod unwind;
 
+pub use provider::Provider;
 pub use spec::{DeviceSpec, KernelSpec, PanicFunction, PanicMessage, Parameter, ParameterKind};
 pub use stage1::{DeviceImage, KernelImage, Stage1Error};

@@ -1,6 +1,9 @@
 //! What stage 1 tells the passes about a device module: plain data, no LLVM.
 
+use std::sync::Arc;
+
 use crate::fast_math::FastMath;
+use crate::provider::Provider;
 
 /// Everything that the passes need to know beside the IR itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +20,8 @@ pub struct DeviceSpec {
     pub constant_values: Vec<(String, Vec<u8>)>,
     /// In stage 2: how inexact floating-point operations may be.
     pub fast_math: FastMath,
+    /// Bodies of functions that the module only declares.
+    pub provider: Option<Arc<Provider>>,
 }
 
 /// One kernel.

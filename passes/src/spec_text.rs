@@ -8,14 +8,21 @@
 //! ; SPEC param: offset size align integer|float|bytes|pointer|reference
 //! ; SPEC constant-value: symbol hexadecimal
 //! ; SPEC fast-math: relaxed|finite
+//! ; SPEC body: declare void @g() define void @f() { call void @g() ret void }
 //! ```
 //!
+//! A `body` is a module that provides bodies; those that use others stand first, `panic` before them.
 //! A `param` belongs to the last `kernel` before it. A `reference` is a pointer with what rustc
 //! knows of a `&[f32]`: `noalias`, `readonly`, `nonnull`, `align 4`.
 
+use std::sync::Arc;
+
+use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
 use thiserror::Error;
 
 use crate::fast_math::FastMath;
+use crate::provider::{ModuleRef, Provider};
 use crate::spec::{DeviceSpec, KernelSpec, PanicFunction, PanicMessage, Parameter, ParameterKind};
 
 /// A line that says nothing that this crate understands.
@@ -120,6 +127,7 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
                 other => return Err(error(format!("mathematics cannot be `{other}`"))),
             }
         }
+        "body" => provide(spec, value).map_err(error)?,
         other => return Err(error(format!("there is no key `{other}`"))),
     }
     Ok(())
@@ -134,6 +142,23 @@ fn hexadecimal(text: &str) -> Option<Vec<u8>> {
             u8::from_str_radix(text, 16).ok()
         })
         .collect()
+}
+
+/// Adds a module in LLVM assembly to the provider.
+fn provide(spec: &mut DeviceSpec, assembly: &str) -> Result<(), String> {
+    let context = Context::create();
+    let text = format!("{assembly}\0");
+    let bytes = &text.as_bytes()[..assembly.len()];
+    let buffer = MemoryBuffer::create_from_memory_range_copy(bytes, "body");
+    let module = context.create_module_from_ir(buffer).map_err(|message| message.to_string())?;
+    let mut modules = match &spec.provider {
+        Some(provider) => provider.index().map_err(|error| error.to_string())?.modules.clone(),
+        None => Vec::new(),
+    };
+    modules.push(ModuleRef::Memory(module.write_bitcode_to_memory().as_slice().to_vec()));
+    let provider = Provider::survey(modules, spec.panics.clone());
+    spec.provider = Some(Arc::new(provider.map_err(|error| error.to_string())?));
+    Ok(())
 }
 
 fn pointer(known: bool) -> ParameterKind {

@@ -21,6 +21,7 @@ use inkwell::module::Module;
 use thiserror::Error;
 
 use crate::device_check::Violation;
+use crate::import_bodies::ImportError;
 use crate::kernel_entry::KernelEntryError;
 use crate::local_memory::LocalMemoryError;
 use crate::spec::DeviceSpec;
@@ -28,7 +29,8 @@ use crate::specialise::SpecialiseError;
 use crate::stage1::{KernelImage, Stage1Error};
 use crate::{
     aspects, cleanup, convergence, device_check, fast_math, host_attributes, implicit_offset,
-    ir_constants, kernel_entry, local_memory, panics, reachability, specialise, unwind,
+    import_bodies, ir_constants, kernel_entry, local_memory, panics, reachability, specialise,
+    unwind,
 };
 
 /// The passes of stage 1, in their order.
@@ -46,6 +48,7 @@ pub static STAGE1: &[Pass] = &[
     pass("implicit-offset", "kernels that read where their launch begins get a variant that is told", |module, job| { let refused = implicit_offset::run(module, &mut job.kernels); job.refuse(refused); Ok(()) }),
     pass("cleanup", "target-neutral simplification, so that stage 2 starts from small IR", |module, _| Ok(cleanup::run(module)?)),
     pass("local-memory", "gives the arrays in local memory their places", |module, job| Ok(local_memory::run(module, &mut job.kernels)?)),
+    pass("import-bodies", "functions without MIR get the body that the standard library was compiled to", |module, job| Ok(import_bodies::run(module, job.spec.provider.as_deref(), &job.kernels())?)),
     pass("inline-refused", "inlines modules that the device check would refuse: that may show what is dead", |module, job| Ok(cleanup::inline_refused(module, &job.kernels())?)),
     pass("device-check", "refuses what no device has, with the chain of calls that reaches it", |module, job| Ok(job.refuse(device_check::run(module, &job.kernels())))),
     pass("aspects", "notes what each kernel needs of a device and of the runtime", |module, job| Ok(aspects::run(module, &mut job.kernels))),
@@ -142,6 +145,9 @@ pub enum PassError {
     /// A specialization constant could not be given its value.
     #[error(transparent)]
     Specialise(#[from] SpecialiseError),
+    /// The body of a function could not be had.
+    #[error(transparent)]
+    Import(#[from] ImportError),
 }
 
 impl From<String> for PassError {

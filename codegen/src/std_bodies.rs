@@ -1,0 +1,97 @@
+//! Where the bodies of the standard library's functions are that have no MIR.
+//!
+//! The index of what a kernel can have of them ([`Provider`]) belongs to one compiler and is made
+//! once. It lies in schism's home:
+//!
+//! ```text
+//! ${SCHISM_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/schism}/bodies/<compiler and rlibs>
+//! ```
+//!
+//! It is renamed into place whole, so processes do not disturb each other; one that is damaged is
+//! made again; where it cannot be kept, it is made each time.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustc_middle::ty::TyCtxt;
+use rustc_span::Symbol;
+use schism_passes::Provider;
+use schism_passes::provider::rlib;
+
+use crate::collect;
+
+/// The crates of the standard library with code that kernels may want; each uses those after it.
+const CRATES: [&str; 3] = ["std", "alloc", "core"];
+
+/// The bodies of the standard library that this crate is compiled against. `None` if there is none
+/// to be had: then such functions have no code for devices, and the device check says so.
+pub(crate) fn provider(tcx: TyCtxt<'_>) -> Option<Arc<Provider>> {
+    let rlibs = rlibs(tcx);
+    if rlibs.is_empty() {
+        return None;
+    }
+    let place = home().map(|home| home.join("bodies").join(key(tcx, &rlibs)));
+    let kept = place.as_ref().and_then(|place| std::fs::read_to_string(place).ok());
+    if let Some(Ok(provider)) = kept.map(Provider::from_text) {
+        return Some(Arc::new(provider));
+    }
+    let modules: Result<Vec<_>, _> = rlibs.iter().map(|path| rlib::modules(path)).collect();
+    let survey =
+        |modules: Vec<Vec<_>>| Provider::survey(modules.concat(), collect::panics_of_std(tcx));
+    match modules.and_then(survey) {
+        Ok(provider) => {
+            if let Some(place) = place {
+                // It is only kept to save time.
+                let _ = keep(&place, provider.text());
+            }
+            Some(Arc::new(provider))
+        }
+        Err(error) => {
+            tcx.dcx().warn(format!("kernels cannot use all of the standard library: {error}"));
+            None
+        }
+    }
+}
+
+fn rlibs(tcx: TyCtxt<'_>) -> Vec<PathBuf> {
+    let path = |name: &str| {
+        let name = Symbol::intern(name);
+        let krate = tcx.crates(()).iter().find(|&&krate| tcx.crate_name(krate) == name)?;
+        tcx.used_crate_source(*krate).rlib.clone()
+    };
+    CRATES.iter().filter_map(|name| path(name)).collect()
+}
+
+/// A file name that changes with the compiler, the plugin and the rlibs.
+fn key(tcx: TyCtxt<'_>, rlibs: &[PathBuf]) -> String {
+    use std::hash::Hash;
+    let mut hasher = rustc_data_structures::stable_hasher::StableHasher::new();
+    tcx.sess.cfg_version.hash(&mut hasher);
+    env!("CARGO_PKG_VERSION").hash(&mut hasher);
+    for rlib in rlibs {
+        rlib.hash(&mut hasher);
+        if let Ok(about) = rlib.metadata() {
+            about.len().hash(&mut hasher);
+            about.modified().ok().hash(&mut hasher);
+        }
+    }
+    let hash: rustc_data_structures::fingerprint::Fingerprint = hasher.finish();
+    format!("{}-{}", tcx.sess.target.llvm_target, hash.to_hex())
+}
+
+/// `$SCHISM_HOME`, or `schism` in the user's cache.
+fn home() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    folder("SCHISM_HOME").or_else(|| {
+        let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
+        Some(cache.join("schism"))
+    })
+}
+
+fn keep(place: &Path, text: &str) -> std::io::Result<()> {
+    let folder = place.parent().unwrap_or(Path::new("/"));
+    std::fs::create_dir_all(folder)?;
+    let draft = place.with_extension(format!("draft-{}", std::process::id()));
+    std::fs::write(&draft, text)?;
+    std::fs::rename(&draft, place)
+}
