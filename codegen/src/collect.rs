@@ -11,12 +11,15 @@ use rustc_data_structures::fx::FxIndexSet;
 use rustc_hir::LangItem;
 use rustc_hir::attrs::Linkage;
 use rustc_hir::def::DefKind;
-use rustc_middle::mir::interpret::{AllocId, GlobalAlloc};
+use rustc_middle::mir::interpret::{AllocId, GlobalAlloc, Scalar};
 use rustc_middle::mir::mono::{CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility};
-use rustc_middle::mir::{AssertKind, CastKind, Rvalue, StatementKind, TerminatorKind};
+use rustc_middle::mir::visit::Visitor;
+use rustc_middle::mir::{
+    AssertKind, CastKind, ConstOperand, ConstValue, Location, Rvalue, StatementKind, TerminatorKind,
+};
 use rustc_middle::ty::adjustment::PointerCoercion;
 use rustc_middle::ty::print::with_no_trimmed_paths;
-use rustc_middle::ty::{self, Instance, InstanceKind, TyCtxt};
+use rustc_middle::ty::{self, Instance, InstanceKind, Ty, TyCtxt};
 use rustc_span::def_id::{DefId, DefIndex};
 use rustc_span::{Span, Symbol, sym};
 use schism_passes::{PanicFunction, PanicMessage};
@@ -178,44 +181,65 @@ impl<'tcx> Walk<'tcx> {
         let env = ty::TypingEnv::fully_monomorphized();
         let body = tcx.instance_mir(instance.def);
         let resolve = |ty: ty::Ty<'tcx>| {
-            let ty = instance.instantiate_mir_and_normalize_erasing_regions(
+            instance.instantiate_mir_and_normalize_erasing_regions(
                 tcx,
                 env,
                 ty::EarlyBinder::bind(ty),
-            );
-            Some(ty)
+            )
         };
+        let mut constants = Constants(Vec::new());
+        constants.visit_body(body);
+        for constant in constants.0 {
+            let constant = instance.instantiate_mir_and_normalize_erasing_regions(
+                tcx,
+                env,
+                ty::EarlyBinder::bind(constant),
+            );
+            match constant.const_.eval(tcx, env, constant.span) {
+                Ok(ConstValue::Scalar(Scalar::Ptr(pointer, _))) => {
+                    self.allocation(pointer.provenance.alloc_id());
+                }
+                Ok(ConstValue::Indirect { alloc_id, .. } | ConstValue::Slice { alloc_id, .. }) => {
+                    self.allocation(alloc_id);
+                }
+                _ => {}
+            }
+        }
         for block in body.basic_blocks.iter() {
             for statement in &block.statements {
                 if let StatementKind::Assign(assign) = &statement.kind
-                    && let Rvalue::Cast(
-                        CastKind::PointerCoercion(PointerCoercion::ReifyFnPointer(_), _),
-                        operand,
-                        _,
-                    ) = &assign.1
-                    && let Some(ty) = resolve(operand.ty(body, tcx))
-                    && let ty::FnDef(def_id, args) = *ty.kind()
-                    && let Some(target) = Instance::resolve_for_fn_ptr(tcx, env, def_id, args)
+                    && let Rvalue::Cast(CastKind::PointerCoercion(coercion, _), operand, target) =
+                        &assign.1
                 {
-                    self.function(target);
+                    let source = resolve(operand.ty(body, tcx));
+                    match coercion {
+                        PointerCoercion::ReifyFnPointer(_) => {
+                            if let ty::FnDef(def_id, args) = *source.kind()
+                                && let Some(target) =
+                                    Instance::resolve_for_fn_ptr(tcx, env, def_id, args)
+                            {
+                                self.function(target);
+                            }
+                        }
+                        PointerCoercion::Unsize => self.unsize(source, resolve(*target)),
+                        _ => {}
+                    }
                 }
             }
             let Some(terminator) = &block.terminator else { continue };
             match &terminator.kind {
                 TerminatorKind::Call { func, .. } | TerminatorKind::TailCall { func, .. } => {
-                    if let Some(ty) = resolve(func.ty(body, tcx))
-                        && let ty::FnDef(def_id, args) = *ty.kind()
+                    if let ty::FnDef(def_id, args) = *resolve(func.ty(body, tcx)).kind()
                         && let Ok(Some(target)) = Instance::try_resolve(tcx, env, def_id, args)
                     {
                         self.function(target);
                     }
                 }
                 TerminatorKind::Drop { place, .. } => {
-                    if let Some(ty) = resolve(place.ty(body, tcx).ty) {
-                        let glue = Instance::resolve_drop_in_place(tcx, ty);
-                        if !matches!(glue.def, InstanceKind::DropGlue(_, None)) {
-                            self.function(glue);
-                        }
+                    let glue =
+                        Instance::resolve_drop_in_place(tcx, resolve(place.ty(body, tcx).ty));
+                    if !matches!(glue.def, InstanceKind::DropGlue(_, None)) {
+                        self.function(glue);
                     }
                 }
                 TerminatorKind::Assert { msg, .. } => match &**msg {
@@ -227,6 +251,39 @@ impl<'tcx> Walk<'tcx> {
                 },
                 TerminatorKind::UnwindTerminate(reason) => self.lang_item(reason.lang_item()),
                 _ => {}
+            }
+        }
+    }
+
+    /// A pointer becomes one to a trait object: the methods in its vtable.
+    fn unsize(&mut self, source: Ty<'tcx>, target: Ty<'tcx>) {
+        let tcx = self.tcx;
+        let env = ty::TypingEnv::fully_monomorphized();
+        if let (Some(source), Some(target)) =
+            (source.builtin_deref(true), target.builtin_deref(true))
+        {
+            let (source, target) = tcx.struct_lockstep_tails_for_codegen(source, target, env);
+            if let ty::Dynamic(predicates, _) = *target.kind()
+                && !matches!(source.kind(), ty::Dynamic(..))
+            {
+                let principal = predicates
+                    .principal()
+                    .map(|principal| tcx.instantiate_bound_regions_with_erased(principal));
+                self.allocation(tcx.vtable_allocation((source, principal)));
+            }
+            return;
+        }
+        // A smart pointer, and in it the field that is coerced.
+        if let (ty::Adt(source, from), ty::Adt(target, to)) = (source.kind(), target.kind())
+            && source == target
+            && source.is_struct()
+        {
+            for field in &source.non_enum_variant().fields {
+                let normalise = |args| tcx.normalize_erasing_regions(env, field.ty(tcx, args));
+                let (source, target) = (normalise(*from), normalise(*to));
+                if source != target {
+                    self.unsize(source, target);
+                }
             }
         }
     }
@@ -261,6 +318,15 @@ impl<'tcx> Walk<'tcx> {
             }
             GlobalAlloc::TypeId { .. } => {}
         }
+    }
+}
+
+/// The constants in a body.
+struct Constants<'tcx>(Vec<ConstOperand<'tcx>>);
+
+impl<'tcx> Visitor<'tcx> for Constants<'tcx> {
+    fn visit_const_operand(&mut self, constant: &ConstOperand<'tcx>, _: Location) {
+        self.0.push(*constant);
     }
 }
 

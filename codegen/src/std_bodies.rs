@@ -53,11 +53,14 @@ pub(crate) fn provider(tcx: TyCtxt<'_>) -> Option<Arc<Provider>> {
     }
 }
 
+/// The rlibs of [`CRATES`]. A crate that is not linked here may be known by another of its files,
+/// which lies beside its rlib.
 fn rlibs(tcx: TyCtxt<'_>) -> Vec<PathBuf> {
     let path = |name: &str| {
         let name = Symbol::intern(name);
         let krate = tcx.crates(()).iter().find(|&&krate| tcx.crate_name(krate) == name)?;
-        tcx.used_crate_source(*krate).rlib.clone()
+        let known = tcx.used_crate_source(*krate).paths().next()?;
+        Some(known.with_extension("rlib")).filter(|path| path.is_file())
     };
     CRATES.iter().filter_map(|name| path(name)).collect()
 }

@@ -212,6 +212,37 @@ fn drop_runs() {
 }
 
 #[test]
+fn functions_of_the_standard_library_without_mir() {
+    struct Text {
+        bytes: [u8; 64],
+        length: usize,
+    }
+    impl std::fmt::Write for Text {
+        fn write_str(&mut self, piece: &str) -> std::fmt::Result {
+            let end = self.length + piece.len();
+            let place = self.bytes.get_mut(self.length..end).ok_or(std::fmt::Error)?;
+            place.copy_from_slice(piece.as_bytes());
+            self.length = end;
+            Ok(())
+        }
+    }
+    fn formatted(i: usize) -> (usize, u64) {
+        use std::fmt::Write;
+        let mut text = Text { bytes: [0; 64], length: 0 };
+        let _ = write!(text, "{i:>5}|{:.3}|{:e}|{:?}", i as f64 / 7.0, i as f32, Some(-(i as i32)));
+        let hash = text.bytes.iter().fold(7_u64, |h, b| h.wrapping_mul(31) ^ u64::from(*b));
+        (text.length, hash)
+    }
+    agrees(70, |i| {
+        let digits = [b'1', b'0' + (i % 10) as u8, b'.', if i == 5 { 0xff } else { b'7' }];
+        let text = std::str::from_utf8(&digits).ok();
+        let number = text.and_then(|text| text.parse::<f64>().ok());
+        let letter = char::from_u32(0x3b1 + (i % 20) as u32).and_then(|c| c.to_uppercase().next());
+        (number, letter, letter.is_some_and(char::is_alphabetic), formatted(i))
+    });
+}
+
+#[test]
 fn which_half_runs() {
     for device in Device::all() {
         let queue = Queue::on(&device).expect("a device that is listed");

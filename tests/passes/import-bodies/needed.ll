@@ -15,7 +15,7 @@
 ; CHECK: call void @__schism_panic(
 ; CHECK-NOT: target-cpu
 define void @kernel(ptr %out, i32 %x) {
-  %v = call {{...}}@near(i32 %x)
+  %v = call i32 @near(i32 %x)
   store i32 %v, ptr %out
   call void @prints()
   %c = call i64 @counts()
