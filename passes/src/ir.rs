@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::ffi::{CStr, CString};
 
 use inkwell::module::Module;
+use inkwell::targets::TargetMachine;
 use inkwell::values::{AsValueRef, FunctionValue};
 use llvm_sys::core::*;
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
@@ -254,12 +255,28 @@ pub(crate) unsafe fn declare_pure_builtin(
     }
 }
 
+/// LLVM's number for an attribute.
+pub(crate) fn enum_kind(name: &str) -> u32 {
+    // SAFETY: the name is passed with its length.
+    unsafe { LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len()) }
+}
+
 /// Runs LLVM's own passes, given as a pipeline, over the module.
 pub(crate) fn run_llvm_passes(module: &Module<'_>, pipeline: &str) -> Result<(), String> {
-    // SAFETY: the module is live, and no target machine is needed for target-neutral passes.
+    run_llvm_passes_for(module, pipeline, None)
+}
+
+/// The same, for passes that ask what the target can do.
+pub(crate) fn run_llvm_passes_for(
+    module: &Module<'_>,
+    pipeline: &str,
+    machine: Option<&TargetMachine>,
+) -> Result<(), String> {
+    let machine = machine.map_or(std::ptr::null_mut(), TargetMachine::as_mut_ptr);
+    // SAFETY: the module and the machine, if there is one, are live.
     unsafe {
         run_passes(pipeline, |text, options| {
-            LLVMRunPasses(module.as_mut_ptr(), text, std::ptr::null_mut(), options)
+            LLVMRunPasses(module.as_mut_ptr(), text, machine, options)
         })
     }
 }

@@ -45,12 +45,14 @@
 //! |---|---|
 //! | `specialise` | [`specialise`]: gives specialization constants their values and folds what reads them |
 //! | `fast-math` | [`fast_math`]: lets floating-point operations be inexact |
+//! | `address-spaces` | [`address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
 //!
 //! The tool `schism-opt` runs any of them over a file, see [`opt`].
 //!
 //! [`provider`] knows the standard library's bodies. [`body`] gives a function another body; `ir` holds
 //! the few accessors that inkwell has no form for, `threading` copies functions with further parameters.
 
+pub mod address_spaces;
 pub mod aspects;
 pub mod body;
 pub mod builtins;
@@ -65,10 +67,12 @@ mod ir;
 pub mod ir_constants;
 pub mod kernel_entry;
 pub mod local_memory;
+pub mod machine;
 pub mod opt;
 pub mod panics;
 pub mod provider;
 pub mod reachability;
+mod signature;
 pub mod spec;
 pub mod spec_text;
 pub mod specialise;

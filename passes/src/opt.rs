@@ -24,6 +24,7 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use thiserror::Error;
 
+use crate::machine;
 use crate::spec::DeviceSpec;
 use crate::spec_text::{self, SpecError};
 use crate::stage1::Stage1Error;
@@ -60,6 +61,9 @@ pub enum OptError {
     /// The input can be read, and breaks LLVM's rules.
     #[error("the input is invalid IR: {0}")]
     Invalid(String),
+    /// LLVM generates no code for the module's triple, or not for this module.
+    #[error("no code can be generated: {0}")]
+    Generate(String),
     /// A pass failed, or refused the module.
     #[error("{}", describe(.0))]
     Passes(#[from] Stage1Error),
@@ -109,6 +113,14 @@ pub fn run(input: &Input, passes: &str) -> Result<String, OptError> {
 /// See [`OptError`].
 pub fn run_to_bitcode(input: &Input, passes: &str) -> Result<Vec<u8>, OptError> {
     with_result(input, passes, |module, _| module.write_bitcode_to_memory().as_slice().to_vec())
+}
+
+/// Runs the passes and gives the assembly of the processor that the module's triple names.
+///
+/// # Errors
+/// See [`OptError`].
+pub fn run_to_assembly(input: &Input, passes: &str) -> Result<String, OptError> {
+    with_result(input, passes, |module, _| machine::assembly(module))?.map_err(OptError::Generate)
 }
 
 fn with_result<R>(

@@ -22,6 +22,8 @@ pub struct DeviceSpec {
     pub fast_math: FastMath,
     /// Bodies of functions that the module only declares.
     pub provider: Option<Arc<Provider>>,
+    /// The triple of stage 2's target; empty for the host's.
+    pub target: String,
 }
 
 /// One kernel.

@@ -6,6 +6,7 @@
 //! ; SPEC panic: symbol text|arguments|"message" [located]
 //! ; SPEC kernel: name entry size align
 //! ; SPEC param: offset size align integer|float|bytes|pointer|reference
+//! ; SPEC target: triple
 //! ; SPEC constant-value: symbol hexadecimal
 //! ; SPEC fast-math: relaxed|finite
 //! ; SPEC body: declare void @g() define void @f() { call void @g() ret void }
@@ -128,6 +129,7 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
             }
         }
         "body" => provide(spec, value).map_err(error)?,
+        "target" => spec.target = word(0, "the triple")?.to_owned(),
         other => return Err(error(format!("there is no key `{other}`"))),
     }
     Ok(())

@@ -27,39 +27,36 @@ use crate::local_memory::LocalMemoryError;
 use crate::spec::DeviceSpec;
 use crate::specialise::SpecialiseError;
 use crate::stage1::{KernelImage, Stage1Error};
-use crate::{
-    aspects, cleanup, convergence, device_check, fast_math, host_attributes, implicit_offset,
-    import_bodies, ir_constants, kernel_entry, local_memory, panics, reachability, specialise,
-    unwind,
-};
 
 /// The passes of stage 1, in their order.
 #[rustfmt::skip] // one line each
 #[allow(clippy::unit_arg)] // some passes return nothing
 pub static STAGE1: &[Pass] = &[
-    pass("host-attributes", "drops what only means something to the host's code generator", |module, _| Ok(host_attributes::run(module))),
-    pass("convergence", "marks what may come to a barrier, so that LLVM leaves it where it is", |module, _| Ok(convergence::run(module))),
-    pass("unwind", "a device does not unwind: invokes become calls", |module, _| Ok(unwind::run(module)?)),
-    pass("ir-constants", "gives IR constants their value and folds the branches on them", |module, job| Ok(ir_constants::run(module, &job.spec.ir_constants, &job.spec.ir_constant_functions)?)),
-    pass("panics", "calls of panic functions become `__schism_panic`", |module, job| Ok(panics::run(module, &job.spec.panics))),
-    pass("kernel-entry", "makes the kernels: flattened parameters around the entry function", |module, job| Ok(kernel_entry::run(module, &job.spec.kernels)?)),
-    pass("reachability", "keeps what kernels reach, through calls and through constants", |module, job| Ok(reachability::run(module, &job.kernels())?)),
-    pass("early-check", "refuses statics whose value can change", |module, job| Ok(job.refuse(device_check::run_early(module, &job.kernels())))),
-    pass("implicit-offset", "kernels that read where their launch begins get a variant that is told", |module, job| { let refused = implicit_offset::run(module, &mut job.kernels); job.refuse(refused); Ok(()) }),
-    pass("cleanup", "target-neutral simplification, so that stage 2 starts from small IR", |module, _| Ok(cleanup::run(module)?)),
-    pass("local-memory", "gives the arrays in local memory their places", |module, job| Ok(local_memory::run(module, &mut job.kernels)?)),
-    pass("import-bodies", "functions without MIR get the body that the standard library was compiled to", |module, job| Ok(import_bodies::run(module, job.spec.provider.as_deref(), &job.kernels())?)),
-    pass("inline-refused", "inlines modules that the device check would refuse: that may show what is dead", |module, job| Ok(cleanup::inline_refused(module, &job.kernels())?)),
-    pass("device-check", "refuses what no device has, with the chain of calls that reaches it", |module, job| Ok(job.refuse(device_check::run(module, &job.kernels())))),
-    pass("aspects", "notes what each kernel needs of a device and of the runtime", |module, job| Ok(aspects::run(module, &mut job.kernels))),
+    pass("host-attributes", "drops what only means something to the host's code generator", |module, _| Ok(crate::host_attributes::run(module))),
+    pass("convergence", "marks what may come to a barrier, so that LLVM leaves it where it is", |module, _| Ok(crate::convergence::run(module))),
+    pass("unwind", "a device does not unwind: invokes become calls", |module, _| Ok(crate::unwind::run(module)?)),
+    pass("ir-constants", "gives IR constants their value and folds the branches on them", |module, job| Ok(crate::ir_constants::run(module, &job.spec.ir_constants, &job.spec.ir_constant_functions)?)),
+    pass("panics", "calls of panic functions become `__schism_panic`", |module, job| Ok(crate::panics::run(module, &job.spec.panics))),
+    pass("kernel-entry", "makes the kernels: flattened parameters around the entry function", |module, job| Ok(crate::kernel_entry::run(module, &job.spec.kernels)?)),
+    pass("reachability", "keeps what kernels reach, through calls and through constants", |module, job| Ok(crate::reachability::run(module, &job.kernels())?)),
+    pass("early-check", "refuses statics whose value can change", |module, job| Ok(job.refuse(crate::device_check::run_early(module, &job.kernels())))),
+    pass("implicit-offset", "kernels that read where their launch begins get a variant that is told", |module, job| { let refused = crate::implicit_offset::run(module, &mut job.kernels); job.refuse(refused); Ok(()) }),
+    pass("cleanup", "target-neutral simplification, so that stage 2 starts from small IR", |module, _| Ok(crate::cleanup::run(module)?)),
+    pass("local-memory", "gives the arrays in local memory their places", |module, job| Ok(crate::local_memory::run(module, &mut job.kernels)?)),
+    pass("import-bodies", "functions without MIR get the body that the standard library was compiled to", |module, job| Ok(crate::import_bodies::run(module, job.spec.provider.as_deref(), &job.kernels())?)),
+    pass("inline-refused", "inlines modules that the device check would refuse: that may show what is dead", |module, job| Ok(crate::cleanup::inline_refused(module, &job.kernels())?)),
+    pass("device-check", "refuses what no device has, with the chain of calls that reaches it", |module, job| Ok(job.refuse(crate::device_check::run(module, &job.kernels())))),
+    pass("aspects", "notes what each kernel needs of a device and of the runtime", |module, job| Ok(crate::aspects::run(module, &mut job.kernels))),
     pass("strip-debug", "drops debug information, which only the checks need", |module, _| { module.strip_debug_info(); Ok(()) }),
 ];
 
 /// Passes that are not part of stage 1: for stage 2's targets, and for people at `schism-opt`.
 #[rustfmt::skip] // one line each
+#[allow(clippy::unit_arg)] // some passes return nothing
 pub static OTHERS: &[Pass] = &[
-    pass("specialise", "gives specialization constants their values and folds what reads them", |module, job| Ok(specialise::run_on(module, &job.spec.constant_values)?)),
-    pass("fast-math", "lets floating-point operations be inexact", |module, job| Ok(fast_math::run_on(module, job.spec.fast_math))),
+    pass("specialise", "gives specialization constants their values and folds what reads them", |module, job| Ok(crate::specialise::run_on(module, &job.spec.constant_values)?)),
+    pass("fast-math", "lets floating-point operations be inexact", |module, job| Ok(crate::fast_math::run_on(module, job.spec.fast_math))),
+    pass("address-spaces", "tells accesses which of the target's memories they mean (GPUs)", |module, job| crate::address_spaces::run(module, &job.spec.target, &job.kernels())),
 ];
 
 /// Names that stand for several passes in a row.
@@ -136,6 +133,9 @@ pub enum PassError {
     /// LLVM's own passes failed.
     #[error("LLVM says: {0}")]
     Llvm(String),
+    /// Other code calls a kernel or takes its address, and so relies on its parameters.
+    #[error("the kernel `{0}` is used by other code, so its parameters cannot change")]
+    KernelIsUsed(String),
     /// A kernel could not be made.
     #[error(transparent)]
     KernelEntry(#[from] KernelEntryError),

@@ -1,7 +1,8 @@
 //! Passes over IR files: `passes/<pass>/*.ll`, one case each.
 //!
 //! The folder names the pass. `; SPEC` comments say what stage 1 would tell it; see
-//! [`schism_passes::spec_text`]. A comment `; RUN: pass,pass` runs other passes before or after it. What is
+//! [`schism_passes::spec_text`]. A comment `; RUN: pass,pass` runs other passes before or after it,
+//! and `; EMIT: assembly` asks for the assembly of the processor that the file's triple names. What is
 //! checked is the IR that comes out, or the text of what a pass refuses, and then `end of violations`.
 
 use std::collections::BTreeSet;
@@ -73,7 +74,12 @@ fn every_file() {
 
 /// The IR that comes out, or the text of what the passes refuse.
 fn output(source: &str, passes: &str) -> String {
-    let result = opt::read(source.as_bytes(), &[]).and_then(|input| opt::run(&input, passes));
+    let run = if source.lines().any(|line| line == "; EMIT: assembly") {
+        opt::run_to_assembly
+    } else {
+        opt::run
+    };
+    let result = opt::read(source.as_bytes(), &[]).and_then(|input| run(&input, passes));
     match result {
         Ok(text) => text + "end of violations\n",
         Err(error @ OptError::Passes(_)) => format!("{error}\nend of violations\n"),

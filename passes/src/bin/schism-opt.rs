@@ -14,11 +14,13 @@ USAGE: schism-opt -p PASS,PASS,... [OPTIONS] FILE
   -p, --passes LIST   the passes, in this order; see --list
   -o, --output FILE   where to write (default: stdout)
       --emit-bc       write bitcode instead of assembly
+      --emit-asm      write the assembly of the processor that the module's triple names
       --spec LINE     tell the passes what stage 1 would tell them, as a comment `; SPEC LINE` in the file does:
                         kernel: NAME ENTRY SIZE ALIGN
                         param: OFFSET SIZE ALIGN integer|float|bytes|pointer|reference
                         panic: SYMBOL text|arguments|\"MESSAGE\" [located]
                         constant: SYMBOL VALUE
+                        target: TRIPLE
                         constant-function: SYMBOL VALUE
       --list          list the passes
   FILE                `-` is stdin
@@ -33,6 +35,7 @@ struct Options {
     input: Option<PathBuf>,
     output: Option<PathBuf>,
     bitcode: bool,
+    assembly: bool,
     spec: Vec<String>,
 }
 
@@ -62,6 +65,10 @@ fn main() -> ExitCode {
             "--spec" => value().map(|line| options.spec.push(line.to_string_lossy().into_owned())),
             "--emit-bc" => {
                 options.bitcode = true;
+                Ok(())
+            }
+            "--emit-asm" => {
+                options.assembly = true;
                 Ok(())
             }
             option if option.starts_with('-') && option != "-" => {
@@ -104,6 +111,8 @@ fn run(passes: &str, input: &Path, options: &Options) -> Result<(), String> {
     let module = opt::read(&contents, &options.spec).map_err(|error| error.to_string())?;
     let result = if options.bitcode {
         opt::run_to_bitcode(&module, passes)
+    } else if options.assembly {
+        opt::run_to_assembly(&module, passes).map(String::into_bytes)
     } else {
         opt::run(&module, passes).map(String::into_bytes)
     };
