@@ -45,6 +45,7 @@
 //! |---|---|
 //! | `specialise` | [`specialise`]: gives specialization constants their values and folds what reads them |
 //! | `fast-math` | [`fast_math`]: lets floating-point operations be inexact |
+//! | `local-to-shared` | [`local_to_shared`]: one symbol for all memory of a work-group, with offsets for pointers (CUDA) |
 //! | `address-spaces` | [`address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
 //!
 //! The tool `schism-opt` runs any of them over a file, see [`opt`].
@@ -67,6 +68,7 @@ mod ir;
 pub mod ir_constants;
 pub mod kernel_entry;
 pub mod local_memory;
+pub mod local_to_shared;
 pub mod machine;
 pub mod opt;
 pub mod panics;

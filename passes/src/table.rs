@@ -56,6 +56,7 @@ pub static STAGE1: &[Pass] = &[
 pub static OTHERS: &[Pass] = &[
     pass("specialise", "gives specialization constants their values and folds what reads them", |module, job| Ok(crate::specialise::run_on(module, &job.spec.constant_values)?)),
     pass("fast-math", "lets floating-point operations be inexact", |module, job| Ok(crate::fast_math::run_on(module, job.spec.fast_math))),
+    pass("local-to-shared", "one symbol for all memory of a work-group, with offsets for pointers (CUDA)", |module, job| { let align = job.kernels.iter().filter_map(|kernel| kernel.groups).map(|groups| groups.local_align).max(); crate::local_to_shared::run(module, &job.kernels(), align.unwrap_or(1)) }),
     pass("address-spaces", "tells accesses which of the target's memories they mean (GPUs)", |module, job| crate::address_spaces::run(module, &job.spec.target, &job.kernels())),
 ];
 
