@@ -45,6 +45,7 @@
 //! |---|---|
 //! | `specialise` | [`specialise`]: gives specialization constants their values and folds what reads them |
 //! | `fast-math` | [`fast_math`]: lets floating-point operations be inexact |
+//! | `dead-arguments` | [`dead_arguments`]: removes the parameters that a kernel does not use |
 //! | `local-to-shared` | [`local_to_shared`]: one symbol for all memory of a work-group, with offsets for pointers (CUDA) |
 //! | `address-spaces` | [`address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
 //!
@@ -59,6 +60,7 @@ pub mod body;
 pub mod builtins;
 pub mod cleanup;
 pub mod convergence;
+pub mod dead_arguments;
 pub mod device_check;
 pub mod fast_math;
 pub mod host_attributes;

@@ -35,13 +35,15 @@ pub struct KernelImage {
     pub groups: Option<GroupNeeds>,
     /// The variant of it that takes where the launch begins, if it reads that.
     pub offset_variant: Option<String>,
+    /// In stage 2: the parameters that are left, by their indices, if not all are.
+    pub passed: Option<Vec<u32>>,
 }
 
 impl KernelImage {
     /// A kernel of which nothing is known yet.
     pub fn new(name: &str) -> Self {
         let name = name.to_owned();
-        KernelImage { name, can_panic: false, groups: None, offset_variant: None }
+        KernelImage { name, can_panic: false, groups: None, offset_variant: None, passed: None }
     }
 }
 
@@ -57,6 +59,9 @@ impl fmt::Display for KernelImage {
         }
         if let Some(variant) = &self.offset_variant {
             write!(f, " offset-variant={variant}")?;
+        }
+        if let Some(passed) = &self.passed {
+            write!(f, " passes {passed:?}")?;
         }
         Ok(())
     }

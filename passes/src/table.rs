@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use inkwell::module::Module;
 use thiserror::Error;
 
+use crate::dead_arguments::Kept;
 use crate::device_check::Violation;
 use crate::import_bodies::ImportError;
 use crate::kernel_entry::KernelEntryError;
@@ -56,6 +57,7 @@ pub static STAGE1: &[Pass] = &[
 pub static OTHERS: &[Pass] = &[
     pass("specialise", "gives specialization constants their values and folds what reads them", |module, job| Ok(crate::specialise::run_on(module, &job.spec.constant_values)?)),
     pass("fast-math", "lets floating-point operations be inexact", |module, job| Ok(crate::fast_math::run_on(module, job.spec.fast_math))),
+    pass("dead-arguments", "removes the parameters that a kernel does not use", |module, job| { let kept = crate::dead_arguments::run(module, &job.kernels()); job.note_passed(kept); Ok(()) }),
     pass("local-to-shared", "one symbol for all memory of a work-group, with offsets for pointers (CUDA)", |module, job| { let align = job.kernels.iter().filter_map(|kernel| kernel.groups).map(|groups| groups.local_align).max(); crate::local_to_shared::run(module, &job.kernels(), align.unwrap_or(1)) }),
     pass("address-spaces", "tells accesses which of the target's memories they mean (GPUs)", |module, job| crate::address_spaces::run(module, &job.spec.target, &job.kernels())),
 ];
@@ -119,6 +121,15 @@ impl<'a> Job<'a> {
     pub(crate) fn note(&mut self, what: &'static str, start: Option<Instant>) {
         if let (Some(times), Some(start)) = (&mut self.times, start) {
             times.push((what, start.elapsed()));
+        }
+    }
+
+    /// Notes which parameters kernels have left.
+    fn note_passed(&mut self, kept: Vec<Kept>) {
+        for Kept { kernel, parameters } in kept {
+            if let Some(image) = self.kernels.iter_mut().find(|image| image.name == kernel) {
+                image.passed = Some(parameters);
+            }
         }
     }
 
