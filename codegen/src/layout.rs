@@ -33,7 +33,13 @@ pub(crate) fn flatten<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> Closure {
     flattener.visit(layout, Size::ZERO);
     let mut parameters = flattener.parameters;
     parameters.sort_by_key(|parameter| parameter.offset);
-    Closure { size: layout.size.bytes(), align: layout.align.abi.bytes(), parameters }
+    let (size, align) = (layout.size.bytes(), layout.align.abi.bytes());
+    for parameter in &mut parameters {
+        // Fields of a packed struct lie where they fall.
+        let here = 1 << parameter.offset.trailing_zeros().min(63);
+        parameter.align = parameter.align.min(align).min(here);
+    }
+    Closure { size, align, parameters }
 }
 
 struct Flattener<'tcx> {

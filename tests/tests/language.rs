@@ -195,6 +195,24 @@ fn bytes_of_numbers() {
 }
 
 #[test]
+fn packed_captures() {
+    #[derive(Clone, Copy)]
+    #[repr(C, packed)]
+    struct Packed {
+        small: u8,
+        wide: u128,
+        odd: u16,
+        float: f64,
+    }
+    let packed = Packed { small: 3, wide: 1 << 100, odd: 500, float: 0.5 };
+    let pair = (7_u8, packed, 9_u32);
+    agrees(33, move |i| {
+        let Packed { small, wide, odd, float } = pair.1;
+        (wide / (i as u128 + 1) + u128::from(small), f64::from(odd) * float, pair.0, pair.2)
+    });
+}
+
+#[test]
 fn drop_runs() {
     struct Counter<'a>(&'a std::cell::Cell<u32>);
     impl Drop for Counter<'_> {
