@@ -33,6 +33,7 @@ pub struct Lab {
     cargo: PathBuf,
     folder: PathBuf,
     runtime: OnceLock<Runtime>,
+    stock_runtime: OnceLock<Runtime>,
 }
 
 /// The crate `schism`, compiled by the driver.
@@ -92,7 +93,8 @@ impl Lab {
         let plugin = driver.with_file_name("librustc_codegen_schism.so");
         assert!(plugin.exists(), "there is no plugin beside {}", driver.display());
         let folder = folder.to_owned();
-        Some(Self { driver, plugin, sysroot, cargo, folder, runtime: OnceLock::new() })
+        let (runtime, stock_runtime) = (OnceLock::new(), OnceLock::new());
+        Some(Self { driver, plugin, sysroot, cargo, folder, runtime, stock_runtime })
     }
 
     /// An empty folder; `name` is the caller's alone.
@@ -137,8 +139,12 @@ impl Lab {
     /// The driver's cargo for projects that depend on the runtime, in the target directory where the
     /// runtime's dependencies are already.
     pub fn cargo_with_runtime(&self, folder: &Path) -> Command {
-        let mut command = self.cargo(Compiler::Schism, folder);
-        command.env("CARGO_TARGET_DIR", self.target());
+        self.cargo_of_runtime(Compiler::Schism, folder, self.target())
+    }
+
+    fn cargo_of_runtime(&self, compiler: Compiler, folder: &Path, target: PathBuf) -> Command {
+        let mut command = self.cargo(compiler, folder);
+        command.env("CARGO_TARGET_DIR", target);
         // Bitcode, so that programs with and without link-time optimisation can use the runtime; nothing
         // else that would make the former slow.
         command.env("RUSTFLAGS", "-Cembed-bitcode=yes").env("CARGO_PROFILE_DEV_DEBUG", "0");
@@ -152,18 +158,24 @@ impl Lab {
 
     /// The runtime, built by the driver once for all test programs.
     pub fn runtime(&self) -> &Runtime {
-        self.runtime.get_or_init(|| {
-            let mut cargo = self.cargo_with_runtime(&workspace());
-            text(cargo.args([
-                "build",
-                "--offline",
-                "--package",
-                "schism",
-                "--no-default-features",
-            ]));
-            let debug = self.target().join("debug");
-            Runtime { rlib: debug.join("libschism.rlib"), dependencies: debug.join("deps") }
-        })
+        self.runtime.get_or_init(|| self.build_runtime(Compiler::Schism, self.target()))
+    }
+
+    /// The runtime, built by one of the compilers.
+    pub fn runtime_of(&self, compiler: Compiler) -> &Runtime {
+        match compiler {
+            Compiler::Schism => self.runtime(),
+            Compiler::Stock => self
+                .stock_runtime
+                .get_or_init(|| self.build_runtime(compiler, self.folder.join("runtime-stock"))),
+        }
+    }
+
+    fn build_runtime(&self, compiler: Compiler, target: PathBuf) -> Runtime {
+        let debug = target.join("debug");
+        let mut cargo = self.cargo_of_runtime(compiler, &workspace(), target);
+        text(cargo.args(["build", "--offline", "--package", "schism", "--no-default-features"]));
+        Runtime { rlib: debug.join("libschism.rlib"), dependencies: debug.join("deps") }
     }
 
     /// Writes a cargo project with the given files, `Cargo.toml` included. In its texts,

@@ -10,6 +10,7 @@
 //! | `tests/matrix.rs` | one program under many combinations of the compiler's options |
 //! | `tests/stable.rs` | the driver is a stable compiler, and plain cargo's good neighbour |
 //! | `tests/ui.rs` | diagnostics, over the programs in `ui/` |
+//! | `tests/random.rs` | random kernels, the same each time |
 //! | `tests/bad_input.rs` | damaged binaries, wrong settings, panicking kernels |
 //! | `tests/fidelity.rs` | test results of crates from the registry, under both compilers |
 //!
@@ -20,4 +21,6 @@
 
 pub mod container;
 pub mod filecheck;
+#[path = "fuzz/mod.rs"]
+pub mod fuzz;
 pub mod lab;

@@ -103,7 +103,8 @@ pub(crate) fn unit<'tcx>(name: Symbol, items: &FxIndexSet<MonoItem<'tcx>>) -> Co
 struct Walk<'tcx> {
     tcx: TyCtxt<'tcx>,
     seen: FxIndexSet<MonoItem<'tcx>>,
-    panics: HashMap<DefId, PanicFunction>,
+    /// By instance: generic panic functions have a symbol for each.
+    panics: HashMap<Instance<'tcx>, PanicFunction>,
     functions: HashMap<String, (String, Span)>,
 }
 
@@ -127,10 +128,9 @@ impl<'tcx> Walk<'tcx> {
         if self.seen.contains(&MonoItem::Fn(instance)) {
             return;
         }
-        let def_id = instance.def_id();
         self.remember(instance);
         if let Some(panic) = panic_function(self.tcx, instance) {
-            self.panics.insert(def_id, panic);
+            self.panics.insert(instance, panic);
             return;
         }
         if self.has_body(instance) {

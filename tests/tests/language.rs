@@ -279,6 +279,15 @@ fn panics_with_a_place() {
     panics("no seven", 7, |i| (if i == 7 { Err(3_u32) } else { Ok(1_u32) }).expect("no seven"));
     panics("nine", 9, |i| if i == 9 { panic!("nine") } else { i });
     panics("panic", 9, |i| if i == 9 { std::panic!("i is {i}") } else { i });
+    // Two instances of a generic panic function.
+    panics("assert", 4, |i| {
+        assert_ne!(i, 4);
+        i
+    });
+    panics("assert", 6, |i| {
+        assert_ne!(i as u8, 6);
+        i
+    });
     panics("divide by zero", 5, |i| 100 / (5 - i as i32).max(0));
     panics("", 17, |i| [1_u8; 16][i..].len());
 }

@@ -1,0 +1,35 @@
+//! Some random kernels, always the same: see [`schism_tests::fuzz`]. A search that is worth its name takes
+//! longer, and is made by the program `schism-fuzz`.
+
+use schism_tests::fuzz::{self, BATCH, Options};
+use schism_tests::lab::Lab;
+
+#[test]
+fn generated_kernels_are_the_same_every_time() {
+    for kernel in 0..20 {
+        assert_eq!(fuzz::source(7, kernel), fuzz::source(7, kernel));
+    }
+    assert_ne!(fuzz::source(7, 0), fuzz::source(8, 0));
+    assert_ne!(fuzz::source(7, 0), fuzz::source(7, 1).replace("mod k1", "mod k0"));
+}
+
+#[test]
+fn devices_agree_with_the_host() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let options = Options {
+        seed: 20,
+        // Half a program without optimisation, half a one with.
+        first: BATCH - 35,
+        count: 70,
+        levels: vec!["0".to_owned(), "2".to_owned()],
+        jobs: 1,
+        keep: None,
+        reduce: false,
+        verbose: false,
+    };
+    let report = fuzz::run(lab, &options, &|finding| println!("{finding}")).expect("room to work");
+    assert!(report.findings.is_empty(), "{} findings, see above", report.findings.len());
+    assert_eq!(report.kernels, options.count);
+    // Neither all of them panic nor none.
+    assert!((1..options.count / 2).contains(&report.panicking), "{} panic", report.panicking);
+}
