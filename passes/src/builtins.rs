@@ -37,6 +37,12 @@ pub const LOCAL_STATIC: &str = "__schism_local_static";
 /// `ptr ()`: where the local memory begins that a launch adds. Gone after [`crate::local_memory`].
 pub const LOCAL_DYNAMIC: &str = "__schism_local_dynamic";
 
+/// The builtins that give the same value all through a work-item.
+pub fn pure() -> impl Iterator<Item = &'static str> {
+    let of_groups = of_groups().filter(|name| *name != BARRIER);
+    GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(of_groups)
+}
+
 /// The builtins that only a launch with work-groups can answer.
 pub fn of_groups() -> impl Iterator<Item = &'static str> {
     [LOCAL_ID, LOCAL_RANGE, GROUP_ID, GROUP_RANGE].into_iter().flatten().chain([

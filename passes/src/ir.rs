@@ -247,10 +247,7 @@ pub(crate) unsafe fn declare_pure_builtin(
         }
         let text = CString::new(name).expect("no NUL in a builtin's name");
         let function = LLVMAddFunction(module, text.as_ptr(), ty);
-        for attribute in ["nounwind", "willreturn", "memory"] {
-            // For `memory` the value 0 is `memory(none)`.
-            add_attribute_at(function, llvm_sys::LLVMAttributeFunctionIndex, attribute, 0);
-        }
+        mark_pure(function);
         function
     }
 }
@@ -259,6 +256,14 @@ pub(crate) unsafe fn declare_pure_builtin(
 pub(crate) fn enum_kind(name: &str) -> u32 {
     // SAFETY: the name is passed with its length.
     unsafe { LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len()) }
+}
+
+/// Marks a builtin that gives the same value all through a work-item.
+pub(crate) fn mark_pure(function: LLVMValueRef) {
+    for attribute in ["nounwind", "willreturn", "memory"] {
+        // For `memory` the value 0 is `memory(none)`.
+        add_attribute_at(function, llvm_sys::LLVMAttributeFunctionIndex, attribute, 0);
+    }
 }
 
 /// Runs LLVM's own passes, given as a pipeline, over the module.

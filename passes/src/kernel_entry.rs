@@ -18,11 +18,15 @@
 //! }
 //! ```
 //!
+//! Builtins that the runtime declares get the attributes of those that are declared here: they answer the same all
+//! through a work-item, and have no effect.
+//!
 //! After inlining, scalar replacement removes the copy of the closure, and every capture is a
 //! parameter in a register. What the type system knows of a captured reference stays on the
 //! parameter, where a target turns it into better loads.
 
 use inkwell::module::Module;
+use inkwell::values::AsValueRef;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use thiserror::Error;
@@ -70,6 +74,10 @@ pub fn run(module: &Module<'_>, kernels: &[KernelSpec]) -> Result<(), KernelEntr
     for kernel in kernels {
         // SAFETY: the module is live and held by the caller.
         unsafe { make_kernel(module.as_mut_ptr(), kernel)? };
+    }
+    // The compiler declares them as functions of which it knows nothing.
+    for function in builtins::pure().filter_map(|name| module.get_function(name)) {
+        ir::mark_pure(function.as_value_ref());
     }
     Ok(())
 }

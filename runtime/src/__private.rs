@@ -9,6 +9,7 @@
 
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
+pub use crate::groups::{LocalSite, local_array};
 use crate::item::Item;
 use crate::registry;
 

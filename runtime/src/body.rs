@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use schism_jit_abi::{PanicRecord, RUN_OK};
+use schism_jit_abi::{CpuChunk, PanicRecord, RUN_OK};
 
 use crate::cpu_kernel::CpuKernel;
+use crate::groups::GroupWork;
 use crate::launch::NativeChunk;
-use crate::panics::{self, Failure};
+use crate::panics::{self, Failure, Panic};
 use crate::pieces::for_pieces;
 use crate::range::Extent;
 
@@ -24,7 +25,9 @@ pub(crate) enum Body {
 pub(crate) struct Work {
     pub(crate) body: Body,
     pub(crate) closure: *const (),
+    /// What is spread over threads: work-items, or groups of them.
     pub(crate) extent: Extent,
+    pub(crate) groups: Option<GroupWork>,
 }
 
 // SAFETY: `closure` is a kernel that work-items on several threads share: launches ask for `Sync`.
@@ -39,6 +42,10 @@ impl Work {
     /// `closure` is alive and of the body's type; `begin < end`, at most the extent's items; nobody runs these work-items a
     /// second time.
     pub(crate) unsafe fn run(&self, begin: usize, end: usize) -> Result<(), Failure> {
+        if let Some(groups) = &self.groups {
+            // SAFETY: the caller's promises.
+            return unsafe { groups.run(&self.body, self.closure, begin, end) };
+        }
         match &self.body {
             Body::Native(native) => panics::catch(|| {
                 let Ok(()) =
@@ -49,16 +56,29 @@ impl Work {
                     });
             }),
             Body::Cpu(kernel) => for_pieces(&self.extent, begin, end, |chunk| {
-                let mut record = PanicRecord::EMPTY;
                 // SAFETY: the caller's promises; a piece is inside the range.
-                if unsafe { kernel.run(self.closure.cast(), chunk, &mut record) } == RUN_OK {
-                    return Ok(());
-                }
-                // SAFETY: the kernel wrote the record and is alive.
-                Err(unsafe { failure(&record) })
+                unsafe { run_cpu(kernel, self.closure, chunk) }
             }),
         }
     }
+}
+
+/// Runs the work-items of one box.
+///
+/// # Safety
+/// As for [`CpuKernel::run`], with the kernel's own data.
+pub(crate) unsafe fn run_cpu(
+    kernel: &CpuKernel,
+    closure: *const (),
+    chunk: &CpuChunk,
+) -> Result<(), Failure> {
+    let mut record = PanicRecord::EMPTY;
+    // SAFETY: the caller's promises.
+    if unsafe { kernel.run(closure.cast(), chunk, &mut record) } == RUN_OK {
+        return Ok(());
+    }
+    // SAFETY: the kernel wrote the record and is alive.
+    Err(unsafe { failure(&record) })
 }
 
 /// # Safety
@@ -68,9 +88,10 @@ unsafe fn failure(record: &PanicRecord) -> Failure {
     let (message, file) = unsafe { (record.message.as_slice(), record.file.as_slice()) };
     let location = (!file.is_empty())
         .then(|| format!("{}:{}:{}", String::from_utf8_lossy(file), record.line, record.column));
-    Failure {
+    Failure::Panic(Panic {
         message: String::from_utf8_lossy(message).into_owned(),
         location,
         work_item: Some(record.global_id),
-    }
+        local_id: None,
+    })
 }

@@ -14,6 +14,8 @@ use crate::stage2::Stage2;
 pub(crate) struct CpuKernel {
     code: schism_jit_abi::CpuKernel,
     stage2: &'static Stage2,
+    /// Size and alignment of the local memory that groups need, without what a launch adds.
+    local_memory: (usize, usize),
 }
 
 // SAFETY: stage 2 allows all its functions on any thread, `run` on many at once.
@@ -66,7 +68,12 @@ impl CpuKernel {
         };
         if status == OK {
             // SAFETY: filled when the status is OK.
-            return Ok(Self { code: unsafe { code.assume_init() }, stage2 });
+            let code = unsafe { code.assume_init() };
+            let groups = kernel.groups.unwrap_or_default();
+            // What does not fit is refused when it is launched.
+            let bytes = |number| usize::try_from(number).unwrap_or(usize::MAX);
+            let local_memory = (bytes(groups.local_size), bytes(groups.local_align));
+            return Ok(Self { code, stage2, local_memory });
         }
         // SAFETY: stage 2 filled it, or left it empty; it is freed once, after its last use.
         let reason = unsafe {
@@ -80,6 +87,16 @@ impl CpuKernel {
     /// Bytes of code and constants.
     pub(crate) const fn code_size(&self) -> u64 {
         self.code.code_size
+    }
+
+    /// What [`run`](Self::run) asks of a chunk: a sum of `schism_jit_abi::CPU_` constants.
+    pub(crate) const fn flags(&self) -> u32 {
+        self.code.flags
+    }
+
+    /// Size and alignment of the local memory that groups need, without what a launch adds.
+    pub(crate) const fn local_memory(&self) -> (usize, usize) {
+        self.local_memory
     }
 
     /// How long compiling took.

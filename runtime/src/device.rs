@@ -4,6 +4,7 @@ use std::env;
 use std::fmt;
 
 use crate::error::DeviceError;
+use crate::groups;
 use crate::notice::Notice;
 use crate::registry;
 use crate::stage2::stage2;
@@ -136,6 +137,22 @@ impl Device {
         match (self.kind, stage2()) {
             (DeviceKind::Cpu, Ok(stage2)) => format!("{}, for {}", stage2.version, stage2.cpu),
             _ => "the host's own code".to_owned(),
+        }
+    }
+
+    /// The most work-items that a work-group can have.
+    #[must_use]
+    pub const fn max_group_size(&self) -> usize {
+        match self.kind {
+            DeviceKind::Cpu | DeviceKind::Native => groups::MOST_ITEMS,
+        }
+    }
+
+    /// Bytes of local memory that a work-group can have: the kernel's arrays, and those that the launch adds.
+    #[must_use]
+    pub const fn local_memory_size(&self) -> usize {
+        match self.kind {
+            DeviceKind::Cpu | DeviceKind::Native => groups::LOCAL_MEMORY,
         }
     }
 

@@ -104,6 +104,82 @@ pub enum LaunchError {
         /// The range, slowest dimension first.
         range: Vec<usize>,
     },
+    /// A work-group without work-items.
+    #[error("a work-group of {local:?} has no work-items; use at least 1 in each dimension")]
+    EmptyGroup {
+        /// The group's range, slowest dimension first.
+        local: Vec<usize>,
+    },
+    /// The work-groups do not fill the range.
+    #[error(
+        "the range {global:?} is no multiple of the work-group {local:?}; round the range up to {rounded:?}, and let the work-items \
+         that are too many do nothing"
+    )]
+    UnevenGroups {
+        /// The range, slowest dimension first.
+        global: Vec<usize>,
+        /// The group's range, slowest dimension first.
+        local: Vec<usize>,
+        /// The next larger range that can be cut into such groups.
+        rounded: Vec<usize>,
+    },
+    /// The device has no work-groups of that size.
+    #[error(
+        "a work-group of {local:?} has {items} work-items, and device `{device}` allows {limit}; use smaller groups"
+    )]
+    GroupTooLarge {
+        /// The group's range, slowest dimension first.
+        local: Vec<usize>,
+        /// Its work-items.
+        items: usize,
+        /// The most that the device allows.
+        limit: usize,
+        /// The device.
+        device: String,
+    },
+    /// The local arrays of a kernel and its launch are larger than the device's local memory.
+    #[error(
+        "the local arrays of kernel `{kernel}` take {bytes} bytes, and device `{device}` has {limit} for a work-group; use smaller \
+         arrays or groups"
+    )]
+    LocalMemory {
+        /// The kernel.
+        kernel: String,
+        /// Bytes that are needed, as far as that is known.
+        bytes: usize,
+        /// Bytes that there are.
+        limit: usize,
+        /// The device.
+        device: String,
+    },
+    /// Some work-items of a group ended while others waited at a barrier. Other groups may or may not have run.
+    #[error(
+        "kernel `{kernel}` has a barrier that not all work-items of a group come to: in group {group:?}, {waiting} waited when {ended} \
+         had ended; put the barrier where all or none of a group come by"
+    )]
+    DivergentBarrier {
+        /// The kernel.
+        kernel: String,
+        /// The device.
+        device: String,
+        /// The group, slowest dimension first.
+        group: Vec<usize>,
+        /// Work-items at a barrier.
+        waiting: usize,
+        /// Work-items that had ended.
+        ended: usize,
+    },
+    /// The system has no memory for the stacks that work-items wait on.
+    #[error(
+        "kernel `{kernel}` has no stack for a work-item that waits at a barrier: {reason}; use smaller groups or fewer threads \
+         (SCHISM_CPU_THREADS)"
+    )]
+    NoStack {
+        /// The kernel.
+        kernel: String,
+        /// What the system said.
+        reason: String,
+    },
     /// None of the sources says how many work-items there are.
     #[error(
         "no source of the launch has a length; add one that has, or use `for_each_in` with a range"
@@ -224,6 +300,8 @@ pub struct KernelPanic {
     pub location: Option<String>,
     /// The work-item that panicked, in the order of [`Item::id`](crate::Item::id). The native device does not know it.
     pub work_item: Option<Vec<usize>>,
+    /// Its place in its work-group, if it was launched with groups.
+    pub local_id: Option<Vec<usize>>,
 }
 
 impl fmt::Display for KernelPanic {
@@ -238,6 +316,9 @@ impl fmt::Display for KernelPanic {
         }
         if let Some(id) = &self.work_item {
             write!(f, ", in work-item {id:?}")?;
+        }
+        if let Some(id) = &self.local_id {
+            write!(f, ", which is {id:?} of its group")?;
         }
         Ok(())
     }

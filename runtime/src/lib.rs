@@ -30,8 +30,9 @@
 //! # What there is
 //! - [`Device`]: what runs kernels; [`Queue`]: one launch after the other, on a device.
 //! - [`Buffer`]: memory of a device; [`View`], [`ViewMut`]: what kernels capture of it.
-//! - [`Queue::for_each`], [`Queue::for_each_in`], [`Queue::parallel_for`]: launch and wait. [`Queue::scope`]: launch, and wait
+//! - [`Queue::for_each`], [`Queue::for_each_in`], [`Queue::parallel_for`], [`Queue::parallel_for_groups`]: launch and wait. [`Queue::scope`]: launch, and wait
 //!   later.
+//! - [`NdRange`], [`NdItem`], [`Local`]: work-groups, whose work-items share local memory and wait for each other.
 //! - [`Capture`], [`Element`]: what may go to a device.
 //! - [`Error`]: what can go wrong.
 //!
@@ -62,6 +63,7 @@ mod element;
 mod error;
 mod event;
 mod for_each;
+mod groups;
 mod item;
 mod kernels;
 mod launch;
@@ -92,6 +94,7 @@ pub use device::{Device, DeviceKind};
 pub use element::Element;
 pub use error::{BufferError, DeviceError, Error, ImageError, KernelPanic, LaunchError};
 pub use event::Event;
+pub use groups::{Local, LocalArray, LocalNumber, Locals, NdItem, NdRange, local};
 pub use item::Item;
 pub use queue::Queue;
 pub use range::{IntoRange, Range};
@@ -105,7 +108,7 @@ pub use view::{View, ViewMut};
 /// What most programs need.
 pub mod prelude {
     pub use crate::{
-        Buffer, Capture, Device, Element, Event, Item, LaunchError, Lent, Queue, Range, Scope,
-        View, ViewMut, whole,
+        Buffer, Capture, Device, Element, Event, Item, LaunchError, Lent, Local, NdItem, NdRange,
+        Queue, Range, Scope, View, ViewMut, local, whole,
     };
 }

@@ -13,14 +13,29 @@ thread_local! {
     static LOCATION: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
+/// Why a launch ended before all work-items had.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// A work-item panicked.
+    Panic(Panic),
+    /// Some work-items of a group ended while others waited for them.
+    DivergentBarrier { group: [usize; 3], waiting: usize, ended: usize },
+    /// There is no stack for a work-item that waits.
+    NoStack { reason: String },
+    /// A group's arrays do not fit.
+    LocalMemory { bytes: usize },
+}
+
 /// What is known of a panic in a kernel.
 #[derive(Clone, Debug)]
-pub(crate) struct Failure {
+pub(crate) struct Panic {
     pub(crate) message: String,
     /// `file:line:column`.
     pub(crate) location: Option<String>,
     /// x, y, z.
     pub(crate) work_item: Option<[usize; 3]>,
+    /// The same in its group.
+    pub(crate) local_id: Option<[usize; 3]>,
 }
 
 /// While this lives, the thread is running work-items.
@@ -85,6 +100,7 @@ pub(crate) fn while_dropping(payload: Box<dyn Any + Send>, queue: &Queue) -> Lau
         message,
         location: None,
         work_item: None,
+        local_id: None,
     }))
 }
 
@@ -101,7 +117,8 @@ pub(crate) fn catch(run: impl FnOnce()) -> Result<(), Failure> {
     panic::catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
         let message = message(&*payload);
         discard(payload);
-        Failure { message, location: LOCATION.take(), work_item: None }
+        let location = LOCATION.take();
+        Failure::Panic(Panic { message, location, work_item: None, local_id: None })
     })
 }
 

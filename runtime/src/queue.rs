@@ -9,11 +9,12 @@ use crate::capture::Capture;
 use crate::device::Device;
 use crate::error::{DeviceError, KernelPanic, LaunchError};
 use crate::for_each::{ForEach, ForEachIn};
+use crate::groups::{self, GroupWork, Groups, Locals, NdExtent, NdItem, NdRange};
 use crate::item::Item;
 use crate::launch::RawKernel;
 use crate::order::Order;
 use crate::origin::At;
-use crate::panics::{self, Failure};
+use crate::panics::{self, Failure, Panic};
 use crate::pool::pool;
 use crate::range::{Extent, IntoRange};
 use crate::resolve::resolve;
@@ -208,6 +209,68 @@ impl Queue {
         unsafe { self.launch(RawKernel::new::<_, D>(&raw const kernel, type_name::<F>), extent) }
     }
 
+    /// Runs `kernel` once for each point of `range`, in work-groups, and returns when all are done.
+    ///
+    /// The work-items of a group share local memory and can wait for each other at barriers. `locals` says what memory the launch adds
+    /// for each group: nothing, `()`; an array, [`local`](crate::local); or a tuple of arrays. The kernel gets its
+    /// [place](NdItem) and the [arrays](crate::Local).
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let numbers: Vec<u32> = (0..1024).collect();
+    /// let input = Buffer::from_slice(&queue, &numbers)?;
+    /// let mut sums = Buffer::with_len(&queue, 4)?;
+    /// let (from, to) = (input.view(), sums.view_mut());
+    /// let range = NdRange::new(1024, 256)?;
+    /// queue.parallel_for_groups(range, local::<u32>(256), move |item, tile| {
+    ///     let i = item.local_x();
+    ///     tile.set(i, from[item.x()]);
+    ///     item.barrier();
+    ///     let mut half = item.group_size() / 2;
+    ///     while half > 0 {
+    ///         if i < half {
+    ///             tile.set(i, tile.get(i) + tile.get(i + half));
+    ///         }
+    ///         item.barrier();
+    ///         half /= 2;
+    ///     }
+    ///     if i == 0 {
+    ///         // SAFETY: one work-item of each group writes the group's element.
+    ///         unsafe { to.set(item.group_x(), tile.get(0)) }
+    ///     }
+    /// })?;
+    /// assert_eq!(sums.to_vec().iter().sum::<u32>(), 1023 * 1024 / 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`LaunchError`], among others [`LaunchError::GroupTooLarge`], [`LaunchError::LocalMemory`] and
+    /// [`LaunchError::DivergentBarrier`].
+    pub fn parallel_for_groups<const D: usize, L, F>(
+        &self,
+        range: NdRange<D>,
+        mut locals: L,
+        kernel: F,
+    ) -> Result<(), LaunchError>
+    where
+        L: Locals,
+        F: for<'g> Fn(NdItem<'g, D>, L::Handles<'g>) + Send + Sync + Capture,
+    {
+        let range = range.extent()?;
+        let dynamic = groups::place(&mut locals);
+        // SAFETY: the locals are placed, and the launch makes room for them.
+        let kernel = unsafe { Groups::new(locals, kernel) };
+        self.refuse_inside_kernels()?;
+        let _turn = Order::turn(&self.order);
+        let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
+        // SAFETY: the kernel lives in this frame, and is `Sync`.
+        unsafe { self.execute_groups(raw, range, dynamic) }
+    }
+
     /// Waits for its turn and runs the kernel.
     ///
     /// # Safety
@@ -233,11 +296,49 @@ impl Queue {
         }
         // SAFETY: a kernel that can be launched is in a loaded shared object, with its descriptor.
         let body = unsafe { resolve(&self.device, &kernel, extent.offset != [0; 3])? };
-        let work = Work { body, closure: kernel.closure, extent };
-        let started = tracing::enabled!(tracing::Level::DEBUG).then(std::time::Instant::now);
+        let work = Work { body, closure: kernel.closure, extent, groups: None };
         // SAFETY: the caller's promises, and there is at least one work-item.
+        unsafe { self.spread(work, &kernel) }
+    }
+
+    /// Runs the kernel with groups; the caller has the queue's turn.
+    ///
+    /// # Safety
+    /// As for [`execute`](Self::execute). `dynamic` is the memory that the launch adds for each group.
+    pub(crate) unsafe fn execute_groups(
+        &self,
+        kernel: RawKernel,
+        range: NdExtent,
+        dynamic: usize,
+    ) -> Result<(), LaunchError> {
+        let (items, limit) = (range.local.items, self.device.max_group_size());
+        if items > limit {
+            let (local, device) = (range.local.slowest_first(), self.device.to_string());
+            return Err(LaunchError::GroupTooLarge { local, items, limit, device });
+        }
+        if range.groups.items == 0 {
+            return Ok(());
+        }
+        // SAFETY: as in `execute`.
+        let body = unsafe { resolve(&self.device, &kernel, false)? };
+        let groups = GroupWork::new(range, &body, dynamic)
+            .map_err(|bytes| self.local_memory(&kernel, bytes))?;
+        let work =
+            Work { body, closure: kernel.closure, extent: range.groups, groups: Some(groups) };
+        // SAFETY: the caller's promises, and there is at least one group.
+        unsafe { self.spread(work, &kernel) }
+    }
+
+    /// Runs the work on all threads.
+    ///
+    /// # Safety
+    /// As for [`schedule::run`].
+    unsafe fn spread(&self, work: Work, kernel: &RawKernel) -> Result<(), LaunchError> {
+        let extent = work.extent;
+        let started = tracing::enabled!(tracing::Level::DEBUG).then(std::time::Instant::now);
+        // SAFETY: the caller's promises.
         let spread = unsafe { schedule::run(work, self.order.pool()) }
-            .map_err(|failure| self.panicked(&kernel, &extent, failure))?;
+            .map_err(|failure| self.failed(kernel, &extent, failure))?;
         if let Some(started) = started {
             tracing::debug!(
                 kernel = kernel.name(), device = %self.device, range = ?extent.slowest_first(), intervals = spread.intervals,
@@ -248,19 +349,45 @@ impl Queue {
     }
 
     #[cold]
-    fn panicked(&self, kernel: &RawKernel, extent: &Extent, failure: Failure) -> LaunchError {
-        let Failure { message, location, work_item } = failure;
-        let work_item = work_item.map(|xyz| {
-            let id = |axis: usize| xyz[axis].wrapping_add(extent.offset[axis]);
-            (0..extent.dimensions as usize).rev().map(id).collect()
-        });
-        LaunchError::Panicked(Box::new(KernelPanic {
+    fn failed(&self, kernel: &RawKernel, extent: &Extent, failure: Failure) -> LaunchError {
+        let place = |xyz: [usize; 3]| -> Vec<usize> {
+            xyz[..extent.dimensions as usize].iter().rev().copied().collect()
+        };
+        let (name, device) = (kernel.name(), self.device.to_string());
+        match failure {
+            Failure::Panic(Panic { message, location, work_item, local_id }) => {
+                LaunchError::Panicked(Box::new(KernelPanic {
+                    kernel: name,
+                    device,
+                    message,
+                    location,
+                    work_item: work_item.map(|xyz| {
+                        let begin = extent.offset;
+                        place(std::array::from_fn(|axis| xyz[axis].wrapping_add(begin[axis])))
+                    }),
+                    local_id: local_id.map(place),
+                }))
+            }
+            Failure::DivergentBarrier { group, waiting, ended } => LaunchError::DivergentBarrier {
+                kernel: name,
+                device,
+                group: place(group),
+                waiting,
+                ended,
+            },
+            Failure::NoStack { reason } => LaunchError::NoStack { kernel: name, reason },
+            Failure::LocalMemory { bytes } => self.local_memory(kernel, bytes),
+        }
+    }
+
+    #[cold]
+    fn local_memory(&self, kernel: &RawKernel, bytes: usize) -> LaunchError {
+        LaunchError::LocalMemory {
             kernel: kernel.name(),
+            bytes,
+            limit: self.device.local_memory_size(),
             device: self.device.to_string(),
-            message,
-            location,
-            work_item,
-        }))
+        }
     }
 
     /// A kernel that waited for another launch could wait for itself.

@@ -11,6 +11,7 @@ use crate::element::Element;
 use crate::error::{Error, LaunchError};
 use crate::event::Event;
 use crate::for_each::{ForEach, ForEachIn};
+use crate::groups::{self, Groups, Locals, NdItem, NdRange};
 use crate::item::Item;
 use crate::launch::RawKernel;
 use crate::order::{Order, Task};
@@ -135,6 +136,32 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             unsafe {
                 queue.execute(RawKernel::new::<_, D>(&raw const kernel, type_name::<F>), extent)
             }
+        }))
+    }
+
+    /// Submits what [`Queue::parallel_for_groups`] would wait for.
+    ///
+    /// # Errors
+    /// [`LaunchError::RangeOverflow`]; other errors come from the event and from the scope.
+    pub fn parallel_for_groups<const D: usize, L, F>(
+        &'scope self,
+        range: NdRange<D>,
+        mut locals: L,
+        kernel: F,
+    ) -> Result<Event, LaunchError>
+    where
+        L: Locals + 'scope,
+        F: for<'g> Fn(NdItem<'g, D>, L::Handles<'g>) + Send + Sync + Capture + 'scope,
+    {
+        self.queue.refuse_inside_kernels()?;
+        let range = range.extent()?;
+        let dynamic = groups::place(&mut locals);
+        // SAFETY: the locals are placed, and the launch makes room for them.
+        let kernel = unsafe { Groups::new(locals, kernel) };
+        Ok(self.submit(move |queue| {
+            let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
+            // SAFETY: the kernel lives in this frame, and is `Sync`.
+            unsafe { queue.execute_groups(raw, range, dynamic) }
         }))
     }
 

@@ -1,0 +1,230 @@
+//! Launches with work-groups: their ranges, their work-items, local memory and barriers.
+//!
+//! A group runs on one thread, so barriers need no thread to wait; groups run on all threads at once. The range that is spread over
+//! threads is that of the groups. What runs a group depends on the kernel:
+//!
+//! | kernel | how |
+//! |---|---|
+//! | device `cpu`, no barrier | one call for the group: a box of the range |
+//! | device `cpu`, barriers | `fibers`: one call for each work-item, on stacks that are switched at barriers |
+//! | device `native` | the same, with the host half's body; barriers find the group through a thread-local (`host`) |
+
+mod fibers;
+mod host;
+mod kernel;
+mod local;
+mod memory;
+mod nd_item;
+mod nd_range;
+mod stacks;
+
+use std::alloc::Layout;
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+
+use schism_jit_abi::{CPU_BARRIER, CpuChunk, CpuGroup};
+
+pub(crate) use self::kernel::Groups;
+pub(crate) use self::local::place;
+pub use self::local::{Local, LocalArray, LocalNumber, LocalSite, Locals, local, local_array};
+pub use self::nd_item::NdItem;
+pub(crate) use self::nd_range::NdExtent;
+pub use self::nd_range::NdRange;
+
+use self::fibers::{Fibers, GiveUp};
+use self::host::{Arrays, HostGroup};
+use self::memory::Memory;
+use self::stacks::Stacks;
+use crate::body::{self, Body};
+use crate::cpu_kernel::CpuKernel;
+use crate::launch::NativeChunk;
+use crate::panics::{self, Failure, Panic};
+
+/// The most work-items of a group, on the host devices.
+pub(crate) const MOST_ITEMS: usize = 1024;
+
+/// The most local memory of a group in bytes, on the host devices: what fits into the first caches of a core.
+pub(crate) const LOCAL_MEMORY: usize = 64 << 10;
+
+/// What a launch says of its groups.
+#[derive(Debug)]
+pub(crate) struct GroupWork {
+    range: NdExtent,
+    memory: Layout,
+    /// Bytes of it that the launch adds.
+    dynamic: usize,
+}
+
+impl GroupWork {
+    /// Groups that run `body`, with `dynamic` bytes of local memory beside the kernel's own.
+    ///
+    /// # Errors
+    /// The bytes that the groups need, if that is more than there are.
+    pub(crate) fn new(range: NdExtent, body: &Body, dynamic: usize) -> Result<Self, usize> {
+        let (size, align) = match body {
+            // Where arrays begin that are found on the way is not known before.
+            Body::Native(_) => (dynamic, LOCAL_MEMORY),
+            Body::Cpu(kernel) => {
+                let (size, align) = kernel.local_memory();
+                (size.saturating_add(dynamic), align)
+            }
+        };
+        if size > LOCAL_MEMORY {
+            return Err(size);
+        }
+        let bytes = match body {
+            Body::Native(_) => LOCAL_MEMORY,
+            Body::Cpu(_) => size,
+        };
+        let memory = Layout::from_size_align(bytes, align.max(memory::ALIGN)).map_err(|_| size)?;
+        Ok(Self { range, memory, dynamic })
+    }
+
+    /// Runs the groups with the linear ids `begin..end`.
+    ///
+    /// # Safety
+    /// As for [`Work::run`](crate::body::Work::run), with groups in place of work-items.
+    pub(crate) unsafe fn run(
+        &self,
+        body: &Body,
+        closure: *const (),
+        begin: usize,
+        end: usize,
+    ) -> Result<(), Failure> {
+        let memory = Memory::take(self.memory);
+        let mut stacks = Stacks::default();
+        for group in begin..end {
+            let [nx, ny, _] = self.range.groups.xyz;
+            let id = position(group, [nx, ny]);
+            let group = Group {
+                first: std::array::from_fn(|axis| id[axis] * self.range.local.xyz[axis]),
+                id,
+                work: self,
+                closure,
+                memory: memory.address(),
+            };
+            // SAFETY: the caller's promises; groups have work-items of their own each.
+            unsafe {
+                match body {
+                    Body::Native(native) => group.run_native(*native, &mut stacks)?,
+                    Body::Cpu(kernel) => group.run_cpu(kernel, &mut stacks)?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The position with a row-major index.
+fn position(index: usize, [nx, ny]: [usize; 2]) -> [usize; 3] {
+    [index % nx, index / nx % ny, index / nx / ny]
+}
+
+/// One group that is about to run.
+struct Group<'a> {
+    /// The global id of its first work-item.
+    first: [usize; 3],
+    id: [usize; 3],
+    work: &'a GroupWork,
+    closure: *const (),
+    memory: *mut u8,
+}
+
+impl Group<'_> {
+    /// The box of one work-item.
+    fn item(&self, index: usize, group: *const CpuGroup) -> CpuChunk {
+        let NdExtent { global, local, .. } = self.work.range;
+        let [nx, ny, _] = local.xyz;
+        let local = position(index, [nx, ny]);
+        let begin = std::array::from_fn(|axis| self.first[axis] + local[axis]);
+        let end = begin.map(|id| id + 1);
+        CpuChunk { begin, end, range: global, offset: [0; 3], group }
+    }
+
+    /// Says where in the group a panic was, and which group it is that failed.
+    fn place(&self, failure: Failure) -> Failure {
+        match failure {
+            Failure::Panic(Panic { work_item: Some(global), message, location, .. }) => {
+                let local = std::array::from_fn(|axis| global[axis] - self.first[axis]);
+                Failure::Panic(Panic {
+                    message,
+                    location,
+                    work_item: Some(global),
+                    local_id: Some(local),
+                })
+            }
+            Failure::DivergentBarrier { waiting, ended, .. } => {
+                Failure::DivergentBarrier { group: self.id, waiting, ended }
+            }
+            other => other,
+        }
+    }
+
+    /// # Safety
+    /// As for [`GroupWork::run`].
+    unsafe fn run_cpu(&self, kernel: &CpuKernel, stacks: &mut Stacks) -> Result<(), Failure> {
+        let NdExtent { global, local, groups } = self.work.range;
+        let fibers = Fibers::new(local.items);
+        let group = CpuGroup {
+            first: self.first,
+            local_range: local.xyz,
+            id: self.id,
+            range: groups.xyz,
+            local_memory: self.memory,
+            barrier: Some(cpu_barrier),
+            data: std::ptr::from_ref(&fibers).cast_mut().cast(),
+        };
+        // SAFETY: the caller's promises; boxes of a group lie in the range.
+        let run = |chunk: &CpuChunk| unsafe { body::run_cpu(kernel, self.closure, chunk) };
+        let result = if kernel.flags() & CPU_BARRIER == 0 {
+            let end = std::array::from_fn(|axis| self.first[axis] + local.xyz[axis]);
+            let (begin, range) = (self.first, global);
+            run(&CpuChunk { begin, end, range, offset: [0; 3], group: &raw const group })
+        } else {
+            let item = |index| run(&self.item(index, &raw const group));
+            fibers.run(&item, stacks, GiveUp::Forget)
+        };
+        result.map_err(|failure| self.place(failure))
+    }
+
+    /// # Safety
+    /// As for [`GroupWork::run`].
+    unsafe fn run_native(&self, native: NativeChunk, stacks: &mut Stacks) -> Result<(), Failure> {
+        let NdExtent { local, groups, .. } = self.work.range;
+        let fibers = Fibers::new(local.items);
+        let group = HostGroup {
+            first: self.first,
+            local_range: local.xyz,
+            id: self.id,
+            range: groups.xyz,
+            fibers: &fibers,
+            memory: self.memory,
+            limit: LOCAL_MEMORY,
+            arrays: RefCell::new(Arrays::after(self.work.dynamic)),
+            failure: Cell::new(None),
+        };
+        let item = |index| {
+            let chunk = self.item(index, std::ptr::null());
+            // SAFETY: the caller's promises; the work-item lies in the range.
+            let result = panics::catch(|| unsafe { native(self.closure, &chunk) });
+            result.map_err(|failure| match (group.failure.take(), failure) {
+                (Some(failure), _) => failure,
+                (None, Failure::Panic(panic)) => {
+                    Failure::Panic(Panic { work_item: Some(chunk.begin), ..panic })
+                }
+                (None, failure) => failure,
+            })
+        };
+        let result = host::with(&group, || fibers.run(&item, stacks, GiveUp::Unwind));
+        result.map_err(|failure| self.place(failure))
+    }
+}
+
+/// What generated code calls at a barrier.
+///
+/// # Safety
+/// `data` is the [`Fibers`] that run the calling work-item.
+unsafe extern "C" fn cpu_barrier(data: *mut c_void) {
+    // SAFETY: the caller's promise. A group that is given up never comes back here: its stacks are forgotten.
+    unsafe { (*data.cast::<Fibers<'_>>()).wait() };
+}

@@ -1,0 +1,88 @@
+//! Ranges that are cut into work-groups.
+
+use crate::error::LaunchError;
+use crate::range::{Extent, IntoRange};
+
+/// The range of a launch with work-groups: how many work-items there are along each dimension, and how many of them are a group.
+///
+/// ```
+/// use schism::NdRange;
+///
+/// // 4 x 2 groups of 16 x 16 work-items.
+/// let range = NdRange::new([64, 32], [16, 16])?;
+/// assert_eq!(range.groups(), [4, 2]);
+///
+/// let uneven = NdRange::new(100, 32).unwrap_err();
+/// assert!(uneven.to_string().contains("round the range up to [128]"));
+/// # Ok::<(), schism::LaunchError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NdRange<const D: usize> {
+    global: [usize; D],
+    local: [usize; D],
+}
+
+impl<const D: usize> NdRange<D> {
+    /// `global` work-items in groups of `local`. The last dimension is the fastest in both.
+    ///
+    /// A global range of 0 in some dimension is fine and has no groups. How large a group may be is the device's to say:
+    /// [`Device::max_group_size`](crate::Device::max_group_size); the launch checks it.
+    ///
+    /// # Errors
+    /// [`LaunchError::EmptyGroup`] if a group has no work-items, [`LaunchError::UnevenGroups`] if the groups do not fill the range,
+    /// [`LaunchError::RangeOverflow`].
+    pub fn new(global: impl IntoRange<D>, local: impl IntoRange<D>) -> Result<Self, LaunchError> {
+        let (global, local) = (global.into_range().0, local.into_range().0);
+        if local.contains(&0) {
+            return Err(LaunchError::EmptyGroup { local: local.to_vec() });
+        }
+        Extent::new(global)?;
+        Extent::new(local)?;
+        if global.iter().zip(&local).any(|(global, local)| global % local != 0) {
+            let rounded = global.iter().zip(&local).map(|(&global, &local)| {
+                // Both are at most isize::MAX, so the sum does not overflow.
+                global.next_multiple_of(local)
+            });
+            return Err(LaunchError::UnevenGroups {
+                global: global.to_vec(),
+                local: local.to_vec(),
+                rounded: rounded.collect(),
+            });
+        }
+        Ok(Self { global, local })
+    }
+
+    /// The work-items of the launch.
+    #[must_use]
+    pub const fn global(&self) -> [usize; D] {
+        self.global
+    }
+
+    /// The work-items of one group.
+    #[must_use]
+    pub const fn local(&self) -> [usize; D] {
+        self.local
+    }
+
+    /// The groups of the launch.
+    #[must_use]
+    pub fn groups(&self) -> [usize; D] {
+        std::array::from_fn(|dimension| self.global[dimension] / self.local[dimension])
+    }
+
+    pub(crate) fn extent(&self) -> Result<NdExtent, LaunchError> {
+        Ok(NdExtent {
+            global: Extent::new(self.global)?.xyz,
+            local: Extent::new(self.local)?,
+            groups: Extent::new(self.groups())?,
+        })
+    }
+}
+
+/// The same in the order x, y, z, with 1 for the dimensions that it has not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NdExtent {
+    pub(crate) global: [usize; 3],
+    pub(crate) local: Extent,
+    pub(crate) groups: Extent,
+}
