@@ -5,6 +5,8 @@
 //! | `tests/passes.rs` | passes, over the IR files in `passes/` |
 //! | `tests/times.rs` | `SCHISM_TIME_PASSES` |
 //! | `tests/language.rs` | what a kernel can say, on every device |
+//! | `tests/offsets.rs` | launches over ranges that do not begin at zero, on every device |
+//! | `tests/constants.rs` | specialization constants and inexact mathematics, on every device |
 //! | `tests/split.rs` | the two halves of a crate, on their IR and their bytes |
 //! | `tests/launches.rs` | kernels in every kind of place, launched on the device `cpu` |
 //! | `tests/matrix.rs` | one program under many combinations of the compiler's options |
@@ -19,6 +21,7 @@
 //! `crates/`) with the compiler in the environment variable `RUSTC`, which `cargo schism test` sets; see
 //! [`lab`]. Under plain `cargo test` they say so and do nothing.
 
+pub mod constants;
 pub mod container;
 pub mod filecheck;
 #[path = "fuzz/mod.rs"]

@@ -32,6 +32,8 @@ pub(crate) struct Reached<'tcx> {
     pub panics: Vec<PanicFunction>,
     /// Path and place of every function by its symbol, for diagnostics.
     pub functions: HashMap<String, (String, Span)>,
+    /// Statics, those of other crates too, in the order in which they were found.
+    pub statics: FxIndexSet<DefId>,
 }
 
 /// The panic functions of the standard library that are no generics, in the order of their symbols:
@@ -66,6 +68,7 @@ pub(crate) fn reach<'tcx>(
         seen: FxIndexSet::default(),
         panics: HashMap::new(),
         functions: HashMap::new(),
+        statics: FxIndexSet::default(),
     };
     for entry in entries {
         walk.function(entry);
@@ -81,7 +84,7 @@ pub(crate) fn reach<'tcx>(
     }
     let mut panics: Vec<_> = walk.panics.into_values().collect();
     panics.sort_by(|a, b| a.symbol.cmp(&b.symbol));
-    Reached { items: walk.seen, panics, functions: walk.functions }
+    Reached { items: walk.seen, panics, functions: walk.functions, statics: walk.statics }
 }
 
 /// The codegen unit of what was reached.
@@ -106,6 +109,7 @@ struct Walk<'tcx> {
     /// By instance: generic panic functions have a symbol for each.
     panics: HashMap<Instance<'tcx>, PanicFunction>,
     functions: HashMap<String, (String, Span)>,
+    statics: FxIndexSet<DefId>,
 }
 
 impl<'tcx> Walk<'tcx> {
@@ -300,6 +304,7 @@ impl<'tcx> Walk<'tcx> {
         let tcx = self.tcx;
         match tcx.global_alloc(id) {
             GlobalAlloc::Static(def_id) => {
+                self.statics.insert(def_id);
                 if def_id.is_local() {
                     self.seen.insert(MonoItem::Static(def_id));
                 }

@@ -15,7 +15,8 @@ use schism_passes::{DeviceImage, DeviceSpec, KernelSpec, PanicFunction, Stage1Er
 
 use crate::kernels::KernelInfo;
 use crate::runtime_items::IS_DEVICE;
-use crate::{collect, kernels, runtime_items, std_bodies, times};
+use crate::spec_constants::SpecConstant;
+use crate::{collect, kernels, runtime_items, spec_constants, std_bodies, times};
 
 /// The name of the image that every container has.
 const IMAGE: &str = "llvm-ir.global";
@@ -28,6 +29,7 @@ static UNIT: Mutex<Option<Unit>> = Mutex::new(None);
 struct Unit {
     name: String,
     panics: Vec<PanicFunction>,
+    spec_constants: Vec<SpecConstant>,
     functions: HashMap<String, (String, Span)>,
 }
 
@@ -122,6 +124,16 @@ pub(crate) fn begin<'tcx>(
                 (tcx.symbol_name(function).name.to_owned(), 1)
             })
             .collect(),
+        spec_constants: unit
+            .spec_constants
+            .iter()
+            .map(|constant| schism_passes::SpecConstant {
+                symbol: constant.symbol.clone(),
+                static_size: constant.static_size,
+                align: constant.align,
+                default: constant.default.clone(),
+            })
+            .collect(),
         provider: std_bodies::provider(tcx),
         ..DeviceSpec::default()
     };
@@ -137,9 +149,14 @@ pub(crate) fn begin<'tcx>(
             job.times = times::wanted().then(Vec::new);
             let image = stage1::run(&bitcode, &mut job);
             times::print(&crate_name, job.times.as_deref().unwrap_or_default());
-            container(crate_name, image.map_err(Stage1Failure::Passes)?, &infos)
-                .to_record()
-                .map_err(Stage1Failure::Container)
+            container(
+                crate_name,
+                image.map_err(Stage1Failure::Passes)?,
+                &infos,
+                unit.spec_constants,
+            )
+            .to_record()
+            .map_err(Stage1Failure::Container)
         })
         .expect("the process can start a thread, as rustc itself must");
     Some(DeviceHalf { thread, id, kernels, functions: unit.functions })
@@ -168,9 +185,15 @@ pub(crate) fn codegen_unit<'tcx>(
     if Unit::lock().as_ref().is_none_or(|unit| unit.name != name.as_str()) {
         return None;
     }
-    let kernels = kernels::of_crate(tcx, &runtime_items::find(tcx));
+    let runtime = runtime_items::find(tcx);
+    let kernels = kernels::of_crate(tcx, &runtime);
     let reached = collect::reach(tcx, kernels.iter().map(|kernel| kernel.entry));
+    let statics = reached.statics.iter();
+    let mut spec_constants: Vec<SpecConstant> =
+        statics.filter_map(|def_id| spec_constants::of_static(tcx, *def_id, &runtime)).collect();
+    spec_constants.sort_by(|a, b| a.symbol.cmp(&b.symbol));
     if let Some(unit) = Unit::lock().as_mut() {
+        unit.spec_constants = spec_constants;
         unit.panics = reached.panics;
         unit.functions = reached.functions;
     }
@@ -181,7 +204,28 @@ fn unit_name(tcx: TyCtxt<'_>) -> Symbol {
     CodegenUnitNameBuilder::new(tcx).build_cgu_name(LOCAL_CRATE, ["schism"], Some("device"))
 }
 
-fn container(crate_name: String, image: DeviceImage, kernels: &[KernelInfo]) -> Container {
+fn container(
+    crate_name: String,
+    image: DeviceImage,
+    kernels: &[KernelInfo],
+    spec_constants: Vec<SpecConstant>,
+) -> Container {
+    let is_read = |constant: &SpecConstant| {
+        image.kernels.iter().any(|kernel| kernel.spec_constants.contains(&constant.symbol))
+    };
+    let spec_constants = spec_constants
+        .into_iter()
+        .filter(is_read)
+        .map(|constant| schism_hcf::SpecConstant {
+            symbol: constant.symbol,
+            path: constant.path,
+            place: constant.place,
+            line: constant.line,
+            column: constant.column,
+            align: constant.align,
+            default: constant.default,
+        })
+        .collect();
     let exported_symbols = image
         .kernels
         .iter()
@@ -205,6 +249,7 @@ fn container(crate_name: String, image: DeviceImage, kernels: &[KernelInfo]) -> 
                 local_align: groups.local_align,
             }),
             offset_variant: shaped.offset_variant.clone(),
+            spec_constants: shaped.spec_constants.clone(),
         })
         .collect();
     Container {
@@ -219,6 +264,7 @@ fn container(crate_name: String, image: DeviceImage, kernels: &[KernelInfo]) -> 
             imported_symbols: image.imported_symbols,
             data: image.bitcode,
         }],
+        spec_constants,
         kernels,
     }
 }

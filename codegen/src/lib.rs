@@ -55,6 +55,7 @@ mod layout;
 mod llvm_symbols;
 mod object;
 mod runtime_items;
+mod spec_constants;
 mod std_bodies;
 mod times;
 

@@ -20,6 +20,8 @@ pub(crate) struct RuntimeItems {
     pub device_entry: DefId,
     /// `fn is_device() -> bool`.
     pub is_device: DefId,
+    /// `struct SpecConst<T>`, the type of specialization constants.
+    pub spec_const: Option<DefId>,
 }
 
 /// Finds the runtime among the crates that this one sees; empty for nearly every crate.
@@ -38,7 +40,11 @@ fn find_upstream(tcx: TyCtxt<'_>, krate: CrateNum) -> Option<RuntimeItems> {
     let child = |module: DefId, name: &str| {
         let name = Symbol::intern(name);
         tcx.module_children(module).iter().find_map(|child| match child.res {
-            Res::Def(DefKind::Mod | DefKind::Fn, id) if child.ident.name == name => Some(id),
+            Res::Def(DefKind::Mod | DefKind::Fn | DefKind::Struct, id)
+                if child.ident.name == name =>
+            {
+                Some(id)
+            }
             _ => None,
         })
     };
@@ -47,21 +53,24 @@ fn find_upstream(tcx: TyCtxt<'_>, krate: CrateNum) -> Option<RuntimeItems> {
         descriptor: child(private, "descriptor")?,
         device_entry: child(private, "device_entry")?,
         is_device: child(private, "is_device")?,
+        spec_const: child(private, "SpecConst"),
     })
 }
 
 /// The runtime itself is being compiled: the items by their last name, in this crate.
 fn find_local(tcx: TyCtxt<'_>) -> Option<RuntimeItems> {
-    let function = |name: &str| {
+    let item = |kind: DefKind, name: &str| {
         let name = Symbol::intern(name);
         tcx.hir_crate_items(())
             .definitions()
             .map(|id| id.to_def_id())
-            .find(|&id| tcx.def_kind(id) == DefKind::Fn && tcx.opt_item_name(id) == Some(name))
+            .find(|&id| tcx.def_kind(id) == kind && tcx.opt_item_name(id) == Some(name))
     };
+    let function = |name: &str| item(DefKind::Fn, name);
     Some(RuntimeItems {
         descriptor: function("descriptor")?,
         device_entry: function("device_entry")?,
         is_device: function("is_device")?,
+        spec_const: item(DefKind::Struct, "SpecConst"),
     })
 }

@@ -24,6 +24,7 @@
 //! |---|---|
 //! | `host-attributes` | [`host_attributes`]: drops what only means something to the host's code generator |
 //! | `convergence` | [`convergence`]: marks what may come to a barrier, so that LLVM leaves it where it is |
+//! | `spec-constants` | [`spec_constants`]: specialization constants become bytes that stay open until stage 2 |
 //! | `unwind` | [`unwind`]: a device does not unwind, so invokes become calls |
 //! | `ir-constants` | [`ir_constants`]: gives IR constants their value and folds the branches on them |
 //! | `panics` | [`panics`]: calls of panic functions become `__schism_panic` |
@@ -78,6 +79,7 @@ pub mod provider;
 pub mod reachability;
 mod signature;
 pub mod spec;
+pub mod spec_constants;
 pub mod spec_text;
 pub mod specialise;
 pub mod stage1;
@@ -86,5 +88,7 @@ mod threading;
 pub mod unwind;
 
 pub use provider::Provider;
-pub use spec::{DeviceSpec, KernelSpec, PanicFunction, PanicMessage, Parameter, ParameterKind};
+pub use spec::{
+    DeviceSpec, KernelSpec, PanicFunction, PanicMessage, Parameter, ParameterKind, SpecConstant,
+};
 pub use stage1::{DeviceImage, KernelImage, Stage1Error};

@@ -63,7 +63,8 @@ pub fn run(module: &Module<'_>, kernels: &HashSet<&str>) -> Result<(), String> {
             {
                 // What the host's linker must keep says nothing about what a kernel reaches.
                 lists.push(value);
-            } else if LLVMIsDeclaration(value) == 0 {
+            } else if LLVMIsDeclaration(value) == 0 && LLVMIsExternallyInitialized(value) == 0 {
+                // A specialization constant keeps its name for stage 2.
                 LLVMSetLinkage(value, llvm_sys::LLVMLinkage::LLVMInternalLinkage);
                 LLVMSetVisibility(value, llvm_sys::LLVMVisibility::LLVMDefaultVisibility);
                 LLVMSetComdat(value, std::ptr::null_mut());

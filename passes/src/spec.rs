@@ -16,6 +16,8 @@ pub struct DeviceSpec {
     pub ir_constants: Vec<(String, u64)>,
     /// Functions that only return an IR constant, and the value they return.
     pub ir_constant_functions: Vec<(String, u64)>,
+    /// The specialization constants that kernels may read, in the order in which the container lists them.
+    pub spec_constants: Vec<SpecConstant>,
     /// In stage 2: symbols of specialization constants, and the bytes that replace the image's own.
     pub constant_values: Vec<(String, Vec<u8>)>,
     /// In stage 2: how inexact floating-point operations may be.
@@ -24,6 +26,19 @@ pub struct DeviceSpec {
     pub provider: Option<Arc<Provider>>,
     /// The triple of stage 2's target; empty for the host's.
     pub target: String,
+}
+
+/// A specialization constant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecConstant {
+    /// Its symbol.
+    pub symbol: String,
+    /// Bytes of the static: the value, and what follows it.
+    pub static_size: u64,
+    /// Alignment of the static in bytes.
+    pub align: u64,
+    /// The bytes of the value unless a launch has another.
+    pub default: Vec<u8>,
 }
 
 /// One kernel.

@@ -7,6 +7,7 @@
 //! ; SPEC kernel: name entry size align
 //! ; SPEC param: offset size align integer|float|bytes|pointer|reference
 //! ; SPEC target: triple
+//! ; SPEC spec-constant: symbol size align hexadecimal
 //! ; SPEC constant-value: symbol hexadecimal
 //! ; SPEC fast-math: relaxed|finite
 //! ; SPEC body: declare void @g() define void @f() { call void @g() ret void }
@@ -24,7 +25,9 @@ use thiserror::Error;
 
 use crate::fast_math::FastMath;
 use crate::provider::{ModuleRef, Provider};
-use crate::spec::{DeviceSpec, KernelSpec, PanicFunction, PanicMessage, Parameter, ParameterKind};
+use crate::spec::{
+    DeviceSpec, KernelSpec, PanicFunction, PanicMessage, Parameter, ParameterKind, SpecConstant,
+};
 
 /// A line that says nothing that this crate understands.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -74,6 +77,10 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
         let word = word(index, what)?;
         word.parse::<u64>().map_err(|_| error(format!("{what} is no number: `{word}`")))
     };
+    let bytes = |index: usize| {
+        let bytes = hexadecimal(word(index, "the value")?);
+        bytes.ok_or_else(|| error("the value is no bytes".to_owned()))
+    };
     match key {
         "constant" => {
             spec.ir_constants.push((word(0, "the symbol")?.to_owned(), number(1, "the value")?));
@@ -116,10 +123,14 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
             let kernel = kernel.ok_or_else(|| error("no `kernel` comes before it".to_owned()))?;
             kernel.parameters.push(parameter);
         }
+        "spec-constant" => spec.spec_constants.push(SpecConstant {
+            symbol: word(0, "the symbol")?.to_owned(),
+            static_size: number(1, "the size")?,
+            align: number(2, "the alignment")?,
+            default: bytes(3)?,
+        }),
         "constant-value" => {
-            let bytes = hexadecimal(word(1, "the value")?);
-            let bytes = bytes.ok_or_else(|| error("the value is no bytes".to_owned()))?;
-            spec.constant_values.push((word(0, "the symbol")?.to_owned(), bytes));
+            spec.constant_values.push((word(0, "the symbol")?.to_owned(), bytes(1)?));
         }
         "fast-math" => {
             spec.fast_math = match word(0, "how inexact")? {

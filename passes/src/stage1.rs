@@ -37,13 +37,22 @@ pub struct KernelImage {
     pub offset_variant: Option<String>,
     /// In stage 2: the parameters that are left, by their indices, if not all are.
     pub passed: Option<Vec<u32>>,
+    /// Symbols of the specialization constants that it may read, in the order of the specification.
+    pub spec_constants: Vec<String>,
 }
 
 impl KernelImage {
     /// A kernel of which nothing is known yet.
     pub fn new(name: &str) -> Self {
         let name = name.to_owned();
-        KernelImage { name, can_panic: false, groups: None, offset_variant: None, passed: None }
+        KernelImage {
+            name,
+            can_panic: false,
+            groups: None,
+            offset_variant: None,
+            passed: None,
+            spec_constants: Vec::new(),
+        }
     }
 }
 
@@ -62,6 +71,9 @@ impl fmt::Display for KernelImage {
         }
         if let Some(passed) = &self.passed {
             write!(f, " passes {passed:?}")?;
+        }
+        for symbol in &self.spec_constants {
+            write!(f, " spec-constant={symbol}")?;
         }
         Ok(())
     }

@@ -35,6 +35,7 @@ use crate::stage1::{KernelImage, Stage1Error};
 pub static STAGE1: &[Pass] = &[
     pass("host-attributes", "drops what only means something to the host's code generator", |module, _| Ok(crate::host_attributes::run(module))),
     pass("convergence", "marks what may come to a barrier, so that LLVM leaves it where it is", |module, _| Ok(crate::convergence::run(module))),
+    pass("spec-constants", "specialization constants become bytes that stay open until stage 2", |module, job| Ok(crate::spec_constants::run(module, &job.spec.spec_constants))),
     pass("unwind", "a device does not unwind: invokes become calls", |module, _| Ok(crate::unwind::run(module)?)),
     pass("ir-constants", "gives IR constants their value and folds the branches on them", |module, job| Ok(crate::ir_constants::run(module, &job.spec.ir_constants, &job.spec.ir_constant_functions)?)),
     pass("panics", "calls of panic functions become `__schism_panic`", |module, job| Ok(crate::panics::run(module, &job.spec.panics))),
@@ -47,7 +48,7 @@ pub static STAGE1: &[Pass] = &[
     pass("import-bodies", "functions without MIR get the body that the standard library was compiled to", |module, job| Ok(crate::import_bodies::run(module, job.spec.provider.as_deref(), &job.kernels())?)),
     pass("inline-refused", "inlines modules that the device check would refuse: that may show what is dead", |module, job| Ok(crate::cleanup::inline_refused(module, &job.kernels())?)),
     pass("device-check", "refuses what no device has, with the chain of calls that reaches it", |module, job| Ok(job.refuse(crate::device_check::run(module, &job.kernels())))),
-    pass("aspects", "notes what each kernel needs of a device and of the runtime", |module, job| Ok(crate::aspects::run(module, &mut job.kernels))),
+    pass("aspects", "notes what each kernel needs of a device and of the runtime", |module, job| Ok(crate::aspects::run(module, job.spec, &mut job.kernels))),
     pass("strip-debug", "drops debug information, which only the checks need", |module, _| { module.strip_debug_info(); Ok(()) }),
 ];
 

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 pub use crate::groups::{LocalSite, local_array};
 use crate::item::Item;
 use crate::registry;
+pub use crate::spec_const::SpecConst;
 
 /// The value of [`Descriptor::abi`] that this runtime understands.
 pub const DESCRIPTOR_ABI: u32 = 1;

@@ -7,6 +7,7 @@ use schism_jit_abi::{CpuChunk, PanicRecord, RUN_OK};
 use crate::cpu_kernel::CpuKernel;
 use crate::groups::GroupWork;
 use crate::launch::NativeChunk;
+use crate::options::{self, Options};
 use crate::panics::{self, Failure, Panic};
 use crate::pieces::for_pieces;
 use crate::range::Extent;
@@ -28,6 +29,7 @@ pub(crate) struct Work {
     /// What is spread over threads: work-items, or groups of them.
     pub(crate) extent: Extent,
     pub(crate) groups: Option<GroupWork>,
+    pub(crate) options: Option<Arc<Options>>,
 }
 
 // SAFETY: `closure` is a kernel that work-items on several threads share: launches ask for `Sync`.
@@ -42,6 +44,7 @@ impl Work {
     /// `closure` is alive and of the body's type; `begin < end`, at most the extent's items; nobody runs these work-items a
     /// second time.
     pub(crate) unsafe fn run(&self, begin: usize, end: usize) -> Result<(), Failure> {
+        let _entered = options::enter(self.options.as_deref());
         if let Some(groups) = &self.groups {
             // SAFETY: the caller's promises.
             return unsafe { groups.run(&self.body, self.closure, begin, end) };

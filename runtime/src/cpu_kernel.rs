@@ -2,11 +2,13 @@
 
 use schism_hcf::{KernelRef, ParameterKind};
 use schism_jit_abi::{
-    Bytes, CpuChunk, CpuRequest, FLAG_OFFSET, OK, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER,
-    PARAM_POINTER, PanicRecord, Param, Text,
+    Bytes, Constant, CpuChunk, CpuRequest, FLAG_FINITE_MATH, FLAG_OFFSET, FLAG_RELAXED_MATH, OK,
+    PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, PanicRecord, Param, Text,
 };
 
 use crate::error::ImageError;
+use crate::kernels::Variant;
+use crate::options::Math;
 use crate::stage2::Stage2;
 
 /// Machine code of one kernel. Dropping it frees the code, so launches hold it in an `Arc`.
@@ -24,13 +26,13 @@ unsafe impl Send for CpuKernel {}
 unsafe impl Sync for CpuKernel {}
 
 impl CpuKernel {
-    /// Compiles `kernel` from `image`, or its variant for launches that begin elsewhere than at zero. A kernel without one does
-    /// not ask where the launch begins.
+    /// Compiles `kernel` from `image`, as a launch asks for it. A kernel without a variant for launches that begin elsewhere than
+    /// at zero does not ask where they begin.
     pub(crate) fn compile(
         stage2: &'static Stage2,
         image: &[u8],
         kernel: &KernelRef<'_>,
-        offset: bool,
+        variant: &Variant,
     ) -> Result<Self, ImageError> {
         let params: Vec<Param> = kernel
             .parameters
@@ -47,18 +49,31 @@ impl CpuKernel {
                 },
             })
             .collect();
-        let variant = kernel.offset_variant.as_ref().filter(|_| offset);
+        let with_offset = kernel.offset_variant.as_ref().filter(|_| variant.offset);
+        let math = match variant.math {
+            Math::Exact => 0,
+            Math::Relaxed => FLAG_RELAXED_MATH,
+            Math::RelaxedFinite => FLAG_RELAXED_MATH | FLAG_FINITE_MATH,
+        };
+        let constants: Vec<Constant> = variant
+            .constants
+            .iter()
+            .map(|(symbol, value)| Constant {
+                symbol: Bytes::new(symbol.as_bytes()),
+                value: Bytes::new(value),
+            })
+            .collect();
         let request = CpuRequest {
             image: Bytes::new(image),
-            kernel: Bytes::new(variant.unwrap_or(&kernel.name).as_bytes()),
+            kernel: Bytes::new(with_offset.unwrap_or(&kernel.name).as_bytes()),
             params: params.as_ptr(),
             params_len: params.len(),
             closure_size: kernel.closure_size,
             closure_align: kernel.closure_align,
             dimensions: kernel.dimensions,
-            flags: if variant.is_some() { FLAG_OFFSET } else { 0 },
-            constants: std::ptr::null(),
-            constants_len: 0,
+            flags: math | if with_offset.is_some() { FLAG_OFFSET } else { 0 },
+            constants: constants.as_ptr(),
+            constants_len: constants.len(),
         };
         let mut code = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;

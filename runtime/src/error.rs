@@ -268,6 +268,17 @@ pub enum ImageError {
         /// The images' names, separated by commas.
         available: String,
     },
+    /// The launch gives a value to a specialization constant, and two constants are declared at its place.
+    #[error(
+        "the specialization constants `{first}` and `{second}` are declared at the same place, so their values cannot be told \
+         apart; give them names with `SpecConst::named`"
+    )]
+    AmbiguousConstant {
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+    },
     /// Stage 2 cannot be loaded.
     #[error(
         "its compiler cannot be loaded: {reason}; run `cargo schism setup` or point SCHISM_JIT at libschism_jit.so"

@@ -14,7 +14,9 @@ use crate::__private::{DESCRIPTOR_ABI, Descriptor};
 use crate::cpu_kernel::CpuKernel;
 use crate::error::ImageError;
 use crate::launch::RawKernel;
+use crate::options::{Math, Options};
 use crate::registry;
+use crate::spec_const::Place;
 use crate::stage2::stage2;
 
 /// The image that stage 2 compiles from.
@@ -23,26 +25,82 @@ const IMAGE: &str = "llvm-ir.global";
 type Compiled = Result<Arc<CpuKernel>, ImageError>;
 
 /// A kernel on a device, by content.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     object: ObjectId,
     kernel: String,
     device: &'static str,
-    offset: bool,
+    variant: Variant,
+}
+
+/// What a launch asks for beside its kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    /// It begins elsewhere than at zero.
+    pub(crate) offset: bool,
+    pub(crate) options: Option<&'a Options>,
+}
+
+/// What of that makes a difference to the code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Variant {
+    pub(crate) offset: bool,
+    pub(crate) math: Math,
+    /// Symbols and values of the specialization constants that are not the defaults, in the container's order.
+    pub(crate) constants: Vec<(String, Box<[u8]>)>,
+}
+
+/// A kernel that is compiled, or being compiled.
+#[derive(Debug, Default)]
+struct Slot {
+    compiled: Arc<OnceLock<Compiled>>,
+    /// When it was last asked for, by [`Kernels::clock`].
+    used: u64,
+}
+
+/// All kernels.
+#[derive(Debug, Default)]
+struct Kernels {
+    slots: HashMap<Key, Slot>,
+    /// Counts what is asked for.
+    clock: u64,
+}
+
+/// With more values of specialization constants than this, the kernel that was not used for the longest time is forgotten.
+const MOST_SPECIALISED: usize = 256;
+
+impl Kernels {
+    /// The kernel's place, and what had to go for it: that is to be dropped without the lock, since it runs code of stage 2.
+    fn slot(&mut self, key: Key) -> (Arc<OnceLock<Compiled>>, Option<Slot>) {
+        self.clock += 1;
+        let mut gone = None;
+        if !key.variant.constants.is_empty() && !self.slots.contains_key(&key) {
+            let specialised =
+                || self.slots.iter().filter(|(key, _)| !key.variant.constants.is_empty());
+            if specialised().count() >= MOST_SPECIALISED {
+                let oldest = specialised().min_by_key(|(_, slot)| slot.used);
+                let oldest = oldest.map(|(key, _)| key.clone());
+                gone = oldest.and_then(|key| self.slots.remove(&key));
+            }
+        }
+        let slot = self.slots.entry(key).or_default();
+        slot.used = self.clock;
+        (Arc::clone(&slot.compiled), gone)
+    }
 }
 
 /// What a descriptor's slot points to. Entries are never freed, so a launch may look at one at any time; what they hold is.
 #[derive(Debug)]
 struct Entry {
     container: usize,
-    /// For launches that begin at zero, and for others.
+    /// Without options: for launches that begin at zero, and for others.
     compiled: [RwLock<Option<Compiled>>; 2],
 }
 
-static KERNELS: OnceLock<Mutex<HashMap<Key, Arc<OnceLock<Compiled>>>>> = OnceLock::new();
+static KERNELS: OnceLock<Mutex<Kernels>> = OnceLock::new();
 static ENTRIES: Mutex<Vec<&'static Entry>> = Mutex::new(Vec::new());
 
-fn kernels() -> MutexGuard<'static, HashMap<Key, Arc<OnceLock<Compiled>>>> {
+fn kernels() -> MutexGuard<'static, Kernels> {
     KERNELS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -50,32 +108,37 @@ fn entries() -> MutexGuard<'static, Vec<&'static Entry>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The compiled kernel for the device `cpu`: where there is one, and `offset` asks for it, the variant that takes where the
-/// launch begins.
+/// The compiled kernel for the device `cpu`, as the launch asks for it: where there is one, and it begins elsewhere than at zero,
+/// the variant that takes where it begins.
 ///
 /// # Safety
 /// `descriptor` is the kernel's own, and its shared object is loaded.
 pub(crate) unsafe fn for_cpu(
     descriptor: &Descriptor,
     kernel: &RawKernel,
-    offset: bool,
+    asked: Asked<'_>,
 ) -> Compiled {
     if descriptor.abi != DESCRIPTOR_ABI {
         // Nothing after this field can be trusted.
         return Err(ImageError::Version { found: descriptor.abi, expected: DESCRIPTOR_ABI });
     }
+    if asked.options.is_some() {
+        // SAFETY: the caller's promises.
+        return unsafe { look_up(descriptor, kernel, asked) };
+    }
     // SAFETY: only `entry` stores here, and entries live forever.
     if let Some(entry) = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() }
-        && let Some(compiled) =
-            &*entry.compiled[usize::from(offset)].read().unwrap_or_else(PoisonError::into_inner)
+        && let Some(compiled) = &*entry.compiled[usize::from(asked.offset)]
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
     {
         tracing::debug!(kernel = kernel.name(), "cached");
         return compiled.clone();
     }
     // SAFETY: the caller's promises.
-    let compiled = unsafe { look_up(descriptor, kernel, offset) };
+    let compiled = unsafe { look_up(descriptor, kernel, asked) };
     let entry = entry(descriptor);
-    *entry.compiled[usize::from(offset)].write().unwrap_or_else(PoisonError::into_inner) =
+    *entry.compiled[usize::from(asked.offset)].write().unwrap_or_else(PoisonError::into_inner) =
         Some(compiled.clone());
     compiled
 }
@@ -98,7 +161,7 @@ fn entry(descriptor: &Descriptor) -> &'static Entry {
 
 /// # Safety
 /// As for [`for_cpu`].
-unsafe fn look_up(descriptor: &Descriptor, kernel: &RawKernel, offset: bool) -> Compiled {
+unsafe fn look_up(descriptor: &Descriptor, kernel: &RawKernel, asked: Asked<'_>) -> Compiled {
     let container = registry::container_of(descriptor);
     // SAFETY: the caller keeps the shared object loaded.
     let record = unsafe { container.record()? };
@@ -106,14 +169,61 @@ unsafe fn look_up(descriptor: &Descriptor, kernel: &RawKernel, offset: bool) -> 
     let name = unsafe { std::slice::from_raw_parts(descriptor.name, descriptor.name_len) };
     let name = str::from_utf8(name)
         .map_err(|_| ImageError::Mismatch { reason: "a kernel's name is not UTF-8".to_owned() })?;
-    let key = Key { object: record.object_id(), kernel: name.to_owned(), device: "cpu", offset };
-    let slot = Arc::clone(kernels().entry(key).or_default());
+    let variant = Variant {
+        offset: asked.offset,
+        math: asked.options.map_or(Math::Exact, |options| options.math),
+        constants: asked.options.map_or(Ok(Vec::new()), |options| values(record, name, options))?,
+    };
+    let key = Key {
+        object: record.object_id(),
+        kernel: name.to_owned(),
+        device: "cpu",
+        variant: variant.clone(),
+    };
+    let (slot, gone) = kernels().slot(key);
+    drop(gone);
     if let Some(compiled) = slot.get() {
         tracing::debug!(kernel = name, object = %record.object_id(), "cached");
         return compiled.clone();
     }
     // Only those who want the same kernel wait for its compilation.
-    slot.get_or_init(|| compile(record, name, descriptor.dimensions, kernel, offset)).clone()
+    slot.get_or_init(|| compile(record, name, descriptor.dimensions, kernel, &variant)).clone()
+}
+
+/// The values that a launch gives to the constants that a kernel reads, where those are not the defaults.
+fn values(
+    record: &RecordRef<'_>,
+    kernel: &str,
+    options: &Options,
+) -> Result<Vec<(String, Box<[u8]>)>, ImageError> {
+    let read = record.kernel(kernel).map_or(&[][..], |kernel| &kernel.spec_constants);
+    let mut values = Vec::new();
+    for constant in read.iter().filter_map(|symbol| record.spec_constant(symbol)) {
+        let here = |place: &Place| {
+            (place.name, place.line, place.column)
+                == (&*constant.place, constant.line, constant.column)
+        };
+        let Some(value) = options
+            .values()
+            .iter()
+            .find(|value| here(&value.place) && value.bytes.len() == constant.default.len())
+        else {
+            continue;
+        };
+        let other = record.spec_constants().iter().find(|other| {
+            other.symbol != constant.symbol
+                && (&other.place, other.line, other.column)
+                    == (&constant.place, constant.line, constant.column)
+        });
+        if let Some(other) = other {
+            let (first, second) = (constant.path.to_string(), other.path.to_string());
+            return Err(ImageError::AmbiguousConstant { first, second });
+        }
+        if *value.bytes != *constant.default {
+            values.push((constant.symbol.to_string(), value.bytes.clone()));
+        }
+    }
+    Ok(values)
 }
 
 fn compile(
@@ -121,7 +231,7 @@ fn compile(
     name: &str,
     dimensions: u32,
     raw: &RawKernel,
-    offset: bool,
+    variant: &Variant,
 ) -> Compiled {
     let mismatch = |reason: String| Err(ImageError::Mismatch { reason });
     let Some(kernel) = record.kernel(name) else {
@@ -145,7 +255,7 @@ fn compile(
         return Err(ImageError::NoImage { available: kernel.images.join(", ") });
     };
     let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_owned() })?;
-    let compiled = CpuKernel::compile(stage2, image.data, kernel, offset)?;
+    let compiled = CpuKernel::compile(stage2, image.data, kernel, variant)?;
     tracing::debug!(
         kernel = %kernel.display_name, micros = compiled.lower_micros(), code_bytes = compiled.code_size(), "lowered"
     );
@@ -165,7 +275,8 @@ pub(crate) fn forget(container: usize, remaining: &[ObjectId]) {
         stays
     });
     // Freed outside of the lock: that runs code of stage 2.
-    let gone: Vec<_> = kernels().extract_if(|key, _| !remaining.contains(&key.object)).collect();
+    let gone: Vec<_> =
+        kernels().slots.extract_if(|key, _| !remaining.contains(&key.object)).collect();
     drop(gone);
 }
 
@@ -197,9 +308,11 @@ mod tests {
         let kernel = |_: Item<1>| ();
         let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<()>);
         // SAFETY: the descriptor is made for this kernel, as far as this test wants it.
-        let first = unsafe { for_cpu(&descriptor, &raw, false) }.expect_err("no such kernel");
+        let first = unsafe { for_cpu(&descriptor, &raw, Asked { offset: false, options: None }) }
+            .expect_err("no such kernel");
         // SAFETY: as above.
-        let again = unsafe { for_cpu(&descriptor, &raw, false) }.expect_err("no such kernel");
+        let again = unsafe { for_cpu(&descriptor, &raw, Asked { offset: false, options: None }) }
+            .expect_err("no such kernel");
         assert_eq!(first.to_string(), again.to_string());
         forget(begin as usize, &[]);
         first
@@ -239,8 +352,10 @@ mod tests {
             can_panic: false,
             groups: None,
             offset_variant: None,
+            spec_constants: Vec::new(),
         };
         let container = Container {
+            spec_constants: Vec::new(),
             generator: "test".to_owned(),
             llvm_version: "22".to_owned(),
             crate_name: "test".to_owned(),

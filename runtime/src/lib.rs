@@ -33,6 +33,7 @@
 //! - [`Queue::for_each`], [`Queue::for_each_in`], [`Queue::parallel_for`], [`Queue::parallel_for_groups`]: launch and wait. [`Queue::scope`]: launch, and wait
 //!   later.
 //! - [`NdRange`], [`NdItem`], [`Local`]: work-groups, whose work-items share local memory and wait for each other.
+//! - [`SpecConst`]: values that are constants when a kernel is compiled. [`Queue::with`], [`Queue::with_math`]: options of launches.
 //! - [`Capture`], [`Element`]: what may go to a device.
 //! - [`Error`]: what can go wrong.
 //!
@@ -70,6 +71,7 @@ mod launch;
 #[cfg(all(test, not(schism_driver)))]
 mod native_tests;
 mod notice;
+mod options;
 mod order;
 mod origin;
 mod panics;
@@ -82,6 +84,7 @@ mod resolve;
 mod schedule;
 mod scope;
 mod source;
+mod spec_const;
 mod stage2;
 mod trace;
 mod view;
@@ -96,6 +99,7 @@ pub use error::{BufferError, DeviceError, Error, ImageError, KernelPanic, Launch
 pub use event::Event;
 pub use groups::{Local, LocalArray, LocalNumber, Locals, NdItem, NdRange, local};
 pub use item::Item;
+pub use options::Math;
 pub use queue::Queue;
 pub use range::{IntoRange, Range};
 pub use scope::{Scope, Scoped};
@@ -103,12 +107,13 @@ pub use source::{
     Blocking, Chunks, ChunksMut, IntoSource, Lent, LentChunks, LentChunksMut, LentWhole, Source,
     Whole, whole,
 };
+pub use spec_const::SpecConst;
 pub use view::{View, ViewMut};
 
 /// What most programs need.
 pub mod prelude {
     pub use crate::{
         Buffer, Capture, Device, Element, Event, Item, LaunchError, Lent, Local, NdItem, NdRange,
-        Queue, Range, Scope, View, ViewMut, local, whole,
+        Queue, Range, Scope, SpecConst, View, ViewMut, local, whole,
     };
 }

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use crate::body::Work;
 use crate::capture::Capture;
 use crate::device::Device;
+use crate::element::Element;
 use crate::error::{DeviceError, KernelPanic, LaunchError};
 use crate::for_each::{ForEach, ForEachIn};
 use crate::groups::{self, GroupWork, Groups, Locals, NdExtent, NdItem, NdRange};
 use crate::item::Item;
+use crate::kernels::Asked;
 use crate::launch::RawKernel;
+use crate::options::{Math, Options};
 use crate::order::Order;
 use crate::origin::At;
 use crate::panics::{self, Failure, Panic};
@@ -20,6 +23,7 @@ use crate::range::{Extent, IntoRange};
 use crate::resolve::resolve;
 use crate::schedule;
 use crate::source::{IntoSource, Lengths, Source};
+use crate::spec_const::SpecConst;
 use crate::trace;
 
 /// An in-order queue of launches on one device: each launch begins when the one before it is over.
@@ -31,6 +35,7 @@ use crate::trace;
 pub struct Queue {
     device: Device,
     order: Arc<Order>,
+    options: Option<Arc<Options>>,
 }
 
 impl Queue {
@@ -50,13 +55,70 @@ impl Queue {
     pub fn on(device: &Device) -> Result<Self, DeviceError> {
         trace::install();
         panics::install_hook();
-        Ok(Self { device: device.clone(), order: Order::new(pool()?) })
+        Ok(Self { device: device.clone(), order: Order::new(pool()?), options: None })
     }
 
     /// The device that the launches run on.
     #[must_use]
     pub const fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// The same queue, whose launches by way of what is returned have another value for a constant.
+    ///
+    /// It is one queue: launches through both run one after the other. A kernel that does not read the constant does not mind.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// static FACTOR: SpecConst<u32> = SpecConst::new(2);
+    /// static ADDEND: SpecConst<u32> = SpecConst::new(0);
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut numbers = Buffer::from_slice(&queue, &[1, 2, 3])?;
+    /// let mut change = |queue: &Queue| {
+    ///     queue.for_each(&mut numbers, |number| *number = *number * FACTOR.get() + ADDEND.get())?;
+    ///     Ok::<_, schism::Error>(numbers.to_vec())
+    /// };
+    /// assert_eq!(change(&queue)?, [2, 4, 6]);
+    /// assert_eq!(change(&queue.with(&FACTOR, 10).with(&ADDEND, 1))?, [21, 41, 61]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with<T: Element>(&self, constant: &'static SpecConst<T>, value: T) -> Self {
+        self.changed(|options| options.set(constant, value))
+    }
+
+    /// The same queue, whose launches by way of what is returned compute that exactly.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::Math;
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let numbers = Buffer::filled(&queue, 10_000, 0.1_f32)?;
+    /// let mut sum = Buffer::filled(&queue, 1, 0.0)?;
+    /// // In any order, so with many numbers at a time.
+    /// queue.with_math(Math::Relaxed).for_each((&mut sum, whole(&numbers)), |(sum, numbers)| {
+    ///     *sum = numbers.iter().sum::<f32>();
+    /// })?;
+    /// assert!((sum.to_vec()[0] - 1000.0).abs() < 1.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_math(&self, math: Math) -> Self {
+        self.changed(|options| options.math = math)
+    }
+
+    fn changed(&self, change: impl FnOnce(&mut Options)) -> Self {
+        let mut options = self.options.as_deref().cloned().unwrap_or_default();
+        change(&mut options);
+        let (device, order) = (self.device.clone(), Arc::clone(&self.order));
+        Self { device, order, options: Some(Arc::new(options)) }
     }
 
     /// Runs `kernel` once for each point of `range`, and returns when all are done.
@@ -294,9 +356,11 @@ impl Queue {
         if extent.items == 0 {
             return Ok(());
         }
+        let asked = Asked { offset: extent.offset != [0; 3], options: self.options.as_deref() };
         // SAFETY: a kernel that can be launched is in a loaded shared object, with its descriptor.
-        let body = unsafe { resolve(&self.device, &kernel, extent.offset != [0; 3])? };
-        let work = Work { body, closure: kernel.closure, extent, groups: None };
+        let body = unsafe { resolve(&self.device, &kernel, asked)? };
+        let options = self.options.clone();
+        let work = Work { body, closure: kernel.closure, extent, groups: None, options };
         // SAFETY: the caller's promises, and there is at least one work-item.
         unsafe { self.spread(work, &kernel) }
     }
@@ -319,12 +383,13 @@ impl Queue {
         if range.groups.items == 0 {
             return Ok(());
         }
+        let asked = Asked { offset: false, options: self.options.as_deref() };
         // SAFETY: as in `execute`.
-        let body = unsafe { resolve(&self.device, &kernel, false)? };
+        let body = unsafe { resolve(&self.device, &kernel, asked)? };
         let groups = GroupWork::new(range, &body, dynamic)
             .map_err(|bytes| self.local_memory(&kernel, bytes))?;
-        let work =
-            Work { body, closure: kernel.closure, extent: range.groups, groups: Some(groups) };
+        let (extent, options) = (range.groups, self.options.clone());
+        let work = Work { body, closure: kernel.closure, extent, groups: Some(groups), options };
         // SAFETY: the caller's promises, and there is at least one group.
         unsafe { self.spread(work, &kernel) }
     }

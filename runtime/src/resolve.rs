@@ -3,18 +3,18 @@
 use crate::body::Body;
 use crate::device::{Device, DeviceKind};
 use crate::error::LaunchError;
-use crate::kernels;
+use crate::kernels::{self, Asked};
 use crate::launch::RawKernel;
 use crate::notice::Notice;
 
-/// The kernel's body on the device, for a launch that begins elsewhere than at zero if `offset`; the host half's own where the device cannot do it and nobody asked for the device by name.
+/// The kernel's body on the device, for a launch that asks for so much; the host half's own where the device cannot do it and nobody asked for the device by name.
 ///
 /// # Safety
 /// The kernel's descriptor is its own, and its shared object is loaded.
 pub(crate) unsafe fn resolve(
     device: &Device,
     kernel: &RawKernel,
-    offset: bool,
+    asked: Asked<'_>,
 ) -> Result<Body, LaunchError> {
     // SAFETY: null, or a constant of the kernel's shared object.
     match (unsafe { kernel.descriptor.as_ref() }, device.kind()) {
@@ -34,7 +34,7 @@ pub(crate) unsafe fn resolve(
         (Some(_), DeviceKind::Native) => Ok(Body::Native(kernel.native)),
         (Some(descriptor), DeviceKind::Cpu) => {
             // SAFETY: the caller's promises.
-            match unsafe { kernels::for_cpu(descriptor, kernel, offset) } {
+            match unsafe { kernels::for_cpu(descriptor, kernel, asked) } {
                 Ok(compiled) => Ok(Body::Cpu(compiled)),
                 Err(source) if device.demanded() => Err(LaunchError::Image {
                     kernel: kernel.name(),

@@ -30,8 +30,33 @@ pub struct Container {
     pub crate_name: String,
     /// Device images; names are unique.
     pub images: Vec<Image>,
+    /// Specialization constants that kernels read; symbols are unique.
+    pub spec_constants: Vec<SpecConstant>,
     /// Kernels; names are unique.
     pub kernels: Vec<Kernel>,
+}
+
+/// A value that a launch can replace before its kernel is compiled.
+///
+/// An image that gets the values of all constants in one buffer has them in the container's order, each at the next multiple of
+/// its alignment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpecConstant {
+    /// The symbol of the constant's bytes in every image. Not empty.
+    pub symbol: String,
+    /// The name for people: a path.
+    pub path: String,
+    /// The name that its declaration gives it, or the source file of the declaration. With the next two it is what the host
+    /// knows the constant by.
+    pub place: String,
+    /// The line of the declaration, from 1; 0 if `place` is a name.
+    pub line: u32,
+    /// The column of the declaration, from 1; 0 if `place` is a name.
+    pub column: u32,
+    /// The alignment of the constant in bytes: a power of two, at most [`MAX_ALIGN`](crate::format::MAX_ALIGN).
+    pub align: u64,
+    /// The bytes of the value unless a launch has another; as many as every value has.
+    pub default: Vec<u8>,
 }
 
 /// One device binary, or one module of generic IR.
@@ -75,6 +100,8 @@ pub struct Kernel {
     /// The symbol of a variant of the function that takes three parameters more, 64-bit integers: where the launch begins, x
     /// first. A kernel without one does not depend on that. Not empty, and no other kernel's or variant's symbol.
     pub offset_variant: Option<String>,
+    /// Symbols of the specialization constants that it reads; unique, each in the container.
+    pub spec_constants: Vec<String>,
 }
 
 /// What a kernel asks of its work-groups.

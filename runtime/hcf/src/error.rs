@@ -161,6 +161,9 @@ pub enum Problem {
     /// A kernel names an image that the container does not have.
     #[error("there is no image `{0}`")]
     UnknownImage(String),
+    /// A kernel names a specialization constant that the container does not have.
+    #[error("there is no specialization constant `{0}`")]
+    UnknownConstant(String),
     /// A file is of a kind in which no section can be looked for.
     #[error("the file is not ELF, no archive and no HCF record")]
     UnknownFile,
@@ -196,6 +199,7 @@ impl Problem {
             Self::DuplicateKey(_) | Self::DuplicateNode(_) => "give each a name of its own",
             Self::InvalidValue { .. } => "correct the value where the record is written",
             Self::NoImage | Self::UnknownImage(_) => "add the image, or remove the kernel",
+            Self::UnknownConstant(_) => "add the constant, or take it from the kernel's list",
             Self::UnknownFile => {
                 "give an executable, a library, an object file or an rlib of Linux, or a record"
             }

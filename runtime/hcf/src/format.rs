@@ -52,6 +52,14 @@
 //!       size=N                     the last image ends where the appendix does; bytes between images are zero
 //!     {.exported-symbols           list
 //!     {.imported-symbols           list
+//! {.spec-constants                absent if there are none
+//!   {.CONSTANT *                   unique
+//!     path=TEXT
+//!     place=TEXT
+//!     line=N                       below 2^32
+//!     column=N                     below 2^32
+//!     byte-align=N                 a power of two, at most 2^29
+//!     default=BYTES                two lower-case hexadecimal digits for each, at least one byte
 //! {.kernels
 //!   {.SYMBOL *                     unique
 //!     display-name=TEXT
@@ -70,6 +78,7 @@
 //!         byte-align=N             a power of two, at most 2^29
 //!         type=T                   integer (1, 2, 4, 8, 16 bytes), floating-point (2, 4, 8, 16), pointer (4, 8),
 //!                                  other-by-value (1 or more)
+//!     {.spec-constants             list of CONSTANT; absent if it is empty
 //! ```
 //!
 //! (Indented here for reading only.) So there is one spelling for each container: what a reader accepts, a writer

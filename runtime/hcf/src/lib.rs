@@ -25,10 +25,10 @@ mod record;
 mod tree;
 mod write;
 
-pub use container::{Container, Groups, Image, Kernel, Parameter, ParameterKind};
+pub use container::{Container, Groups, Image, Kernel, Parameter, ParameterKind, SpecConstant};
 pub use error::{HcfError, Problem};
 #[cfg(feature = "file")]
 pub use file::{FileSection, sections_of_file};
 pub use object_id::ObjectId;
-pub use record::{ImageRef, KernelRef, RecordRef, Records, records};
+pub use record::{ImageRef, KernelRef, RecordRef, Records, SpecConstantRef, records};
 pub use tree::Tree;

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::HashSet, fmt};
 
 use crate::{
-    Groups, HcfError, ImageRef, KernelRef, Parameter, ParameterKind, Problem,
+    Groups, HcfError, ImageRef, KernelRef, Parameter, ParameterKind, Problem, SpecConstantRef,
     format::{ALIGNMENT, FRAME_LEN, MAX_ALIGN, VERSION},
     tree::{Node, Pair, shown},
 };
@@ -15,6 +15,7 @@ pub(crate) struct Contents<'a> {
     pub llvm_version: Cow<'a, str>,
     pub crate_name: Cow<'a, str>,
     pub images: Vec<ImageRef<'a>>,
+    pub spec_constants: Vec<SpecConstantRef<'a>>,
     pub kernels: Vec<KernelRef<'a>>,
 }
 
@@ -29,9 +30,15 @@ impl<'a> Contents<'a> {
         let llvm_version = entries.text("llvm-version")?;
         let crate_name = entries.text("crate-name")?;
         let images = entries.child("images", |node, path| images(node, path, appendix))?;
-        let kernels = entries.child("kernels", |node, path| kernels(node, path, &images))?;
+        let spec_constants = entries
+            .optional_child("spec-constants", |node, path| {
+                Entries::of(node, path).each(spec_constant)
+            })?
+            .unwrap_or_default();
+        let kernels =
+            entries.child("kernels", |node, path| kernels(node, path, &images, &spec_constants))?;
         entries.finish()?;
-        Ok(Self { generator, llvm_version, crate_name, images, kernels })
+        Ok(Self { generator, llvm_version, crate_name, images, spec_constants, kernels })
     }
 }
 
@@ -111,15 +118,49 @@ impl<'a> Appendix<'a> {
     }
 }
 
+fn spec_constant<'a>(node: &Node<'a>, path: Path<'_>) -> Result<SpecConstantRef<'a>, HcfError> {
+    let mut entries = Entries::of(node, path);
+    let constant_path = entries.text("path")?;
+    let place = entries.text("place")?;
+    let mut small = |key| {
+        let number = entries.number(key)?;
+        u32::try_from(number).map_err(|_| entries.invalid(key, "a number below 2^32"))
+    };
+    let (line, column) = (small("line")?, small("column")?);
+    let align = entries.alignment("byte-align")?;
+    let Some(default) = bytes(&entries.text("default")?) else {
+        return Err(entries.invalid("default", "two lower-case hexadecimal digits for each byte"));
+    };
+    entries.finish()?;
+    let symbol = node.name.clone();
+    Ok(SpecConstantRef { symbol, path: constant_path, place, line, column, align, default })
+}
+
+/// One or more bytes, two digits for each.
+fn bytes(text: &str) -> Option<Vec<u8>> {
+    let digit = |digit: u8| match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    };
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if pairs.is_empty() || !rest.is_empty() {
+        return None;
+    }
+    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
+}
+
 fn kernels<'a>(
     node: &Node<'a>,
     path: Path<'_>,
     images: &[ImageRef<'a>],
+    spec_constants: &[SpecConstantRef<'a>],
 ) -> Result<Vec<KernelRef<'a>>, HcfError> {
+    let constants: HashSet<&str> = spec_constants.iter().map(|known| &*known.symbol).collect();
     let known: HashSet<&str> = images.iter().map(|image| &*image.name).collect();
     let mut symbols: HashSet<&str> = node.children.iter().map(|kernel| &*kernel.name).collect();
     Entries::of(node, path).each(|node, path| {
-        let kernel = kernel(node, path, &known)?;
+        let kernel = kernel(node, path, &known, &constants)?;
         // The value is looked at where it lies in the tree, which lives as long as the set.
         let variant = node.pairs.iter().find(|pair| pair.key == "offset-variant");
         if variant.is_some_and(|pair| pair.value.is_empty() || !symbols.insert(&pair.value)) {
@@ -134,6 +175,7 @@ fn kernel<'a>(
     node: &Node<'a>,
     path: Path<'_>,
     known_images: &HashSet<&str>,
+    known_constants: &HashSet<&str>,
 ) -> Result<KernelRef<'a>, HcfError> {
     let mut entries = Entries::of(node, path);
     let display_name = entries.text("display-name")?;
@@ -173,6 +215,17 @@ fn kernel<'a>(
             parameter(node, path, &expected, closure_size)
         })
     })?;
+    let spec_constants = entries
+        .optional_child("spec-constants", |node, path| {
+            let constants = list(node, path)?;
+            match constants.iter().find(|&constant| !known_constants.contains(&**constant)) {
+                Some(unknown) => {
+                    Err(error(Problem::UnknownConstant(shown(unknown)), node.offset, path))
+                }
+                None => Ok(constants),
+            }
+        })?
+        .unwrap_or_default();
     entries.finish()?;
     Ok(KernelRef {
         name: node.name.clone(),
@@ -185,6 +238,7 @@ fn kernel<'a>(
         can_panic,
         groups,
         offset_variant,
+        spec_constants,
     })
 }
 
@@ -294,6 +348,25 @@ impl<'n, 'a> Entries<'n, 'a> {
         match self.children.next() {
             Some(child) if child.name == name => read(child, self.path.of_child(child)),
             found => Err(self.unexpected(expected(), found.map(Entry::Node))),
+        }
+    }
+
+    /// Reads a child that need not be there, and is not there for nothing.
+    fn optional_child<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&'n Node<'a>, Path<'_>) -> Result<Vec<T>, HcfError>,
+    ) -> Result<Option<Vec<T>>, HcfError> {
+        if self.children.as_slice().first().is_none_or(|child| child.name != name) {
+            return Ok(None);
+        }
+        let child = self.children.as_slice().first().map(|child| child.offset);
+        let elements = self.child(name, read)?;
+        match child {
+            Some(offset) if elements.is_empty() => {
+                Err(error(Problem::Syntax("an empty list is left out"), offset, self.path))
+            }
+            _ => Ok(Some(elements)),
         }
     }
 

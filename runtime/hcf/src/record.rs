@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt};
 
 use crate::{
-    Container, Groups, HcfError, Image, Kernel, ObjectId, Parameter, Problem, Tree,
+    Container, Groups, HcfError, Image, Kernel, ObjectId, Parameter, Problem, SpecConstant, Tree,
     format::{FRAME_LEN, MAX_PADDING},
     frame::Frame,
     read::Contents,
@@ -45,6 +45,28 @@ pub struct KernelRef<'a> {
     pub groups: Option<Groups>,
     /// The symbol of the variant that takes where the launch begins, if there is one.
     pub offset_variant: Option<Cow<'a, str>>,
+    /// Symbols of the specialization constants that it reads, each in the record.
+    pub spec_constants: Vec<Cow<'a, str>>,
+}
+
+/// A specialization constant of a record; see [`SpecConstant`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SpecConstantRef<'a> {
+    /// The symbol of the constant's bytes in every image.
+    pub symbol: Cow<'a, str>,
+    /// The name for people.
+    pub path: Cow<'a, str>,
+    /// The name that its declaration gives it, or the source file of the declaration.
+    pub place: Cow<'a, str>,
+    /// The line of the declaration, or 0.
+    pub line: u32,
+    /// The column of the declaration, or 0.
+    pub column: u32,
+    /// The alignment of the constant in bytes.
+    pub align: u64,
+    /// The bytes of the value unless a launch has another.
+    pub default: Vec<u8>,
 }
 
 /// An image of a record; see [`Image`].
@@ -144,6 +166,16 @@ impl<'a> RecordRef<'a> {
         Some(&kernels[self.kernels_by_name[found]])
     }
 
+    /// All specialization constants, in the record's order.
+    pub fn spec_constants(&self) -> &[SpecConstantRef<'a>] {
+        &self.contents.spec_constants
+    }
+
+    /// The specialization constant with this symbol.
+    pub fn spec_constant(&self, symbol: &str) -> Option<&SpecConstantRef<'a>> {
+        self.contents.spec_constants.iter().find(|constant| constant.symbol == symbol)
+    }
+
     /// All images, in the record's order.
     pub fn images(&self) -> &[ImageRef<'a>] {
         &self.contents.images
@@ -170,6 +202,11 @@ impl<'a> RecordRef<'a> {
             llvm_version: self.llvm_version().to_owned(),
             crate_name: self.crate_name().to_owned(),
             images: self.images().iter().map(ImageRef::to_image).collect(),
+            spec_constants: self
+                .spec_constants()
+                .iter()
+                .map(SpecConstantRef::to_spec_constant)
+                .collect(),
             kernels: self.kernels().iter().map(KernelRef::to_kernel).collect(),
         }
     }
@@ -203,6 +240,22 @@ impl KernelRef<'_> {
             can_panic: self.can_panic,
             groups: self.groups,
             offset_variant: self.offset_variant.as_ref().map(ToString::to_string),
+            spec_constants: owned(&self.spec_constants),
+        }
+    }
+}
+
+impl SpecConstantRef<'_> {
+    /// A copy of the constant.
+    pub fn to_spec_constant(&self) -> SpecConstant {
+        SpecConstant {
+            symbol: self.symbol.to_string(),
+            path: self.path.to_string(),
+            place: self.place.to_string(),
+            line: self.line,
+            column: self.column,
+            align: self.align,
+            default: self.default.clone(),
         }
     }
 }

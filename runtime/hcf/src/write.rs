@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 
 use crate::{
-    Container, HcfError, Image, Kernel, ObjectId, Parameter, Problem,
+    Container, HcfError, Image, Kernel, ObjectId, Parameter, Problem, SpecConstant,
     escape::encode,
     format::{ALIGNMENT, FRAME_LEN, MARKER, MAX_HEADER_LEN, VERSION},
     frame::Frame,
@@ -77,6 +77,13 @@ fn header(container: &Container) -> String {
             start += room(image);
         }
     });
+    if !container.spec_constants.is_empty() {
+        text.node("spec-constants", |text| {
+            for constant in &container.spec_constants {
+                text.node(&constant.symbol, |text| text.spec_constant(constant));
+            }
+        });
+    }
     text.node("kernels", |text| {
         for kernel in &container.kernels {
             text.node(&kernel.name, |text| text.kernel(kernel));
@@ -139,6 +146,19 @@ impl Text {
                 text.node(&number.to_string(), |text| text.parameter(parameter));
             }
         });
+        if !kernel.spec_constants.is_empty() {
+            self.list("spec-constants", &kernel.spec_constants);
+        }
+    }
+
+    fn spec_constant(&mut self, constant: &SpecConstant) {
+        self.pair("path", encode(&constant.path));
+        self.pair("place", encode(&constant.place));
+        self.pair("line", constant.line);
+        self.pair("column", constant.column);
+        self.pair("byte-align", constant.align);
+        let digits: String = constant.default.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.pair("default", digits);
     }
 
     fn parameter(&mut self, parameter: &Parameter) {

@@ -2,7 +2,9 @@
 
 use crate::support;
 use proptest::{collection::btree_set, prelude::*, sample::subsequence};
-use schism_hcf::{Container, Groups, Image, Kernel, Parameter, ParameterKind, RecordRef};
+use schism_hcf::{
+    Container, Groups, Image, Kernel, Parameter, ParameterKind, RecordRef, SpecConstant,
+};
 
 /// Text with all that could break a line, a node or a terminal.
 fn text() -> impl Strategy<Value = String> {
@@ -102,25 +104,43 @@ fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
                 can_panic,
                 groups: groups.map(|(local_size, local_align)| Groups { local_size, local_align }),
                 offset_variant: None,
+                spec_constants: Vec::new(),
             }
         },
     )
 }
 
+fn spec_constant(symbol: String) -> impl Strategy<Value = SpecConstant> {
+    let numbers = (any::<u32>(), any::<u32>(), 0..30_u32);
+    (text(), text(), numbers, prop::collection::vec(any::<u8>(), 1..40)).prop_map(
+        move |(path, place, (line, column, align), default)| SpecConstant {
+            symbol: symbol.clone(),
+            path,
+            place,
+            line,
+            column,
+            align: 1 << align,
+            default,
+        },
+    )
+}
+
 fn container() -> impl Strategy<Value = Container> {
-    let parts = (names(4), names(4)).prop_flat_map(|(images, kernels)| {
+    let parts = (names(4), names(4), names(3)).prop_flat_map(|(images, kernels, constants)| {
         // Without images there can be no kernels.
         let kernels = if images.is_empty() { Vec::new() } else { kernels };
         let kernels: Vec<_> =
             kernels.into_iter().map(|name| kernel(name, images.clone())).collect();
-        (images.into_iter().map(image).collect::<Vec<_>>(), kernels)
+        let constants: Vec<_> = constants.into_iter().map(spec_constant).collect();
+        (images.into_iter().map(image).collect::<Vec<_>>(), kernels, constants)
     });
     (text(), text(), text(), parts).prop_map(
-        |(generator, llvm_version, crate_name, (images, kernels))| Container {
+        |(generator, llvm_version, crate_name, (images, kernels, spec_constants))| Container {
             generator,
             llvm_version,
             crate_name,
             images,
+            spec_constants,
             kernels,
         },
     )

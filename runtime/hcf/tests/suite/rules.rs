@@ -1,7 +1,7 @@
 //! Each rule of the format, broken.
 
 use crate::support::{self, framed, framed_at, sample};
-use schism_hcf::{Container, Groups, HcfError, Problem, RecordRef, format};
+use schism_hcf::{Container, Groups, HcfError, Problem, RecordRef, SpecConstant, format};
 
 /// The sample's contents, with its first `from` replaced, padded again.
 fn edited(from: &str, to: &str) -> Vec<u8> {
@@ -207,6 +207,67 @@ fn variants_have_symbols_of_their_own() {
         "the key `can-panic` was expected",
         "kernels/saxpy",
     );
+}
+
+#[test]
+fn constants_are_bytes_that_kernels_name() {
+    let constant = |symbol: &str, default: &[u8]| SpecConstant {
+        symbol: symbol.to_owned(),
+        path: "sample::TILE".to_owned(),
+        place: "src/main.rs".to_owned(),
+        line: 7,
+        column: 30,
+        align: 8,
+        default: default.to_vec(),
+    };
+    let with = |constants: Vec<SpecConstant>, used: &[&str]| {
+        let mut container = sample();
+        container.spec_constants = constants;
+        container.kernels[0].spec_constants = used.iter().map(|name| name.to_string()).collect();
+        container
+    };
+    let good = with(
+        vec![constant("tile", &[16, 0, 0, 0xFF]), constant("odd \n", &[1])],
+        &["odd \n", "tile"],
+    );
+    let record = good.to_record().unwrap();
+    let read = RecordRef::parse(&record).unwrap();
+    assert_eq!(read.to_container(), good);
+    assert_eq!(read.spec_constant("tile").unwrap().default, [16, 0, 0, 0xFF]);
+    assert_eq!(read.kernels()[0].spec_constants, ["odd \n", "tile"]);
+    assert!(read.kernels()[1].spec_constants.is_empty());
+
+    let refused = |container: Container| container.to_record().unwrap_err().problem().clone();
+    let unknown = refused(with(vec![constant("tile", &[1])], &["other"]));
+    assert_eq!(unknown, Problem::UnknownConstant("other".to_owned()));
+    assert!(matches!(refused(with(vec![constant("a", &[])], &[])), Problem::InvalidValue { .. }));
+    let twice = vec![constant("a", &[1]), constant("a", &[1])];
+    assert!(matches!(refused(with(twice, &[])), Problem::DuplicateNode(_)));
+    let mut odd = constant("a", &[1]);
+    odd.align = 3;
+    assert!(matches!(refused(with(vec![odd], &[])), Problem::InvalidValue { .. }));
+
+    let node = "{.spec-constants\n{.a\npath=a\nplace=f\nline=1\ncolumn=2\nbyte-align=4\n";
+    let edit = |from: &str, to: &str| {
+        let text =
+            format!("{node}default=10\n}}.a\n}}.spec-constants\n{{.kernels").replace(from, to);
+        after("{.kernels", &text)
+    };
+    for (from, to, problem) in [
+        ("=10", "=1", "two lower-case hexadecimal digits"),
+        ("=10", "=1G", "two lower-case hexadecimal digits"),
+        ("=10", "=1A", "two lower-case hexadecimal digits"),
+        ("=10", "=", "two lower-case hexadecimal digits"),
+        ("line=1", "line=4294967296", "below 2^32"),
+        ("line=1\n", "", "the key `line` was expected"),
+        ("byte-align=4", "byte-align=5", "a power of two"),
+    ] {
+        assert!(edit(from, to).0.contains(problem), "{from} {to}: {}", edit(from, to).0);
+    }
+    let empty = "{.spec-constants\n}.spec-constants\n{.kernels";
+    check("{.kernels", empty, "an empty list is left out", "");
+    let in_kernel = "}.parameters\n{.spec-constants\n}.spec-constants\n";
+    check("}.parameters\n", in_kernel, "an empty list is left out", "kernels/saxpy");
 }
 
 #[test]

@@ -28,6 +28,7 @@ pub fn sample() -> Container {
                 ..Image::default()
             },
         ],
+        spec_constants: Vec::new(),
         kernels: vec![
             Kernel {
                 name: "saxpy".into(),

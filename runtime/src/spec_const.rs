@@ -1,0 +1,88 @@
+//! Specialization constants: values that are known when a kernel is compiled for its device.
+
+use std::panic::Location;
+
+use crate::__private::is_device;
+use crate::element::Element;
+use crate::options;
+
+/// A value that a launch can replace, and that is a constant when its kernel is compiled for the device: loops over it are
+/// unrolled, branches on it are gone.
+///
+/// Declared as a `static` with a default, read in kernels (and in functions that they call) by [`get`](Self::get), replaced for
+/// the launches of [`Queue::with`](crate::Queue::with). A launch with values that were not used before compiles its kernel once
+/// more; the compiled kernels of the latest few hundred values are kept.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::prelude::*;
+///
+/// static RADIUS: SpecConst<usize> = SpecConst::new(1);
+///
+/// let queue = Queue::new()?;
+/// let signal = Buffer::from_slice(&queue, &[0.0, 0.0, 6.0, 0.0, 0.0])?;
+/// let mut smooth = Buffer::with_len(&queue, signal.len())?;
+/// let mut blur = |queue: &Queue| {
+///     queue.for_each((0.., &mut smooth, whole(&signal)), |(i, to, signal)| {
+///         let begin = i.saturating_sub(RADIUS.get());
+///         let end = (i + RADIUS.get() + 1).min(signal.len());
+///         *to = signal[begin..end].iter().sum::<f32>() / (end - begin) as f32;
+///     })?;
+///     Ok::<_, schism::Error>(smooth.to_vec())
+/// };
+/// assert_eq!(blur(&queue)?, [0.0, 2.0, 2.0, 2.0, 0.0]);
+/// assert_eq!(blur(&queue.with(&RADIUS, 2))?, [2.0, 1.5, 1.2, 1.5, 2.0]);
+/// assert_eq!(RADIUS.get(), 1);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A constant is known by the place in the source where it is declared. Constants that one use of a macro declares have the same
+/// place: give them names, by [`named`](Self::named).
+#[derive(Debug)]
+#[repr(C)]
+pub struct SpecConst<T> {
+    // Stage 1 knows the order of the fields. A device has only the first one.
+    default: T,
+    name: &'static str,
+    line: u32,
+    column: u32,
+}
+
+/// What the host knows a constant by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The name that the declaration gives, or the file that it is in.
+    pub(crate) name: &'static str,
+    /// The line, or 0.
+    pub(crate) line: u32,
+    /// The column, or 0.
+    pub(crate) column: u32,
+}
+
+impl<T: Element> SpecConst<T> {
+    /// A constant that is `default` unless a launch says otherwise.
+    #[must_use]
+    #[track_caller]
+    pub const fn new(default: T) -> Self {
+        let place = Location::caller();
+        Self { default, name: place.file(), line: place.line(), column: place.column() }
+    }
+
+    /// A constant with a name that no other constant of the program has.
+    #[must_use]
+    pub const fn named(name: &'static str, default: T) -> Self {
+        Self { default, name, line: 0, column: 0 }
+    }
+
+    /// The value: in a kernel that of the launch, elsewhere the default.
+    #[inline(always)]
+    #[must_use]
+    pub fn get(&self) -> T {
+        if is_device() { self.default } else { options::value_of(self).unwrap_or(self.default) }
+    }
+
+    pub(crate) const fn place(&self) -> Place {
+        Place { name: self.name, line: self.line, column: self.column }
+    }
+}

@@ -1,0 +1,235 @@
+//! Specialization constants, and how exact a launch is, on every device.
+
+use schism::prelude::*;
+use schism::{Device, Math};
+use schism_tests::constants::{SHARED, own, with_own};
+
+/// Runs a test on every device.
+fn on_every_device(test: impl Fn(&Queue)) {
+    for device in Device::all() {
+        println!("on {device}");
+        test(&Queue::on(&device).expect("a device that is listed"));
+    }
+}
+
+/// What `f` returns in a kernel, which must be the same in each of many work-items.
+fn value<T>(queue: &Queue, f: impl Fn() -> T + Send + Sync + Capture) -> T
+where
+    T: Element + Default + PartialEq + std::fmt::Debug,
+{
+    let mut out = Buffer::filled(queue, 1000, T::default()).expect("memory");
+    queue.for_each(&mut out, move |out| *out = f()).expect("a launch");
+    let out = out.to_vec();
+    assert!(out.iter().all(|value| *value == out[0]), "{out:?}");
+    out[0]
+}
+
+static TILE: SpecConst<u32> = SpecConst::new(16);
+static SCALE: SpecConst<f64> = SpecConst::new(0.5);
+
+#[test]
+fn the_default_and_other_values() {
+    on_every_device(|queue| {
+        let read = |queue: &Queue| value(queue, || (TILE.get() * 3, SCALE.get()));
+        assert_eq!(read(queue), (48, 0.5));
+        let tile = queue.with(&TILE, 32);
+        assert_eq!(read(&tile), (96, 0.5));
+        assert_eq!(read(&tile.with(&SCALE, -1.25)), (96, -1.25));
+        assert_eq!(read(&tile.with(&TILE, 1)), (3, 0.5));
+        // What was set for one handle is not for the others.
+        assert_eq!(read(queue), (48, 0.5));
+        for tile in [0, 1, 5, 1 << 30, 5] {
+            assert_eq!(read(&queue.with(&TILE, tile)).0, tile.wrapping_mul(3));
+        }
+        // The default, said aloud.
+        assert_eq!(read(&queue.with(&TILE, 16).with(&SCALE, 0.5)), (48, 0.5));
+        assert_eq!(TILE.get(), 16);
+    });
+}
+
+#[test]
+fn every_kind_of_value() {
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    struct Filter {
+        // With room between the fields.
+        on: bool,
+        weights: [f32; 3],
+        shift: u8,
+        name: char,
+        wide: i128,
+    }
+    static FILTER: SpecConst<Filter> = SpecConst::new(Filter {
+        on: true,
+        weights: [0.25, 0.5, 0.25],
+        shift: 3,
+        name: 'ß',
+        wide: -5,
+    });
+    static TABLE: SpecConst<[u16; 40]> = SpecConst::new([9; 40]);
+    static FLAG: SpecConst<bool> = SpecConst::new(false);
+    static LETTER: SpecConst<char> = SpecConst::new('a');
+    static NARROW: SpecConst<i8> = SpecConst::new(-1);
+    static PAIR: SpecConst<(u8, Option<u32>)> = SpecConst::new((1, None));
+    static NOTHING: SpecConst<()> = SpecConst::new(());
+    on_every_device(|queue| {
+        let filter = |queue: &Queue| value(queue, || FILTER.get());
+        assert_eq!(filter(queue), FILTER.get());
+        let other =
+            Filter { on: false, weights: [1.0, -0.0, f32::INFINITY], name: 'x', ..FILTER.get() };
+        assert_eq!(filter(&queue.with(&FILTER, other)), other);
+        let sum =
+            |queue: &Queue| value(queue, || TABLE.get().iter().map(|x| u32::from(*x)).sum::<u32>());
+        assert_eq!(sum(queue), 360);
+        let mut table = [0; 40];
+        table[39] = 65535;
+        assert_eq!(sum(&queue.with(&TABLE, table)), 65535);
+        let small = |queue: &Queue| {
+            value(queue, || {
+                let () = NOTHING.get();
+                (FLAG.get(), LETTER.get(), NARROW.get(), PAIR.get())
+            })
+        };
+        assert_eq!(small(queue), (false, 'a', -1, (1, None)));
+        let queue = queue.with(&FLAG, true).with(&LETTER, '🦀').with(&NARROW, i8::MIN);
+        let queue = queue.with(&PAIR, (2, Some(3))).with(&NOTHING, ());
+        assert_eq!(small(&queue), (true, '🦀', i8::MIN, (2, Some(3))));
+    });
+}
+
+#[test]
+fn an_index_that_is_not_known() {
+    static TABLE: SpecConst<[u32; 8]> = SpecConst::new([1, 2, 3, 4, 5, 6, 7, 8]);
+    on_every_device(|queue| {
+        for table in [[1, 2, 3, 4, 5, 6, 7, 8], [80, 70, 60, 50, 40, 30, 20, 10]] {
+            let mut out = Buffer::filled(queue, 100, 0).expect("memory");
+            queue
+                .with(&TABLE, table)
+                .for_each((0.., &mut out), |(i, out)| *out = TABLE.get()[i % 8])
+                .expect("a launch");
+            assert!(out.to_vec().iter().enumerate().all(|(i, out)| *out == table[i % 8]));
+        }
+    });
+}
+
+#[test]
+fn constants_of_another_crate() {
+    on_every_device(|queue| {
+        let read = |queue: &Queue| value(queue, || (SHARED.get(), own()));
+        assert_eq!(read(queue), (7, 6));
+        assert_eq!(read(&queue.with(&SHARED, 8)), (8, 6));
+        assert_eq!(read(&with_own(queue, [10, 20, -5])), (7, 25));
+        assert_eq!(read(&with_own(&queue.with(&SHARED, 9), [0; 3])), (9, 0));
+        assert_eq!((SHARED.get(), own()), (7, 6));
+    });
+}
+
+#[test]
+fn a_constant_that_the_kernel_does_not_read() {
+    static UNUSED: SpecConst<u32> = SpecConst::new(1);
+    static NEVER: SpecConst<u64> = SpecConst::new(2);
+    on_every_device(|queue| {
+        let queue = queue.with(&UNUSED, 5).with(&NEVER, 6);
+        assert_eq!(value(&queue, || TILE.get()), 16);
+        assert_eq!(value(&queue, || UNUSED.get()), 5);
+    });
+}
+
+#[test]
+fn constants_with_names() {
+    macro_rules! two {
+        ($first:ident $second:ident $new:expr) => {
+            static $first: SpecConst<u32> = $new("first", 1);
+            static $second: SpecConst<u32> = $new("second", 2);
+        };
+    }
+    two!(A B SpecConst::named);
+    on_every_device(|queue| {
+        let read = |queue: &Queue| value(queue, || (A.get(), B.get()));
+        assert_eq!(read(queue), (1, 2));
+        assert_eq!(read(&queue.with(&A, 10)), (10, 2));
+        assert_eq!(read(&queue.with(&B, 20)), (1, 20));
+        assert_eq!(read(&queue.with(&B, 20).with(&A, 10)), (10, 20));
+    });
+}
+
+/// One place for two constants: nobody can tell whose the value is, so the launch is refused.
+#[test]
+fn constants_that_cannot_be_told_apart() {
+    macro_rules! two {
+        ($first:ident $second:ident) => {
+            static $first: SpecConst<u32> = SpecConst::new(1);
+            static $second: SpecConst<u32> = SpecConst::new(2);
+        };
+    }
+    two!(C D);
+    on_every_device(|queue| {
+        assert_eq!(value(queue, || (C.get(), D.get())), (1, 2));
+        let mut out = Buffer::filled(queue, 1, (0, 0)).expect("memory");
+        let launched = queue.with(&C, 10).for_each(&mut out, |out| *out = (C.get(), D.get()));
+        if queue.device().name() == "native" {
+            launched.expect("the host knows them by their address");
+            assert_eq!(out.to_vec(), [(10, 2)]);
+        } else {
+            let error = launched.expect_err("they have one place").to_string();
+            assert!(error.contains("::C`") && error.contains("SpecConst::named"), "{error}");
+        }
+    });
+}
+
+#[test]
+fn constants_and_scopes_and_offsets() {
+    static STEP: SpecConst<usize> = SpecConst::new(1);
+    on_every_device(|queue| {
+        let mut out = Buffer::filled(queue, 10, 0).expect("memory");
+        queue
+            .with(&STEP, 100)
+            .scope(|scope| {
+                let mut out = scope.lend(&mut out);
+                scope.for_each_in(5..15, &mut out, |item, out| *out = item.x() * STEP.get())?;
+                scope.for_each(&mut out, |out| *out += STEP.get())?;
+                Ok(())
+            })
+            .expect("launches");
+        assert_eq!(out.to_vec(), (5..15).map(|x| x * 100 + 100).collect::<Vec<_>>());
+    });
+}
+
+/// More values than are kept.
+#[test]
+fn many_values() {
+    static SEED: SpecConst<u32> = SpecConst::new(0);
+    on_every_device(|queue| {
+        for seed in (0..300).chain([0, 1, 299]) {
+            assert_eq!(value(&queue.with(&SEED, seed), || SEED.get() ^ 0x55), seed ^ 0x55);
+        }
+    });
+}
+
+#[test]
+fn sums_in_any_order() {
+    on_every_device(|queue| {
+        let numbers: Vec<f32> = (0..100_003).map(|i| (i % 1000) as f32 * 0.37 + 0.1).collect();
+        let input = Buffer::from_slice(queue, &numbers).expect("memory");
+        let sum = |queue: &Queue| {
+            let mut sum = Buffer::filled(queue, 1, 0.0_f32).expect("memory");
+            queue
+                .for_each((&mut sum, whole(&input)), |(sum, numbers)| {
+                    *sum = numbers.iter().map(|x| x * x).sum();
+                })
+                .expect("a launch");
+            sum.to_vec()[0]
+        };
+        let host: f32 = numbers.iter().map(|x| x * x).sum();
+        let truth: f64 = numbers.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+        assert_eq!(sum(queue).to_bits(), host.to_bits());
+        assert_eq!(sum(&queue.with_math(Math::Exact)).to_bits(), host.to_bits());
+        for math in [Math::Relaxed, Math::RelaxedFinite] {
+            let relaxed = sum(&queue.with_math(math));
+            assert!((f64::from(relaxed) / truth - 1.0).abs() < 1e-3, "{relaxed} for {truth}");
+            // The order did change, or on the host did not.
+            let same = queue.device().name() == "native";
+            assert_eq!(relaxed.to_bits() == host.to_bits(), same);
+        }
+        assert_eq!(sum(queue).to_bits(), host.to_bits());
+    });
+}
