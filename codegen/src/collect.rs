@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use rustc_data_structures::fx::FxIndexSet;
+use rustc_data_structures::fx::{FxHashMap, FxHashSet, FxIndexMap, FxIndexSet};
 use rustc_hir::LangItem;
 use rustc_hir::attrs::Linkage;
 use rustc_hir::def::DefKind;
@@ -15,14 +15,17 @@ use rustc_middle::mir::interpret::{AllocId, GlobalAlloc, Scalar};
 use rustc_middle::mir::mono::{CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility};
 use rustc_middle::mir::visit::Visitor;
 use rustc_middle::mir::{
-    AssertKind, CastKind, ConstOperand, ConstValue, Location, Rvalue, StatementKind, TerminatorKind,
+    AssertKind, Body, CastKind, ConstOperand, ConstValue, Location, Rvalue, SourceInfo, Terminator,
+    TerminatorKind, traversal,
 };
 use rustc_middle::ty::adjustment::PointerCoercion;
 use rustc_middle::ty::print::with_no_trimmed_paths;
-use rustc_middle::ty::{self, Instance, InstanceKind, Ty, TyCtxt};
+use rustc_middle::ty::{self, Instance, InstanceKind, Ty, TyCtxt, TypeFoldable};
 use rustc_span::def_id::{DefId, DefIndex};
-use rustc_span::{Span, Symbol, sym};
+use rustc_span::{Symbol, sym};
 use schism_passes::{PanicFunction, PanicMessage};
+
+use crate::call_map::{CallMap, Edges, How, Item, ItemIndex, ItemKind};
 
 /// What the kernels of a crate reach.
 pub(crate) struct Reached<'tcx> {
@@ -30,8 +33,8 @@ pub(crate) struct Reached<'tcx> {
     pub items: FxIndexSet<MonoItem<'tcx>>,
     /// The panic functions that are called.
     pub panics: Vec<PanicFunction>,
-    /// Path and place of every function by its symbol, for diagnostics.
-    pub functions: HashMap<String, (String, Span)>,
+    /// Who names whom where, for diagnostics.
+    pub map: CallMap,
     /// Statics, those of other crates too, in the order in which they were found.
     pub statics: FxIndexSet<DefId>,
 }
@@ -67,8 +70,9 @@ pub(crate) fn reach<'tcx>(
         tcx,
         seen: FxIndexSet::default(),
         panics: HashMap::new(),
-        functions: HashMap::new(),
-        statics: FxIndexSet::default(),
+        map: CallMap::default(),
+        indices: FxHashMap::default(),
+        statics: FxIndexMap::default(),
     };
     for entry in entries {
         walk.function(entry);
@@ -84,7 +88,8 @@ pub(crate) fn reach<'tcx>(
     }
     let mut panics: Vec<_> = walk.panics.into_values().collect();
     panics.sort_by(|a, b| a.symbol.cmp(&b.symbol));
-    Reached { items: walk.seen, panics, functions: walk.functions, statics: walk.statics }
+    let statics = walk.statics.into_keys().collect();
+    Reached { items: walk.seen, panics, map: walk.map, statics }
 }
 
 /// The codegen unit of what was reached.
@@ -108,38 +113,42 @@ struct Walk<'tcx> {
     seen: FxIndexSet<MonoItem<'tcx>>,
     /// By instance: generic panic functions have a symbol for each.
     panics: HashMap<Instance<'tcx>, PanicFunction>,
-    functions: HashMap<String, (String, Span)>,
-    statics: FxIndexSet<DefId>,
+    map: CallMap,
+    indices: FxHashMap<Instance<'tcx>, ItemIndex>,
+    statics: FxIndexMap<DefId, ItemIndex>,
 }
 
 impl<'tcx> Walk<'tcx> {
-    /// A function is called or its address is taken.
-    fn function(&mut self, instance: Instance<'tcx>) {
+    /// A function is called or its address is taken. `None` for what is no function in the end.
+    fn function(&mut self, instance: Instance<'tcx>) -> Option<ItemIndex> {
         let tcx = self.tcx;
         if matches!(instance.def, InstanceKind::Virtual(..)) {
-            return;
+            return None;
         }
         let mut instance = instance;
         if let InstanceKind::Intrinsic(def_id) = instance.def {
             let must_be_overridden =
                 tcx.intrinsic(def_id).is_none_or(|intrinsic| intrinsic.must_be_overridden);
+            if tcx.is_intrinsic(def_id, sym::catch_unwind) {
+                return Some(self.catch(instance));
+            }
             if must_be_overridden {
-                return;
+                return None;
             }
             // The body of an intrinsic that a backend may leave as it is.
             instance = Instance::new_raw(def_id, instance.args);
         }
-        if self.seen.contains(&MonoItem::Fn(instance)) {
-            return;
+        if let Some(&known) = self.indices.get(&instance) {
+            return Some(known);
         }
-        self.remember(instance);
+        let index = self.remember(instance);
+        self.indices.insert(instance, index);
         if let Some(panic) = panic_function(self.tcx, instance) {
             self.panics.insert(instance, panic);
-            return;
-        }
-        if self.has_body(instance) {
+        } else if self.has_body(instance) {
             self.seen.insert(MonoItem::Fn(instance));
         }
+        Some(index)
     }
 
     fn has_body(&self, instance: Instance<'tcx>) -> bool {
@@ -154,113 +163,98 @@ impl<'tcx> Walk<'tcx> {
                 || matches!(tcx.def_kind(def_id), DefKind::Ctor(..)))
     }
 
-    fn remember(&mut self, instance: Instance<'tcx>) {
+    fn remember(&mut self, instance: Instance<'tcx>) -> ItemIndex {
         let (tcx, def_id) = (self.tcx, instance.def_id());
-        let symbol = tcx.symbol_name(instance).name;
-        self.functions
-            .entry(symbol.to_owned())
-            .or_insert_with(|| (crate::kernels::path_of(tcx, def_id), tcx.def_span(def_id)));
+        let path = match instance.def {
+            InstanceKind::DropGlue(_, Some(ty)) => {
+                with_no_trimmed_paths!(format!("drop of `{ty}`"))
+            }
+            _ => crate::kernels::path_of(tcx, def_id),
+        };
+        let kind = if tcx.is_foreign_item(def_id) { ItemKind::Foreign } else { ItemKind::Function };
+        let origin = self.map.origin(tcx, def_id);
+        let item = Item { path, span: tcx.def_span(def_id), origin, kind };
+        self.map.add(tcx.symbol_name(instance).name, item)
     }
 
-    fn lang_item(&mut self, item: LangItem) {
-        if let Some(def_id) = self.tcx.lang_items().get(item) {
-            self.function(Instance::mono(self.tcx, def_id));
+    /// The function that rustc makes for the intrinsic `catch_unwind`.
+    fn catch(&mut self, instance: Instance<'tcx>) -> ItemIndex {
+        if let Some(&known) = self.indices.get(&instance) {
+            return known;
         }
+        let (tcx, def_id) = (self.tcx, instance.def_id());
+        let item = Item {
+            path: crate::kernels::path_of(tcx, def_id),
+            span: tcx.def_span(def_id),
+            origin: self.map.origin(tcx, def_id),
+            kind: ItemKind::Function,
+        };
+        let index = self.map.add("__rust_try", item);
+        self.indices.insert(instance, index);
+        index
+    }
+
+    fn remember_static(&mut self, def_id: DefId) -> ItemIndex {
+        if let Some(&known) = self.statics.get(&def_id) {
+            return known;
+        }
+        let tcx = self.tcx;
+        let ty = tcx.type_of(def_id).instantiate_identity();
+        let origin = self.map.origin(tcx, def_id);
+        let item = Item {
+            path: crate::kernels::path_of(tcx, def_id),
+            span: tcx.def_span(def_id),
+            origin,
+            kind: ItemKind::Static {
+                mutable: tcx.is_mutable_static(def_id),
+                ty: with_no_trimmed_paths!(ty.to_string()),
+            },
+        };
+        let index = self.map.add(tcx.symbol_name(Instance::mono(tcx, def_id)).name, item);
+        self.statics.insert(def_id, index);
+        index
     }
 
     fn body(&mut self, instance: Instance<'tcx>) {
         let tcx = self.tcx;
-        // What the compiler's collector found: the same answer as for the host, from its cache.
+        let caller = self.function(instance).expect("only functions with a body come here");
+        let body = tcx.instance_mir(instance.def);
+        // What the compiler's collector leaves to the linker, and every call with its place.
+        let mut places = Places {
+            instance,
+            body,
+            edges: Edges::of(tcx, body, caller),
+            named: FxHashSet::default(),
+            walk: self,
+        };
+        // The blocks and the order in which rustc lowers them: it tells calls of one function apart.
+        for block in traversal::mono_reachable_reverse_postorder(body, tcx, instance) {
+            places.visit_basic_block_data(block, &body.basic_blocks[block]);
+        }
+        let Places { mut edges, named, .. } = places;
+        // What the collector found: the same answer as for the host, from its cache.
         if let Ok((used, _)) = tcx.items_of_instance((instance, CollectionMode::UsedItems)) {
             for item in used {
-                match item.node {
+                let index = match item.node {
                     MonoItem::Fn(used) => self.function(used),
-                    item => {
+                    MonoItem::Static(def_id) => {
+                        self.seen.insert(item.node);
+                        Some(self.remember_static(def_id))
+                    }
+                    item @ MonoItem::GlobalAsm(_) => {
                         self.seen.insert(item);
+                        None
                     }
+                };
+                if let Some(index) = index.filter(|index| !named.contains(index)) {
+                    edges.mention(&mut self.map, index, item.span);
                 }
-            }
-        }
-        // And what it leaves to the linker.
-        let env = ty::TypingEnv::fully_monomorphized();
-        let body = tcx.instance_mir(instance.def);
-        let resolve = |ty: ty::Ty<'tcx>| {
-            instance.instantiate_mir_and_normalize_erasing_regions(
-                tcx,
-                env,
-                ty::EarlyBinder::bind(ty),
-            )
-        };
-        let mut constants = Constants(Vec::new());
-        constants.visit_body(body);
-        for constant in constants.0 {
-            let constant = instance.instantiate_mir_and_normalize_erasing_regions(
-                tcx,
-                env,
-                ty::EarlyBinder::bind(constant),
-            );
-            match constant.const_.eval(tcx, env, constant.span) {
-                Ok(ConstValue::Scalar(Scalar::Ptr(pointer, _))) => {
-                    self.allocation(pointer.provenance.alloc_id());
-                }
-                Ok(ConstValue::Indirect { alloc_id, .. } | ConstValue::Slice { alloc_id, .. }) => {
-                    self.allocation(alloc_id);
-                }
-                _ => {}
-            }
-        }
-        for block in body.basic_blocks.iter() {
-            for statement in &block.statements {
-                if let StatementKind::Assign(assign) = &statement.kind
-                    && let Rvalue::Cast(CastKind::PointerCoercion(coercion, _), operand, target) =
-                        &assign.1
-                {
-                    let source = resolve(operand.ty(body, tcx));
-                    match coercion {
-                        PointerCoercion::ReifyFnPointer(_) => {
-                            if let ty::FnDef(def_id, args) = *source.kind()
-                                && let Some(target) =
-                                    Instance::resolve_for_fn_ptr(tcx, env, def_id, args)
-                            {
-                                self.function(target);
-                            }
-                        }
-                        PointerCoercion::Unsize => self.unsize(source, resolve(*target)),
-                        _ => {}
-                    }
-                }
-            }
-            let Some(terminator) = &block.terminator else { continue };
-            match &terminator.kind {
-                TerminatorKind::Call { func, .. } | TerminatorKind::TailCall { func, .. } => {
-                    if let ty::FnDef(def_id, args) = *resolve(func.ty(body, tcx)).kind()
-                        && let Ok(Some(target)) = Instance::try_resolve(tcx, env, def_id, args)
-                    {
-                        self.function(target);
-                    }
-                }
-                TerminatorKind::Drop { place, .. } => {
-                    let glue =
-                        Instance::resolve_drop_in_place(tcx, resolve(place.ty(body, tcx).ty));
-                    if !matches!(glue.def, InstanceKind::DropGlue(_, None)) {
-                        self.function(glue);
-                    }
-                }
-                TerminatorKind::Assert { msg, .. } => match &**msg {
-                    AssertKind::BoundsCheck { .. } => self.lang_item(LangItem::PanicBoundsCheck),
-                    AssertKind::MisalignedPointerDereference { .. } => {
-                        self.lang_item(LangItem::PanicMisalignedPointerDereference);
-                    }
-                    other => self.lang_item(other.panic_function()),
-                },
-                TerminatorKind::UnwindTerminate(reason) => self.lang_item(reason.lang_item()),
-                _ => {}
             }
         }
     }
 
     /// A pointer becomes one to a trait object: the methods in its vtable.
-    fn unsize(&mut self, source: Ty<'tcx>, target: Ty<'tcx>) {
+    fn unsize(&mut self, source: Ty<'tcx>, target: Ty<'tcx>, named: &mut Vec<ItemIndex>) {
         let tcx = self.tcx;
         let env = ty::TypingEnv::fully_monomorphized();
         if let (Some(source), Some(target)) =
@@ -273,7 +267,7 @@ impl<'tcx> Walk<'tcx> {
                 let principal = predicates
                     .principal()
                     .map(|principal| tcx.instantiate_bound_regions_with_erased(principal));
-                self.allocation(tcx.vtable_allocation((source, principal)));
+                self.allocation(tcx.vtable_allocation((source, principal)), named);
             }
             return;
         }
@@ -286,7 +280,7 @@ impl<'tcx> Walk<'tcx> {
                 let normalise = |args| tcx.normalize_erasing_regions(env, field.ty(tcx, args));
                 let (source, target) = (normalise(*from), normalise(*to));
                 if source != target {
-                    self.unsize(source, target);
+                    self.unsize(source, target, named);
                 }
             }
         }
@@ -295,43 +289,176 @@ impl<'tcx> Walk<'tcx> {
     fn static_value(&mut self, def_id: DefId) {
         if let Ok(value) = self.tcx.eval_static_initializer(def_id) {
             for &provenance in value.inner().provenance().ptrs().values() {
-                self.allocation(provenance.alloc_id());
+                self.allocation(provenance.alloc_id(), &mut Vec::new());
             }
         }
     }
 
-    fn allocation(&mut self, id: AllocId) {
+    /// What a constant names goes into `named`.
+    fn allocation(&mut self, id: AllocId, named: &mut Vec<ItemIndex>) {
         let tcx = self.tcx;
         match tcx.global_alloc(id) {
             GlobalAlloc::Static(def_id) => {
-                self.statics.insert(def_id);
+                named.push(self.remember_static(def_id));
                 if def_id.is_local() {
                     self.seen.insert(MonoItem::Static(def_id));
                 }
             }
             GlobalAlloc::Memory(memory) => {
                 for &provenance in memory.inner().provenance().ptrs().values() {
-                    self.allocation(provenance.alloc_id());
+                    self.allocation(provenance.alloc_id(), named);
                 }
             }
-            GlobalAlloc::Function { instance, .. } => self.function(instance),
+            GlobalAlloc::Function { instance, .. } => named.extend(self.function(instance)),
             GlobalAlloc::VTable(ty, dyn_ty) => {
                 let principal = dyn_ty
                     .principal()
                     .map(|principal| tcx.instantiate_bound_regions_with_erased(principal));
-                self.allocation(tcx.vtable_allocation((ty, principal)));
+                self.allocation(tcx.vtable_allocation((ty, principal)), named);
             }
             GlobalAlloc::TypeId { .. } => {}
         }
     }
 }
 
-/// The constants in a body.
-struct Constants<'tcx>(Vec<ConstOperand<'tcx>>);
+/// The calls and mentions in one body.
+struct Places<'w, 'tcx> {
+    walk: &'w mut Walk<'tcx>,
+    instance: Instance<'tcx>,
+    body: &'tcx Body<'tcx>,
+    edges: Edges<'tcx, 'tcx>,
+    /// What has its place already.
+    named: FxHashSet<ItemIndex>,
+}
 
-impl<'tcx> Visitor<'tcx> for Constants<'tcx> {
-    fn visit_const_operand(&mut self, constant: &ConstOperand<'tcx>, _: Location) {
-        self.0.push(*constant);
+impl<'tcx> Places<'_, 'tcx> {
+    fn resolve<T: TypeFoldable<TyCtxt<'tcx>>>(&self, ty: T) -> T {
+        self.instance.instantiate_mir_and_normalize_erasing_regions(
+            self.walk.tcx,
+            ty::TypingEnv::fully_monomorphized(),
+            ty::EarlyBinder::bind(ty),
+        )
+    }
+
+    fn function(&mut self, target: Instance<'tcx>, how: How, source: SourceInfo) {
+        if let Some(index) = self.walk.function(target) {
+            self.named.insert(index);
+            self.edges.add(&mut self.walk.map, Some(index), how, source);
+        }
+    }
+
+    fn lang_item(&mut self, item: LangItem, source: SourceInfo) {
+        if let Some(def_id) = self.walk.tcx.lang_items().get(item) {
+            self.function(Instance::mono(self.walk.tcx, def_id), How::Call, source);
+        }
+    }
+
+    fn mentions(&mut self, items: Vec<ItemIndex>, source: SourceInfo) {
+        for index in items {
+            if self.named.insert(index) {
+                self.edges.add(&mut self.walk.map, Some(index), How::Mention, source);
+            }
+        }
+    }
+}
+
+impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
+    fn visit_rvalue(&mut self, rvalue: &Rvalue<'tcx>, location: Location) {
+        let (tcx, env) = (self.walk.tcx, ty::TypingEnv::fully_monomorphized());
+        let source = *self.body.source_info(location);
+        match rvalue {
+            Rvalue::Cast(CastKind::PointerCoercion(coercion, _), operand, target) => {
+                let ty = self.resolve(operand.ty(self.body, tcx));
+                match coercion {
+                    PointerCoercion::ReifyFnPointer(_) => {
+                        if let ty::FnDef(def_id, args) = *ty.kind()
+                            && let Some(target) =
+                                Instance::resolve_for_fn_ptr(tcx, env, def_id, args)
+                        {
+                            self.function(target, How::Mention, source);
+                        }
+                    }
+                    PointerCoercion::Unsize => {
+                        let mut named = Vec::new();
+                        let target = self.resolve(*target);
+                        self.walk.unsize(ty, target, &mut named);
+                        self.mentions(named, source);
+                    }
+                    _ => {}
+                }
+            }
+            Rvalue::ThreadLocalRef(def_id) => {
+                let index = self.walk.remember_static(*def_id);
+                self.mentions(vec![index], source);
+            }
+            _ => {}
+        }
+        self.super_rvalue(rvalue, location);
+    }
+
+    fn visit_const_operand(&mut self, constant: &ConstOperand<'tcx>, location: Location) {
+        let (tcx, env) = (self.walk.tcx, ty::TypingEnv::fully_monomorphized());
+        let constant = self.resolve(*constant);
+        let allocation = match constant.const_.eval(tcx, env, constant.span) {
+            Ok(ConstValue::Scalar(Scalar::Ptr(pointer, _))) => pointer.provenance.alloc_id(),
+            Ok(ConstValue::Indirect { alloc_id, .. } | ConstValue::Slice { alloc_id, .. }) => {
+                alloc_id
+            }
+            _ => return,
+        };
+        let mut named = Vec::new();
+        self.walk.allocation(allocation, &mut named);
+        self.mentions(named, *self.body.source_info(location));
+    }
+
+    fn visit_terminator(&mut self, terminator: &Terminator<'tcx>, location: Location) {
+        let tcx = self.walk.tcx;
+        let source = terminator.source_info;
+        match &terminator.kind {
+            TerminatorKind::Call { func, fn_span, .. }
+            | TerminatorKind::TailCall { func, fn_span, .. } => {
+                let source = SourceInfo { span: *fn_span, ..source };
+                let target = match *self.resolve(func.ty(self.body, tcx)).kind() {
+                    ty::FnDef(def_id, args) => Instance::try_resolve(
+                        tcx,
+                        ty::TypingEnv::fully_monomorphized(),
+                        def_id,
+                        args,
+                    )
+                    .unwrap_or(None),
+                    _ => None,
+                };
+                match target {
+                    Some(target) if !matches!(target.def, InstanceKind::Virtual(..)) => {
+                        self.function(target, How::Call, source);
+                    }
+                    _ => self.edges.add(&mut self.walk.map, None, How::Pointer, source),
+                }
+            }
+            TerminatorKind::Drop { place, .. } => {
+                let ty = self.resolve(place.ty(self.body, tcx).ty);
+                let glue = Instance::resolve_drop_in_place(tcx, ty);
+                if !matches!(glue.def, InstanceKind::DropGlue(_, None)) {
+                    self.function(glue, How::Call, source);
+                }
+            }
+            TerminatorKind::Assert { msg, .. } => {
+                let item = match &**msg {
+                    AssertKind::BoundsCheck { .. } => LangItem::PanicBoundsCheck,
+                    AssertKind::MisalignedPointerDereference { .. } => {
+                        LangItem::PanicMisalignedPointerDereference
+                    }
+                    other => other.panic_function(),
+                };
+                self.lang_item(item, source);
+            }
+            TerminatorKind::UnwindTerminate(reason) => self.lang_item(reason.lang_item(), source),
+            TerminatorKind::InlineAsm { .. } => {
+                self.edges.add(&mut self.walk.map, None, How::Assembly, source);
+            }
+            _ => {}
+        }
+        self.super_terminator(terminator, location);
     }
 }
 

@@ -1,18 +1,18 @@
 //! The device half of a crate: lowered, shaped and packed into a container.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
 use rustc_middle::mir::mono::{CodegenUnit, CodegenUnitNameBuilder};
 use rustc_middle::ty::{Instance, TyCtxt};
+use rustc_span::Symbol;
 use rustc_span::def_id::LOCAL_CRATE;
-use rustc_span::{Span, Symbol};
 use schism_hcf::{Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
 use schism_passes::table::Job;
 use schism_passes::{DeviceImage, DeviceSpec, KernelSpec, PanicFunction, Stage1Error, stage1};
 
+use crate::call_map::CallMap;
 use crate::kernels::KernelInfo;
 use crate::runtime_items::IS_DEVICE;
 use crate::spec_constants::SpecConstant;
@@ -30,7 +30,7 @@ struct Unit {
     name: String,
     panics: Vec<PanicFunction>,
     spec_constants: Vec<SpecConstant>,
-    functions: HashMap<String, (String, Span)>,
+    map: CallMap,
 }
 
 impl Unit {
@@ -44,7 +44,7 @@ pub(crate) struct DeviceHalf {
     thread: JoinHandle<Result<Vec<u8>, Stage1Failure>>,
     id: String,
     kernels: Vec<KernelInfo>,
-    functions: HashMap<String, (String, Span)>,
+    map: CallMap,
 }
 
 /// A finished container and the crate it belongs to.
@@ -61,8 +61,8 @@ pub(crate) struct Failure {
     pub cause: Stage1Failure,
     /// The crate's kernels.
     pub kernels: Vec<KernelInfo>,
-    /// Path and place of each function by its symbol.
-    pub functions: HashMap<String, (String, Span)>,
+    /// Who names whom where.
+    pub map: CallMap,
 }
 
 /// What can go wrong on the way to a container.
@@ -159,7 +159,7 @@ pub(crate) fn begin<'tcx>(
             .map_err(Stage1Failure::Container)
         })
         .expect("the process can start a thread, as rustc itself must");
-    Some(DeviceHalf { thread, id, kernels, functions: unit.functions })
+    Some(DeviceHalf { thread, id, kernels, map: unit.map })
 }
 
 impl DeviceHalf {
@@ -168,9 +168,7 @@ impl DeviceHalf {
         let result = self.thread.join().unwrap_or(Err(Stage1Failure::Panicked));
         match result {
             Ok(bytes) => Ok(Record { bytes, crate_id: self.id }),
-            Err(cause) => {
-                Err(Box::new(Failure { cause, kernels: self.kernels, functions: self.functions }))
-            }
+            Err(cause) => Err(Box::new(Failure { cause, kernels: self.kernels, map: self.map })),
         }
     }
 }
@@ -195,7 +193,7 @@ pub(crate) fn codegen_unit<'tcx>(
     if let Some(unit) = Unit::lock().as_mut() {
         unit.spec_constants = spec_constants;
         unit.panics = reached.panics;
-        unit.functions = reached.functions;
+        unit.map = reached.map;
     }
     Some(tcx.arena.alloc(collect::unit(name, &reached.items)))
 }

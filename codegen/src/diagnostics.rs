@@ -1,20 +1,24 @@
 //! What the passes refuse, as rustc's own errors.
 
+use rustc_errors::{Diag, EmissionGuarantee};
 use rustc_session::Session;
-use rustc_span::{FileName, Pos, RemapPathScopeComponents, Span};
+use rustc_span::{BytePos, Span};
 use schism_passes::Stage1Error;
-use schism_passes::device_check::{SourceLocation, Violation, ViolationKind};
+use schism_passes::device_check::Report;
 
+use crate::call_map::{ItemKind, Origin, Step};
 use crate::device::{Failure, Stage1Failure};
+use crate::kernels::KernelInfo;
+use crate::ways::{self, Place, Ways};
+use crate::words::{self, Words};
+
+/// How many kernels one error lists.
+const KERNELS_LISTED: usize = 4;
 
 /// Reports why a crate has no device half.
 pub(crate) fn report(sess: &Session, failure: &Failure) {
     match &failure.cause {
-        Stage1Failure::Passes(Stage1Error::NotForDevices(violations)) => {
-            for violation in violations {
-                report_violation(sess, failure, violation);
-            }
-        }
+        Stage1Failure::Passes(Stage1Error::NotForDevices(report)) => refuse(sess, failure, report),
         Stage1Failure::Passes(error) => internal(sess, failure, &error.to_string()),
         Stage1Failure::Container(error) => internal(sess, failure, &error.to_string()),
         Stage1Failure::Panicked => internal(sess, failure, "a pass panicked"),
@@ -34,117 +38,111 @@ fn internal(sess: &Session, failure: &Failure, message: &str) {
     error.emit();
 }
 
-fn report_violation(sess: &Session, failure: &Failure, violation: &Violation) {
-    let readable = |symbol: &str| match failure.functions.get(symbol) {
-        Some((path, _)) => path.clone(),
-        None => format!("{:#}", rustc_demangle::demangle(symbol)),
-    };
-    let kernel = violation
-        .chain
-        .last()
-        .and_then(|name| failure.kernels.iter().find(|kernel| &kernel.name == name));
-    let (message, help) = match &violation.what {
-        ViolationKind::ExternalFunction(symbol) => describe_function(symbol, &readable(symbol)),
-        ViolationKind::ExternalStatic(symbol) => (
-            format!("a kernel uses the static `{}`, which no device has", readable(symbol)),
-            "pass its value into the kernel, or make it a `const`".to_owned(),
-        ),
-        ViolationKind::InlineAssembly => (
-            "a kernel contains inline assembly".to_owned(),
-            "inline assembly is for one CPU; write the kernel in Rust".to_owned(),
-        ),
-        ViolationKind::MutableStatic(symbol) => (
-            format!("a kernel uses the static `{}`, whose value can change", readable(symbol)),
-            "a device would have a copy of its own: pass the value into the kernel, or share a \
-             buffer through `atomic_view`"
-                .to_owned(),
-        ),
-        ViolationKind::ThreadLocal(symbol) => (
-            format!("a kernel uses the thread-local `{}`", readable(symbol)),
-            "a device has no threads of the host: pass the value into the kernel".to_owned(),
-        ),
-        ViolationKind::OffsetByAddress(symbol) => (
-            format!(
-                "a kernel calls `{}`, which reads where the launch begins, through a pointer",
-                readable(symbol)
-            ),
-            "call it by its name, or pass it the offset of the work-item (`item.offset()`)"
-                .to_owned(),
-        ),
-    };
-    let own_place = violation.location.as_ref().and_then(|location| span_of(sess, location));
-    let callee_place = match &violation.what {
-        ViolationKind::ExternalFunction(symbol) => failure.functions.get(symbol),
-        _ => None,
-    };
-    let span = own_place.or_else(|| kernel.map(|kernel| kernel.span));
-    let mut error = match span {
-        Some(span) => sess.dcx().struct_span_err(span, message),
-        None => sess.dcx().struct_err(message),
-    };
-    if let Some((path, span)) = callee_place {
-        error.span_note(*span, format!("`{path}` is defined here, without a body for devices"));
-    }
-    for symbol in &violation.chain {
-        if kernel.is_some_and(|kernel| &kernel.name == symbol) {
-            continue;
+/// One error for each cause at each place in the user's source.
+fn refuse(sess: &Session, failure: &Failure, report: &Report) {
+    let ways = Ways { sess, report, map: &failure.map, kernels: &failure.kernels };
+    let mut told: Vec<(Place, Words)> = Vec::new();
+    for group in ways::by_span(ways.places()) {
+        let mut kernels: Vec<usize> =
+            group.iter().flat_map(|place| place.kernels.iter().copied()).collect();
+        kernels.sort_unstable();
+        kernels.dedup();
+        let first = group
+            .into_iter()
+            .map(|place| {
+                let words =
+                    words::of(&report.violations[place.violation].what, &place, &failure.map);
+                (place, words)
+            })
+            .min_by_key(|(place, words)| (words.rank, place.inner.len(), place.violation));
+        if let Some((place, words)) = first {
+            told.push((Place { kernels, ..place }, words));
         }
-        match failure.functions.get(symbol) {
-            Some((path, span)) => error.span_note(*span, format!("called in `{path}`")),
-            None => error.note(format!("called in `{}`", readable(symbol))),
+    }
+    // What is dropped was made: the error there is enough, unless it is out of sight.
+    if told.iter().any(|(_, words)| !words.only_drops) {
+        told.retain(|(_, words)| !words.only_drops);
+    }
+    let spans: Vec<Span> = told.iter().map(|(place, _)| place.span).collect();
+    told.retain(|(place, words)| {
+        // `LOCK` in `LOCK.lock()`, an argument in `format!("{argument}")`.
+        let belongs = |span: &Span| {
+            *span != place.span
+                && (span.contains(place.span)
+                    || span.overlaps(place.span)
+                    || place.span.hi() + BytePos(1) == span.lo())
         };
+        !(words.detail && spans.iter().any(belongs))
+    });
+    for (place, words) in &told {
+        let mut error = sess.dcx().struct_span_err(place.span, words.message.clone());
+        error.span_label(place.span, words.label.clone());
+        explain(&mut error, failure, report, place);
+        error.help(words.help);
+        error.emit();
     }
-    if let Some(kernel) = kernel {
-        error.span_note(kernel.span, format!("reached from the kernel `{}`", kernel.display_name));
-    }
-    error.help(help);
-    error.emit();
 }
 
-/// Message and help for a function without a body.
-fn describe_function(symbol: &str, path: &str) -> (String, String) {
-    if symbol.contains("__rust_no_alloc_shim")
-        || symbol.contains("__rust_alloc")
-        || symbol.contains("__rust_realloc")
-        || symbol.contains("__rust_dealloc")
-        || symbol.contains("__rustc::__rust")
+/// What lies below the place, and how kernels come to it.
+fn explain(
+    error: &mut Diag<'_, impl EmissionGuarantee>,
+    failure: &Failure,
+    report: &Report,
+    place: &Place,
+) {
+    let symbol = report.violations[place.violation].what.symbol();
+    let item = symbol.and_then(|symbol| failure.map.item(symbol));
+    // Below: places in dependencies, whose source the user may have at hand, then the way in words.
+    for step in place.inner.iter().filter(|step| step.origin == Origin::Dependency) {
+        error.span_note(step.span, format!("in `{}`", words::plain(&step.path)));
+    }
+    let mut names: Vec<String> = place.inner.iter().map(|step| words::plain(&step.path)).collect();
+    names.extend(symbol.map(|symbol| {
+        item.map_or_else(|| ways::readable(symbol), |item| words::plain(&item.path))
+    }));
+    names.dedup();
+    if names.len() > 1 {
+        error.note(format!("the way to it: {}", shortened(&names)));
+    }
+    if let Some(item) = item
+        && item.origin == Origin::Own
     {
-        return (
-            "a kernel allocates or frees memory".to_owned(),
-            "a device has no heap: use an array, or a buffer that the host makes".to_owned(),
-        );
+        let what = match item.kind {
+            ItemKind::Static { .. } => "the static is defined here",
+            ItemKind::Foreign => "it is declared here, and its body is somewhere else",
+            ItemKind::Function => "it is defined here",
+        };
+        error.span_note(item.span, what);
     }
-    if path == symbol {
-        return (
-            format!("a kernel calls the foreign function `{symbol}`, which no device has"),
-            "write it in Rust, or call it on the host before or after the launch".to_owned(),
-        );
+    for step in &place.outer {
+        error.span_note(step.span, called_from(step));
     }
-    (
-        format!("a kernel calls `{path}`, which has no code for devices"),
-        "if it is yours, make it `#[inline]` or generic; if it does input, output or calls the \
-         system, do that on the host"
-            .to_owned(),
-    )
+    for &kernel in place.kernels.iter().take(KERNELS_LISTED) {
+        let KernelInfo { span, display_name, .. } = &failure.kernels[kernel];
+        error.span_note(*span, format!("reached from the kernel `{display_name}`"));
+    }
+    if let Some(more) = place.kernels.len().checked_sub(KERNELS_LISTED + 1) {
+        error.note(format!("and from {} more kernel(s)", more + 1));
+    }
 }
 
-/// Finds a recorded place among the files that this session has read.
-fn span_of(sess: &Session, location: &SourceLocation) -> Option<Span> {
-    let map = sess.source_map();
-    let files = map.files();
-    let file = files.iter().find(|file| match &file.name {
-        FileName::Real(name) => {
-            let path = name.path(RemapPathScopeComponents::DEBUGINFO);
-            std::path::Path::new(&location.file).ends_with(path)
-        }
-        _ => false,
-    })?;
-    let line = location.line.checked_sub(1)? as usize;
-    if line >= file.count_lines() {
-        return None;
+fn called_from(step: &Step) -> String {
+    format!("called here, in `{}`", words::plain(&step.path))
+}
+
+/// A way in words, with its middle left out if it is long.
+fn shortened(names: &[String]) -> String {
+    const ENDS: usize = 2;
+    let quoted = |names: &[String]| {
+        let quoted: Vec<String> = names
+            .iter()
+            .map(|name| if name.contains('`') { name.clone() } else { format!("`{name}`") })
+            .collect();
+        quoted.join(" → ")
+    };
+    if names.len() <= 2 * ENDS {
+        return quoted(names);
     }
-    let bounds = file.line_bounds(line);
-    let column = location.column.saturating_sub(1);
-    let position = rustc_span::BytePos(bounds.start.to_u32().checked_add(column)?);
-    (position < bounds.end).then(|| Span::with_root_ctxt(position, position))
+    let (first, last) = (&names[..ENDS], &names[names.len() - ENDS..]);
+    format!("{} → … → {}", quoted(first), quoted(last))
 }

@@ -122,7 +122,8 @@ impl CodegenBackend for SchismBackend {
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
         *DEVICE_HALF.lock().expect("no thread panics while it holds the lock") =
             device::begin(tcx, |unit| {
-                let (module, _) = self.0.compile_codegen_unit(tcx, unit);
+                let (mut module, _) = self.0.compile_codegen_unit(tcx, unit);
+                host::keep_order_of_calls(tcx, &mut module.module_llvm);
                 Llvm::serialize_module(module.module_llvm, false).data().to_vec()
             });
         Box::new(rustc_codegen_ssa::base::codegen_crate(
@@ -141,16 +142,19 @@ impl CodegenBackend for SchismBackend {
         let ongoing = ongoing_codegen
             .downcast::<OngoingCodegen<SchismBackend>>()
             .expect("codegen_crate of this backend returned it");
-        let (mut results, work_products) = ongoing.join(sess);
         let half = DEVICE_HALF.lock().expect("no thread panics while it holds the lock").take();
-        if let Some(half) = half {
-            match half.finish() {
-                Ok(record) => {
-                    if let Some(module) = object::write(sess, outputs, &record) {
-                        results.modules.push(module);
-                    }
-                }
-                Err(failure) => diagnostics::report(sess, &failure),
+        // Errors first: with one told, rustc ends before it writes any output.
+        let record = half.and_then(|half| match half.finish() {
+            Ok(record) => Some(record),
+            Err(failure) => {
+                diagnostics::report(sess, &failure);
+                None
+            }
+        });
+        let (mut results, work_products) = ongoing.join(sess);
+        if let Some(record) = record {
+            if let Some(module) = object::write(sess, outputs, &record) {
+                results.modules.push(module);
             }
             sess.dcx().abort_if_errors();
         }

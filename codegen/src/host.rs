@@ -57,12 +57,7 @@ pub(crate) fn mend<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
         })
         .collect();
 
-    let Some(module) = live_module(module) else {
-        tcx.dcx().fatal(
-            "schism: the LLVM module of a codegen unit is not where rustc 1.95.0 keeps it; \
-             this plugin belongs to another compiler",
-        );
-    };
+    let module = live_module_or_end(tcx, module);
     let begin = object::begin_symbol(&device::crate_id(tcx));
     let end = object::end_symbol(&device::crate_id(tcx));
     for (symbol, kernel, dimensions) in &launches {
@@ -74,6 +69,22 @@ pub(crate) fn mend<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
     if let Err(message) = folded {
         tcx.dcx().fatal(format!("schism: folding IR constants failed: {message}"));
     }
+}
+
+/// Marks in the module of the device half which of several calls of one function is which.
+pub(crate) fn keep_order_of_calls<M>(tcx: TyCtxt<'_>, module: &mut M) {
+    let module = live_module_or_end(tcx, module);
+    // SAFETY: the module is live, this thread alone has it, and it comes straight from the compiler.
+    unsafe { schism_passes::call_sites::tag(module) };
+}
+
+fn live_module_or_end<M>(tcx: TyCtxt<'_>, module: &mut M) -> LLVMModuleRef {
+    live_module(module).unwrap_or_else(|| {
+        tcx.dcx().fatal(
+            "schism: the LLVM module of a codegen unit is not where rustc 1.95.0 keeps it; \
+             this plugin belongs to another compiler",
+        )
+    })
 }
 
 /// The LLVM module behind rustc's `ModuleLlvm`, whose fields are private: three words, of which

@@ -44,6 +44,7 @@ extern crate rustc_middle;
 extern crate rustc_session;
 extern crate rustc_span;
 
+mod call_map;
 mod collect;
 mod device;
 mod diagnostics;
@@ -58,6 +59,8 @@ mod runtime_items;
 mod spec_constants;
 mod std_bodies;
 mod times;
+mod ways;
+mod words;
 
 use rustc_codegen_ssa::traits::CodegenBackend;
 

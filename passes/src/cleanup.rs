@@ -28,8 +28,6 @@
 //! a build without optimisation, for one. [`inline_refused`] is for modules that would be refused
 //! without it.
 
-use std::collections::HashSet;
-
 use inkwell::module::Module;
 
 use crate::{device_check, ir, panics};
@@ -57,8 +55,8 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
-pub fn inline_refused(module: &Module<'_>, kernels: &HashSet<&str>) -> Result<(), String> {
-    if device_check::run(module, kernels).is_empty() {
+pub fn inline_refused(module: &Module<'_>) -> Result<(), String> {
+    if device_check::run(module).is_empty() {
         return Ok(());
     }
     clean(module, INLINE)

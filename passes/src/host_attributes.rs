@@ -13,12 +13,13 @@
 //! A device's code generator would warn about a foreign `target-cpu`, emit stack probes or unwind
 //! tables. `noinline` goes too: on a device inlining decides whether captures live in registers,
 //! and Rust's `#[inline(never)]` is advice about the host's code size. Functions that must stay
-//! calls carry `noinline` again after the pass that needs them so.
+//! calls carry `noinline` again after the pass that needs them so. Hints that `core::hint::spin_loop` gives
+//! to the host's CPU, such as `llvm.x86.sse2.pause`, go: they do nothing.
 
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;
-use llvm_sys::core::LLVMRemoveCallSiteEnumAttribute;
+use llvm_sys::core::{LLVMInstructionEraseFromParent, LLVMRemoveCallSiteEnumAttribute};
 use llvm_sys::{LLVMAttributeFunctionIndex, LLVMOpcode};
 
 use crate::ir;
@@ -51,6 +52,9 @@ const STRING_ATTRIBUTES: [&str; 12] = [
     "no-jump-tables",
 ];
 
+/// Hints to the host's CPU that a loop waits: no operands that matter, no result.
+const HINTS: [&str; 3] = ["llvm.x86.sse2.pause", "llvm.aarch64.hint", "llvm.arm.hint"];
+
 /// Runs the pass over every function of the module.
 pub fn run(module: &Module<'_>) {
     for function in module.get_functions() {
@@ -69,6 +73,15 @@ pub fn run(module: &Module<'_>) {
             // SAFETY: `instruction` is a call or invoke of the live module.
             unsafe {
                 LLVMRemoveCallSiteEnumAttribute(instruction, LLVMAttributeFunctionIndex, kind);
+            }
+        }
+    }
+    for name in HINTS {
+        let Some(hint) = module.get_function(name) else { continue };
+        for user in ir::users(hint.as_value_ref()) {
+            if ir::opcode(user) == Some(LLVMOpcode::LLVMCall) {
+                // SAFETY: a call of a hint returns nothing, so nothing uses it.
+                unsafe { LLVMInstructionEraseFromParent(user) };
             }
         }
     }

@@ -94,7 +94,7 @@ unsafe fn make_variants(module: LLVMModuleRef, kernels: &mut [KernelImage]) -> V
         for &(builtin, _) in &builtins {
             for user in ir::users(builtin) {
                 if !only_calls(user, builtin) {
-                    return refuse(builtin, kernels);
+                    return refuse(builtin);
                 }
                 if LLVMGetFirstUse(user).is_null() {
                     LLVMInstructionEraseFromParent(user);
@@ -108,7 +108,7 @@ unsafe fn make_variants(module: LLVMModuleRef, kernels: &mut [KernelImage]) -> V
             reads.iter().map(|read| ir::parent_function(*read)).collect();
         let functions = match with_callers(module, readers) {
             Ok(functions) => functions,
-            Err(ByAddress(function)) => return refuse(function, kernels),
+            Err(ByAddress(function)) => return refuse(function),
         };
         let long = LLVMInt64TypeInContext(LLVMGetModuleContext(module));
         let added = [("offset.x", long), ("offset.y", long), ("offset.z", long)];
@@ -158,9 +158,8 @@ unsafe fn is_builtin(function: LLVMValueRef) -> bool {
 }
 
 /// The violation of a function that reads the offset and can be called by those who do not know it.
-fn refuse(function: LLVMValueRef, kernels: &[KernelImage]) -> Vec<Violation> {
-    let names = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+fn refuse(function: LLVMValueRef) -> Vec<Violation> {
     let what = ViolationKind::OffsetByAddress(ir::name_of(function));
     let user = ir::users(function).into_iter().find(|user| !only_calls(*user, function));
-    vec![violation_of_use(user.unwrap_or(function), what, &names)]
+    vec![violation_of_use(user.unwrap_or(function), what)]
 }

@@ -29,7 +29,9 @@ use thiserror::Error;
 
 use crate::provider::survey::aliases;
 use crate::provider::{Index, ModuleRef, Provider, ProviderError};
-use crate::{cleanup, convergence, host_attributes, ir, panics, reachability, unwind};
+use crate::{
+    cleanup, convergence, device_check, host_attributes, ir, panics, reachability, unwind,
+};
 
 /// The function that decides at a landing pad. No device has landing pads.
 pub(crate) const PERSONALITY: &str = "rust_eh_personality";
@@ -83,6 +85,7 @@ pub fn run(
     unwind::run(module).map_err(ImportError::Pass)?;
     panics::run(module, &index.panics);
     reachability::run(module, kernels).map_err(ImportError::Pass)?;
+    device_check::hold_statics(module);
     cleanup::run(module).map_err(ImportError::Pass)
 }
 

@@ -30,13 +30,13 @@
 //! | `panics` | [`panics`]: calls of panic functions become `__schism_panic` |
 //! | `kernel-entry` | [`kernel_entry`]: makes the kernels, flattened parameters around the entry function |
 //! | `reachability` | [`reachability`]: keeps what kernels reach, through calls and through constants |
-//! | `early-check` | [`device_check::run_early`]: refuses statics whose value can change |
+//! | `hold-statics` | [`device_check::hold_statics`]: keeps statics whose value can change from being folded |
 //! | `implicit-offset` | [`implicit_offset`]: kernels that read where their launch begins get a variant that is told |
 //! | `cleanup` | [`cleanup`]: target-neutral simplification, so that stage 2 starts from small IR |
 //! | `local-memory` | [`local_memory`]: gives the arrays in local memory their places |
 //! | `import-bodies` | [`import_bodies`]: functions without MIR get the body that the standard library was compiled to |
 //! | `inline-refused` | [`cleanup::inline_refused`]: inlines modules that would be refused as they are |
-//! | `device-check` | [`device_check`]: refuses what no device has, with the chain of calls that reaches it |
+//! | `device-check` | [`device_check`]: refuses what no device has, with every use of it |
 //! | `aspects` | [`aspects`]: notes what each kernel needs of a device and of the runtime |
 //! | `strip-debug` | drops debug information, which only the checks need |
 //!
@@ -50,6 +50,13 @@
 //! | `local-to-shared` | [`local_to_shared`]: one symbol for all memory of a work-group, with offsets for pointers (CUDA) |
 //! | `address-spaces` | [`address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
 //!
+//! And others are for diagnostics, and for targets without a stack:
+//!
+//! | pass | what it does |
+//! |---|---|
+//! | `call-sites` | [`call_sites`]: numbers every instruction, so that reports tell where each comes from |
+//! | `recursion` | [`recursion`]: refuses functions that call themselves |
+//!
 //! The tool `schism-opt` runs any of them over a file, see [`opt`].
 //!
 //! [`provider`] knows the standard library's bodies. [`body`] gives a function another body; `ir` holds
@@ -59,6 +66,7 @@ pub mod address_spaces;
 pub mod aspects;
 pub mod body;
 pub mod builtins;
+pub mod call_sites;
 pub mod cleanup;
 pub mod convergence;
 pub mod dead_arguments;
@@ -77,6 +85,7 @@ pub mod opt;
 pub mod panics;
 pub mod provider;
 pub mod reachability;
+pub mod recursion;
 mod signature;
 pub mod spec;
 pub mod spec_constants;

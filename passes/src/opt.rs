@@ -12,7 +12,7 @@
 //! }";
 //! let job = opt::read(source.as_bytes(), &[])?;
 //! assert!(opt::run(&job, "host-attributes")?.contains("store i64 1, ptr @counter"));
-//! let error = opt::run(&job, "early-check").unwrap_err().to_string();
+//! let error = opt::run(&job, "device-check").unwrap_err().to_string();
 //! assert!(error.contains(r#"violation: MutableStatic("counter"), chain: ["kernel"]"#));
 //! # Ok::<(), opt::OptError>(())
 //! ```
@@ -65,18 +65,8 @@ pub enum OptError {
     #[error("no code can be generated: {0}")]
     Generate(String),
     /// A pass failed, or refused the module.
-    #[error("{}", describe(.0))]
+    #[error(transparent)]
     Passes(#[from] Stage1Error),
-}
-
-/// What a pass refuses goes one line each.
-fn describe(error: &Stage1Error) -> String {
-    let Stage1Error::NotForDevices(violations) = error else { return error.to_string() };
-    let mut text = error.to_string();
-    for violation in violations {
-        write!(text, "\nviolation: {violation}").expect("writing to a string");
-    }
-    text
 }
 
 /// Reads LLVM assembly or bitcode. `lines` are added to what the comments of the file say, each in

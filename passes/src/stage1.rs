@@ -8,7 +8,8 @@ use inkwell::module::Module;
 use inkwell::values::AsValueRef;
 use thiserror::Error;
 
-use crate::device_check::Violation;
+use crate::call_sites;
+use crate::device_check::Report;
 use crate::ir;
 use crate::local_memory::GroupNeeds;
 use crate::table::{self, Job, PassError};
@@ -102,8 +103,8 @@ pub enum Stage1Error {
         message: String,
     },
     /// Kernels reach what no device has.
-    #[error("{} use(s) of what no device has", .0.len())]
-    NotForDevices(Vec<Violation>),
+    #[error("{0}")]
+    NotForDevices(Box<Report>),
 }
 
 /// Shapes a device module: bitcode in, device image out.
@@ -116,8 +117,14 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
     let buffer = MemoryBuffer::create_from_memory_range_copy(bitcode, "device");
     let module = Module::parse_bitcode_from_buffer(&buffer, &context)
         .map_err(|message| Stage1Error::Parse(message.to_string()))?;
+    call_sites::untag(&module);
     job.note("(read the module)", start);
-    shape(&module, job)?;
+    if let Err(error) = shape(&module, job) {
+        return Err(match error {
+            Stage1Error::NotForDevices(report) => explain(&buffer, job, *report),
+            other => other,
+        });
+    }
     let start = job.start();
     let mut imported_symbols: Vec<String> = module
         .get_functions()
@@ -133,6 +140,21 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
     let bitcode = module.write_bitcode_to_memory().as_slice().to_vec();
     job.note("(write the module)", start);
     Ok(DeviceImage { bitcode, kernels: job.kernels.clone(), imported_symbols })
+}
+
+/// Runs the passes once more over a module that they have refused, this time with every instruction
+/// numbered, so that the report says where in the source each use comes from.
+fn explain(buffer: &MemoryBuffer<'_>, job: &Job<'_>, first: Report) -> Stage1Error {
+    let context = Context::create();
+    if let Ok(module) = Module::parse_bitcode_from_buffer(buffer, &context) {
+        let mut job = Job::new(job.spec);
+        job.sites = call_sites::number(&module);
+        if let Err(error @ Stage1Error::NotForDevices(_)) = shape(&module, &mut job) {
+            return error;
+        }
+    }
+    // The numbers change nothing that the passes look at; the first answer stands in any case.
+    Stage1Error::NotForDevices(Box::new(first))
 }
 
 /// Runs the passes over a parsed module.

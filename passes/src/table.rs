@@ -20,8 +20,9 @@ use std::time::{Duration, Instant};
 use inkwell::module::Module;
 use thiserror::Error;
 
+use crate::call_sites::CallSite;
 use crate::dead_arguments::Kept;
-use crate::device_check::Violation;
+use crate::device_check::{Report, Violation};
 use crate::import_bodies::ImportError;
 use crate::kernel_entry::KernelEntryError;
 use crate::local_memory::LocalMemoryError;
@@ -41,13 +42,13 @@ pub static STAGE1: &[Pass] = &[
     pass("panics", "calls of panic functions become `__schism_panic`", |module, job| Ok(crate::panics::run(module, &job.spec.panics))),
     pass("kernel-entry", "makes the kernels: flattened parameters around the entry function", |module, job| Ok(crate::kernel_entry::run(module, &job.spec.kernels)?)),
     pass("reachability", "keeps what kernels reach, through calls and through constants", |module, job| Ok(crate::reachability::run(module, &job.kernels())?)),
-    pass("early-check", "refuses statics whose value can change", |module, job| Ok(job.refuse(crate::device_check::run_early(module, &job.kernels())))),
+    pass("hold-statics", "keeps the simplification from folding statics whose value can change", |module, _| Ok(crate::device_check::hold_statics(module))),
     pass("implicit-offset", "kernels that read where their launch begins get a variant that is told", |module, job| { let refused = crate::implicit_offset::run(module, &mut job.kernels); job.refuse(refused); Ok(()) }),
     pass("cleanup", "target-neutral simplification, so that stage 2 starts from small IR", |module, _| Ok(crate::cleanup::run(module)?)),
     pass("local-memory", "gives the arrays in local memory their places", |module, job| Ok(crate::local_memory::run(module, &mut job.kernels)?)),
     pass("import-bodies", "functions without MIR get the body that the standard library was compiled to", |module, job| Ok(crate::import_bodies::run(module, job.spec.provider.as_deref(), &job.kernels())?)),
-    pass("inline-refused", "inlines modules that the device check would refuse: that may show what is dead", |module, job| Ok(crate::cleanup::inline_refused(module, &job.kernels())?)),
-    pass("device-check", "refuses what no device has, with the chain of calls that reaches it", |module, job| Ok(job.refuse(crate::device_check::run(module, &job.kernels())))),
+    pass("inline-refused", "inlines modules that the device check would refuse: that may show what is dead", |module, _| Ok(crate::cleanup::inline_refused(module)?)),
+    pass("device-check", "refuses what no device has, with every use of it", |module, job| { job.refuse(crate::device_check::run(module)); Ok(crate::device_check::release_statics(module)?) }),
     pass("aspects", "notes what each kernel needs of a device and of the runtime", |module, job| Ok(crate::aspects::run(module, job.spec, &mut job.kernels))),
     pass("strip-debug", "drops debug information, which only the checks need", |module, _| { module.strip_debug_info(); Ok(()) }),
 ];
@@ -56,6 +57,8 @@ pub static STAGE1: &[Pass] = &[
 #[rustfmt::skip] // one line each
 #[allow(clippy::unit_arg)] // some passes return nothing
 pub static OTHERS: &[Pass] = &[
+    pass("call-sites", "numbers every instruction, so that reports tell where each comes from", |module, job| { job.sites = crate::call_sites::number(module); Ok(()) }),
+    pass("recursion", "refuses functions that call themselves, for targets without a stack", |module, job| Ok(job.refuse(crate::recursion::run(module)))),
     pass("specialise", "gives specialization constants their values and folds what reads them", |module, job| Ok(crate::specialise::run_on(module, &job.spec.constant_values)?)),
     pass("fast-math", "lets floating-point operations be inexact", |module, job| Ok(crate::fast_math::run_on(module, job.spec.fast_math))),
     pass("dead-arguments", "removes the parameters that a kernel does not use", |module, job| { let kept = crate::dead_arguments::run(module, &job.kernels()); job.note_passed(kept); Ok(()) }),
@@ -91,6 +94,8 @@ pub struct Job<'a> {
     pub spec: &'a DeviceSpec,
     /// What no device has. A pass that adds to it is the last one to run.
     pub violations: Vec<Violation>,
+    /// Where each instruction comes from, if the module is numbered.
+    pub sites: Vec<CallSite>,
     /// What is known of each kernel, in the order of the specification.
     pub kernels: Vec<KernelImage>,
     /// Whether LLVM's verifier runs after each pass, not only at the end. On in builds with debug assertions.
@@ -104,7 +109,7 @@ impl<'a> Job<'a> {
     pub fn new(spec: &'a DeviceSpec) -> Self {
         let kernels = spec.kernels.iter().map(|kernel| KernelImage::new(&kernel.name)).collect();
         let verify_each = cfg!(debug_assertions);
-        Job { spec, violations: Vec::new(), kernels, verify_each, times: None }
+        Job { spec, violations: Vec::new(), sites: Vec::new(), kernels, verify_each, times: None }
     }
 
     /// The names of the kernels, and of their variants.
@@ -187,7 +192,13 @@ pub fn run<'p>(
             verify(module, pass.name)?;
         }
         if !job.violations.is_empty() {
-            return Err(Stage1Error::NotForDevices(std::mem::take(&mut job.violations)));
+            let report = Report {
+                violations: std::mem::take(&mut job.violations),
+                uses: crate::device_check::uses(module),
+                sites: std::mem::take(&mut job.sites),
+                kernels: job.kernels().into_iter().map(str::to_owned).collect(),
+            };
+            return Err(Stage1Error::NotForDevices(Box::new(report)));
         }
         last = Some(pass.name);
     }

@@ -1,5 +1,6 @@
+; RUN: call-sites,hold-statics,device-check
 ; SPEC kernel: kernel entry 0 1
-; The violation names the place, and the way there.
+; The violation names the way there, and the place where it is known.
 @counter = internal global i64 5
 define void @kernel() {
   call void @helper()
@@ -19,5 +20,5 @@ define internal void @helper() !dbg !3 {
 !5 = !{}
 !6 = !DILocation(line: 2, column: 3, scope: !3)
 ; CHECK: 1 use(s) of what no device has
-; CHECK-NEXT: violation: MutableStatic("counter"), chain: ["helper", "kernel"], at /build/kernel.rs:2:3
+; CHECK-NEXT: violation: MutableStatic("counter"), chain: ["helper", "kernel"], in helper at /build/kernel.rs:2:3
 ; CHECK-NEXT: end of violations
