@@ -4,9 +4,10 @@
 //! |---|---|
 //! | `tests/passes.rs` | passes, over the IR files in `passes/` |
 //! | `tests/times.rs` | `SCHISM_TIME_PASSES` |
-//! | `tests/language.rs` | what a kernel can say, on every device |
 //! | `tests/offsets.rs` | launches over ranges that do not begin at zero, on every device |
 //! | `tests/constants.rs` | specialization constants and inexact mathematics, on every device |
+//! | `tests/language/` | what a kernel can say, on every device: the table `docs/language.md`, line by line |
+//! | `tests/bodies.rs` | bodies of the standard library's functions without MIR |
 //! | `tests/split.rs` | the two halves of a crate, on their IR and their bytes |
 //! | `tests/launches.rs` | kernels in every kind of place, launched on the device `cpu` |
 //! | `tests/matrix.rs` | one program under many combinations of the compiler's options |

@@ -1,6 +1,6 @@
 //! Bodies of the standard library's functions without MIR, and the index of what there is.
 //!
-//! That such functions compute what they should is in `language.rs`.
+//! That such functions compute what they should is in `language/`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

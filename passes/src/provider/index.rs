@@ -1,7 +1,7 @@
 //! The index of a provider, and its text.
 //!
 //! ```text
-//! schism bodies 1 <hash of the rest>
+//! schism bodies 2 <hash of the rest>
 //! module <offset> <length> <path>
 //! panic <located> <message> <symbol>
 //! body <module> <symbol>
@@ -13,7 +13,7 @@ use std::fmt::Write;
 use super::{ModuleRef, ProviderError};
 use crate::spec::{PanicFunction, PanicMessage};
 
-const HEADER: &str = "schism bodies 1";
+const HEADER: &str = "schism bodies 2";
 
 /// What a provider has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -147,6 +147,9 @@ fn is_refused(object: LLVMValueRef, name: &str) -> bool {
     // SAFETY: the object is a live global value; each question is asked of the kind that has an
     // answer.
     unsafe {
+        if LLVMIsDeclaration(object) != 0 {
+            return false; // what it says of the value need not be all that its definition says
+        }
         if !LLVMIsAGlobalVariable(object).is_null() {
             let list = name.starts_with("llvm.");
             return list || LLVMIsGlobalConstant(object) == 0 || LLVMIsThreadLocal(object) != 0;

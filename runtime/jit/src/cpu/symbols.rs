@@ -29,6 +29,8 @@ support! {
     __fixsfti __fixdfti __fixunssfti __fixunsdfti
     __powisf2 __powidf2
     __extendhfsf2 __truncsfhf2 __truncdfhf2
+    // Rust brings these for every target. Of `cbrt` there is more than one answer: the C library's differs in the last bit.
+    cbrt cbrtf ceil ceilf floor floorf fma fmaf fmod fmodf rint rintf round roundf trunc truncf
 }
 
 /// The address of a symbol.

@@ -1,0 +1,143 @@
+//! One case for each line of `docs/language.md`.
+//!
+//! A case computes on every device and compares with the host's loop over the same closure: the
+//! closures run as plain Rust on the host, so the host is the oracle, exactly, floats included.
+
+mod atomics;
+mod control;
+mod data;
+mod floats;
+mod functions;
+mod integers;
+mod iterators;
+mod library;
+mod memory;
+
+use std::fmt::Debug;
+
+use schism::prelude::*;
+use schism::{Capture, Device};
+
+/// A part of the table.
+pub struct Section {
+    /// Its title.
+    pub title: &'static str,
+    /// The file with its cases.
+    pub file: &'static str,
+    /// Its lines.
+    pub cases: &'static [Case],
+}
+
+/// A line of the table, of what works.
+pub struct Case {
+    /// What the line says.
+    pub title: &'static str,
+    /// Panics if it does not work.
+    pub run: fn(),
+}
+
+/// A line of the table, of what is an error.
+pub struct Refused {
+    /// What the line says.
+    pub title: &'static str,
+    /// The program in `tests/ui/` that is refused for it.
+    pub program: &'static str,
+}
+
+const fn case(title: &'static str, run: fn()) -> Case {
+    Case { title, run }
+}
+
+/// All that works.
+pub const SECTIONS: &[Section] = &[
+    Section { title: "Functions and traits", file: "functions.rs", cases: functions::CASES },
+    Section { title: "Control flow", file: "control.rs", cases: control::CASES },
+    Section { title: "Data", file: "data.rs", cases: data::CASES },
+    Section { title: "Memory", file: "memory.rs", cases: memory::CASES },
+    Section { title: "Iterators", file: "iterators.rs", cases: iterators::CASES },
+    Section { title: "Integers", file: "integers.rs", cases: integers::CASES },
+    Section { title: "Floating point", file: "floats.rs", cases: floats::CASES },
+    Section { title: "Atomics", file: "atomics.rs", cases: atomics::CASES },
+    Section { title: "The standard library", file: "library.rs", cases: library::CASES },
+];
+
+const fn refused(title: &'static str, program: &'static str) -> Refused {
+    Refused { title, program }
+}
+
+/// All that is an error.
+pub const REFUSED: &[Refused] = &[
+    refused("allocation: `Box`, `Vec`, `String`, `format!`", "kernel_allocates"),
+    refused("inline assembly", "kernel_assembly"),
+    refused("foreign functions", "kernel_calls_foreign"),
+    refused("statics whose value can change: `static mut`, atomics", "kernel_mutable_static"),
+    refused("input and output: `println!`", "kernel_prints"),
+    refused("the system: time, files, threads", "kernel_reads_time"),
+    refused("thread-locals", "kernel_thread_local"),
+    refused("capturing a raw pointer", "capture_pointer"),
+    refused("capturing a function pointer of the host", "capture_function_pointer"),
+    refused("capturing a collection: `Vec`", "capture_vec"),
+    refused("capturing a `String`", "capture_string"),
+    refused("capturing an `Rc`", "capture_rc"),
+    refused("capturing a struct with a reference to the host", "capture_struct"),
+    refused("capturing a buffer in place of its view", "capture_buffer"),
+    refused("elements that hold references", "element_reference"),
+    refused("a closure that borrows the host's variables", "missing_move"),
+];
+
+/// The lengths with which each case runs: none, one, odd, and several chunks.
+const LENGTHS: [usize; 4] = [0, 1, 67, 1001];
+
+/// What a work-item computes on: its index, and numbers that look random.
+#[derive(Clone, Copy)]
+pub struct Input {
+    /// The index of the work-item.
+    pub index: usize,
+    state: u64,
+}
+
+impl Input {
+    fn new(index: usize) -> Self {
+        Input { index, state: index as u64 ^ 0x5851_f42d_4c95_7f2d }
+    }
+
+    /// Any 64 bits (SplitMix64: Steele, Lea, Flood).
+    pub fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below a bound.
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.bits() % bound as u64) as usize
+    }
+
+    /// Between -1 and 1.
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+}
+
+/// Runs `f` for each work-item on every device, with every length, and compares.
+pub fn agrees<T>(f: impl Fn(Input) -> T + Send + Sync + Copy + Capture)
+where
+    T: Element + PartialEq + Debug + Default,
+{
+    for device in Device::all() {
+        let queue = Queue::on(&device).expect("a device that is listed");
+        for length in LENGTHS {
+            let host: Vec<T> = (0..length).map(|i| f(Input::new(i))).collect();
+            let mut out = Buffer::filled(&queue, length, T::default()).expect("memory");
+            queue
+                .for_each((0.., &mut out), move |(i, out)| *out = f(Input::new(i)))
+                .expect("no panic");
+            let found = out.to_vec();
+            for (index, (found, host)) in found.iter().zip(&host).enumerate() {
+                assert_eq!(found, host, "item {index} of {length} on {device}");
+            }
+        }
+    }
+}

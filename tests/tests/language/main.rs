@@ -1,0 +1,165 @@
+//! What a kernel can say: the table in `docs/language.md`, line by line.
+//!
+//! Each line of what works is a case in `cases/`, each line of what does not is a program in `ui/`.
+//! The table is made from them; `BLESS=1` writes it. The cases run as cargo compiles this test, and
+//! once more from a program that is compiled with optimisation.
+
+mod cases;
+
+use std::fmt::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use cases::{REFUSED, SECTIONS};
+use schism::prelude::*;
+use schism::{Capture, Device, LaunchError};
+use schism_tests::lab::{Lab, describe, output, source, workspace};
+
+#[test]
+fn every_line_that_works() {
+    let mut failures = Vec::new();
+    for case in SECTIONS.iter().flat_map(|section| section.cases) {
+        if catch_unwind(AssertUnwindSafe(case.run)).is_err() {
+            failures.push(case.title);
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}
+
+#[test]
+fn every_line_that_works_with_optimisation() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let folder = lab.folder("language");
+    let mut rustc = lab.rustc_with_runtime(&folder);
+    rustc.args(["-Copt-level=3", "-Dwarnings", "-o", "program"]);
+    rustc.arg(source("tests/language/program.rs"));
+    let ended = output(&mut rustc);
+    assert!(ended.status.success(), "{}", describe(&rustc, &ended));
+    let mut program = schism_tests::lab::clean_command(folder.join("program"));
+    let ended = output(&mut program);
+    assert!(ended.status.success(), "{}", describe(&program, &ended));
+    let lines: usize = SECTIONS.iter().map(|section| section.cases.len()).sum();
+    assert_eq!(String::from_utf8_lossy(&ended.stdout).trim(), format!("{lines} lines work"));
+}
+
+/// The table as text.
+fn table() -> String {
+    let mut text = String::from(
+        "# What kernels can say\n\n\
+         A kernel is ordinary Rust. This table is made from tests: each line that *works* is a case that\n\
+         computes on every device, with and without optimisation, and must equal the host bit by bit; each\n\
+         line that is an *error* is a program that the compiler must refuse, with the text beside it.\n\
+         `BLESS=1 cargo schism test -p schism-tests --test language` writes this file.\n",
+    );
+    for section in SECTIONS {
+        let file = format!("../tests/tests/language/cases/{}", section.file);
+        write!(text, "\n## {}\n\n| | | test |\n|---|---|---|\n", section.title)
+            .expect("writing to a string");
+        for case in section.cases {
+            writeln!(text, "| {} | works | [{}]({file}) |", case.title, section.file)
+                .expect("writing to a string");
+        }
+    }
+    text += "\n## Errors\n\n| | | program |\n|---|---|---|\n";
+    for line in REFUSED {
+        let (title, program) = (line.title, line.program);
+        writeln!(text, "| {title} | error | [{program}](../tests/ui/{program}.stderr) |")
+            .expect("writing to a string");
+    }
+    text
+}
+
+#[test]
+fn the_table_in_the_documentation_is_this_one() {
+    let path = workspace().join("docs/language.md");
+    let table = table();
+    if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
+        std::fs::write(&path, &table).expect("a writable file");
+    }
+    let found = std::fs::read_to_string(&path).expect("the table");
+    assert!(found == table, "docs/language.md is not what the tests say; BLESS=1 writes it");
+    for line in REFUSED {
+        let text = source("ui").join(line.program).with_extension("stderr");
+        let text = std::fs::read_to_string(&text).unwrap_or_default();
+        assert!(text.starts_with("error"), "tests/ui has no error {}", line.program);
+    }
+    let mut titles: Vec<&str> =
+        SECTIONS.iter().flat_map(|section| section.cases).map(|case| case.title).collect();
+    let lines = titles.len();
+    titles.sort_unstable();
+    titles.dedup();
+    assert_eq!(titles.len(), lines, "two lines say the same");
+}
+
+/// Runs `f` once for each index on every device; it must panic with a message and in a work-item.
+fn panics<T>(message: &str, item: usize, f: impl Fn(usize) -> T + Send + Sync + Copy + Capture)
+where
+    T: Element + Default,
+{
+    for device in Device::all() {
+        let queue = Queue::on(&device).expect("a device that is listed");
+        let mut out = Buffer::filled(&queue, 64, T::default()).expect("memory");
+        let result = queue.for_each((0.., &mut out), move |(i, out)| *out = f(i));
+        let Err(LaunchError::Panicked(panic)) = result else {
+            panic!("on {device}: expected a panic, got {result:?}");
+        };
+        let text = panic.to_string();
+        assert!(text.contains(message), "on {device}: {text}");
+        assert!(text.contains(file!()), "on {device}: {text}");
+        if device.to_string() != "native" {
+            assert!(text.contains(&format!("[{item}]")), "on {device}: {text}");
+        }
+        // The queue goes on.
+        queue.for_each((0.., &mut out), |(_, out)| *out = T::default()).expect("no panic");
+    }
+}
+
+#[test]
+fn which_half_runs() {
+    for device in Device::all() {
+        let queue = Queue::on(&device).expect("a device that is listed");
+        let mut out = Buffer::filled(&queue, 3, false).expect("memory");
+        queue.for_each(&mut out, |out| *out = schism::is_device()).expect("no panic");
+        let expected = device.to_string() != "native";
+        assert_eq!(out.to_vec(), [expected; 3], "on {device}");
+    }
+    assert!(!schism::is_device());
+}
+
+#[test]
+fn packed_captures() {
+    #[derive(Clone, Copy)]
+    #[repr(C, packed)]
+    struct Packed {
+        small: u8,
+        wide: u128,
+        odd: u16,
+        float: f64,
+    }
+    let packed = Packed { small: 3, wide: 1 << 100, odd: 500, float: 0.5 };
+    let pair = (7_u8, packed, 9_u32);
+    cases::agrees(move |input| {
+        let i = input.index;
+        let Packed { small, wide, odd, float } = pair.1;
+        (wide / (i as u128 + 1) + u128::from(small), f64::from(odd) * float, pair.0, pair.2)
+    });
+}
+
+#[test]
+fn panics_with_a_place() {
+    panics("index out of bounds", 3, |i| [1, 2, 3][std::hint::black_box(i)]);
+    panics("unwrap()", 7, |i| (i != 7).then_some(1_u32).unwrap());
+    panics("no seven", 7, |i| (if i == 7 { Err(3_u32) } else { Ok(1_u32) }).expect("no seven"));
+    panics("nine", 9, |i| if i == 9 { panic!("nine") } else { i });
+    panics("panic", 9, |i| if i == 9 { std::panic!("i is {i}") } else { i });
+    // Two instances of a generic panic function.
+    panics("assert", 4, |i| {
+        assert_ne!(i, 4);
+        i
+    });
+    panics("assert", 6, |i| {
+        assert_ne!(i as u8, 6);
+        i
+    });
+    panics("divide by zero", 5, |i| 100 / (5 - i as i32).max(0));
+    panics("", 17, |i| [1_u8; 16][i..].len());
+}
