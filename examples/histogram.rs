@@ -5,6 +5,7 @@
 //! ```
 
 use std::error::Error;
+use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -15,7 +16,11 @@ use schism_examples::compare;
 /// Bytes that one work-item counts by itself before it adds to the common counts.
 const CHUNK: usize = 1 << 16;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    schism_examples::end(run())
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::read(1, 1, "histogram FILE [--check]")?;
     let file = arguments.word(0).unwrap_or("");
     let bytes = std::fs::read(file).map_err(|error| format!("cannot read {file}: {error}"))?;

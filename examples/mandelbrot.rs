@@ -6,6 +6,7 @@
 
 use std::error::Error;
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use schism::prelude::*;
@@ -14,7 +15,11 @@ use schism_examples::compare;
 use schism_examples::fractal::Window;
 use schism_examples::picture::{Picture, Pixel};
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    schism_examples::end(run())
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::read(0, 3, "mandelbrot [OUT.png] [WIDTH] [HEIGHT] [--check]")?;
     let out = arguments.word(0).unwrap_or("mandelbrot.png");
     let (width, height) = (arguments.number(1, 1280)?, arguments.number(2, 960)?);

@@ -5,6 +5,7 @@
 //! ```
 
 use std::error::Error;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use schism::prelude::*;
@@ -29,7 +30,11 @@ fn energy(bodies: &[Body]) -> f64 {
     sum
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    schism_examples::end(run())
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::read(0, 2, "nbody [BODIES] [STEPS] [--check]")?;
     let (count, steps) = (arguments.number(0, 4096)?, arguments.number(1, 10)?);
     let bodies = disc(count);
