@@ -45,6 +45,7 @@
 //! | pass | what it does |
 //! |---|---|
 //! | `specialise` | [`specialise`]: gives specialization constants their values and folds what reads them |
+//! | `emulate-constants` | [`emulate_constants`]: the same constants become loads from a buffer that kernels take |
 //! | `fast-math` | [`fast_math`]: lets floating-point operations be inexact |
 //! | `dead-arguments` | [`dead_arguments`]: removes the parameters that a kernel does not use |
 //! | `local-to-shared` | [`local_to_shared`]: one symbol for all memory of a work-group, with offsets for pointers (CUDA) |
@@ -71,6 +72,7 @@ pub mod cleanup;
 pub mod convergence;
 pub mod dead_arguments;
 pub mod device_check;
+pub mod emulate_constants;
 pub mod fast_math;
 pub mod host_attributes;
 pub mod implicit_offset;

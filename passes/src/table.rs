@@ -23,6 +23,7 @@ use thiserror::Error;
 use crate::call_sites::CallSite;
 use crate::dead_arguments::Kept;
 use crate::device_check::{Report, Violation};
+use crate::emulate_constants::EmulateError;
 use crate::import_bodies::ImportError;
 use crate::kernel_entry::KernelEntryError;
 use crate::local_memory::LocalMemoryError;
@@ -60,6 +61,7 @@ pub static OTHERS: &[Pass] = &[
     pass("call-sites", "numbers every instruction, so that reports tell where each comes from", |module, job| { job.sites = crate::call_sites::number(module); Ok(()) }),
     pass("recursion", "refuses functions that call themselves, for targets without a stack", |module, job| Ok(job.refuse(crate::recursion::run(module)))),
     pass("specialise", "gives specialization constants their values and folds what reads them", |module, job| Ok(crate::specialise::run_on(module, &job.spec.constant_values)?)),
+    pass("emulate-constants", "specialization constants become loads from a buffer that kernels take", |module, job| Ok(crate::emulate_constants::run(module, &job.spec.spec_constants, &job.kernels())??)),
     pass("fast-math", "lets floating-point operations be inexact", |module, job| Ok(crate::fast_math::run_on(module, job.spec.fast_math))),
     pass("dead-arguments", "removes the parameters that a kernel does not use", |module, job| { let kept = crate::dead_arguments::run(module, &job.kernels()); job.note_passed(kept); Ok(()) }),
     pass("local-to-shared", "one symbol for all memory of a work-group, with offsets for pointers (CUDA)", |module, job| { let align = job.kernels.iter().filter_map(|kernel| kernel.groups).map(|groups| groups.local_align).max(); crate::local_to_shared::run(module, &job.kernels(), align.unwrap_or(1)) }),
@@ -163,6 +165,9 @@ pub enum PassError {
     /// A specialization constant could not be given its value.
     #[error(transparent)]
     Specialise(#[from] SpecialiseError),
+    /// Specialization constants cannot be read from a buffer.
+    #[error(transparent)]
+    Emulate(#[from] EmulateError),
     /// The body of a function could not be had.
     #[error(transparent)]
     Import(#[from] ImportError),

@@ -376,6 +376,37 @@ mod tests {
     }
 
     #[test]
+    fn the_oldest_values_are_forgotten() {
+        let mut kernels = Kernels::default();
+        let key = |seed: Option<usize>| Key {
+            object: Container::default().object_id(),
+            kernel: "kernel".to_owned(),
+            device: "cpu",
+            variant: Variant {
+                constants: seed
+                    .map(|seed| ("SEED".to_owned(), Box::from(seed.to_le_bytes())))
+                    .into_iter()
+                    .collect(),
+                ..Variant::default()
+            },
+        };
+        assert!(kernels.slot(key(None)).1.is_none());
+        for seed in 0..MOST_SPECIALISED {
+            assert!(kernels.slot(key(Some(seed))).1.is_none());
+        }
+        // The first is used again, so the second is the oldest; the one without values stays.
+        let (first, gone) = kernels.slot(key(Some(0)));
+        assert!(gone.is_none());
+        for seed in MOST_SPECIALISED..2 * MOST_SPECIALISED - 1 {
+            assert!(kernels.slot(key(Some(seed))).1.is_some());
+            assert_eq!(kernels.slots.len(), MOST_SPECIALISED + 1);
+        }
+        assert!(Arc::ptr_eq(&first, &kernels.slot(key(Some(0))).0));
+        assert!(!kernels.slots.contains_key(&key(Some(1))));
+        assert!(kernels.slots.contains_key(&key(None)));
+    }
+
+    #[test]
     fn containers_of_something_else() {
         let good = container(IMAGE, 0);
         let mismatch = |error| match error {

@@ -1,5 +1,6 @@
 //! Specialization constants: values that are known when a kernel is compiled for its device.
 
+use std::cell::UnsafeCell;
 use std::panic::Location;
 
 use crate::__private::is_device;
@@ -42,12 +43,16 @@ use crate::options;
 #[derive(Debug)]
 #[repr(C)]
 pub struct SpecConst<T> {
-    // Stage 1 knows the order of the fields. A device has only the first one.
-    default: T,
+    // Stage 1 knows the order of the fields. A device has only the first one. In a cell, because the compiler would read what
+    // else never changes while it optimises, before any launch has a say.
+    default: UnsafeCell<T>,
     name: &'static str,
     line: u32,
     column: u32,
 }
+
+// SAFETY: the cell is never written to.
+unsafe impl<T: Sync> Sync for SpecConst<T> {}
 
 /// What the host knows a constant by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,20 +71,23 @@ impl<T: Element> SpecConst<T> {
     #[track_caller]
     pub const fn new(default: T) -> Self {
         let place = Location::caller();
+        let default = UnsafeCell::new(default);
         Self { default, name: place.file(), line: place.line(), column: place.column() }
     }
 
     /// A constant with a name that no other constant of the program has.
     #[must_use]
     pub const fn named(name: &'static str, default: T) -> Self {
-        Self { default, name, line: 0, column: 0 }
+        Self { default: UnsafeCell::new(default), name, line: 0, column: 0 }
     }
 
     /// The value: in a kernel that of the launch, elsewhere the default.
     #[inline(always)]
     #[must_use]
     pub fn get(&self) -> T {
-        if is_device() { self.default } else { options::value_of(self).unwrap_or(self.default) }
+        // SAFETY: nobody writes to the cell.
+        let default = unsafe { *self.default.get() };
+        if is_device() { default } else { options::value_of(self).unwrap_or(default) }
     }
 
     pub(crate) const fn place(&self) -> Place {

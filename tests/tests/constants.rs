@@ -194,6 +194,41 @@ fn constants_and_scopes_and_offsets() {
     });
 }
 
+/// A loop with a barrier in each round, as many rounds as a constant says.
+#[test]
+fn constants_in_work_groups() {
+    static ROUNDS: SpecConst<usize> = SpecConst::new(3);
+    on_every_device(|queue| {
+        let rotated = |queue: &Queue| {
+            let mut out = Buffer::filled(queue, 64, 0_usize).expect("memory");
+            let to = out.view_mut();
+            queue
+                .parallel_for_groups(
+                    NdRange::new([64], [16]),
+                    local::<usize>(16),
+                    move |item, tile| {
+                        let me = item.local_id()[0];
+                        tile.set(me, me);
+                        for _ in 0..ROUNDS.get() {
+                            item.barrier();
+                            let next = tile.get((me + 1) % 16);
+                            item.barrier();
+                            tile.set(me, next);
+                        }
+                        // SAFETY: each work-item has its own element.
+                        unsafe { to.set(item.global_id()[0], tile.get(me)) };
+                    },
+                )
+                .expect("a launch");
+            out.to_vec()
+        };
+        for rounds in [3, 0, 5] {
+            let expected: Vec<usize> = (0..64).map(|i| (i + rounds) % 16).collect();
+            assert_eq!(rotated(&queue.with(&ROUNDS, rounds)), expected);
+        }
+    });
+}
+
 /// More values than are kept.
 #[test]
 fn many_values() {

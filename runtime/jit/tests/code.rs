@@ -81,6 +81,29 @@ fn the_generated_code() {
     let slice = dumps(&directory, &saxpy("saxpy_slice")).flavoured;
     assert!(slice.contains("ptr noalias readonly align 4 %p1"), "facts are kept:\n{slice}");
 
+    // A sum is one after the other, unless the launch allows other orders; then it is a vector loop.
+    let sums = |flags| {
+        let params = words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]);
+        let source = Source::new(include_str!("kernels/special.ll"), "sums", params).flags(flags);
+        dumps(&directory.join(flags.to_string()), &source)
+    };
+    let exact = sums(0);
+    assert!(exact.flavoured.contains("= fadd float") && exact.optimised.contains("= fadd float"));
+    assert!(!exact.optimised.contains("vector.body:"), "{}", exact.optimised);
+    let relaxed = sums(FLAG_RELAXED_MATH);
+    assert!(relaxed.flavoured.contains("= fadd reassoc nsz arcp contract afn float"));
+    assert!(relaxed.optimised.contains("vector.body:"), "{}", relaxed.optimised);
+    assert!(!relaxed.flavoured.contains("nnan"), "{}", relaxed.flavoured);
+    let finite = sums(FLAG_RELAXED_MATH | FLAG_FINITE_MATH);
+    assert!(finite.flavoured.contains("= fadd fast float"), "{}", finite.flavoured);
+
+    // A constant's value is part of the code.
+    let special =
+        Source::new(include_str!("kernels/special.ll"), "special", words(&[PARAM_POINTER]));
+    let special = dumps(&directory, &special.constant("TILE", &77_u32.to_le_bytes()));
+    assert!(!special.optimised.contains("@TILE"), "{}", special.optimised);
+    assert!(special.optimised.contains("77"), "{}", special.optimised);
+
     // A panic in the loop function is a way out of the loop; only one elsewhere needs a place to land.
     let panics = |kernel: &str| {
         let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
