@@ -204,10 +204,10 @@ fn constants_in_work_groups() {
             let to = out.view_mut();
             queue
                 .parallel_for_groups(
-                    NdRange::new([64], [16]),
+                    NdRange::new(64, 16).expect("whole groups"),
                     local::<usize>(16),
                     move |item, tile| {
-                        let me = item.local_id()[0];
+                        let me = item.local_x();
                         tile.set(me, me);
                         for _ in 0..ROUNDS.get() {
                             item.barrier();
@@ -216,7 +216,7 @@ fn constants_in_work_groups() {
                             tile.set(me, next);
                         }
                         // SAFETY: each work-item has its own element.
-                        unsafe { to.set(item.global_id()[0], tile.get(me)) };
+                        unsafe { to.set(item.x(), tile.get(me)) };
                     },
                 )
                 .expect("a launch");
