@@ -46,7 +46,7 @@ pub struct Runtime {
 }
 
 /// What a lab's programs and compilers must not inherit from the cargo that runs the tests.
-const FOREIGN_VARIABLES: [&str; 19] = [
+const FOREIGN_VARIABLES: [&str; 20] = [
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_INCREMENTAL",
@@ -62,6 +62,7 @@ const FOREIGN_VARIABLES: [&str; 19] = [
     "RUST_LOG",
     "SCHISM_CPU_THREADS",
     "SCHISM_DEVICE",
+    "SCHISM_DEVICE_CODE_SPLIT",
     "SCHISM_DUMP_STAGE1",
     "SCHISM_TIME_PASSES",
     "SCHISM_TRACE",

@@ -3,6 +3,7 @@
 //! | file | tests |
 //! |---|---|
 //! | `tests/passes.rs` | passes, over the IR files in `passes/` |
+//! | `tests/code_split.rs` | `SCHISM_DEVICE_CODE_SPLIT` |
 //! | `tests/times.rs` | `SCHISM_TIME_PASSES` |
 //! | `tests/offsets.rs` | launches over ranges that do not begin at zero, on every device |
 //! | `tests/constants.rs` | specialization constants and inexact mathematics, on every device |

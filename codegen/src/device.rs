@@ -9,6 +9,7 @@ use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::Symbol;
 use rustc_span::def_id::LOCAL_CRATE;
 use schism_hcf::{Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
+use schism_passes::split::SplitMode;
 use schism_passes::table::Job;
 use schism_passes::{DeviceImage, DeviceSpec, KernelSpec, PanicFunction, Stage1Error, stage1};
 
@@ -18,8 +19,11 @@ use crate::runtime_items::IS_DEVICE;
 use crate::spec_constants::SpecConstant;
 use crate::{collect, kernels, runtime_items, spec_constants, std_bodies, times};
 
-/// The name of the image that every container has.
+/// The name of the image of a container that has one.
 const IMAGE: &str = "llvm-ir.global";
+
+/// The environment variable that says how kernels are divided into images.
+pub(crate) const SPLIT: &str = "SCHISM_DEVICE_CODE_SPLIT";
 
 /// The device half's codegen unit, once the crate is known to have kernels: what the compiler's
 /// query for it leaves for the passes.
@@ -110,6 +114,7 @@ pub(crate) fn begin<'tcx>(
             .map(|kernel| KernelSpec {
                 name: kernel.name.clone(),
                 entry: kernel.entry_symbol.clone(),
+                source: kernel.source.clone(),
                 closure_size: kernel.closure.size,
                 closure_align: kernel.closure.align,
                 parameters: kernel.closure.parameters.clone(),
@@ -135,6 +140,7 @@ pub(crate) fn begin<'tcx>(
             })
             .collect(),
         provider: std_bodies::provider(tcx),
+        split: split_mode(tcx),
         ..DeviceSpec::default()
     };
     if let Some(directory) = std::env::var_os("SCHISM_DUMP_STAGE1") {
@@ -202,6 +208,15 @@ fn unit_name(tcx: TyCtxt<'_>) -> Symbol {
     CodegenUnitNameBuilder::new(tcx).build_cgu_name(LOCAL_CRATE, ["schism"], Some("device"))
 }
 
+/// How the environment asks kernels to be divided; a word that says nothing is an error.
+fn split_mode(tcx: TyCtxt<'_>) -> SplitMode {
+    let word = std::env::var(SPLIT).unwrap_or_default();
+    word.parse().unwrap_or_else(|error| {
+        tcx.sess.dcx().err(format!("{SPLIT}: {error}"));
+        SplitMode::Off
+    })
+}
+
 fn container(
     crate_name: String,
     image: DeviceImage,
@@ -224,23 +239,25 @@ fn container(
             default: constant.default,
         })
         .collect();
-    let exported_symbols = image
-        .kernels
-        .iter()
-        .flat_map(|kernel| [Some(kernel.name.clone()), kernel.offset_variant.clone()])
-        .flatten()
-        .collect();
+    let single = image.parts.len() == 1;
+    let name_of_part =
+        |number: usize| if single { IMAGE.to_owned() } else { format!("llvm-ir.part{number}") };
+    let image_of = |kernel: usize| {
+        let part = image.parts.iter().position(|part| part.kernels.contains(&kernel));
+        name_of_part(part.expect("every kernel is in a part"))
+    };
     let kernels = kernels
         .iter()
         .zip(&image.kernels)
-        .map(|(kernel, shaped)| Kernel {
+        .enumerate()
+        .map(|(index, (kernel, shaped))| Kernel {
             name: kernel.name.clone(),
             display_name: kernel.display_name.clone(),
             dimensions: kernel.dimensions,
             closure_size: kernel.closure.size,
             closure_align: kernel.closure.align,
             parameters: kernel.closure.parameters.iter().map(parameter).collect(),
-            images: vec![IMAGE.to_owned()],
+            images: vec![image_of(index)],
             can_panic: shaped.can_panic,
             groups: shaped.groups.map(|groups| Groups {
                 local_size: groups.local_size,
@@ -248,20 +265,22 @@ fn container(
             }),
             offset_variant: shaped.offset_variant.clone(),
             spec_constants: shaped.spec_constants.clone(),
+            aspects: shaped.aspects.iter().map(ToString::to_string).collect(),
         })
         .collect();
+    let images = image.parts.iter().enumerate().map(|(number, part)| Image {
+        name: name_of_part(number),
+        format: "llvm-ir".to_owned(),
+        variant: if single { "global-module" } else { "module-part" }.to_owned(),
+        exported_symbols: part.exported_symbols.clone(),
+        imported_symbols: part.imported_symbols.clone(),
+        data: part.bitcode.clone(),
+    });
     Container {
         generator: concat!("schism ", env!("CARGO_PKG_VERSION")).to_owned(),
         llvm_version: "22.1".to_owned(),
         crate_name,
-        images: vec![Image {
-            name: IMAGE.to_owned(),
-            format: "llvm-ir".to_owned(),
-            variant: "global-module".to_owned(),
-            exported_symbols,
-            imported_symbols: image.imported_symbols,
-            data: image.bitcode,
-        }],
+        images: images.collect(),
         spec_constants,
         kernels,
     }

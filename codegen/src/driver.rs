@@ -10,7 +10,7 @@ use rustc_session::EarlyDiagCtxt;
 use rustc_session::config::ErrorOutputType;
 
 /// The crate that may use unstable features: the runtime, for its auto trait.
-const RUNTIME: &str = "schism";
+pub(crate) const RUNTIME: &str = "schism";
 
 /// Runs the compiler with the process's arguments and returns its exit status.
 ///

@@ -33,6 +33,7 @@ use rustc_session::config::{CrateType, OptLevel, OutputFilenames, PrintRequest};
 use rustc_span::Symbol;
 
 use crate::device::{self, DeviceHalf};
+use crate::driver::RUNTIME;
 use crate::{diagnostics, host, object};
 
 type Llvm = LlvmCodegenBackend;
@@ -72,6 +73,13 @@ impl CodegenBackend for SchismBackend {
 
     fn init(&self, sess: &Session) {
         self.0.init(sess);
+        if sess.opts.externs.get(RUNTIME).is_some() {
+            // Goes into the crate's dependency information, so that cargo builds it anew when the variable
+            // changes. Not into every crate's: those that come before the runtime would be built anew, too.
+            let value = std::env::var(device::SPLIT).ok();
+            let value = value.as_deref().map(Symbol::intern);
+            sess.psess.env_depinfo.borrow_mut().insert((Symbol::intern(device::SPLIT), value));
+        }
     }
 
     fn print(&self, request: &PrintRequest, out: &mut String, sess: &Session) {

@@ -5,6 +5,7 @@
 //! monomorphised items is one kernel; nothing is guessed from names of symbols.
 
 use rustc_data_structures::fx::FxIndexMap;
+use rustc_hir::def::DefKind;
 use rustc_middle::mir::mono::{CodegenUnit, MonoItem};
 use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{self, Instance, Ty, TyCtxt, TypeVisitableExt};
@@ -31,6 +32,8 @@ pub(crate) struct KernelInfo {
     pub entry_symbol: String,
     /// The path of its closure, for people.
     pub display_name: String,
+    /// The path of the module that its closure stands in.
+    pub source: String,
     /// Number of dimensions, 1 to 3.
     pub dimensions: u32,
     /// The flattened closure.
@@ -107,6 +110,7 @@ fn describe<'tcx>(
             name: name_of(tcx, marker, items),
             entry_symbol: tcx.symbol_name(entry).name.to_owned(),
             display_name,
+            source: closure_of(kernel_type).map(|id| module_of(tcx, id)).unwrap_or_default(),
             dimensions: dimensions as u32,
             closure: layout::flatten(tcx, kernel_type),
             span,
@@ -121,6 +125,14 @@ fn closure_of(kernel_type: Ty<'_>) -> Option<DefId> {
         ty::Closure(def_id, _) | ty::FnDef(def_id, _) => Some(def_id),
         _ => None,
     })
+}
+
+/// The path of the module that an item stands in.
+fn module_of(tcx: TyCtxt<'_>, mut def_id: DefId) -> String {
+    while tcx.def_kind(def_id) != DefKind::Mod {
+        def_id = tcx.parent(def_id);
+    }
+    path_of(tcx, def_id)
 }
 
 /// An identifier that every target accepts: letters, digits and underscores, starting with a

@@ -47,6 +47,7 @@
 //! | `specialise` | [`specialise`]: gives specialization constants their values and folds what reads them |
 //! | `emulate-constants` | [`emulate_constants`]: the same constants become loads from a buffer that kernels take |
 //! | `fast-math` | [`fast_math`]: lets floating-point operations be inexact |
+//! | `split` | [`split`]: keeps the kernels of one image of several, and what they reach |
 //! | `dead-arguments` | [`dead_arguments`]: removes the parameters that a kernel does not use |
 //! | `local-to-shared` | [`local_to_shared`]: one symbol for all memory of a work-group, with offsets for pointers (CUDA) |
 //! | `address-spaces` | [`address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
@@ -93,6 +94,7 @@ pub mod spec;
 pub mod spec_constants;
 pub mod spec_text;
 pub mod specialise;
+pub mod split;
 pub mod stage1;
 pub mod table;
 mod threading;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::fast_math::FastMath;
 use crate::provider::Provider;
+use crate::split::SplitMode;
 
 /// Everything that the passes need to know beside the IR itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +27,10 @@ pub struct DeviceSpec {
     pub provider: Option<Arc<Provider>>,
     /// The triple of stage 2's target; empty for the host's.
     pub target: String,
+    /// How kernels are divided into images.
+    pub split: SplitMode,
+    /// For the pass `split` alone: the kernels to keep.
+    pub part: Vec<String>,
 }
 
 /// A specialization constant.
@@ -48,6 +53,8 @@ pub struct KernelSpec {
     pub name: String,
     /// The symbol of the function that runs one work-item.
     pub entry: String,
+    /// The module of the source that its closure stands in.
+    pub source: String,
     /// Size of the closure in bytes.
     pub closure_size: u64,
     /// Alignment of the closure in bytes.

@@ -8,6 +8,7 @@
 //! ; SPEC param: offset size align integer|float|bytes|pointer|reference
 //! ; SPEC target: triple
 //! ; SPEC spec-constant: symbol size align hexadecimal
+//! ; SPEC part: kernel...
 //! ; SPEC constant-value: symbol hexadecimal
 //! ; SPEC fast-math: relaxed|finite
 //! ; SPEC body: declare void @g() define void @f() { call void @g() ret void }
@@ -101,6 +102,7 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
         "kernel" => spec.kernels.push(KernelSpec {
             name: word(0, "the name")?.to_owned(),
             entry: word(1, "the entry function")?.to_owned(),
+            source: String::new(),
             closure_size: number(2, "the size of the closure")?,
             closure_align: number(3, "the alignment of the closure")?,
             parameters: Vec::new(),
@@ -140,6 +142,7 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
             }
         }
         "body" => provide(spec, value).map_err(error)?,
+        "part" => spec.part.extend(words.iter().map(|&word| word.to_owned())),
         "target" => spec.target = word(0, "the triple")?.to_owned(),
         other => return Err(error(format!("there is no key `{other}`"))),
     }

@@ -1,5 +1,6 @@
 //! Stage 1: bitcode in, device image out. The passes and their order are in [`crate::table`].
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use inkwell::context::Context;
@@ -8,19 +9,31 @@ use inkwell::module::Module;
 use inkwell::values::AsValueRef;
 use thiserror::Error;
 
+use crate::aspects::Aspect;
 use crate::call_sites;
 use crate::device_check::Report;
-use crate::ir;
 use crate::local_memory::GroupNeeds;
 use crate::table::{self, Job, PassError};
+use crate::{ir, split};
 
 /// A finished device module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceImage {
-    /// LLVM bitcode.
-    pub bitcode: Vec<u8>,
+    /// The module, divided as the specification says; each kernel is in one of them.
+    pub parts: Vec<ImagePart>,
     /// What is known of each kernel, in the order of the specification.
     pub kernels: Vec<KernelImage>,
+}
+
+/// One module of a device image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImagePart {
+    /// LLVM bitcode.
+    pub bitcode: Vec<u8>,
+    /// The kernels in it, by their indices.
+    pub kernels: Vec<usize>,
+    /// The symbols of its kernels and of their variants, in the kernels' order.
+    pub exported_symbols: Vec<String>,
     /// Functions that stage 2 must define, sorted.
     pub imported_symbols: Vec<String>,
 }
@@ -36,6 +49,8 @@ pub struct KernelImage {
     pub groups: Option<GroupNeeds>,
     /// The variant of it that takes where the launch begins, if it reads that.
     pub offset_variant: Option<String>,
+    /// What it needs that not every device has.
+    pub aspects: BTreeSet<Aspect>,
     /// In stage 2: the parameters that are left, by their indices, if not all are.
     pub passed: Option<Vec<u32>>,
     /// Symbols of the specialization constants that it may read, in the order of the specification.
@@ -51,6 +66,7 @@ impl KernelImage {
             can_panic: false,
             groups: None,
             offset_variant: None,
+            aspects: BTreeSet::new(),
             passed: None,
             spec_constants: Vec::new(),
         }
@@ -69,6 +85,12 @@ impl fmt::Display for KernelImage {
         }
         if let Some(variant) = &self.offset_variant {
             write!(f, " offset-variant={variant}")?;
+        }
+        if !self.aspects.is_empty() {
+            write!(f, " needs")?;
+        }
+        for aspect in &self.aspects {
+            write!(f, " {aspect}")?;
         }
         if let Some(passed) = &self.passed {
             write!(f, " passes {passed:?}")?;
@@ -126,6 +148,36 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
         });
     }
     let start = job.start();
+    // Names of files and functions of the host's build do not belong into the image: they would
+    // make its bytes depend on the directory of the build.
+    module.set_source_file_name("device");
+    module.set_name("device");
+    let mut parts = Vec::new();
+    for kernels in split::parts(job.spec.split, &job.spec.kernels, &job.kernels) {
+        parts.push(part(&module, kernels, job)?);
+    }
+    job.note("(split and write the module)", start);
+    Ok(DeviceImage { parts, kernels: job.kernels.clone() })
+}
+
+/// The module with some of the kernels, by their indices.
+fn part(module: &Module<'_>, kernels: Vec<usize>, job: &Job<'_>) -> Result<ImagePart, Stage1Error> {
+    let exported_symbols: Vec<String> = kernels
+        .iter()
+        .map(|&index| &job.kernels[index])
+        .flat_map(|kernel| [Some(&kernel.name), kernel.offset_variant.as_ref()])
+        .flatten()
+        .cloned()
+        .collect();
+    let copy;
+    let module = if kernels.len() == job.kernels.len() {
+        module
+    } else {
+        copy = module.clone();
+        split::keep(&copy, &exported_symbols.iter().map(String::as_str).collect())
+            .map_err(|message| Stage1Error::Pass { pass: "split", cause: message.into() })?;
+        &copy
+    };
     let mut imported_symbols: Vec<String> = module
         .get_functions()
         .filter(|function| function.count_basic_blocks() == 0)
@@ -133,13 +185,8 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
         .filter(|name| !name.starts_with("llvm."))
         .collect();
     imported_symbols.sort();
-    // Names of files and functions of the host's build do not belong into the image: they would
-    // make its bytes depend on the directory of the build.
-    module.set_source_file_name("device");
-    module.set_name("device");
     let bitcode = module.write_bitcode_to_memory().as_slice().to_vec();
-    job.note("(write the module)", start);
-    Ok(DeviceImage { bitcode, kernels: job.kernels.clone(), imported_symbols })
+    Ok(ImagePart { bitcode, kernels, exported_symbols, imported_symbols })
 }
 
 /// Runs the passes once more over a module that they have refused, this time with every instruction

@@ -19,8 +19,8 @@ use crate::registry;
 use crate::spec_const::Place;
 use crate::stage2::stage2;
 
-/// The image that stage 2 compiles from.
-const IMAGE: &str = "llvm-ir.global";
+/// The format of the images that stage 2 compiles from.
+const FORMAT: &str = "llvm-ir";
 
 type Compiled = Result<Arc<CpuKernel>, ImageError>;
 
@@ -250,8 +250,9 @@ fn compile(
             kernel.closure_size, kernel.closure_align
         ));
     }
-    let usable = kernel.images.iter().find(|image| *image == IMAGE);
-    let Some(image) = usable.and_then(|image| record.image(image)) else {
+    // A crate's kernels may be divided among several images.
+    let mut images = kernel.images.iter().filter_map(|image| record.image(image));
+    let Some(image) = images.find(|image| image.format == FORMAT) else {
         return Err(ImageError::NoImage { available: kernel.images.join(", ") });
     };
     let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_owned() })?;
@@ -334,8 +335,8 @@ mod tests {
 
     fn container(format: &str, closure_size: u64) -> Vec<u8> {
         let image = Image {
-            name: format.to_owned(),
-            format: "llvm-ir".to_owned(),
+            name: format!("{format}.image"),
+            format: format.to_owned(),
             variant: "global-module".to_owned(),
             exported_symbols: vec!["kernel".to_owned()],
             imported_symbols: Vec::new(),
@@ -348,11 +349,12 @@ mod tests {
             closure_size,
             closure_align: 1,
             parameters: Vec::new(),
-            images: vec![format.to_owned()],
+            images: vec![format!("{format}.image")],
             can_panic: false,
             groups: None,
             offset_variant: None,
             spec_constants: Vec::new(),
+            aspects: Vec::new(),
         };
         let container = Container {
             spec_constants: Vec::new(),
@@ -369,7 +371,7 @@ mod tests {
     fn damaged_containers() {
         assert!(matches!(ask("kernel", &[], DESCRIPTOR_ABI, 1), ImageError::Container(_)));
         assert!(matches!(ask("kernel", &[0; 64], DESCRIPTOR_ABI, 1), ImageError::Container(_)));
-        let mut flipped = container(IMAGE, 0);
+        let mut flipped = container(FORMAT, 0);
         let middle = flipped.len() / 2;
         flipped[middle] ^= 1;
         assert!(matches!(ask("kernel", &flipped, DESCRIPTOR_ABI, 1), ImageError::Container(_)));
@@ -408,7 +410,7 @@ mod tests {
 
     #[test]
     fn containers_of_something_else() {
-        let good = container(IMAGE, 0);
+        let good = container(FORMAT, 0);
         let mismatch = |error| match error {
             ImageError::Mismatch { reason } => reason,
             other => panic!("{other}"),
@@ -416,10 +418,10 @@ mod tests {
         assert!(mismatch(ask("other", &good, DESCRIPTOR_ABI, 1)).contains("no kernel other"));
         assert!(mismatch(ask("kernel", &good, DESCRIPTOR_ABI, 2)).contains("1 dimensions"));
         assert!(
-            mismatch(ask("kernel", &container(IMAGE, 8), DESCRIPTOR_ABI, 1)).contains("8 bytes")
+            mismatch(ask("kernel", &container(FORMAT, 8), DESCRIPTOR_ABI, 1)).contains("8 bytes")
         );
-        let foreign = ask("kernel", &container("ptx.sm_90", 0), DESCRIPTOR_ABI, 1);
-        assert!(matches!(foreign, ImageError::NoImage { available } if available == "ptx.sm_90"));
+        let foreign = ask("kernel", &container("ptx", 0), DESCRIPTOR_ABI, 1);
+        assert!(matches!(foreign, ImageError::NoImage { available } if available == "ptx.image"));
         assert!(matches!(ask("kernel", &good, 99, 1), ImageError::Version { found: 99, .. }));
     }
 }

@@ -21,6 +21,7 @@ USAGE: schism-opt -p PASS,PASS,... [OPTIONS] FILE
                         panic: SYMBOL text|arguments|\"MESSAGE\" [located]
                         constant: SYMBOL VALUE
                         target: TRIPLE
+                        part: KERNEL...
                         constant-function: SYMBOL VALUE
       --list          list the passes
   FILE                `-` is stdin

@@ -102,6 +102,9 @@ pub struct Kernel {
     pub offset_variant: Option<String>,
     /// Symbols of the specialization constants that it reads; unique, each in the container.
     pub spec_constants: Vec<String>,
+    /// What it needs that not every device has, as words of small letters, digits and `-`: `atomic64`, `fp16`, `fp64`, `groups`,
+    /// `indirect-calls`, `int128`, `recursion`. In ascending order, none twice. A device without one of them cannot run it.
+    pub aspects: Vec<String>,
 }
 
 /// What a kernel asks of its work-groups.

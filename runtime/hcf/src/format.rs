@@ -70,6 +70,7 @@
 //!     local-memory-size=N          these two together, for a kernel that needs work-groups
 //!     local-memory-align=N         a power of two, at most 2^29
 //!     offset-variant=TEXT          may be absent; not empty, neither a SYMBOL nor another's offset-variant
+//!     aspects=WORD( WORD)*         may be absent; words of [a-z0-9-], in ascending order, none twice
 //!     {.image-providers            list of IMAGE, not empty
 //!     {.parameters
 //!       {.0 *                      numbered from 0

@@ -197,6 +197,12 @@ fn kernel<'a>(
         None
     };
     let offset_variant = entries.optional_text("offset-variant");
+    let aspects = match entries.optional_text("aspects") {
+        Some(written) => aspects(&written).ok_or_else(|| {
+            entries.invalid("aspects", "words of [a-z0-9-] in ascending order, none twice")
+        })?,
+        None => Vec::new(),
+    };
     let images = entries.child("image-providers", |node, path| {
         let images = list(node, path)?;
         if images.is_empty() {
@@ -239,7 +245,16 @@ fn kernel<'a>(
         groups,
         offset_variant,
         spec_constants,
+        aspects,
     })
+}
+
+/// The words of a list of aspects, if it is one.
+fn aspects(written: &str) -> Option<Vec<String>> {
+    let words: Vec<String> = written.split(' ').map(str::to_owned).collect();
+    let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_word = |word: &String| !word.is_empty() && word.bytes().all(letter);
+    (words.iter().all(is_word) && words.is_sorted_by(|a, b| a < b)).then_some(words)
 }
 
 fn parameter(

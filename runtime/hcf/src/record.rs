@@ -45,6 +45,8 @@ pub struct KernelRef<'a> {
     pub groups: Option<Groups>,
     /// The symbol of the variant that takes where the launch begins, if there is one.
     pub offset_variant: Option<Cow<'a, str>>,
+    /// What it needs that not every device has, in ascending order.
+    pub aspects: Vec<String>,
     /// Symbols of the specialization constants that it reads, each in the record.
     pub spec_constants: Vec<Cow<'a, str>>,
 }
@@ -240,6 +242,7 @@ impl KernelRef<'_> {
             can_panic: self.can_panic,
             groups: self.groups,
             offset_variant: self.offset_variant.as_ref().map(ToString::to_string),
+            aspects: self.aspects.clone(),
             spec_constants: owned(&self.spec_constants),
         }
     }

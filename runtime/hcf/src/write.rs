@@ -140,6 +140,11 @@ impl Text {
         if let Some(variant) = &kernel.offset_variant {
             self.pair("offset-variant", encode(variant));
         }
+        if !kernel.aspects.is_empty() {
+            // A blank in a word must not make two words of it: the reader refuses two blanks.
+            let words: Vec<_> = kernel.aspects.iter().map(|word| word.replace(' ', "  ")).collect();
+            self.pair("aspects", encode(&words.join(" ")));
+        }
         self.list("image-providers", &kernel.images);
         self.node("parameters", |text| {
             for (number, parameter) in kernel.parameters.iter().enumerate() {

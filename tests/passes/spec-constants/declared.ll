@@ -1,7 +1,7 @@
 ; SPEC spec-constant: OTHER 16 4 0000803f
 ; SPEC kernel: kernel entry 0 1
 ; SPEC kernel: other entry 0 1
-; RUN: spec-constants,reachability,early-check,cleanup,device-check,aspects
+; RUN: spec-constants,reachability,hold-statics,cleanup,device-check,aspects
 ; A constant of another crate gets its default, and the checks have nothing against it.
 @OTHER = external global <{ [16 x i8] }>, align 4
 define void @kernel(ptr %out) {

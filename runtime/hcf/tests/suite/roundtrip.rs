@@ -84,10 +84,11 @@ fn parameter() -> impl Strategy<Value = Parameter> {
 fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
     let providers = subsequence(images.clone(), 1..=images.len()).prop_shuffle();
     let parameters = proptest::collection::vec(parameter(), 0..5);
-    let needs = (any::<bool>(), proptest::option::of((any::<u64>(), align())));
+    let aspects = proptest::collection::btree_set("[a-z0-9-]{1,8}", 0..3);
+    let needs = (any::<bool>(), proptest::option::of((any::<u64>(), align())), aspects);
     (text(), 1_u32..=3, any::<u64>(), align(), parameters, providers, needs).prop_map(
         move |(display_name, dimensions, size, closure_align, parameters, images, needs)| {
-            let (can_panic, groups) = needs;
+            let (can_panic, groups, aspects) = needs;
             Kernel {
                 name: name.clone(),
                 display_name,
@@ -105,6 +106,7 @@ fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
                 groups: groups.map(|(local_size, local_align)| Groups { local_size, local_align }),
                 offset_variant: None,
                 spec_constants: Vec::new(),
+                aspects: aspects.into_iter().collect(),
             }
         },
     )

@@ -271,6 +271,27 @@ fn constants_are_bytes_that_kernels_name() {
 }
 
 #[test]
+fn aspects_are_words_in_order() {
+    let with = |words: &[&str]| {
+        let mut container = sample();
+        container.kernels[0].aspects = words.iter().map(|&word| word.to_owned()).collect();
+        container
+    };
+    let good = with(&["atomic64", "fp64", "indirect-calls"]);
+    let record = good.to_record().unwrap();
+    assert_eq!(RecordRef::parse(&record).unwrap().to_container(), good);
+    for wrong in [&["fp64", "fp16"][..], &["fp64", "fp64"], &[""], &["Fp64"], &["a b"], &["a", ""]]
+    {
+        let error = with(wrong).to_record().unwrap_err();
+        assert!(matches!(error.problem(), Problem::InvalidValue { key: "aspects", .. }), "{error}");
+    }
+    let wrong = "words of [a-z0-9-] in ascending order";
+    for line in ["aspects=", "aspects=fp64  int128", "aspects=b a", "aspects=a,b"] {
+        check("can-panic=1\n", &format!("can-panic=1\n{line}\n"), wrong, "kernels/saxpy");
+    }
+}
+
+#[test]
 fn parameters_lie_in_the_closure_and_have_sizes_of_their_kind() {
     let (first, last) = ("kernels/saxpy/parameters/0", "kernels/saxpy/parameters/3");
     check("byte-offset=20", "byte-offset=21", "within its closure", last);
