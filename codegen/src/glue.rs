@@ -21,20 +21,23 @@ use rustc_codegen_ssa::traits::{
 use rustc_codegen_ssa::{CodegenResults, CompiledModule, ModuleCodegen, TargetConfig};
 use rustc_data_structures::fx::FxIndexMap;
 use rustc_data_structures::profiling::SelfProfilerRef;
+use rustc_data_structures::steal::Steal;
 use rustc_errors::DiagCtxtHandle;
 use rustc_metadata::EncodedMetadata;
 use rustc_metadata::creader::MetadataLoaderDyn;
 use rustc_middle::dep_graph::{WorkProduct, WorkProductId};
+use rustc_middle::mir::Body;
 use rustc_middle::mir::mono::CodegenUnit;
 use rustc_middle::ty::TyCtxt;
 use rustc_middle::util::Providers;
 use rustc_session::Session;
 use rustc_session::config::{CrateType, OptLevel, OutputFilenames, PrintRequest};
 use rustc_span::Symbol;
+use rustc_span::def_id::LocalDefId;
 
 use crate::device::{self, DeviceHalf};
 use crate::driver::RUNTIME;
-use crate::{diagnostics, host, object};
+use crate::{diagnostics, host, marks, object};
 
 type Llvm = LlvmCodegenBackend;
 type LlvmModule = <Llvm as WriteBackendMethods>::Module;
@@ -48,6 +51,12 @@ static DEVICE_HALF: Mutex<Option<DeviceHalf>> = Mutex::new(None);
 /// rustc's own provider of `codegen_unit`, behind ours.
 static CODEGEN_UNIT: OnceLock<for<'tcx> fn(TyCtxt<'tcx>, Symbol) -> &'tcx CodegenUnit<'tcx>> =
     OnceLock::new();
+
+/// What rustc knows of a function's MIR before it is optimised.
+type MirProvider = for<'tcx> fn(TyCtxt<'tcx>, LocalDefId) -> &'tcx Steal<Body<'tcx>>;
+
+/// rustc's own provider of `mir_drops_elaborated_and_const_checked`, behind ours.
+static MIR: OnceLock<MirProvider> = OnceLock::new();
 
 /// The backend that the plugin's entry point returns.
 pub(crate) fn backend() -> Box<dyn CodegenBackend> {
@@ -124,6 +133,10 @@ impl CodegenBackend for SchismBackend {
         providers.queries.codegen_unit = |tcx, name| match device::codegen_unit(tcx, name) {
             Some(unit) => unit,
             None => (CODEGEN_UNIT.get().expect("set when ours was"))(tcx, name),
+        };
+        MIR.get_or_init(|| providers.queries.mir_drops_elaborated_and_const_checked);
+        providers.queries.mir_drops_elaborated_and_const_checked = |tcx, def_id| {
+            marks::mark(tcx, def_id, (MIR.get().expect("set when ours was"))(tcx, def_id))
         };
     }
 

@@ -65,6 +65,8 @@ pub(crate) fn mend<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
         unsafe { give_descriptor(module, symbol, kernel, *dimensions, &begin, &end) };
     }
     // SAFETY: as above.
+    unsafe { schism_passes::convergence::remove_marks_in(module) };
+    // SAFETY: as above.
     let folded = unsafe { schism_passes::ir_constants::fold_in(module, &constants, &functions) };
     if let Err(message) = folded {
         tcx.dcx().fatal(format!("schism: folding IR constants failed: {message}"));

@@ -54,6 +54,7 @@ mod host;
 mod kernels;
 mod layout;
 mod llvm_symbols;
+mod marks;
 mod object;
 mod runtime_items;
 mod spec_constants;

@@ -1,9 +1,11 @@
 //! The items of the runtime crate that the plugin knows by their path.
 
+use std::sync::Mutex;
+
 use rustc_hir::def::{DefKind, Res};
 use rustc_middle::ty::TyCtxt;
 use rustc_span::Symbol;
-use rustc_span::def_id::{CrateNum, DefId, LOCAL_CRATE};
+use rustc_span::def_id::{CrateNum, DefId, LOCAL_CRATE, StableCrateId};
 
 /// The name of the runtime crate.
 const RUNTIME: &str = "schism";
@@ -73,4 +75,40 @@ fn find_local(tcx: TyCtxt<'_>) -> Option<RuntimeItems> {
         is_device: function("is_device")?,
         spec_const: item(DefKind::Struct, "SpecConst"),
     })
+}
+
+/// The runtimes' `NdItem`, the only type with a way to a barrier; empty for nearly every crate.
+pub(crate) fn nd_items(tcx: TyCtxt<'_>) -> Vec<DefId> {
+    /// The answer for the crate that the process compiles, since it is asked for every function.
+    static KNOWN: Mutex<Option<(StableCrateId, Vec<DefId>)>> = Mutex::new(None);
+    // Asked each time: what is made of the answer depends on it, as far as incremental compilation knows.
+    let crates = tcx.crates(());
+    let id = tcx.stable_crate_id(LOCAL_CRATE);
+    let mut known = KNOWN.lock().expect("nothing panics under the lock");
+    match &*known {
+        Some((of, items)) if *of == id => items.clone(),
+        _ => {
+            let items = find_nd_items(tcx, crates);
+            *known = Some((id, items.clone()));
+            items
+        }
+    }
+}
+
+fn find_nd_items(tcx: TyCtxt<'_>, crates: &[CrateNum]) -> Vec<DefId> {
+    let (runtime, item) = (Symbol::intern(RUNTIME), Symbol::intern("NdItem"));
+    let mut found = Vec::new();
+    if tcx.crate_name(LOCAL_CRATE) == runtime {
+        let definitions = tcx.hir_crate_items(()).definitions().map(|id| id.to_def_id());
+        found.extend(definitions.filter(|&id| {
+            tcx.def_kind(id) == DefKind::Struct && tcx.opt_item_name(id) == Some(item)
+        }));
+    }
+    let runtimes = crates.iter().filter(|&&krate| tcx.crate_name(krate) == runtime);
+    let children = runtimes.flat_map(|krate| tcx.module_children(krate.as_def_id()));
+    found.extend(children.filter_map(|child| match child.res {
+        Res::Def(DefKind::Struct, id) if child.ident.name == item => Some(id),
+        _ => None,
+    }));
+    found
 }
