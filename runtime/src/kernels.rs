@@ -41,13 +41,16 @@ pub(crate) struct Asked<'a> {
     pub(crate) options: Option<&'a Options>,
 }
 
+/// A specialization constant's symbol, and its value's bytes.
+type ConstantValue = (String, Box<[u8]>);
+
 /// What of that makes a difference to the code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Variant {
     pub(crate) offset: bool,
     pub(crate) math: Math,
-    /// Symbols and values of the specialization constants that are not the defaults, in the container's order.
-    pub(crate) constants: Vec<(String, Box<[u8]>)>,
+    /// The values of specialization constants that are not the defaults, in the container's order.
+    pub(crate) constants: Vec<ConstantValue>,
 }
 
 /// A kernel that is compiled, or being compiled.
@@ -195,7 +198,7 @@ fn values(
     record: &RecordRef<'_>,
     kernel: &str,
     options: &Options,
-) -> Result<Vec<(String, Box<[u8]>)>, ImageError> {
+) -> Result<Vec<ConstantValue>, ImageError> {
     let read = record.kernel(kernel).map_or(&[][..], |kernel| &kernel.spec_constants);
     let mut values = Vec::new();
     for constant in read.iter().filter_map(|symbol| record.spec_constant(symbol)) {

@@ -23,6 +23,9 @@ USAGE: schism-opt -p PASS,PASS,... [OPTIONS] FILE
                         target: TRIPLE
                         part: KERNEL...
                         constant-function: SYMBOL VALUE
+                        spec-constant: SYMBOL SIZE ALIGN HEXADECIMAL
+                        constant-value: SYMBOL HEXADECIMAL
+                        fast-math: relaxed|finite
       --list          list the passes
   FILE                `-` is stdin
 
