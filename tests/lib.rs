@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `tests/passes.rs` | passes, over the IR files in `passes/` |
 //! | `tests/code_split.rs` | `SCHISM_DEVICE_CODE_SPLIT` |
+//! | `tests/random_ir.rs` | random modules through all passes, run before and after |
 //! | `tests/times.rs` | `SCHISM_TIME_PASSES` |
 //! | `tests/offsets.rs` | launches over ranges that do not begin at zero, on every device |
 //! | `tests/constants.rs` | specialization constants and inexact mathematics, on every device |
@@ -29,3 +30,4 @@ pub mod filecheck;
 #[path = "fuzz/mod.rs"]
 pub mod fuzz;
 pub mod lab;
+pub mod random_ir;

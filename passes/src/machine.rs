@@ -7,8 +7,8 @@ use inkwell::module::Module;
 use inkwell::targets::{CodeModel, FileType, RelocMode, Target, TargetMachine, TargetTriple};
 use llvm_sys::target::*;
 
-/// The code generators that are used: the host's, and those of the devices.
-fn initialise() {
+/// Makes LLVM's code generators known that are used: the host's, and those of the devices. May be called often.
+pub fn initialise() {
     static ONCE: Once = Once::new();
     // SAFETY: each function only registers one of libLLVM's own targets, and the guard calls them once.
     ONCE.call_once(|| unsafe {

@@ -1,0 +1,30 @@
+//! Random modules through all passes: no crash, valid IR, and the same results as before.
+
+use schism_tests::random_ir;
+
+#[test]
+fn random_modules_do_after_the_passes_what_they_did_before() {
+    for seed in 0..60 {
+        if let Err(failure) = random_ir::check(seed) {
+            panic!("{failure}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_result_would_be_seen() {
+    let mut seen = 0;
+    for seed in 0..20 {
+        let module = random_ir::generate(seed).with_kernel;
+        let damaged =
+            module.replace(" = add i64 ", " = sub i64 ").replace("store i64 42", "store i64 43");
+        seen += usize::from(random_ir::results(&module) != random_ir::results(&damaged));
+    }
+    assert!(seen >= 10, "{seen} of 20");
+}
+
+#[test]
+fn a_seed_gives_one_module() {
+    assert_eq!(random_ir::generate(7).source, random_ir::generate(7).source);
+    assert_ne!(random_ir::generate(7).source, random_ir::generate(8).source);
+}
