@@ -9,6 +9,7 @@
 //! cargo schism run --release --example image_filter -- IN.png OUT.png
 //! cargo schism run --release --example nbody
 //! cargo schism run --release --example histogram -- FILE
+//! cargo schism run --release --example matrix_multiply
 //! ```
 //!
 //! With `--check` each also runs a plain loop on the host and compares.
