@@ -3,9 +3,8 @@
 //! rustc's own collector stops at what an upstream crate has already compiled: on the host such a
 //! function is linked, a device has no linker. So this walk also follows calls into other crates
 //! as long as their MIR is at hand, and stops only at panics (which the passes lower) and at
-//! functions without MIR (which stay declarations, for the passes to judge).
-
-use std::collections::HashMap;
+//! functions without MIR (which stay declarations, for the passes to judge). Functions that format a value are left out, too,
+//! unless something in the kernels formats: messages are formatted on the host.
 
 use rustc_data_structures::fx::{FxHashMap, FxHashSet, FxIndexMap, FxIndexSet};
 use rustc_hir::LangItem;
@@ -23,9 +22,12 @@ use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{self, Instance, InstanceKind, Ty, TyCtxt, TypeFoldable};
 use rustc_span::def_id::{DefId, DefIndex};
 use rustc_span::{Symbol, sym};
-use schism_passes::{PanicFunction, PanicMessage};
+use schism_passes::provider::Stops;
+use schism_passes::{Formatter, PanicFunction, TypeDescription};
 
 use crate::call_map::{CallMap, Edges, How, Item, ItemIndex, ItemKind};
+use crate::formatters::Formatters;
+use crate::panics::Panics;
 
 /// What the kernels of a crate reach.
 pub(crate) struct Reached<'tcx> {
@@ -33,16 +35,21 @@ pub(crate) struct Reached<'tcx> {
     pub items: FxIndexSet<MonoItem<'tcx>>,
     /// The panic functions that are called.
     pub panics: Vec<PanicFunction>,
+    /// The functions that format values and are left out.
+    pub formatters: Vec<Formatter>,
+    /// What messages show.
+    pub types: Vec<TypeDescription>,
     /// Who names whom where, for diagnostics.
     pub map: CallMap,
     /// Statics, those of other crates too, in the order in which they were found.
     pub statics: FxIndexSet<DefId>,
 }
 
-/// The panic functions of the standard library that are no generics, in the order of their symbols:
-/// also those that no MIR at hand calls.
-pub(crate) fn panics_of_std(tcx: TyCtxt<'_>) -> Vec<PanicFunction> {
-    let mut panics = Vec::new();
+/// The panic functions and formatting functions of the standard library that are no generics, in the
+/// order of their symbols: also those that no MIR at hand calls.
+pub(crate) fn stops_of_std(tcx: TyCtxt<'_>) -> Stops {
+    let (mut panics, mut formatters) = (Panics::default(), Formatters::new(tcx));
+    let mut stops = Stops::default();
     let store = rustc_metadata::creader::CStore::from_tcx(tcx);
     for &krate in tcx.crates(()) {
         if !is_std(tcx.crate_name(krate)) {
@@ -53,12 +60,23 @@ pub(crate) fn panics_of_std(tcx: TyCtxt<'_>) -> Vec<PanicFunction> {
             if matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
                 && !tcx.generics_of(def_id).requires_monomorphization(tcx)
             {
-                panics.extend(panic_function(tcx, Instance::mono(tcx, def_id)));
+                let instance = Instance::mono(tcx, def_id);
+                panics.note(tcx, &mut formatters, instance);
+                if let Some((ty, by)) = formatters.formatter(instance) {
+                    let symbol = tcx.symbol_name(instance).name.to_owned();
+                    let ty = formatters.describe(ty, by);
+                    stops.formatters.push(Formatter { symbol, ty });
+                }
+                if crate::kernels::own_path_of(tcx, def_id) == WRITER {
+                    stops.writer = tcx.symbol_name(instance).name.to_owned();
+                }
             }
         }
     }
-    panics.sort_by(|a, b| a.symbol.cmp(&b.symbol));
-    panics
+    stops.panics = panics.sorted();
+    stops.formatters.sort_by(|a, b| a.symbol.cmp(&b.symbol));
+    stops.types = formatters.types;
+    stops
 }
 
 /// Walks from the entry functions of the kernels.
@@ -69,7 +87,10 @@ pub(crate) fn reach<'tcx>(
     let mut walk = Walk {
         tcx,
         seen: FxIndexSet::default(),
-        panics: HashMap::new(),
+        panics: Panics::default(),
+        formatters: Formatters::new(tcx),
+        deferred: FxIndexSet::default(),
+        formats: false,
         map: CallMap::default(),
         indices: FxHashMap::default(),
         statics: FxIndexMap::default(),
@@ -78,7 +99,19 @@ pub(crate) fn reach<'tcx>(
         walk.function(entry);
     }
     let mut next = 0;
-    while let Some(&item) = walk.seen.get_index(next) {
+    loop {
+        let Some(&item) = walk.seen.get_index(next) else {
+            // Where a kernel formats for itself, formatting functions are functions like others.
+            if !walk.formats || walk.deferred.is_empty() {
+                break;
+            }
+            for formatter in std::mem::take(&mut walk.deferred) {
+                if walk.has_body(formatter) {
+                    walk.seen.insert(MonoItem::Fn(formatter));
+                }
+            }
+            continue;
+        };
         next += 1;
         match item {
             MonoItem::Fn(instance) => walk.body(instance),
@@ -86,10 +119,21 @@ pub(crate) fn reach<'tcx>(
             MonoItem::GlobalAsm(_) => {}
         }
     }
-    let mut panics: Vec<_> = walk.panics.into_values().collect();
-    panics.sort_by(|a, b| a.symbol.cmp(&b.symbol));
-    let statics = walk.statics.into_keys().collect();
-    Reached { items: walk.seen, panics, map: walk.map, statics }
+    let mut formatters: Vec<Formatter> = Vec::new();
+    for instance in std::mem::take(&mut walk.deferred) {
+        if let Some((ty, by)) = walk.formatters.formatter(instance) {
+            let symbol = tcx.symbol_name(instance).name.to_owned();
+            formatters.push(Formatter { symbol, ty: walk.formatters.describe(ty, by) });
+        }
+    }
+    Reached {
+        items: walk.seen,
+        panics: walk.panics.sorted(),
+        formatters,
+        types: walk.formatters.types,
+        map: walk.map,
+        statics: walk.statics.into_keys().collect(),
+    }
 }
 
 /// The codegen unit of what was reached.
@@ -108,11 +152,29 @@ pub(crate) fn unit<'tcx>(name: Symbol, items: &FxIndexSet<MonoItem<'tcx>>) -> Co
     unit
 }
 
+/// The function that formats messages.
+const WRITER: &str = "core::fmt::write";
+
+/// Whether a function gives others something to format to.
+fn makes_formatters(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    tcx.crate_name(def_id.krate) == sym::core
+        && matches!(
+            crate::kernels::own_path_of(tcx, def_id).as_str(),
+            WRITER
+                | "core::fmt::Formatter::<'a>::new"
+                | "core::fmt::FormattingOptions::create_formatter"
+        )
+}
+
 struct Walk<'tcx> {
     tcx: TyCtxt<'tcx>,
     seen: FxIndexSet<MonoItem<'tcx>>,
-    /// By instance: generic panic functions have a symbol for each.
-    panics: HashMap<Instance<'tcx>, PanicFunction>,
+    panics: Panics,
+    formatters: Formatters<'tcx>,
+    /// Functions that format a value, while nothing in the kernels formats.
+    deferred: FxIndexSet<Instance<'tcx>>,
+    /// Whether something in the kernels formats.
+    formats: bool,
     map: CallMap,
     indices: FxHashMap<Instance<'tcx>, ItemIndex>,
     statics: FxIndexMap<DefId, ItemIndex>,
@@ -143,9 +205,16 @@ impl<'tcx> Walk<'tcx> {
         }
         let index = self.remember(instance);
         self.indices.insert(instance, index);
-        if let Some(panic) = panic_function(self.tcx, instance) {
-            self.panics.insert(instance, panic);
-        } else if self.has_body(instance) {
+        if self.panics.note(tcx, &mut self.formatters, instance) {
+            return Some(index);
+        }
+        let has_body = self.has_body(instance);
+        let is_formatter = self.formatters.formatter(instance).is_some();
+        self.formats |= makes_formatters(tcx, instance.def_id())
+            || (!has_body && !is_formatter && self.formatters.takes_messages(instance.def_id()));
+        if !self.formats && is_formatter {
+            self.deferred.insert(instance);
+        } else if has_body {
             self.seen.insert(MonoItem::Fn(instance));
         }
         Some(index)
@@ -428,6 +497,9 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
                     .unwrap_or(None),
                     _ => None,
                 };
+                // Who calls a formatting function has something to format to.
+                self.walk.formats |=
+                    target.is_some_and(|target| self.walk.formatters.formatter(target).is_some());
                 match target {
                     Some(target) if !matches!(target.def, InstanceKind::Virtual(..)) => {
                         self.function(target, How::Call, source);
@@ -464,75 +536,4 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
 
 fn is_std(krate: Symbol) -> bool {
     matches!(krate, sym::core | sym::alloc | sym::std)
-}
-
-/// Whether a call of this function is a panic: a function of the standard library that does
-/// not return, other than those that end a process or assert that they are never called.
-fn panic_function<'tcx>(tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) -> Option<PanicFunction> {
-    let InstanceKind::Item(def_id) = instance.def else { return None };
-    if !is_std(tcx.crate_name(def_id.krate))
-        || !matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
-        || tcx.intrinsic(def_id).is_some()
-    {
-        return None;
-    }
-    let signature = tcx.fn_sig(def_id).skip_binder().skip_binder();
-    if !signature.output().is_never() {
-        return None;
-    }
-    let name = tcx.item_name(def_id);
-    let path = crate::kernels::path_of(tcx, def_id);
-    if matches!(name.as_str(), "unreachable_unchecked" | "exit" | "abort")
-        || path.starts_with("std::process")
-        || path.contains("::sys::")
-    {
-        return None;
-    }
-    let first_is = |expected: &str| {
-        signature
-            .inputs()
-            .first()
-            .is_some_and(|ty| with_no_trimmed_paths!(ty.to_string()) == expected)
-    };
-    let message = match name.as_str() {
-        "panic_bounds_check" => PanicMessage::Static("index out of bounds".to_owned()),
-        _ if first_is("&'static str") || first_is("&str") => PanicMessage::Text,
-        _ if signature.inputs().first().is_some_and(|ty| {
-            ty.ty_adt_def()
-                .is_some_and(|adt| Some(adt.did()) == tcx.lang_items().format_arguments())
-        }) =>
-        {
-            PanicMessage::Arguments
-        }
-        other => PanicMessage::Static(message_of(other)),
-    };
-    Some(PanicFunction {
-        symbol: tcx.symbol_name(instance).name.to_owned(),
-        message,
-        located: instance.def.requires_caller_location(tcx),
-    })
-}
-
-/// A message for a panic function that has none of its own among its arguments.
-fn message_of(name: &str) -> String {
-    let known = match name {
-        "panic_const_add_overflow" => "attempt to add with overflow",
-        "panic_const_sub_overflow" => "attempt to subtract with overflow",
-        "panic_const_mul_overflow" => "attempt to multiply with overflow",
-        "panic_const_div_overflow" => "attempt to divide with overflow",
-        "panic_const_rem_overflow" => "attempt to calculate the remainder with overflow",
-        "panic_const_neg_overflow" => "attempt to negate with overflow",
-        "panic_const_shr_overflow" => "attempt to shift right with overflow",
-        "panic_const_shl_overflow" => "attempt to shift left with overflow",
-        "panic_const_div_by_zero" => "attempt to divide by zero",
-        "panic_const_rem_by_zero" => "attempt to calculate the remainder with a divisor of zero",
-        "unwrap_failed" => "called `unwrap()` on a value that has none",
-        "slice_index_fail" => "slice index out of range",
-        "panic_misaligned_pointer_dereference" => "misaligned pointer dereference",
-        "panic_null_pointer_dereference" => "null pointer dereference occurred",
-        "handle_alloc_error" => "memory allocation failed",
-        "capacity_overflow" => "capacity overflow",
-        other => return other.replace('_', " "),
-    };
-    known.to_owned()
 }

@@ -11,7 +11,10 @@ use rustc_span::def_id::LOCAL_CRATE;
 use schism_hcf::{Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
 use schism_passes::split::SplitMode;
 use schism_passes::table::Job;
-use schism_passes::{DeviceImage, DeviceSpec, KernelSpec, PanicFunction, Stage1Error, stage1};
+use schism_passes::{
+    DeviceImage, DeviceSpec, Formatter, KernelSpec, PanicFunction, Stage1Error, TypeDescription,
+    stage1,
+};
 
 use crate::call_map::CallMap;
 use crate::kernels::KernelInfo;
@@ -33,6 +36,8 @@ static UNIT: Mutex<Option<Unit>> = Mutex::new(None);
 struct Unit {
     name: String,
     panics: Vec<PanicFunction>,
+    formatters: Vec<Formatter>,
+    types: Vec<TypeDescription>,
     spec_constants: Vec<SpecConstant>,
     map: CallMap,
 }
@@ -121,6 +126,8 @@ pub(crate) fn begin<'tcx>(
             })
             .collect(),
         panics: unit.panics,
+        formatters: unit.formatters,
+        types: unit.types,
         ir_constants: vec![(IS_DEVICE.to_owned(), 1)],
         ir_constant_functions: runtime
             .iter()
@@ -199,6 +206,8 @@ pub(crate) fn codegen_unit<'tcx>(
     if let Some(unit) = Unit::lock().as_mut() {
         unit.spec_constants = spec_constants;
         unit.panics = reached.panics;
+        unit.formatters = reached.formatters;
+        unit.types = reached.types;
         unit.map = reached.map;
     }
     Some(tcx.arena.alloc(collect::unit(name, &reached.items)))

@@ -7,7 +7,7 @@
 use rustc_data_structures::fx::FxIndexMap;
 use rustc_hir::def::DefKind;
 use rustc_middle::mir::mono::{CodegenUnit, MonoItem};
-use rustc_middle::ty::print::with_no_trimmed_paths;
+use rustc_middle::ty::print::{with_no_trimmed_paths, with_no_visible_paths};
 use rustc_middle::ty::{self, Instance, Ty, TyCtxt, TypeVisitableExt};
 use rustc_span::Span;
 use rustc_span::def_id::DefId;
@@ -87,6 +87,11 @@ pub(crate) fn name_of<'tcx>(
 /// The path of an item in full: rustc's short paths are for errors that it is sure to report.
 pub(crate) fn path_of(tcx: TyCtxt<'_>, def_id: DefId) -> String {
     with_no_trimmed_paths!(tcx.def_path_str(def_id))
+}
+
+/// The path of an item where it is defined, whatever shorter ones there are.
+pub(crate) fn own_path_of(tcx: TyCtxt<'_>, def_id: DefId) -> String {
+    with_no_trimmed_paths!(with_no_visible_paths!(tcx.def_path_str(def_id)))
 }
 
 fn describe<'tcx>(

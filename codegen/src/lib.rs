@@ -43,12 +43,14 @@ extern crate rustc_middle;
 
 extern crate rustc_session;
 extern crate rustc_span;
+extern crate rustc_target;
 
 mod call_map;
 mod collect;
 mod device;
 mod diagnostics;
 mod driver;
+mod formatters;
 mod glue;
 mod host;
 mod kernels;
@@ -56,6 +58,7 @@ mod layout;
 mod llvm_symbols;
 mod marks;
 mod object;
+mod panics;
 mod runtime_items;
 mod spec_constants;
 mod std_bodies;

@@ -37,7 +37,7 @@ pub(crate) fn provider(tcx: TyCtxt<'_>) -> Option<Arc<Provider>> {
     }
     let modules: Result<Vec<_>, _> = rlibs.iter().map(|path| rlib::modules(path)).collect();
     let survey =
-        |modules: Vec<Vec<_>>| Provider::survey(modules.concat(), collect::panics_of_std(tcx));
+        |modules: Vec<Vec<_>>| Provider::survey(modules.concat(), collect::stops_of_std(tcx));
     match modules.and_then(survey) {
         Ok(provider) => {
             if let Some(place) = place {

@@ -92,7 +92,9 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
             .filter_map(|name| Some(module.get_function(name)?.as_value_ref()))
             .collect();
         let reached = reached_from(&roots);
-        kernel.can_panic = reached.iter().any(|&function| ir::name_of(function) == builtins::PANIC);
+        let panics = [builtins::PANIC, builtins::PANIC_FORMAT];
+        kernel.can_panic =
+            reached.iter().any(|&function| panics.contains(&ir::name_of(function).as_str()));
         kernel.aspects = kernel.groups.is_some().then_some(Aspect::Groups).into_iter().collect();
         for &function in &reached {
             kernel.aspects.extend(&functions.get(function).aspects);

@@ -61,9 +61,16 @@ pub const GLOBAL_OFFSET: [&str; 3] =
 /// `void (ptr message, i64 message_len, ptr location)`; does not return.
 pub const PANIC: &str = "__schism_panic";
 
+/// `void (ptr template, ptr arguments, ptr location)`: a panic whose message is the two words of a `core::fmt::Arguments`, with
+/// descriptors for formatters; does not return.
+pub const PANIC_FORMAT: &str = "__schism_panic_format";
+
+/// `void (ptr template, ptr arguments)`: prints such a message.
+pub const PRINT: &str = "__schism_print";
+
 /// Whether `name` is a builtin.
 pub fn is_builtin(name: &str) -> bool {
-    name == PANIC
+    [PANIC, PANIC_FORMAT, PRINT].contains(&name)
         || GLOBAL_ID.contains(&name)
         || GLOBAL_RANGE.contains(&name)
         || of_groups().any(|builtin| builtin == name)

@@ -24,13 +24,12 @@
 //! and it does best on code that nobody has bent before: with inlining at this point already, the
 //! blur of the example `image_filter` became 1.5 times slower on the CPU.
 //!
-//! Some code is only seen to be dead once it has been inlined: the arguments of a formatted panic in
-//! a build without optimisation, for one. [`inline_refused`] is for modules that would be refused
+//! Some code is only seen to be dead once it has been inlined. [`inline_refused`] is for modules that would be refused
 //! without it.
 
 use inkwell::module::Module;
 
-use crate::{device_check, ir, panics};
+use crate::{device_check, ir};
 
 /// Locals to registers.
 const PROMOTE: &str = "always-inline,globalopt,function(sroa,early-cse,simplifycfg)";
@@ -64,7 +63,6 @@ pub fn inline_refused(module: &Module<'_>) -> Result<(), String> {
 
 fn clean(module: &Module<'_>, first: &str) -> Result<(), String> {
     ir::run_llvm_passes(module, first)?;
-    panics::settle(module);
     ir::run_llvm_passes(module, REMOVE)
 }
 

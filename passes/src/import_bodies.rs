@@ -30,7 +30,8 @@ use thiserror::Error;
 use crate::provider::survey::aliases;
 use crate::provider::{Index, ModuleRef, Provider, ProviderError};
 use crate::{
-    cleanup, convergence, device_check, host_attributes, ir, panics, reachability, unwind,
+    cleanup, convergence, device_check, formatters, host_attributes, ir, panics, reachability,
+    unwind,
 };
 
 /// The function that decides at a landing pad. No device has landing pads.
@@ -71,19 +72,25 @@ pub fn run(
     if !declared.iter().any(|name| index.bodies.contains_key(name)) {
         return Ok(());
     }
-    let held = hold_back(module, index);
-    for (number, source) in index.modules.iter().enumerate() {
-        // What earlier modules brought in may need this one.
-        let needs = |name: &String| index.bodies.get(name) == Some(&number);
-        if declared_and_used(module).iter().any(needs) {
-            link(module, source, index)?;
-        }
+    // Messages are formatted by descriptions; formatting functions come only to code that formats.
+    let formats = |declared: &[String]| declared.iter().any(|name| *name == index.stops.writer);
+    let formatters = index.stops.formatters.iter().map(|formatter| &*formatter.symbol);
+    let panics = index.stops.panics.iter().map(|panic| &*panic.symbol).chain([PERSONALITY]);
+    if !formats(&declared) {
+        let held = hold_back(module, panics.clone().chain(formatters));
+        link_all(module, index, &mut |declared| !formats(declared))?;
+        release(held);
     }
-    release(held);
+    if formats(&declared_and_used(module)) {
+        let held = hold_back(module, panics);
+        link_all(module, index, &mut |_| true)?;
+        release(held);
+    }
     host_attributes::run(module);
     convergence::run(module);
     unwind::run(module).map_err(ImportError::Pass)?;
-    panics::run(module, &index.panics);
+    formatters::run(module, &index.stops.formatters, &index.stops.types);
+    panics::run(module, &index.stops.panics, &index.stops.types);
     reachability::run(module, kernels).map_err(ImportError::Pass)?;
     device_check::hold_statics(module);
     cleanup::run(module).map_err(ImportError::Pass)
@@ -104,9 +111,28 @@ fn declared_and_used(module: &Module<'_>) -> Vec<String> {
         .collect()
 }
 
+/// Links what is declared, module by module, for as long as `go_on` says so of what is declared.
+fn link_all(
+    module: &Module<'_>,
+    index: &Index,
+    go_on: &mut dyn FnMut(&[String]) -> bool,
+) -> Result<(), ImportError> {
+    for (number, source) in index.modules.iter().enumerate() {
+        // What earlier modules brought in may need this one.
+        let needs = |name: &String| index.bodies.get(name) == Some(&number);
+        let declared = declared_and_used(module);
+        if !go_on(&declared) {
+            break;
+        }
+        if declared.iter().any(needs) {
+            link(module, source, index)?;
+        }
+    }
+    Ok(())
+}
+
 /// Gives the functions that shall not come in a body for as long as others do: the linker keeps it.
-fn hold_back(module: &Module<'_>, index: &Index) -> Vec<LLVMValueRef> {
-    let names = index.panics.iter().map(|panic| &*panic.symbol).chain([PERSONALITY]);
+fn hold_back<'a>(module: &Module<'_>, names: impl Iterator<Item = &'a str>) -> Vec<LLVMValueRef> {
     let mut held = Vec::new();
     // SAFETY: the module is live; a body is only given to a function that has none. The type of a
     // function that is not yet declared does not matter: whoever calls it brings his own.

@@ -27,7 +27,8 @@
 //! | `spec-constants` | [`spec_constants`]: specialization constants become bytes that stay open until stage 2 |
 //! | `unwind` | [`unwind`]: a device does not unwind, so invokes become calls |
 //! | `ir-constants` | [`ir_constants`]: gives IR constants their value and folds the branches on them |
-//! | `panics` | [`panics`]: calls of panic functions become `__schism_panic` |
+//! | `formatters` | [`formatters`]: formatting functions become descriptions of what they format |
+//! | `panics` | [`panics`]: calls of panic functions become `__schism_panic` or `__schism_panic_format` |
 //! | `kernel-entry` | [`kernel_entry`]: makes the kernels, flattened parameters around the entry function |
 //! | `reachability` | [`reachability`]: keeps what kernels reach, through calls and through constants |
 //! | `hold-statics` | [`device_check::hold_statics`]: keeps statics whose value can change from being folded |
@@ -61,8 +62,9 @@
 //!
 //! The tool `schism-opt` runs any of them over a file, see [`opt`].
 //!
-//! [`provider`] knows the standard library's bodies. [`body`] gives a function another body; `ir` holds
-//! the few accessors that inkwell has no form for, `threading` copies functions with further parameters.
+//! [`provider`] knows the standard library's bodies. [`descriptors`] makes descriptions of types,
+//! [`template`] those of messages. [`body`] gives a function another body; `ir` holds the few accessors
+//! that inkwell has no form for, `threading` copies functions with further parameters.
 
 pub mod address_spaces;
 pub mod aspects;
@@ -72,9 +74,11 @@ pub mod call_sites;
 pub mod cleanup;
 pub mod convergence;
 pub mod dead_arguments;
+pub mod descriptors;
 pub mod device_check;
 pub mod emulate_constants;
 pub mod fast_math;
+pub mod formatters;
 pub mod host_attributes;
 pub mod implicit_offset;
 pub mod import_bodies;
@@ -97,11 +101,14 @@ pub mod specialise;
 pub mod split;
 pub mod stage1;
 pub mod table;
+pub mod template;
 mod threading;
 pub mod unwind;
 
 pub use provider::Provider;
+pub use schism_message::{Kind, Trait};
 pub use spec::{
-    DeviceSpec, KernelSpec, PanicFunction, PanicMessage, Parameter, ParameterKind, SpecConstant,
+    DeviceSpec, Formatter, KernelSpec, PanicFunction, PanicMessage, PanicValue, Parameter,
+    ParameterKind, SpecConstant, TypeDescription, TypePart,
 };
 pub use stage1::{DeviceImage, KernelImage, Stage1Error};

@@ -1,45 +1,58 @@
-//! Calls of panic functions become `__schism_panic`.
+//! Calls of panic functions become `__schism_panic` or `__schism_panic_format`.
 //!
 //! Before:
 //! ```llvm
+//!   call void @core::panicking::panic(ptr @text, i64 14, ptr @location)
+//!   unreachable
+//! ...
+//!   call void @core::panicking::panic_fmt(ptr %template, ptr %arguments, ptr @location)
+//!   unreachable
+//! ...
 //!   call void @core::panicking::panic_bounds_check(i64 %index, i64 %len, ptr @location)
 //!   unreachable
 //! ```
 //! After:
 //! ```llvm
-//!   call void @__schism_panic(ptr @message, i64 19, ptr @location)
+//!   call void @__schism_panic(ptr @text, i64 14, ptr @location)
+//!   unreachable
+//! ...
+//!   call void @__schism_panic_format(ptr %template, ptr %arguments, ptr @location)
+//!   unreachable
+//! ...
+//!   store i64 %index, ptr %value.0
+//!   store ptr %value.0, ptr %arguments                           ; { value, description } twice
+//!   ...
+//!   call void @__schism_panic_format(ptr @template, ptr %arguments, ptr @location)
 //!   unreachable
 //! ```
 //!
-//! The arguments of a formatted message die with the call that took them, and with them the
-//! formatting machinery: [`settle`] and [`crate::cleanup`] remove what only fed it. Of a `core::fmt::Arguments`
-//! without arguments the text is kept: such a value is a pointer to the text and its length times
-//! two plus one (the representation of the pinned standard library, checked by a run test).
+//! The message of a function that formats it from its own arguments is made here in the same form: a
+//! template, and an array of values with their [descriptions](crate::descriptors). Everything that
+//! this takes stands in the block that panics; only the room for it is made when the function begins.
 
 use std::collections::HashMap;
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::LLVMOpcode;
+use llvm_sys::LLVMTypeKind;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
+use schism_message::ARGUMENT_SIZE;
 
 use crate::builtins;
+use crate::descriptors::Descriptors;
 use crate::ir;
-use crate::spec::{PanicFunction, PanicMessage};
+use crate::spec::{PanicFunction, PanicMessage, PanicValue, TypeDescription};
 
-/// Stands for a message that needs formatting.
-const WITH_ARGUMENTS: &str = "explicit panic (its message has arguments, which are not kept)";
-
-/// Runs the pass: every call of a function in `panics` becomes a call of the builtin.
-pub fn run(module: &Module<'_>, panics: &[PanicFunction]) {
-    let mut lowering = Lowering { module: module.as_mut_ptr(), texts: HashMap::new() };
+/// Runs the pass: every call of a panic function becomes a call of a builtin.
+pub fn run(module: &Module<'_>, panics: &[PanicFunction], types: &[TypeDescription]) {
+    let module = module.as_mut_ptr();
+    // SAFETY: the module is live and held by the caller.
+    let mut lowering = unsafe { Lowering::new(module, types) };
     for panic in panics {
         let symbol = &panic.symbol;
         // SAFETY: the module is live; the name is passed with its length.
-        let function = unsafe {
-            LLVMGetNamedFunctionWithLength(lowering.module, symbol.as_ptr().cast(), symbol.len())
-        };
+        let function =
+            unsafe { LLVMGetNamedFunctionWithLength(module, symbol.as_ptr().cast(), symbol.len()) };
         if function.is_null() {
             continue;
         }
@@ -51,130 +64,73 @@ pub fn run(module: &Module<'_>, panics: &[PanicFunction]) {
     }
 }
 
-/// Decides what [`run`] could not: whether the second word of a message's `Arguments` is text.
-///
-/// Before, after inlining has brought the word to its panic:
-/// ```llvm
-///   %word = ptrtoint ptr %array to i64, !schism.arguments !0   ; %array is an alloca
-///   %bit = and i64 %word, 1
-/// ```
-/// After:
-/// ```llvm
-///   %bit = and i64 0, 1
-/// ```
-///
-/// The address of an object is even, so there are arguments; and with its address no longer taken,
-/// the array of arguments is dead, and the formatting functions that it names with it.
-pub fn settle(module: &Module<'_>) {
-    // SAFETY: the module is live and held by the caller; an instruction is erased after its last
-    // use has been replaced.
-    unsafe {
-        let context = LLVMGetModuleContext(module.as_mut_ptr());
-        let kind = arguments_kind(context);
-        for function in module.get_functions() {
-            for word in ir::instructions(function.as_value_ref()) {
-                if ir::opcode(word) == Some(LLVMOpcode::LLVMPtrToInt)
-                    && !LLVMGetMetadata(word, kind).is_null()
-                    && is_object(LLVMGetOperand(word, 0))
-                {
-                    LLVMReplaceAllUsesWith(word, LLVMConstNull(LLVMTypeOf(word)));
-                    LLVMInstructionEraseFromParent(word);
-                }
-            }
-        }
-    }
-}
-
-/// Whether a pointer is the address of a local or a global, possibly of a field of one: a string's
-/// length in a pointer's place has no such form.
-fn is_object(mut pointer: LLVMValueRef) -> bool {
-    loop {
-        // SAFETY: `pointer` is a live value, and the queries accept any.
-        unsafe {
-            if ir::opcode(pointer) == Some(LLVMOpcode::LLVMAlloca)
-                || !LLVMIsAGlobalValue(pointer).is_null()
-            {
-                return true;
-            }
-            if ir::opcode(pointer) != Some(LLVMOpcode::LLVMGetElementPtr) {
-                return false;
-            }
-            pointer = LLVMGetOperand(pointer, 0);
-        }
-    }
-}
-
-/// The kind of the metadata on the second word of an `Arguments`.
-///
-/// # Safety
-/// `context` is live.
-unsafe fn arguments_kind(context: LLVMContextRef) -> u32 {
-    let name = "schism.arguments";
-    // SAFETY: as promised by the caller; the name is passed with its length.
-    unsafe { LLVMGetMDKindIDInContext(context, name.as_ptr().cast(), name.len() as u32) }
-}
-
-struct Lowering {
+struct Lowering<'a> {
     module: LLVMModuleRef,
-    texts: HashMap<String, LLVMValueRef>,
+    descriptors: Descriptors<'a>,
+    pointer: LLVMTypeRef,
+    long: LLVMTypeRef,
+    /// Private constants by their bytes.
+    texts: HashMap<Vec<u8>, LLVMValueRef>,
 }
 
-impl Lowering {
+impl<'a> Lowering<'a> {
+    /// # Safety
+    /// The module is live as long as the result.
+    unsafe fn new(module: LLVMModuleRef, types: &'a [TypeDescription]) -> Self {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            let context = LLVMGetModuleContext(module);
+            Lowering {
+                module,
+                descriptors: Descriptors::new(module, types),
+                pointer: LLVMPointerTypeInContext(context, 0),
+                long: LLVMInt64TypeInContext(context),
+                texts: HashMap::new(),
+            }
+        }
+    }
+
     fn lower(&mut self, call: LLVMValueRef, panic: &PanicFunction) {
-        // SAFETY: `call` is a direct call in the live module; operands are read before the call
-        // is removed, and the new call stands before it.
+        // SAFETY: `call` is a direct call in the live module; operands are read before the call is removed, and what takes its
+        // place stands before it.
         unsafe {
             let context = LLVMGetModuleContext(self.module);
-            let (pointer, i64_type) =
-                (LLVMPointerTypeInContext(context, 0), LLVMInt64TypeInContext(context));
             let builder = LLVMCreateBuilderInContext(context);
             LLVMPositionBuilderBefore(builder, call);
-
             let arguments = LLVMGetNumArgOperands(call);
-            let is_pointer = |index| LLVMTypeOf(LLVMGetOperand(call, index)) == pointer;
-            let two_words = arguments >= 2 && is_pointer(0);
-            let (text, length) = match &panic.message {
-                PanicMessage::Text
-                    if two_words && LLVMTypeOf(LLVMGetOperand(call, 1)) == i64_type =>
-                {
-                    (LLVMGetOperand(call, 0), LLVMGetOperand(call, 1))
-                }
-                PanicMessage::Arguments if two_words && is_pointer(1) => {
-                    let word = LLVMGetOperand(call, 1);
-                    let word = LLVMBuildPtrToInt(builder, word, i64_type, c"".as_ptr());
-                    let none = LLVMMetadataAsValue(
-                        context,
-                        LLVMMDNodeInContext2(context, std::ptr::null_mut(), 0),
-                    );
-                    LLVMSetMetadata(word, arguments_kind(context), none);
-                    let one = LLVMConstInt(i64_type, 1, 0);
-                    let zero = LLVMConstInt(i64_type, 0, 0);
-                    let bit = LLVMBuildAnd(builder, word, one, c"".as_ptr());
-                    let is_text = LLVMBuildICmp(
-                        builder,
-                        llvm_sys::LLVMIntPredicate::LLVMIntNE,
-                        bit,
-                        zero,
-                        c"".as_ptr(),
-                    );
-                    let length = LLVMBuildLShr(builder, word, one, c"".as_ptr());
-                    let text = LLVMGetOperand(call, 0);
-                    let (other, other_length) = self.text(WITH_ARGUMENTS);
-                    (
-                        LLVMBuildSelect(builder, is_text, text, other, c"".as_ptr()),
-                        LLVMBuildSelect(builder, is_text, length, other_length, c"".as_ptr()),
-                    )
-                }
-                PanicMessage::Static(text) => self.text(text),
-                _ => self.text("explicit panic"),
-            };
+            let is_pointer = |index| LLVMTypeOf(LLVMGetOperand(call, index)) == self.pointer;
             let location = if panic.located && arguments > 0 && is_pointer(arguments - 1) {
                 LLVMGetOperand(call, arguments - 1)
             } else {
-                LLVMConstNull(pointer)
+                LLVMConstNull(self.pointer)
             };
-            let (panic_type, panic_function) = self.builtin();
-            let mut operands = [text, length, location];
+            let two_words = arguments >= 2 && is_pointer(0);
+            let (name, first, second) = match &panic.message {
+                PanicMessage::Text
+                    if two_words && LLVMTypeOf(LLVMGetOperand(call, 1)) == self.long =>
+                {
+                    (builtins::PANIC, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1))
+                }
+                PanicMessage::Arguments if two_words && is_pointer(1) => {
+                    (builtins::PANIC_FORMAT, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1))
+                }
+                PanicMessage::Template { template, unless_null, values }
+                    if fit(call, values, unless_null.as_ref().map(|(index, _)| *index)) =>
+                {
+                    let mut text = self.text(template);
+                    if let Some((index, other)) = unless_null {
+                        let other = self.text(other);
+                        let is_null =
+                            LLVMBuildIsNull(builder, LLVMGetOperand(call, *index), c"".as_ptr());
+                        text = LLVMBuildSelect(builder, is_null, text, other, c"".as_ptr());
+                    }
+                    (builtins::PANIC_FORMAT, text, self.array(builder, call, values))
+                }
+                PanicMessage::Static(text) => self.plain(text),
+                _ => self.plain("explicit panic"),
+            };
+            let (panic_type, panic_function) = self.builtin(name);
+            let mut operands = [first, second, location];
             LLVMBuildCall2(
                 builder,
                 panic_type,
@@ -188,16 +144,105 @@ impl Lowering {
         ir::cut_block_at(call);
     }
 
-    /// The builtin's type and declaration.
-    unsafe fn builtin(&self) -> (LLVMTypeRef, LLVMValueRef) {
-        // SAFETY: the module is live; the declaration is made in it.
+    /// A message without values.
+    fn plain(&mut self, text: &str) -> (&'static str, LLVMValueRef, LLVMValueRef) {
+        // SAFETY: the type is of the live context.
+        let len = unsafe { LLVMConstInt(self.long, text.len() as u64, 0) };
+        (builtins::PANIC, self.text(text.as_bytes()), len)
+    }
+
+    /// The arguments of a message, filled in before the call.
+    ///
+    /// # Safety
+    /// `call` has the arguments that the values consist of, and `builder` stands before it.
+    unsafe fn array(
+        &self,
+        builder: LLVMBuilderRef,
+        call: LLVMValueRef,
+        values: &[PanicValue],
+    ) -> LLVMValueRef {
+        // SAFETY: as promised by the caller. Room is made where the function begins, so that it is made once.
+        unsafe {
+            let begin = LLVMGetEntryBasicBlock(ir::parent_function(call));
+            let room = LLVMCreateBuilderInContext(LLVMGetModuleContext(self.module));
+            LLVMPositionBuilderBefore(room, LLVMGetFirstInstruction(begin));
+            let words = (values.len() * ARGUMENT_SIZE / 8) as u64;
+            let array_type = LLVMArrayType2(self.long, words);
+            let array = LLVMBuildAlloca(room, array_type, c"panic.arguments".as_ptr());
+            for (value, index) in values.iter().zip(0..) {
+                let at = self.value(builder, room, call, value);
+                let size = ARGUMENT_SIZE as u64;
+                LLVMBuildStore(builder, at, self.byte(builder, array, index * size));
+                let descriptor = self.descriptors.get(value.ty);
+                LLVMBuildStore(builder, descriptor, self.byte(builder, array, index * size + 8));
+            }
+            LLVMDisposeBuilder(room);
+            array
+        }
+    }
+
+    /// A value in memory.
+    ///
+    /// # Safety
+    /// As of [`Self::array`]; `room` stands where the function begins.
+    unsafe fn value(
+        &self,
+        builder: LLVMBuilderRef,
+        room: LLVMBuilderRef,
+        call: LLVMValueRef,
+        value: &PanicValue,
+    ) -> LLVMValueRef {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            let operand = |index| LLVMGetOperand(call, value.argument + index);
+            let first = LLVMTypeOf(operand(0));
+            let ty = if value.arguments == 1 {
+                first
+            } else {
+                LLVMArrayType2(self.long, u64::from(value.arguments))
+            };
+            let at = LLVMBuildAlloca(room, ty, c"panic.value".as_ptr());
+            for index in 0..value.arguments {
+                let to = self.byte(builder, at, u64::from(index) * 8);
+                LLVMBuildStore(builder, operand(index), to);
+            }
+            at
+        }
+    }
+
+    /// An address some bytes further on.
+    ///
+    /// # Safety
+    /// `builder` stands in the function where `base` is known.
+    unsafe fn byte(
+        &self,
+        builder: LLVMBuilderRef,
+        base: LLVMValueRef,
+        offset: u64,
+    ) -> LLVMValueRef {
+        if offset == 0 {
+            return base;
+        }
+        // SAFETY: as promised by the caller.
+        unsafe {
+            let byte = LLVMInt8TypeInContext(LLVMGetModuleContext(self.module));
+            let mut index = [LLVMConstInt(self.long, offset, 0)];
+            LLVMBuildInBoundsGEP2(builder, byte, base, index.as_mut_ptr(), 1, c"".as_ptr())
+        }
+    }
+
+    /// A builtin's type and declaration.
+    ///
+    /// # Safety
+    /// The module is live.
+    unsafe fn builtin(&self, name: &str) -> (LLVMTypeRef, LLVMValueRef) {
+        // SAFETY: as promised by the caller; the declaration is made in the module.
         unsafe {
             let context = LLVMGetModuleContext(self.module);
-            let pointer = LLVMPointerTypeInContext(context, 0);
-            let mut parameters = [pointer, LLVMInt64TypeInContext(context), pointer];
+            let second = if name == builtins::PANIC { self.long } else { self.pointer };
+            let mut parameters = [self.pointer, second, self.pointer];
             let ty =
                 LLVMFunctionType(LLVMVoidTypeInContext(context), parameters.as_mut_ptr(), 3, 0);
-            let name = builtins::PANIC;
             let known =
                 LLVMGetNamedFunctionWithLength(self.module, name.as_ptr().cast(), name.len());
             if !known.is_null() {
@@ -213,23 +258,45 @@ impl Lowering {
         }
     }
 
-    /// A private constant with the text, and its length.
-    unsafe fn text(&mut self, text: &str) -> (LLVMValueRef, LLVMValueRef) {
-        // SAFETY: the module is live; the global is made in it.
-        unsafe {
-            let context = LLVMGetModuleContext(self.module);
-            let length = LLVMConstInt(LLVMInt64TypeInContext(context), text.len() as u64, 0);
-            if let Some(&global) = self.texts.get(text) {
-                return (global, length);
-            }
-            let bytes = LLVMConstStringInContext2(context, text.as_ptr().cast(), text.len(), 1);
-            let global = LLVMAddGlobal(self.module, LLVMTypeOf(bytes), c"schism.panic".as_ptr());
-            LLVMSetInitializer(global, bytes);
-            LLVMSetGlobalConstant(global, 1);
-            LLVMSetLinkage(global, llvm_sys::LLVMLinkage::LLVMPrivateLinkage);
-            LLVMSetUnnamedAddress(global, llvm_sys::LLVMUnnamedAddr::LLVMGlobalUnnamedAddr);
-            self.texts.insert(text.to_owned(), global);
-            (global, length)
+    /// A private constant with bytes, each made once.
+    fn text(&mut self, bytes: &[u8]) -> LLVMValueRef {
+        if let Some(&known) = self.texts.get(bytes) {
+            return known;
         }
+        let global = self.descriptors.bytes(bytes);
+        self.texts.insert(bytes.to_owned(), global);
+        global
+    }
+}
+
+/// Whether a call has the arguments that values consist of: words, if there are several to one value.
+///
+/// # Safety
+/// `call` is a call in a live module.
+unsafe fn fit(call: LLVMValueRef, values: &[PanicValue], null: Option<u32>) -> bool {
+    // SAFETY: as promised by the caller; indices are checked first.
+    unsafe {
+        let arguments = LLVMGetNumArgOperands(call);
+        let kind = |index| {
+            let ty = LLVMTypeOf(LLVMGetOperand(call, index));
+            (LLVMGetTypeKind(ty), ty)
+        };
+        let is_pointer = |index| kind(index).0 == LLVMTypeKind::LLVMPointerTypeKind;
+        let fits = |value: &PanicValue| {
+            let Some(end) = value.argument.checked_add(value.arguments) else { return false };
+            if value.arguments == 0 || end > arguments {
+                return false;
+            }
+            (value.argument..end).all(|index| match kind(index) {
+                (LLVMTypeKind::LLVMPointerTypeKind, _) => true,
+                (LLVMTypeKind::LLVMIntegerTypeKind, ty) => match LLVMGetIntTypeWidth(ty) {
+                    64 => true,
+                    8 | 16 | 32 | 128 => value.arguments == 1,
+                    _ => false,
+                },
+                _ => false,
+            })
+        };
+        null.is_none_or(|index| index < arguments && is_pointer(index)) && values.iter().all(fits)
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use schism_message::{Kind, Trait};
+
 use crate::fast_math::FastMath;
 use crate::provider::Provider;
 use crate::split::SplitMode;
@@ -13,6 +15,10 @@ pub struct DeviceSpec {
     pub kernels: Vec<KernelSpec>,
     /// Functions whose call means that the kernel panics.
     pub panics: Vec<PanicFunction>,
+    /// Functions that format a value and stay out of the module.
+    pub formatters: Vec<Formatter>,
+    /// The types that messages show; formatters and panics refer to them by index.
+    pub types: Vec<TypeDescription>,
     /// IR constants of stage 1: symbol of a global, and its value in this module.
     pub ir_constants: Vec<(String, u64)>,
     /// Functions that only return an IR constant, and the value they return.
@@ -120,4 +126,59 @@ pub enum PanicMessage {
     Text,
     /// The first two arguments are the two words of a `core::fmt::Arguments`.
     Arguments,
+    /// The message is formatted from the function's arguments.
+    Template {
+        /// The template, in the form of the standard library.
+        template: Vec<u8>,
+        /// Another template, for calls in which an argument, given by its index, is not null.
+        unless_null: Option<(u32, Vec<u8>)>,
+        /// What the placeholders stand for.
+        values: Vec<PanicValue>,
+    },
+}
+
+/// A value in a panic's message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PanicValue {
+    /// The index of the first argument of the call that it consists of.
+    pub argument: u32,
+    /// How many arguments.
+    pub arguments: u32,
+    /// The index of its type's description.
+    pub ty: usize,
+}
+
+/// A function that formats a value: an implementation of `Display`, `Debug` and so on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Formatter {
+    /// Its symbol.
+    pub symbol: String,
+    /// The index of the description that takes its place.
+    pub ty: usize,
+}
+
+/// How values of a type are shown: a [`schism_message::Descriptor`] to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeDescription {
+    /// What the value is.
+    pub kind: Kind,
+    /// The trait by which it is formatted.
+    pub by: Trait,
+    /// The name that the kind asks for, if any.
+    pub name: String,
+    /// The parts.
+    pub parts: Vec<TypePart>,
+}
+
+/// A part of a type: a [`schism_message::Part`] to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TypePart {
+    /// The number that the kind asks for.
+    pub value: u64,
+    /// The index of the part's description.
+    pub ty: Option<usize>,
+    /// The part's name.
+    pub name: String,
+    /// What stands in place of the name's length, for a part without a name.
+    pub size: u64,
 }

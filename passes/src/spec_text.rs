@@ -3,7 +3,13 @@
 //! ```text
 //! ; SPEC constant: symbol value
 //! ; SPEC constant-function: symbol value
-//! ; SPEC panic: symbol text|arguments|"message" [located]
+//! ; SPEC panic: symbol text|arguments|formatted|"message" [located]
+//! ; SPEC message: template
+//! ; SPEC unless-null: argument template
+//! ; SPEC value: argument arguments type
+//! ; SPEC type: kind trait [name]
+//! ; SPEC type-part: value type|- [name|size]
+//! ; SPEC formatter: symbol type
 //! ; SPEC kernel: name entry size align
 //! ; SPEC param: offset size align integer|float|bytes|pointer|reference
 //! ; SPEC target: triple
@@ -14,6 +20,8 @@
 //! ; SPEC body: declare void @g() define void @f() { call void @g() ret void }
 //! ```
 //!
+//! A `message`, an `unless-null` and a `value` belong to the last `panic` before them, a `type-part` to the last
+//! `type`, and types are numbered from 0. Placeholders of a template are numbers of values.
 //! A `body` is a module that provides bodies; those that use others stand first, `panic` before them.
 //! A `param` belongs to the last `kernel` before it. A `reference` is a pointer with what rustc
 //! knows of a `&[f32]`: `noalias`, `readonly`, `nonnull`, `align 4`.
@@ -24,11 +32,15 @@ use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use thiserror::Error;
 
+use schism_message::{Kind, Trait};
+
 use crate::fast_math::FastMath;
-use crate::provider::{ModuleRef, Provider};
+use crate::provider::{ModuleRef, Provider, Stops};
 use crate::spec::{
-    DeviceSpec, KernelSpec, PanicFunction, PanicMessage, Parameter, ParameterKind, SpecConstant,
+    DeviceSpec, Formatter, KernelSpec, PanicFunction, PanicMessage, PanicValue, Parameter,
+    ParameterKind, SpecConstant, TypeDescription, TypePart,
 };
+use crate::template;
 
 /// A line that says nothing that this crate understands.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -95,9 +107,69 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
             message: match word(1, "where the message is")? {
                 "text" => PanicMessage::Text,
                 "arguments" => PanicMessage::Arguments,
+                "formatted" => PanicMessage::Template {
+                    template: Vec::new(),
+                    unless_null: None,
+                    values: Vec::new(),
+                },
                 message => PanicMessage::Static(message.trim_matches('"').to_owned()),
             },
             located: words.get(2) == Some(&"located"),
+        }),
+        "message" | "unless-null" | "value" => {
+            let Some(PanicFunction {
+                message: PanicMessage::Template { template, unless_null, values },
+                ..
+            }) = spec.panics.last_mut()
+            else {
+                return Err(error("no `formatted` panic comes before it".to_owned()));
+            };
+            let encode = |text: &str| {
+                template::encode(text, |value, _| u16::try_from(value).ok())
+                    .ok_or_else(|| error("the template is not well formed".to_owned()))
+            };
+            match key {
+                "message" => *template = encode(value)?,
+                "unless-null" => {
+                    let text = value.split_once(' ').map_or("", |(_, text)| text);
+                    *unless_null = Some((number(0, "the argument")? as u32, encode(text)?));
+                }
+                _ => values.push(PanicValue {
+                    argument: number(0, "the argument")? as u32,
+                    arguments: number(1, "the number of arguments")? as u32,
+                    ty: number(2, "the type")? as usize,
+                }),
+            }
+        }
+        "type" => {
+            let (kind, by) = (word(0, "the kind")?, word(1, "the trait")?);
+            let kinds = Kind::ALL.iter().find(|known| format!("{known:?}") == kind);
+            let traits = Trait::ALL.iter().find(|known| format!("{known:?}") == by);
+            spec.types.push(TypeDescription {
+                kind: *kinds.ok_or_else(|| error(format!("there is no kind `{kind}`")))?,
+                by: *traits.ok_or_else(|| error(format!("there is no trait `{by}`")))?,
+                name: words.get(2..).unwrap_or_default().join(" "),
+                parts: Vec::new(),
+            });
+        }
+        "type-part" => {
+            let name = words.get(2).copied().unwrap_or_default();
+            let size = name.parse::<u64>().ok();
+            let part = TypePart {
+                value: number(0, "the value")?,
+                ty: match word(1, "the type")? {
+                    "-" => None,
+                    _ => Some(number(1, "the type")? as usize),
+                },
+                name: if size.is_some() { String::new() } else { name.to_owned() },
+                size: size.unwrap_or(0),
+            };
+            let ty = spec.types.last_mut();
+            ty.ok_or_else(|| error("no `type` comes before it".to_owned()))?.parts.push(part);
+        }
+        "formatter" => spec.formatters.push(Formatter {
+            symbol: word(0, "the symbol")?.to_owned(),
+            ty: number(1, "the type")? as usize,
         }),
         "kernel" => spec.kernels.push(KernelSpec {
             name: word(0, "the name")?.to_owned(),
@@ -172,7 +244,13 @@ fn provide(spec: &mut DeviceSpec, assembly: &str) -> Result<(), String> {
         None => Vec::new(),
     };
     modules.push(ModuleRef::Memory(module.write_bitcode_to_memory().as_slice().to_vec()));
-    let provider = Provider::survey(modules, spec.panics.clone());
+    let stops = Stops {
+        panics: spec.panics.clone(),
+        formatters: spec.formatters.clone(),
+        types: spec.types.clone(),
+        writer: "core::fmt::write".to_owned(),
+    };
+    let provider = Provider::survey(modules, stops);
     spec.provider = Some(Arc::new(provider.map_err(|error| error.to_string())?));
     Ok(())
 }

@@ -101,6 +101,14 @@ pub unsafe extern "C" fn device_entry<K: Kernel<D>, const D: usize>(
 #[allow(non_upper_case_globals)]
 pub static __schism_is_device: AtomicU8 = AtomicU8::new(0);
 
+pub use std::format_args;
+
+/// Prints a message: what `dprint!` becomes.
+#[inline(always)]
+pub fn print(message: std::fmt::Arguments<'_>) {
+    crate::print::print(message);
+}
+
 /// Whether this code is part of a device image.
 #[inline(always)]
 #[must_use]

@@ -81,20 +81,22 @@ pub(crate) unsafe fn run_cpu(
         return Ok(());
     }
     // SAFETY: the kernel wrote the record and is alive.
-    Err(unsafe { failure(&record) })
+    Err(unsafe { failure(kernel, record) })
 }
 
 /// # Safety
-/// A kernel that is alive wrote the record.
-unsafe fn failure(record: &PanicRecord) -> Failure {
-    // SAFETY: the texts live as long as the kernel.
-    let (message, file) = unsafe { (record.message.as_slice(), record.file.as_slice()) };
+/// The kernel wrote the record.
+unsafe fn failure(kernel: &CpuKernel, record: PanicRecord) -> Failure {
+    // SAFETY: the file's name lives as long as the kernel.
+    let file = unsafe { record.file.as_slice() };
+    // SAFETY: the message is the record's own, and this is its only use.
+    let message = unsafe { kernel.take_text(record.message) };
     let location = (!file.is_empty())
         .then(|| format!("{}:{}:{}", String::from_utf8_lossy(file), record.line, record.column));
     Failure::Panic(Panic {
-        message: String::from_utf8_lossy(message).into_owned(),
+        message,
         location,
         work_item: Some(record.global_id),
-        local_id: None,
+        local_id: (record.in_group != 0).then_some(record.local_id),
     })
 }

@@ -74,6 +74,7 @@ impl CpuKernel {
             flags: math | if with_offset.is_some() { FLAG_OFFSET } else { 0 },
             constants: constants.as_ptr(),
             constants_len: constants.len(),
+            print: Some(crate::print::from_kernel),
         };
         let mut code = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;
@@ -91,11 +92,7 @@ impl CpuKernel {
             return Ok(Self { code, stage2, local_memory });
         }
         // SAFETY: stage 2 filled it, or left it empty; it is freed once, after its last use.
-        let reason = unsafe {
-            let reason = String::from_utf8_lossy(error.as_slice()).into_owned();
-            (stage2.api.free_text)(error);
-            reason
-        };
+        let reason = unsafe { take_text(stage2, error) };
         Err(ImageError::Compile { code: status, reason })
     }
 
@@ -119,8 +116,17 @@ impl CpuKernel {
         self.code.lower_micros
     }
 
+    /// Copies a message and frees it.
+    ///
     /// # Safety
-    /// As for [`schism_jit_abi::CpuEntry`]. The record's texts live as long as `self`.
+    /// The text is that of a record of this kernel and is not used again.
+    pub(crate) unsafe fn take_text(&self, text: Text) -> String {
+        // SAFETY: as promised by the caller.
+        unsafe { take_text(self.stage2, text) }
+    }
+
+    /// # Safety
+    /// As for [`schism_jit_abi::CpuEntry`]. The name of the record's file lives as long as `self`.
     pub(crate) unsafe fn run(
         &self,
         closure: *const u8,
@@ -129,6 +135,19 @@ impl CpuKernel {
     ) -> u32 {
         // SAFETY: the caller's promises.
         unsafe { (self.code.run)(closure, chunk, panic) }
+    }
+}
+
+/// Copies a text and frees it.
+///
+/// # Safety
+/// The text is stage 2's and is not used again.
+unsafe fn take_text(stage2: &Stage2, text: Text) -> String {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let copy = String::from_utf8_lossy(text.as_slice()).into_owned();
+        (stage2.api.free_text)(text);
+        copy
     }
 }
 

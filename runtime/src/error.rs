@@ -305,32 +305,37 @@ pub struct KernelPanic {
     pub kernel: String,
     /// The device that it ran on.
     pub device: String,
-    /// What the panic said.
+    /// What the panic said: the text that the standard library prints. Values of types with a `Display` or `Debug` of their own
+    /// are shown as the type's name where a device other than the native one ran the kernel.
     pub message: String,
     /// `file:line:column` of the panic, where it is known.
     pub location: Option<String>,
-    /// The work-item that panicked, in the order of [`Item::id`](crate::Item::id). The native device does not know it.
+    /// The work-item that panicked, in the order of [`Item::id`](crate::Item::id), where it is known.
     pub work_item: Option<Vec<usize>>,
     /// Its place in its work-group, if it was launched with groups.
     pub local_id: Option<Vec<usize>>,
 }
 
+/// As the standard library prints a panic, then the work-item and the device:
+///
+/// ```text
+/// kernel `saxpy::main::{closure#0}` panicked at src/main.rs:7:21:
+/// index out of bounds: the len is 3 but the index is 7
+/// work-item [7] on device `cpu`
+/// ```
 impl fmt::Display for KernelPanic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "kernel `{}` panicked on device `{}`: {}",
-            self.kernel, self.device, self.message
-        )?;
+        write!(f, "kernel `{}` panicked", self.kernel)?;
         if let Some(location) = &self.location {
-            write!(f, ", at {location}")?;
+            write!(f, " at {location}")?;
         }
+        write!(f, ":\n{}\n", self.message)?;
         if let Some(id) = &self.work_item {
-            write!(f, ", in work-item {id:?}")?;
+            write!(f, "work-item {id:?} ")?;
         }
         if let Some(id) = &self.local_id {
-            write!(f, ", which is {id:?} of its group")?;
+            write!(f, "({id:?} in its group) ")?;
         }
-        Ok(())
+        write!(f, "on device `{}`", self.device)
     }
 }

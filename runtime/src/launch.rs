@@ -6,6 +6,7 @@ use schism_jit_abi::CpuChunk;
 
 use crate::__private::{Descriptor, Kernel, descriptor};
 use crate::item::Item;
+use crate::panics;
 
 /// The host half's body of a kernel, over one box of the range.
 pub(crate) type NativeChunk = unsafe fn(kernel: *const (), chunk: &CpuChunk);
@@ -60,8 +61,22 @@ unsafe fn native_chunk<K: Kernel<D>, const D: usize>(kernel: &K, chunk: &CpuChun
     for z in z_begin..z_end {
         for y in y_begin..y_end {
             for x in x_begin..x_end {
+                let at = Running { id: [x, y, z] };
                 kernel.run_native(Item::new([x, y, z], range), chunk.offset);
+                std::mem::forget(at);
             }
         }
+    }
+}
+
+/// Dropped only when a work-item panics: takes note of which it was. Work-items that end do nothing for it.
+struct Running {
+    id: [usize; 3],
+}
+
+impl Drop for Running {
+    #[inline(always)]
+    fn drop(&mut self) {
+        panics::note_item(self.id);
     }
 }

@@ -35,6 +35,7 @@
 //! - [`NdRange`], [`NdItem`], [`Local`]: work-groups, whose work-items share local memory and wait for each other.
 //! - [`SpecConst`]: values that are constants when a kernel is compiled. [`Queue::with`], [`Queue::with_math`]: options of launches.
 //! - [`Capture`], [`Element`]: what may go to a device.
+//! - [`dprintln!`], [`dprint!`]: print from kernels.
 //! - [`Error`]: what can go wrong.
 //!
 //! # Environment
@@ -77,6 +78,7 @@ mod origin;
 mod panics;
 mod pieces;
 mod pool;
+mod print;
 mod queue;
 mod range;
 mod registry;
@@ -109,6 +111,38 @@ pub use source::{
 };
 pub use spec_const::SpecConst;
 pub use view::{View, ViewMut};
+
+/// Prints to standard output from a kernel, or from anywhere else.
+///
+/// Takes what [`print!`](std::print) takes. Each message comes out in one piece; the order of the work-items is not said. A kernel
+/// that ends in a panic has printed what it printed before.
+///
+/// Integers, floats, `bool`, `char`, strings, references, tuples, arrays, slices and types with a derived `Debug` are shown as
+/// everywhere. A device does not run formatting code, so of a type with a `Display` or `Debug` of its own it shows the name:
+/// `<path::Type>`. The same holds for the messages of panics.
+#[macro_export]
+macro_rules! dprint {
+    ($($argument:tt)*) => {
+        $crate::__private::print($crate::__private::format_args!($($argument)*))
+    };
+}
+
+/// Prints a line from a kernel, or from anywhere else: [`dprint!`] with a line's end.
+///
+/// ```
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// queue.parallel_for(4, |item| schism::dprintln!("work-item {} of {:?}", item.x(), item.range()))?;
+/// # Ok::<(), schism::Error>(())
+/// ```
+#[macro_export]
+macro_rules! dprintln {
+    () => { $crate::dprint!("\n") };
+    ($($argument:tt)*) => {
+        $crate::dprint!("{}\n", $crate::__private::format_args!($($argument)*))
+    };
+}
 
 /// What most programs need.
 pub mod prelude {

@@ -154,7 +154,7 @@ fn panics_that_panic() {
     for size in [1, 100_000] {
         let launched = queue.parallel_for(size, |_| std::panic::panic_any(Hydra));
         let Err(LaunchError::Panicked(panic)) = launched else { panic!("{launched:?}") };
-        assert_eq!(panic.message, "(a panic without a text)");
+        assert_eq!(panic.message, "Box<dyn Any>");
     }
     queue.parallel_for(1000, |_| ()).expect("the queue goes on");
 }

@@ -11,6 +11,7 @@ use crate::queue::Queue;
 thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
     static LOCATION: RefCell<Option<String>> = const { RefCell::new(None) };
+    static WORK_ITEM: Cell<Option<[usize; 3]>> = const { Cell::new(None) };
 }
 
 /// Why a launch ended before all work-items had.
@@ -115,19 +116,27 @@ pub(crate) fn discard(payload: Box<dyn Any + Send>) {
 /// Runs a part of a kernel and turns its panic into a failure.
 pub(crate) fn catch(run: impl FnOnce()) -> Result<(), Failure> {
     panic::catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
+        let (location, work_item) = (LOCATION.take(), WORK_ITEM.take());
         let message = message(&*payload);
         discard(payload);
-        let location = LOCATION.take();
-        Failure::Panic(Panic { message, location, work_item: None, local_id: None })
+        Failure::Panic(Panic { message, location, work_item, local_id: None })
     })
 }
 
+/// Takes note of the work-item that panics, while it unwinds.
+#[cold]
+#[inline(never)]
+pub(crate) fn note_item(id: [usize; 3]) {
+    WORK_ITEM.set(Some(id));
+}
+
+/// What the standard library prints of a payload.
 fn message(payload: &(dyn Any + Send)) -> String {
     if let Some(text) = payload.downcast_ref::<&str>() {
         (*text).to_owned()
     } else if let Some(text) = payload.downcast_ref::<String>() {
         text.clone()
     } else {
-        "(a panic without a text)".to_owned()
+        "Box<dyn Any>".to_owned()
     }
 }

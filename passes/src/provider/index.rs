@@ -4,14 +4,19 @@
 //! schism bodies 2 <hash of the rest>
 //! module <offset> <length> <path>
 //! panic <located> <message> <symbol>
+//! type <kind> <trait> <parts> <name>
+//! formatter <type> <symbol>
+//! writer 0 <symbol>
 //! body <module> <symbol>
 //! ```
 
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use schism_message::{Kind, Trait};
+
 use super::{ModuleRef, ProviderError};
-use crate::spec::{PanicFunction, PanicMessage};
+use crate::spec::{Formatter, PanicFunction, PanicMessage, PanicValue, TypeDescription, TypePart};
 
 const HEADER: &str = "schism bodies 2";
 
@@ -20,10 +25,23 @@ const HEADER: &str = "schism bodies 2";
 pub struct Index {
     /// The modules; one that uses another stands before it.
     pub modules: Vec<ModuleRef>,
-    /// The panic functions in them: not imported but lowered.
-    pub panics: Vec<PanicFunction>,
+    /// The functions in them that are not imported as others are.
+    pub stops: Stops,
     /// The functions and constants that a kernel can have, and the number of the module of each.
     pub bodies: HashMap<String, usize>,
+}
+
+/// Functions that have a body and are not imported as others are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stops {
+    /// Panics, which are lowered.
+    pub panics: Vec<PanicFunction>,
+    /// Functions that format a value: imported only where something formats.
+    pub formatters: Vec<Formatter>,
+    /// What panics and formatters refer to.
+    pub types: Vec<TypeDescription>,
+    /// The symbol of the function that formats messages; empty if it is not known.
+    pub writer: String,
 }
 
 /// FNV-1a, 64 bits (Fowler, Noll, Vo), over words: finds damage, not malice.
@@ -73,7 +91,7 @@ impl Index {
                 ModuleRef::Memory(bytes) => line(format_args!("module 0 {} memory", bytes.len())),
             }
         }
-        for PanicFunction { symbol, message, located } in &self.panics {
+        for PanicFunction { symbol, message, located } in &self.stops.panics {
             let located = u8::from(*located);
             match message {
                 PanicMessage::Static(text) => {
@@ -81,8 +99,39 @@ impl Index {
                 }
                 PanicMessage::Text => line(format_args!("panic {located} text {symbol}")),
                 PanicMessage::Arguments => line(format_args!("panic {located} arguments {symbol}")),
+                PanicMessage::Template { template, unless_null, values } => {
+                    let (argument, other) = match unless_null {
+                        Some((argument, other)) => (Some(*argument), &other[..]),
+                        None => (None, &[][..]),
+                    };
+                    let values: Vec<_> = values
+                        .iter()
+                        .map(|value| format!("{},{},{}", value.argument, value.arguments, value.ty))
+                        .collect();
+                    line(format_args!(
+                        "panic {located} template {symbol} {} {} {} {}",
+                        hex(template),
+                        argument.map_or_else(|| "-".to_owned(), |argument| argument.to_string()),
+                        hex(other),
+                        values.join(";")
+                    ));
+                }
             }
         }
+        for TypeDescription { kind, by, name, parts } in &self.stops.types {
+            let parts: Vec<_> = parts
+                .iter()
+                .map(|part| {
+                    let ty = part.ty.map_or_else(|| "-".to_owned(), |ty| ty.to_string());
+                    format!("{},{ty},{},{}", part.value, part.size, hex(part.name.as_bytes()))
+                })
+                .collect();
+            line(format_args!("type {} {} [{}] {name}", *kind as u8, *by as u8, parts.join(";")));
+        }
+        for Formatter { symbol, ty } in &self.stops.formatters {
+            line(format_args!("formatter {ty} {symbol}"));
+        }
+        line(format_args!("writer 0 {}", self.stops.writer));
         let mut bodies: Vec<_> = self.bodies.iter().collect();
         bodies.sort();
         for (symbol, module) in bodies {
@@ -123,11 +172,27 @@ impl Index {
                     "static" => PanicMessage::Static(text.to_owned()),
                     "text" => PanicMessage::Text,
                     "arguments" => PanicMessage::Arguments,
+                    "template" => template(text)?,
                     _ => return None,
                 };
                 let (symbol, located) = (symbol.to_owned(), first == "1");
-                self.panics.push(PanicFunction { symbol, message, located });
+                self.stops.panics.push(PanicFunction { symbol, message, located });
             }
+            "type" => {
+                let (by, rest) = rest.split_once(' ')?;
+                let (parts, name) = rest.strip_prefix('[')?.split_once("] ")?;
+                self.stops.types.push(TypeDescription {
+                    kind: Kind::from_number(first.parse().ok()?)?,
+                    by: Trait::from_number(by.parse().ok()?)?,
+                    name: name.to_owned(),
+                    parts: list(parts, part)?,
+                });
+            }
+            "formatter" => {
+                let (symbol, ty) = (rest.to_owned(), first.parse().ok()?);
+                self.stops.formatters.push(Formatter { symbol, ty });
+            }
+            "writer" => self.stops.writer = rest.to_owned(),
             "body" => {
                 self.bodies.insert(rest.to_owned(), first.parse().ok()?);
             }
@@ -135,6 +200,53 @@ impl Index {
         }
         Some(())
     }
+}
+
+/// A message that is made of arguments.
+fn template(text: &str) -> Option<PanicMessage> {
+    let mut words = text.split(' ');
+    let (template, argument) = (unhex(words.next()?)?, words.next()?);
+    let (other, values) = (unhex(words.next()?)?, words.next()?);
+    let unless_null = match argument {
+        "-" => None,
+        argument => Some((argument.parse().ok()?, other)),
+    };
+    let value = |text: &str| {
+        let mut numbers = text.split(',');
+        Some(PanicValue {
+            argument: numbers.next()?.parse().ok()?,
+            arguments: numbers.next()?.parse().ok()?,
+            ty: numbers.next()?.parse().ok()?,
+        })
+    };
+    Some(PanicMessage::Template { template, unless_null, values: list(values, value)? })
+}
+
+fn part(text: &str) -> Option<TypePart> {
+    let mut fields = text.split(',');
+    Some(TypePart {
+        value: fields.next()?.parse().ok()?,
+        ty: match fields.next()? {
+            "-" => None,
+            ty => Some(ty.parse().ok()?),
+        },
+        size: fields.next()?.parse().ok()?,
+        name: String::from_utf8(unhex(fields.next()?)?).ok()?,
+    })
+}
+
+fn list<T>(text: &str, element: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    text.split(';').filter(|text| !text.is_empty()).map(element).collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
+    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    pairs.iter().map(byte).collect()
 }
 
 #[cfg(test)]
@@ -149,11 +261,33 @@ mod tests {
         };
         Index {
             modules: vec![ModuleRef::File { path: "/a b/c.rlib".into(), offset: 7, length: 9 }],
-            panics: vec![
-                panic("p", PanicMessage::Static("called `unwrap()`".to_owned()), true),
-                panic("q", PanicMessage::Text, false),
-                panic("r", PanicMessage::Arguments, true),
-            ],
+            stops: Stops {
+                panics: vec![
+                    panic("p", PanicMessage::Static("called `unwrap()`".to_owned()), true),
+                    panic("q", PanicMessage::Text, false),
+                    panic("r", PanicMessage::Arguments, true),
+                    panic(
+                        "s",
+                        PanicMessage::Template {
+                            template: b"\x02a \xC0\0".to_vec(),
+                            unless_null: Some((3, vec![0])),
+                            values: vec![PanicValue { argument: 1, arguments: 2, ty: 0 }],
+                        },
+                        true,
+                    ),
+                ],
+                formatters: vec![Formatter { symbol: "fmt".to_owned(), ty: 0 }],
+                types: vec![TypeDescription {
+                    kind: Kind::Struct,
+                    by: Trait::Debug,
+                    name: "a::B<c, d>".to_owned(),
+                    parts: vec![
+                        TypePart { value: 8, ty: Some(0), name: "next".to_owned(), size: 0 },
+                        TypePart { value: 0, ty: None, name: String::new(), size: 4 },
+                    ],
+                }],
+                writer: "write".to_owned(),
+            },
             bodies: [("f".to_owned(), 0), ("g".to_owned(), 0)].into(),
         }
     }

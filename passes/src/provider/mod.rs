@@ -22,9 +22,7 @@ use std::sync::OnceLock;
 
 use thiserror::Error;
 
-use crate::spec::PanicFunction;
-
-pub use index::Index;
+pub use index::{Index, Stops};
 
 /// Why a provider cannot be made, or an index not be read.
 #[derive(Debug, Error)]
@@ -142,16 +140,13 @@ impl Provider {
         Ok(Self { text, index: OnceLock::new() })
     }
 
-    /// Reads modules (one that uses another stands before it) and makes the index. `panics` are the
-    /// panic functions among those that they define or call.
+    /// Reads modules (one that uses another stands before it) and makes the index. `stops` are
+    /// functions among those that they define or call.
     ///
     /// # Errors
     /// If a module cannot be read.
-    pub fn survey(
-        modules: Vec<ModuleRef>,
-        panics: Vec<PanicFunction>,
-    ) -> Result<Self, ProviderError> {
-        let index = survey::run(modules, panics)?;
+    pub fn survey(modules: Vec<ModuleRef>, stops: Stops) -> Result<Self, ProviderError> {
+        let index = survey::run(modules, stops)?;
         Ok(Self { text: index.to_text(), index: OnceLock::from(index) })
     }
 

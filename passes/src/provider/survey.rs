@@ -10,24 +10,23 @@ use llvm_sys::LLVMLinkage;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use super::{Index, ModuleRef, ProviderError};
-use crate::spec::PanicFunction;
+use super::{Index, ModuleRef, ProviderError, Stops};
 use crate::{builtins, device_check, ir};
 
 /// Surveys modules.
 ///
 /// # Errors
 /// If a file or its bitcode cannot be read.
-pub fn run(modules: Vec<ModuleRef>, panics: Vec<PanicFunction>) -> Result<Index, ProviderError> {
+pub fn run(modules: Vec<ModuleRef>, functions: Stops) -> Result<Index, ProviderError> {
     let mut graph = Graph::default();
-    let stops: HashSet<&str> = panics.iter().map(|panic| &*panic.symbol).collect();
+    let stops: HashSet<&str> = functions.panics.iter().map(|panic| &*panic.symbol).collect();
     for (number, module) in modules.iter().enumerate() {
         let context = Context::create();
         let parsed = parse(&context, module)?;
         graph.add(&parsed, number, &|name| stops.contains(name));
     }
     let bodies = graph.without_what_no_device_has();
-    Ok(Index { modules, panics, bodies })
+    Ok(Index { modules, stops: functions, bodies })
 }
 
 fn parse<'a>(context: &'a Context, module: &ModuleRef) -> Result<Module<'a>, ProviderError> {

@@ -131,6 +131,7 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
         offset: has(FLAG_OFFSET),
         math,
         constants,
+        print: request.print,
     })
 }
 

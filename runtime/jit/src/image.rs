@@ -41,6 +41,10 @@ pub const LOCAL_MEMORY: &str = "__schism_local_memory";
 pub const BARRIER: &str = "__schism_barrier";
 /// See [`GLOBAL_ID`].
 pub const PANIC: &str = "__schism_panic";
+/// See [`GLOBAL_ID`].
+pub const PANIC_FORMAT: &str = "__schism_panic_format";
+/// See [`GLOBAL_ID`].
+pub const PRINT: &str = "__schism_print";
 
 /// The builtins that a kernel needs a work-group for.
 pub fn group_builtins() -> impl Iterator<Item = &'static str> {
@@ -52,7 +56,11 @@ pub fn group_builtins() -> impl Iterator<Item = &'static str> {
 
 /// All builtins.
 pub fn builtins() -> impl Iterator<Item = &'static str> {
-    GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins()).chain([PANIC])
+    GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins()).chain([
+        PANIC,
+        PANIC_FORMAT,
+        PRINT,
+    ])
 }
 
 /// Reads an image and reduces it to the request's kernel and what that reaches. All of it is internal except the kernel,
@@ -208,6 +216,8 @@ fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
         let Some(function) = module.function(name) else { continue };
         let (returns, takes) = match name {
             PANIC => (TypeKind::Void, vec![pointer, long, pointer]),
+            PANIC_FORMAT => (TypeKind::Void, vec![pointer, pointer, pointer]),
+            PRINT => (TypeKind::Void, vec![pointer, pointer]),
             BARRIER => (TypeKind::Void, Vec::new()),
             LOCAL_MEMORY => (pointer, Vec::new()),
             _ => (long, Vec::new()),

@@ -73,7 +73,7 @@ fn the_generated_code() {
         );
         assert!(!dumps.assembly.contains("fmadd"), "{kernel} contracts:\n{}", dumps.assembly);
         // Nothing is left of builtins, nor of a panic that cannot be.
-        for callee in ["@__schism", "@schism.item", "@schism.panic", "@llvm.eh.sjlj"] {
+        for callee in ["@__schism", "@schism.item", "@__schism_cpu", "@llvm.eh.sjlj"] {
             assert!(!calls(&dumps.optimised, callee), "{callee}:\n{}", dumps.optimised);
         }
         assert!(dumps.flavoured.contains("!llvm.access.group"));
@@ -110,12 +110,12 @@ fn the_generated_code() {
         dumps(&directory, &Source::new(include_str!("kernels/panics.ll"), kernel, params)).optimised
     };
     let inlined = panics("inlined");
-    assert!(calls(&inlined, "@schism.panic.record") && !calls(&inlined, "@llvm.eh.sjlj"));
+    assert!(calls(&inlined, "@__schism_cpu_record_text") && !calls(&inlined, "@llvm.eh.sjlj"));
     assert!(!inlined.contains("alloca"), "no context:\n{inlined}");
     let recursive = panics("recursive");
     assert!(calls(&recursive, "@llvm.eh.sjlj.setjmp"));
     let never = panics("never");
-    assert!(!never.contains("schism.panic"), "the range is known:\n{never}");
+    assert!(!never.contains("__schism_cpu"), "the range is known:\n{never}");
     assert!(never.contains("memset"), "and the loop is one store:\n{never}");
 
     // Work-items that share memory by atomics, or whose locals share a place, are not called independent.

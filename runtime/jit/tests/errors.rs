@@ -119,6 +119,7 @@ fn null_pointers_and_unknown_flags() {
         flags: 0,
         constants: std::ptr::null(),
         constants_len: 0,
+        print: None,
     };
     let compile = api().compile_cpu;
     let mut out = std::mem::MaybeUninit::uninit();
@@ -136,7 +137,7 @@ fn null_pointers_and_unknown_flags() {
     };
     assert_eq!(call(null(), true), INVALID_REQUEST);
     assert_eq!(call(&request, false), INVALID_REQUEST);
-    assert_eq!(call(&CpuRequest { flags: 1, ..request }, true), INVALID_REQUEST);
+    assert_eq!(call(&CpuRequest { flags: 1 << 31, ..request }, true), INVALID_REQUEST);
     assert_eq!(call(&CpuRequest { params: null(), ..request }, true), INVALID_REQUEST);
     assert_eq!(call(&CpuRequest { image: Bytes::EMPTY, ..request }, true), INVALID_REQUEST);
     assert_eq!(call(&CpuRequest { kernel: Bytes::EMPTY, ..request }, true), INVALID_REQUEST);

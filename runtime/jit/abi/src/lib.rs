@@ -10,7 +10,7 @@
 //!   taking a request ([`JitApi::version`], [`JitApi::cpu_name`]) lives as long as the library is loaded.
 //! * [`Text`] is owned by whoever received it and goes back through [`JitApi::free_text`].
 //! * A [`CpuKernel`] is owned by whoever received it and goes back through [`JitApi::release_cpu`].
-//! * The texts in a [`PanicRecord`] are constants of the kernel's image: they live until `release_cpu`.
+//! * The message in a [`PanicRecord`] is a [`Text`]; the file is a constant of the kernel's image and lives until `release_cpu`.
 //!
 //! Everything in [`JitApi`] may be called from any thread, at the same time. Nothing unwinds across the interface. Once
 //! opened, the library stays loaded until the process ends: LLVM keeps pointers into it.
@@ -19,7 +19,7 @@
 use core::ffi::{CStr, c_void};
 
 /// The version of everything in this crate. Any change of a layout or of a meaning counts it up.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -113,12 +113,12 @@ pub struct JitApi {
     ///
     /// # Safety
     /// `handle` is a [`CpuKernel::handle`] that was not released yet; no [`CpuKernel::run`] of it is running or will be
-    /// called; no text of a [`PanicRecord`] that it wrote is read again.
+    /// called; no file's name in a [`PanicRecord`] that it wrote is read again.
     pub release_cpu: unsafe extern "C" fn(handle: *mut c_void),
     /// Frees a text. [`Text::EMPTY`] does nothing.
     ///
     /// # Safety
-    /// The text came from a function of this table and was not freed yet.
+    /// The text came from a function of this table or from a kernel's [`PanicRecord`] and was not freed yet.
     pub free_text: unsafe extern "C" fn(text: Text),
 }
 
@@ -170,7 +170,16 @@ pub struct CpuRequest {
     pub constants: *const Constant,
     /// How many of them.
     pub constants_len: usize,
+    /// Where what the kernel prints goes; without it, to the standard output of stage 2.
+    pub print: Option<PrintFn>,
 }
+
+/// Prints a text: whole lines, unless the kernel asked for less. Called by kernels while they run, on their threads, several
+/// at once. It must not unwind.
+///
+/// # Safety
+/// The text can be read during the call.
+pub type PrintFn = unsafe extern "C" fn(text: Bytes);
 
 /// The kernel is the variant that reads the launch's offset: it takes three more parameters, `i64` each, which are
 /// [`CpuChunk::offset`]. Without the flag nothing reads that field.
@@ -298,13 +307,13 @@ pub struct CpuGroup {
     pub data: *mut c_void,
 }
 
-/// What a panicking work-item leaves behind. The texts belong to the kernel: copy them before releasing it.
+/// What a panicking work-item leaves behind.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct PanicRecord {
-    /// The message, UTF-8.
-    pub message: Bytes,
-    /// The source file, UTF-8; empty if the place is not known.
+    /// The message, formatted, UTF-8. Whoever asked for the record frees it.
+    pub message: Text,
+    /// The source file, UTF-8; empty if the place is not known. It belongs to the kernel: copy it before releasing that.
     pub file: Bytes,
     /// The line, from 1; 0 if the place is not known.
     pub line: u32,
@@ -312,10 +321,21 @@ pub struct PanicRecord {
     pub column: u32,
     /// The work-item's global id: x, y, z, without the launch's offset.
     pub global_id: [usize; 3],
+    /// The work-item's place in its group, if [`PanicRecord::in_group`] is not 0.
+    pub local_id: [usize; 3],
+    /// Whether the launch has groups.
+    pub in_group: u32,
 }
 
 impl PanicRecord {
     /// The value to hand to a [`CpuEntry`].
-    pub const EMPTY: Self =
-        Self { message: Bytes::EMPTY, file: Bytes::EMPTY, line: 0, column: 0, global_id: [0; 3] };
+    pub const EMPTY: Self = Self {
+        message: Text::EMPTY,
+        file: Bytes::EMPTY,
+        line: 0,
+        column: 0,
+        global_id: [0; 3],
+        local_id: [0; 3],
+        in_group: 0,
+    };
 }

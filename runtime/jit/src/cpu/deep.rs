@@ -12,13 +12,14 @@ use std::cell::Cell;
 use std::mem::offset_of;
 use std::ptr::null_mut;
 
-use schism_jit_abi::{Bytes, CpuGroup, PanicRecord};
+use schism_jit_abi::{CpuGroup, PanicRecord};
 
-use super::work_loop::{ITEM, RECORD, item_parameters};
+use super::message::{RECORD_FORMAT, RECORD_TEXT, record_declarations};
+use super::work_loop::{ITEM, item_parameters};
 use crate::JitError;
 use crate::image::{
     BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE,
-    PANIC, builtins,
+    PANIC, PANIC_FORMAT, builtins,
 };
 use crate::llvm::{Context, Module};
 
@@ -80,50 +81,6 @@ pub unsafe extern "C" fn barrier(group: *const CpuGroup) {
     CONTEXT.set(context);
 }
 
-/// The function that stores a panic's record, as LLVM's assembly.
-pub fn record_text() -> String {
-    let message = offset_of!(PanicRecord, message);
-    let file = offset_of!(PanicRecord, file);
-    let (ptr, len) = (offset_of!(Bytes, ptr), offset_of!(Bytes, len));
-    let line = offset_of!(PanicRecord, line);
-    let column = offset_of!(PanicRecord, column);
-    let id = offset_of!(PanicRecord, global_id);
-    let mut out = format!(
-        "define void @{RECORD}(ptr %record, ptr %message, i64 %len, ptr %location, i64 %x, i64 %y, i64 %z)
-             cold noinline nounwind minsize optsize {{
-         start:\n"
-    );
-    for (value, offset) in [
-        ("ptr %message", message + ptr),
-        ("i64 %len", message + len),
-        ("i64 %x", id),
-        ("i64 %y", id + 8),
-        ("i64 %z", id + 16),
-    ] {
-        out += &store(value, "%record", offset);
-    }
-    out += "  %known = icmp ne ptr %location, null
-              br i1 %known, label %place, label %no.place
-            place:\n";
-    for (value, ty, from, to) in [
-        ("file", "ptr", 0, file + ptr),
-        ("file.len", "i64", 8, file + len),
-        ("line", "i32", 16, line),
-        ("column", "i32", 20, column),
-    ] {
-        out += &load(value, ty, "%location", from);
-        out += &store(&format!("{ty} %{value}"), "%record", to);
-    }
-    out += "  ret void\nno.place:\n";
-    for (value, offset) in
-        [("ptr null", file + ptr), ("i64 0", file + len), ("i32 0", line), ("i32 0", column)]
-    {
-        out += &store(value, "%record", offset);
-    }
-    out += "  ret void\n}\n";
-    out
-}
-
 /// `store` of a value at a byte offset. The value's text without its `%` and spaces names the address.
 fn store(value: &str, base: &str, offset: usize) -> String {
     let at = format!("%{}.to.{offset}", value.replace(['%', ' '], "."));
@@ -169,7 +126,7 @@ pub fn add<'c>(context: &'c Context, module: &Module<'c>, groups: bool) -> Resul
 fn bodies_text(groups: bool) -> String {
     let id = offset_of!(ItemContext, id);
     let range = offset_of!(ItemContext, range);
-    let mut out = format!("declare void @{RECORD}(ptr, ptr, i64, ptr, i64, i64, i64)\n");
+    let mut out = record_declarations();
     // The pointer is the same all through the loop function.
     out += &format!("declare ptr @{CURRENT}() nounwind willreturn memory(none)\n");
     out += "declare void @llvm.eh.sjlj.longjmp(ptr) noreturn nounwind\n";
@@ -202,22 +159,26 @@ fn bodies_text(groups: bool) -> String {
         out += &store(value, "%context", id + 8 * index);
     }
     out += "  ret void\n}\n";
-    out += &format!(
-        "define void @{PANIC}(ptr %message, i64 %len, ptr %location) cold noinline noreturn nounwind {{
-           %context = call ptr @{CURRENT}()\n"
-    );
-    out += &load("record", "ptr", "%context", offset_of!(ItemContext, panic));
-    for (value, index) in ["x", "y", "z"].into_iter().zip(0..) {
-        out += &load(value, "i64", "%context", id + 8 * index);
+    for (name, record, second) in
+        [(PANIC, RECORD_TEXT, "i64"), (PANIC_FORMAT, RECORD_FORMAT, "ptr")]
+    {
+        out += &format!(
+            "define void @{name}(ptr %message, {second} %second, ptr %location) cold noinline noreturn nounwind {{
+               %context = call ptr @{CURRENT}()\n"
+        );
+        out += &load("record", "ptr", "%context", offset_of!(ItemContext, panic));
+        for (value, index) in ["x", "y", "z"].into_iter().zip(0..) {
+            out += &load(value, "i64", "%context", id + 8 * index);
+        }
+        out += &format!(
+            "  call void @{record}(ptr %record, ptr %message, {second} %second, ptr %location, i64 %x, i64 %y, i64 %z)
+               %jump = getelementptr inbounds i8, ptr %context, i64 {}
+               call void @llvm.eh.sjlj.longjmp(ptr %jump)
+               unreachable
+             }}\n",
+            offset_of!(ItemContext, jump)
+        );
     }
-    out += &format!(
-        "  call void @{RECORD}(ptr %record, ptr %message, i64 %len, ptr %location, i64 %x, i64 %y, i64 %z)
-           %jump = getelementptr inbounds i8, ptr %context, i64 {}
-           call void @llvm.eh.sjlj.longjmp(ptr %jump)
-           unreachable
-         }}\n",
-        offset_of!(ItemContext, jump)
-    );
     out
 }
 

@@ -7,7 +7,7 @@ use schism_jit_abi::{CPU_BARRIER, CPU_GROUPS, CpuChunk};
 
 use super::deep::{self, CURRENT, ItemContext, SWAP};
 use super::work_loop::{AXES, LOOP, loop_parameters, offset_values, type_text};
-use crate::image::PANIC;
+use crate::image::{PANIC, PANIC_FORMAT};
 use crate::llvm::{Context, Module};
 use crate::{JitError, Request};
 
@@ -26,7 +26,8 @@ pub fn add<'c>(
     // The context is the loop function's last parameter.
     let stored = params.last().is_some_and(|context| !context.users().is_empty());
     let groups = params.len() == loop_parameters(request, true).len();
-    let needs = Needs { context: stored || used(CURRENT), landing: used(PANIC), groups };
+    let landing = used(PANIC) || used(PANIC_FORMAT);
+    let needs = Needs { context: stored || used(CURRENT), landing, groups };
     let text =
         text(request, needs).map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
     let entry = Module::from_text(context, &text).map_err(JitError::Internal)?;

@@ -43,7 +43,7 @@
 //! ```
 //!
 //! **Panics.** Where `__schism_panic` is called in the loop function (nearly always: [`inline`] forces in what can panic),
-//! the call becomes a store of the record and a `ret i32 1`: leaving a loop, nothing more. Panics and builtins that stay
+//! the call becomes one of [`message`], which formats the message into the record, and a `ret i32 1`: leaving a loop, nothing more. Panics and builtins that stay
 //! in functions of their own (recursive ones, or called through pointers) are [`deep`]: they find the work-item through a
 //! context that a thread-local points to, and leave by `llvm.eh.sjlj.longjmp`. Only kernels with such calls have a context
 //! and a place to land.
@@ -69,6 +69,7 @@ mod host;
 mod independent;
 mod inline;
 mod loader;
+mod message;
 mod stack;
 mod symbols;
 mod work_loop;
@@ -149,6 +150,7 @@ impl Target for Cpu {
         kernel: Value,
         request: &Request,
     ) -> Result<(), JitError> {
+        message::add_print(context, module, request.print)?;
         work_loop::wrap(context, module, kernel, request)?;
         inline::choose(context, module);
         module

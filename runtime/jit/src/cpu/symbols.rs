@@ -6,6 +6,7 @@
 use std::ffi::CString;
 
 use super::deep::{CPU_BARRIER, CURRENT, SWAP, barrier, current, swap};
+use super::message::{self, PRINT, RECORD_FORMAT, RECORD_TEXT};
 
 /// Declares support functions by name and makes the table of their addresses. They are never called from here, so their
 /// types do not matter.
@@ -39,6 +40,9 @@ pub fn find(name: &str) -> Option<*const ()> {
         CURRENT => return Some(current as *const ()),
         SWAP => return Some(swap as *const ()),
         CPU_BARRIER => return Some(barrier as *const ()),
+        RECORD_TEXT => return Some(message::record_text as *const ()),
+        RECORD_FORMAT => return Some(message::record_format as *const ()),
+        PRINT => return Some(message::print as *const ()),
         _ => {}
     }
     if let Some(address) = support(name) {

@@ -7,10 +7,12 @@ use std::mem::offset_of;
 use llvm_sys::LLVMOpcode;
 use schism_jit_abi::{CpuGroup, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, Param};
 
-use super::deep::{self, CPU_BARRIER};
+use super::deep::CPU_BARRIER;
+use super::message::{INNER_FORMAT, INNER_TEXT};
+use super::{deep, message};
 use crate::image::{
     BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_MEMORY,
-    LOCAL_RANGE, PANIC, builtins, group_builtins,
+    LOCAL_RANGE, PANIC, PANIC_FORMAT, PRINT, builtins, group_builtins,
 };
 use crate::llvm::{Builder, Context, Module, Value, attribute_kind, kind_of};
 use crate::{JitError, Request};
@@ -23,9 +25,6 @@ pub const ITEM: &str = "schism.item";
 
 /// Waits for the other work-items of the group.
 pub const WAIT: &str = "schism.wait";
-
-/// Stores a panic's record.
-pub const RECORD: &str = "schism.panic.record";
 
 /// Names the node that stands for all work-items' memory accesses.
 pub const ITEMS: &std::ffi::CStr = c"schism.items";
@@ -329,12 +328,17 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
         }
     }
 
-    if let Some(panic) = module.function(PANIC) {
-        let text = deep::record_text();
+    let panics = [(PANIC, INNER_TEXT), (PANIC_FORMAT, INNER_FORMAT)];
+    if panics.iter().any(|(name, _)| module.function(name).is_some()) {
+        let text = message::record_bodies();
         let record = Module::from_text(context, &text).map_err(JitError::Internal)?;
         record.set_target_of(module);
         module.link(context, record).map_err(JitError::InvalidImage)?;
-        let record = module.function(RECORD).ok_or_else(|| missing(RECORD))?;
+    }
+    for (name, record) in panics {
+        let Some(record) = module.function(record) else { continue };
+        record.set_internal();
+        let Some(panic) = module.function(name) else { continue };
         for call in calls_in(outer, panic) {
             let next = call.next_instruction();
             let Some(end) = next.filter(|i| i.opcode() == LLVMOpcode::LLVMUnreachable) else {
@@ -342,9 +346,9 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
             };
             let builder = Builder::before(context, call);
             let message = (call.operand(0), call.operand(1), call.operand(2));
-            let (Some(text), Some(len), Some(location)) = message else { continue };
-            builder
-                .call(record, &[value(6)?, text, len, location, value(0)?, value(1)?, value(2)?]);
+            let (Some(first), Some(second), Some(location)) = message else { continue };
+            let id = (value(0)?, value(1)?, value(2)?);
+            builder.call(record, &[value(6)?, first, second, location, id.0, id.1, id.2]);
             builder.return_i32(schism_jit_abi::RUN_PANICKED);
             // SAFETY: an `unreachable` has no users; a call that returns nothing has none. `calls_in` gives each call
             // once, and two calls do not end in the same `unreachable`.
@@ -356,6 +360,7 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
     }
 
     let deep = builtins()
+        .filter(|name| *name != PRINT)
         .filter_map(|name| module.function(name))
         .any(|function| !function.users().is_empty());
     if deep {
@@ -364,10 +369,8 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
         // SAFETY: a call that returns nothing has no users, and the handle is not used again.
         unsafe { marker.erase() };
     }
-    for name in [RECORD, WAIT] {
-        if let Some(function) = module.function(name).filter(|known| !known.is_declaration()) {
-            function.set_internal();
-        }
+    if let Some(wait) = module.function(WAIT).filter(|known| !known.is_declaration()) {
+        wait.set_internal();
     }
     Ok(())
 }

@@ -131,6 +131,7 @@ impl Source {
             flags: self.flags,
             constants: constants.as_ptr(),
             constants_len: constants.len(),
+            print: None,
         };
         let mut out = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;
@@ -209,8 +210,14 @@ impl Kernel {
                     let bytes = unsafe { bytes.as_slice() };
                     String::from_utf8(bytes.to_vec()).expect("UTF-8")
                 };
+                // SAFETY: the record is this kernel's, and its message is freed once, after the copy.
+                let message = unsafe {
+                    let message = record.message.as_slice().to_vec();
+                    (api().free_text)(std::mem::replace(&mut record.message, Text::EMPTY));
+                    String::from_utf8(message).expect("UTF-8")
+                };
                 Err(Panic {
-                    message: text(record.message),
+                    message,
                     file: text(record.file),
                     line: record.line,
                     column: record.column,
