@@ -9,6 +9,7 @@
 //! | `tests/offsets.rs` | launches over ranges that do not begin at zero, on every device |
 //! | `tests/constants.rs` | specialization constants and inexact mathematics, on every device |
 //! | `tests/language/` | what a kernel can say, on every device: the table `docs/language.md`, line by line |
+//! | `tests/dependencies.rs` | kernels that use crates which know nothing of schism |
 //! | `tests/bodies.rs` | bodies of the standard library's functions without MIR |
 //! | `tests/split.rs` | the two halves of a crate, on their IR and their bytes |
 //! | `tests/launches.rs` | kernels in every kind of place, launched on the device `cpu` |

@@ -367,9 +367,9 @@ impl<'tcx> Walk<'tcx> {
     fn allocation(&mut self, id: AllocId, named: &mut Vec<ItemIndex>) {
         let tcx = self.tcx;
         match tcx.global_alloc(id) {
+            // The value of another crate's static is in its metadata.
             GlobalAlloc::Static(def_id) => {
-                named.push(self.remember_static(def_id));
-                if def_id.is_local() {
+                if !tcx.is_foreign_item(def_id) && !tcx.is_thread_local_static(def_id) {
                     self.seen.insert(MonoItem::Static(def_id));
                 }
             }

@@ -7,7 +7,7 @@
 use std::process::ExitCode;
 
 use rustc_session::EarlyDiagCtxt;
-use rustc_session::config::ErrorOutputType;
+use rustc_session::config::{CrateType, ErrorOutputType, Options};
 
 /// The crate that may use unstable features: the runtime, for its auto trait.
 pub(crate) const RUNTIME: &str = "schism";
@@ -48,11 +48,24 @@ impl rustc_driver::Callbacks for Driver {
             config.opts.unstable_features = rustc_feature::UnstableFeatures::Cheat;
             config.crate_cfg.push("schism_driver".to_owned());
         }
-        if config.opts.externs.get(RUNTIME).is_some() {
-            // A function of this crate may be called by a kernel that a downstream crate
-            // instantiates. The crate's metadata then carries its body; its objects stay the same.
+        if carries_bodies(&config.opts) {
             config.opts.unstable_opts.always_encode_mir = true;
         }
         config.make_codegen_backend = Some(Box::new(|_, _| crate::glue::backend()));
     }
+}
+
+/// Whether the crate's metadata carries the bodies of all its functions, for kernels elsewhere that
+/// call them. Its objects are the same either way.
+///
+/// A crate that sees the runtime may hold a function that launches a kernel, and be of any kind. Of
+/// crates that know nothing of the runtime, cargo's libraries carry their bodies: a kernel may use any
+/// dependency. It takes less than one hundredth of their time. A check makes no code, so nothing of
+/// this is wanted then.
+fn carries_bodies(opts: &Options) -> bool {
+    let library = opts.crate_types.iter().all(|kind| *kind == CrateType::Rlib)
+        && !opts.crate_types.is_empty()
+        && !opts.test
+        && std::env::var_os("CARGO_PKG_NAME").is_some();
+    opts.output_types.should_codegen() && (library || opts.externs.get(RUNTIME).is_some())
 }

@@ -41,6 +41,22 @@ fn every_line_that_works_with_optimisation() {
     assert_eq!(String::from_utf8_lossy(&ended.stdout).trim(), format!("{lines} lines work"));
 }
 
+/// The lines of crates from the registry: what the line says, and the test in `dependencies.rs`.
+const DEPENDENCIES: &[(&str, &str)] = &[
+    (
+        "`glam`: vectors, matrices, quaternions; not what it does with `core::arch`",
+        "glam_vectors_and_matrices",
+    ),
+    ("`half`: `f16`, `bf16`", "half_precision"),
+    ("`libm`; not `fma` and `cbrt`, which look at the CPU", "libm_functions"),
+    ("`num-traits`", "num_traits"),
+    ("`rand_pcg`", "rand_pcg_streams"),
+    (
+        "`smallvec` inside `ManuallyDrop`; not `push`, which may allocate",
+        "smallvec_without_the_heap",
+    ),
+];
+
 /// The table as text.
 fn table() -> String {
     let mut text = String::from(
@@ -58,6 +74,11 @@ fn table() -> String {
             writeln!(text, "| {} | works | [{}]({file}) |", case.title, section.file)
                 .expect("writing to a string");
         }
+    }
+    text += "\n## Crates that know nothing of schism\n\n| | | test |\n|---|---|---|\n";
+    for (title, test) in DEPENDENCIES {
+        writeln!(text, "| {title} | works | [{test}](../tests/tests/dependencies.rs) |")
+            .expect("writing to a string");
     }
     text += "\n## Errors\n\n| | | program |\n|---|---|---|\n";
     for line in REFUSED {
@@ -81,6 +102,10 @@ fn the_table_in_the_documentation_is_this_one() {
         let text = source("ui").join(line.program).with_extension("stderr");
         let text = std::fs::read_to_string(&text).unwrap_or_default();
         assert!(text.starts_with("error"), "tests/ui has no error {}", line.program);
+    }
+    let tests = std::fs::read_to_string(source("tests/dependencies.rs")).expect("the tests");
+    for (_, test) in DEPENDENCIES {
+        assert!(tests.contains(&format!("#[test]\nfn {test}()")), "no test is called {test}");
     }
     let mut titles: Vec<&str> =
         SECTIONS.iter().flat_map(|section| section.cases).map(|case| case.title).collect();

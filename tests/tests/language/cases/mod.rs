@@ -67,21 +67,35 @@ const fn refused(title: &'static str, program: &'static str) -> Refused {
 
 /// All that is an error.
 pub const REFUSED: &[Refused] = &[
-    refused("allocation: `Box`, `Vec`, `String`, `format!`", "kernel_allocates"),
+    refused("allocation: `Box`, `Vec`", "kernel_allocates"),
+    refused("`String`, `format!`, `to_string`", "kernel_formats"),
+    refused("`HashMap`, `HashSet`", "kernel_hashes"),
     refused("inline assembly", "kernel_assembly"),
+    refused("functions for one kind of CPU: `core::arch`", "kernel_cpu"),
     refused("foreign functions", "kernel_calls_foreign"),
-    refused("statics whose value can change: `static mut`, atomics", "kernel_mutable_static"),
+    refused(
+        "statics whose value can change: `static` with atomics or cells",
+        "kernel_mutable_static",
+    ),
+    refused("`static mut`", "kernel_static_mut"),
     refused("input and output: `println!`", "kernel_prints"),
-    refused("the system: time, files, threads", "kernel_reads_time"),
+    refused("files", "kernel_reads_files"),
+    refused("clocks: `Instant::now`", "kernel_reads_time"),
+    refused("threads, channels", "kernel_threads"),
+    refused("locks: `Mutex`", "kernel_locks"),
     refused("thread-locals", "kernel_thread_local"),
+    refused("`catch_unwind`, panic hooks", "kernel_catches"),
+    refused("`process::exit`, `abort`", "kernel_ends_process"),
     refused("capturing a raw pointer", "capture_pointer"),
     refused("capturing a function pointer of the host", "capture_function_pointer"),
+    refused("capturing a trait object of the host", "capture_dyn"),
     refused("capturing a collection: `Vec`", "capture_vec"),
     refused("capturing a `String`", "capture_string"),
     refused("capturing an `Rc`", "capture_rc"),
     refused("capturing a struct with a reference to the host", "capture_struct"),
     refused("capturing a buffer in place of its view", "capture_buffer"),
     refused("elements that hold references", "element_reference"),
+    refused("elements that hold function pointers", "element_function_pointer"),
     refused("a closure that borrows the host's variables", "missing_move"),
 ];
 
