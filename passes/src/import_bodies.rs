@@ -73,7 +73,7 @@ pub fn run(
         return Ok(());
     }
     // Messages are formatted by descriptions; formatting functions come only to code that formats.
-    let formats = |declared: &[String]| declared.iter().any(|name| *name == index.stops.writer);
+    let formats = |declared: &[String]| declared.contains(&index.stops.writer);
     let formatters = index.stops.formatters.iter().map(|formatter| &*formatter.symbol);
     let panics = index.stops.panics.iter().map(|panic| &*panic.symbol).chain([PERSONALITY]);
     if !formats(&declared) {
