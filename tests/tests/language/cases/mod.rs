@@ -3,6 +3,20 @@
 //! A case computes on every device and compares with the host's loop over the same closure: the
 //! closures run as plain Rust on the host, so the host is the oracle, exactly, floats included.
 
+// A case writes what it is about, also where a shorter form exists.
+#![allow(
+    clippy::clone_on_copy,
+    clippy::double_ended_iterator_last,
+    clippy::explicit_auto_deref,
+    clippy::let_unit_value,
+    clippy::manual_contains,
+    clippy::needless_borrow,
+    clippy::question_mark,
+    clippy::unnecessary_lazy_evaluations,
+    clippy::useless_conversion,
+    clippy::cast_nan_to_int
+)]
+
 mod atomics;
 mod control;
 mod data;
