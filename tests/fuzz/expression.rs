@@ -219,8 +219,16 @@ impl Generator {
                     "len()",
                     "chars().fold(0, |n, c| n + c.len_utf8() % 3)",
                     "bytes().fold(7, |a, b| a * 3 % 1021 + b as usize)",
+                    "chars().count()",
+                    "trim().len()",
+                    "split(' ').count()",
+                    "find('n').unwrap_or(40)",
+                    "rfind(char::is_whitespace).unwrap_or(40)",
+                    "parse::<u16>().unwrap_or(3)",
+                    "parse::<i64>().unwrap_or(-3)",
+                    "char_indices().map(|(i, _)| i).last().unwrap_or(50)",
                 ];
-                let how = how[self.rng.usize(..3)];
+                let how = how[self.rng.usize(..how.len())];
                 Node::expr(ty, &format!("($.{how} as {name})"), [text])
             }
             88..91 => {
@@ -460,6 +468,10 @@ impl Generator {
                     "($.is_ascii_punctuation())",
                     "(matches!($, 'a'..='m' | 'Z' | '\\u{80}'..))",
                     "($.is_ascii())",
+                    "($.is_alphabetic())",
+                    "($.is_numeric())",
+                    "($.is_whitespace())",
+                    "($.is_uppercase())",
                 ];
                 Node::expr(&BOOL, how[self.rng.usize(..how.len())], [a])
             }
@@ -491,8 +503,12 @@ impl Generator {
             }
             5 => {
                 let a = self.expr(&CHAR, depth);
-                let how = ["($.to_ascii_uppercase())", "($.to_ascii_lowercase())"];
-                Node::expr(&CHAR, how[self.rng.usize(..2)], [a])
+                let how = [
+                    "($.to_ascii_uppercase())",
+                    "($.to_ascii_lowercase())",
+                    "($.to_uppercase().next().unwrap_or('u'))",
+                ];
+                Node::expr(&CHAR, how[self.rng.usize(..how.len())], [a])
             }
             6..8 => {
                 let (text, at) = (self.text(depth), self.expr(&USIZE, depth));
@@ -515,7 +531,7 @@ impl Generator {
                 let condition = self.expr(&BOOL, depth - 1);
                 Node::group(&format!("(if $ {{ {text} }} else {{ \"other\" }})"), [condition])
             }
-            2 => Node::group("\"  trimmed \".trim_ascii()", []),
+            2 => Node::group("\"  trimmed \".trim()", []),
             _ => Node::text(text),
         }
     }

@@ -233,7 +233,7 @@ impl Generator {
 
     /// The host's data, the kernel's function, and its launch.
     fn launch(&mut self) -> Node {
-        let form = self.rng.u32(..9);
+        let form = self.rng.u32(..11);
         let mut captures = Vec::new();
         for _ in 0..self.rng.u32(..6) {
             let mut ty = self.random_type(2);
@@ -255,7 +255,7 @@ impl Generator {
             if form == IN_PLACE { Type::Tuple(vec![result.clone(), U64]) } else { element };
         let size = [1, 2, 5, 16, 33, 64, 70][self.rng.usize(..7)];
         let range: [usize; 3] = match form {
-            2 => [self.rng.usize(1..12), self.rng.usize(1..9), 1],
+            2 | 9 => [self.rng.usize(1..12), self.rng.usize(1..9), 1],
             3 => [self.rng.usize(1..6), self.rng.usize(1..5), self.rng.usize(1..5)],
             _ if self.chance(2) => [0, 1, 1],
             _ => [size, 1, 1],
@@ -400,6 +400,22 @@ fn launch_form(form: u32, result: &str, filler: u32) -> String {
                  let status = queue.for_each((&mut first, &mut second, eb.view(), 0..n), move |(a, b, e, i)| (*a, *b) = f(i, [i, 0, 0], *e, &vv));\n\
                  let both: Vec<_> = first.to_vec().into_iter().zip(second.to_vec()).collect();\n\
                  Ok((status, digests(&both)))"
+            ),
+        ),
+        9 => (
+            format!("h.begin_at([{bins}, {row}, 0]);\n{oracle}"),
+            format!(
+                "{inputs}{out}let vv = vb.view();\n\
+                 let status = queue.for_each_in([{row}..{row} + range[1], {bins}..{bins} + range[0]], (&mut out, &eb), move |item, (o, e)| *o = f(item.linear_id(), {item}, *e, &vv));\n\
+                 Ok((status, digests(&out.to_vec())))"
+            ),
+        ),
+        10 => (
+            format!("h.begin_at([{filler}, 0, 0]);\n{oracle}"),
+            format!(
+                "{inputs}{out}let (ev, vv, to) = (eb.view(), vb.view(), out.view_mut());\n\
+                 let status = queue.parallel_for({filler}..{filler} + n, move |item| {{ let i = item.x() - item.offset()[0];\n\
+                 let r = f(i, {item}, ev[i], &vv); unsafe {{ to.set(i, r) }} }});\nOk((status, digests(&out.to_vec())))"
             ),
         ),
         _ => (

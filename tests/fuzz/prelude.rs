@@ -322,6 +322,7 @@ pub struct Harness {
     queues: Vec<Queue>,
     kernel: u64,
     range: [usize; 3],
+    begin: [usize; 3],
     chunk: usize,
     outcomes: Vec<Result<Vec<u8>, Thrown>>,
     outputs: Option<Vec<Vec<u8>>>,
@@ -337,11 +338,17 @@ impl Harness {
                 for x in 0..range[0] {
                     let mut bytes = Vec::new();
                     let i = (z * range[1] + y) * range[0] + x;
-                    let result = catch_unwind(AssertUnwindSafe(|| run(i, [x, y, z], &mut bytes)));
+                    let id = [x + self.begin[0], y + self.begin[1], z + self.begin[2]];
+                    let result = catch_unwind(AssertUnwindSafe(|| run(i, id, &mut bytes)));
                     self.outcomes.push(result.map(|()| bytes).map_err(|_| THROWN.take()));
                 }
             }
         }
+    }
+
+    /// Where the range begins.
+    pub fn begin_at(&mut self, begin: [usize; 3]) {
+        self.begin = begin;
     }
 
     /// Each work-item does this many of the host's items.
@@ -422,8 +429,9 @@ impl Harness {
                 let expected: Vec<&Thrown> = match &panic.work_item {
                     Some(id) => {
                         let fastest_first: Vec<usize> = id.iter().rev().copied().collect();
-                        let at = |d: usize| fastest_first.get(d).copied().unwrap_or(0);
-                        let i = (at(2) * self.range[1] + at(1)) * self.range[0] + at(0);
+                        let at = |d: usize| fastest_first.get(d).copied().unwrap_or(0).wrapping_sub(self.begin[d]);
+                        let row = at(2).wrapping_mul(self.range[1]).wrapping_add(at(1));
+                        let i = row.wrapping_mul(self.range[0]).wrapping_add(at(0)).min(self.outcomes.len());
                         let items = i * self.chunk..(i + 1) * self.chunk;
                         let items = items.start.min(self.outcomes.len())..items.end.min(self.outcomes.len());
                         self.outcomes[items].iter().filter_map(|outcome| outcome.as_ref().err()).take(1).collect()
@@ -485,7 +493,7 @@ pub fn run(kernels: &[(u64, fn(&mut Harness))]) {
         println!("begin {number}");
         let queues = queues.clone();
         let mut harness = Harness {
-            queues, kernel: *number, range: [0; 3], chunk: 1, outcomes: Vec::new(), outputs: None, differences: 0,
+            queues, kernel: *number, range: [0; 3], begin: [0; 3], chunk: 1, outcomes: Vec::new(), outputs: None, differences: 0,
         };
         kernel(&mut harness);
         differences += harness.differences;
