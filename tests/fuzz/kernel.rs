@@ -1,6 +1,7 @@
 //! A whole kernel: its types, functions and tables, what it captures, and how it is launched.
 
 use super::generator::{Function, Generator, Trait, Var};
+use super::groups::Groups;
 use super::node::Node;
 use super::types::{Adt, AdtKind, Type, U64, USIZE};
 
@@ -233,7 +234,8 @@ impl Generator {
 
     /// The host's data, the kernel's function, and its launch.
     fn launch(&mut self) -> Node {
-        let form = self.rng.u32(..11);
+        let form = self.rng.u32(..13);
+        let groups = (form >= GROUPS).then(|| Groups::random(self));
         let mut captures = Vec::new();
         for _ in 0..self.rng.u32(..6) {
             let mut ty = self.random_type(2);
@@ -255,6 +257,7 @@ impl Generator {
             if form == IN_PLACE { Type::Tuple(vec![result.clone(), U64]) } else { element };
         let size = [1, 2, 5, 16, 33, 64, 70][self.rng.usize(..7)];
         let range: [usize; 3] = match form {
+            _ if groups.is_some() => groups.map_or([1; 3], |groups| groups.range()),
             2 | 9 => [self.rng.usize(1..12), self.rng.usize(1..9), 1],
             3 => [self.rng.usize(1..6), self.rng.usize(1..5), self.rng.usize(1..5)],
             _ if self.chance(2) => [0, 1, 1],
@@ -263,7 +266,13 @@ impl Generator {
         let table_size = self.rng.usize(..20);
         self.budget = 110;
         let count = self.rng.u32(1..8);
+        // A specialization constant, and whether the launch replaces it.
+        let constant = (self.uses(34) && self.chance(40)).then(|| self.random_type(1));
+        let replaced = self.chance(70);
         let body = self.inside(&result, |this| {
+            if let Some(ty) = &constant {
+                this.bind("sc", ty);
+            }
             for (name, ty) in &captures {
                 this.bind(name, ty);
             }
@@ -287,28 +296,57 @@ impl Generator {
         let n = range[0] * range[1] * range[2];
         let (seed, filler) = (self.rng.u32(..), self.rng.u32(..));
         let [x, y, z] = range;
+        let declared = constant.as_ref().map(|ty| {
+            let default = ty.literal(&self.adts, &mut self.rng, false);
+            let ty = ty.name(&self.adts);
+            let value = if replaced { format!("make_one({filler})") } else { "SC.get()".to_owned() };
+            (ty.clone(), format!("static SC: SpecConst<{ty}> = SpecConst::new({default});\nlet sc: {ty} = {value};\n"))
+        });
+        let (parameter, declared) = match declared {
+            Some((ty, declared)) => (format!("sc: {ty}, "), declared),
+            None => (String::new(), String::new()),
+        };
         let head = format!(
             "let (n, range) = ({n}_usize, [{x}_usize, {y}, {z}]);\n\
              let es: Vec<{element}> = make_all({seed}, n);\n\
-             let vs: Vec<{table}> = make_all({filler}, {table_size});\n{made}"
+             let vs: Vec<{table}> = make_all({filler}, {table_size});\n{declared}{made}"
         );
         let function = Node::group(
             &format!(
-                "let f = move |i: usize, id: [usize; 3], e: {element}, v: &[{table}]| -> ({result}, u64) {{\n\
+                "let f = move |{parameter}i: usize, id: [usize; 3], e: {element}, v: &[{table}]| -> ({result}, u64) {{\n\
                  let trace = &Cell::new(0);\nlet r = (|| -> {result} {{\n$\n}})();\n(r, trace.get())\n}};\n"
             ),
             [body],
         );
-        Node::group(
-            &format!("{head}$$"),
-            [function, Node::text(launch_form(form, &result, filler))],
-        )
+        let (more, mut launch) = match groups {
+            Some(groups) => self.group_launch(groups, &captures, &result),
+            None => (Node::text(""), launch_form(form, &result, filler)),
+        };
+        if constant.is_some() {
+            launch = with_constant(&launch, replaced);
+        }
+        Node::group(&format!("{head}$$$"), [function, more, Node::text(launch)])
     }
+}
+
+/// A launch of a function that takes a specialization constant's value first.
+fn with_constant(launch: &str, replaced: bool) -> String {
+    let begin = "h.compare(&mut |queue| {\n";
+    let Some((host, device)) = launch.split_once(begin) else { return launch.to_owned() };
+    let calls = |text: &str, value: &str| {
+        ["f(i, ", "f(item.linear_id(), "].iter().fold(text.to_owned(), |text, call| {
+            text.replace(call, &call.replace("f(", &format!("f({value}, ")))
+        })
+    };
+    let with = if replaced { "let queue = &queue.with(&SC, sc);\n" } else { "" };
+    format!("{}{begin}{with}{}", calls(host, "sc"), calls(device, "SC.get()"))
 }
 
 /// Forms of launches that say something about types.
 const ATOMIC: u32 = 5;
 const IN_PLACE: u32 = 6;
+/// This one, and those above.
+const GROUPS: u32 = 11;
 
 /// The end of a kernel's `run`: the host's results, then a launch.
 fn launch_form(form: u32, result: &str, filler: u32) -> String {

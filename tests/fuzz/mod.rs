@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! kernel.rs     a kernel: what it captures, how it is launched
+//! groups.rs     launches with work-groups and barriers
 //! statement.rs  expression.rs  iterators.rs     the grammar
 //! types.rs      generator.rs   node.rs          what the grammar is written with
 //! prelude.rs    what every generated program begins with
@@ -19,6 +20,7 @@
 
 mod expression;
 mod generator;
+mod groups;
 mod iterators;
 mod kernel;
 mod node;

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use schism::prelude::*;
-use schism::{Device, LaunchError};
+use schism::{Device, LaunchError, SpecConst};
 
 // What kernels use.
 
@@ -324,6 +324,8 @@ pub struct Harness {
     range: [usize; 3],
     begin: [usize; 3],
     chunk: usize,
+    /// The size of a group, and how many there are.
+    group: Option<([usize; 2], [usize; 2])>,
     outcomes: Vec<Result<Vec<u8>, Thrown>>,
     outputs: Option<Vec<Vec<u8>>>,
     differences: usize,
@@ -448,6 +450,98 @@ impl Harness {
     }
 }
 
+/// One work-group, as the host runs it.
+pub struct Group<'a> {
+    g: &'a dyn Fn(usize, u64, u64, u64) -> u64,
+    base: usize,
+    state: Vec<u64>,
+    tiles: [Vec<u64>; 2],
+    thrown: Vec<Option<Thrown>>,
+}
+
+impl Group<'_> {
+    /// Whether the group has come to its end: one of its work-items has panicked.
+    fn over(&self) -> bool {
+        self.thrown.iter().any(Option::is_some)
+    }
+
+    fn each(&mut self, tile: usize, next: &dyn Fn(&Self, usize) -> u64) {
+        if self.over() {
+            return;
+        }
+        let results: Vec<_> = (0..self.state.len())
+            .map(|l| catch_unwind(AssertUnwindSafe(|| next(self, l))).map_err(|_| THROWN.take()))
+            .collect();
+        for (l, result) in results.into_iter().enumerate() {
+            match result {
+                Ok(state) => {
+                    self.state[l] = state;
+                    self.tiles[tile][l] = state;
+                }
+                Err(thrown) => self.thrown[l] = Some(thrown),
+            }
+        }
+    }
+
+    /// Each work-item looks at two others' values and makes its own.
+    pub fn step(&mut self, shift: usize, swap: bool) {
+        let size = self.state.len();
+        self.each(usize::from(swap), &|this, l| {
+            let (a, b) = (this.tiles[0][(l + shift) % size], this.tiles[0][size - 1 - l]);
+            (this.g)(this.base + l, this.state[l], a, b)
+        });
+        if swap {
+            self.tiles.swap(0, 1);
+        }
+    }
+
+    /// Each work-item gets the sum of all.
+    pub fn sum(&mut self) {
+        let sum = self.state.iter().fold(0_u64, |sum, s| sum.wrapping_add(*s));
+        self.state.iter_mut().for_each(|s| *s ^= sum);
+    }
+}
+
+impl Harness {
+    /// The host's results of groups of a size, of as many along each dimension. Panics of a group are those of the first step
+    /// in which there are any.
+    pub fn groups(
+        &mut self,
+        size: [usize; 2],
+        count: [usize; 2],
+        first: &dyn Fn(usize) -> u64,
+        g: &dyn Fn(usize, u64, u64, u64) -> u64,
+        steps: &mut dyn FnMut(&mut Group, usize),
+        last: &dyn Fn(usize, u64, &mut Vec<u8>),
+    ) {
+        self.group = Some((size, count));
+        let items = size[0] * size[1];
+        for grp in 0..count[0] * count[1] {
+            let base = grp * items;
+            let mut group =
+                Group { g, base, state: vec![0; items], tiles: [vec![0; items], vec![0; items]], thrown: vec![None; items] };
+            group.each(0, &|this, l| first(this.base + l));
+            steps(&mut group, grp);
+            for l in 0..items {
+                let mut bytes = Vec::new();
+                let over = group.over();
+                self.outcomes.push(match group.thrown[l].take() {
+                    Some(thrown) => {
+                        group.thrown[l] = Some(thrown.clone());
+                        Err(thrown)
+                    }
+                    None => {
+                        if !over {
+                            last(base + l, group.state[l], &mut bytes);
+                        }
+                        Ok(bytes)
+                    }
+                });
+            }
+        }
+    }
+}
+
 fn same(expected: &Thrown, found: &Thrown) -> bool {
     expected.location == found.location && same_message(&expected.message, &found.message)
 }
@@ -493,7 +587,7 @@ pub fn run(kernels: &[(u64, fn(&mut Harness))]) {
         println!("begin {number}");
         let queues = queues.clone();
         let mut harness = Harness {
-            queues, kernel: *number, range: [0; 3], begin: [0; 3], chunk: 1, outcomes: Vec::new(), outputs: None, differences: 0,
+            queues, kernel: *number, range: [0; 3], begin: [0; 3], chunk: 1, group: None, outcomes: Vec::new(), outputs: None, differences: 0,
         };
         kernel(&mut harness);
         differences += harness.differences;

@@ -86,7 +86,7 @@ pub(crate) fn flags(options: &Options, kernel: u64) -> Vec<String> {
     flags.push(format!("-Coverflow-checks={}", if checks { "on" } else { "off" }));
     flags.push(format!("-Cdebug-assertions={}", if rng.u32(..3) == 0 { "on" } else { "off" }));
     flags.push(format!("-Ccodegen-units={}", [1, 16][rng.usize(..2)]));
-    if rng.u32(..8) == 0 && level != "0" {
+    if rng.u32(..16) == 0 && level != "0" {
         flags.push("-Clto=thin".to_owned());
     }
     flags
