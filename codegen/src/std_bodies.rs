@@ -71,6 +71,7 @@ fn key(tcx: TyCtxt<'_>, rlibs: &[PathBuf]) -> String {
     let mut hasher = rustc_data_structures::stable_hasher::StableHasher::new();
     tcx.sess.cfg_version.hash(&mut hasher);
     env!("CARGO_PKG_VERSION").hash(&mut hasher);
+    schism_passes::provider::HEADER.hash(&mut hasher);
     for rlib in rlibs {
         rlib.hash(&mut hasher);
         if let Ok(about) = rlib.metadata() {

@@ -628,8 +628,11 @@ impl Generator {
             }
             4..6 => {
                 let condition = self.expr(&BOOL, depth);
-                let value = self.inside(inner, |this| this.expr(inner, depth));
-                let how = ["($.then_some($))", "($.then(|| $))"][self.rng.usize(..2)];
+                let (how, value) = if self.chance(50) {
+                    ("($.then_some($))", self.expr(inner, depth))
+                } else {
+                    ("($.then(|| $))", self.inside(inner, |this| this.expr(inner, depth)))
+                };
                 Node::expr(ty, how, [condition, value])
             }
             6 | 7 if self.uses(13) => {
@@ -692,8 +695,9 @@ impl Generator {
             }
             _ => {
                 let from = Type::Result(Box::new(U8), Box::new(error.clone()));
-                let (value, name) = (self.expr(&from, depth), self.fresh("r"));
-                let body = self.inside(ok, |this| {
+                let name = self.fresh("r");
+                let value = self.inside(ty, |this| this.expr(&from, depth));
+                let body = self.inside(ty, |this| {
                     this.bind(&name, &U8);
                     this.expr(ok, depth)
                 });

@@ -182,6 +182,16 @@ impl Generator {
         written
     }
 
+    /// What must not be left early: neither by `return` nor by `break`.
+    pub(crate) fn closed<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
+        let loops = std::mem::take(&mut self.loops);
+        let outer = self.result.take();
+        let written = self.frozen(write);
+        self.loops = loops;
+        self.result = outer;
+        written
+    }
+
     pub(crate) fn declare(&mut self, prefix: &str, ty: &Type, mutable: bool) -> String {
         // Shadowing, now and then.
         let shadowed = self.vars.iter().rposition(|var| var.name.starts_with(prefix));

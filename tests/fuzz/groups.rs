@@ -53,7 +53,7 @@ impl Generator {
                 this.bind(name, ty);
             }
             this.bind("i", &USIZE);
-            for name in ["s", "a", "b"] {
+            for name in ["gs", "ga", "gb"] {
                 this.bind(name, &U64);
             }
             this.body_of(&U64, 2, 3)
@@ -95,7 +95,7 @@ impl Generator {
             host = steps.host,
             device = steps.device,
         );
-        let function = "let g = move |i: usize, s: u64, a: u64, b: u64| -> u64 {\nlet trace = &Cell::new(0);\n$\n};\n";
+        let function = "let g = move |i: usize, gs: u64, ga: u64, gb: u64| -> u64 {\nlet trace = &Cell::new(0);\n$\n};\n";
         (Node::group(function, [body]), text)
     }
 

@@ -258,7 +258,7 @@ impl Generator {
                 let state = self.random_prim();
                 let first = self.expr(&state, depth - 1);
                 let (s, x) = (self.fresh("s"), self.fresh("x"));
-                let (next, value) = self.inside(item, |this| {
+                let (next, value) = self.closed(|this| {
                     this.bind(&format!("(*{s})"), &state);
                     this.bind(&x, item);
                     (this.expr(&state, depth - 1), this.expr(item, depth - 1))
@@ -268,7 +268,7 @@ impl Generator {
             }
             10 if depth > 0 => {
                 let x = self.fresh("x");
-                let inner = self.inside(item, |this| {
+                let inner = self.closed(|this| {
                     this.bind(&x, item);
                     this.source(item, depth - 1).node
                 });

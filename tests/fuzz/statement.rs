@@ -373,7 +373,7 @@ impl Generator {
             5 => Node::part(&format!("$.copy_within(1.., 0);\n"), [place]),
             6 => {
                 let name = self.fresh("x");
-                let value = self.inside(&item, |this| {
+                let value = self.closed(|this| {
                     this.bind(&format!("(*{name})"), &item);
                     this.expr(&item, depth.min(2))
                 });
@@ -389,7 +389,7 @@ impl Generator {
             7 if item.is_ord() => {
                 let key = self.random_integer();
                 let name = self.fresh("x");
-                let value = self.inside(&key, |this| {
+                let value = self.closed(|this| {
                     this.bind(&name, &item);
                     this.expr(&key, 1)
                 });
@@ -453,7 +453,7 @@ impl Generator {
                 "let {cell} = std::cell::RefCell::new($);\nlet _b{cell} = {cell}.borrow();\n*{cell}.borrow_mut() = $;\nlet mut {name} = *{cell}.borrow();\n"
             ),
             _ => format!(
-                "let {cell} = std::cell::RefCell::new($);\nif let Ok(mut b) = {cell}.try_borrow_mut() {{ *b = $; }}\nlet mut {name} = *{cell}.borrow();\n"
+                "let {cell} = std::cell::RefCell::new($);\nif let Ok(mut b{cell}) = {cell}.try_borrow_mut() {{ *b{cell} = $; }}\nlet mut {name} = *{cell}.borrow();\n"
             ),
         };
         Node::part(&template, [first, second])

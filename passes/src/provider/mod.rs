@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 
 use thiserror::Error;
 
-pub use index::{Index, Stops};
+pub use index::{HEADER, Index, Stops};
 
 /// Why a provider cannot be made, or an index not be read.
 #[derive(Debug, Error)]

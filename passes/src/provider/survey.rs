@@ -151,7 +151,9 @@ fn is_refused(object: LLVMValueRef, name: &str) -> bool {
         }
         if !LLVMIsAGlobalVariable(object).is_null() {
             let list = name.starts_with("llvm.");
-            return list || LLVMIsGlobalConstant(object) == 0 || LLVMIsThreadLocal(object) != 0;
+            // Whether a static changes is known where it is defined: rustc declares all of them alike.
+            let changes = LLVMIsDeclaration(object) == 0 && LLVMIsGlobalConstant(object) == 0;
+            return list || changes || LLVMIsThreadLocal(object) != 0;
         }
         if LLVMIsAFunction(object).is_null() {
             return false;
