@@ -18,11 +18,11 @@ fn devices_agree_with_the_host() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
     let options = Options {
         seed: 20,
-        // Half a program without optimisation, half a one with.
+        // A part of a program without optimisation, a part of one with.
         first: BATCH - 35,
-        count: 70,
+        count: 60,
         levels: vec!["0".to_owned(), "2".to_owned()],
-        jobs: 1,
+        jobs: 2,
         keep: None,
         reduce: false,
         verbose: false,
