@@ -547,7 +547,7 @@ fn same(expected: &Thrown, found: &Thrown) -> bool {
 }
 
 /// Whether devices have the whole text of a panic.
-const MESSAGES: bool = false;
+const MESSAGES: bool = true;
 
 fn same_message(expected: &str, found: &str) -> bool {
     !MESSAGES || expected == found
