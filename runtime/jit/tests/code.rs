@@ -112,6 +112,12 @@ fn the_generated_code() {
     let inlined = panics("inlined");
     assert!(calls(&inlined, "@__schism_cpu_record_text") && !calls(&inlined, "@llvm.eh.sjlj"));
     assert!(!inlined.contains("alloca"), "no context:\n{inlined}");
+    // What a message is made in is no work-item's memory.
+    let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
+    let formatted = Source::new(include_str!("kernels/panics.ll"), "formatted", params);
+    let formatted = dumps(&directory.join("formatted"), &formatted);
+    assert!(formatted.flavoured.contains("!llvm.access.group"), "{}", formatted.flavoured);
+    assert!(calls(&formatted.optimised, "@__schism_cpu_record_format"), "{}", formatted.optimised);
     let recursive = panics("recursive");
     assert!(calls(&recursive, "@llvm.eh.sjlj.setjmp"));
     let never = panics("never");

@@ -64,6 +64,19 @@ fn in_two_and_three_dimensions() {
 }
 
 #[test]
+fn with_values() {
+    let kernel = build("formatted", 1);
+    for at in [0, 17, 999] {
+        let (result, out) = run(&kernel, at, &whole(&[1000]));
+        let message = format!("item {at} of {at}");
+        assert_eq!(result, Err(Panic { message, ..panic_at([at as usize, 0, 0]) }));
+        assert_eq!(out.iter().filter(|&&byte| byte == 1).count() as u64, at);
+    }
+    let (result, _) = run(&kernel, 5000, &whole(&[1000]));
+    assert_eq!(result, Ok(()));
+}
+
+#[test]
 fn without_a_place() {
     let (result, _) = run(&build("placeless", 1), 3, &whole(&[10]));
     let expected = Panic {

@@ -9,7 +9,8 @@
 //!
 //! Private memory is the exception. Every work-item's locals are the same bytes of the loop function's stack, one after the
 //! other, and vectorised lanes would share them. So a kernel with locals left in memory is not marked, and neither is one
-//! with atomics or fences, whose work-items may well speak to each other.
+//! with atomics or fences, whose work-items may well speak to each other. What a panic's message is made in does not count:
+//! whoever writes there leaves the loop.
 
 use llvm_sys::LLVMOpcode;
 
@@ -42,12 +43,25 @@ pub fn mark(context: &Context, module: &Module<'_>) {
     }
 }
 
+/// Whether all uses of an address, but those that say where it begins to count, stand in blocks that leave the loop function.
+fn leaves(address: Value) -> bool {
+    let is_mark = |user: Value| {
+        user.direct_callee().is_some_and(|callee| callee.name().starts_with("llvm.lifetime."))
+    };
+    address.users().into_iter().filter(|&user| !is_mark(user)).all(|user| {
+        let mut last = user;
+        while let Some(next) = last.next_instruction() {
+            last = next;
+        }
+        last.opcode() == LLVMOpcode::LLVMRet
+            && (user.opcode() != LLVMOpcode::LLVMGetElementPtr || leaves(user))
+    })
+}
+
 fn is_plain(instruction: Value) -> bool {
     match instruction.opcode() {
-        LLVMOpcode::LLVMAlloca
-        | LLVMOpcode::LLVMFence
-        | LLVMOpcode::LLVMAtomicRMW
-        | LLVMOpcode::LLVMAtomicCmpXchg => false,
+        LLVMOpcode::LLVMAlloca => leaves(instruction),
+        LLVMOpcode::LLVMFence | LLVMOpcode::LLVMAtomicRMW | LLVMOpcode::LLVMAtomicCmpXchg => false,
         LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMStore => {
             !instruction.is_atomic() && !instruction.is_volatile()
         }

@@ -144,3 +144,41 @@ good:
   store i8 1, ptr %to, align 1
   ret void
 }
+
+@template = private unnamed_addr constant [14 x i8] c"\05item \C0\04 of \C0\00", align 1
+@u64 = private constant { i32, i32, ptr, i64, ptr, i64 } { i32 19, i32 1547788061, ptr null, i64 0, ptr null, i64 0 }
+
+; As `inlined`, with a message that has values, in a function of its own.
+define internal void @check(i64 %index, i64 %at) {
+start:
+  %args = alloca [4 x i64], align 8
+  %first = alloca i64, align 8
+  %second = alloca i64, align 8
+  %wrong = icmp eq i64 %index, %at
+  br i1 %wrong, label %bad, label %good
+bad:
+  store i64 %index, ptr %first
+  store ptr %first, ptr %args
+  %f = getelementptr inbounds i8, ptr %args, i64 8
+  store ptr @u64, ptr %f
+  store i64 %at, ptr %second
+  %s = getelementptr inbounds i8, ptr %args, i64 16
+  store ptr %second, ptr %s
+  %g = getelementptr inbounds i8, ptr %args, i64 24
+  store ptr @u64, ptr %g
+  call void @__schism_panic_format(ptr @template, ptr %args, ptr @place)
+  unreachable
+good:
+  ret void
+}
+
+define void @formatted(ptr %out, i64 %at) {
+start:
+  %x = call i64 @__schism_global_id_x()
+  call void @check(i64 %x, i64 %at)
+  %to = getelementptr inbounds i8, ptr %out, i64 %x
+  store i8 1, ptr %to, align 1
+  ret void
+}
+
+declare void @__schism_panic_format(ptr, ptr, ptr) cold noreturn nounwind
