@@ -3,7 +3,7 @@
 //!
 //! Not part of the way of a good module: when the device check has found something, the module is
 //! read once more, [`number`] gives every instruction a location of its own, and the passes run
-//! again. Inlining keeps a location's way: after it, [`way_of`] tells for an instruction through
+//! again. Inlining keeps a location's way: after it, `way_of` tells for an instruction through
 //! which calls it came to where it stands.
 //!
 //! Before:
