@@ -9,6 +9,7 @@ use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::Symbol;
 use rustc_span::def_id::LOCAL_CRATE;
 use schism_hcf::{Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
+use schism_passes::costs::{Costs, Warnings};
 use schism_passes::split::SplitMode;
 use schism_passes::table::Job;
 use schism_passes::{
@@ -27,6 +28,9 @@ const IMAGE: &str = "llvm-ir.global";
 
 /// The environment variable that says how kernels are divided into images.
 pub(crate) const SPLIT: &str = "SCHISM_DEVICE_CODE_SPLIT";
+
+/// The environment variable that says what to warn of.
+pub(crate) const WARN: &str = "SCHISM_WARN";
 
 /// The device half's codegen unit, once the crate is known to have kernels: what the compiler's
 /// query for it leaves for the passes.
@@ -50,7 +54,7 @@ impl Unit {
 
 /// The device half of a crate on its way through the passes, on a thread of its own.
 pub(crate) struct DeviceHalf {
-    thread: JoinHandle<Result<Vec<u8>, Stage1Failure>>,
+    thread: JoinHandle<Result<(Vec<u8>, Costs), Stage1Failure>>,
     id: String,
     kernels: Vec<KernelInfo>,
     map: CallMap,
@@ -62,6 +66,16 @@ pub(crate) struct Record {
     pub bytes: Vec<u8>,
     /// Names the crate among all crates of a program.
     pub crate_id: String,
+}
+
+/// What makes the kernels of a finished container slow, with what a diagnostic needs.
+pub(crate) struct Slow {
+    /// What was found.
+    pub costs: Costs,
+    /// The crate's kernels.
+    pub kernels: Vec<KernelInfo>,
+    /// Who names whom where.
+    pub map: CallMap,
 }
 
 /// Why there is no container, with what a diagnostic needs.
@@ -148,6 +162,7 @@ pub(crate) fn begin<'tcx>(
             .collect(),
         provider: std_bodies::provider(tcx),
         split: split_mode(tcx),
+        warnings: warnings(tcx),
         ..DeviceSpec::default()
     };
     if let Some(directory) = std::env::var_os("SCHISM_DUMP_STAGE1") {
@@ -162,25 +177,26 @@ pub(crate) fn begin<'tcx>(
             job.times = times::wanted().then(Vec::new);
             let image = stage1::run(&bitcode, &mut job);
             times::print(&crate_name, job.times.as_deref().unwrap_or_default());
-            container(
-                crate_name,
-                image.map_err(Stage1Failure::Passes)?,
-                &infos,
-                unit.spec_constants,
-            )
-            .to_record()
-            .map_err(Stage1Failure::Container)
+            let mut image = image.map_err(Stage1Failure::Passes)?;
+            let costs = std::mem::take(&mut image.costs);
+            container(crate_name, image, &infos, unit.spec_constants)
+                .to_record()
+                .map(|bytes| (bytes, costs))
+                .map_err(Stage1Failure::Container)
         })
         .expect("the process can start a thread, as rustc itself must");
     Some(DeviceHalf { thread, id, kernels, map: unit.map })
 }
 
 impl DeviceHalf {
-    /// Waits for the passes.
-    pub(crate) fn finish(self) -> Result<Record, Box<Failure>> {
+    /// Waits for the passes. Beside the container is what there is to warn of.
+    pub(crate) fn finish(self) -> Result<(Record, Slow), Box<Failure>> {
         let result = self.thread.join().unwrap_or(Err(Stage1Failure::Panicked));
         match result {
-            Ok(bytes) => Ok(Record { bytes, crate_id: self.id }),
+            Ok((bytes, costs)) => {
+                let slow = Slow { costs, kernels: self.kernels, map: self.map };
+                Ok((Record { bytes, crate_id: self.id }, slow))
+            }
             Err(cause) => Err(Box::new(Failure { cause, kernels: self.kernels, map: self.map })),
         }
     }
@@ -223,6 +239,16 @@ fn split_mode(tcx: TyCtxt<'_>) -> SplitMode {
     word.parse().unwrap_or_else(|error| {
         tcx.sess.dcx().err(format!("{SPLIT}: {error}"));
         SplitMode::Off
+    })
+}
+
+/// What the environment asks to be warned of. A word that says nothing is a warning itself: warnings
+/// never fail a build.
+fn warnings(tcx: TyCtxt<'_>) -> Warnings {
+    let word = std::env::var(WARN).unwrap_or_default();
+    word.parse().unwrap_or_else(|error| {
+        tcx.sess.dcx().warn(format!("{WARN}: {error}"));
+        Warnings::default()
     })
 }
 

@@ -1,4 +1,8 @@
-//! What the passes refuse, as rustc's own errors.
+//! What the passes refuse, as rustc's own errors, and what makes kernels slow, as warnings.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::mem::discriminant;
 
 use rustc_errors::{Diag, EmissionGuarantee};
 use rustc_session::Session;
@@ -6,8 +10,8 @@ use rustc_span::{BytePos, Span};
 use schism_passes::Stage1Error;
 use schism_passes::device_check::Report;
 
-use crate::call_map::{ItemKind, Origin, Step};
-use crate::device::{Failure, Stage1Failure};
+use crate::call_map::{CallMap, ItemKind, Origin, Step};
+use crate::device::{self, Failure, Slow, Stage1Failure};
 use crate::kernels::KernelInfo;
 use crate::ways::{self, Place, Ways};
 use crate::words::{self, Words};
@@ -40,21 +44,20 @@ fn internal(sess: &Session, failure: &Failure, message: &str) {
 
 /// One error for each cause at each place in the user's source.
 fn refuse(sess: &Session, failure: &Failure, report: &Report) {
-    let ways = Ways { sess, report, map: &failure.map, kernels: &failure.kernels };
+    let Failure { map, kernels, .. } = failure;
+    let ways = Ways { sess, uses: &report.uses, sites: &report.sites, map, kernels };
+    let violations = &report.violations;
+    let found = violations.iter().map(|found| (found.what.symbol(), found.uses.as_slice()));
     let mut told: Vec<(Place, Words)> = Vec::new();
-    for group in ways::by_span(ways.places()) {
-        let mut kernels: Vec<usize> =
-            group.iter().flat_map(|place| place.kernels.iter().copied()).collect();
-        kernels.sort_unstable();
-        kernels.dedup();
+    for group in ways::by_span(ways.places(found)) {
+        let kernels = kernels_of(&group);
         let first = group
             .into_iter()
             .map(|place| {
-                let words =
-                    words::of(&report.violations[place.violation].what, &place, &failure.map);
+                let words = words::of(&violations[place.found].what, &place, map);
                 (place, words)
             })
-            .min_by_key(|(place, words)| (words.rank, place.inner.len(), place.violation));
+            .min_by_key(|(place, words)| (words.rank, place.inner.len(), place.found));
         if let Some((place, words)) = first {
             told.push((Place { kernels, ..place }, words));
         }
@@ -77,21 +80,56 @@ fn refuse(sess: &Session, failure: &Failure, report: &Report) {
     for (place, words) in &told {
         let mut error = sess.dcx().struct_span_err(place.span, words.message.clone());
         error.span_label(place.span, words.label.clone());
-        explain(&mut error, failure, report, place);
+        explain(&mut error, violations[place.found].what.symbol(), place, map, kernels);
         error.help(words.help);
         error.emit();
     }
 }
 
+/// Warns of what makes kernels slow: once for each cause at each place in the user's source.
+pub(crate) fn warn(sess: &Session, slow: &Slow) {
+    let Slow { costs, kernels, map } = slow;
+    let ways = Ways { sess, uses: &costs.uses, sites: &costs.sites, map, kernels };
+    let findings = &costs.findings;
+    let found = findings.iter().map(|found| (found.what.symbol(), found.uses.as_slice()));
+    for mut group in ways::by_span(ways.places(found)) {
+        // A generic function may be there more than once: the most expensive of its kind is told.
+        let what = |place: &Place| &findings[place.found].what;
+        group.sort_by_key(|place| (Reverse(what(place).private_bytes()), place.inner.len()));
+        while let Some(place) = group.first().cloned() {
+            let kind = discriminant(what(&place));
+            let (same, others) =
+                group.into_iter().partition(|other| discriminant(what(other)) == kind);
+            group = others;
+            let place = Place { kernels: kernels_of(&same), ..place };
+            let what = what(&place);
+            let words = words::of_cost(what, &place);
+            let mut warning = sess.dcx().struct_span_warn(place.span, words.message);
+            warning.span_label(place.span, words.label);
+            explain(&mut warning, what.symbol(), &place, map, kernels);
+            warning.help(words.help);
+            warning.note(format!("`{}=off` silences schism's warnings", device::WARN));
+            warning.emit();
+        }
+    }
+}
+
+/// The kernels that come to places, each once.
+fn kernels_of(places: &[Place]) -> Vec<usize> {
+    let all: BTreeSet<usize> =
+        places.iter().flat_map(|place| place.kernels.iter().copied()).collect();
+    all.into_iter().collect()
+}
+
 /// What lies below the place, and how kernels come to it.
 fn explain(
     error: &mut Diag<'_, impl EmissionGuarantee>,
-    failure: &Failure,
-    report: &Report,
+    symbol: Option<&str>,
     place: &Place,
+    map: &CallMap,
+    kernels: &[KernelInfo],
 ) {
-    let symbol = report.violations[place.violation].what.symbol();
-    let item = symbol.and_then(|symbol| failure.map.item(symbol));
+    let item = symbol.and_then(|symbol| map.item(symbol));
     // Below: places in dependencies, whose source the user may have at hand, then the way in words.
     for step in place.inner.iter().filter(|step| step.origin == Origin::Dependency) {
         error.span_note(step.span, format!("in `{}`", words::plain(&step.path)));
@@ -118,7 +156,7 @@ fn explain(
         error.span_note(step.span, called_from(step));
     }
     for &kernel in place.kernels.iter().take(KERNELS_LISTED) {
-        let KernelInfo { span, display_name, .. } = &failure.kernels[kernel];
+        let KernelInfo { span, display_name, .. } = &kernels[kernel];
         error.span_note(*span, format!("reached from the kernel `{display_name}`"));
     }
     if let Some(more) = place.kernels.len().checked_sub(KERNELS_LISTED + 1) {

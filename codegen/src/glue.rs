@@ -83,11 +83,13 @@ impl CodegenBackend for SchismBackend {
     fn init(&self, sess: &Session) {
         self.0.init(sess);
         if sess.opts.externs.get(RUNTIME).is_some() {
-            // Goes into the crate's dependency information, so that cargo builds it anew when the variable
+            // Goes into the crate's dependency information, so that cargo builds it anew when a variable
             // changes. Not into every crate's: those that come before the runtime would be built anew, too.
-            let value = std::env::var(device::SPLIT).ok();
-            let value = value.as_deref().map(Symbol::intern);
-            sess.psess.env_depinfo.borrow_mut().insert((Symbol::intern(device::SPLIT), value));
+            for variable in [device::SPLIT, device::WARN] {
+                let value = std::env::var(variable).ok();
+                let value = value.as_deref().map(Symbol::intern);
+                sess.psess.env_depinfo.borrow_mut().insert((Symbol::intern(variable), value));
+            }
         }
     }
 
@@ -166,7 +168,10 @@ impl CodegenBackend for SchismBackend {
         let half = DEVICE_HALF.lock().expect("no thread panics while it holds the lock").take();
         // Errors first: with one told, rustc ends before it writes any output.
         let record = half.and_then(|half| match half.finish() {
-            Ok(record) => Some(record),
+            Ok((record, slow)) => {
+                diagnostics::warn(sess, &slow);
+                Some(record)
+            }
             Err(failure) => {
                 diagnostics::report(sess, &failure);
                 None

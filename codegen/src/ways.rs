@@ -1,25 +1,25 @@
-//! From what the passes refuse to the places in the user's source where kernels come to it.
+//! From what the passes refuse, or warn of, to the places in the user's source where kernels come to it.
 //!
 //! The passes know which uses are left after inlining and through which calls they came; the compiler's
 //! [`CallMap`] knows where those calls stand. A place is the innermost call on such a way that stands in
 //! the crate's own source: what happens below it is the business of the function that it calls.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use rustc_session::Session;
 use rustc_span::hygiene::{ExpnKind, MacroKind};
 use rustc_span::{DUMMY_SP, FileName, Pos, RemapPathScopeComponents, Span};
-use schism_passes::call_sites::{SiteKind, SourceLocation};
-use schism_passes::device_check::{Report, Use};
+use schism_passes::call_sites::{CallSite, SiteKind, SourceLocation};
+use schism_passes::device_check::Use;
 
 use crate::call_map::{CallMap, Origin, Step, What};
 use crate::kernels::KernelInfo;
 
-/// A place in the crate's own source from which a violation is reached.
+/// A place in the crate's own source from which what was found is reached.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// Which of the report's violations.
-    pub violation: usize,
+    /// Which of what was found.
+    pub found: usize,
     /// The place; for a kernel without a line in this crate, its closure.
     pub span: Span,
     /// The macro of another crate that the user calls there, `println!`, if it is one.
@@ -36,8 +36,10 @@ pub(crate) struct Place {
 pub(crate) struct Ways<'a> {
     /// The session.
     pub sess: &'a Session,
-    /// What the passes found.
-    pub report: &'a Report,
+    /// Where each function is used.
+    pub uses: &'a BTreeMap<String, Vec<Use>>,
+    /// What the indices in ways mean.
+    pub sites: &'a [CallSite],
     /// What the compiler knows.
     pub map: &'a CallMap,
     /// The crate's kernels.
@@ -45,23 +47,19 @@ pub(crate) struct Ways<'a> {
 }
 
 impl Ways<'_> {
-    /// The places of all violations.
-    pub(crate) fn places(&self) -> Vec<Place> {
+    /// The places of all that was found, each given by its symbol, if it has one, and its uses.
+    pub(crate) fn places<'u>(
+        &self,
+        found: impl Iterator<Item = (Option<&'u str>, &'u [Use])>,
+    ) -> Vec<Place> {
         let mut places = Vec::new();
-        for (index, violation) in self.report.violations.iter().enumerate() {
-            let symbol = violation.what.symbol();
-            self.places_of(index, symbol, &violation.uses, &mut places);
+        for (index, (symbol, uses)) in found.enumerate() {
+            self.places_of(index, symbol, uses, &mut places);
         }
         places
     }
 
-    fn places_of(
-        &self,
-        violation: usize,
-        symbol: Option<&str>,
-        uses: &[Use],
-        places: &mut Vec<Place>,
-    ) {
+    fn places_of(&self, found: usize, symbol: Option<&str>, uses: &[Use], places: &mut Vec<Place>) {
         let mut seen = HashSet::new();
         let mut queue: VecDeque<(Vec<Step>, &Use, Option<&str>)> =
             uses.iter().map(|place| (Vec::new(), place, symbol)).collect();
@@ -85,14 +83,14 @@ impl Ways<'_> {
                 });
                 let (span, inner) = (self.own_span(steps[own].span), inner(own));
                 let by_macro = self.macro_of(steps[own].span);
-                places.push(Place { violation, span, by_macro, inner, outer, kernels });
+                places.push(Place { found, span, by_macro, inner, outer, kernels });
             } else if let Some(kernel) = kernel {
                 let (_, kernels) = self.way_out(&place.function);
                 let inner = inner(steps.len());
                 let (span, by_macro, outer) = (kernel.span, None, Vec::new());
-                places.push(Place { violation, span, by_macro, inner, outer, kernels });
+                places.push(Place { found, span, by_macro, inner, outer, kernels });
             } else if seen.insert(place.function.as_str()) {
-                for next in self.report.uses.get(&place.function).into_iter().flatten() {
+                for next in self.uses.get(&place.function).into_iter().flatten() {
                     let mut below = below.clone();
                     below.extend(steps.iter().cloned());
                     queue.push_back((below, next, Some(&place.function)));
@@ -111,7 +109,7 @@ impl Ways<'_> {
                 nearest = nearest.or(Some(next));
                 kernels.insert(kernel);
             }
-            for place in self.report.uses.get(function).into_iter().flatten() {
+            for place in self.uses.get(function).into_iter().flatten() {
                 if seen.insert(&place.function) {
                     came_from.push((&place.function, Some((place, next))));
                 }
@@ -132,7 +130,7 @@ impl Ways<'_> {
     fn steps(&self, place: &Use, target: Option<&str>) -> Vec<Step> {
         let mut steps = Vec::new();
         for (depth, &site) in place.way.iter().enumerate() {
-            let Some(site) = self.report.sites.get(site) else { break };
+            let Some(site) = self.sites.get(site) else { break };
             let map = |what| self.map.steps(&site.caller, what, site.ordinal as usize);
             // Only the first site can be a use of the target; the others are calls.
             let names: Vec<&str> = if depth == 0 {

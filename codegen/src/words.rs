@@ -1,5 +1,6 @@
-//! The words for what the passes refuse: what it is, and what to write instead.
+//! The words for what the passes refuse or warn of: what it is, and what to write instead.
 
+use schism_passes::costs::Cost;
 use schism_passes::device_check::ViolationKind;
 
 use crate::call_map::{CallMap, ItemKind, Origin};
@@ -156,6 +157,38 @@ pub(crate) fn of(what: &ViolationKind, place: &Place, map: &CallMap) -> Words {
         _ => of_kind(what, called.as_deref(), map, path),
     };
     Words { only_drops: words.only_drops || drops, ..words }
+}
+
+/// The words for what makes a kernel slow.
+pub(crate) fn of_cost(what: &Cost, place: &Place) -> Words {
+    let std = place.inner.iter().find(|step| step.origin == Origin::Std).map(|step| &*step.path);
+    match what {
+        Cost::Formatting(_) => {
+            let called = place.by_macro.clone().or(std.map(plain));
+            let with = called.map_or_else(String::new, |called| format!(" with `{called}`"));
+            Words::new(
+                0,
+                format!("a kernel formats text{with}, which is slow on a device"),
+                "the formatting machinery becomes part of the device half for this",
+                "write the values into a buffer, and make text of them on the host; panics and \
+                 `schism::dprintln!` have their text made there anyway",
+            )
+        }
+        Cost::PrivateMemory { bytes } => Words::new(
+            1,
+            format!("a kernel has {} KiB of local variables in one function", bytes / 1024),
+            "each work-item has all of them",
+            "use smaller arrays, or a buffer of which each work-item has its part; what a work-group \
+             shares can be in local memory (`local_array!`)",
+        ),
+        Cost::DivisionInAddress => Words::new(
+            2,
+            "a kernel divides by a variable, in 64 bits, to find a place in memory".to_owned(),
+            "this takes dozens of instructions on a GPU",
+            "launch in two or three dimensions instead of dividing an index, make the divisor a \
+             constant (`const`, `SpecConst`), or divide `u32`s",
+        ),
+    }
 }
 
 /// How the path of what drops a value begins.

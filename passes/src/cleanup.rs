@@ -58,6 +58,11 @@ pub fn inline_refused(module: &Module<'_>) -> Result<(), String> {
     if device_check::run(module).is_empty() {
         return Ok(());
     }
+    inline(module)
+}
+
+/// Runs the pass over the module, after inlining: shows what is dead.
+pub(crate) fn inline(module: &Module<'_>) -> Result<(), String> {
     clean(module, INLINE)
 }
 

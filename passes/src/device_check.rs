@@ -274,7 +274,7 @@ pub(crate) fn violation_of_use(user: LLVMValueRef, what: ViolationKind) -> Viola
 }
 
 /// The instructions that use an object, itself or through constants.
-fn uses_of(object: LLVMValueRef) -> Vec<Use> {
+pub(crate) fn uses_of(object: LLVMValueRef) -> Vec<Use> {
     let mut seen = HashSet::from([object]);
     let mut queue = VecDeque::from([(object, None)]);
     let mut uses = Vec::new();
@@ -319,9 +319,8 @@ fn is_thread_local(global: LLVMValueRef) -> bool {
     unsafe { LLVMIsThreadLocal(global) != 0 }
 }
 
-/// Whether every target can have an intrinsic of LLVM: all but those of one architecture and those that
-/// ask for the host's stack, exceptions, threads or coroutines.
-fn is_neutral_intrinsic(name: &str) -> bool {
+/// Whether an intrinsic of LLVM belongs to one architecture.
+pub(crate) fn is_of_one_architecture(name: &str) -> bool {
     const ARCHITECTURES: [&str; 14] = [
         "aarch64",
         "amdgcn",
@@ -338,6 +337,12 @@ fn is_neutral_intrinsic(name: &str) -> bool {
         "wasm",
         "x86",
     ];
+    ARCHITECTURES.contains(&family(name))
+}
+
+/// Whether every target can have an intrinsic of LLVM: all but those of one architecture and those that
+/// ask for the host's stack, exceptions, threads or coroutines.
+fn is_neutral_intrinsic(name: &str) -> bool {
     const HOST: [&str; 16] = [
         "addressofreturnaddress",
         "clear_cache",
@@ -356,8 +361,12 @@ fn is_neutral_intrinsic(name: &str) -> bool {
         "va_start",
         "write_register",
     ];
-    let family = name.strip_prefix("llvm.").unwrap_or(name).split('.').next().unwrap_or_default();
-    !ARCHITECTURES.contains(&family) && !HOST.contains(&family)
+    !is_of_one_architecture(name) && !HOST.contains(&family(name))
+}
+
+/// The first part of an intrinsic's name.
+fn family(name: &str) -> &str {
+    name.strip_prefix("llvm.").unwrap_or(name).split('.').next().unwrap_or_default()
 }
 
 pub(crate) fn is_inline_assembly(instruction: LLVMValueRef) -> bool {

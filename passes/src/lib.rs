@@ -39,6 +39,7 @@
 //! | `inline-refused` | [`cleanup::inline_refused`]: inlines modules that would be refused as they are |
 //! | `device-check` | [`device_check`]: refuses what no device has, with every use of it |
 //! | `aspects` | [`aspects`]: notes what each kernel needs of a device and of the runtime |
+//! | `costs` | [`costs`]: finds what works and makes kernels slow, for warnings |
 //! | `strip-debug` | drops debug information, which only the checks need |
 //!
 //! Others are for stage 2, which knows the launch:
@@ -73,6 +74,7 @@ pub mod builtins;
 pub mod call_sites;
 pub mod cleanup;
 pub mod convergence;
+pub mod costs;
 pub mod dead_arguments;
 pub mod descriptors;
 pub mod device_check;

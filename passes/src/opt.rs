@@ -83,7 +83,7 @@ pub fn read(contents: &[u8], lines: &[String]) -> Result<Input, OptError> {
     Ok(Input { contents: contents.to_vec(), spec })
 }
 
-/// Runs the passes and prints what is left, and what was found out of each kernel.
+/// Runs the passes and prints what is left, and what was found out of each kernel, and what it costs.
 ///
 /// # Errors
 /// See [`OptError`].
@@ -92,6 +92,9 @@ pub fn run(input: &Input, passes: &str) -> Result<String, OptError> {
         let mut text = module.print_to_string().to_string();
         for kernel in &job.kernels {
             writeln!(text, "; {kernel}").expect("writing to a string");
+        }
+        for finding in &job.costs.findings {
+            writeln!(text, "; {finding}").expect("writing to a string");
         }
         text
     })

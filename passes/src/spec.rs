@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use schism_message::{Kind, Trait};
 
+use crate::costs::Warnings;
 use crate::fast_math::FastMath;
 use crate::provider::Provider;
 use crate::split::SplitMode;
@@ -35,6 +36,8 @@ pub struct DeviceSpec {
     pub target: String,
     /// How kernels are divided into images.
     pub split: SplitMode,
+    /// Which costs to look for.
+    pub warnings: Warnings,
     /// For the pass `split` alone: the kernels to keep.
     pub part: Vec<String>,
 }

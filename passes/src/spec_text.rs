@@ -17,6 +17,7 @@
 //! ; SPEC part: kernel...
 //! ; SPEC constant-value: symbol hexadecimal
 //! ; SPEC fast-math: relaxed|finite
+//! ; SPEC warnings: off|on|perf
 //! ; SPEC body: declare void @g() define void @f() { call void @g() ret void }
 //! ```
 //!
@@ -213,6 +214,10 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
                 other => return Err(error(format!("mathematics cannot be `{other}`"))),
             }
         }
+        "warnings" => {
+            let word = word(0, "which ones")?;
+            spec.warnings = word.parse().map_err(|unknown| error(format!("{unknown}")))?;
+        }
         "body" => provide(spec, value).map_err(error)?,
         "part" => spec.part.extend(words.iter().map(|&word| word.to_owned())),
         "target" => spec.target = word(0, "the triple")?.to_owned(),
@@ -280,6 +285,7 @@ mod tests {
         assert!(said("constant-value: c 1").ends_with("the value is no bytes"));
         assert!(said("constant-value: c 1g").ends_with("the value is no bytes"));
         assert!(said("fast-math: fastest").ends_with("mathematics cannot be `fastest`"));
+        assert!(said("warnings: all").ends_with("`all` is none of `off`, `on` and `perf`"));
         assert!(said("colour: red").ends_with("there is no key `colour`"));
     }
 

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::aspects::Aspect;
 use crate::call_sites;
+use crate::costs::Costs;
 use crate::device_check::Report;
 use crate::local_memory::GroupNeeds;
 use crate::table::{self, Job, PassError};
@@ -23,6 +24,8 @@ pub struct DeviceImage {
     pub parts: Vec<ImagePart>,
     /// What is known of each kernel, in the order of the specification.
     pub kernels: Vec<KernelImage>,
+    /// What makes them slow.
+    pub costs: Costs,
 }
 
 /// One module of a device image.
@@ -147,6 +150,9 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
             other => other,
         });
     }
+    if !job.costs.findings.is_empty() {
+        place_costs(&buffer, job);
+    }
     let start = job.start();
     // Names of files and functions of the host's build do not belong into the image: they would
     // make its bytes depend on the directory of the build.
@@ -157,7 +163,7 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
         parts.push(part(&module, kernels, job)?);
     }
     job.note("(split and write the module)", start);
-    Ok(DeviceImage { parts, kernels: job.kernels.clone() })
+    Ok(DeviceImage { parts, kernels: job.kernels.clone(), costs: job.costs.clone() })
 }
 
 /// The module with some of the kernels, by their indices.
@@ -202,6 +208,21 @@ fn explain(buffer: &MemoryBuffer<'_>, job: &Job<'_>, first: Report) -> Stage1Err
     }
     // The numbers change nothing that the passes look at; the first answer stands in any case.
     Stage1Error::NotForDevices(Box::new(first))
+}
+
+/// Runs the passes once more over a module with costs, this time with every instruction numbered, so
+/// that the findings say where in the source they come from.
+fn place_costs(buffer: &MemoryBuffer<'_>, job: &mut Job<'_>) {
+    let start = job.start();
+    let context = Context::create();
+    if let Ok(module) = Module::parse_bitcode_from_buffer(buffer, &context) {
+        let mut numbered = Job::new(job.spec);
+        numbered.sites = call_sites::number(&module);
+        if shape(&module, &mut numbered).is_ok() && !numbered.costs.findings.is_empty() {
+            job.costs = numbered.costs;
+        }
+    }
+    job.note("(place the warnings)", start);
 }
 
 /// Runs the passes over a parsed module.

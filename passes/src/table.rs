@@ -21,6 +21,7 @@ use inkwell::module::Module;
 use thiserror::Error;
 
 use crate::call_sites::CallSite;
+use crate::costs::Costs;
 use crate::dead_arguments::Kept;
 use crate::device_check::{Report, Violation};
 use crate::emulate_constants::EmulateError;
@@ -52,6 +53,7 @@ pub static STAGE1: &[Pass] = &[
     pass("inline-refused", "inlines modules that the device check would refuse: that may show what is dead", |module, _| Ok(crate::cleanup::inline_refused(module)?)),
     pass("device-check", "refuses what no device has, with every use of it", |module, job| { job.refuse(crate::device_check::run(module)); Ok(crate::device_check::release_statics(module)?) }),
     pass("aspects", "notes what each kernel needs of a device and of the runtime", |module, job| Ok(crate::aspects::run(module, job.spec, &mut job.kernels))),
+    pass("costs", "finds what works and makes kernels slow, for warnings", |module, job| Ok(job.costs = crate::costs::run(module, job.spec.warnings, &job.sites)?)),
     pass("strip-debug", "drops debug information, which only the checks need", |module, _| { module.strip_debug_info(); Ok(()) }),
 ];
 
@@ -102,6 +104,8 @@ pub struct Job<'a> {
     pub sites: Vec<CallSite>,
     /// What is known of each kernel, in the order of the specification.
     pub kernels: Vec<KernelImage>,
+    /// What makes kernels slow.
+    pub costs: Costs,
     /// Whether LLVM's verifier runs after each pass, not only at the end. On in builds with debug assertions.
     pub verify_each: bool,
     /// How long each pass took; nothing is measured without it.
@@ -113,7 +117,15 @@ impl<'a> Job<'a> {
     pub fn new(spec: &'a DeviceSpec) -> Self {
         let kernels = spec.kernels.iter().map(|kernel| KernelImage::new(&kernel.name)).collect();
         let verify_each = cfg!(debug_assertions);
-        Job { spec, violations: Vec::new(), sites: Vec::new(), kernels, verify_each, times: None }
+        Job {
+            spec,
+            violations: Vec::new(),
+            sites: Vec::new(),
+            kernels,
+            costs: Costs::default(),
+            verify_each,
+            times: None,
+        }
     }
 
     /// The names of the kernels, and of their variants.

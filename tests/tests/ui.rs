@@ -1,5 +1,6 @@
 //! Diagnostics: each program of `ui/` must be refused with the text in the file of the same name that
-//! ends in `.stderr`. `BLESS=1` writes these files; look at what it writes.
+//! ends in `.stderr`. Those of `ui/accepted/` compile; such a file has what they are warned of, and a line
+//! `// SCHISM_WARN=perf` in the program says what to ask for. `BLESS=1` writes these files; look at what it writes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,7 +51,7 @@ fn normalise(text: &str, folder: &Path) -> String {
         }
         lines.push(line.trim_end().to_owned());
     }
-    lines.join("\n") + "\n"
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// The first line in which two texts differ, for the message.
@@ -75,33 +76,96 @@ fn compiler(lab: &Lab, folder: &Path, work: &Path, program: &Path, flags: &[&str
     rustc
 }
 
-#[test]
-fn what_is_dead_or_fine_is_not_refused() {
-    let Some(lab) = lab() else { return };
-    let folder = source("ui").join("accepted");
-    let work = lab.folder("ui-accepted");
-    for entry in std::fs::read_dir(&folder).expect("the folder of programs") {
-        let program = entry.expect("a readable entry").path();
-        for (flags, _) in BUILDS {
-            let mut rustc = compiler(lab, &folder, &work, &program, flags);
-            let ended = output(&mut rustc);
-            assert!(ended.status.success(), "{}", describe(&rustc, &ended));
+/// Compares what the compiler says of a program with the file beside the program, or writes that file.
+/// Gives a text for people if they differ.
+fn compare(program: &Path, ending: &str, found: &str) -> Option<String> {
+    let first = program.with_extension("stderr");
+    let own = program.with_extension(ending);
+    if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
+        // Where optimisation changes the text, the program has a second one.
+        let is_first = own == first;
+        let known = std::fs::read_to_string(&first).unwrap_or_default();
+        if is_first && found.is_empty() || !is_first && known == found {
+            let _ = std::fs::remove_file(&own);
+        } else {
+            std::fs::write(&own, found).expect("a writable file");
         }
+        return None;
     }
+    let file = if own.exists() { own } else { first };
+    let expected = std::fs::read_to_string(&file).unwrap_or_default();
+    // A program of which nothing is said has no file.
+    if expected == found {
+        return None;
+    }
+    let difference = difference(&expected, found);
+    Some(format!("{}\n{difference}\n\n{found}", file.display()))
+}
+
+/// What a program's source says of `SCHISM_WARN`.
+fn warnings(program: &Path) -> String {
+    let source = std::fs::read_to_string(program).expect("a readable file");
+    let word = source.lines().find_map(|line| line.strip_prefix("// SCHISM_WARN="));
+    word.unwrap_or_default().to_owned()
 }
 
 #[test]
-fn programs_are_refused_with_a_text_that_helps() {
+fn what_is_dead_or_fine_is_not_refused_and_what_is_slow_is_warned_of() {
     let Some(lab) = lab() else { return };
-    let bless = std::env::var_os("BLESS").is_some_and(|value| value == "1");
-    let folder = source("ui");
-    let work = lab.folder("ui");
-    let mut programs: Vec<PathBuf> = std::fs::read_dir(&folder)
+    let folder = source("ui").join("accepted");
+    let work = lab.folder("ui-accepted");
+    let mut failures = Vec::new();
+    let mut warned = 0;
+    for program in programs(&folder) {
+        for (flags, ending) in BUILDS {
+            let mut rustc = compiler(lab, &folder, &work, &program, flags);
+            rustc.env("SCHISM_WARN", warnings(&program));
+            let ended = output(&mut rustc);
+            assert!(ended.status.success(), "{}", describe(&rustc, &ended));
+            let found = normalise(&String::from_utf8_lossy(&ended.stderr), &folder);
+            failures.extend(compare(&program, ending, &found));
+            if found.is_empty() {
+                continue;
+            }
+            warned += 1;
+            let ended = output(rustc.env("SCHISM_WARN", "off"));
+            assert!(ended.stderr.is_empty(), "{}", describe(&rustc, &ended));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    assert!(warned >= 6, "{warned} warnings");
+}
+
+#[test]
+fn a_word_that_asks_for_no_warnings_known_is_a_warning() {
+    let Some(lab) = lab() else { return };
+    let folder = source("ui").join("accepted");
+    let program = folder.join("hints.rs");
+    let mut rustc = compiler(lab, &folder, &lab.folder("ui-word"), &program, &[]);
+    let ended = output(rustc.env("SCHISM_WARN", "everything"));
+    assert!(ended.status.success(), "{}", describe(&rustc, &ended));
+    let text = String::from_utf8_lossy(&ended.stderr);
+    let words = "warning: SCHISM_WARN: `everything` is none of `off`, `on` and `perf`";
+    assert!(text.contains(words), "{}", describe(&rustc, &ended));
+}
+
+/// The programs in a folder, in order.
+fn programs(folder: &Path) -> Vec<PathBuf> {
+    let mut programs: Vec<PathBuf> = std::fs::read_dir(folder)
         .expect("the folder of programs")
         .map(|entry| entry.expect("a readable entry").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
         .collect();
     programs.sort();
+    programs
+}
+
+#[test]
+fn programs_are_refused_with_a_text_that_helps() {
+    let Some(lab) = lab() else { return };
+    let folder = source("ui");
+    let work = lab.folder("ui");
+    let programs = programs(&folder);
     assert!(programs.len() > 10, "{} programs", programs.len());
     let mut failures = Vec::new();
     for program in &programs {
@@ -117,23 +181,7 @@ fn programs_are_refused_with_a_text_that_helps() {
             let object = work.join(object.file_name().expect("a file has a name"));
             assert!(!object.exists(), "{} is left behind", object.display());
             let found = normalise(&String::from_utf8_lossy(&ended.stderr), &folder);
-            let first = program.with_extension("stderr");
-            let own = program.with_extension(ending);
-            if bless {
-                // Where optimisation changes the text, the program has a second one.
-                if own == first || std::fs::read_to_string(&first).is_ok_and(|text| text != found) {
-                    std::fs::write(&own, &found).expect("a writable file");
-                } else {
-                    let _ = std::fs::remove_file(&own);
-                }
-                continue;
-            }
-            let file = if own.exists() { own } else { first };
-            let expected = std::fs::read_to_string(&file).unwrap_or_default();
-            if expected != found {
-                let difference = difference(&expected, &found);
-                failures.push(format!("{}\n{difference}\n\n{found}", file.display()));
-            }
+            failures.extend(compare(program, ending, &found));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));

@@ -26,6 +26,7 @@ USAGE: schism-opt -p PASS,PASS,... [OPTIONS] FILE
                         spec-constant: SYMBOL SIZE ALIGN HEXADECIMAL
                         constant-value: SYMBOL HEXADECIMAL
                         fast-math: relaxed|finite
+                        warnings: off|on|perf
       --list          list the passes
   FILE                `-` is stdin
 

@@ -1,7 +1,7 @@
 //! The index of a provider, and its text.
 //!
 //! ```text
-//! schism bodies 3 <hash of the rest>
+//! schism bodies 4 <hash of the rest>
 //! module <offset> <length> <path>
 //! panic <located> <message> <symbol>
 //! type <kind> <trait> <parts> <name>
@@ -19,7 +19,7 @@ use super::{ModuleRef, ProviderError};
 use crate::spec::{Formatter, PanicFunction, PanicMessage, PanicValue, TypeDescription, TypePart};
 
 /// How an index begins. The number counts up with its form, and with the rules for what is offered.
-pub const HEADER: &str = "schism bodies 3";
+pub const HEADER: &str = "schism bodies 4";
 
 /// What a provider has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -136,7 +136,7 @@ impl Graph {
 
 /// Whether every target has this function without a body.
 fn is_provided(name: &str) -> bool {
-    name.starts_with("llvm.")
+    name.starts_with("llvm.") && !device_check::is_of_one_architecture(name)
         || builtins::is_library_function(name)
         || name == crate::import_bodies::PERSONALITY
 }
