@@ -1,4 +1,4 @@
-//! The message of a panic is no formatting in the kernel.
+//! The messages of panics and of `dprintln!` are no formatting in the kernel.
 
 use std::fmt;
 
@@ -24,6 +24,7 @@ fn main() {
                 panic!("{} and {:?}", Pair(value, 1), Pair(value, 2));
             }
             assert_eq!(value % 9, value, "{}", Pair(value, 3));
+            schism::dprintln!("{value} of {:?}", Pair(value, 4));
             let checked: u32 = value.try_into().expect("it fits");
             // SAFETY: in range, its own element.
             unsafe { to.set(item.x(), u64::from(checked)) }
