@@ -369,6 +369,7 @@ impl<'tcx> Walk<'tcx> {
         match tcx.global_alloc(id) {
             // The value of another crate's static is in its metadata.
             GlobalAlloc::Static(def_id) => {
+                named.push(self.remember_static(def_id));
                 if !tcx.is_foreign_item(def_id) && !tcx.is_thread_local_static(def_id) {
                     self.seen.insert(MonoItem::Static(def_id));
                 }
