@@ -655,7 +655,7 @@ impl Generator {
             }
             9 if self.uses(14) => {
                 // The question mark.
-                let question = self.inside(ty, |this| {
+                self.inside(ty, |this| {
                     let (a, b) = (this.expr(ty, depth), this.expr(ty, depth));
                     let (a_name, b_name) = (this.fresh("q"), this.fresh("q"));
                     for name in [&a_name, &b_name] {
@@ -667,8 +667,7 @@ impl Generator {
                         "((|| -> {written} {{ let {a_name} = $?; let {b_name} = $?; Some($) }})())"
                     );
                     Node::expr(ty, &template, [a, b, value])
-                });
-                question
+                })
             }
             _ => match self.iterator_result(ty, depth) {
                 Some(node) => node,

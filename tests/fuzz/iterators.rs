@@ -71,9 +71,8 @@ impl Generator {
         match (ty.prim(), self.rng.u32(..10)) {
             (Some(prim), 0..2) if prim.integer().is_some() => {
                 let chain = self.chain(&item, depth, 3);
-                let how = ["($.count() as #)", "($.size_hint().1.unwrap_or(0).min(1) as #)"];
-                // What a size hint says is up to the library; the count is not.
-                Some(Node::expr(ty, &how[0].replace('#', &name), [chain.node]))
+                let template = format!("($.count() as {name})");
+                Some(Node::expr(ty, &template, [chain.node]))
             }
             (Some(prim), 2) if prim.integer().is_some() => {
                 let chain = self.chain(&item, depth, 2);

@@ -147,6 +147,9 @@ pub(crate) enum Compiled {
     Failed(String),
 }
 
+/// What the kernels of a program print, and what was found, each with the kernel's number.
+type Observed = (Vec<String>, Vec<(u64, Kind, String)>);
+
 /// Room to compile and run in.
 pub(crate) struct Bench<'a> {
     pub(crate) lab: &'a Lab,
@@ -194,7 +197,7 @@ impl Bench<'_> {
         program: &Path,
         devices: &str,
         kernels: &[(u64, String)],
-    ) -> Result<(Vec<String>, Vec<(u64, Kind, String)>), Error> {
+    ) -> Result<Observed, Error> {
         let kernels: Vec<_> = kernels.iter().filter(|kernel| !is_gone(&kernel.1)).collect();
         let (mut lines, mut findings) = (Vec::new(), Vec::new());
         let mut begin = 0;
@@ -237,7 +240,7 @@ impl Bench<'_> {
         mut kernels: Vec<(u64, String)>,
         flags: &[String],
         with_stock: bool,
-    ) -> Result<(Vec<String>, Vec<(u64, Kind, String)>), Error> {
+    ) -> Result<Observed, Error> {
         let mut findings = Vec::new();
         let mut stock_lines = None;
         let stock_flags = stock_flags(flags, kernels.first().map_or(0, |kernel| kernel.0 / BATCH));

@@ -370,7 +370,7 @@ impl Generator {
                 let (a, b) = (self.rng.usize(..len), self.rng.usize(..len));
                 Node::part(&format!("$.swap({a}, {b});\n"), [place])
             }
-            5 => Node::part(&format!("$.copy_within(1.., 0);\n"), [place]),
+            5 => Node::part("$.copy_within(1.., 0);\n", [place]),
             6 => {
                 let name = self.fresh("x");
                 let value = self.closed(|this| {
