@@ -413,6 +413,10 @@ fn run_batch(
         let mut finding = Finding { kernel, kind, what, flags: flags.clone(), reduced: None };
         if options.reduce && kernel != u64::MAX {
             finding.reduced = reduce::reduce(bench, options.seed, &finding)?;
+            if finding.reduced.is_none() && kind != Kind::Invalid {
+                let (first, count) = (numbers.start, numbers.end - numbers.start);
+                tell(&format!("  only among its neighbours: --first {first} --count {count}"));
+            }
         }
         if let Some(folder) = &options.keep {
             keep(folder, options, &finding)?;
