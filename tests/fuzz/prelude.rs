@@ -434,6 +434,13 @@ impl Harness {
                         let at = |d: usize| fastest_first.get(d).copied().unwrap_or(0).wrapping_sub(self.begin[d]);
                         let row = at(2).wrapping_mul(self.range[1]).wrapping_add(at(1));
                         let i = row.wrapping_mul(self.range[0]).wrapping_add(at(0)).min(self.outcomes.len());
+                        let i = match self.group {
+                            Some(([lx, ly], [gx, _])) => {
+                                let (x, y) = (at(0), at(1));
+                                (y / ly * gx + x / lx) * lx * ly + y % ly * lx + x % lx
+                            }
+                            None => i,
+                        };
                         let items = i * self.chunk..(i + 1) * self.chunk;
                         let items = items.start.min(self.outcomes.len())..items.end.min(self.outcomes.len());
                         self.outcomes[items].iter().filter_map(|outcome| outcome.as_ref().err()).take(1).collect()
