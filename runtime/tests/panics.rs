@@ -24,7 +24,9 @@ fn a_panic_is_an_error() {
         assert!(panic.kernel.contains("a_panic_is_an_error"), "{}", panic.kernel);
         let location = panic.location.as_deref().expect("known");
         assert!(location.contains("panics.rs:"), "{location}");
-        assert!(panic.to_string().contains("element 17 is wrong, at "), "{panic}");
+        let (text, place) = (panic.to_string(), format!("panicked at {location}:\n"));
+        assert!(text.contains(&(place + "element 17 is wrong\n")), "{text}");
+        assert!(text.contains(&format!("work-item [{last}]")), "{text}");
 
         queue.for_each(&mut data, |x| *x = 3).expect("the queue goes on");
         assert!(data.to_vec().iter().all(|x| *x == 3));
