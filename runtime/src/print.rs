@@ -12,7 +12,9 @@ type Words = [*const (); 2];
 
 const _: () = assert!(size_of::<fmt::Arguments<'_>>() == size_of::<Words>());
 
-unsafe extern "C-unwind" {
+// Of the Rust ABI: on the host these may unwind, and a crate that calls such a function of another ABI cannot be linked into
+// programs that abort on panics.
+unsafe extern "Rust" {
     /// On a device, the builtin of this name; on the host, the function below.
     #[link_name = "__schism_print"]
     fn builtin(template: *const (), arguments: *const ());
@@ -33,7 +35,7 @@ pub(crate) fn print(message: fmt::Arguments<'_>) {
 /// # Safety
 /// The two are the words of a message.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn __schism_print(template: *const (), arguments: *const ()) {
+unsafe fn __schism_print(template: *const (), arguments: *const ()) {
     // SAFETY: the caller's promise.
     let message =
         unsafe { std::mem::transmute::<Words, fmt::Arguments<'_>>([template, arguments]) };

@@ -113,7 +113,7 @@ macro_rules! local_ids {
 local_ids! { __schism_local_id_x: 0; __schism_local_id_y: 1; __schism_local_id_z: 2; }
 
 #[unsafe(no_mangle)]
-extern "C-unwind" fn __schism_barrier() {
+fn __schism_barrier() {
     // A destructor that runs because of a panic must not give the thread to others: its work-item ends here anyway.
     if std::thread::panicking() {
         return;
@@ -125,12 +125,12 @@ extern "C-unwind" fn __schism_barrier() {
 }
 
 #[unsafe(no_mangle)]
-extern "C-unwind" fn __schism_local_dynamic() -> *mut u8 {
+fn __schism_local_dynamic() -> *mut u8 {
     group().memory
 }
 
 #[unsafe(no_mangle)]
-extern "C-unwind" fn __schism_local_static(tag: *const u8, size: usize, align: usize) -> *mut u8 {
+fn __schism_local_static(tag: *const u8, size: usize, align: usize) -> *mut u8 {
     let group = group();
     let mut arrays = group.arrays.borrow_mut();
     let key = (tag.addr(), size, align);

@@ -9,7 +9,9 @@ use crate::atomic::AtomicElement;
 use crate::capture::Capture;
 use crate::element::Element;
 
-unsafe extern "C-unwind" {
+// Of the Rust ABI: on the host these may unwind, and a crate that calls such a function of another ABI cannot be linked into
+// programs that abort on panics.
+unsafe extern "Rust" {
     fn __schism_local_static(tag: *const u8, size: usize, align: usize) -> *mut u8;
     fn __schism_local_dynamic() -> *mut u8;
 }

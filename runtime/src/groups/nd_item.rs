@@ -21,7 +21,9 @@ unsafe extern "C" {
     safe fn __schism_group_range_y() -> usize;
     safe fn __schism_group_range_z() -> usize;
 }
-unsafe extern "C-unwind" {
+// Of the Rust ABI: on the host these may unwind, and a crate that calls such a function of another ABI cannot be linked into
+// programs that abort on panics.
+unsafe extern "Rust" {
     fn __schism_barrier();
 }
 
