@@ -17,34 +17,11 @@ pub const KERNEL: &str = "schism.kernel";
 /// How many parameters a kernel that knows the launch's offset takes for it, 64 bits each.
 pub const OFFSET_PARAMS: usize = 3;
 
-/// Functions that mean something to a target. An image declares them and defines none.
-pub const GLOBAL_ID: [&str; 3] =
-    ["__schism_global_id_x", "__schism_global_id_y", "__schism_global_id_z"];
-/// See [`GLOBAL_ID`].
-pub const GLOBAL_RANGE: [&str; 3] =
-    ["__schism_global_range_x", "__schism_global_range_y", "__schism_global_range_z"];
-/// See [`GLOBAL_ID`].
-pub const LOCAL_ID: [&str; 3] =
-    ["__schism_local_id_x", "__schism_local_id_y", "__schism_local_id_z"];
-/// See [`GLOBAL_ID`].
-pub const LOCAL_RANGE: [&str; 3] =
-    ["__schism_local_range_x", "__schism_local_range_y", "__schism_local_range_z"];
-/// See [`GLOBAL_ID`].
-pub const GROUP_ID: [&str; 3] =
-    ["__schism_group_id_x", "__schism_group_id_y", "__schism_group_id_z"];
-/// See [`GLOBAL_ID`].
-pub const GROUP_RANGE: [&str; 3] =
-    ["__schism_group_range_x", "__schism_group_range_y", "__schism_group_range_z"];
-/// See [`GLOBAL_ID`].
-pub const LOCAL_MEMORY: &str = "__schism_local_memory";
-/// See [`GLOBAL_ID`].
-pub const BARRIER: &str = "__schism_barrier";
-/// See [`GLOBAL_ID`].
-pub const PANIC: &str = "__schism_panic";
-/// See [`GLOBAL_ID`].
-pub const PANIC_FORMAT: &str = "__schism_panic_format";
-/// See [`GLOBAL_ID`].
-pub const PRINT: &str = "__schism_print";
+// Functions that mean something to a target. An image declares them and defines none.
+pub use schism_passes::builtins::{
+    BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE,
+    PANIC, PANIC_FORMAT, PRINT,
+};
 
 /// The builtins that a kernel needs a work-group for.
 pub fn group_builtins() -> impl Iterator<Item = &'static str> {
