@@ -49,6 +49,16 @@ impl<const D: usize> Item<D> {
         Self { id, range: self.range, offset }
     }
 
+    /// The position (x, y, z) counted from where the launch begins.
+    #[inline(always)]
+    pub(crate) const fn place(&self) -> [usize; 3] {
+        [
+            self.id[0].wrapping_sub(self.offset[0]),
+            self.id[1].wrapping_sub(self.offset[1]),
+            self.id[2].wrapping_sub(self.offset[2]),
+        ]
+    }
+
     /// The position along the fastest dimension, the last one of the range.
     #[inline(always)]
     #[must_use]
@@ -75,12 +85,9 @@ impl<const D: usize> Item<D> {
     #[inline(always)]
     #[must_use]
     pub const fn linear_id(&self) -> usize {
+        let [x, y, z] = self.place();
         // A launch never starts unless the product of its range fits in `usize`; wrapping keeps debug builds free of checks.
-        (self.id[2].wrapping_sub(self.offset[2]))
-            .wrapping_mul(self.range[1])
-            .wrapping_add(self.id[1].wrapping_sub(self.offset[1]))
-            .wrapping_mul(self.range[0])
-            .wrapping_add(self.id[0].wrapping_sub(self.offset[0]))
+        z.wrapping_mul(self.range[1]).wrapping_add(y).wrapping_mul(self.range[0]).wrapping_add(x)
     }
 
     /// The number of work-items of the launch.

@@ -102,6 +102,7 @@ pub use event::Event;
 pub use groups::{Local, LocalArray, LocalNumber, Locals, NdItem, NdRange, local};
 pub use item::Item;
 pub use options::Math;
+pub use origin::{Begin, Origin, Zero};
 pub use queue::Queue;
 pub use range::{IntoRange, Range};
 pub use scope::{Scope, Scoped};

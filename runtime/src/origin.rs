@@ -3,26 +3,38 @@
 //! Whether a launch has a beginning of its own is a matter of types: the kernel of one that has is another type, whose device
 //! code asks for the offset. So all other kernels are not even asked.
 
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::marker::PhantomData;
 
 use crate::__private::Kernel;
 use crate::item::Item;
 
-/// How the work-items of a launch get from their place in the range to their id.
-pub trait Origin: Send + Sync {
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Zero {}
+    impl Sealed for super::Begin {}
+}
+
+/// Where a launch begins, as far as types know it: at [`Zero`], or where the launch says, [`Begin`].
+///
+/// It is a part of the type [`NdRange`](crate::NdRange), and follows from the range that one is made of.
+pub trait Origin: Copy + Eq + Hash + Debug + Send + Sync + 'static + sealed::Sealed {
     /// On a device.
+    #[doc(hidden)]
     fn place<const D: usize>(item: Item<D>) -> Item<D>;
 
     /// On the host, for a launch that begins at `offset` (x, y, z).
+    #[doc(hidden)]
     fn place_native<const D: usize>(item: Item<D>, offset: [usize; 3]) -> Item<D>;
 }
 
 /// The launch begins at zero.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Zero {}
 
 /// The launch says where it begins.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Begin {}
 
 impl Origin for Zero {

@@ -16,7 +16,7 @@ use crate::kernels::Asked;
 use crate::launch::RawKernel;
 use crate::options::{Math, Options};
 use crate::order::Order;
-use crate::origin::At;
+use crate::origin::{At, Origin};
 use crate::panics::{self, Failure, Panic};
 use crate::pool::pool;
 use crate::range::{Extent, IntoRange};
@@ -312,20 +312,21 @@ impl Queue {
     /// # Errors
     /// [`LaunchError`], among others [`LaunchError::GroupTooLarge`], [`LaunchError::LocalMemory`] and
     /// [`LaunchError::DivergentBarrier`].
-    pub fn parallel_for_groups<const D: usize, L, F>(
+    pub fn parallel_for_groups<const D: usize, O, L, F>(
         &self,
-        range: NdRange<D>,
+        range: NdRange<D, O>,
         mut locals: L,
         kernel: F,
     ) -> Result<(), LaunchError>
     where
+        O: Origin,
         L: Locals,
         F: for<'g> Fn(NdItem<'g, D>, L::Handles<'g>) + Send + Sync + Capture,
     {
         let range = range.extent()?;
         let dynamic = groups::place(&mut locals);
         // SAFETY: the locals are placed, and the launch makes room for them.
-        let kernel = unsafe { Groups::new(locals, kernel) };
+        let kernel = At::<O, _>::new(unsafe { Groups::new(locals, kernel) });
         self.refuse_inside_kernels()?;
         let _turn = Order::turn(&self.order);
         let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
@@ -383,7 +384,8 @@ impl Queue {
         if range.groups.items == 0 {
             return Ok(());
         }
-        let asked = Asked { offset: false, options: self.options.as_deref() };
+        let offset = range.global.offset != [0; 3];
+        let asked = Asked { offset, options: self.options.as_deref() };
         // SAFETY: as in `execute`.
         let body = unsafe { resolve(&self.device, &kernel, asked)? };
         let groups = GroupWork::new(range, &body, dynamic)
@@ -400,10 +402,11 @@ impl Queue {
     /// As for [`schedule::run`].
     unsafe fn spread(&self, work: Work, kernel: &RawKernel) -> Result<(), LaunchError> {
         let extent = work.extent;
+        let offset = work.groups.as_ref().map_or(extent.offset, GroupWork::offset);
         let started = tracing::enabled!(tracing::Level::DEBUG).then(std::time::Instant::now);
         // SAFETY: the caller's promises.
         let spread = unsafe { schedule::run(work, self.order.pool()) }
-            .map_err(|failure| self.failed(kernel, &extent, failure))?;
+            .map_err(|failure| self.failed(kernel, extent.dimensions, offset, failure))?;
         if let Some(started) = started {
             tracing::debug!(
                 kernel = kernel.name(), device = %self.device, range = ?extent.slowest_first(), intervals = spread.intervals,
@@ -414,9 +417,15 @@ impl Queue {
     }
 
     #[cold]
-    fn failed(&self, kernel: &RawKernel, extent: &Extent, failure: Failure) -> LaunchError {
+    fn failed(
+        &self,
+        kernel: &RawKernel,
+        dimensions: u32,
+        offset: [usize; 3],
+        failure: Failure,
+    ) -> LaunchError {
         let place = |xyz: [usize; 3]| -> Vec<usize> {
-            xyz[..extent.dimensions as usize].iter().rev().copied().collect()
+            xyz[..dimensions as usize].iter().rev().copied().collect()
         };
         let (name, device) = (kernel.name(), self.device.to_string());
         match failure {
@@ -427,8 +436,7 @@ impl Queue {
                     message,
                     location,
                     work_item: work_item.map(|xyz| {
-                        let begin = extent.offset;
-                        place(std::array::from_fn(|axis| xyz[axis].wrapping_add(begin[axis])))
+                        place(std::array::from_fn(|axis| xyz[axis].wrapping_add(offset[axis])))
                     }),
                     local_id: local_id.map(place),
                 }))

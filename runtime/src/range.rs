@@ -192,11 +192,15 @@ const MOST_ITEMS: usize = isize::MAX as usize;
 impl Extent {
     pub(crate) fn of<const D: usize>(range: impl IntoRange<D>) -> Result<Self, LaunchError> {
         let begin = range.begin();
-        let mut extent = Self::new(range.into_range().0)?;
-        for (to, from) in extent.offset.iter_mut().zip(begin.iter().rev()) {
+        Ok(Self::new(range.into_range().0)?.begun_at(begin))
+    }
+
+    /// The same range with another beginning.
+    pub(crate) fn begun_at<const D: usize>(mut self, begin: [usize; D]) -> Self {
+        for (to, from) in self.offset.iter_mut().zip(begin.iter().rev()) {
             *to = *from;
         }
-        Ok(extent)
+        self
     }
 
     pub(crate) fn new<const D: usize>(range: [usize; D]) -> Result<Self, LaunchError> {

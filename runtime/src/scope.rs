@@ -15,7 +15,7 @@ use crate::groups::{self, Groups, Locals, NdItem, NdRange};
 use crate::item::Item;
 use crate::launch::RawKernel;
 use crate::order::{Order, Task};
-use crate::origin::At;
+use crate::origin::{At, Origin};
 use crate::panics;
 use crate::queue::Queue;
 use crate::range::{Extent, IntoRange};
@@ -143,13 +143,14 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     ///
     /// # Errors
     /// [`LaunchError::RangeOverflow`]; other errors come from the event and from the scope.
-    pub fn parallel_for_groups<const D: usize, L, F>(
+    pub fn parallel_for_groups<const D: usize, O, L, F>(
         &'scope self,
-        range: NdRange<D>,
+        range: NdRange<D, O>,
         mut locals: L,
         kernel: F,
     ) -> Result<Event, LaunchError>
     where
+        O: Origin,
         L: Locals + 'scope,
         F: for<'g> Fn(NdItem<'g, D>, L::Handles<'g>) + Send + Sync + Capture + 'scope,
     {
@@ -157,7 +158,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let range = range.extent()?;
         let dynamic = groups::place(&mut locals);
         // SAFETY: the locals are placed, and the launch makes room for them.
-        let kernel = unsafe { Groups::new(locals, kernel) };
+        let kernel = At::<O, _>::new(unsafe { Groups::new(locals, kernel) });
         Ok(self.submit(move |queue| {
             let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
             // SAFETY: the kernel lives in this frame, and is `Sync`.

@@ -4,7 +4,7 @@ use std::ops::Range as Interval;
 use std::sync::atomic::Ordering::Relaxed;
 
 use schism::prelude::*;
-use schism::{Device, LaunchError};
+use schism::{Device, LaunchError, local_array};
 
 /// Runs a test on every device.
 fn on_every_device(test: impl Fn(&Queue)) {
@@ -232,5 +232,169 @@ fn a_panic_names_the_id() {
         if on_device(queue) {
             assert_eq!(panic.work_item, Some(vec![57, 13]));
         }
+    });
+}
+
+/// What a work-item of a group knows: global id, offset, global range, local id, group id; linear ids, and whether it is device code.
+type GroupPlace<const D: usize> = ([[usize; D]; 5], [usize; 3], bool);
+
+fn group_place<const D: usize>(item: &NdItem<'_, D>, arrays: [[usize; D]; 5]) -> GroupPlace<D> {
+    let linear = [item.global_linear_id(), item.local_linear_id(), item.group_linear_id()];
+    (arrays, linear, schism::is_device())
+}
+
+/// The same, made on the host: of the work-item at `place` of a range `global` in groups of `local`.
+fn expected_place<const D: usize>(
+    place: [usize; D],
+    offset: [usize; D],
+    global: [usize; D],
+    local: [usize; D],
+    device: bool,
+) -> GroupPlace<D> {
+    let linear = |id: [usize; D], range: [usize; D]| {
+        id.iter().zip(range).fold(0, |linear, (id, range)| linear * range + id)
+    };
+    let each = |f: &dyn Fn(usize) -> usize| std::array::from_fn::<usize, D, _>(f);
+    let global_id = each(&|at| place[at] + offset[at]);
+    let local_id = each(&|at| place[at] % local[at]);
+    let group_id = each(&|at| place[at] / local[at]);
+    let groups = each(&|at| global[at] / local[at]);
+    (
+        [global_id, offset, global, local_id, group_id],
+        [linear(place, global), linear(local_id, local), linear(group_id, groups)],
+        device,
+    )
+}
+
+/// With a barrier and without, in one to three dimensions.
+#[test]
+fn ids_in_groups_are_shifted_by_exactly_the_offset() {
+    macro_rules! places {
+        ($queue:ident, $dimensions:literal, $global:expr, $local:expr, $offset:expr, $wait:literal) => {{
+            let (global, local, offset) = ($global, $local, $offset);
+            let count = global.iter().product();
+            let mut places: Buffer<GroupPlace<$dimensions>> =
+                Buffer::with_len($queue, count).expect("memory");
+            let to = places.view_mut();
+            let global_range =
+                std::array::from_fn::<_, $dimensions, _>(|at| offset[at]..offset[at] + global[at]);
+            let range = NdRange::new(global_range, local).expect("even groups");
+            assert_eq!((range.offset(), range.global()), (offset, global));
+            let launched = $queue.parallel_for_groups(range, local_cell(), move |item, cell| {
+                let arrays = [
+                    item.global_id(),
+                    item.offset(),
+                    item.global_range(),
+                    item.local_id(),
+                    item.group_id(),
+                ];
+                let mut found = group_place(&item, arrays);
+                if $wait {
+                    if item.local_linear_id() == 0 {
+                        cell.set(0, item.x());
+                    }
+                    item.barrier();
+                    let first = item.x() - item.local_x();
+                    assert!(cell.get(0) == first);
+                    found.1[0] += cell.get(0) - first;
+                }
+                // SAFETY: each work-item writes its own element.
+                unsafe { to.set(item.global_linear_id(), found) }
+            });
+            launched.expect("a launch");
+            for (index, found) in places.to_vec().into_iter().enumerate() {
+                let mut rest = index;
+                let mut place = [0; $dimensions];
+                for at in (0..$dimensions).rev() {
+                    (place[at], rest) = (rest % global[at], rest / global[at]);
+                }
+                let device = on_device($queue);
+                assert_eq!(found, expected_place(place, offset, global, local, device), "{index}");
+            }
+        }};
+    }
+    const fn local_cell() -> schism::LocalArray<usize> {
+        local::<usize>(1)
+    }
+    on_every_device(|queue| {
+        for [z, y, x] in [[0, 0, 0], [1, 3, 5], [0, 0, 1 << 33], [1 << 40, (1 << 32) - 1, 0]] {
+            places!(queue, 1, [12], [4], [x], false);
+            places!(queue, 1, [12], [4], [x], true);
+            places!(queue, 2, [6, 10], [3, 5], [y, x], false);
+            places!(queue, 2, [6, 10], [3, 5], [y, x], true);
+            places!(queue, 3, [4, 6, 10], [2, 3, 5], [z, y, x], false);
+            places!(queue, 3, [4, 6, 10], [2, 3, 5], [z, y, x], true);
+        }
+        let (last, all) = (usize::MAX, usize::MAX - 3);
+        let mut ids = Buffer::with_len(queue, 4).expect("memory");
+        let to = ids.view_mut();
+        let range = NdRange::new(all..=last, 2).expect("the last numbers there are");
+        queue
+            // SAFETY: each work-item writes its own element.
+            .parallel_for_groups(range, (), move |item, ()| unsafe {
+                to.set(item.global_linear_id(), item.x());
+            })
+            .expect("a launch");
+        assert_eq!(ids.to_vec(), [last - 3, last - 2, last - 1, last]);
+    });
+}
+
+/// One kernel, launched with one beginning after the other, by the queue and by a scope.
+#[test]
+fn one_kernel_with_groups_and_one_offset_after_the_other() {
+    on_every_device(|queue| {
+        let mut sums = Buffer::filled(queue, 1, 0_u64).expect("memory");
+        let mut expected = 0;
+        for begin in [0, 64, 1 << 35, 0, 7] {
+            let range = NdRange::new(begin..begin + 640, 64).expect("even groups");
+            let sum = sums.atomic_view();
+            let kernel = move |item: NdItem<'_, 1>, tile: Local<'_, u64>| {
+                let total = local_array!(item, u64; 1);
+                tile.set(item.local_x(), item.x() as u64);
+                item.barrier();
+                if item.local_x() == 1 {
+                    total.set(0, (0..tile.len()).map(|i| tile.get(i)).sum());
+                }
+                item.barrier();
+                if item.local_x() == 0 {
+                    sum[0].fetch_add(total.get(0), Relaxed);
+                }
+            };
+            queue.parallel_for_groups(range, local::<u64>(64), kernel).expect("a launch");
+            queue
+                .scope(|scope| {
+                    scope.parallel_for_groups(range, local::<u64>(64), kernel)?;
+                    Ok(())
+                })
+                .expect("a launch");
+            expected += 2 * (begin..begin + 640).map(|x| x as u64).sum::<u64>();
+            assert_eq!(sums.to_vec(), [expected], "{begin}");
+        }
+    });
+}
+
+#[test]
+fn a_panic_in_a_group_names_the_id() {
+    on_every_device(|queue| {
+        let range = NdRange::new([10..18, 100..104], [4, 2]).expect("even groups");
+        let launched = queue.parallel_for_groups(range, (), |item, ()| {
+            assert!(item.global_id() != [15, 103], "here");
+        });
+        let Err(LaunchError::Panicked(panic)) = launched else { panic!("{launched:?}") };
+        assert!(panic.message.contains("here"), "{panic}");
+        assert_eq!((panic.work_item, panic.local_id), (Some(vec![15, 103]), Some(vec![1, 1])));
+    });
+}
+
+#[test]
+fn groups_over_ranges_that_are_empty_or_wrong() {
+    let uneven = NdRange::new(5..105, 32).expect_err("100 work-items");
+    assert!(uneven.to_string().contains("[128]"), "{uneven}");
+    let large = NdRange::new(0..=usize::MAX, 1).expect_err("one more than fits");
+    assert!(matches!(large, LaunchError::RangeOverflow { .. }), "{large}");
+    on_every_device(|queue| {
+        let none = NdRange::new([5..5, 3..7], [2, 2]).expect("an empty range is fine");
+        assert_eq!(none.groups(), [0, 2]);
+        queue.parallel_for_groups(none, (), |_, ()| panic!("no work-item")).expect("nothing runs");
     });
 }

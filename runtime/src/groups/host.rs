@@ -11,7 +11,7 @@ use crate::panics::Failure;
 
 /// A group that is running on this thread.
 pub(super) struct HostGroup<'a> {
-    /// The global id of its first work-item.
+    /// The place of its first work-item in the range.
     pub(super) first: [usize; 3],
     pub(super) local_range: [usize; 3],
     pub(super) id: [usize; 3],
@@ -70,11 +70,11 @@ fn group() -> &'static HostGroup<'static> {
 
 type Place = ([usize; 3], [usize; 3], [usize; 3], [usize; 3]);
 
-/// Local id, local range, group id and group range of the work-item at `global`.
+/// Local id, local range, group id and group range of the work-item at `place` of the range.
 #[inline]
-pub(super) fn place(global: [usize; 3]) -> Place {
+pub(super) fn place(place: [usize; 3]) -> Place {
     let group = group();
-    let local = std::array::from_fn(|axis| global[axis] - group.first[axis]);
+    let local = std::array::from_fn(|axis| place[axis] - group.first[axis]);
     (local, group.local_range, group.id, group.range)
 }
 

@@ -80,6 +80,11 @@ impl GroupWork {
         Ok(Self { range, memory, dynamic })
     }
 
+    /// Where the launch begins.
+    pub(crate) const fn offset(&self) -> [usize; 3] {
+        self.range.global.offset
+    }
+
     /// Runs the groups with the linear ids `begin..end`.
     ///
     /// # Safety
@@ -122,7 +127,7 @@ fn position(index: usize, [nx, ny]: [usize; 2]) -> [usize; 3] {
 
 /// One group that is about to run.
 struct Group<'a> {
-    /// The global id of its first work-item.
+    /// The place of its first work-item in the range: its id, counted from where the launch begins.
     first: [usize; 3],
     id: [usize; 3],
     work: &'a GroupWork,
@@ -138,18 +143,18 @@ impl Group<'_> {
         let local = position(index, [nx, ny]);
         let begin = std::array::from_fn(|axis| self.first[axis] + local[axis]);
         let end = begin.map(|id| id + 1);
-        CpuChunk { begin, end, range: global, offset: [0; 3], group }
+        CpuChunk { begin, end, range: global.xyz, offset: global.offset, group }
     }
 
     /// Says where in the group a panic was, and which group it is that failed.
     fn place(&self, failure: Failure) -> Failure {
         match failure {
-            Failure::Panic(Panic { work_item: Some(global), message, location, .. }) => {
-                let local = std::array::from_fn(|axis| global[axis] - self.first[axis]);
+            Failure::Panic(Panic { work_item: Some(place), message, location, .. }) => {
+                let local = std::array::from_fn(|axis| place[axis] - self.first[axis]);
                 Failure::Panic(Panic {
                     message,
                     location,
-                    work_item: Some(global),
+                    work_item: Some(place),
                     local_id: Some(local),
                 })
             }
@@ -178,8 +183,8 @@ impl Group<'_> {
         let run = |chunk: &CpuChunk| unsafe { body::run_cpu(kernel, self.closure, chunk) };
         let result = if kernel.flags() & CPU_BARRIER == 0 {
             let end = std::array::from_fn(|axis| self.first[axis] + local.xyz[axis]);
-            let (begin, range) = (self.first, global);
-            run(&CpuChunk { begin, end, range, offset: [0; 3], group: &raw const group })
+            let (begin, range, offset) = (self.first, global.xyz, global.offset);
+            run(&CpuChunk { begin, end, range, offset, group: &raw const group })
         } else {
             let item = |index| run(&self.item(index, &raw const group));
             fibers.run(&item, stacks, GiveUp::Forget)

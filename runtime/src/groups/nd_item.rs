@@ -31,6 +31,9 @@ unsafe extern "Rust" {
 ///
 /// Ids are row major, as in nested arrays: the last dimension is the fastest, and `x` is a place along it.
 ///
+/// Of a launch over a range with a beginning, the positions in the launch begin there; those of groups and in groups, and all
+/// row-major indices, still count from 0.
+///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
 /// use schism::prelude::*;
@@ -77,7 +80,7 @@ impl<const D: usize> NdItem<'_, D> {
                 [__schism_group_range_x(), __schism_group_range_y(), __schism_group_range_z()],
             )
         } else {
-            host::place([item.x(), item.y(), item.z()])
+            host::place(item.place())
         };
         Self { item, local_id, local_range, group_id, group_range, group: PhantomData }
     }
@@ -152,7 +155,7 @@ impl<const D: usize> NdItem<'_, D> {
         self.group_id[2]
     }
 
-    /// The row-major index of this work-item in the launch.
+    /// The row-major index of this work-item in the launch: from 0, wherever the range begins.
     #[inline(always)]
     #[must_use]
     pub const fn global_linear_id(&self) -> usize {
@@ -219,6 +222,13 @@ macro_rules! positions {
             #[must_use]
             pub const fn global_range(&self) -> [usize; $dimensions] {
                 self.item.range()
+            }
+
+            /// Where the range of the launch begins, slowest dimension first; zeros unless the launch says otherwise.
+            #[inline(always)]
+            #[must_use]
+            pub const fn offset(&self) -> [usize; $dimensions] {
+                self.item.offset()
             }
 
             /// The position in the group, slowest dimension first.

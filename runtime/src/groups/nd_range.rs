@@ -1,6 +1,9 @@
 //! Ranges that are cut into work-groups.
 
+use std::marker::PhantomData;
+
 use crate::error::LaunchError;
+use crate::origin::{Origin, Zero};
 use crate::range::{Extent, IntoRange};
 
 /// The range of a launch with work-groups: how many work-items there are along each dimension, and how many of them are a group.
@@ -14,16 +17,27 @@ use crate::range::{Extent, IntoRange};
 ///
 /// let uneven = NdRange::new(100, 32).unwrap_err();
 /// assert!(uneven.to_string().contains("round the range up to [128]"));
+///
+/// // As for launches without groups, the work-items' ids may begin elsewhere than at zero. The groups' never do.
+/// let upper_half = NdRange::new([32..64, 0..32], [16, 16])?;
+/// assert_eq!((upper_half.offset(), upper_half.groups()), ([32, 0], [2, 2]));
 /// # Ok::<(), schism::LaunchError>(())
 /// ```
+///
+/// `O` says whether the range has a beginning of its own, as the type of what it was made of does: `NdRange<2>` is a range from zero, and
+/// [`NdRange<2, Begin>`](crate::Begin) one that begins where it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NdRange<const D: usize> {
+pub struct NdRange<const D: usize, O = Zero> {
     global: [usize; D],
     local: [usize; D],
+    begin: [usize; D],
+    origin: PhantomData<O>,
 }
 
-impl<const D: usize> NdRange<D> {
+impl<const D: usize, O: Origin> NdRange<D, O> {
     /// `global` work-items in groups of `local`. The last dimension is the fastest in both.
+    ///
+    /// `global` may begin elsewhere than at zero, see [`IntoRange`]; `local` is a size.
     ///
     /// A global range of 0 in some dimension is fine and has no groups. How large a group may be is the device's to say:
     /// [`Device::max_group_size`](crate::Device::max_group_size); the launch checks it.
@@ -31,7 +45,11 @@ impl<const D: usize> NdRange<D> {
     /// # Errors
     /// [`LaunchError::EmptyGroup`] if a group has no work-items, [`LaunchError::UnevenGroups`] if the groups do not fill the range,
     /// [`LaunchError::RangeOverflow`].
-    pub fn new(global: impl IntoRange<D>, local: impl IntoRange<D>) -> Result<Self, LaunchError> {
+    pub fn new(
+        global: impl IntoRange<D, Origin = O>,
+        local: impl IntoRange<D, Origin = Zero>,
+    ) -> Result<Self, LaunchError> {
+        let begin = global.begin();
         let (global, local) = (global.into_range().0, local.into_range().0);
         if local.contains(&0) {
             return Err(LaunchError::EmptyGroup { local: local.to_vec() });
@@ -49,13 +67,19 @@ impl<const D: usize> NdRange<D> {
                 rounded: rounded.collect(),
             });
         }
-        Ok(Self { global, local })
+        Ok(Self { global, local, begin, origin: PhantomData })
     }
 
     /// The work-items of the launch.
     #[must_use]
     pub const fn global(&self) -> [usize; D] {
         self.global
+    }
+
+    /// Where the ids of the work-items begin: zeros unless the range says otherwise.
+    #[must_use]
+    pub const fn offset(&self) -> [usize; D] {
+        self.begin
     }
 
     /// The work-items of one group.
@@ -72,7 +96,7 @@ impl<const D: usize> NdRange<D> {
 
     pub(crate) fn extent(&self) -> Result<NdExtent, LaunchError> {
         Ok(NdExtent {
-            global: Extent::new(self.global)?.xyz,
+            global: Extent::new(self.global)?.begun_at(self.begin),
             local: Extent::new(self.local)?,
             groups: Extent::new(self.groups())?,
         })
@@ -82,7 +106,7 @@ impl<const D: usize> NdRange<D> {
 /// The same in the order x, y, z, with 1 for the dimensions that it has not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NdExtent {
-    pub(crate) global: [usize; 3],
+    pub(crate) global: Extent,
     pub(crate) local: Extent,
     pub(crate) groups: Extent,
 }
