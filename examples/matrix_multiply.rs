@@ -24,9 +24,9 @@ fn multiply(
     b: &Buffer<f32>,
     c: &mut Buffer<f32>,
 ) -> Result<(), LaunchError> {
-    let (a, b, c) = (a.view(), b.view(), c.view_mut());
+    let (a, b) = (a.view(), b.view());
     let range = NdRange::new([side, side], [TILE, TILE])?;
-    queue.parallel_for_groups(range, (), move |item, ()| {
+    queue.for_each_in_groups(range, (), c, move |item, (), c| {
         let a_tile = local_array!(item, f32; TILE * TILE);
         let b_tile = local_array!(item, f32; TILE * TILE);
         let ([row, column], [y, x]) = (item.global_id(), item.local_id());
@@ -42,8 +42,7 @@ fn multiply(
             // … and nobody overwrites one that is still read.
             item.barrier();
         }
-        // SAFETY: each work-item writes its own element.
-        unsafe { c.set(row * side + column, sum) }
+        *c = sum;
     })
 }
 

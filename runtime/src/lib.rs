@@ -30,7 +30,8 @@
 //! # What there is
 //! - [`Device`]: what runs kernels; [`Queue`]: one launch after the other, on a device.
 //! - [`Buffer`]: memory of a device; [`View`], [`ViewMut`]: what kernels capture of it.
-//! - [`Queue::for_each`], [`Queue::for_each_in`], [`Queue::parallel_for`], [`Queue::parallel_for_groups`]: launch and wait. [`Queue::scope`]: launch, and wait
+//! - [`Queue::for_each`], [`Queue::for_each_in`], [`Queue::parallel_for`], [`Queue::parallel_for_groups`],
+//!   [`Queue::for_each_in_groups`]: launch and wait. [`Queue::scope`]: launch, and wait
 //!   later.
 //! - [`NdRange`], [`NdItem`], [`Local`]: work-groups, whose work-items share local memory and wait for each other.
 //! - [`SpecConst`]: values that are constants when a kernel is compiled. [`Queue::with`], [`Queue::with_math`]: options of launches.
@@ -107,8 +108,8 @@ pub use queue::Queue;
 pub use range::{IntoRange, Range};
 pub use scope::{Scope, Scoped};
 pub use source::{
-    Blocking, Chunks, ChunksMut, IntoSource, Lent, LentChunks, LentChunksMut, LentWhole, Source,
-    Whole, whole,
+    Blocking, Chunks, ChunksMut, InGroups, IntoSource, Lent, LentChunks, LentChunksMut, LentWhole,
+    OfGroups, PerGroup, Source, Whole, per_group, whole,
 };
 pub use spec_const::SpecConst;
 pub use view::{View, ViewMut};
@@ -149,6 +150,6 @@ macro_rules! dprintln {
 pub mod prelude {
     pub use crate::{
         Buffer, Capture, Device, Element, Event, Item, LaunchError, Lent, Local, NdItem, NdRange,
-        Queue, Range, Scope, SpecConst, View, ViewMut, local, whole,
+        Queue, Range, Scope, SpecConst, View, ViewMut, local, per_group, whole,
     };
 }

@@ -10,7 +10,7 @@ use crate::device::Device;
 use crate::element::Element;
 use crate::error::{DeviceError, KernelPanic, LaunchError};
 use crate::for_each::{ForEach, ForEachIn};
-use crate::groups::{self, GroupWork, Groups, Locals, NdExtent, NdItem, NdRange};
+use crate::groups::{self, ForEachInGroups, GroupWork, Groups, Locals, NdExtent, NdItem, NdRange};
 use crate::item::Item;
 use crate::kernels::Asked;
 use crate::launch::RawKernel;
@@ -22,7 +22,7 @@ use crate::pool::pool;
 use crate::range::{Extent, IntoRange};
 use crate::resolve::resolve;
 use crate::schedule;
-use crate::source::{IntoSource, Lengths, Source};
+use crate::source::{Blocking, InGroups, IntoSource, Lengths, Source};
 use crate::spec_const::SpecConst;
 use crate::trace;
 
@@ -329,6 +329,69 @@ impl Queue {
         let kernel = At::<O, _>::new(unsafe { Groups::new(locals, kernel) });
         self.refuse_inside_kernels()?;
         let _turn = Order::turn(&self.order);
+        let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
+        // SAFETY: the kernel lives in this frame, and is `Sync`.
+        unsafe { self.execute_groups(raw, range, dynamic) }
+    }
+
+    /// [`parallel_for_groups`](Self::parallel_for_groups) for elements: runs `kernel` once for each point of `range`, in work-groups,
+    /// and returns when all are done. Each work-item gets its own element of each source, in row-major order of the range, as
+    /// [`for_each_in`](Self::for_each_in) does; a source that is made by [`per_group`](crate::per_group) has one element for each
+    /// group. So groups write their results without `unsafe`.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let input = Buffer::from_slice(&queue, &[3, 1, 2, 9, 7, 8])?;
+    /// let mut places = Buffer::with_len(&queue, 6)?;
+    /// let mut largest = Buffer::with_len(&queue, 2)?;
+    /// let range = NdRange::new(6, 3)?;
+    /// let sources = (&input, &mut places, per_group(&mut largest));
+    /// queue.for_each_in_groups(range, local::<u32>(3), sources, |item, tile, (x, place, largest)| {
+    ///     tile.set(item.local_x(), *x);
+    ///     item.barrier();
+    ///     // How many of the group come before it.
+    ///     *place = (0..tile.len()).filter(|i| tile.get(*i) < *x).count();
+    ///     if let Some(largest) = largest {
+    ///         *largest = (0..tile.len()).map(|i| tile.get(i)).fold(0, u32::max);
+    ///     }
+    /// })?;
+    /// assert_eq!(places.to_vec(), [2, 0, 1, 2, 0, 1]);
+    /// assert_eq!(largest.to_vec(), [3, 9]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`parallel_for_groups`](Self::parallel_for_groups); [`LaunchError::Length`] if a source has not as many elements as
+    /// the range has points, or groups.
+    pub fn for_each_in_groups<const D: usize, O, L, S, F>(
+        &self,
+        range: NdRange<D, O>,
+        mut locals: L,
+        sources: S,
+        kernel: F,
+    ) -> Result<(), LaunchError>
+    where
+        O: Origin,
+        L: Locals,
+        S: IntoSource<InGroups<Blocking>>,
+        F: for<'g> Fn(NdItem<'g, D>, L::Handles<'g>, <S::Source as Source>::Item<'g>)
+            + Send
+            + Sync
+            + Capture,
+    {
+        let range = range.extent()?;
+        sources.check(&mut range.lengths())?;
+        let dynamic = groups::place(&mut locals);
+        self.refuse_inside_kernels()?;
+        let _turn = Order::turn(&self.order);
+        // SAFETY: the launch starts here; it runs once, over a range of the sources' length. The locals are placed, and the launch
+        // makes room for them.
+        let kernel = unsafe { ForEachInGroups::new(locals, S::start(sources.prepare()), kernel) };
+        let kernel = At::<O, _>::new(kernel);
         let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
         // SAFETY: the kernel lives in this frame, and is `Sync`.
         unsafe { self.execute_groups(raw, range, dynamic) }

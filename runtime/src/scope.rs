@@ -11,7 +11,7 @@ use crate::element::Element;
 use crate::error::{Error, LaunchError};
 use crate::event::Event;
 use crate::for_each::{ForEach, ForEachIn};
-use crate::groups::{self, Groups, Locals, NdItem, NdRange};
+use crate::groups::{self, ForEachInGroups, Groups, Locals, NdItem, NdRange};
 use crate::item::Item;
 use crate::launch::RawKernel;
 use crate::order::{Order, Task};
@@ -19,7 +19,7 @@ use crate::origin::{At, Origin};
 use crate::panics;
 use crate::queue::Queue;
 use crate::range::{Extent, IntoRange};
-use crate::source::{IntoSource, Lengths, Lent, Source};
+use crate::source::{InGroups, IntoSource, Lengths, Lent, Source};
 
 /// The kind of launch that a scope submits; `'scope` is its own and no other's.
 #[derive(Debug)]
@@ -160,6 +160,44 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         // SAFETY: the locals are placed, and the launch makes room for them.
         let kernel = At::<O, _>::new(unsafe { Groups::new(locals, kernel) });
         Ok(self.submit(move |queue| {
+            let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
+            // SAFETY: the kernel lives in this frame, and is `Sync`.
+            unsafe { queue.execute_groups(raw, range, dynamic) }
+        }))
+    }
+
+    /// Submits what [`Queue::for_each_in_groups`] would wait for.
+    ///
+    /// # Errors
+    /// Those of the range and of the sources' lengths; other errors come from the event and from the scope.
+    pub fn for_each_in_groups<const D: usize, O, L, S, F>(
+        &'scope self,
+        range: NdRange<D, O>,
+        mut locals: L,
+        sources: S,
+        kernel: F,
+    ) -> Result<Event, LaunchError>
+    where
+        O: Origin,
+        L: Locals + 'scope,
+        S: IntoSource<InGroups<Scoped<'scope>>>,
+        S::Ready: 'scope,
+        F: for<'g> Fn(NdItem<'g, D>, L::Handles<'g>, <S::Source as Source>::Item<'g>)
+            + Send
+            + Sync
+            + Capture
+            + 'scope,
+    {
+        self.queue.refuse_inside_kernels()?;
+        let range = range.extent()?;
+        sources.check(&mut range.lengths())?;
+        let dynamic = groups::place(&mut locals);
+        let ready = sources.prepare();
+        Ok(self.submit(move |queue| {
+            // SAFETY: the launch starts here; it runs once, over a range of the sources' length. The locals are placed, and the
+            // launch makes room for them.
+            let kernel = unsafe { ForEachInGroups::new(locals, S::start(ready), kernel) };
+            let kernel = At::<O, _>::new(kernel);
             let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
             // SAFETY: the kernel lives in this frame, and is `Sync`.
             unsafe { queue.execute_groups(raw, range, dynamic) }

@@ -65,6 +65,11 @@ impl<'a> Fibers<'a> {
         super::position(self.running.get(), [nx, ny])
     }
 
+    /// Whether the running work-item is the first of the group.
+    pub(super) fn is_first(&self) -> bool {
+        self.running.get() == 0
+    }
+
     /// Suspends the running work-item until all others have come here too. Returns whether it shall go on; if not, it must unwind.
     ///
     /// # Safety

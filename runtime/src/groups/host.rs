@@ -78,6 +78,13 @@ pub(super) fn place(place: [usize; 3]) -> Place {
     (local, group.local_range, group.id, group.range)
 }
 
+/// Id and range of the group of the running work-item, if it is the group's first.
+#[inline]
+pub(super) fn group_of_first() -> Option<([usize; 3], [usize; 3])> {
+    let group = group();
+    group.fibers.is_first().then_some((group.id, group.range))
+}
+
 /// Defines what devices have as builtins, so that the host half links. The host half itself asks `place`.
 macro_rules! ids {
     ($($name:ident: $field:ident $axis:literal;)*) => {$(

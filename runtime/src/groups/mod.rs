@@ -24,10 +24,11 @@ use std::ffi::c_void;
 
 use schism_jit_abi::{CPU_BARRIER, CpuChunk, CpuGroup};
 
-pub(crate) use self::kernel::Groups;
+pub(crate) use self::kernel::{ForEachInGroups, Groups};
 pub(crate) use self::local::place;
 pub use self::local::{Local, LocalArray, LocalNumber, LocalSite, Locals, local, local_array};
 pub use self::nd_item::NdItem;
+pub(crate) use self::nd_item::group_of_first;
 pub(crate) use self::nd_range::NdExtent;
 pub use self::nd_range::NdRange;
 

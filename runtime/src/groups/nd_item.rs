@@ -68,6 +68,19 @@ const fn linear(id: [usize; 3], range: [usize; 3]) -> usize {
     id[2].wrapping_mul(range[1]).wrapping_add(id[1]).wrapping_mul(range[0]).wrapping_add(id[0])
 }
 
+/// The linear id of the running work-item's group, if it is the group's first. A launch with groups is running.
+#[inline(always)]
+pub(crate) fn group_of_first() -> Option<usize> {
+    if is_device() {
+        let local = (__schism_local_id_x(), __schism_local_id_y(), __schism_local_id_z());
+        let id = [__schism_group_id_x(), __schism_group_id_y(), __schism_group_id_z()];
+        let range = [__schism_group_range_x(), __schism_group_range_y(), __schism_group_range_z()];
+        if let (0, 0, 0) = local { Some(linear(id, range)) } else { None }
+    } else {
+        host::group_of_first().map(|(id, range)| linear(id, range))
+    }
+}
+
 impl<const D: usize> NdItem<'_, D> {
     /// The running work-item, whose place in the launch is `item`. The lifetime must be that of its group's run.
     #[inline(always)]

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use crate::error::LaunchError;
 use crate::origin::{Origin, Zero};
 use crate::range::{Extent, IntoRange};
+use crate::source::Lengths;
 
 /// The range of a launch with work-groups: how many work-items there are along each dimension, and how many of them are a group.
 ///
@@ -109,4 +110,11 @@ pub(crate) struct NdExtent {
     pub(crate) global: Extent,
     pub(crate) local: Extent,
     pub(crate) groups: Extent,
+}
+
+impl NdExtent {
+    /// How many elements sources need.
+    pub(crate) const fn lengths(&self) -> Lengths {
+        Lengths::of_range_in_groups(self.global.items, self.groups.items)
+    }
 }

@@ -7,12 +7,30 @@ use crate::error::LaunchError;
 pub struct Lengths {
     common: Option<usize>,
     sources: usize,
+    /// Of a launch with groups.
+    groups: usize,
 }
 
 impl Lengths {
     /// For sources that have to fit a range of `size` work-items.
     pub(crate) const fn of_range(size: usize) -> Self {
-        Self { common: Some(size), sources: 0 }
+        Self { common: Some(size), sources: 0, groups: 0 }
+    }
+
+    /// For sources that have to fit a range of `size` work-items in `groups` groups.
+    pub(crate) const fn of_range_in_groups(size: usize, groups: usize) -> Self {
+        Self { common: Some(size), sources: 0, groups }
+    }
+
+    /// For those of the sources that have to fit the groups.
+    pub(crate) fn of_groups(
+        &mut self,
+        check: impl FnOnce(&mut Self) -> Result<(), LaunchError>,
+    ) -> Result<(), LaunchError> {
+        let mut lengths = Self { common: Some(self.groups), ..*self };
+        check(&mut lengths)?;
+        self.sources = lengths.sources;
+        Ok(())
     }
 
     /// A source that goes with any length.

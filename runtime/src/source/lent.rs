@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use super::elements::{Each, EachMut};
-use super::{Chunks, ChunksMut, Lengths, Prepare, Whole};
+use super::{Chunks, ChunksMut, InGroups, Lengths, Prepare, Whole};
 use crate::buffer::Buffer;
 use crate::element::Element;
 use crate::error::LaunchError;
@@ -137,10 +137,16 @@ impl<'scope, T: Element> Waiting<'scope, T> {
     }
 }
 
+/// The kinds of launches of a scope.
+pub trait OfScope<'scope> {}
+
+impl<'scope> OfScope<'scope> for Scoped<'scope> {}
+impl<'scope> OfScope<'scope> for InGroups<Scoped<'scope>> {}
+
 // In all implementations below: the source holds the borrow of the loan until `prepare`, and a launch prepares all its sources
 // at once, after which nothing can be added to it. So the borrow checker sees all uses of a loan by one launch side by side.
 
-impl<'scope, T: Element> Prepare<Scoped<'scope>> for &Lent<'scope, T> {
+impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for &Lent<'scope, T> {
     type Source = Each<'scope, T>;
     type Ready = Waiting<'scope, T>;
 
@@ -158,7 +164,7 @@ impl<'scope, T: Element> Prepare<Scoped<'scope>> for &Lent<'scope, T> {
     }
 }
 
-impl<'scope, T: Element> Prepare<Scoped<'scope>> for &mut Lent<'scope, T> {
+impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for &mut Lent<'scope, T> {
     type Source = EachMut<'scope, T>;
     type Ready = Waiting<'scope, T>;
 
@@ -183,7 +189,7 @@ pub struct LentChunks<'loan, 'scope, T> {
     size: usize,
 }
 
-impl<'scope, T: Element> Prepare<Scoped<'scope>> for LentChunks<'_, 'scope, T> {
+impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentChunks<'_, 'scope, T> {
     type Source = Chunks<'scope, T>;
     type Ready = Waiting<'scope, T>;
 
@@ -208,7 +214,7 @@ pub struct LentChunksMut<'loan, 'scope, T> {
     size: usize,
 }
 
-impl<'scope, T: Element> Prepare<Scoped<'scope>> for LentChunksMut<'_, 'scope, T> {
+impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentChunksMut<'_, 'scope, T> {
     type Source = ChunksMut<'scope, T>;
     type Ready = Waiting<'scope, T>;
 
@@ -230,7 +236,7 @@ impl<'scope, T: Element> Prepare<Scoped<'scope>> for LentChunksMut<'_, 'scope, T
 #[derive(Debug)]
 pub struct LentWhole<'loan, 'scope, T>(&'loan Lent<'scope, T>);
 
-impl<'scope, T: Element> Prepare<Scoped<'scope>> for LentWhole<'_, 'scope, T> {
+impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentWhole<'_, 'scope, T> {
     type Source = Whole<'scope, T>;
     type Ready = Waiting<'scope, T>;
 

@@ -13,12 +13,14 @@ mod elements;
 mod index;
 mod length;
 mod lent;
+mod per_group;
 mod tuple;
 mod whole;
 
 pub use chunks::{Chunks, ChunksMut};
 pub(crate) use length::Lengths;
 pub use lent::{Lent, LentChunks, LentChunksMut, LentWhole};
+pub use per_group::{InGroups, OfGroups, PerGroup, per_group};
 pub use whole::{Whole, whole};
 
 /// What a kernel holds of a source.
@@ -93,6 +95,7 @@ pub(crate) use sealed::{Prepare, ready_at_once};
 /// | `a..b` | `usize`, its own number |
 /// | `a..` | `usize`, counted from `a`, as many as needed |
 /// | a tuple of two to eight sources | the tuple of what they give |
+/// | [`per_group(source)`](per_group()), in [launches with groups](crate::Queue::for_each_in_groups) | `Some` of what the source gives to the group, if it is the group's first work-item; else `None` |
 ///
 /// The sources of one launch have the same length; `a..` and `whole` take any. Within a [scope](crate::Queue::scope) buffers
 /// can also be [lent](crate::Scope::lend).
@@ -102,7 +105,8 @@ pub(crate) use sealed::{Prepare, ready_at_once};
     message = "`{Self}` is not a source of elements for work-items",
     label = "not a source for this launch",
     note = "sources are `&mut Buffer<T>`, `&Buffer<T>`, views, `chunks`, `whole(&buffer)`, `a..b`, `a..` and tuples of them",
-    note = "a buffer that was lent to a scope can be used by the launches of that scope only"
+    note = "a buffer that was lent to a scope can be used by the launches of that scope only",
+    note = "`per_group` is for `for_each_in_groups` only"
 )]
 pub trait IntoSource<M = Blocking>: sealed::Prepare<M> {}
 
