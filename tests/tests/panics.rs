@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 use std::num::{NonZero, Wrapping};
+use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
 use std::sync::Once;
 
 use schism::prelude::*;
@@ -357,5 +359,145 @@ fn a_long_message_is_cut() {
         let Err(LaunchError::Panicked(panic)) = result else { panic!("{result:?}") };
         assert!(panic.message.trim_start().starts_with('1'));
         assert!(panic.message.len() > 60_000);
+    }
+}
+
+/// What ends the process on the host: the checks of unsafe code, which programs with debug assertions have.
+type Aborts = (&'static str, fn(&Queue) -> Result<(), LaunchError>, fn());
+
+/// A case: on a device, and on the host for the work-item that panics.
+macro_rules! aborts {
+    ($name:literal, $f:expr) => {
+        (
+            $name,
+            |queue| {
+                let mut out = Buffer::filled(queue, ITEMS, 0_u64).expect("memory");
+                queue.for_each((0.., &mut out), |(i, out)| *out = $f(i) as u64)
+            },
+            || {
+                std::hint::black_box($f(5));
+            },
+        )
+    };
+}
+
+#[repr(u8)]
+#[derive(Clone, Copy)]
+#[allow(dead_code, reason = "made from numbers")]
+enum Small {
+    A = 1,
+    B,
+    C = 9,
+}
+
+#[repr(i32)]
+#[derive(Clone, Copy)]
+#[allow(dead_code, reason = "made from numbers")]
+enum Signed {
+    A = -7,
+    B = 3,
+}
+
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Aligned([u32; 4]);
+
+fn small(i: usize) -> Small {
+    // SAFETY: there is none, that is the case.
+    unsafe { std::mem::transmute::<u8, Small>(if i == 5 { 0x2a } else { 9 }) }
+}
+
+fn signed(i: usize) -> Signed {
+    // SAFETY: there is none, that is the case.
+    unsafe { std::mem::transmute::<i32, Signed>(if i == 5 { -3 } else { -7 }) }
+}
+
+fn null(i: usize) -> u32 {
+    let value = 7;
+    let pointer = if i == 5 { std::ptr::null() } else { &raw const value };
+    // SAFETY: there is none, that is the case.
+    unsafe { *opaque(pointer) }
+}
+
+fn null_write(i: usize) -> u32 {
+    let mut value = 7;
+    let pointer = if i == 5 { std::ptr::null_mut() } else { &raw mut value };
+    // SAFETY: there is none, that is the case.
+    unsafe { *opaque(pointer) = 8 }
+    value
+}
+
+/// An address that is the same on every device; nothing is read from it.
+fn misaligned(i: usize) -> u32 {
+    let value = [7_u32; 2];
+    let address = if i == 5 { std::ptr::without_provenance(0x1003) } else { value.as_ptr() };
+    // SAFETY: there is none, that is the case.
+    unsafe { *opaque(address) }
+}
+
+fn misaligned_reference(i: usize) -> u32 {
+    let value = Aligned([3; 4]);
+    let address = if i == 5 { std::ptr::without_provenance(0x1008) } else { &raw const value };
+    // SAFETY: there is none, that is the case.
+    let reference: &Aligned = unsafe { &*opaque(address) };
+    std::ptr::from_ref(reference).addr() as u32 % 16
+}
+
+fn unchecked(i: usize) -> u32 {
+    let all = [1_u32, 2, 3, 4, 5];
+    // SAFETY: there is none, that is the case.
+    unsafe { *all.get_unchecked(opaque(i.min(5)) / if i == 5 { 1 } else { 2 }) }
+}
+
+fn unreachable_hint(i: usize) -> u32 {
+    if i == 5 {
+        // SAFETY: there is none, that is the case.
+        unsafe { std::hint::unreachable_unchecked() }
+    }
+    3
+}
+
+const ABORTS: &[Aborts] = &[
+    aborts!("enum", |i| small(i)),
+    aborts!("signed enum", |i| signed(i) as i32),
+    aborts!("null", |i| null(i)),
+    aborts!("null write", |i| null_write(i)),
+    aborts!("misaligned", |i| misaligned(i)),
+    aborts!("misaligned reference", |i| misaligned_reference(i)),
+    aborts!("unchecked index", |i| unchecked(i)),
+    aborts!("unreachable", |i| unreachable_hint(i)),
+];
+
+/// The variable that tells a child which case to run on the host.
+const CASE: &str = "SCHISM_TEST_ABORTS";
+
+/// On the host these end the process, so a child runs them there; devices other than the native one survive, and say the same.
+#[test]
+fn what_ends_the_process_on_the_host() {
+    if let Ok(case) = std::env::var(CASE) {
+        let (.., on_host) = ABORTS.iter().find(|(name, ..)| *name == case).expect("a case");
+        return on_host();
+    }
+    if !cfg!(debug_assertions) {
+        return;
+    }
+    for (name, on_device, _) in ABORTS {
+        let program = std::env::current_exe().expect("this program");
+        let mut child = Command::new(program);
+        child.args(["--exact", "what_ends_the_process_on_the_host", "--nocapture"]);
+        let child = child.env(CASE, name).env("RUST_BACKTRACE", "0").output().expect("it starts");
+        let errors = String::from_utf8_lossy(&child.stderr).into_owned();
+        assert_eq!(child.status.signal(), Some(6), "{name}: {errors}");
+        let said = errors.split_once(" panicked at ").expect("a panic").1;
+        let (place, said) = said.split_once(":\n").expect("a place");
+        let message = said.split_once("\nnote: ").expect("the end of the message").0;
+        for device in Device::all().into_iter().filter(|device| device.name() != "native") {
+            let queue = Queue::on(&device).expect("a device that is listed");
+            let result = on_device(&queue);
+            let Err(LaunchError::Panicked(panic)) = result else { panic!("{name}: {result:?}") };
+            assert_eq!(panic.message, message, "{name} on {device}");
+            assert_eq!(panic.location.as_deref(), Some(place), "{name} on {device}");
+            assert_eq!(panic.work_item, Some(vec![5]), "{name} on {device}");
+        }
     }
 }
