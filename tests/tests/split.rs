@@ -122,6 +122,59 @@ fn the_device_half_does_not_depend_on_the_hosts_options() {
     assert_eq!(first, id("native", &["-Ctarget-cpu=x86-64-v3"]), "the host's CPU");
 }
 
+/// What cannot panic pays nothing for panics: no call of one, no text, no parameter beyond the captures.
+#[test]
+fn kernels_that_cannot_panic_carry_nothing_for_it() {
+    let Some(lab) = lab() else { return };
+    for options in [
+        ["-Copt-level=0", "-Cdebug-assertions=off"],
+        ["-Copt-level=2", "-Cdebug-assertions=off"],
+        ["-Copt-level=3", "-Cdebuginfo=2"],
+    ] {
+        let folder = lab.folder(&format!("split-cannot-panic{}", options.join("")));
+        let (rlib, _) = compile(lab, "cannot_panic", &folder, &options);
+        let container = only_container(&rlib);
+        let ir = device_ir(&container);
+        assert!(!ir.contains("__schism_panic"), "{options:?}:\n{ir}");
+        for line in ir.lines().filter(|line| line.starts_with('@')) {
+            let text =
+                line.contains(".rs") || line.contains(" x i8] c\"") && !line.contains("@vtable");
+            assert!(!text, "{options:?}: {line}");
+        }
+        assert_eq!(container.kernels.len(), 5);
+        let symbols = container::symbols(&ir);
+        for kernel in &container.kernels {
+            let offset = kernel.offset_variant.iter().map(|name| (name, 3));
+            for (name, more) in std::iter::once((&kernel.name, 0)).chain(offset) {
+                assert_eq!(parameters(&symbols[name]), kernel.parameters.len() + more, "{name}");
+            }
+        }
+    }
+    // Where arithmetic is checked, the same kernels can panic, and it shows.
+    let folder = lab.folder("split-can-panic");
+    let (rlib, _) = compile(lab, "cannot_panic", &folder, &["-Cdebug-assertions=on"]);
+    assert!(device_ir(&only_container(&rlib)).contains("call void @__schism_panic("));
+}
+
+/// The number of a function's parameters.
+fn parameters(function: &str) -> usize {
+    let mut depth = 0;
+    let mut count = 0;
+    let line = function.lines().next().expect("a first line");
+    let list = line.split_once('(').expect("a list of parameters").1;
+    for character in list.chars() {
+        match character {
+            ')' if depth == 0 => break,
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => count += 1,
+            _ if count == 0 => count = 1,
+            _ => {}
+        }
+    }
+    count
+}
+
 /// Compiles a kernel-free source with one compiler and returns the files that it makes.
 fn products(
     lab: &Lab,
