@@ -28,6 +28,7 @@
 //! For a target with one memory (the CPU) nothing changes.
 
 use std::collections::HashSet;
+use std::mem::ManuallyDrop;
 
 use inkwell::module::Module;
 use inkwell::targets::{TargetMachine, TargetTriple};
@@ -131,6 +132,23 @@ pub fn run(module: &Module<'_>, triple: &str, kernels: &HashSet<&str>) -> Result
     }
     infer(module, &machine)?;
     Ok(())
+}
+
+/// [`run`] over a module that LLVM's C interface knows.
+///
+/// # Errors
+/// As for [`run`].
+///
+/// # Safety
+/// `module` is a live module that nobody else changes during the call.
+pub unsafe fn run_raw(
+    module: LLVMModuleRef,
+    triple: &str,
+    kernels: &HashSet<&str>,
+) -> Result<(), PassError> {
+    // SAFETY: the module is live, as promised by the caller, and not disposed of here: the wrapper is never dropped.
+    let module = ManuallyDrop::new(unsafe { Module::new(module) });
+    run(&module, triple, kernels)
 }
 
 /// Copies of by-value aggregates become registers where they can, then addresses are followed.

@@ -23,6 +23,7 @@
 //! [`crate::address_spaces`], which follows the symbol's address to the accesses.
 
 use std::collections::HashSet;
+use std::mem::ManuallyDrop;
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;
@@ -101,6 +102,23 @@ pub fn run(
         memory.resolve_builtin();
     }
     Ok(())
+}
+
+/// [`run`] over a module that LLVM's C interface knows.
+///
+/// # Errors
+/// As for [`run`].
+///
+/// # Safety
+/// `module` is a live module that nobody else changes during the call.
+pub unsafe fn run_raw(
+    module: LLVMModuleRef,
+    kernels: &HashSet<&str>,
+    least_align: u64,
+) -> Result<(), PassError> {
+    // SAFETY: the module is live, as promised by the caller, and not disposed of here: the wrapper is never dropped.
+    let module = ManuallyDrop::new(unsafe { Module::new(module) });
+    run(&module, kernels, least_align)
 }
 
 struct Memory {

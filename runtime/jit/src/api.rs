@@ -7,13 +7,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use schism_jit_abi::{
-    ABI_VERSION, Bytes, CpuKernel, CpuRequest, FLAG_FINITE_MATH, FLAG_OFFSET, FLAG_RELAXED_MATH,
-    JitApi, OK, Text,
+    ABI_VERSION, Bytes, CpuKernel, CpuRequest, FLAG_BASE, FLAG_FINITE_MATH, FLAG_OFFSET,
+    FLAG_RELAXED_MATH, GpuKernel, GpuRequest, JitApi, OK, TARGET_PTX, Text,
 };
 use schism_passes::fast_math::FastMath;
 
 use crate::cpu::{CpuCode, compile_cpu, cpu_name};
 use crate::llvm::{self, panic_text};
+use crate::ptx::{Known, PtxCode, PtxOptions, compile_ptx};
 use crate::{JitError, Request};
 
 static API: JitApi = JitApi {
@@ -22,6 +23,8 @@ static API: JitApi = JitApi {
     cpu_name: cpu_name_bytes,
     compile_cpu: compile_cpu_c,
     release_cpu,
+    compile_gpu: compile_gpu_c,
+    release_gpu,
     free_text,
 };
 
@@ -69,9 +72,22 @@ unsafe extern "C" fn compile_cpu_c(
             handle: Box::into_raw(code).cast(),
         })
     }));
+    // SAFETY: the caller's promises about `out` and `error`, and without an `out` there is no kernel.
+    unsafe { give(outcome, out, error) }
+}
+
+/// Writes a kernel, or else the error's text, and gives the code.
+///
+/// # Safety
+/// `out` can be written if there is a kernel; `error` is null or can be written.
+unsafe fn give<K>(
+    outcome: std::thread::Result<Result<K, JitError>>,
+    out: *mut K,
+    error: *mut Text,
+) -> u32 {
     let failure = match outcome {
         Ok(Ok(kernel)) => {
-            // SAFETY: `out` is not null (that is an error above), so the caller promises that it can be written.
+            // SAFETY: as promised by the caller.
             unsafe { out.write(kernel) };
             return OK;
         }
@@ -83,6 +99,90 @@ unsafe extern "C" fn compile_cpu_c(
         unsafe { error.write(owned_text(failure.to_string())) };
     }
     failure.code()
+}
+
+unsafe extern "C" fn compile_gpu_c(
+    request: *const GpuRequest,
+    out: *mut GpuKernel,
+    error: *mut Text,
+) -> u32 {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        if request.is_null() || out.is_null() {
+            return Err(JitError::InvalidRequest("a null pointer".to_owned()));
+        }
+        // SAFETY: `request` is not null, so the caller promises a request that can be read, with all that it points to.
+        let (request, options) = unsafe { copy_gpu_request(&*request) }?;
+        let code = Box::new(compile_ptx(request, options)?);
+        let kernel = GpuKernel {
+            code: Bytes::new(code.text()),
+            entry: Bytes::new(code.entry().to_bytes()),
+            flags: code.flags(),
+            lower_micros: code.lower_micros,
+            // The code is on the heap and not changed any more, so both texts stay where they are.
+            handle: Box::into_raw(code).cast(),
+        };
+        Ok(kernel)
+    }));
+    // SAFETY: the caller's promises about `out` and `error`, and without an `out` there is no kernel.
+    unsafe { give(outcome, out, error) }
+}
+
+/// Copies a request, so that nothing borrowed is left.
+///
+/// # Safety
+/// The request's lists and texts can be read.
+unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions), JitError> {
+    let invalid = |reason: &str| JitError::InvalidRequest(reason.to_owned());
+    if request.target != TARGET_PTX {
+        return Err(JitError::InvalidRequest(format!("the unknown target {}", request.target)));
+    }
+    let common = CpuRequest {
+        image: request.image,
+        kernel: request.kernel,
+        params: request.params,
+        params_len: request.params_len,
+        closure_size: request.closure_size,
+        closure_align: request.closure_align,
+        dimensions: request.dimensions,
+        flags: request.flags & !FLAG_BASE,
+        constants: request.constants,
+        constants_len: request.constants_len,
+        print: None,
+    };
+    // SAFETY: the caller's promise about the same lists and texts.
+    let common = unsafe { copy_request(&common) }?;
+    // SAFETY: the caller promises that the text can be read.
+    let arch = unsafe { request.arch.as_slice() };
+    // SAFETY: the caller promises that so many values can be read.
+    let values = unsafe { slice(request.values, request.values_len) }?
+        .iter()
+        .map(|value| Known {
+            param: value.param,
+            // SAFETY: the caller promises that the bytes can be read.
+            bytes: unsafe { value.bytes.as_slice() }.to_vec(),
+        })
+        .collect();
+    let options = PtxOptions {
+        arch: String::from_utf8(arch.to_vec())
+            .map_err(|_| invalid("an architecture that is not UTF-8"))?,
+        isa: request.isa,
+        group: request.group,
+        facts: request.facts,
+        base: request.flags & FLAG_BASE != 0,
+        local_align: request.local_align,
+        values,
+    };
+    Ok((common, options))
+}
+
+unsafe extern "C" fn release_gpu(handle: *mut c_void) {
+    if handle.is_null() {
+        return;
+    }
+    // SAFETY: the caller promises a handle that `compile_gpu_c` made of a box of this type and that was not released.
+    let code = unsafe { Box::from_raw(handle.cast::<PtxCode>()) };
+    // Freeing texts does not panic; if it ever does, they are leaked rather than the panic let out.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(code)));
 }
 
 /// Copies a request, so that nothing borrowed is left.

@@ -89,19 +89,23 @@ pub fn load<'c>(
     Ok((module, kernel))
 }
 
-/// An image without a target fits every target; one with a target must be for the same kind of memory.
+/// The data layout of an image, which is its host's.
+const LAYOUT: &str =
+    "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128";
+
+/// An image without a target fits every target; one with a target has the host's, whose integers, floats and pointers are as large
+/// and as aligned as those of every target here.
 fn check_target(module: &Module<'_>, machine: &Machine) -> Result<(), JitError> {
     let triple = module.triple();
     let layout = module.data_layout();
-    let ours = machine.data_layout();
-    if (layout.is_empty() || layout.as_bytes() == ours.as_bytes())
+    if (layout.is_empty() || layout == LAYOUT)
         && (triple.is_empty() || triple.starts_with("x86_64-"))
     {
         module.set_machine(machine);
         return Ok(());
     }
     Err(JitError::InvalidImage(format!(
-        "it is for `{triple}` with layout `{layout}`, not for `{}`",
+        "it is for `{triple}` with layout `{layout}`, and cannot be lowered to `{}`",
         machine.triple().to_string_lossy()
     )))
 }

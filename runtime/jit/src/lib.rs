@@ -13,6 +13,7 @@
 //! | `target` | the steps that every target takes, and what a target adds |
 //! | `image` | reading and checking an image, and cutting out one kernel |
 //! | `cpu` | the CPU: a loop nest around the kernel, and a loader for its code |
+//! | `ptx` | NVIDIA's GPUs: an entry around the kernel, and its PTX |
 //! | `llvm` | LLVM's C interface as owned values; its fatal errors as errors |
 //! | `dump` | `SCHISM_DUMP_DIR` |
 //! | `times` | `SCHISM_TIME_PASSES` |
@@ -27,6 +28,7 @@ mod dump;
 mod error;
 mod image;
 mod llvm;
+mod ptx;
 mod request;
 mod target;
 mod times;
@@ -34,4 +36,5 @@ mod times;
 pub use api::{schism_jit_api, version};
 pub use cpu::{CpuCode, compile_cpu, cpu_name};
 pub use error::JitError;
+pub use ptx::{Known, PtxCode, PtxOptions, compile_ptx};
 pub use request::Request;

@@ -13,6 +13,9 @@ pub trait Target {
     /// What comes out.
     type Code;
 
+    /// What [`Target::flavour`] tells [`Target::finish`].
+    type State;
+
     /// The device's name, for error texts.
     const DEVICE: &'static str;
 
@@ -26,7 +29,7 @@ pub trait Target {
         module: &Module<'c>,
         kernel: Value,
         request: &Request,
-    ) -> Result<(), JitError>;
+    ) -> Result<Self::State, JitError>;
 
     /// After optimisation: adds what must not be optimised, and generates code.
     fn finish<'c>(
@@ -35,6 +38,7 @@ pub trait Target {
         module: &Module<'c>,
         machine: &Machine,
         request: &Request,
+        state: Self::State,
         dump: &Dump,
     ) -> Result<Self::Code, JitError>;
 }
@@ -51,14 +55,14 @@ pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitErr
     let (module, kernel) = image::load(&context, request, &machine, T::DEVICE)?;
     times.done("load");
     dump.module("1-image.ll", &module);
-    target.flavour(&context, &module, kernel, request)?;
+    let state = target.flavour(&context, &module, kernel, request)?;
     times.done("flavour");
     dump.module("2-flavoured.ll", &module);
     module
         .run_passes(c"default<O3>", Some(&machine))
         .map_err(|reason| JitError::BackendFailed { kernel: request.kernel.clone(), reason })?;
     times.done("optimise");
-    let code = target.finish(&context, &module, &machine, request, &dump);
+    let code = target.finish(&context, &module, &machine, request, state, &dump);
     times.done("generate");
     code
 }

@@ -10,16 +10,21 @@
 //!   taking a request ([`JitApi::version`], [`JitApi::cpu_name`]) lives as long as the library is loaded.
 //! * [`Text`] is owned by whoever received it and goes back through [`JitApi::free_text`].
 //! * A [`CpuKernel`] is owned by whoever received it and goes back through [`JitApi::release_cpu`].
+//! * A [`GpuKernel`] is owned by whoever received it and goes back through [`JitApi::release_gpu`], and its code with it.
 //! * The message in a [`PanicRecord`] is a [`Text`]; the file is a constant of the kernel's image and lives until `release_cpu`.
 //!
 //! Everything in [`JitApi`] may be called from any thread, at the same time. Nothing unwinds across the interface. Once
 //! opened, the library stays loaded until the process ends: LLVM keeps pointers into it.
 #![no_std]
 
+mod gpu;
+
 use core::ffi::{CStr, c_void};
 
+pub use gpu::*;
+
 /// The version of everything in this crate. Any change of a layout or of a meaning counts it up.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -115,6 +120,20 @@ pub struct JitApi {
     /// `handle` is a [`CpuKernel::handle`] that was not released yet; no [`CpuKernel::run`] of it is running or will be
     /// called; no file's name in a [`PanicRecord`] that it wrote is read again.
     pub release_cpu: unsafe extern "C" fn(handle: *mut c_void),
+    /// Compiles one kernel for a GPU, as [`JitApi::compile_cpu`] does for the CPU.
+    ///
+    /// # Safety
+    /// As for [`JitApi::compile_cpu`]; the request's `values` can be read, too.
+    pub compile_gpu: unsafe extern "C" fn(
+        request: *const GpuRequest,
+        out: *mut GpuKernel,
+        error: *mut Text,
+    ) -> u32,
+    /// Frees a kernel's code. Null does nothing.
+    ///
+    /// # Safety
+    /// `handle` is a [`GpuKernel::handle`] that was not released yet, and nothing of that kernel is read again.
+    pub release_gpu: unsafe extern "C" fn(handle: *mut c_void),
     /// Frees a text. [`Text::EMPTY`] does nothing.
     ///
     /// # Safety
@@ -122,7 +141,7 @@ pub struct JitApi {
     pub free_text: unsafe extern "C" fn(text: Text),
 }
 
-// The codes that `compile_cpu` returns.
+// The codes that `compile_cpu` and `compile_gpu` return.
 
 /// The kernel was compiled.
 pub const OK: u32 = 0;
@@ -191,6 +210,8 @@ pub const FLAG_RELAXED_MATH: u32 = 2;
 /// With [`FLAG_RELAXED_MATH`] only: no operand and no result is infinite or not a number (LLVM's `nnan ninf`); if one is, the
 /// result may be anything.
 pub const FLAG_FINITE_MATH: u32 = 4;
+/// For GPUs only: the launch comes in pieces, and the kernel takes the first id of its piece.
+pub const FLAG_BASE: u32 = 8;
 
 /// The value of a specialization constant.
 #[repr(C)]

@@ -64,15 +64,15 @@
 
 mod deep;
 mod entry;
-mod exact;
+pub(crate) mod exact;
 mod host;
 mod independent;
-mod inline;
+pub(crate) mod inline;
 mod loader;
 mod message;
 mod stack;
 mod symbols;
-mod work_loop;
+pub(crate) mod work_loop;
 
 use std::time::Instant;
 
@@ -137,6 +137,7 @@ struct Cpu;
 
 impl Target for Cpu {
     type Code = (Code, CpuEntry, u32);
+    type State = ();
     const DEVICE: &'static str = "cpu";
 
     fn machine(&self) -> Result<Machine, JitError> {
@@ -172,6 +173,7 @@ impl Target for Cpu {
         module: &Module<'c>,
         machine: &Machine,
         request: &Request,
+        (): (),
         dump: &Dump,
     ) -> Result<Self::Code, JitError> {
         let flags = entry::add(context, module, request)?;

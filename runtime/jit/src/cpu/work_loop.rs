@@ -34,7 +34,7 @@ pub const AXES: [&str; 3] = ["x", "y", "z"];
 
 /// What holds for a kernel's parameter during the whole launch, and so for the loop's. Others say something about one
 /// call, such as that it writes before it reads, and a nest over no ids makes no call.
-const KEPT_ATTRIBUTES: [&str; 13] = [
+pub const KEPT_ATTRIBUTES: [&str; 13] = [
     "noalias",
     "readonly",
     "readnone",

@@ -1,5 +1,6 @@
 //! A module: functions, globals, and passes over them.
 
+use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_char};
 use std::marker::PhantomData;
 use std::ptr::null_mut;
@@ -22,6 +23,7 @@ use llvm_sys::transforms::pass_builder::{
 
 use schism_passes::fast_math::{self, FastMath};
 use schism_passes::specialise::{self, SpecialiseError};
+use schism_passes::{address_spaces, local_to_shared};
 
 use super::{Context, Machine, Value, take_message};
 use crate::JitError;
@@ -125,6 +127,22 @@ impl<'c> Module<'c> {
     pub fn allow_fast_math(&self, math: FastMath) {
         // SAFETY: the module is live, and this thread alone has it.
         unsafe { fast_math::run(self.raw, math) };
+    }
+
+    /// Makes all memory of a work-group one symbol, as PTX has it, aligned to `align` bytes or more.
+    pub fn use_shared_memory(&self, align: u64) -> Result<(), JitError> {
+        let none = HashSet::new();
+        // SAFETY: the module is live, and this thread alone has it.
+        unsafe { local_to_shared::run_raw(self.raw, &none, align) }
+            .map_err(|error| JitError::Internal(error.to_string()))
+    }
+
+    /// Makes a function a kernel of the module's target, and tells accesses which memory they mean.
+    pub fn separate_address_spaces(&self, kernel: &str) -> Result<(), JitError> {
+        let kernels = HashSet::from([kernel]);
+        // SAFETY: the module is live, and this thread alone has it.
+        unsafe { address_spaces::run_raw(self.raw, &self.triple(), &kernels) }
+            .map_err(|error| JitError::Internal(error.to_string()))
     }
 
     /// Runs passes given in the syntax of LLVM's `opt -passes=`.

@@ -1,6 +1,8 @@
 //! What the tests share: kernels from text, compiled through the C interface as the runtime would.
 #![allow(dead_code, reason = "each test file uses a part of this")]
 
+pub mod gpu;
+
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 

@@ -1,0 +1,167 @@
+//! Compiling kernels for GPUs, and what they leave behind when they panic or print.
+
+use core::ffi::c_void;
+
+use crate::{Bytes, Constant, Param};
+
+/// [`GpuRequest::target`]: the text of NVIDIA's PTX.
+pub const TARGET_PTX: u32 = 1;
+
+/// What to compile for a GPU. The first fields are those of [`crate::CpuRequest`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct GpuRequest {
+    /// The image: LLVM bitcode (format `llvm-ir`).
+    pub image: Bytes,
+    /// The kernel's name in the image, UTF-8.
+    pub kernel: Bytes,
+    /// The kernel's parameters, in the container's order.
+    pub params: *const Param,
+    /// How many parameters.
+    pub params_len: usize,
+    /// The closure's size in bytes.
+    pub closure_size: u64,
+    /// The closure's alignment in bytes, a power of two.
+    pub closure_align: u64,
+    /// How many dimensions the launch range has, 1..=3.
+    pub dimensions: u32,
+    /// Any of the `FLAG_` constants, added up.
+    pub flags: u32,
+    /// Values of specialization constants that replace the image's own.
+    pub constants: *const Constant,
+    /// How many of them.
+    pub constants_len: usize,
+    /// Parameters whose values are known.
+    pub values: *const KnownValue,
+    /// How many of them.
+    pub values_len: usize,
+    /// What to make: one of the `TARGET_` constants.
+    pub target: u32,
+    /// The version of the instruction set, times ten: 80 is PTX 8.0. 0 is the lowest that `arch` allows.
+    pub isa: u32,
+    /// The processor, such as `sm_90`.
+    pub arch: Bytes,
+    /// The work-items of a block in each dimension, x first, if every launch of this code has so many; else 0. Dimensions that
+    /// the range does not have are 1.
+    pub group: [u32; 3],
+    /// What holds for every launch of this code: a sum of `FACT_` constants.
+    pub facts: u32,
+    /// The alignment that the kernel's local memory needs, in bytes, a power of two; 0 if it needs none in particular.
+    pub local_align: u64,
+}
+
+/// The launch's range, and the last id that it has with its offset, are below 2³¹ in each dimension.
+pub const FACT_INDEX_32: u32 = 1;
+/// The range is a multiple of the block in each dimension: no work-item of a block is outside of it.
+pub const FACT_GROUP_EXACT: u32 = 2;
+
+/// A parameter that has the same value in every launch of the code.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KnownValue {
+    /// The parameter's index: an integer or a float.
+    pub param: u32,
+    /// The value's bytes, as many as the parameter has.
+    pub bytes: Bytes,
+}
+
+/// A kernel as text for a GPU's driver.
+///
+/// The entry takes, in this order: the request's parameters (aggregates by value, everything else as it is); with
+/// [`crate::FLAG_OFFSET`] the launch's offset, three `u64`; with [`GPU_RANGE`] the launch's range, a `u64` for each dimension; with
+/// [`crate::FLAG_BASE`] the first id of this piece of the launch, three `u64` (in groups, for a kernel with [`GPU_GROUPS`]); with
+/// [`GPU_RECORD`] the address of a [`GpuRecord`].
+///
+/// Without [`GPU_GROUPS`] a launch has any blocks (those of [`GpuRequest::group`], if that is given) that cover the range; with it,
+/// the blocks are the work-groups. Local memory is the block's dynamic shared memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct GpuKernel {
+    /// What [`crate::JitApi::release_gpu`] takes.
+    pub handle: *mut c_void,
+    /// The code. A NUL follows, which is not counted.
+    pub code: Bytes,
+    /// The name of the entry in the code. A NUL follows, which is not counted.
+    pub entry: Bytes,
+    /// What the kernel needs and takes: a sum of `GPU_` constants.
+    pub flags: u32,
+    /// How long compiling took, in microseconds.
+    pub lower_micros: u64,
+}
+
+/// The kernel asks for its group: the blocks are the launch's work-groups.
+pub const GPU_GROUPS: u32 = 1;
+/// The kernel may wait for the other work-items of its group.
+pub const GPU_BARRIER: u32 = 2;
+/// The kernel takes the launch's range.
+pub const GPU_RANGE: u32 = 4;
+/// The kernel takes a record: it may panic or print.
+pub const GPU_RECORD: u32 = 8;
+/// The kernel may print, so the record needs room for it.
+pub const GPU_PRINT: u32 = 16;
+
+/// Where kernels leave messages: this, then [`GpuRecord::panic_bytes`] for the message of the first work-item that panics, then
+/// [`GpuRecord::print_bytes`] for what is printed. Both begin with a [`GpuMessage`]; what is printed is one after the other. It lies
+/// in memory that host and device see, and the host reads it when the launch has ended. To begin with, everything but the two sizes
+/// is 0, and the first bytes of both rooms too.
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug)]
+pub struct GpuRecord {
+    /// Whether a work-item panicked: one of the `GPU_STATE_` constants.
+    pub state: u32,
+    /// The room for a panic's message, a multiple of 16 and at least [`GPU_PANIC_LEAST`].
+    pub panic_bytes: u32,
+    /// The room for what is printed, a multiple of 16.
+    pub print_bytes: u64,
+    /// Bytes that work-items have taken of it; more than there are, if it was too small.
+    pub print_used: u64,
+    /// Messages for which there was no room.
+    pub print_lost: u64,
+}
+
+/// No work-item panicked.
+pub const GPU_STATE_FREE: u32 = 0;
+/// A work-item is writing its message.
+pub const GPU_STATE_CLAIMED: u32 = 1;
+/// The message is there.
+pub const GPU_STATE_COMPLETE: u32 = 2;
+
+/// The least room for a panic's message.
+pub const GPU_PANIC_LEAST: u32 = 1024;
+
+/// A message: this, then [`GpuChunk`]s, up to its size. Addresses are the device's; what they point to is in the chunks.
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug)]
+pub struct GpuMessage {
+    /// The bytes of the message with its chunks, a multiple of 16.
+    pub size: u32,
+    /// A sum of `GPU_MESSAGE_` constants.
+    pub flags: u32,
+    /// The work-item's global id: x, y, z, without the launch's offset.
+    pub global_id: [u64; 3],
+    /// The work-item's place in its group.
+    pub local_id: [u64; 3],
+    /// The first word of the message's `core::fmt::Arguments`.
+    pub template: u64,
+    /// The second word.
+    pub args: u64,
+    /// The address of a panic's `core::panic::Location`; 0 if it is not known.
+    pub location: u64,
+}
+
+/// All of the message is written.
+pub const GPU_MESSAGE_COMPLETE: u32 = 1;
+/// Not everything that belongs to the message had room.
+pub const GPU_MESSAGE_CUT: u32 = 2;
+/// The launch has groups, so the local id means something.
+pub const GPU_MESSAGE_IN_GROUP: u32 = 4;
+
+/// A copy of some of the device's memory: this, then the bytes, then as many as make a multiple of 16.
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug)]
+pub struct GpuChunk {
+    /// Where the bytes are on the device.
+    pub address: u64,
+    /// How many.
+    pub len: u64,
+}

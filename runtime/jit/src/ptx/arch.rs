@@ -1,0 +1,127 @@
+//! Which processors there are, and which versions of PTX they take.
+
+use std::ffi::{CStr, CString};
+use std::sync::Once;
+
+use crate::JitError;
+use crate::llvm::Machine;
+
+/// The triple that makes LLVM write for NVIDIA's driver.
+const TRIPLE: &CStr = c"nvptx64-nvidia-cuda";
+
+/// Processors, and the first version of PTX that knows each, times ten. What has a letter is for that very processor (`a`) or for its
+/// family (`f`), and runs on no other.
+const PROCESSORS: [(&str, u32); 28] = [
+    ("sm_70", 60),
+    ("sm_72", 61),
+    ("sm_75", 63),
+    ("sm_80", 70),
+    ("sm_86", 71),
+    ("sm_87", 74),
+    ("sm_88", 90),
+    ("sm_89", 78),
+    ("sm_90", 78),
+    ("sm_90a", 80),
+    ("sm_100", 86),
+    ("sm_100a", 86),
+    ("sm_100f", 88),
+    ("sm_101", 86),
+    ("sm_101a", 86),
+    ("sm_101f", 88),
+    ("sm_103", 88),
+    ("sm_103a", 88),
+    ("sm_103f", 88),
+    ("sm_110", 90),
+    ("sm_110a", 90),
+    ("sm_110f", 90),
+    ("sm_120", 87),
+    ("sm_120a", 87),
+    ("sm_120f", 88),
+    ("sm_121", 88),
+    ("sm_121a", 88),
+    ("sm_121f", 88),
+];
+
+/// The versions of PTX that this LLVM writes, times ten.
+const VERSIONS: [u32; 26] = [
+    60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88,
+    89, 90,
+];
+
+/// The version of PTX to write for a processor: the newest that is not newer than `isa`, or the first that the processor has if
+/// `isa` is 0.
+fn version(arch: &str, isa: u32) -> Result<u32, JitError> {
+    let known = PROCESSORS.iter().find(|(name, _)| *name == arch);
+    let &(_, least) = known.ok_or_else(|| {
+        let names: Vec<&str> = PROCESSORS.iter().map(|(name, _)| *name).collect();
+        JitError::InvalidRequest(format!(
+            "there is no processor `{arch}`; known are {}",
+            names.join(", ")
+        ))
+    })?;
+    if isa == 0 {
+        return Ok(least);
+    }
+    if isa < least {
+        return Err(JitError::InvalidRequest(format!(
+            "PTX {} does not know {arch}, which needs PTX {} or a newer one",
+            dotted(isa),
+            dotted(least)
+        )));
+    }
+    Ok(VERSIONS.into_iter().filter(|&version| version <= isa).max().unwrap_or(least))
+}
+
+fn dotted(version: u32) -> String {
+    format!("{}.{}", version / 10, version % 10)
+}
+
+// The bindings' own functions for this are for all targets that LLVM might have, and the pinned one lacks some.
+unsafe extern "C" {
+    fn LLVMInitializeNVPTXTargetInfo();
+    fn LLVMInitializeNVPTXTarget();
+    fn LLVMInitializeNVPTXTargetMC();
+    fn LLVMInitializeNVPTXAsmPrinter();
+}
+
+/// The machine that writes PTX of a version (0: the first that there is) for a processor.
+pub fn machine(arch: &str, isa: u32) -> Result<Machine, JitError> {
+    let features = format!("+ptx{}", version(arch, isa)?);
+    static ONCE: Once = Once::new();
+    // SAFETY: these only register the target, and the guard runs them once.
+    ONCE.call_once(|| unsafe {
+        LLVMInitializeNVPTXTargetInfo();
+        LLVMInitializeNVPTXTarget();
+        LLVMInitializeNVPTXTargetMC();
+        LLVMInitializeNVPTXAsmPrinter();
+    });
+    let text = |text: &str| {
+        CString::new(text).map_err(|_| JitError::Internal("a NUL in a name".to_owned()))
+    };
+    Machine::new(TRIPLE, &text(arch)?, &text(&features)?).map_err(JitError::Internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_the_newest_that_both_sides_know() {
+        assert_eq!(version("sm_90", 0), Ok(78));
+        assert_eq!(version("sm_90a", 0), Ok(80));
+        assert_eq!(version("sm_90", 84), Ok(84));
+        assert_eq!(version("sm_80", 79), Ok(78));
+        assert_eq!(version("sm_120", 132), Ok(90));
+        let error = version("sm_90", 75).unwrap_err().to_string();
+        assert!(error.contains("PTX 7.5 does not know sm_90, which needs PTX 7.8"), "{error}");
+        let error = version("sm_99", 0).unwrap_err().to_string();
+        assert!(error.contains("`sm_99`") && error.contains("sm_90, sm_90a"), "{error}");
+    }
+
+    #[test]
+    fn llvm_knows_every_processor_in_its_first_version() {
+        for (arch, _) in PROCESSORS {
+            assert!(machine(arch, 0).is_ok(), "{arch}");
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! The entry around a kernel, and what builtins are on a GPU. The module's description shows both.
+
+use std::collections::HashSet;
+use std::fmt::Write;
+
+use schism_jit_abi::{
+    FACT_GROUP_EXACT, FACT_INDEX_32, GPU_BARRIER, GPU_GROUPS, GPU_PRINT, GPU_RANGE, GPU_RECORD,
+    PARAM_BYTES, PARAM_FLOAT, Param,
+};
+
+use super::PtxOptions;
+use crate::cpu::work_loop::{AXES, KEPT_ATTRIBUTES, needs_groups, offset_values, type_text};
+use crate::image::{
+    BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_RANGE, PANIC,
+    PANIC_FORMAT, PRINT, builtins,
+};
+use crate::llvm::{Context, Module, Value, attribute_kind, kind_of};
+use crate::{JitError, Request};
+
+/// Gives all that is known in the entry only to functions that stay outside of it.
+const KEEP: &str = "schism.keep";
+
+/// What only the entry knows: its hidden parameters, by the names of the functions that stand for them.
+const HIDDEN: [&str; 7] = [
+    "schism.range.x",
+    "schism.range.y",
+    "schism.range.z",
+    "schism.base.x",
+    "schism.base.y",
+    "schism.base.z",
+    "schism.record",
+];
+
+/// The entry that is being made.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its name in the code.
+    pub name: String,
+    /// What it needs and takes: a sum of `GPU_` constants.
+    pub flags: u32,
+    /// Which parameter each of [`HIDDEN`] is.
+    hidden: [Option<u32>; HIDDEN.len()],
+}
+
+/// Looks at what the kernel asks for.
+fn plan(module: &Module<'_>, request: &Request, options: &PtxOptions) -> Entry {
+    let uses = |names: &[&str]| {
+        let known = names.iter().filter_map(|name| module.function(name));
+        known.into_iter().any(|function| !function.users().is_empty())
+    };
+    let mut flags = 0;
+    let mut add = |flag, is_so| flags |= if is_so { flag } else { 0 };
+    let groups = needs_groups(module);
+    add(GPU_GROUPS, groups);
+    add(GPU_BARRIER, uses(&[BARRIER]));
+    let range = if groups {
+        // Otherwise the grid is the range.
+        options.base && (uses(&GLOBAL_RANGE) || uses(&GROUP_RANGE))
+    } else {
+        options.facts & FACT_GROUP_EXACT == 0 || uses(&GLOBAL_RANGE)
+    };
+    add(GPU_RANGE, range);
+    add(GPU_RECORD, uses(&[PANIC, PANIC_FORMAT, PRINT]));
+    add(GPU_PRINT, uses(&[PRINT]));
+
+    let mut next = request.params.len() as u32 + if request.offset { 3 } else { 0 };
+    let mut hidden = [None; HIDDEN.len()];
+    let mut take = |places: std::ops::Range<usize>| {
+        for place in places {
+            hidden[place] = Some(next);
+            next += 1;
+        }
+    };
+    if range {
+        take(0..request.dimensions as usize);
+    }
+    if options.base {
+        take(3..6);
+    }
+    if flags & GPU_RECORD != 0 {
+        take(6..7);
+    }
+    Entry { name: entry_name(&request.kernel), flags, hidden }
+}
+
+/// A kernel's name as PTX can have it.
+fn entry_name(kernel: &str) -> String {
+    let name: String = kernel
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '$') { c } else { '_' })
+        .take(1000)
+        .collect();
+    match name.chars().next() {
+        Some(first) if first.is_ascii_alphabetic() => name,
+        _ => format!("k{name}"),
+    }
+}
+
+/// Adds the entry, which calls the kernel, and the bodies of the builtins.
+pub fn wrap<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    kernel: Value,
+    request: &Request,
+    options: &PtxOptions,
+) -> Result<Entry, JitError> {
+    let mut entry = plan(module, request, options);
+    while module.function(&entry.name).is_some() {
+        entry.name.push('_');
+    }
+    let text = text(&entry, request, options)
+        .map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
+    let around = Module::from_text(context, &text).map_err(JitError::Internal)?;
+    around.set_target_of(module);
+    // Facts about the kernel's parameters hold on the entry's.
+    let outer = around.function(&entry.name).ok_or_else(|| missing(&entry.name))?;
+    let kept = KEPT_ATTRIBUTES.map(attribute_kind);
+    for (index, param) in request.params.iter().enumerate() {
+        if param.kind == PARAM_BYTES {
+            continue;
+        }
+        let place = index as u32 + 1;
+        for attribute in kernel.attributes(place) {
+            if kind_of(attribute).is_some_and(|kind| kept.contains(&kind)) {
+                outer.add_attribute(place, attribute);
+            }
+        }
+    }
+    module.link(context, around).map_err(JitError::InvalidImage)?;
+    kernel.set_internal();
+    for function in builtins().filter_map(|name| module.function(name)) {
+        if !function.is_declaration() {
+            function.set_internal();
+        }
+    }
+    Ok(entry)
+}
+
+fn missing(name: &str) -> JitError {
+    JitError::Internal(format!("`{name}` is gone"))
+}
+
+/// A known value as an operand.
+fn constant(param: &Param, bytes: &[u8]) -> String {
+    let mut wide = [0; 16];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    let number = u128::from_le_bytes(wide);
+    match param.kind {
+        PARAM_FLOAT => {
+            format!("{} bitcast (i{} {number} to {0})", type_text(param), param.size * 8)
+        }
+        _ => format!("{} {number}", type_text(param)),
+    }
+}
+
+/// The entry and the builtins as LLVM's assembly.
+fn text(entry: &Entry, request: &Request, options: &PtxOptions) -> Result<String, std::fmt::Error> {
+    let groups = entry.flags & GPU_GROUPS != 0;
+    let axes = &AXES[..request.dimensions as usize];
+    let mut parameters = Vec::new();
+    let mut arguments = Vec::new();
+    let mut declared = Vec::new();
+    for (param, index) in request.params.iter().zip(0_u32..) {
+        let Param { size, align, kind, .. } = *param;
+        let ty = match kind {
+            PARAM_BYTES => format!("ptr byval([{size} x i8]) align {align}"),
+            _ => type_text(param),
+        };
+        parameters.push(format!("{ty} %p{index}"));
+        arguments.push(match options.values.iter().find(|known| known.param == index) {
+            Some(known) => constant(param, &known.bytes),
+            None => format!("{ty} %p{index}"),
+        });
+        declared.push(ty);
+    }
+    for value in offset_values(request) {
+        parameters.push(format!("i64 {value}"));
+        arguments.push(format!("i64 {value}"));
+        declared.push("i64".to_owned());
+    }
+    let small = options.facts & FACT_INDEX_32 != 0;
+    let limit = if small { "2147483648" } else { "-9223372036854775808" };
+    for (name, place) in HIDDEN.iter().zip(&entry.hidden) {
+        if place.is_some() {
+            parameters.push(match *name {
+                "schism.record" => format!("ptr noundef nonnull align 16 %{name}"),
+                _ => format!("i64 noundef range(i64 0, {limit}) %{name}"),
+            });
+        }
+    }
+
+    let mut out = String::new();
+    let o = &mut out;
+    writeln!(o, "declare void @{KERNEL}({})", declared.join(", "))?;
+    writeln!(o, "declare void @{KEEP}({})", keep_types())?;
+    for name in HIDDEN {
+        writeln!(o, "declare {} @{name}() nounwind willreturn memory(none)", hidden_type(name))?;
+    }
+    for name in ["tid", "ctaid", "ntid", "nctaid"] {
+        for axis in AXES {
+            writeln!(o, "declare i32 @llvm.nvvm.read.ptx.sreg.{name}.{axis}()")?;
+        }
+    }
+    writeln!(o, "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent nounwind")?;
+    writeln!(o, "declare void @llvm.assume(i1)")?;
+    builtin_bodies(o, request, options, groups)?;
+
+    writeln!(o, "define void @{}({}) #0 {{\nstart:", entry.name, parameters.join(", "))?;
+    let kept: Vec<String> = HIDDEN
+        .iter()
+        .zip(&entry.hidden)
+        .map(|(name, place)| match place {
+            Some(_) => format!("{} %{name}", hidden_type(name)),
+            None => format!("{} zeroinitializer", hidden_type(name)),
+        })
+        .collect();
+    writeln!(o, "  call void @{KEEP}({})", kept.join(", "))?;
+    if !groups && options.facts & FACT_GROUP_EXACT == 0 {
+        for (index, axis) in axes.iter().enumerate() {
+            writeln!(o, "  %{axis} = call i64 @{}()", GLOBAL_ID[index])?;
+            writeln!(o, "  %{axis}.inside = icmp ult i64 %{axis}, %{}", HIDDEN[index])?;
+            writeln!(o, "  br i1 %{axis}.inside, label %{axis}.go, label %done\n{axis}.go:")?;
+        }
+    }
+    writeln!(o, "  call void @{KERNEL}({}) alwaysinline", arguments.join(", "))?;
+    writeln!(o, "  br label %done\ndone:\n  ret void\n}}")?;
+
+    let [x, y, z] = options.group;
+    match (x, groups) {
+        // A group may have any size that a device can have.
+        (0, true) => writeln!(o, "attributes #0 = {{ nounwind \"nvvm.maxntid\"=\"1024\" }}")?,
+        (0, false) => writeln!(o, "attributes #0 = {{ nounwind }}")?,
+        _ => writeln!(o, "attributes #0 = {{ nounwind \"nvvm.reqntid\"=\"{x},{y},{z}\" }}")?,
+    }
+    Ok(out)
+}
+
+fn hidden_type(name: &str) -> &'static str {
+    if name == "schism.record" { "ptr" } else { "i64" }
+}
+
+fn keep_types() -> String {
+    HIDDEN.map(hidden_type).join(", ")
+}
+
+/// The bodies of the builtins that ask for ids and ranges, and of the barrier.
+fn builtin_bodies(
+    o: &mut String,
+    request: &Request,
+    options: &PtxOptions,
+    groups: bool,
+) -> std::fmt::Result {
+    let small = options.facts & FACT_INDEX_32 != 0;
+    let used = request.dimensions as usize;
+    let mut define = |name: &str, lines: String, result: &str| {
+        writeln!(o, "define i64 @{name}() alwaysinline nounwind {{\n{lines}  ret i64 {result}\n}}")
+    };
+    // A special register as a value of 64 bits. Block sizes and indices fit into 31 bits.
+    let register = |value: &str, name: &str, axis: &str| {
+        format!(
+            "  %{value}.32 = call i32 @llvm.nvvm.read.ptx.sreg.{name}.{axis}()
+               %{value} = zext nneg i32 %{value}.32 to i64\n"
+        )
+    };
+    let block = |value: &str, index: usize| match options.group[index] {
+        0 => register(value, "ntid", AXES[index]),
+        known => format!(
+            "  %{value}.32 = add i32 {known}, 0
+               %{value} = add i64 {known}, 0\n"
+        ),
+    };
+    let base = |value: &str, index: usize| match options.base {
+        true => format!("  %{value} = call i64 @{}()\n", HIDDEN[3 + index]),
+        false => format!("  %{value} = add i64 0, 0\n"),
+    };
+    for (axis, index) in AXES.into_iter().zip(0..) {
+        if index >= used {
+            define(GLOBAL_ID[index], String::new(), "0")?;
+            define(GLOBAL_RANGE[index], String::new(), "1")?;
+            define(LOCAL_ID[index], String::new(), "0")?;
+            define(LOCAL_RANGE[index], String::new(), "1")?;
+            define(GROUP_ID[index], String::new(), "0")?;
+            define(GROUP_RANGE[index], String::new(), "1")?;
+            continue;
+        }
+        let range = format!("  %range = call i64 @{}()\n", HIDDEN[index]);
+
+        // In groups, the piece of a launch begins at a group, else at a work-item.
+        let mut id = register("tid", "tid", axis) + &register("block", "ctaid", axis);
+        id += &block("size", index);
+        id += &base("base", index);
+        id += &match (small, groups) {
+            (true, true) => "  %base.32 = trunc i64 %base to i32
+                %group.32 = add nuw i32 %block.32, %base.32
+                %first = mul nuw i32 %group.32, %size.32
+                %id.32 = add nuw i32 %first, %tid.32
+                %id = zext i32 %id.32 to i64\n"
+                .to_owned(),
+            (true, false) => "  %base.32 = trunc i64 %base to i32
+                %first = mul nuw i32 %block.32, %size.32
+                %place = add nuw i32 %first, %tid.32
+                %id.32 = add nuw i32 %place, %base.32
+                %id = zext i32 %id.32 to i64\n"
+                .to_owned(),
+            (false, true) => "  %group = add nuw nsw i64 %block, %base
+                %first = mul nuw nsw i64 %group, %size
+                %id = add nuw nsw i64 %first, %tid\n"
+                .to_owned(),
+            (false, false) => "  %first = mul nuw nsw i64 %block, %size
+                %place = add nuw nsw i64 %first, %tid
+                %id = add nuw nsw i64 %place, %base\n"
+                .to_owned(),
+        };
+        define(GLOBAL_ID[index], id, "%id")?;
+        define(LOCAL_ID[index], register("tid", "tid", axis), "%tid")?;
+        define(LOCAL_RANGE[index], block("size", index), "%size")?;
+        define(
+            GROUP_ID[index],
+            register("block", "ctaid", axis)
+                + &base("base", index)
+                + "  %group = add nuw nsw i64 %block, %base\n",
+            "%group",
+        )?;
+        let whole = !options.base;
+        match (groups, whole) {
+            (false, _) | (true, false) => define(GLOBAL_RANGE[index], range.clone(), "%range")?,
+            (true, true) => define(
+                GLOBAL_RANGE[index],
+                register("blocks", "nctaid", axis)
+                    + &block("size", index)
+                    + "  %range = mul nuw nsw i64 %blocks, %size\n",
+                "%range",
+            )?,
+        }
+        match whole {
+            true => define(GROUP_RANGE[index], register("blocks", "nctaid", axis), "%blocks")?,
+            false => define(
+                GROUP_RANGE[index],
+                range + &block("size", index) + "  %blocks = udiv exact i64 %range, %size\n",
+                "%blocks",
+            )?,
+        }
+    }
+    writeln!(
+        o,
+        "define void @{BARRIER}() alwaysinline convergent nounwind {{
+           call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+           ret void
+         }}"
+    )
+}
+
+/// Gives what only the entry knows to whoever asks: the entry's own parameters in the entry, and elsewhere (in functions that were
+/// not inlined) what each work-item has left in the block's shared memory. All of them leave the same there, so there is nothing to
+/// wait for.
+pub fn resolve<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    entry: &Entry,
+) -> Result<(), JitError> {
+    let outer = module.function(&entry.name).ok_or_else(|| missing(&entry.name))?;
+    let params = outer.params();
+    let mut deep = false;
+    for (name, place) in HIDDEN.iter().zip(entry.hidden) {
+        let Some(function) = module.function(name) else { continue };
+        for call in calls_in(outer, function) {
+            let value = place.and_then(|place| params.get(place as usize));
+            let value = value.ok_or_else(|| missing(name))?;
+            call.replace_uses(*value);
+            // SAFETY: nothing uses the call any more, and `calls_in` gives each call once.
+            unsafe { call.erase() };
+        }
+        deep |= !function.users().is_empty();
+    }
+    let keep = module.function(KEEP).ok_or_else(|| missing(KEEP))?;
+    if !deep {
+        for call in calls_in(outer, keep) {
+            // SAFETY: a call that returns nothing has no users, and `calls_in` gives each call once.
+            unsafe { call.erase() };
+        }
+        return Ok(());
+    }
+    // What was inferred from the declarations of builtins is not so of these bodies, which read memory.
+    for function in module.functions().into_iter().filter(|function| !function.is_intrinsic()) {
+        for name in ["memory", "speculatable"] {
+            function.remove_function_attribute(name);
+            for call in function.users() {
+                if call.direct_callee() == Some(function) {
+                    call.remove_call_attribute(name);
+                }
+            }
+        }
+    }
+    let bodies = deep_bodies();
+    let bodies = Module::from_text(context, &bodies).map_err(JitError::Internal)?;
+    bodies.set_target_of(module);
+    module.link(context, bodies).map_err(JitError::InvalidImage)?;
+    for function in HIDDEN.into_iter().chain([KEEP]).filter_map(|name| module.function(name)) {
+        function.set_internal();
+    }
+    module.run_passes(c"always-inline,globaldce", None).map_err(JitError::Internal)
+}
+
+/// Storing what the entry knows, and loading it again.
+fn deep_bodies() -> String {
+    let slot = "ptr addrspace(3) @schism.launch";
+    let at = |index: usize| {
+        format!("  %at.{index} = getelementptr inbounds i8, {slot}, i64 {}\n", 8 * index)
+    };
+    let mut out = format!(
+        "@schism.launch = internal addrspace(3) global [{} x i64] poison, align 8\n",
+        HIDDEN.len()
+    );
+    for (name, index) in HIDDEN.iter().zip(0..) {
+        let ty = hidden_type(name);
+        out += &format!("define {ty} @{name}() alwaysinline nounwind {{\n{}", at(index));
+        out += &format!("  %value = load {ty}, ptr addrspace(3) %at.{index}, align 8\n");
+        out += &format!("  ret {ty} %value\n}}\n");
+    }
+    let parameters: Vec<String> =
+        HIDDEN.iter().zip(0..).map(|(name, i)| format!("{} %v{i}", hidden_type(name))).collect();
+    out += &format!("define void @{KEEP}({}) alwaysinline nounwind {{\n", parameters.join(", "));
+    for (name, index) in HIDDEN.iter().zip(0..) {
+        out += &at(index);
+        out += &format!(
+            "  store {} %v{index}, ptr addrspace(3) %at.{index}, align 8\n",
+            hidden_type(name)
+        );
+    }
+    out + "  ret void\n}\n"
+}
+
+/// The calls of `callee` in `caller`, each once.
+fn calls_in(caller: Value, callee: Value) -> Vec<Value> {
+    let mut seen = HashSet::new();
+    callee
+        .users()
+        .into_iter()
+        .filter(|user| {
+            user.direct_callee() == Some(callee) && user.parent_function() == Some(caller)
+        })
+        .filter(|user| seen.insert(*user))
+        .collect()
+}

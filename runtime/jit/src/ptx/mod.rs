@@ -1,0 +1,260 @@
+//! NVIDIA's GPUs: from a kernel to the text of a PTX module with one entry.
+//!
+//! A GPU runs a function for each work-item by itself, so there is no loop to make. Take a kernel over one dimension:
+//!
+//! ```llvm
+//! define void @saxpy(ptr align 4 %y, ptr noalias readonly align 4 %x, float %a) {
+//!   %i = call i64 @__schism_global_id_x()
+//!   …
+//! ```
+//!
+//! [`entry`] puts a function around it that leaves out the work-items outside of the range (there are only whole blocks), and gives
+//! the builtins bodies that read the special registers. With everything inlined, and pointers in the address spaces of the target:
+//!
+//! ```llvm
+//! define ptx_kernel void @saxpy(ptr addrspace(1) align 4 %p0, ptr addrspace(1) noalias readonly align 4 %p1, float %p2,
+//!                               i64 %schism.range.x) {
+//!   %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+//!   …                                             ; %x = ctaid * ntid + tid
+//!   %x.inside = icmp ult i64 %x, %schism.range.x
+//!   br i1 %x.inside, label %x.go, label %done
+//! x.go:
+//!   …                                             ; the kernel, with %x for the builtin's result
+//! done:
+//!   ret void
+//! }
+//! ```
+//!
+//! **Exactness.** As on the CPU, nothing allows LLVM to change a result: a multiply and an add stay two operations, divisions and
+//! square roots are IEEE's, subnormal numbers are kept.
+//!
+//! **Constants and statics** of the image are in global memory: code reads tables at places that differ between work-items, which
+//! the constant bank is slow at.
+
+mod arch;
+mod entry;
+
+use std::ffi::{CStr, CString};
+use std::time::Instant;
+
+use schism_jit_abi::{PARAM_FLOAT, PARAM_INTEGER};
+use schism_passes::fast_math::FastMath;
+
+use crate::cpu::{exact, inline};
+use crate::dump::Dump;
+use crate::image::{LOCAL_MEMORY, PANIC, PANIC_FORMAT, PRINT};
+use crate::llvm::{Context, FileKind, Machine, Module, Value, isolated};
+use crate::target::{Target, lower};
+use crate::{JitError, Request};
+
+/// What PTX is made for, beside the kernel. The fields mean what those of [`schism_jit_abi::GpuRequest`] mean.
+#[derive(Clone, Debug, Default)]
+pub struct PtxOptions {
+    /// The processor, such as `sm_90`.
+    pub arch: String,
+    /// The version of PTX, times ten; 0 is the lowest that `arch` allows.
+    pub isa: u32,
+    /// The work-items of a block in each dimension, or 0.
+    pub group: [u32; 3],
+    /// What holds for every launch: a sum of `FACT_` constants.
+    pub facts: u32,
+    /// Whether the launch comes in pieces.
+    pub base: bool,
+    /// The alignment that local memory needs.
+    pub local_align: u64,
+    /// Parameters whose values are known.
+    pub values: Vec<Known>,
+}
+
+/// A parameter that has the same value in every launch.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// The parameter's index.
+    pub param: u32,
+    /// The value's bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// A kernel as PTX.
+#[derive(Debug)]
+pub struct PtxCode {
+    /// Ends with a NUL.
+    text: CString,
+    entry: CString,
+    flags: u32,
+    /// How long compiling took, in microseconds.
+    pub lower_micros: u64,
+}
+
+impl PtxCode {
+    /// The PTX. A NUL follows it.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        self.text.to_bytes()
+    }
+
+    /// The entry's name.
+    #[must_use]
+    pub fn entry(&self) -> &CStr {
+        &self.entry
+    }
+
+    /// What the kernel needs and takes: a sum of `schism_jit_abi::GPU_` constants.
+    #[must_use]
+    pub fn flags(&self) -> u32 {
+        self.flags
+    }
+}
+
+/// Compiles a kernel for NVIDIA's driver.
+///
+/// # Errors
+/// Every variant of [`JitError`] says when it is given.
+pub fn compile_ptx(request: Request, options: PtxOptions) -> Result<PtxCode, JitError> {
+    let start = Instant::now();
+    check(&request, &options)?;
+    let kernel = request.kernel.clone();
+    let target = Ptx { options };
+    let mut code = isolated(move || lower(&target, &request))
+        .map_err(|failure| failure.into_error(&kernel))
+        .flatten()?;
+    code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+    Ok(code)
+}
+
+/// Whether the options obey the interface's rules.
+fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
+    use schism_jit_abi::{FACT_GROUP_EXACT, FACT_INDEX_32};
+    /// Threads of a block, at most, and in each dimension.
+    const BLOCK: [u32; 4] = [1024, 1024, 1024, 64];
+
+    let wrong = |reason: String| Err(JitError::InvalidRequest(reason));
+    if options.facts & !(FACT_INDEX_32 | FACT_GROUP_EXACT) != 0 {
+        return wrong("unknown facts".to_owned());
+    }
+    if options.local_align != 0
+        && (!options.local_align.is_power_of_two() || options.local_align > 1 << 16)
+    {
+        return wrong(format!("local memory aligned to {} bytes", options.local_align));
+    }
+    let [x, y, z] = options.group;
+    let known = options.group != [0; 3];
+    let product = [x, y, z].into_iter().try_fold(1_u32, u32::checked_mul);
+    let fits = x <= BLOCK[1] && y <= BLOCK[2] && z <= BLOCK[3];
+    if known && (!fits || !product.is_some_and(|all| (1..=BLOCK[0]).contains(&all))) {
+        return wrong(format!("blocks of {x} by {y} by {z} work-items"));
+    }
+    let outside = options.group.get(request.dimensions as usize..).unwrap_or_default();
+    if known && outside.iter().any(|&size| size != 1) {
+        return wrong(format!("blocks of more than {} dimensions", request.dimensions));
+    }
+    for Known { param, bytes } in &options.values {
+        let fits = request.params.get(*param as usize).is_some_and(|known| {
+            [PARAM_INTEGER, PARAM_FLOAT].contains(&known.kind) && known.size == bytes.len() as u64
+        });
+        if !fits {
+            return wrong(format!("the known value of parameter {param} is of another type"));
+        }
+    }
+    Ok(())
+}
+
+/// NVIDIA's driver.
+struct Ptx {
+    options: PtxOptions,
+}
+
+impl Target for Ptx {
+    type Code = PtxCode;
+    type State = entry::Entry;
+    const DEVICE: &'static str = "cuda";
+
+    fn machine(&self) -> Result<Machine, JitError> {
+        arch::machine(&self.options.arch, self.options.isa)
+    }
+
+    fn flavour<'c>(
+        &self,
+        context: &'c Context,
+        module: &Module<'c>,
+        kernel: Value,
+        request: &Request,
+    ) -> Result<Self::State, JitError> {
+        for name in [PANIC, PANIC_FORMAT, PRINT] {
+            if module.function(name).is_some_and(|function| !function.users().is_empty()) {
+                return Err(JitError::Unsupported {
+                    kernel: request.kernel.clone(),
+                    feature: format!("messages (`{name}`)"),
+                    device: Self::DEVICE,
+                });
+            }
+        }
+        let entry = entry::wrap(context, module, kernel, request, &self.options)?;
+        inline::choose(context, module);
+        module
+            .run_passes(c"always-inline,globaldce,function(sroa)", None)
+            .map_err(JitError::Internal)?;
+        entry::resolve(context, module, &entry)?;
+        if request.math == FastMath::EXACT {
+            exact::unfuse(context, module);
+        }
+        if module.function(LOCAL_MEMORY).is_some() {
+            module.use_shared_memory(self.options.local_align)?;
+        }
+        module.separate_address_spaces(&entry.name)?;
+        debug_verify(module);
+        Ok(entry)
+    }
+
+    fn finish<'c>(
+        &self,
+        context: &'c Context,
+        module: &Module<'c>,
+        machine: &Machine,
+        request: &Request,
+        entry: Self::State,
+        dump: &Dump,
+    ) -> Result<PtxCode, JitError> {
+        debug_verify(module);
+        dump.module("3-optimised.ll", module);
+        unresolved(module, request)?;
+        let failed = |reason| JitError::BackendFailed { kernel: request.kernel.clone(), reason };
+        let text = machine.emit(module, FileKind::Assembly).map_err(failed)?;
+        dump.bytes("ptx", &text);
+        if let Some(errors) = context.take_errors() {
+            return Err(failed(errors));
+        }
+        let internal = |_| JitError::Internal("a NUL in the generated text".to_owned());
+        Ok(PtxCode {
+            text: CString::new(text).map_err(internal)?,
+            entry: CString::new(entry.name).map_err(internal)?,
+            flags: entry.flags,
+            lower_micros: 0,
+        })
+    }
+}
+
+/// Refuses a module that calls what is not there: a GPU has no libraries to find it in.
+fn unresolved(module: &Module<'_>, request: &Request) -> Result<(), JitError> {
+    let mut symbols: Vec<String> = module
+        .functions()
+        .into_iter()
+        .filter(|function| function.is_declaration() && !function.is_intrinsic())
+        .filter(|function| !function.users().is_empty())
+        .map(Value::name)
+        .collect();
+    if symbols.is_empty() {
+        return Ok(());
+    }
+    symbols.sort();
+    Err(JitError::UnresolvedSymbols { kernel: request.kernel.clone(), symbols })
+}
+
+/// In builds with debug assertions: what this module made obeys LLVM's rules.
+fn debug_verify(module: &Module<'_>) {
+    if cfg!(debug_assertions)
+        && let Err(error) = module.verify()
+    {
+        panic!("the flavour for PTX breaks LLVM's rules: {error}\n{}", module.print());
+    }
+}

@@ -1,0 +1,112 @@
+//! The PTX of small kernels.
+
+mod support;
+
+use schism_jit_abi::*;
+use support::gpu::Gpu;
+use support::{Source, param};
+
+fn saxpy(kernel: &str) -> Source {
+    let params =
+        vec![param(0, 8, PARAM_POINTER), param(8, 8, PARAM_POINTER), param(16, 4, PARAM_FLOAT)];
+    Source::new(include_str!("kernels/saxpy.ll"), kernel, params)
+}
+
+#[test]
+fn saxpy_is_what_one_would_write() {
+    let ptx = Gpu::new(saxpy("saxpy_slice")).arch("sm_90").build();
+    let text = &ptx.text;
+    assert_eq!((ptx.entry.as_str(), ptx.flags), ("saxpy_slice", GPU_RANGE));
+    assert!(text.contains(".version 7.8\n.target sm_90\n"), "{text}");
+    let pointer = ".u64 .ptr .global .align 4";
+    assert_eq!(ptx.parameters(), [pointer, pointer, ".f32", ".u64"], "{text}");
+    // What nobody writes to is read past the first cache's coherence; what is written to is not.
+    assert_eq!(ptx.count(&["ld.global.nc.b32"]), 1, "{text}");
+    assert_eq!(ptx.count(&["ld.global.b32"]), 1, "{text}");
+    assert_eq!(ptx.count(&["st.global.b32"]), 1, "{text}");
+    // Two roundings, no approximation.
+    assert_eq!((ptx.count(&["mul.rn.f32"]), ptx.count(&["add.rn.f32"])), (1, 1), "{text}");
+    for word in ["fma", ".ftz", ".approx", "cvta", ".local", "call", "trap"] {
+        assert!(!text.contains(word), "{word} in\n{text}");
+    }
+    assert_eq!(ptx.count(&["bra"]), 1, "the guard:\n{text}");
+}
+
+#[test]
+fn facts_about_a_launch_make_its_code_smaller() {
+    let plain = Gpu::new(saxpy("saxpy_slice"));
+    let ptx = plain.clone().group([256, 1, 1]).facts(FACT_INDEX_32 | FACT_GROUP_EXACT).build();
+    let text = &ptx.text;
+    assert_eq!(ptx.flags, 0);
+    assert_eq!(ptx.parameters().len(), 3, "no range is needed:\n{text}");
+    assert!(text.contains(".reqntid 256") && !text.contains("%ntid"), "{text}");
+    assert!(!text.contains("setp"), "no guard is needed:\n{text}");
+    let ptx = plain.facts(FACT_INDEX_32).build();
+    assert_eq!(ptx.count(&["mul.wide.u32"]), 0, "{}", ptx.text);
+}
+
+#[test]
+fn pieces_of_launches_and_offsets_are_parameters_in_their_order() {
+    let ptx = Gpu::new(saxpy("saxpy").flags(FLAG_BASE).dimensions(2)).build();
+    assert_eq!(ptx.flags, GPU_RANGE);
+    let types: Vec<String> = ptx.parameters().split_off(3);
+    assert_eq!(types, [".u64"; 5], "range of two dimensions, then three bases: {}", ptx.text);
+}
+
+#[test]
+fn a_known_value_is_not_read() {
+    let source = saxpy("saxpy");
+    let ptx = Gpu::new(source.clone()).value(2, &2.5_f32.to_le_bytes()).build();
+    assert_eq!(ptx.parameters().len(), 4);
+    assert_eq!(ptx.count(&["ld.param", "param_2"]), 0, "{}", ptx.text);
+    assert!(ptx.text.contains("0f40200000"), "2.5 in\n{}", ptx.text);
+
+    for wrong in [
+        Gpu::new(source.clone()).value(2, &[0; 8]),
+        Gpu::new(source.clone()).value(3, &[0; 4]),
+        Gpu::new(source).value(0, &[0; 8]),
+    ] {
+        let (code, text) = wrong.error();
+        assert_eq!(code, INVALID_REQUEST);
+        assert!(text.contains("known value of parameter"), "{text}");
+    }
+}
+
+#[test]
+fn processors_and_versions() {
+    let source = saxpy("saxpy");
+    let version = |arch: &str, isa| Gpu::new(source.clone()).arch(arch).isa(isa).build().text;
+    assert!(version("sm_75", 0).contains(".version 6.3\n.target sm_75\n"));
+    assert!(version("sm_90a", 84).contains(".version 8.4\n.target sm_90a\n"));
+    assert!(version("sm_120", 999).contains(".version 9.0\n.target sm_120\n"));
+    for (arch, isa, says) in [
+        ("sm_9", 0, "no processor `sm_9`"),
+        ("", 0, "no processor ``"),
+        ("sm_90", 70, "PTX 7.0 does not know sm_90, which needs PTX 7.8"),
+    ] {
+        let (code, text) = Gpu::new(source.clone()).arch(arch).isa(isa).error();
+        assert_eq!(code, INVALID_REQUEST);
+        assert!(text.contains(says), "{text}");
+    }
+}
+
+#[test]
+fn requests_that_make_no_sense_are_refused() {
+    let gpu = Gpu::new(saxpy("saxpy"));
+    let mut target = gpu.clone();
+    target.target = 7;
+    let mut align = gpu.clone();
+    align.local_align = 3;
+    for (wrong, says) in [
+        (target, "target 7"),
+        (align, "aligned to 3"),
+        (gpu.clone().group([1024, 2, 1]), "blocks of 1024 by 2 by 1"),
+        (gpu.clone().group([32, 0, 0]), "blocks of 32 by 0 by 0"),
+        (gpu.clone().group([32, 2, 1]), "blocks of more than 1 dimensions"),
+        (gpu.facts(1 << 20), "unknown facts"),
+    ] {
+        let (code, text) = wrong.error();
+        assert_eq!(code, INVALID_REQUEST);
+        assert!(text.contains(says), "{text}");
+    }
+}

@@ -1,0 +1,161 @@
+//! Kernels from text, compiled to PTX through the C interface as the runtime would.
+
+use schism_jit_abi::*;
+
+use super::{Source, api};
+
+/// What to compile, beside the kernel.
+#[derive(Clone)]
+pub struct Gpu {
+    pub source: Source,
+    pub target: u32,
+    pub arch: String,
+    pub isa: u32,
+    pub group: [u32; 3],
+    pub facts: u32,
+    pub local_align: u64,
+    pub values: Vec<(u32, Vec<u8>)>,
+}
+
+/// A kernel as PTX.
+#[derive(Debug)]
+pub struct Ptx {
+    pub text: String,
+    pub entry: String,
+    pub flags: u32,
+}
+
+impl Gpu {
+    pub fn new(source: Source) -> Self {
+        Self {
+            source,
+            target: TARGET_PTX,
+            arch: "sm_80".to_owned(),
+            isa: 0,
+            group: [0; 3],
+            facts: 0,
+            local_align: 0,
+            values: Vec::new(),
+        }
+    }
+
+    pub fn arch(mut self, arch: &str) -> Self {
+        self.arch = arch.to_owned();
+        self
+    }
+
+    pub fn isa(mut self, isa: u32) -> Self {
+        self.isa = isa;
+        self
+    }
+
+    pub fn group(mut self, group: [u32; 3]) -> Self {
+        self.group = group;
+        self
+    }
+
+    pub fn facts(mut self, facts: u32) -> Self {
+        self.facts = facts;
+        self
+    }
+
+    pub fn value(mut self, param: u32, bytes: &[u8]) -> Self {
+        self.values.push((param, bytes.to_vec()));
+        self
+    }
+
+    /// Compiles, and gives the PTX or the code and the text of the error.
+    pub fn compile(&self) -> Result<Ptx, (u32, String)> {
+        let Source { image, kernel, params, .. } = &self.source;
+        let constants: Vec<Constant> = self
+            .source
+            .constants
+            .iter()
+            .map(|(symbol, value)| Constant {
+                symbol: Bytes::new(symbol.as_bytes()),
+                value: Bytes::new(value),
+            })
+            .collect();
+        let values: Vec<KnownValue> = self
+            .values
+            .iter()
+            .map(|(param, bytes)| KnownValue { param: *param, bytes: Bytes::new(bytes) })
+            .collect();
+        let request = GpuRequest {
+            image: Bytes::new(image),
+            kernel: Bytes::new(kernel.as_bytes()),
+            params: params.as_ptr(),
+            params_len: params.len(),
+            closure_size: self.source.closure_size,
+            closure_align: self.source.closure_align,
+            dimensions: self.source.dimensions,
+            flags: self.source.flags,
+            constants: constants.as_ptr(),
+            constants_len: constants.len(),
+            values: values.as_ptr(),
+            values_len: values.len(),
+            target: self.target,
+            isa: self.isa,
+            arch: Bytes::new(self.arch.as_bytes()),
+            group: self.group,
+            facts: self.facts,
+            local_align: self.local_align,
+        };
+        let mut out = std::mem::MaybeUninit::<GpuKernel>::uninit();
+        let mut error = Text::EMPTY;
+        // SAFETY: the request's parts live in `self` and above; `out` and `error` are ours.
+        let code = unsafe { (api().compile_gpu)(&request, out.as_mut_ptr(), &mut error) };
+        if code != OK {
+            // SAFETY: the text came from the library and is freed once, after the copy.
+            let text = unsafe {
+                let text = String::from_utf8(error.as_slice().to_vec()).expect("errors are UTF-8");
+                (api().free_text)(error);
+                text
+            };
+            assert!(!text.is_empty(), "error {code} has no text");
+            return Err((code, text));
+        }
+        // SAFETY: on success the library filled it; both texts live until it is released, and end with a NUL.
+        unsafe {
+            let kernel = out.assume_init();
+            let text = |bytes: Bytes| {
+                assert_eq!(*bytes.ptr.add(bytes.len), 0);
+                String::from_utf8(bytes.as_slice().to_vec()).expect("PTX is text")
+            };
+            let ptx =
+                Ptx { text: text(kernel.code), entry: text(kernel.entry), flags: kernel.flags };
+            (api().release_gpu)(kernel.handle);
+            Ok(ptx)
+        }
+    }
+
+    /// Compiles a kernel that must be good.
+    pub fn build(&self) -> Ptx {
+        self.compile().unwrap_or_else(|(code, text)| panic!("error {code}: {text}"))
+    }
+
+    /// The code and the text of the error that compiling must end in.
+    pub fn error(&self) -> (u32, String) {
+        match self.compile() {
+            Ok(_) => panic!("`{}` compiled", self.source.kernel),
+            Err(error) => error,
+        }
+    }
+}
+
+impl Ptx {
+    /// The types of the entry's parameters, such as `.u64 .ptr .global .align 4`.
+    pub fn parameters(&self) -> Vec<String> {
+        let after = self.text.split_once(&format!(".entry {}(", self.entry)).expect("an entry").1;
+        let list = after.split_once(')').expect("an end of the parameters").0;
+        list.lines()
+            .filter_map(|line| line.trim().strip_prefix(".param "))
+            .map(|line| line.rsplit_once(' ').expect("a type and a name").0.to_owned())
+            .collect()
+    }
+
+    /// How many lines have all these words.
+    pub fn count(&self, words: &[&str]) -> usize {
+        self.text.lines().filter(|line| words.iter().all(|word| line.contains(word))).count()
+    }
+}
