@@ -1,0 +1,80 @@
+//! What keeps a cache from being used. None of it keeps a program from running.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::entry::EntryError;
+
+/// Why a cache, or one of its entries, was not used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The folder cannot be used at all. Said once.
+    #[error(
+        "compiled kernels are not kept: {} {reason} (SCHISM_CACHE_DIR names another folder, SCHISM_CACHE=0 turns this off)",
+        .folder.display()
+    )]
+    Unusable {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// There is no folder. Said once.
+    #[error(
+        "compiled kernels are not kept: there is no home folder (SCHISM_CACHE_DIR names a folder, SCHISM_CACHE=0 turns this off)"
+    )]
+    NoHome,
+    /// An entry could not be written, and no more are. Said once.
+    #[error(
+        "compiled kernels are no longer kept: cannot write {}: {source} (SCHISM_CACHE_DIR names another folder, SCHISM_CACHE=0 turns this off)",
+        .path.display()
+    )]
+    NotWritten {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// An entry is damaged. It is compiled again.
+    #[error("{} is damaged: {cause}; its kernel is compiled again", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: EntryError,
+    },
+    /// An entry may have been put there by someone else. It is compiled again.
+    #[error("{} {reason}, so it is not trusted; its kernel is compiled again", .path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What makes it another's.
+        reason: &'static str,
+    },
+    /// An entry cannot be read. It is compiled again.
+    #[error("cannot read {}: {source}; its kernel is compiled again", .path.display())]
+    NotRead {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Another process takes too long. Its work is done again.
+    #[error("another process has been compiling a kernel for {} s; it is compiled here as well", .0.as_secs())]
+    Held(
+        /// How long this one has waited.
+        Duration,
+    ),
+    /// A variable of the environment says nothing that is understood.
+    #[error("{variable} is `{value}`; {expected}")]
+    Setting {
+        /// Its name.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+        /// What it may be.
+        expected: &'static str,
+    },
+}

@@ -1,0 +1,148 @@
+//! The environment's say.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::Problem;
+
+/// How much is kept unless the environment says otherwise, in bytes.
+pub const DEFAULT_LIMIT: u64 = 512 << 20;
+
+/// Where entries are kept, and how many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The folder; `None` if nothing is kept on disk.
+    pub folder: Option<PathBuf>,
+    /// The most bytes on disk.
+    pub limit: u64,
+}
+
+impl Settings {
+    /// What `SCHISM_CACHE`, `SCHISM_CACHE_DIR`, `SCHISM_CACHE_SIZE` and the places of home folders say. A value that says nothing
+    /// is reported, and the default holds.
+    pub fn from_environment(report: &dyn Fn(&Problem)) -> Self {
+        Self::from_variables(|name| std::env::var_os(name), report)
+    }
+
+    fn from_variables(get: impl Fn(&str) -> Option<OsString>, report: &dyn Fn(&Problem)) -> Self {
+        let text = |name| get(name).map(|value| value.to_string_lossy().trim().to_owned());
+        let mut limit = DEFAULT_LIMIT;
+        if let Some(value) = text("SCHISM_CACHE_SIZE").filter(|value| !value.is_empty()) {
+            match size(&value) {
+                Some(size) => limit = size,
+                None => report(&Problem::Setting {
+                    variable: "SCHISM_CACHE_SIZE",
+                    value,
+                    expected: "use a number of bytes, or one with K, M or G",
+                }),
+            }
+        }
+        match text("SCHISM_CACHE").as_deref() {
+            None | Some("" | "1") => {}
+            Some("0") => return Self { folder: None, limit },
+            Some(other) => report(&Problem::Setting {
+                variable: "SCHISM_CACHE",
+                value: other.to_owned(),
+                expected: "use 0 or 1",
+            }),
+        }
+        // A relative path would mean another place in every folder that a program is started in.
+        let absolute = |name| get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = || {
+            absolute("SCHISM_HOME")
+                .or_else(|| absolute("XDG_CACHE_HOME").map(|cache| cache.join("schism")))
+                .or_else(|| absolute("HOME").map(|home| home.join(".cache/schism")))
+        };
+        let named = get("SCHISM_CACHE_DIR").filter(|value| !value.is_empty());
+        let folder = match named {
+            Some(named) => {
+                let path = PathBuf::from(&named);
+                if path.is_absolute() {
+                    Some(path)
+                } else {
+                    report(&Problem::Setting {
+                        variable: "SCHISM_CACHE_DIR",
+                        value: named.to_string_lossy().into_owned(),
+                        expected: "use the path of a folder from the root",
+                    });
+                    None
+                }
+            }
+            None => {
+                let home = home();
+                if home.is_none() {
+                    report(&Problem::NoHome);
+                }
+                home.map(|home| home.join("kernels"))
+            }
+        };
+        Self { folder, limit }
+    }
+}
+
+/// A number of bytes: `1000`, `64K`, `512M`, `2G`.
+fn size(text: &str) -> Option<u64> {
+    let (digits, unit) = match text.as_bytes().last()?.to_ascii_uppercase() {
+        b'K' => (&text[..text.len() - 1], 1 << 10),
+        b'M' => (&text[..text.len() - 1], 1 << 20),
+        b'G' => (&text[..text.len() - 1], 1 << 30),
+        _ => (text, 1),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    fn settings(variables: &[(&str, &str)]) -> (Option<String>, u64, String) {
+        let said = RefCell::new(String::new());
+        let get = |name: &str| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+        };
+        let report = |problem: &Problem| said.borrow_mut().push_str(&problem.to_string());
+        let Settings { folder, limit } = Settings::from_variables(get, &report);
+        (folder.map(|folder| folder.display().to_string()), limit, said.into_inner())
+    }
+
+    #[test]
+    fn the_nearest_folder_wins() {
+        let all = [
+            ("SCHISM_CACHE_DIR", "/d"),
+            ("SCHISM_HOME", "/s"),
+            ("XDG_CACHE_HOME", "/x"),
+            ("HOME", "/h"),
+        ];
+        let folder = |from: usize| settings(&all[from..]).0.unwrap();
+        assert_eq!(
+            [0, 1, 2, 3].map(folder),
+            ["/d", "/s/kernels", "/x/schism/kernels", "/h/.cache/schism/kernels"]
+        );
+        let (folder, _, said) = settings(&[]);
+        assert!(folder.is_none() && said.contains("no home"), "{said}");
+        let (folder, _, said) = settings(&[("SCHISM_CACHE_DIR", "here"), ("HOME", "/h")]);
+        assert!(folder.is_none() && said.contains("`here`"), "{said}");
+    }
+
+    #[test]
+    fn it_can_be_off() {
+        assert_eq!(settings(&[("SCHISM_CACHE", "0")]), (None, DEFAULT_LIMIT, String::new()));
+        for on in ["", "1"] {
+            assert!(settings(&[("SCHISM_CACHE", on), ("HOME", "/h")]).0.is_some());
+        }
+        let (folder, _, said) = settings(&[("SCHISM_CACHE", "maybe"), ("HOME", "/h")]);
+        assert!(folder.is_some() && said.contains("`maybe`; use 0 or 1"), "{said}");
+    }
+
+    #[test]
+    fn sizes() {
+        let limit = |text| settings(&[("HOME", "/h"), ("SCHISM_CACHE_SIZE", text)]).1;
+        assert_eq!(["1000", "3k", "2M", "5G"].map(limit), [1000, 3 << 10, 2 << 20, 5 << 30]);
+        for wrong in ["much", "-1", "1T", "M", "99999999999G", "1 M", "ü"] {
+            let (_, limit, said) = settings(&[("HOME", "/h"), ("SCHISM_CACHE_SIZE", wrong)]);
+            assert_eq!(limit, DEFAULT_LIMIT);
+            assert!(said.contains(wrong) && said.contains("number of bytes"), "{said}");
+        }
+    }
+}
