@@ -49,6 +49,7 @@
 //! | `specialise` | [`specialise`]: gives specialization constants their values and folds what reads them |
 //! | `emulate-constants` | [`emulate_constants`]: the same constants become loads from a buffer that kernels take |
 //! | `fast-math` | [`fast_math`]: lets floating-point operations be inexact |
+//! | `library-calls` | [`library_calls`]: what a device does not compute by itself becomes a call of the device library |
 //! | `split` | [`split`]: keeps the kernels of one image of several, and what they reach |
 //! | `dead-arguments` | [`dead_arguments`]: removes the parameters that a kernel does not use |
 //! | `local-to-shared` | [`local_to_shared`]: one symbol for all memory of a work-group, with offsets for pointers (CUDA) |
@@ -87,6 +88,7 @@ pub mod import_bodies;
 mod ir;
 pub mod ir_constants;
 pub mod kernel_entry;
+pub mod library_calls;
 pub mod local_memory;
 pub mod local_to_shared;
 pub mod machine;

@@ -27,6 +27,7 @@ use crate::device_check::{Report, Violation};
 use crate::emulate_constants::EmulateError;
 use crate::import_bodies::ImportError;
 use crate::kernel_entry::KernelEntryError;
+use crate::library_calls::Native;
 use crate::local_memory::LocalMemoryError;
 use crate::spec::DeviceSpec;
 use crate::specialise::SpecialiseError;
@@ -66,6 +67,7 @@ pub static OTHERS: &[Pass] = &[
     pass("specialise", "gives specialization constants their values and folds what reads them", |module, job| Ok(crate::specialise::run_on(module, &job.spec.constant_values)?)),
     pass("emulate-constants", "specialization constants become loads from a buffer that kernels take", |module, job| Ok(crate::emulate_constants::run(module, &job.spec.spec_constants, &job.kernels())??)),
     pass("fast-math", "lets floating-point operations be inexact", |module, job| Ok(crate::fast_math::run_on(module, job.spec.fast_math))),
+    pass("library-calls", "what the target does not compute by itself becomes a call of the device library", |module, job| Ok(crate::library_calls::run_on(module, &Native::of_triple(&job.spec.target)))),
     pass("split", "keeps the kernels of one image of several, and what they reach", |module, job| Ok(crate::split::keep(module, &job.spec.part.iter().map(String::as_str).collect())?)),
     pass("dead-arguments", "removes the parameters that a kernel does not use", |module, job| { let kept = crate::dead_arguments::run(module, &job.kernels()); job.note_passed(kept); Ok(()) }),
     pass("local-to-shared", "one symbol for all memory of a work-group, with offsets for pointers (CUDA)", |module, job| { let align = job.kernels.iter().filter_map(|kernel| kernel.groups).map(|groups| groups.local_align).max(); crate::local_to_shared::run(module, &job.kernels(), align.unwrap_or(1)) }),

@@ -1,6 +1,6 @@
-//! Links the pinned toolchain's own LLVM, so that no LLVM is downloaded or built.
+//! Links the pinned toolchain's own LLVM, so that no LLVM is downloaded or built, and compiles the device library to bitcode.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
@@ -29,4 +29,81 @@ fn main() {
     // An installation may put LLVM beside the library; otherwise it is where the toolchain has it.
     println!("cargo::rustc-link-arg=-Wl,-rpath,$ORIGIN");
     println!("cargo::rustc-link-arg=-Wl,-rpath,{}", lib.display());
+    device_library(&sysroot.join("bin/rustc"));
+}
+
+/// How the device library is compiled: for no processor in particular, as rustc hands it to LLVM. Stage 2 optimises it with the
+/// kernel, for the device; and what is not inlined yet can still be exchanged for what the device does better. The level of
+/// optimisation is only what tells the compiler to write slices' lengths and the like down; from 2 on it inlines by itself.
+const BITCODE: [&str; 11] = [
+    "--emit=llvm-bc",
+    "-Cno-prepopulate-passes",
+    "-Copt-level=1",
+    "-Ccodegen-units=1",
+    "-Cdebuginfo=0",
+    "-Cdebug-assertions=no",
+    "-Coverflow-checks=no",
+    "-Cpanic=abort",
+    "-Cforce-unwind-tables=no",
+    "-Crelocation-model=static",
+    "-Csymbol-mangling-version=v0",
+];
+
+/// Compiles `devicelib` and what it is made of to bitcode, into `OUT_DIR`.
+fn device_library(rustc: &Path) {
+    let variable = |name: &str| {
+        PathBuf::from(std::env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}")))
+    };
+    let package = variable("CARGO_MANIFEST_DIR").join("devicelib");
+    println!("cargo::rerun-if-changed={}", package.join("src").display());
+    println!("cargo::rerun-if-changed={}", package.join("Cargo.toml").display());
+    let out = variable("OUT_DIR");
+    // What an earlier compiler or dependency left is not to be mistaken for what comes now.
+    let target = out.join("devicelib");
+    if target.exists() {
+        std::fs::remove_dir_all(&target)
+            .unwrap_or_else(|error| panic!("cannot remove {}: {error}", target.display()));
+    }
+    let host = variable("TARGET");
+    let status = Command::new(variable("CARGO"))
+        .args(["build", "--quiet", "--release", "--manifest-path"])
+        .arg(package.join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(&target)
+        // Flags are then not for build scripts.
+        .arg("--target")
+        .arg(&host)
+        .env("RUSTC", rustc)
+        .env("RUSTC_WRAPPER", "")
+        .env("RUSTC_WORKSPACE_WRAPPER", "")
+        .env("CARGO_INCREMENTAL", "0")
+        .env("CARGO_ENCODED_RUSTFLAGS", BITCODE.join("\x1f"))
+        .env_remove("RUSTC_BOOTSTRAP")
+        .status()
+        .unwrap_or_else(|error| panic!("cannot run cargo: {error}"));
+    assert!(status.success(), "the device library in {} cannot be compiled", package.display());
+    let made = target.join(&host).join("release").join("deps");
+    for name in ["schism_devicelib", "libm"] {
+        let bitcode = only(&made, name);
+        std::fs::copy(&bitcode, out.join(format!("{name}.bc")))
+            .unwrap_or_else(|error| panic!("cannot copy {}: {error}", bitcode.display()));
+    }
+}
+
+/// The one file `NAME-….bc` of a folder.
+fn only(folder: &Path, name: &str) -> PathBuf {
+    let entries = std::fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("cannot read {}: {error}", folder.display()));
+    let found: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            let file = path.file_name().and_then(|file| file.to_str()).unwrap_or_default();
+            file.strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('-') && rest.ends_with(".bc"))
+        })
+        .collect();
+    match &found[..] {
+        [one] => one.clone(),
+        _ => panic!("not one `{name}-….bc` in {}, but {found:?}", folder.display()),
+    }
 }

@@ -2,8 +2,9 @@
 
 use schism_hcf::{KernelRef, ParameterKind};
 use schism_jit_abi::{
-    Bytes, Constant, CpuChunk, CpuRequest, FLAG_FINITE_MATH, FLAG_OFFSET, FLAG_RELAXED_MATH, OK,
-    PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, PanicRecord, Param, Text,
+    Bytes, Constant, CpuChunk, CpuRequest, FLAG_FINITE_MATH, FLAG_OFFSET, FLAG_PORTABLE_MATH,
+    FLAG_RELAXED_MATH, OK, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, PanicRecord,
+    Param, Text,
 };
 
 use crate::error::ImageError;
@@ -71,7 +72,9 @@ impl CpuKernel {
             closure_size: kernel.closure_size,
             closure_align: kernel.closure_align,
             dimensions: kernel.dimensions,
-            flags: math | if with_offset.is_some() { FLAG_OFFSET } else { 0 },
+            flags: math
+                | if with_offset.is_some() { FLAG_OFFSET } else { 0 }
+                | if variant.portable { FLAG_PORTABLE_MATH } else { 0 },
             constants: constants.as_ptr(),
             constants_len: constants.len(),
             print: Some(crate::print::from_kernel),

@@ -48,6 +48,14 @@ pub enum DeviceError {
         /// What the system said.
         reason: String,
     },
+    /// `SCHISM_CPU_MATH` names no mathematics library.
+    #[error(
+        "SCHISM_CPU_MATH is `{value}`: the device `cpu` can take its mathematics from the `host` or from schism's own, `portable`, library"
+    )]
+    CpuMath {
+        /// The variable's value.
+        value: String,
+    },
 }
 
 /// A buffer that cannot be made, or a copy that does not fit.

@@ -12,6 +12,7 @@ use schism_hcf::{ObjectId, RecordRef};
 
 use crate::__private::{DESCRIPTOR_ABI, Descriptor};
 use crate::cpu_kernel::CpuKernel;
+use crate::cpu_math;
 use crate::error::ImageError;
 use crate::launch::RawKernel;
 use crate::options::{Math, Options};
@@ -49,6 +50,8 @@ type ConstantValue = (String, Box<[u8]>);
 pub(crate) struct Variant {
     pub(crate) offset: bool,
     pub(crate) math: Math,
+    /// Whether mathematics comes from schism's own library.
+    pub(crate) portable: bool,
     /// The values of specialization constants that are not the defaults, in the container's order.
     pub(crate) constants: Vec<ConstantValue>,
 }
@@ -175,6 +178,8 @@ unsafe fn look_up(descriptor: &Descriptor, kernel: &RawKernel, asked: Asked<'_>)
     let variant = Variant {
         offset: asked.offset,
         math: asked.options.map_or(Math::Exact, |options| options.math),
+        // There is no queue for the device if this is an error.
+        portable: cpu_math::portable().unwrap_or_default(),
         constants: asked.options.map_or(Ok(Vec::new()), |options| values(record, name, options))?,
     };
     let key = Key {

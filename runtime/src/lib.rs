@@ -44,6 +44,7 @@
 //! |---|---|
 //! | `SCHISM_DEVICE` | the default device: `cpu` or `native` |
 //! | `SCHISM_CPU_THREADS` | threads of the host devices; by default one for each core |
+//! | `SCHISM_CPU_MATH` | the mathematics library of kernels on the device `cpu`: `host` (default), or `portable`, schism's own, which gives the same bits on all devices |
 //! | `SCHISM_TRACE` | shows each step on standard error: `1`, or `error`, `warn`, `info`, `debug`, `trace` |
 //! | `SCHISM_TIME_PASSES` | `1`: how long each step of stage 2 took, on standard error; the compiler reads it for stage 1 |
 //! | `SCHISM_JIT` | the path of `libschism_jit.so`, the compiler for the device `cpu` |
@@ -61,6 +62,7 @@ mod body;
 mod buffer;
 mod capture;
 mod cpu_kernel;
+mod cpu_math;
 mod device;
 mod element;
 mod error;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::body::Work;
 use crate::capture::Capture;
-use crate::device::Device;
+use crate::cpu_math;
+use crate::device::{Device, DeviceKind};
 use crate::element::Element;
 use crate::error::{DeviceError, KernelPanic, LaunchError};
 use crate::for_each::{ForEach, ForEachIn};
@@ -51,10 +52,13 @@ impl Queue {
     /// A queue on `device`.
     ///
     /// # Errors
-    /// [`DeviceError::Threads`] if threads cannot be started.
+    /// [`DeviceError::Threads`] if threads cannot be started, [`DeviceError::CpuMath`] if `SCHISM_CPU_MATH` is not understood.
     pub fn on(device: &Device) -> Result<Self, DeviceError> {
         trace::install();
         panics::install_hook();
+        if device.kind() == DeviceKind::Cpu {
+            cpu_math::portable()?;
+        }
         Ok(Self { device: device.clone(), order: Order::new(pool()?), options: None })
     }
 

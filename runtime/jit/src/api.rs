@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use schism_jit_abi::{
     ABI_VERSION, Bytes, CpuKernel, CpuRequest, FLAG_BASE, FLAG_FINITE_MATH, FLAG_OFFSET,
-    FLAG_RELAXED_MATH, GpuKernel, GpuRequest, JitApi, OK, TARGET_PTX, Text,
+    FLAG_PORTABLE_MATH, FLAG_RELAXED_MATH, GpuKernel, GpuRequest, JitApi, OK, TARGET_PTX, Text,
 };
 use schism_passes::fast_math::FastMath;
 
@@ -136,6 +136,9 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions)
     if request.target != TARGET_PTX {
         return Err(JitError::InvalidRequest(format!("the unknown target {}", request.target)));
     }
+    if request.flags & FLAG_PORTABLE_MATH != 0 {
+        return Err(invalid("a flag that is for the CPU"));
+    }
     let common = CpuRequest {
         image: request.image,
         kernel: request.kernel,
@@ -198,7 +201,8 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
         (true, true) => FastMath::RELAXED_AND_FINITE,
         (false, true) => return Err(invalid("finite mathematics that is not relaxed")),
     };
-    if request.flags & !(FLAG_OFFSET | FLAG_RELAXED_MATH | FLAG_FINITE_MATH) != 0 {
+    const KNOWN: u32 = FLAG_OFFSET | FLAG_RELAXED_MATH | FLAG_FINITE_MATH | FLAG_PORTABLE_MATH;
+    if request.flags & !KNOWN != 0 {
         return Err(invalid("unknown flags"));
     }
     if request.image.ptr.is_null() || request.kernel.ptr.is_null() {
@@ -230,6 +234,7 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
         dimensions: request.dimensions,
         offset: has(FLAG_OFFSET),
         math,
+        portable_math: has(FLAG_PORTABLE_MATH),
         constants,
         print: request.print,
     })

@@ -256,7 +256,7 @@ fn check_unwinding(function: Value) -> Result<(), JitError> {
 }
 
 /// Takes away what would make a function's code other than the machine asks for.
-fn normalise(context: &Context, function: Value) {
+pub fn normalise(context: &Context, function: Value) {
     for name in ["target-cpu", "target-features", "tune-cpu", "probe-stack", "stack-probe-size"] {
         function.remove_text_attribute(name);
     }

@@ -12,6 +12,7 @@
 //! | [`api`](schism_jit_api) | the C interface |
 //! | `target` | the steps that every target takes, and what a target adds |
 //! | `image` | reading and checking an image, and cutting out one kernel |
+//! | `devicelib` | mathematics for devices that have none |
 //! | `cpu` | the CPU: a loop nest around the kernel, and a loader for its code |
 //! | `ptx` | NVIDIA's GPUs: an entry around the kernel, and its PTX |
 //! | `llvm` | LLVM's C interface as owned values; its fatal errors as errors |
@@ -24,6 +25,7 @@
 
 mod api;
 mod cpu;
+mod devicelib;
 mod dump;
 mod error;
 mod image;

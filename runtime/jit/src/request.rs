@@ -26,6 +26,8 @@ pub struct Request {
     pub offset: bool,
     /// How exact floating-point results are.
     pub math: FastMath,
+    /// Whether mathematics comes from the device library on a device that has its own.
+    pub portable_math: bool,
     /// Symbols of specialization constants, and their values where those are not the image's own.
     pub constants: Vec<(String, Vec<u8>)>,
     /// Where what the kernel prints goes; without it, to the standard output.

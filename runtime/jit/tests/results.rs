@@ -261,22 +261,44 @@ fn constants_tables_of_functions_and_variables() {
     }
 }
 
-#[test]
-fn the_maths_library_is_the_hosts() {
-    let kernel = Source::new(MATHS, "maths", words(&[PARAM_POINTER; 2])).build();
-    let input: Vec<f64> = noise(1000, 4).collect();
+/// Runs `maths` on numbers, and compares with what is expected of each.
+fn maths(flags: u32, input: &[f64], expected: impl Fn(f64) -> [f64; 5]) {
+    let kernel = Source::new(MATHS, "maths", words(&[PARAM_POINTER; 2])).flags(flags).build();
     let mut out = vec![[0.0_f64; 5]; input.len()];
     let closure = (out.as_mut_ptr(), input.as_ptr());
-    // SAFETY: both vectors have a place for every id.
+    // SAFETY: both have a place for every id.
     unsafe { kernel.run(&closure, &whole(&[input.len()])) }.expect("no panic");
-    for (v, found) in input.into_iter().zip(out) {
-        let expected =
-            [f64::from((v as f32).sin()), v.powf(1.5), v.exp(), v % 0.75, v.mul_add(v, 0.1)];
-        for (found, expected) in found.into_iter().zip(expected) {
+    for (&v, found) in input.iter().zip(out) {
+        for (found, expected) in found.into_iter().zip(expected(v)) {
             let same =
                 found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
             assert!(same, "{v}: {found} instead of {expected}");
         }
+    }
+}
+
+#[test]
+fn the_maths_library_is_the_hosts() {
+    let input: Vec<f64> = noise(1000, 4).collect();
+    maths(0, &input, |v| {
+        [f64::from((v as f32).sin()), v.powf(1.5), v.exp(), v % 0.75, v.mul_add(v, 0.1)]
+    });
+}
+
+#[test]
+fn the_maths_library_is_our_own_if_asked_for() {
+    let special = [0.0, -0.0, 1.0, 1e-310, 1e300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+    let input: Vec<f64> = noise(1000, 4).chain(special).collect();
+    for count in [0, 1, 7, input.len()] {
+        maths(FLAG_PORTABLE_MATH, &input[..count], |v| {
+            [
+                f64::from(schism_devicelib::sinf(v as f32)),
+                schism_devicelib::pow(v, 1.5),
+                schism_devicelib::exp(v),
+                schism_devicelib::fmod(v, 0.75),
+                v.mul_add(v, 0.1),
+            ]
+        });
     }
 }
 

@@ -24,7 +24,7 @@ use core::ffi::{CStr, c_void};
 pub use gpu::*;
 
 /// The version of everything in this crate. Any change of a layout or of a meaning counts it up.
-pub const ABI_VERSION: u32 = 4;
+pub const ABI_VERSION: u32 = 5;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -212,6 +212,9 @@ pub const FLAG_RELAXED_MATH: u32 = 2;
 pub const FLAG_FINITE_MATH: u32 = 4;
 /// For GPUs only: the launch comes in pieces, and the kernel takes the first id of its piece.
 pub const FLAG_BASE: u32 = 8;
+/// For the CPU only: functions of mathematics come from stage 2's own library, which gives the same bits on all devices. Without
+/// the flag they are the host's. GPUs have none of their own.
+pub const FLAG_PORTABLE_MATH: u32 = 16;
 
 /// The value of a specialization constant.
 #[repr(C)]

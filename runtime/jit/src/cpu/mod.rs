@@ -78,7 +78,9 @@ use std::time::Instant;
 
 use schism_jit_abi::CpuEntry;
 use schism_passes::fast_math::FastMath;
+use schism_passes::library_calls::Native;
 
+use crate::devicelib;
 use crate::dump::Dump;
 use crate::image::KERNEL;
 use crate::llvm::{Context, FileKind, Machine, Module, Value, isolated};
@@ -151,6 +153,9 @@ impl Target for Cpu {
         kernel: Value,
         request: &Request,
     ) -> Result<(), JitError> {
+        if request.portable_math {
+            devicelib::supply(context, module, &Native::CPU)?;
+        }
         message::add_print(context, module, request.print)?;
         work_loop::wrap(context, module, kernel, request)?;
         inline::choose(context, module);

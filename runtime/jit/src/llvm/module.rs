@@ -5,8 +5,9 @@ use std::ffi::{CStr, CString, c_char};
 use std::marker::PhantomData;
 use std::ptr::null_mut;
 
+use llvm_sys::LLVMLinkage;
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
-use llvm_sys::bit_reader::LLVMParseBitcodeInContext2;
+use llvm_sys::bit_reader::{LLVMGetBitcodeModuleInContext2, LLVMParseBitcodeInContext2};
 use llvm_sys::core::*;
 use llvm_sys::debuginfo::LLVMStripModuleDebugInfo;
 use llvm_sys::error::LLVMGetErrorMessage;
@@ -22,6 +23,7 @@ use llvm_sys::transforms::pass_builder::{
 };
 
 use schism_passes::fast_math::{self, FastMath};
+use schism_passes::library_calls::{self, Native};
 use schism_passes::specialise::{self, SpecialiseError};
 use schism_passes::{address_spaces, local_to_shared};
 
@@ -35,6 +37,36 @@ pub struct Module<'c> {
 }
 
 impl<'c> Module<'c> {
+    /// An empty module.
+    pub fn new(context: &'c Context, name: &CStr) -> Self {
+        // SAFETY: the context is live and the name ends with a NUL.
+        let raw = unsafe { LLVMModuleCreateWithNameInContext(name.as_ptr(), context.raw()) };
+        Self { raw, context: PhantomData }
+    }
+
+    /// Reads bitcode of our own, function by function as the linker asks for them.
+    pub fn from_bitcode_lazily(
+        context: &'c Context,
+        bitcode: &'static [u8],
+    ) -> Result<Self, String> {
+        let mut raw = null_mut();
+        // SAFETY: the context is live and `raw` is a live variable; the buffer borrows bytes that live forever, and belongs to
+        // the module from here on, or is disposed of by LLVM.
+        let failed = unsafe {
+            let buffer = LLVMCreateMemoryBufferWithMemoryRange(
+                bitcode.as_ptr().cast(),
+                bitcode.len(),
+                c"library".as_ptr(),
+                0,
+            );
+            LLVMGetBitcodeModuleInContext2(context.raw(), buffer, &mut raw)
+        };
+        if failed != 0 || raw.is_null() {
+            return Err(context.errors_or("not LLVM bitcode"));
+        }
+        Ok(Self { raw, context: PhantomData })
+    }
+
     /// Reads bitcode. The module is not verified.
     pub fn from_bitcode(context: &'c Context, bitcode: &[u8]) -> Result<Self, String> {
         // SAFETY: the buffer borrows `bitcode`, which outlives it: it is disposed of below, and the parsed module keeps
@@ -112,6 +144,70 @@ impl<'c> Module<'c> {
             return Err(context.errors_or("two modules do not fit together"));
         }
         Ok(())
+    }
+
+    /// Lets the linker leave out those definitions that the module it links to does not need.
+    pub fn make_optional(&self) {
+        let globals = self.globals();
+        for global in globals.into_iter().chain(self.functions()).chain(self.aliases()) {
+            // SAFETY: the value is a live global.
+            unsafe {
+                let local = matches!(
+                    LLVMGetLinkage(global.raw()),
+                    LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage
+                );
+                if !global.is_declaration() && !local {
+                    LLVMSetLinkage(global.raw(), LLVMLinkage::LLVMLinkOnceODRLinkage);
+                }
+            }
+        }
+    }
+
+    /// Hides what [`make_optional`](Self::make_optional) was called for, now that it is linked.
+    pub fn internalise_optional(&self) {
+        for global in self.globals().into_iter().chain(self.functions()).chain(self.aliases()) {
+            // SAFETY: the value is a live global.
+            let linkage = unsafe { LLVMGetLinkage(global.raw()) };
+            if linkage == LLVMLinkage::LLVMLinkOnceODRLinkage {
+                global.set_internal();
+            }
+        }
+    }
+
+    /// Declares a function of another module of the same context, by its name and type.
+    pub fn declare_as(&self, function: Value) {
+        let Ok(name) = CString::new(function.name()) else { return };
+        // SAFETY: the module is live, the type is of its context, and the name ends with a NUL.
+        unsafe { LLVMAddFunction(self.raw, name.as_ptr(), function.function_type()) };
+    }
+
+    /// The declaration of an intrinsic, named without `llvm.` and type, for numbers of so many bits.
+    pub fn float_intrinsic(
+        &self,
+        context: &'c Context,
+        name: &str,
+        bits: u32,
+    ) -> Result<Value, String> {
+        let full = format!("llvm.{name}");
+        // SAFETY: module and context are live; an intrinsic is asked for only if LLVM knows the name, and those that callers
+        // name have one type, of floats.
+        unsafe {
+            let id = LLVMLookupIntrinsicID(full.as_ptr().cast(), full.len());
+            let mut number = match bits {
+                32 => LLVMFloatTypeInContext(context.raw()),
+                _ => LLVMDoubleTypeInContext(context.raw()),
+            };
+            (id != 0)
+                .then(|| Value::new(LLVMGetIntrinsicDeclaration(self.raw, id, &mut number, 1)))
+                .flatten()
+                .ok_or_else(|| format!("this LLVM has no `{full}`"))
+        }
+    }
+
+    /// Makes calls of the device library where a device needs them.
+    pub fn call_library(&self, device: &Native) {
+        // SAFETY: the module is live, and this thread alone has it.
+        unsafe { library_calls::run(self.raw, device) };
     }
 
     /// Gives specialization constants their values, and folds what reads them.

@@ -367,6 +367,54 @@ impl Value {
         unsafe { LLVMDeleteGlobal(self.raw()) };
     }
 
+    /// Removes a function from its module and frees it.
+    ///
+    /// # Safety
+    /// The value is a function without users, and no copy of this handle is used again.
+    pub unsafe fn delete_function(self) {
+        // SAFETY: the caller promises all that LLVM asks for.
+        unsafe { LLVMDeleteFunction(self.raw()) };
+    }
+
+    /// Takes away what a function does when something unwinds through it. Callers have one that nothing unwinds through: it has
+    /// no invokes, and so no landing pads.
+    pub fn remove_unwinding(self, context: &Context) {
+        // SAFETY: the value is live; callers have a function of the context. Nothing uses a `resume`, and no handle of one is kept.
+        unsafe {
+            if LLVMHasPersonalityFn(self.raw()) == 0 {
+                return;
+            }
+            for instruction in self.instructions() {
+                if instruction.opcode() == LLVMOpcode::LLVMResume {
+                    LLVMBuildUnreachable(Builder::before(context, instruction).raw);
+                    instruction.erase();
+                }
+            }
+            LLVMSetPersonalityFn(self.raw(), null_mut());
+        }
+    }
+
+    /// Gives a declared function that does not return a body that stops the program.
+    pub fn define_as_trap(self, context: &Context) {
+        let name = "llvm.trap";
+        // SAFETY: the value is live; callers have a declared function of the context. The intrinsic exists in every LLVM and
+        // takes nothing.
+        unsafe {
+            let id = LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len());
+            let module = LLVMGetGlobalParent(self.raw());
+            let trap = LLVMGetIntrinsicDeclaration(module, id, null_mut(), 0);
+            let block = LLVMAppendBasicBlockInContext(context.raw(), self.raw(), c"".as_ptr());
+            let builder = LLVMCreateBuilderInContext(context.raw());
+            LLVMPositionBuilderAtEnd(builder, block);
+            let ty = LLVMGlobalGetValueType(trap);
+            LLVMBuildCall2(builder, ty, trap, null_mut(), 0, c"".as_ptr());
+            LLVMBuildUnreachable(builder);
+            LLVMDisposeBuilder(builder);
+            LLVMSetLinkage(self.raw(), LLVMLinkage::LLVMInternalLinkage);
+            LLVMSetVisibility(self.raw(), LLVMVisibility::LLVMDefaultVisibility);
+        }
+    }
+
     /// Removes an instruction from its block and frees it.
     ///
     /// # Safety

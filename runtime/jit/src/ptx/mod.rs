@@ -39,8 +39,10 @@ use std::time::Instant;
 
 use schism_jit_abi::{PARAM_FLOAT, PARAM_INTEGER};
 use schism_passes::fast_math::FastMath;
+use schism_passes::library_calls::Native;
 
 use crate::cpu::{exact, inline};
+use crate::devicelib;
 use crate::dump::Dump;
 use crate::image::{LOCAL_MEMORY, PANIC, PANIC_FORMAT, PRINT};
 use crate::llvm::{Context, FileKind, Machine, Module, Value, isolated};
@@ -189,6 +191,7 @@ impl Target for Ptx {
                 });
             }
         }
+        devicelib::supply(context, module, &Native::PTX)?;
         let entry = entry::wrap(context, module, kernel, request, &self.options)?;
         inline::choose(context, module);
         module

@@ -1,0 +1,366 @@
+//! What a device does not compute by itself becomes a call of the device library. Runs in stage 2.
+//!
+//! Before:
+//! ```llvm
+//!   %s = call float @llvm.sin.f32(float %x)
+//!   %t = call double @tan(double %y)
+//!   %r = frem double %y, %t
+//!   %q = call double @llvm.sqrt.f64(double %r)
+//! ```
+//! After, for a GPU, which has square roots:
+//! ```llvm
+//!   %s = call float @schism.lib.sinf(float %x)
+//!   %t = call double @schism.lib.tan(double %y)
+//!   %r = call double @schism.lib.fmod(double %y, double %t)
+//!   %q = call double @llvm.sqrt.f64(double %r)
+//! ```
+//!
+//! The library is C's mathematics, compiled from Rust: stage 2 links what is called from here. Its names keep LLVM from
+//! replacing calls by what the machine that compiles would have computed.
+//!
+//! [`Native`] says what a kind of device computes by itself, and whether that is exact. Where the launch allows functions to be
+//! approximated (`afn`), a device's approximation stays. Numbers of 16 bits are widened for the call; vectors go element by
+//! element. What is of another type (`fp128`, a `sin` of integers) is left alone.
+
+use inkwell::module::Module;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use llvm_sys::{LLVMFastMathApproxFunc, LLVMOpcode, LLVMTypeKind};
+
+use crate::ir;
+
+/// What comes before a function's name in C, in the name of its symbol.
+pub const PREFIX: &str = "schism.lib.";
+
+/// What a kind of device computes by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Native {
+    /// Intrinsics of LLVM, without `llvm.` and type, that give the correctly rounded result for 32 and 64 bits.
+    pub exact: &'static [&'static str],
+    /// Intrinsics with their types that give some approximation.
+    pub approximate: &'static [&'static str],
+    /// Functions of C that can be called by their names.
+    pub functions: &'static [&'static str],
+}
+
+/// What rounds to an integer, or is one operation on the processors of today.
+const ROUNDED: &[&str] = &["sqrt", "fma", "floor", "ceil", "trunc", "rint", "round"];
+
+impl Native {
+    /// A processor that takes its mathematics from the library, and from C only what moves memory.
+    pub const CPU: Self = Self {
+        exact: ROUNDED,
+        approximate: &[],
+        functions: &["memcpy", "memmove", "memset", "memcmp", "bcmp"],
+    };
+
+    /// NVIDIA's GPUs, as LLVM generates code for them: for what is missing here it has no instruction, or (`frem`, and some of the
+    /// rest without `afn`) one that gives something else.
+    pub const PTX: Self =
+        Self { exact: ROUNDED, approximate: &["sin.f32", "cos.f32", "exp2.f32"], functions: &[] };
+
+    /// Nothing but the operations of LLVM that are no functions.
+    pub const NOTHING: Self = Self { exact: &[], approximate: &[], functions: &[] };
+
+    /// The device that a triple stands for.
+    #[must_use]
+    pub fn of_triple(triple: &str) -> Self {
+        match triple.split('-').next() {
+            Some("nvptx64") => Self::PTX,
+            Some("x86_64" | "") => Self::CPU,
+            _ => Self::NOTHING,
+        }
+    }
+}
+
+/// The parameters and the result of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// So many numbers to a number.
+    Numbers(usize),
+    /// A number and an `i32` to a number.
+    WithInteger,
+    /// A number, and the place of an `i32`, to a number.
+    WithPlace,
+}
+
+/// The library's functions of numbers: the name of the one for 64 bits, and the shape. The name for 32 bits ends in `f`, except
+/// where the table says another.
+const NUMBERS: &[(&str, Shape)] = &[
+    ("acos", Shape::Numbers(1)),
+    ("acosh", Shape::Numbers(1)),
+    ("asin", Shape::Numbers(1)),
+    ("asinh", Shape::Numbers(1)),
+    ("atan", Shape::Numbers(1)),
+    ("atan2", Shape::Numbers(2)),
+    ("atanh", Shape::Numbers(1)),
+    ("cbrt", Shape::Numbers(1)),
+    ("ceil", Shape::Numbers(1)),
+    ("cos", Shape::Numbers(1)),
+    ("cosh", Shape::Numbers(1)),
+    ("erf", Shape::Numbers(1)),
+    ("erfc", Shape::Numbers(1)),
+    ("exp", Shape::Numbers(1)),
+    ("exp2", Shape::Numbers(1)),
+    ("exp10", Shape::Numbers(1)),
+    ("expm1", Shape::Numbers(1)),
+    ("fdim", Shape::Numbers(2)),
+    ("floor", Shape::Numbers(1)),
+    ("fma", Shape::Numbers(3)),
+    ("fmod", Shape::Numbers(2)),
+    ("hypot", Shape::Numbers(2)),
+    ("ldexp", Shape::WithInteger),
+    ("lgamma_r", Shape::WithPlace),
+    ("log", Shape::Numbers(1)),
+    ("log10", Shape::Numbers(1)),
+    ("log1p", Shape::Numbers(1)),
+    ("log2", Shape::Numbers(1)),
+    ("pow", Shape::Numbers(2)),
+    ("rint", Shape::Numbers(1)),
+    ("round", Shape::Numbers(1)),
+    ("sin", Shape::Numbers(1)),
+    ("sinh", Shape::Numbers(1)),
+    ("sqrt", Shape::Numbers(1)),
+    ("tan", Shape::Numbers(1)),
+    ("tanh", Shape::Numbers(1)),
+    ("tgamma", Shape::Numbers(1)),
+    ("trunc", Shape::Numbers(1)),
+    ("__powidf2", Shape::WithInteger),
+];
+
+/// The library's functions of memory. The first two take two places, the third a place and an `i32`; then comes a number of
+/// bytes, and the result is the first place. The others compare two places, to an `i32`.
+const MEMORY: [&str; 5] = ["memcpy", "memmove", "memset", "memcmp", "bcmp"];
+
+/// The intrinsics that the library has a function for: other names than the function's.
+const INTRINSICS: &[(&str, &str)] = &[("powi", "__powidf2"), ("nearbyint", "rint")];
+
+/// The name for 32 bits of a function whose name for 64 bits is given.
+fn single(name: &str) -> String {
+    match name {
+        "__powidf2" => "__powisf2".to_owned(),
+        "lgamma_r" => "lgammaf_r".to_owned(),
+        _ => format!("{name}f"),
+    }
+}
+
+/// All functions of the library, by their names in C.
+#[must_use]
+pub fn functions() -> Vec<String> {
+    let numbers = NUMBERS.iter().flat_map(|(name, _)| [(*name).to_owned(), single(name)]);
+    numbers.chain(MEMORY.map(str::to_owned)).collect()
+}
+
+/// Runs the pass over a module.
+pub fn run_on(module: &Module<'_>, device: &Native) {
+    // SAFETY: the module is live and held by the caller.
+    unsafe { run(module.as_mut_ptr(), device) }
+}
+
+/// Runs the pass.
+///
+/// # Safety
+/// `module` is a live module that verifies and that nobody else changes during the call.
+pub unsafe fn run(module: LLVMModuleRef, device: &Native) {
+    for function in ir::functions(module) {
+        // SAFETY: the function is live until it is removed below, which is done last.
+        unsafe {
+            if LLVMIsDeclaration(function) == 0 {
+                for instruction in ir::instructions(function) {
+                    if ir::opcode(instruction) == Some(LLVMOpcode::LLVMFRem) {
+                        replace(module, instruction, "fmod", Shape::Numbers(2));
+                    }
+                }
+            } else if LLVMGetIntrinsicID(function) != 0 {
+                lower(module, function, device);
+            } else {
+                rename(module, function, device);
+            }
+        }
+    }
+}
+
+/// Makes calls of an intrinsic calls of the library, where the device does not have it.
+///
+/// # Safety
+/// As for [`run`]; `intrinsic` is an intrinsic's declaration in the module.
+unsafe fn lower(module: LLVMModuleRef, intrinsic: LLVMValueRef, device: &Native) {
+    let name = ir::name_of(intrinsic);
+    let Some((name, types)) = name.strip_prefix("llvm.").and_then(|name| name.split_once('.'))
+    else {
+        return;
+    };
+    let function =
+        INTRINSICS.iter().find(|(other, _)| *other == name).map_or(name, |(_, function)| *function);
+    let Some(&(function, shape)) = NUMBERS.iter().find(|(known, _)| *known == function) else {
+        return;
+    };
+    if device.exact.contains(&name) {
+        return;
+    }
+    let approximate = device.approximate.contains(&&*format!("{name}.{types}"));
+    for call in ir::users(intrinsic) {
+        // SAFETY: the users of an intrinsic are calls of it, which are live; flags are read where LLVM has some.
+        unsafe {
+            if approximate
+                && LLVMCanValueUseFastMathFlags(call) != 0
+                && LLVMGetFastMathFlags(call) & LLVMFastMathApproxFunc != 0
+            {
+                continue;
+            }
+            replace(module, call, function, shape);
+        }
+    }
+}
+
+/// Makes what uses a function of C use the library's, if it is one and has the right type.
+///
+/// # Safety
+/// As for [`run`]; `declaration` is that of a function that is no intrinsic. It may be removed.
+unsafe fn rename(module: LLVMModuleRef, declaration: LLVMValueRef, device: &Native) {
+    let name = ir::name_of(declaration);
+    if device.functions.contains(&&*name) {
+        return;
+    }
+    // SAFETY: as promised by the caller. The two functions have one type, so one can stand for the other.
+    unsafe {
+        let context = LLVMGetModuleContext(module);
+        let Some(expected) = type_of(context, &name) else { return };
+        if LLVMGlobalGetValueType(declaration) != expected {
+            return;
+        }
+        let function = declare(module, &name, expected);
+        LLVMReplaceAllUsesWith(declaration, function);
+        LLVMDeleteFunction(declaration);
+    }
+}
+
+/// The type of a function of the library, by its name in C.
+fn type_of(context: LLVMContextRef, name: &str) -> Option<LLVMTypeRef> {
+    // SAFETY: the context is live, and types of one context are put together.
+    unsafe {
+        let pointer = LLVMPointerTypeInContext(context, 0);
+        let (int, size) = (LLVMInt32TypeInContext(context), LLVMInt64TypeInContext(context));
+        let function = |result, mut parameters: Vec<LLVMTypeRef>| {
+            LLVMFunctionType(result, parameters.as_mut_ptr(), parameters.len() as u32, 0)
+        };
+        match name {
+            "memcpy" | "memmove" => return Some(function(pointer, vec![pointer, pointer, size])),
+            "memset" => return Some(function(pointer, vec![pointer, int, size])),
+            "memcmp" | "bcmp" => return Some(function(int, vec![pointer, pointer, size])),
+            _ => {}
+        }
+        let (shape, number) = NUMBERS.iter().find_map(|(double, shape)| {
+            if *double == name {
+                Some((*shape, LLVMDoubleTypeInContext(context)))
+            } else {
+                (single(double) == name).then(|| (*shape, LLVMFloatTypeInContext(context)))
+            }
+        })?;
+        Some(match shape {
+            Shape::Numbers(count) => function(number, vec![number; count]),
+            Shape::WithInteger => function(number, vec![number, int]),
+            Shape::WithPlace => function(number, vec![number, pointer]),
+        })
+    }
+}
+
+/// The declaration of a function of the library.
+///
+/// # Safety
+/// As for [`run`]; `ty` is the function's type.
+unsafe fn declare(module: LLVMModuleRef, name: &str, ty: LLVMTypeRef) -> LLVMValueRef {
+    let symbol = format!("{PREFIX}{name}\0");
+    // SAFETY: as promised by the caller; the name ends with a NUL.
+    unsafe {
+        let known = LLVMGetNamedFunction(module, symbol.as_ptr().cast());
+        if known.is_null() { LLVMAddFunction(module, symbol.as_ptr().cast(), ty) } else { known }
+    }
+}
+
+/// Puts a call of the library in the place of an instruction, if its type is one that the library has.
+///
+/// # Safety
+/// As for [`run`]; the instruction is live, and its operands are the function's arguments. It is erased.
+unsafe fn replace(module: LLVMModuleRef, instruction: LLVMValueRef, function: &str, shape: Shape) {
+    // SAFETY: as promised by the caller. Types are asked what their kinds have, the builder has a place, and what it makes is
+    // of the instruction's type, so users of one can use the other.
+    unsafe {
+        let context = LLVMGetModuleContext(module);
+        let ty = LLVMTypeOf(instruction);
+        let is_vector = LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMVectorTypeKind;
+        let element = if is_vector { LLVMGetElementType(ty) } else { ty };
+        let (name, number) = match LLVMGetTypeKind(element) {
+            LLVMTypeKind::LLVMDoubleTypeKind => (function.to_owned(), element),
+            LLVMTypeKind::LLVMFloatTypeKind => (single(function), element),
+            LLVMTypeKind::LLVMHalfTypeKind => (single(function), LLVMFloatTypeInContext(context)),
+            _ => return,
+        };
+        let int = LLVMInt32TypeInContext(context);
+        let (count, second) = match shape {
+            Shape::Numbers(count) => (count, number),
+            Shape::WithInteger => (2, int),
+            Shape::WithPlace => return,
+        };
+        let operands: Vec<_> =
+            (0..count).map(|index| LLVMGetOperand(instruction, index as u32)).collect();
+        if shape == Shape::WithInteger {
+            let exponent = LLVMTypeOf(operands[1]);
+            let vector = LLVMGetTypeKind(exponent) == LLVMTypeKind::LLVMVectorTypeKind;
+            if (if vector { LLVMGetElementType(exponent) } else { exponent }) != int {
+                return;
+            }
+        }
+        let mut parameters = vec![number; count];
+        if let Some(parameter) = parameters.get_mut(1) {
+            *parameter = second;
+        }
+        let function_type =
+            LLVMFunctionType(number, parameters.as_mut_ptr(), parameters.len() as u32, 0);
+        let callee = declare(module, &name, function_type);
+        let builder = LLVMCreateBuilderInContext(context);
+        LLVMPositionBuilderBefore(builder, instruction);
+        let lanes = if is_vector { LLVMGetVectorSize(ty) } else { 1 };
+        let mut result = LLVMGetPoison(ty);
+        for lane in 0..lanes {
+            let lane = LLVMConstInt(int, u64::from(lane), 0);
+            let mut arguments: Vec<_> = operands
+                .iter()
+                .zip(&parameters)
+                .map(|(&operand, &parameter)| {
+                    // An exponent may be one for all elements.
+                    let operand_type = LLVMGetTypeKind(LLVMTypeOf(operand));
+                    let argument = if operand_type == LLVMTypeKind::LLVMVectorTypeKind {
+                        LLVMBuildExtractElement(builder, operand, lane, c"".as_ptr())
+                    } else {
+                        operand
+                    };
+                    if parameter == number && element != number {
+                        LLVMBuildFPExt(builder, argument, number, c"".as_ptr())
+                    } else {
+                        argument
+                    }
+                })
+                .collect();
+            let mut value = LLVMBuildCall2(
+                builder,
+                function_type,
+                callee,
+                arguments.as_mut_ptr(),
+                arguments.len() as u32,
+                c"".as_ptr(),
+            );
+            if element != number {
+                value = LLVMBuildFPTrunc(builder, value, element, c"".as_ptr());
+            }
+            result = if is_vector {
+                LLVMBuildInsertElement(builder, result, value, lane, c"".as_ptr())
+            } else {
+                value
+            };
+        }
+        LLVMDisposeBuilder(builder);
+        LLVMReplaceAllUsesWith(instruction, result);
+        LLVMInstructionEraseFromParent(instruction);
+    }
+}

@@ -1,0 +1,152 @@
+//! C's mathematics for devices that have no C library.
+//!
+//! What `f64::sin` and its like come to in a device image is a function of C's mathematics library: `sin`, `sinf`, `pow`, … A
+//! GPU has none. This crate has them all, over [`libm`], which is Rust alone. Stage 2's build script compiles both to LLVM
+//! bitcode, which `libschism_jit.so` carries; for a device that lacks a function, stage 2 links it into the kernel
+//! (`schism-jit`, module `devicelib`). So a function gives the same bits on every device that takes it from here. How exact the
+//! functions are is measured: docs/math.md.
+//!
+//! Each function is exported as `schism.lib.NAME`. Under C's own names they would replace the host's functions in every program
+//! that this crate is linked into; and LLVM would take what it knows of C's functions for granted, such as what they give for
+//! constants on the machine that compiles.
+//!
+//! | module | what |
+//! |---|---|
+//! | this one | the functions, and their [`NAMES`] |
+//! | `powers` | integral powers, the way in which compilers compute them |
+//! | `memory` | `memcpy` and its like |
+//!
+//! To add a function: a line below, if [`libm`] has it; its name in `schism_passes::builtins::is_library_function`, if kernels may
+//! call it by that name; its inputs in `tests/accuracy.rs`.
+#![no_std]
+
+mod memory;
+mod powers;
+
+pub use memory::{bcmp, memcmp, memcpy, memmove, memset};
+pub use powers::{__powidf2, __powisf2};
+
+/// What comes before a function's name in C, in the name of its symbol.
+pub const PREFIX: &str = "schism.lib.";
+
+/// Exports functions of `libm` under C's names, and lists the names.
+macro_rules! export {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        $(
+            #[doc = concat!("C's `", stringify!($name), "`.")]
+            #[unsafe(export_name = concat!("schism.lib.", stringify!($name)))]
+            #[must_use]
+            pub extern "C" fn $name($($argument: $type),*) -> $result {
+                libm::$name($($argument),*)
+            }
+        )*
+
+        /// The functions' names in C.
+        pub const NAMES: &[&str] = &[
+            $(stringify!($name),)*
+            "lgamma_r", "lgammaf_r", "__powidf2", "__powisf2", "memcpy", "memmove", "memset",
+            "memcmp", "bcmp",
+        ];
+    };
+}
+
+export! {
+    acos(x: f64) -> f64;
+    acosf(x: f32) -> f32;
+    acosh(x: f64) -> f64;
+    acoshf(x: f32) -> f32;
+    asin(x: f64) -> f64;
+    asinf(x: f32) -> f32;
+    asinh(x: f64) -> f64;
+    asinhf(x: f32) -> f32;
+    atan(x: f64) -> f64;
+    atanf(x: f32) -> f32;
+    atan2(y: f64, x: f64) -> f64;
+    atan2f(y: f32, x: f32) -> f32;
+    atanh(x: f64) -> f64;
+    atanhf(x: f32) -> f32;
+    cbrt(x: f64) -> f64;
+    cbrtf(x: f32) -> f32;
+    ceil(x: f64) -> f64;
+    ceilf(x: f32) -> f32;
+    cos(x: f64) -> f64;
+    cosf(x: f32) -> f32;
+    cosh(x: f64) -> f64;
+    coshf(x: f32) -> f32;
+    erf(x: f64) -> f64;
+    erff(x: f32) -> f32;
+    erfc(x: f64) -> f64;
+    erfcf(x: f32) -> f32;
+    exp(x: f64) -> f64;
+    expf(x: f32) -> f32;
+    exp2(x: f64) -> f64;
+    exp2f(x: f32) -> f32;
+    exp10(x: f64) -> f64;
+    exp10f(x: f32) -> f32;
+    expm1(x: f64) -> f64;
+    expm1f(x: f32) -> f32;
+    fdim(x: f64, y: f64) -> f64;
+    fdimf(x: f32, y: f32) -> f32;
+    floor(x: f64) -> f64;
+    floorf(x: f32) -> f32;
+    fma(x: f64, y: f64, z: f64) -> f64;
+    fmaf(x: f32, y: f32, z: f32) -> f32;
+    fmod(x: f64, y: f64) -> f64;
+    fmodf(x: f32, y: f32) -> f32;
+    hypot(x: f64, y: f64) -> f64;
+    hypotf(x: f32, y: f32) -> f32;
+    ldexp(x: f64, n: i32) -> f64;
+    ldexpf(x: f32, n: i32) -> f32;
+    log(x: f64) -> f64;
+    logf(x: f32) -> f32;
+    log10(x: f64) -> f64;
+    log10f(x: f32) -> f32;
+    log1p(x: f64) -> f64;
+    log1pf(x: f32) -> f32;
+    log2(x: f64) -> f64;
+    log2f(x: f32) -> f32;
+    pow(x: f64, y: f64) -> f64;
+    powf(x: f32, y: f32) -> f32;
+    rint(x: f64) -> f64;
+    rintf(x: f32) -> f32;
+    round(x: f64) -> f64;
+    roundf(x: f32) -> f32;
+    sin(x: f64) -> f64;
+    sinf(x: f32) -> f32;
+    sinh(x: f64) -> f64;
+    sinhf(x: f32) -> f32;
+    sqrt(x: f64) -> f64;
+    sqrtf(x: f32) -> f32;
+    tan(x: f64) -> f64;
+    tanf(x: f32) -> f32;
+    tanh(x: f64) -> f64;
+    tanhf(x: f32) -> f32;
+    tgamma(x: f64) -> f64;
+    tgammaf(x: f32) -> f32;
+    trunc(x: f64) -> f64;
+    truncf(x: f32) -> f32;
+}
+
+/// C's `lgamma_r`: the logarithm of the gamma function's absolute value, and its sign.
+///
+/// # Safety
+/// `sign` can be written.
+#[unsafe(export_name = "schism.lib.lgamma_r")]
+pub unsafe extern "C" fn lgamma_r(x: f64, sign: *mut i32) -> f64 {
+    let (value, negative) = libm::lgamma_r(x);
+    // SAFETY: the caller promises it.
+    unsafe { sign.write(negative) };
+    value
+}
+
+/// C's `lgammaf_r`: the logarithm of the gamma function's absolute value, and its sign.
+///
+/// # Safety
+/// `sign` can be written.
+#[unsafe(export_name = "schism.lib.lgammaf_r")]
+pub unsafe extern "C" fn lgammaf_r(x: f32, sign: *mut i32) -> f32 {
+    let (value, negative) = libm::lgammaf_r(x);
+    // SAFETY: the caller promises it.
+    unsafe { sign.write(negative) };
+    value
+}
