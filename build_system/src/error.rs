@@ -133,6 +133,17 @@ pub enum Error {
         missing: &'static str,
     },
 
+    /// Nothing can be compared with CUDA C++ on this machine.
+    #[error(
+        "kernels cannot be measured beside CUDA C++ here; missing:\n{missing}\n\
+         `cargo schism bench gpu --check` compares their results with the host's on any device; \
+         `cargo schism bench gpu --pack DIR` collects what another machine needs to measure"
+    )]
+    NoGpu {
+        /// One indented line for each thing.
+        missing: String,
+    },
+
     /// A file given to `hcf` is not what it should be.
     #[error("{path}: {problem}")]
     Container {

@@ -84,7 +84,7 @@ fn plain(ready: &Ready) -> Command {
 }
 
 /// Builds one of the programs, and gives the place of a copy that the other build leaves alone.
-fn build(mut cargo: Command, root: &Path, target: &Path, name: &str) -> Result<PathBuf> {
+pub fn build(mut cargo: Command, root: &Path, target: &Path, name: &str) -> Result<PathBuf> {
     let target = target.join(name);
     cargo.current_dir(root).args(["build", "--release", "--quiet", "--package", "schism-bench"]);
     cargo.args(["--bin", name]).arg("--target-dir").arg(&target);

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 mod compile;
 mod cpu;
+mod gpu;
 
 use crate::cargo;
 use crate::error::{Error, Result};
@@ -28,6 +29,11 @@ pub const SUBJECTS: &[Subject] = &[
         run: compile::run,
     },
     Subject { name: "cpu", summary: "kernels on the CPU device beside rayon", run: cpu::run },
+    Subject {
+        name: "gpu",
+        summary: "kernels on an NVIDIA GPU beside CUDA C++ (`bench gpu --help`)",
+        run: gpu::run,
+    },
 ];
 
 /// Measures a subject, or runs the user's own benchmarks.

@@ -1,0 +1,61 @@
+//! The kernels of `cargo schism bench gpu`, one module each, as a user of schism would write them.
+//!
+//! Every kernel has a twin in CUDA C++ (`benches/gpu/*.cuh`): the same algorithm, sizes, data and groups. Both programs print
+//! the same lines, see [`measure`]. By itself this program runs on any device:
+//!
+//! ```text
+//! SCHISM_DEVICE=cpu cargo schism run --release --package schism-bench --bin gpu_schism -- --small --check
+//! ```
+
+mod black_scholes;
+mod data;
+mod histogram;
+mod launch;
+mod mandelbrot;
+mod measure;
+mod nbody;
+mod real;
+mod reduction;
+mod scan;
+mod settings;
+mod sgemm;
+mod spmv;
+mod stencil;
+mod stream;
+mod transpose;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use schism::Queue;
+
+use crate::measure::Bench;
+use crate::settings::Settings;
+
+/// How this program says what went wrong.
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    schism_examples::end(run())
+}
+
+fn run() -> Outcome {
+    let settings = Settings::read(std::env::args().skip(1))?;
+    let queue = Queue::new()?;
+    println!("device {} ({})", queue.device(), queue.device().description());
+    let bench = Bench::new(queue, settings);
+    launch::run(&bench)?;
+    stream::run::<f32>(&bench)?;
+    stream::run::<f64>(&bench)?;
+    reduction::run(&bench)?;
+    scan::run(&bench)?;
+    transpose::run(&bench)?;
+    nbody::run(&bench)?;
+    sgemm::run(&bench)?;
+    stencil::run(&bench)?;
+    histogram::run(&bench)?;
+    mandelbrot::run(&bench)?;
+    black_scholes::run(&bench)?;
+    spmv::run(&bench)?;
+    bench.end()
+}

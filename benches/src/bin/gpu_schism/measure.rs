@@ -1,0 +1,283 @@
+//! Timing, checksums, and the lines that are printed.
+//!
+//! A line says everything of one measurement, in words `key=value` after the word `result`:
+//!
+//! | key | value |
+//! |---|---|
+//! | `kernel`, `type`, `size` | what was measured |
+//! | `variant` | `exact`, `relaxed`; the twins say `nofma`, `fma` |
+//! | `bytes` | what a run must read and write at least; 0 where that is not what limits it |
+//! | `clock` | `device` or `host` |
+//! | `median`, `min`, `p95` | seconds of a run, among `runs` timed ones after [`WARM_UP`] others |
+//! | `first` | seconds of the very first run on the host's clock, in which the kernel is compiled or loaded |
+//! | `bits` | checksum of a sample of the result, bit by bit |
+//! | `sum` | the sum of the same sample |
+
+use std::cell::Cell;
+use std::time::Instant;
+
+use schism::prelude::*;
+use schism::{Error, Math};
+
+use crate::Outcome;
+use crate::real::Digest;
+use crate::settings::{Clock, Settings};
+
+/// Runs before those that count, the first included.
+pub const WARM_UP: usize = 3;
+
+/// Elements of a result that its checksum is made of.
+const SAMPLE: usize = 4096;
+
+/// All kernels, in the order in which they run.
+pub const KERNELS: &[&str] = &[
+    "launch_wait",
+    "launch_submit",
+    "copy",
+    "mul",
+    "add",
+    "triad",
+    "dot",
+    "reduction",
+    "scan",
+    "transpose",
+    "nbody",
+    "sgemm_naive",
+    "sgemm_tiled",
+    "stencil",
+    "histogram",
+    "mandelbrot",
+    "black_scholes",
+    "spmv_scalar",
+    "spmv_vector",
+];
+
+/// What all kernels need.
+#[derive(Debug)]
+pub struct Bench {
+    queue: Queue,
+    settings: Settings,
+    /// Results that were not the host's.
+    wrong: Cell<usize>,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// One of [`KERNELS`].
+    pub kernel: &'static str,
+    /// The element type's name.
+    pub element: &'static str,
+    /// The size of the problem, in whatever unit.
+    pub size: usize,
+    /// What a run must read and write at least; 0 where that is not what limits it.
+    pub bytes: usize,
+}
+
+/// A kernel that is about to be measured in one variant.
+#[derive(Debug)]
+pub struct Run<'a> {
+    bench: &'a Bench,
+    case: Case,
+    math: Math,
+    /// Where the launches go.
+    pub queue: Queue,
+}
+
+/// How long the runs of a kernel took, in seconds.
+#[derive(Debug)]
+pub struct Times {
+    first: f64,
+    sorted: Vec<f64>,
+    clock: Clock,
+}
+
+impl Bench {
+    /// Measurements on a queue.
+    pub const fn new(queue: Queue, settings: Settings) -> Self {
+        Self { queue, settings, wrong: Cell::new(0) }
+    }
+
+    /// The queue, for what is not timed.
+    pub const fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// The options.
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Whether any of the kernels is to run.
+    pub fn wants(&self, kernels: &[&str]) -> bool {
+        kernels.iter().any(|kernel| self.settings.wants(kernel))
+    }
+
+    /// The variants in which a kernel is measured: none, if it is not asked for.
+    pub fn runs(&self, case: Case) -> impl Iterator<Item = Run<'_>> {
+        let wanted = self.settings.wants(case.kernel);
+        [Math::Exact, Math::Relaxed].into_iter().filter(move |_| wanted).map(move |math| Run {
+            bench: self,
+            case,
+            math,
+            queue: self.queue.with_math(math),
+        })
+    }
+
+    /// The program's verdict.
+    pub fn end(&self) -> Outcome {
+        if let Some(unknown) = self.settings.unknown(KERNELS) {
+            return Err(format!("there is no kernel `{unknown}`; there are {KERNELS:?}").into());
+        }
+        match self.wrong.get() {
+            0 => Ok(()),
+            wrong => Err(format!("{wrong} results are not the host's").into()),
+        }
+    }
+}
+
+/// Submits one launch and waits for it.
+pub fn submit<'env, F>(queue: &Queue, launch: F) -> Result<Vec<Event>, Error>
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<Event, LaunchError>,
+{
+    queue.scope(|scope| Ok(vec![launch(scope)?]))
+}
+
+impl Run<'_> {
+    /// Whether results must equal the host's bit by bit.
+    pub fn is_exact(&self) -> bool {
+        self.math == Math::Exact
+    }
+
+    /// Times a kernel. `run` launches it, waits, and says which launches that were.
+    ///
+    /// # Errors
+    /// Those of the launches; and if the device's clock is asked for, which events do not tell.
+    pub fn time(&self, mut run: impl FnMut() -> Result<Vec<Event>, Error>) -> Outcome<Times> {
+        if self.bench.settings.clock == Some(Clock::Device) {
+            return Err("the device's clock cannot be read: events have no timestamps".into());
+        }
+        let mut once = || -> Outcome<(f64, Vec<Event>)> {
+            let start = Instant::now();
+            let launches = run()?;
+            Ok((start.elapsed().as_secs_f64(), launches))
+        };
+        let (first, _) = once()?;
+        for _ in 1..WARM_UP {
+            once()?;
+        }
+        let mut sorted = Vec::with_capacity(self.bench.settings.runs);
+        for _ in 0..self.bench.settings.runs {
+            let (host, _) = once()?;
+            sorted.push(host);
+        }
+        Ok(Times::new(first, sorted, Clock::Host))
+    }
+
+    /// Prints the line of a kernel whose result is in a buffer.
+    pub fn report<T: Digest>(&self, times: &Times, result: &Buffer<T>) -> Outcome {
+        let (bits, sum) = digest(&self.bench.queue, result)?;
+        self.print(times, bits, sum);
+        Ok(())
+    }
+
+    /// Prints the line of a kernel whose result is at hand, or that has none.
+    pub fn report_values<T: Digest>(&self, times: &Times, result: &[T]) {
+        let (bits, sum) = sum_up(result);
+        self.print(times, bits, sum);
+    }
+
+    fn print(&self, times: &Times, bits: u64, sum: f64) {
+        let Case { kernel, element, size, bytes } = self.case;
+        let variant = if self.is_exact() { "exact" } else { "relaxed" };
+        let clock = if times.clock == Clock::Device { "device" } else { "host" };
+        let (median, min, p95) = (times.at(0.5), times.at(0.0), times.at(0.95));
+        let (first, runs) = (times.first, times.sorted.len());
+        println!(
+            "result kernel={kernel} variant={variant} type={element} size={size} bytes={bytes} clock={clock} \
+             median={median:.9} min={min:.9} p95={p95:.9} first={first:.9} runs={runs} bits={bits:016x} sum={sum:.9e}"
+        );
+    }
+
+    /// Compares the result with the host's, if that is asked for: all bits, when mathematics is exact, else within a relative
+    /// difference of `tolerance`.
+    pub fn check<T: Digest>(
+        &self,
+        result: &Buffer<T>,
+        tolerance: f64,
+        host: impl FnOnce() -> Vec<T>,
+    ) {
+        if self.bench.settings.check {
+            let exact = self.is_exact();
+            self.compare(&result.to_vec(), &host(), if exact { 0.0 } else { tolerance });
+        }
+    }
+
+    /// The same for results that hold only to a tolerance on any device, such as sums in another order.
+    pub fn check_near<T: Digest>(
+        &self,
+        result: &[T],
+        tolerance: f64,
+        host: impl FnOnce() -> Vec<T>,
+    ) {
+        if self.bench.settings.check {
+            self.compare(result, &host(), tolerance);
+        }
+    }
+
+    fn compare<T: Digest>(&self, result: &[T], host: &[T], tolerance: f64) {
+        let near = |result: &T, host: &T| {
+            let (result, host) = (result.value(), host.value());
+            (result - host).abs() <= tolerance * host.abs().max(1.0)
+        };
+        let same = |(result, host): (&T, &T)| match tolerance {
+            0.0 => result.bits() == host.bits(),
+            _ => near(result, host),
+        };
+        let (kernel, element) = (self.case.kernel, self.case.element);
+        let name = format!("{kernel} {element} {:?}", self.math);
+        let wrong = if result.len() == host.len() {
+            let at = result.iter().zip(host).position(|pair| !same(pair));
+            at.map(|at| format!("element {at} is {:?}, the host's {:?}", result[at], host[at]))
+        } else {
+            Some(format!("{} elements, the host has {}", result.len(), host.len()))
+        };
+        match wrong {
+            None => println!("check {name}: {} elements are the host's", host.len()),
+            Some(difference) => {
+                println!("check {name}: WRONG: {difference}");
+                self.bench.wrong.set(self.bench.wrong.get() + 1);
+            }
+        }
+    }
+}
+
+impl Times {
+    /// The times of runs, in any order.
+    pub fn new(first: f64, mut times: Vec<f64>, clock: Clock) -> Self {
+        times.sort_by(f64::total_cmp);
+        Self { first, sorted: times, clock }
+    }
+
+    /// The time that this share of the runs does not exceed: the middle one for a half.
+    fn at(&self, share: f64) -> f64 {
+        let last = self.sorted.len() - 1;
+        self.sorted[(last as f64 * share).round() as usize]
+    }
+}
+
+/// The checksum of a buffer. What it is made of is picked on the device, so that only that is copied.
+fn digest<T: Digest>(queue: &Queue, result: &Buffer<T>) -> Result<(u64, f64), Error> {
+    let step = (result.len() / SAMPLE).max(1);
+    let mut sample = Buffer::with_len(queue, result.len().min(SAMPLE))?;
+    queue.for_each((0.., &mut sample, whole(result)), move |(place, sample, result)| {
+        *sample = result[place * step];
+    })?;
+    Ok(sum_up(&sample.to_vec()))
+}
+
+fn sum_up<T: Digest>(sample: &[T]) -> (u64, f64) {
+    let bits = sample.iter().fold(0_u64, |bits, x| bits.wrapping_mul(31).wrapping_add(x.bits()));
+    (bits, sample.iter().fold(0.0, |sum, x| sum + x.value()))
+}

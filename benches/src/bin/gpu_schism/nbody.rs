@@ -1,0 +1,105 @@
+//! Bodies under gravity, all pairs: a group keeps as many bodies in local memory as it has work-items.
+
+use schism::local_array;
+use schism::prelude::*;
+
+use crate::Outcome;
+use crate::data::between;
+use crate::measure::{Bench, Case, submit};
+use crate::real::Digest;
+
+/// Work-items of a group, and bodies of a tile.
+const GROUP: usize = 256;
+
+/// Keeps two bodies that meet from flying apart, squared.
+const SOFTENING: f32 = 0.01;
+
+/// A position and a mass, or an acceleration.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(16))]
+struct Body {
+    x: f32,
+    y: f32,
+    z: f32,
+    mass: f32,
+}
+
+impl Digest for Body {
+    const NAME: &'static str = "f32x4";
+
+    fn bits(self) -> u64 {
+        u64::from(self.x.to_bits())
+            ^ u64::from(self.y.to_bits()) << 16
+            ^ u64::from(self.z.to_bits()) << 32
+    }
+
+    fn value(self) -> f64 {
+        f64::from(self.x) + f64::from(self.y) + f64::from(self.z)
+    }
+}
+
+impl Body {
+    /// The acceleration of this body, which has `acceleration` from others already, under the pull of one more.
+    #[inline(always)]
+    fn pulled(self, acceleration: Self, other: Self) -> Self {
+        let (x, y, z) = (other.x - self.x, other.y - self.y, other.z - self.z);
+        let squared = x * x + y * y + z * z + SOFTENING;
+        let inverse = 1.0 / squared.sqrt();
+        let pull = other.mass * (inverse * inverse * inverse);
+        Self {
+            x: acceleration.x + x * pull,
+            y: acceleration.y + y * pull,
+            z: acceleration.z + z * pull,
+            mass: 0.0,
+        }
+    }
+}
+
+/// Measures `nbody`.
+pub fn run(bench: &Bench) -> Outcome {
+    if !bench.wants(&["nbody"]) {
+        return Ok(());
+    }
+    let n = bench.settings().size(1 << 16, 1 << 10);
+    let [x, y, z, mass] = [3, 5, 7, 11].map(|seed| between(seed << 20, n, -1.0, 1.0));
+    let bodies: Vec<_> = (0..n)
+        .map(|i| Body { x: x[i], y: y[i], z: z[i], mass: mass[i].abs() / n as f32 })
+        .collect();
+    let from = Buffer::from_slice(bench.queue(), &bodies)?;
+    let mut to = Buffer::with_len(bench.queue(), n)?;
+    let range = NdRange::new(n, GROUP)?;
+    for run in bench.runs(Case { kernel: "nbody", element: Body::NAME, size: n, bytes: 0 }) {
+        let times = run.time(|| {
+            let (bodies, to) = (from.view(), to.view_mut());
+            submit(&run.queue, |scope| {
+                scope.parallel_for_groups(range, (), move |item, ()| {
+                    let tile = local_array!(item, Body; GROUP).as_mut_ptr();
+                    let lane = item.local_x();
+                    let body = bodies[item.x()];
+                    let mut acceleration = Body::default();
+                    for first in (0..bodies.len()).step_by(GROUP) {
+                        // SAFETY: the tile has an element for each work-item; what others read of it lies between the barriers.
+                        unsafe { tile.add(lane).write(bodies[first + lane]) };
+                        item.barrier();
+                        for other in 0..GROUP {
+                            // SAFETY: all elements were written before the barrier, and are not again before the next.
+                            let other = unsafe { tile.add(other).read() };
+                            acceleration = body.pulled(acceleration, other);
+                        }
+                        item.barrier();
+                    }
+                    // SAFETY: each work-item writes its own element.
+                    unsafe { to.set(item.x(), acceleration) }
+                })
+            })
+        })?;
+        run.report(&times, &to)?;
+        run.check(&to, 1e-4, || {
+            let acceleration = |body: &Body| {
+                bodies.iter().fold(Body::default(), |sum, other| body.pulled(sum, *other))
+            };
+            bodies.iter().map(acceleration).collect()
+        });
+    }
+    Ok(())
+}

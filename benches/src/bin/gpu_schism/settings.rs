@@ -1,0 +1,91 @@
+//! What the command line says. The twin takes the same options.
+
+use crate::Outcome;
+
+const USAGE: &str = "\
+usage: gpu_schism [--small] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host] [--check]
+  --small       sizes for a look at whether everything works
+  --elements N  elements of each vector of the stream kernels, a multiple of 256
+  --runs N      how often each kernel is timed
+  --only K,…    these kernels only
+  --clock C     device: the device's own timestamps; host: from before the launch to after the wait for it;
+                by default the device's, where it has any
+  --check       compare all results with the host's (not the twin's option: this is about schism)";
+
+/// Which time counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// From the start of a launch to its end, as the device says.
+    Device,
+    /// From before a launch is submitted to after it was waited for.
+    Host,
+}
+
+/// The options.
+#[derive(Debug)]
+pub struct Settings {
+    small: bool,
+    elements: Option<usize>,
+    /// How often each kernel is timed.
+    pub runs: usize,
+    only: Vec<String>,
+    /// The clock that is asked for.
+    pub clock: Option<Clock>,
+    /// Whether results are compared with the host's.
+    pub check: bool,
+}
+
+impl Settings {
+    /// Reads the command line.
+    pub fn read(mut arguments: impl Iterator<Item = String>) -> Outcome<Self> {
+        let (mut small, mut elements, mut runs) = (false, None, 30);
+        let (mut only, mut clock, mut check) = (Vec::new(), None, false);
+        while let Some(option) = arguments.next() {
+            let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
+            match option.as_str() {
+                "--small" => small = true,
+                "--check" => check = true,
+                "--elements" => elements = Some(number(&value()?)?),
+                "--runs" => runs = number(&value()?)?,
+                "--only" => only = value()?.split(',').map(str::to_owned).collect(),
+                "--clock" => {
+                    clock = Some(match value()?.as_str() {
+                        "device" => Clock::Device,
+                        "host" => Clock::Host,
+                        other => return Err(format!("there is no clock `{other}`").into()),
+                    });
+                }
+                other => return Err(format!("`{other}` is no option\n{USAGE}").into()),
+            }
+        }
+        if elements.is_some_and(|elements| elements % 256 != 0) {
+            return Err("--elements takes a multiple of 256".into());
+        }
+        Ok(Self { small, elements, runs, only, clock, check })
+    }
+
+    /// The size of a problem: one for GPUs, or a small one.
+    pub const fn size(&self, full: usize, small: usize) -> usize {
+        if self.small { small } else { full }
+    }
+
+    /// Elements of the stream kernels' vectors.
+    pub fn elements(&self) -> usize {
+        self.elements.unwrap_or(self.size(1 << 28, 1 << 14))
+    }
+
+    /// Whether a kernel is to run.
+    pub fn wants(&self, kernel: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == kernel)
+    }
+
+    /// The first kernel that is asked for and that is none of `kernels`.
+    pub fn unknown(&self, kernels: &[&str]) -> Option<&str> {
+        self.only.iter().map(String::as_str).find(|only| !kernels.contains(only))
+    }
+}
+
+fn number(text: &str) -> Outcome<usize> {
+    let number = text.parse().ok().filter(|&number| number > 0);
+    number.ok_or_else(|| format!("`{text}` is no number above zero").into())
+}

@@ -1,0 +1,80 @@
+//! The product of two square matrices: naive, and by tiles in local memory.
+
+use schism::local_array;
+use schism::prelude::*;
+
+use crate::Outcome;
+use crate::data::between;
+use crate::measure::{Bench, Case, submit};
+
+/// The side of a tile, and of a group.
+const TILE: usize = 32;
+
+/// The product on the host, with the sums in the kernels' order.
+fn product(side: usize, a: &[f32], b: &[f32]) -> Vec<f32> {
+    let element = |place: usize| {
+        let (row, column) = (place / side, place % side);
+        (0..side).fold(0.0, |sum, k| sum + a[row * side + k] * b[k * side + column])
+    };
+    (0..side * side).map(element).collect()
+}
+
+/// Measures `sgemm_naive` and `sgemm_tiled`.
+pub fn run(bench: &Bench) -> Outcome {
+    if !bench.wants(&["sgemm_naive", "sgemm_tiled"]) {
+        return Ok(());
+    }
+    let side = bench.settings().size(4096, 96);
+    let [host_a, host_b] = [13, 17].map(|seed| between(seed << 20, side * side, -1.0, 1.0));
+    let a = Buffer::from_slice(bench.queue(), &host_a)?;
+    let b = Buffer::from_slice(bench.queue(), &host_b)?;
+    let mut c = Buffer::with_len(bench.queue(), side * side)?;
+    let case = |kernel| Case { kernel, element: "f32", size: side, bytes: 0 };
+
+    for run in bench.runs(case("sgemm_naive")) {
+        let times = run.time(|| {
+            submit(&run.queue, |scope| {
+                let sources = (&mut c, whole(&a), whole(&b));
+                scope.for_each_in([side, side], sources, move |item, (c, a, b)| {
+                    let [row, column] = item.id();
+                    let mut sum = 0.0;
+                    for (k, a) in a[row * side..][..side].iter().enumerate() {
+                        sum += a * b[k * side + column];
+                    }
+                    *c = sum;
+                })
+            })
+        })?;
+        run.report(&times, &c)?;
+        run.check(&c, 1e-4, || product(side, &host_a, &host_b));
+    }
+
+    let range = NdRange::new([side, side], [TILE, TILE])?;
+    for run in bench.runs(case("sgemm_tiled")) {
+        let times = run.time(|| {
+            let (a, b, c) = (a.view(), b.view(), c.view_mut());
+            submit(&run.queue, |scope| {
+                scope.parallel_for_groups(range, (), move |item, ()| {
+                    let a_tile = local_array!(item, f32; TILE * TILE);
+                    let b_tile = local_array!(item, f32; TILE * TILE);
+                    let ([row, column], [y, x]) = (item.global_id(), item.local_id());
+                    let mut sum = 0.0;
+                    for first in (0..side).step_by(TILE) {
+                        a_tile.set(y * TILE + x, a[row * side + first + x]);
+                        b_tile.set(y * TILE + x, b[(first + y) * side + column]);
+                        item.barrier();
+                        for k in 0..TILE {
+                            sum += a_tile.get(y * TILE + k) * b_tile.get(k * TILE + x);
+                        }
+                        item.barrier();
+                    }
+                    // SAFETY: each work-item writes its own element.
+                    unsafe { c.set(row * side + column, sum) }
+                })
+            })
+        })?;
+        run.report(&times, &c)?;
+        run.check(&c, 1e-4, || product(side, &host_a, &host_b));
+    }
+    Ok(())
+}

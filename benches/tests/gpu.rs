@@ -1,0 +1,37 @@
+//! The kernels of `cargo schism bench gpu` compute on the default device what the host computes.
+
+use std::process::Command;
+
+/// Runs the program and gives what it prints.
+fn run(options: &[&str]) -> (bool, String) {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_gpu_schism"));
+    let output = program.args(["--small", "--runs", "2"]).args(options).output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(text).unwrap())
+}
+
+#[test]
+fn kernels_compute_what_the_host_does() {
+    let (well, text) = run(&["--check"]);
+    assert!(well, "{text}");
+    let count = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
+    // 22 kernels and types, exact and relaxed; launches in one variant; the prices of Black and Scholes are two results.
+    assert_eq!((count("result "), count("check ")), (2 * 22 + 2, 2 * 23), "{text}");
+    for key in ["variant=exact", "variant=relaxed", "type=f64", "bits=", "first=", "p95="] {
+        assert!(text.contains(key), "{key} in {text}");
+    }
+}
+
+#[test]
+fn kernels_can_be_chosen() {
+    let (well, text) = run(&["--only", "triad,scan", "--elements", "512"]);
+    assert!(well, "{text}");
+    let results = text.lines().filter(|line| line.starts_with("result "));
+    let names: Vec<_> = results.filter_map(|line| line.split_whitespace().nth(1)).collect();
+    let expected = ["triad", "triad", "triad", "triad", "scan", "scan"];
+    assert_eq!(names, expected.map(|name| format!("kernel={name}")));
+    assert!(text.contains("kernel=triad variant=exact type=f64 size=512 bytes=12288"), "{text}");
+
+    let (well, text) = run(&["--only", "triade"]);
+    assert!(!well && text.contains("there is no kernel `triade`"), "{text}");
+}

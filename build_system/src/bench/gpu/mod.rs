@@ -1,0 +1,171 @@
+//! `cargo schism bench gpu`: kernels on an NVIDIA GPU beside twins in CUDA C++.
+//!
+//! Three programs take turns in one session: `gpu_schism` of the package `schism-bench`, and its twin, `benches/gpu/main.cu`, compiled
+//! by nvcc in two ways: as it does by default, which contracts a product and a sum to one operation, and with `-fmad=false`, which rounds
+//! each, as Rust does. So there are three ratios, nvcc's time by schism's:
+//!
+//! - `exact`: schism by default beside `-fmad=false`. Like with like: both round every operation, and the results agree bit by bit.
+//! - `relaxed`: schism with `Math::Relaxed` beside nvcc by default. Both may contract.
+//! - `default`: each as it is when nobody asks for anything.
+
+mod options;
+mod pack;
+mod table;
+mod twin;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use self::options::{Options, Place};
+use self::table::{Line, Table};
+use super::{cpu, workspace};
+use crate::command;
+use crate::error::{Error, FileContext, Result};
+use crate::home::Home;
+use crate::setup;
+
+/// The program with schism's kernels, and the name of its binary.
+const PROGRAM: &str = "gpu_schism";
+
+/// Where the twins' sources are, in a checkout and in a pack.
+const SOURCES: &str = "gpu";
+
+/// What is needed to measure.
+struct Bench {
+    /// schism's program, with what it needs in its environment.
+    program: PathBuf,
+    stage2: PathBuf,
+    /// The folder of the twins' sources.
+    sources: PathBuf,
+    /// A folder for what is made on the way.
+    work: PathBuf,
+}
+
+/// Checks, packs, or measures, as the arguments say.
+pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
+    let options = Options::read(arguments)?;
+    if let Place::Pack(folder) = &options.place {
+        return pack::pack(folder);
+    }
+    let nvcc = if options.check { None } else { Some(twin::find()?) };
+    let bench = match &options.place {
+        Place::Unpacked(folder) => Bench::unpacked(folder)?,
+        _ => Bench::built()?,
+    };
+    match nvcc {
+        None => bench.check(&options),
+        Some(nvcc) => bench.measure(&options, &nvcc),
+    }
+}
+
+impl Bench {
+    /// Builds the program in the checkout at hand.
+    fn built() -> Result<Self> {
+        let ready = setup::ensure(&Home::from_environment()?)?;
+        let root = workspace()?;
+        let target = root.join("target").join("bench");
+        let program = cpu::build(crate::cargo::command(&ready), &root, &target, PROGRAM)?;
+        let sources = root.join("benches").join(SOURCES);
+        let stage2 = std::env::var_os("SCHISM_JIT").map(PathBuf::from);
+        let stage2 = stage2.unwrap_or_else(|| ready.installed.stage2());
+        Ok(Self { program, stage2, sources, work: target.join("gpu") })
+    }
+
+    /// Takes the program from a pack.
+    fn unpacked(folder: &Path) -> Result<Self> {
+        let folder = std::path::absolute(folder).at("find", folder)?;
+        let bench = Self {
+            program: folder.join(PROGRAM),
+            stage2: folder.join(pack::STAGE2),
+            sources: folder.join(SOURCES),
+            work: folder.join("work"),
+        };
+        for path in [&bench.program, &bench.stage2] {
+            if !path.is_file() {
+                let what = "`cargo schism bench gpu --pack`".to_owned();
+                return Err(Error::Missing { what, path: path.clone() });
+            }
+        }
+        Ok(bench)
+    }
+
+    /// A run of the program.
+    fn program(&self, options: &Options) -> Command {
+        let mut program = Command::new(&self.program);
+        program.env("SCHISM_JIT", &self.stage2).args(&options.passed);
+        program
+    }
+
+    /// Compares all results with the host's.
+    fn check(&self, options: &Options) -> Result<ExitCode> {
+        let mut program = self.program(options);
+        program.args(["--check", "--runs", "1"]);
+        let output = command::capture(program, "to check the kernels", "it was just built")?;
+        print!("{output}");
+        save(options, &output)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Builds the twins, runs all three in turn, prints the ratios.
+    fn measure(&self, options: &Options, nvcc: &Path) -> Result<ExitCode> {
+        std::fs::create_dir_all(&self.work).at("create", &self.work)?;
+        let twins = twin::build(nvcc, &self.sources, &self.work)?;
+        let caches = self.fresh_caches()?;
+        let mut table = Table::default();
+        let mut all = String::new();
+        let mut clock = None;
+        for pair in 1..=options.pairs {
+            eprintln!("pair {pair} of {}", options.pairs);
+            let mut schism = self.program(options);
+            schism.env("SCHISM_DEVICE", "cuda:0").envs(caches.iter().map(|(name, at)| (name, at)));
+            let output = command::capture(schism, "to measure", "it was just built")?;
+            let mut lines = Line::all(&output);
+            all.push_str(&output);
+            // The twins use the clock that schism's program has chosen.
+            let clock = clock.get_or_insert_with(|| Line::clock(&lines).to_owned());
+            // The one that goes first changes, so that neither always finds the GPU cold.
+            let order = if pair % 2 == 1 { [0, 1] } else { [1, 0] };
+            for twin in order.map(|index| &twins[index]) {
+                let mut run = Command::new(twin);
+                run.args(&options.passed).args(["--clock", clock]);
+                let output = command::capture(run, "to measure", "it was just built")?;
+                lines.extend(Line::all(&output));
+                all.push_str(&output);
+            }
+            table.add(&lines);
+        }
+        save(options, &all)?;
+        for line in all.lines().filter(|line| line.starts_with("device ")).take(2) {
+            println!("{line}");
+        }
+        println!("{}", twin::version(nvcc)?);
+        print!("{}", table.render());
+        Ok(if table.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Empty caches for the compiled kernels, schism's own and the driver's, so that the first run of schism's program compiles all of
+    /// them and the next finds them.
+    fn fresh_caches(&self) -> Result<[(&'static str, PathBuf); 2]> {
+        let caches = self.work.join("caches");
+        if caches.exists() {
+            std::fs::remove_dir_all(&caches).at("remove", &caches)?;
+        }
+        let caches = [
+            ("SCHISM_CACHE_DIR", caches.join("schism")),
+            ("CUDA_CACHE_PATH", caches.join("driver")),
+        ];
+        for (_, folder) in &caches {
+            std::fs::create_dir_all(folder).at("create", folder)?;
+        }
+        Ok(caches)
+    }
+}
+
+/// Writes the programs' own lines where the options say.
+fn save(options: &Options, lines: &str) -> Result<()> {
+    match &options.save {
+        None => Ok(()),
+        Some(file) => std::fs::write(file, lines).at("write", file),
+    }
+}

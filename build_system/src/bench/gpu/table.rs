@@ -1,0 +1,362 @@
+//! The programs' lines, and what is made of them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::bench::median;
+
+/// How far the sums of two samples may be apart, by share: sums of other rounding, not of other numbers.
+const NEAR: f64 = 1e-2;
+
+/// One measurement, as `benches/src/bin/gpu_schism/measure.rs` prints it.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Kernel and type.
+    name: (String, String),
+    size: String,
+    variant: String,
+    clock: String,
+    bytes: f64,
+    median: f64,
+    first: f64,
+    bits: String,
+    sum: f64,
+}
+
+impl Line {
+    /// All measurements in a program's output. Other lines are left out.
+    pub fn all(output: &str) -> Vec<Self> {
+        output.lines().filter_map(Self::read).collect()
+    }
+
+    fn read(line: &str) -> Option<Self> {
+        let words = line.strip_prefix("result ")?.split_whitespace();
+        let words: BTreeMap<_, _> = words.filter_map(|word| word.split_once('=')).collect();
+        let text = |key| words.get(key).map(|word| (*word).to_owned());
+        let number = |key| words.get(key)?.parse::<f64>().ok();
+        Some(Self {
+            name: (text("kernel")?, text("type")?),
+            size: text("size")?,
+            variant: text("variant")?,
+            clock: text("clock")?,
+            bytes: number("bytes")?,
+            median: number("median")?,
+            first: number("first")?,
+            bits: text("bits")?,
+            sum: number("sum")?,
+        })
+    }
+
+    /// The clock of measurements: the host's only if nothing was measured with the device's.
+    pub fn clock(lines: &[Self]) -> &'static str {
+        if lines.iter().any(|line| line.clock == "device") { "device" } else { "host" }
+    }
+}
+
+/// What is compared: a variant of schism's with one of nvcc's.
+const RATIOS: [(&str, &str, &str); 3] =
+    [("exact", "exact", "nofma"), ("relaxed", "relaxed", "fma"), ("default", "exact", "fma")];
+
+/// Whether results agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Agreement {
+    Bits,
+    Near,
+    Different,
+}
+
+/// The measurements of one kernel, over all pairs.
+#[derive(Debug)]
+struct Row {
+    /// By the names in [`RATIOS`].
+    ratios: [Vec<f64>; 3],
+    /// Seconds of each variant.
+    times: BTreeMap<String, Vec<f64>>,
+    bytes: f64,
+    /// Seconds of the first launch beyond a usual one, in each pair: with cold caches, and then with warm ones.
+    compiled: Vec<f64>,
+    agreement: Agreement,
+    /// The programs do not agree about the size of the problem.
+    sizes_differ: bool,
+}
+
+/// All kernels, in the order in which they were measured.
+#[derive(Debug, Default)]
+pub struct Table {
+    order: Vec<(String, String)>,
+    rows: BTreeMap<(String, String), Row>,
+}
+
+impl Row {
+    const fn new(bytes: f64) -> Self {
+        Self {
+            ratios: [const { Vec::new() }; 3],
+            times: BTreeMap::new(),
+            bytes,
+            compiled: Vec::new(),
+            agreement: Agreement::Bits,
+            sizes_differ: false,
+        }
+    }
+
+    fn time(&self, variant: &str) -> Option<f64> {
+        self.times.get(variant).map(|times| median(&mut times.clone()))
+    }
+}
+
+impl Table {
+    /// Adds the lines of one pair: one run of each program.
+    pub fn add(&mut self, lines: &[Line]) {
+        for line in lines {
+            let row = self.rows.entry(line.name.clone()).or_insert_with(|| {
+                self.order.push(line.name.clone());
+                Row::new(line.bytes)
+            });
+            row.times.entry(line.variant.clone()).or_default().push(line.median);
+            if line.variant == "exact" {
+                row.compiled.push((line.first - line.median).max(0.0));
+            }
+        }
+        for (name, row) in &mut self.rows {
+            let find =
+                |variant| lines.iter().find(|line| line.name == *name && line.variant == variant);
+            for (ratios, (_, ours, theirs)) in row.ratios.iter_mut().zip(RATIOS) {
+                let (Some(ours), Some(theirs)) = (find(ours), find(theirs)) else { continue };
+                ratios.push(theirs.median / ours.median);
+                row.sizes_differ |= ours.size != theirs.size;
+            }
+            for (ours, theirs, best) in
+                [("exact", "nofma", Agreement::Bits), ("relaxed", "fma", Agreement::Near)]
+            {
+                let (Some(ours), Some(theirs)) = (find(ours), find(theirs)) else { continue };
+                let found = agreement(ours, theirs);
+                if found > best {
+                    row.agreement = row.agreement.max(found);
+                }
+            }
+        }
+    }
+
+    /// Whether all results agree, and all sizes.
+    pub fn is_right(&self) -> bool {
+        let wrong = |row: &Row| row.agreement == Agreement::Different || row.sizes_differ;
+        !self.rows.values().any(wrong)
+    }
+
+    /// The table for people.
+    pub fn render(&self) -> String {
+        let mut text = String::new();
+        self.ratios(&mut text);
+        self.bandwidth(&mut text);
+        self.launches(&mut text);
+        self.compilation(&mut text);
+        text
+    }
+
+    fn kernels(&self) -> impl Iterator<Item = (&(String, String), &Row)> {
+        self.order
+            .iter()
+            .filter(|(kernel, _)| !kernel.starts_with("launch_") && kernel != "memcpy")
+            .filter_map(|name| self.rows.get_key_value(name))
+    }
+
+    fn ratios(&self, text: &mut String) {
+        let _ = writeln!(
+            text,
+            "\nnvcc's time / schism's: above 1 schism is faster\n{:21} {:>10}   {:20}{:20}{:20}results",
+            "", "schism", "exact", "relaxed", "default"
+        );
+        let mut means = [const { Vec::new() }; 3];
+        for ((kernel, element), row) in self.kernels() {
+            let _ = write!(text, "{kernel:15}{element:6} {} ", seconds(row.time("exact")));
+            for (ratios, mean) in row.ratios.iter().zip(&mut means) {
+                let mut ratios = ratios.clone();
+                if ratios.is_empty() {
+                    let _ = write!(text, "{:>8}{:12}", "-", "");
+                    continue;
+                }
+                let middle = median(&mut ratios);
+                let (low, high) = (ratios[0], ratios[ratios.len() - 1]);
+                let _ = write!(text, "{middle:>6.3} ({low:.2}-{high:.2})  ");
+                mean.push(middle);
+            }
+            let _ = writeln!(text, " {}", row.words());
+        }
+        let _ = write!(text, "{:33}", "geometric mean");
+        for mean in &means {
+            match geometric_mean(mean) {
+                None => drop(write!(text, "{:>8}{:12}", "-", "")),
+                Some(mean) => drop(write!(text, "{mean:>6.3}{:14}", "")),
+            }
+        }
+        let _ = writeln!(
+            text,
+            "\nexact: as Rust rounds, beside nvcc -fmad=false (like with like: the same results, bit by bit)\n\
+             relaxed: Math::Relaxed beside nvcc by default (both may contract)\n\
+             default: exact beside nvcc by default (nobody asks for anything)"
+        );
+    }
+
+    /// The share of what the driver's own copy reaches.
+    fn bandwidth(&self, text: &mut String) {
+        let rate = |row: &Row, variant| row.time(variant).map(|time| row.bytes / time);
+        let mut begun = false;
+        for ((kernel, element), row) in self.kernels() {
+            let copy = self.rows.get(&("memcpy".to_owned(), element.clone()));
+            let copy = copy.and_then(|copy| rate(copy, "nofma"));
+            let stream = ["copy", "mul", "add", "triad", "dot"].contains(&kernel.as_str());
+            let (Some(copy), true) = (copy, stream) else { continue };
+            let (Some(ours), Some(theirs)) = (rate(row, "exact"), rate(row, "nofma")) else {
+                continue;
+            };
+            if !begun {
+                let _ = writeln!(
+                    text,
+                    "\n{:21} {:>10} {:>14} {:>14}",
+                    "bandwidth", "schism", "of memcpy's", "nvcc's share"
+                );
+                begun = true;
+            }
+            let _ = writeln!(
+                text,
+                "{kernel:15}{element:6} {:>5.0} GB/s {:>13.1}% {:>13.1}%",
+                ours / 1e9,
+                ours / copy * 100.0,
+                theirs / copy * 100.0
+            );
+        }
+    }
+
+    fn launches(&self, text: &mut String) {
+        let mut begun = false;
+        for name in self.order.iter().filter(|(kernel, _)| kernel.starts_with("launch_")) {
+            let row = &self.rows[name];
+            if !begun {
+                let _ = writeln!(
+                    text,
+                    "\n{:21} {:>10} {:>15}",
+                    "empty kernel, host", "schism", "cuLaunchKernel"
+                );
+                begun = true;
+            }
+            let (ours, theirs) = (row.time("exact"), row.time("nofma"));
+            let _ = writeln!(text, "{:21} {} {:>5}{}", name.0, seconds(ours), "", seconds(theirs));
+        }
+    }
+
+    /// What the first launch of each kernel took beyond a usual one.
+    fn compilation(&self, text: &mut String) {
+        let _ = writeln!(
+            text,
+            "\n{:21} {:>10} {:>12}",
+            "first launch, beyond", "compiled", "from cache"
+        );
+        let mut sums = [0.0; 2];
+        for ((kernel, element), row) in self.kernels() {
+            let Some((cold, warm)) = row.compiled.split_first() else { continue };
+            let warm = (!warm.is_empty()).then(|| median(&mut warm.to_vec()));
+            let shown = warm.map_or_else(|| format!("{:>10}", "-"), |warm| seconds(Some(warm)));
+            let _ = writeln!(text, "{kernel:15}{element:6} {}   {shown}", seconds(Some(*cold)));
+            sums[0] += cold;
+            sums[1] += warm.unwrap_or_default();
+        }
+        let _ =
+            writeln!(text, "{:21} {}   {}", "sum", seconds(Some(sums[0])), seconds(Some(sums[1])));
+    }
+}
+
+impl Row {
+    fn words(&self) -> &'static str {
+        match (self.sizes_differ, self.agreement) {
+            (true, _) => "SIZES DIFFER",
+            (_, Agreement::Bits) => "same bits",
+            (_, Agreement::Near) => "near",
+            (_, Agreement::Different) => "DIFFERENT",
+        }
+    }
+}
+
+fn agreement(ours: &Line, theirs: &Line) -> Agreement {
+    if ours.bits == theirs.bits {
+        Agreement::Bits
+    } else if (ours.sum - theirs.sum).abs() <= NEAR * theirs.sum.abs().max(1.0) {
+        Agreement::Near
+    } else {
+        Agreement::Different
+    }
+}
+
+fn geometric_mean(values: &[f64]) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    Some((values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
+}
+
+fn seconds(value: Option<f64>) -> String {
+    match value {
+        None => format!("{:>10}", "-"),
+        Some(value) if value < 1e-3 => format!("{:>7.2} us", value * 1e6),
+        Some(value) if value < 1.0 => format!("{:>7.2} ms", value * 1e3),
+        Some(value) => format!("{value:>7.2} s "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(kernel: &str, variant: &str, median: f64, bits: u32, sum: f64) -> String {
+        format!(
+            "result kernel={kernel} variant={variant} type=f32 size=8 bytes=1000 clock=device median={median:.9} min=0.1 \
+             p95=0.2 first=1.5 runs=3 bits={bits:016x} sum={sum:e}\n"
+        )
+    }
+
+    fn table(lines: &[String]) -> Table {
+        let mut table = Table::default();
+        table.add(&Line::all(&format!("device x\n{}", lines.concat())));
+        table
+    }
+
+    #[test]
+    fn ratios_compare_like_with_like() {
+        let table = table(&[
+            line("triad", "exact", 0.002, 7, 1.0),
+            line("triad", "relaxed", 0.001, 8, 1.001),
+            line("triad", "nofma", 0.004, 7, 1.0),
+            line("triad", "fma", 0.003, 9, 1.002),
+            line("memcpy", "nofma", 0.002, 7, 1.0),
+        ]);
+        let text = table.render();
+        let row = text.lines().find(|line| line.starts_with("triad")).unwrap();
+        for word in ["2.00 ms", "2.000 (", "3.000 (", "1.500 (", "same bits"] {
+            assert!(row.contains(word), "{word} in {row}");
+        }
+        assert!(text.contains("geometric mean                    2.000"), "{text}");
+        assert!(text.contains("100.0%          50.0%"), "{text}");
+        assert!(table.is_right());
+    }
+
+    #[test]
+    fn results_that_differ_are_told() {
+        let near = table(&[line("dot", "exact", 1.0, 1, 5.0), line("dot", "nofma", 1.0, 2, 5.01)]);
+        assert!(near.render().contains("near") && near.is_right());
+        let wrong = table(&[line("dot", "exact", 1.0, 1, 5.0), line("dot", "nofma", 1.0, 2, 6.0)]);
+        assert!(wrong.render().contains("DIFFERENT") && !wrong.is_right());
+        let ours = line("dot", "exact", 1.0, 1, 5.0);
+        let sizes = table(&[ours, line("dot", "nofma", 1.0, 1, 5.0).replace("size=8", "size=9")]);
+        assert!(sizes.render().contains("SIZES DIFFER") && !sizes.is_right());
+    }
+
+    #[test]
+    fn other_lines_are_left_out() {
+        assert!(Line::all("device cuda:0\nresult kernel=copy\ncheck copy: fine\n").is_empty());
+    }
+
+    #[test]
+    fn means_are_geometric() {
+        assert_eq!(geometric_mean(&[]), None);
+        assert!((geometric_mean(&[0.5, 2.0]).unwrap() - 1.0).abs() < 1e-12);
+    }
+}
