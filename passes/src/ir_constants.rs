@@ -60,6 +60,8 @@ pub unsafe fn fold_in(
         if global.is_null() {
             continue;
         }
+        // SAFETY: the global is in the live module.
+        unsafe { promote_addresses(global)? };
         for user in ir::users(global) {
             if reads(user) {
                 replace(user, *value, &mut touched);
@@ -83,6 +85,22 @@ pub unsafe fn fold_in(
         // `instsimplify` folds comparisons and negations, `simplifycfg` the branches on them.
         // SAFETY: `function` holds an instruction, so it is a definition of the live module.
         unsafe { ir::run_llvm_passes_on(function, "sccp,instsimplify,simplifycfg,dce")? };
+    }
+    Ok(())
+}
+
+/// The compiler may keep the address itself in a variable, where its jump threading has copied a read. Promotes the variables of
+/// such functions to registers, so that the reads have the address.
+///
+/// # Safety
+/// `global` is in a live module that nobody else changes during the call.
+unsafe fn promote_addresses(global: LLVMValueRef) -> Result<(), String> {
+    let stores = |user: &LLVMValueRef| ir::opcode(*user) == Some(LLVMOpcode::LLVMStore);
+    let functions: BTreeSet<_> =
+        ir::users(global).into_iter().filter(stores).map(ir::parent_function).collect();
+    for function in functions {
+        // SAFETY: `function` holds an instruction, so it is a definition of the live module.
+        unsafe { ir::run_llvm_passes_on(function, "sroa")? };
     }
     Ok(())
 }
