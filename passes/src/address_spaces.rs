@@ -11,10 +11,10 @@
 //! ```
 //! After, for `nvptx64-nvidia-cuda`:
 //! ```llvm
-//! @table = internal addrspace(4) constant [4 x float] [...]
+//! @table = internal addrspace(1) constant [4 x float] [...]
 //! define ptx_kernel void @kernel(ptr addrspace(1) align 4 %out) {
-//!   %from = getelementptr float, ptr addrspace(4) @table, i64 %i
-//!   %v = load float, ptr addrspace(4) %from
+//!   %from = getelementptr float, ptr addrspace(1) @table, i64 %i
+//!   %v = load float, ptr addrspace(1) %from
 //!   store float %v, ptr addrspace(1) %out
 //! ```
 //!
@@ -53,8 +53,6 @@ pub struct AddressSpaces {
     pub variables: u32,
     /// Where globals are that cannot.
     pub constants: u32,
-    /// How many bytes of constants fit there; if the module has more, they go to `variables`.
-    pub constants_limit: u64,
     /// Where a kernel finds an aggregate that is passed by value, if the target wants `byref`;
     /// others take `byval` as it is.
     pub by_reference: Option<u32>,
@@ -62,13 +60,13 @@ pub struct AddressSpaces {
     pub kernel_convention: u32,
 }
 
-/// NVIDIA's GPUs, as PTX numbers its state spaces. The constant bank has 64 KiB.
+/// NVIDIA's GPUs, as PTX numbers its state spaces. Constants are in global memory: the constant bank reads one place at a time, and
+/// work-items look up tables at places of their own.
 pub const NVPTX: AddressSpaces = AddressSpaces {
     global: 1,
     local: 3,
     variables: 1,
-    constants: 4,
-    constants_limit: 64 << 10,
+    constants: 1,
     by_reference: None,
     kernel_convention: 71,
 };
@@ -79,7 +77,6 @@ pub const AMDGCN: AddressSpaces = AddressSpaces {
     local: 3,
     variables: 1,
     constants: 4,
-    constants_limit: u64::MAX,
     by_reference: Some(4),
     kernel_convention: 91,
 };
@@ -167,7 +164,6 @@ unsafe fn move_globals(module: &Module<'_>, spaces: &AddressSpaces) {
     // been given to its successor.
     unsafe {
         let generic = LLVMPointerTypeInContext(LLVMGetModuleContext(module.as_mut_ptr()), 0);
-        let layout = LLVMGetModuleDataLayout(module.as_mut_ptr());
         let globals: Vec<LLVMValueRef> = module
             .get_globals()
             .map(|global| global.as_value_ref())
@@ -177,15 +173,10 @@ unsafe fn move_globals(module: &Module<'_>, spaces: &AddressSpaces) {
                     && !ir::name_of(global).starts_with("llvm.")
             })
             .collect();
-        let is_constant = |global: &LLVMValueRef| LLVMIsGlobalConstant(*global) != 0;
-        let size =
-            |global: &LLVMValueRef| LLVMABISizeOfType(layout, LLVMGlobalGetValueType(*global));
-        let constants: u64 = globals.iter().filter(|global| is_constant(global)).map(size).sum();
-        let constant_space =
-            if constants <= spaces.constants_limit { spaces.constants } else { spaces.variables };
         let mut moved = Vec::new();
         for old in globals {
-            let space = if is_constant(&old) { constant_space } else { spaces.variables };
+            let constant = LLVMIsGlobalConstant(old) != 0;
+            let space = if constant { spaces.constants } else { spaces.variables };
             let new = LLVMAddGlobalInAddressSpace(
                 module.as_mut_ptr(),
                 LLVMGlobalGetValueType(old),

@@ -52,18 +52,22 @@ pub fn run(module: &Module<'_>, kernels: &HashSet<&str>) -> Vec<Kept> {
     let mut changed = Vec::new();
     for kernel in kernels {
         // SAFETY: the kernel is a definition in the module, which is live and held by the caller.
-        changed.extend(unsafe { remove_unused(kernel) });
+        changed.extend(unsafe { remove_unused(kernel, |_| true) });
     }
     changed
 }
 
+/// Removes those parameters of one kernel that it does not use and that `may` go. The kernel's handle is good no longer if there
+/// were any.
+///
 /// # Safety
 /// `kernel` is a definition in a live module that nobody else changes.
-unsafe fn remove_unused(kernel: LLVMValueRef) -> Option<Kept> {
+pub unsafe fn remove_unused(kernel: LLVMValueRef, may: impl Fn(u32) -> bool) -> Option<Kept> {
     // SAFETY: as promised by the caller. The old function is deleted after its used parameters have been replaced.
     unsafe {
         let count = LLVMCountParams(kernel);
-        let is_used = |&index: &u32| !LLVMGetFirstUse(LLVMGetParam(kernel, index)).is_null();
+        let is_used =
+            |&index: &u32| !may(index) || !LLVMGetFirstUse(LLVMGetParam(kernel, index)).is_null();
         let kept: Vec<u32> = (0..count).filter(is_used).collect();
         if kept.len() == count as usize || !ir::users(kernel).is_empty() {
             return None;

@@ -1,4 +1,5 @@
-//! Links the pinned toolchain's own LLVM, so that no LLVM is downloaded or built, and compiles the device library to bitcode.
+//! Links the pinned toolchain's own LLVM, so that no LLVM is downloaded or built, and compiles to bitcode what stage 2 links to
+//! kernels: the device library, and what copies messages on GPUs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,6 +31,7 @@ fn main() {
     println!("cargo::rustc-link-arg=-Wl,-rpath,$ORIGIN");
     println!("cargo::rustc-link-arg=-Wl,-rpath,{}", lib.display());
     device_library(&sysroot.join("bin/rustc"));
+    recorder(&sysroot.join("bin/rustc"));
 }
 
 /// How the device library is compiled: for no processor in particular, as rustc hands it to LLVM. Stage 2 optimises it with the
@@ -106,4 +108,46 @@ fn only(folder: &Path, name: &str) -> PathBuf {
         [one] => one.clone(),
         _ => panic!("not one `{name}-….bc` in {}, but {found:?}", folder.display()),
     }
+}
+
+/// Compiles `recorder.rs` to bitcode for stage 2. Of the two crates that it uses only types and what is inlined are needed.
+fn recorder(rustc: &Path) {
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let out = out.join("recorder");
+    // What an earlier build left is not to be taken for what comes now.
+    if out.exists() {
+        std::fs::remove_dir_all(&out)
+            .unwrap_or_else(|error| panic!("cannot remove {}: {error}", out.display()));
+    }
+    let compile = |source: &str, arguments: &[&str]| {
+        let status = Command::new(rustc)
+            .args(["--edition=2024", "-Copt-level=s", "-Cpanic=abort", "-Cforce-unwind-tables=no"])
+            .args([
+                "-Coverflow-checks=off",
+                "-Cdebug-assertions=off",
+                "-Ccodegen-units=1",
+                "-Cdebuginfo=0",
+            ])
+            .args(["-Cno-vectorize-loops", "-Cno-vectorize-slp", "--cap-lints=allow"])
+            .arg("--out-dir")
+            .arg(&out)
+            .arg("-L")
+            .arg(&out)
+            .args(arguments)
+            .arg(source)
+            .status()
+            .unwrap_or_else(|error| panic!("cannot run {}: {error}", rustc.display()));
+        assert!(status.success(), "`{source}` does not compile");
+    };
+    let library = |name: &str, source: &str, arguments: &[&str]| {
+        println!("cargo::rerun-if-changed={source}");
+        let name = format!("--crate-name={name}");
+        let library = ["--crate-type=lib", &name];
+        compile(&format!("{source}/lib.rs"), &[&library, arguments].concat());
+    };
+    library("schism_jit_abi", "abi/src", &[]);
+    library("schism_message", "message/src", &["--extern=schism_jit_abi"]);
+    println!("cargo::rerun-if-changed=recorder.rs");
+    let externs = ["--extern=schism_jit_abi", "--extern=schism_message"];
+    compile("recorder.rs", &[&["--crate-type=lib", "--emit=llvm-bc"], &externs[..]].concat());
 }

@@ -4,7 +4,7 @@ mod support;
 
 use schism_jit_abi::*;
 use support::gpu::Gpu;
-use support::{Source, param};
+use support::{Source, param, words};
 
 fn saxpy(kernel: &str) -> Source {
     let params =
@@ -109,4 +109,48 @@ fn requests_that_make_no_sense_are_refused() {
         assert_eq!(code, INVALID_REQUEST);
         assert!(text.contains(says), "{text}");
     }
+}
+
+/// A kernel of `panics.ll`.
+fn panics(kernel: &str) -> Source {
+    let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
+    Source::new(include_str!("kernels/panics.ll"), kernel, params)
+}
+
+#[test]
+fn a_panic_leaves_a_message_and_ends_the_work_item() {
+    for kernel in
+        ["inlined", "placeless", "recursive", "by_pointer", "itself", "always", "formatted"]
+    {
+        let ptx = Gpu::new(panics(kernel)).build();
+        let text = &ptx.text;
+        assert!(ptx.flags & GPU_RECORD != 0 && ptx.flags & GPU_PRINT == 0, "{kernel}");
+        let parameters = ptx.parameters();
+        assert_eq!(parameters.last().expect("a record"), ".u64 .ptr .global .align 16", "{text}");
+        assert!(ptx.count(&["exit;"]) >= 1, "{text}");
+        // A trap would end the context, with all memory in it.
+        assert_eq!(ptx.count(&["trap;"]), 0, "{text}");
+        assert_eq!(ptx.count(&["atom.", "cas.b32"]), 1, "{text}");
+    }
+}
+
+#[test]
+fn work_items_that_call_themselves_find_what_the_entry_knows() {
+    // `recursive` asks for nothing but the record, `itself` for ids.
+    let ptx = Gpu::new(panics("recursive")).build();
+    assert!(
+        ptx.count(&["st.shared.b64"]) == 1 && ptx.count(&["ld.shared.b64"]) >= 1,
+        "{}",
+        ptx.text
+    );
+    let ptx = Gpu::new(panics("inlined")).build();
+    assert_eq!(ptx.count(&["shared"]), 0, "{}", ptx.text);
+}
+
+#[test]
+fn a_kernel_that_cannot_panic_after_all_takes_no_record() {
+    let ptx = Gpu::new(panics("never")).build();
+    assert_eq!(ptx.flags, GPU_RANGE, "{}", ptx.text);
+    assert_eq!(ptx.parameters(), [".u64 .ptr .global .align 1", ".u64", ".u64"], "{}", ptx.text);
+    assert_eq!(ptx.count(&["exit;"]), 0, "{}", ptx.text);
 }

@@ -21,10 +21,10 @@ define void @kernel(ptr %in, ptr %out, i64 %i) {
   store float %s, ptr %to
   ret void
 }
-; CHECK: .const .align 4 .b8 table[16]
-; CHECK: .const .align 8 .u64 pointers[1] = {generic(table)}
+; CHECK: .global .align 4 .b8 table[16]
+; CHECK: .global .align 8 .u64 pointers[1] = {generic(table)}
 ; CHECK: .visible .entry kernel(
 ; CHECK: ld.global.b32
 ; CHECK: st.volatile.shared.b32
-; CHECK: ld.const.b32
+; CHECK: ld.global.nc.b32
 ; CHECK: st.global.b32

@@ -17,11 +17,11 @@ define void @kernel(i64 %i, ptr %out) {
 define internal void @function() {
   ret void
 }
-; CHECK: @one = internal addrspace(4) constant i32 1
-; CHECK: @table = internal addrspace(4) constant [3 x ptr] [ptr addrspacecast (ptr addrspace(4) @one to ptr), ptr getelementptr (i8, ptr addrspacecast (ptr addrspace(4) @table to ptr), i64 8), ptr @function]
+; CHECK: @one = internal addrspace(1) constant i32 1
+; CHECK: @table = internal addrspace(1) constant [3 x ptr] [ptr addrspacecast (ptr addrspace(1) @one to ptr), ptr getelementptr (i8, ptr addrspacecast (ptr addrspace(1) @table to ptr), i64 8), ptr @function]
 ; CHECK: @state = internal addrspace(1) global ptr addrspacecast (ptr addrspace(1) @state to ptr)
-; CHECK: @ring = internal addrspace(4) constant { ptr, i32 } { ptr addrspacecast (ptr addrspace(4) @ring to ptr), i32 7 }, align 16
+; CHECK: @ring = internal addrspace(1) constant { ptr, i32 } { ptr addrspacecast (ptr addrspace(1) @ring to ptr), i32 7 }, align 16
 ; CHECK: define ptx_kernel void @kernel
-; CHECK: load ptr, ptr addrspace(4)
+; CHECK: load ptr, ptr addrspace(1)
 ; CHECK: load volatile i32, ptr %p
 ; CHECK: store ptr %p, ptr addrspace(1) @state

@@ -14,14 +14,20 @@
 //! [`Memory`] it has: the CPU its own, a device with a memory of its own what the kernel copied into a record. Nothing is read
 //! outside of what the memory gives, and the text has a limit, so a damaged record costs no more than its message.
 //!
+//! Where the host cannot read the kernel's memory, the kernel copies what its message is made of ([`recorder`]), and the host formats
+//! from the copies ([`record`]).
+//!
 //! The template's form and that of an argument are those of the standard library that stage 1 is built for. Tests compare every
 //! option with that library's own formatting.
 #![no_std]
 
 mod memory;
 mod options;
+pub mod record;
+pub mod recorder;
 mod template;
 mod value;
+mod walk;
 
 use core::mem::size_of;
 
@@ -86,6 +92,7 @@ macro_rules! numbered {
 
             /// The one with this number.
             #[must_use]
+            #[inline]
             pub const fn from_number(number: u8) -> Option<Self> {
                 match number {
                     $($number => Some(Self::$variant),)*

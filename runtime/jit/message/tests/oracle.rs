@@ -1,8 +1,10 @@
 //! Every option on every kind of value: the text is what `core::fmt` makes of the same template.
 
 use std::fmt::{self, Debug, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use schism_message::{ARGUMENT_SIZE, Descriptor, Kind, MAGIC, Own, Part, Trait, format};
+use schism_message::record::{Left, Record, empty};
+use schism_message::{ARGUMENT_SIZE, Descriptor, Kind, MAGIC, Own, Part, Trait, format, recorder};
 
 /// A descriptor that lives for ever.
 fn described(kind: Kind, by: Trait, name: &'static str, parts: Vec<Part>) -> u64 {
@@ -47,7 +49,42 @@ fn ours(template: u64, args: u64) -> String {
     // SAFETY: the tests' messages live while they are formatted.
     let own = unsafe { Own::new() };
     format(&mut out, &own, template, args, 1 << 20).expect("a string takes everything");
+    // Slow, so not for each.
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    if COUNT.fetch_add(1, Ordering::Relaxed).is_multiple_of(16) {
+        assert_eq!(recorded(template, args), out, "the text out of a record");
+    }
     out
+}
+
+/// The same message, copied as a device would have, twice: as a panic's and as one that is printed.
+fn recorded(template: u64, args: u64) -> String {
+    let mut record = vec![0_u128; 1 << 13];
+    // SAFETY: bytes are a view of any integers.
+    let bytes = unsafe { record.align_to_mut::<u8>().1 };
+    let (global_id, local_id) = ([1, 2, 3], [4, 5, 6]);
+    let place = recorder::Place { global_id, local_id, in_group: true };
+    empty(bytes, 1 << 16).expect("there is room");
+    let pointer = bytes.as_mut_ptr().cast();
+    // SAFETY: the record is aligned and has the room that it says; the message lives while it is copied.
+    unsafe {
+        recorder::panic(pointer, template, args, 0, &place);
+        recorder::panic(pointer, template, 1, 0, &place);
+        recorder::print(pointer, template, args, &place);
+        recorder::print(pointer, template, args, &place);
+    }
+    let record = Record::new(bytes).expect("it is whole");
+    let text = |left: Left<'_>| {
+        assert_eq!((left.global_id(), left.local_id()), ([1, 2, 3], Some([4, 5, 6])));
+        assert!(!left.is_cut());
+        let mut out = String::new();
+        left.write(&mut out, 1 << 20).expect("a string takes everything");
+        out
+    };
+    let prints: Vec<String> = record.prints().map(text).collect();
+    let panic = text(record.panic().expect("it was left"));
+    assert_eq!(prints, [panic.as_str(), panic.as_str()]);
+    panic
 }
 
 /// A small generator: xorshift.

@@ -25,7 +25,7 @@ use llvm_sys::transforms::pass_builder::{
 use schism_passes::fast_math::{self, FastMath};
 use schism_passes::library_calls::{self, Native};
 use schism_passes::specialise::{self, SpecialiseError};
-use schism_passes::{address_spaces, local_to_shared};
+use schism_passes::{address_spaces, dead_arguments, local_to_shared};
 
 use super::{Context, Machine, Value, take_message};
 use crate::JitError;
@@ -239,6 +239,13 @@ impl<'c> Module<'c> {
         // SAFETY: the module is live, and this thread alone has it.
         unsafe { address_spaces::run_raw(self.raw, &self.triple(), &kernels) }
             .map_err(|error| JitError::Internal(error.to_string()))
+    }
+
+    /// Removes those of a function's parameters from `indices` that it does not use, if nobody calls it.
+    pub fn remove_unused_parameters(&self, function: &str, indices: &[u32]) {
+        let Some(function) = self.function(function) else { return };
+        // SAFETY: the function is live and, as callers see to, a definition; this thread alone has the module.
+        unsafe { dead_arguments::remove_unused(function.raw(), |index| indices.contains(&index)) };
     }
 
     /// Runs passes given in the syntax of LLVM's `opt -passes=`.

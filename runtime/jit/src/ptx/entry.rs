@@ -8,7 +8,7 @@ use schism_jit_abi::{
     PARAM_BYTES, PARAM_FLOAT, Param,
 };
 
-use super::PtxOptions;
+use super::{PtxOptions, message};
 use crate::cpu::work_loop::{AXES, KEPT_ATTRIBUTES, needs_groups, offset_values, type_text};
 use crate::image::{
     BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_RANGE, PANIC,
@@ -128,6 +128,9 @@ pub fn wrap<'c>(
     }
     module.link(context, around).map_err(JitError::InvalidImage)?;
     kernel.set_internal();
+    if entry.flags & GPU_RECORD != 0 {
+        message::link(context, module)?;
+    }
     for function in builtins().filter_map(|name| module.function(name)) {
         if !function.is_declaration() {
             function.set_internal();
@@ -202,6 +205,9 @@ fn text(entry: &Entry, request: &Request, options: &PtxOptions) -> Result<String
         }
     }
     writeln!(o, "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent nounwind")?;
+    if entry.flags & GPU_RECORD != 0 {
+        message::bodies(o, groups)?;
+    }
     writeln!(o, "declare void @llvm.assume(i1)")?;
     builtin_bodies(o, request, options, groups)?;
 
@@ -399,6 +405,29 @@ pub fn resolve<'c>(
         function.set_internal();
     }
     module.run_passes(c"always-inline,globaldce", None).map_err(JitError::Internal)
+}
+
+/// After optimisation: takes away hidden parameters that are not needed after all.
+pub fn trim(module: &Module<'_>, entry: &mut Entry) -> Result<(), JitError> {
+    let outer = module.function(&entry.name).ok_or_else(|| missing(&entry.name))?;
+    let params = outer.params();
+    let is_used =
+        |place: &u32| params.get(*place as usize).is_none_or(|param| !param.users().is_empty());
+    let mut unused = Vec::new();
+    for (flag, places) in [(GPU_RANGE, 0..3), (GPU_RECORD, 6..7)] {
+        let places: Vec<u32> = entry.hidden[places].iter().flatten().copied().collect();
+        if entry.flags & flag != 0 && !places.iter().any(is_used) {
+            entry.flags &= !flag;
+            unused.extend(places);
+        }
+    }
+    if module.function(message::PRINTS).is_none_or(|function| function.users().is_empty()) {
+        entry.flags &= !GPU_PRINT;
+    }
+    if !unused.is_empty() {
+        module.remove_unused_parameters(&entry.name, &unused);
+    }
+    Ok(())
 }
 
 /// Storing what the entry knows, and loading it again.

@@ -28,11 +28,15 @@
 //! **Exactness.** As on the CPU, nothing allows LLVM to change a result: a multiply and an add stay two operations, divisions and
 //! square roots are IEEE's, subnormal numbers are kept.
 //!
+//! **Panics and prints.** A work-item that panics copies its message into a record which the host can read ([`message`]), and ends
+//! with `exit`; other work-items go on. It never traps: that would end the host's context, and all memory in it.
+//!
 //! **Constants and statics** of the image are in global memory: code reads tables at places that differ between work-items, which
 //! the constant bank is slow at.
 
 mod arch;
 mod entry;
+mod message;
 
 use std::ffi::{CStr, CString};
 use std::time::Instant;
@@ -44,7 +48,7 @@ use schism_passes::library_calls::Native;
 use crate::cpu::{exact, inline};
 use crate::devicelib;
 use crate::dump::Dump;
-use crate::image::{LOCAL_MEMORY, PANIC, PANIC_FORMAT, PRINT};
+use crate::image::LOCAL_MEMORY;
 use crate::llvm::{Context, FileKind, Machine, Module, Value, isolated};
 use crate::target::{Target, lower};
 use crate::{JitError, Request};
@@ -182,15 +186,6 @@ impl Target for Ptx {
         kernel: Value,
         request: &Request,
     ) -> Result<Self::State, JitError> {
-        for name in [PANIC, PANIC_FORMAT, PRINT] {
-            if module.function(name).is_some_and(|function| !function.users().is_empty()) {
-                return Err(JitError::Unsupported {
-                    kernel: request.kernel.clone(),
-                    feature: format!("messages (`{name}`)"),
-                    device: Self::DEVICE,
-                });
-            }
-        }
         devicelib::supply(context, module, &Native::PTX)?;
         let entry = entry::wrap(context, module, kernel, request, &self.options)?;
         inline::choose(context, module);
@@ -215,9 +210,10 @@ impl Target for Ptx {
         module: &Module<'c>,
         machine: &Machine,
         request: &Request,
-        entry: Self::State,
+        mut entry: Self::State,
         dump: &Dump,
     ) -> Result<PtxCode, JitError> {
+        entry::trim(module, &mut entry)?;
         debug_verify(module);
         dump.module("3-optimised.ll", module);
         unresolved(module, request)?;

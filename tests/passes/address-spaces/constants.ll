@@ -1,6 +1,6 @@
 ; SPEC target: nvptx64-nvidia-cuda
 ; SPEC kernel: kernel entry 0 1
-; More constants than fit into the constant bank.
+; Constants stand with variables: work-items read tables at places of their own.
 @large = internal externally_initialized constant [65536 x i8] zeroinitializer
 @small = internal constant i32 5
 define void @kernel(ptr %out, i64 %i) {

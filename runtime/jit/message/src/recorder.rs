@@ -1,0 +1,170 @@
+//! The device's side of a record: copies a message into it. Runs on the device; the host's side is [`crate::record`].
+
+use core::mem::size_of;
+use core::ptr;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use schism_jit_abi::{
+    GPU_MESSAGE_COMPLETE, GPU_MESSAGE_CUT, GPU_MESSAGE_IN_GROUP, GPU_STATE_CLAIMED,
+    GPU_STATE_COMPLETE, GPU_STATE_FREE, GpuChunk, GpuMessage, GpuRecord,
+};
+
+use crate::walk::{Sink, walk};
+
+/// The bytes of a `core::panic::Location`: the file's two words, line and column.
+pub(crate) const LOCATION: u64 = 24;
+
+/// The work-item that leaves a message.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Place {
+    /// Its global id, without the launch's offset.
+    pub global_id: [u64; 3],
+    /// Its place in its group.
+    pub local_id: [u64; 3],
+    /// Whether the launch has groups.
+    pub in_group: bool,
+}
+
+/// Copies pieces of memory as chunks behind a message, or counts their bytes.
+struct Copy {
+    /// Where the message begins; null to count only.
+    to: *mut u8,
+    /// Bytes of the message so far.
+    used: u64,
+    /// Bytes that it may have.
+    room: u64,
+    cut: bool,
+}
+
+impl Sink for Copy {
+    unsafe fn bytes(&mut self, address: u64, len: u64) {
+        if len == 0 {
+            return;
+        }
+        let size = (size_of::<GpuChunk>() as u64).wrapping_add(len.wrapping_add(15) & !15);
+        if len > self.room || self.used.wrapping_add(size) > self.room {
+            self.cut = true;
+            return;
+        }
+        if !self.to.is_null() {
+            // SAFETY: the chunk ends within the room, which the caller of `panic` or `print` promises; the bytes can be read, as
+            // promised by the caller of this.
+            unsafe {
+                let chunk = self.to.add(self.used as usize);
+                chunk.cast::<GpuChunk>().write(GpuChunk { address, len });
+                let bytes = chunk.add(size_of::<GpuChunk>());
+                let from = ptr::with_exposed_provenance::<u8>(address as usize);
+                let mut at = 0;
+                while at < len as usize {
+                    bytes.add(at).write(from.add(at).read());
+                    at += 1;
+                }
+            }
+        }
+        self.used = self.used.wrapping_add(size);
+    }
+}
+
+impl Copy {
+    fn new(to: *mut u8, room: u64) -> Self {
+        Self { to, used: size_of::<GpuMessage>() as u64, room, cut: false }
+    }
+
+    /// # Safety
+    /// The words are those of a message and of a location or null, as in [`panic`].
+    #[inline(never)]
+    unsafe fn take(&mut self, template: u64, args: u64, location: u64) {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            if location != 0 {
+                let words = ptr::with_exposed_provenance::<u64>(location as usize);
+                self.bytes(location, LOCATION);
+                self.bytes(words.read(), words.add(1).read());
+            }
+            walk(template, args, self);
+        }
+    }
+
+    /// Writes what stands before the chunks.
+    ///
+    /// # Safety
+    /// `to` has room for it.
+    unsafe fn head(&self, [template, args, location]: [u64; 3], place: &Place) {
+        let mut flags = GPU_MESSAGE_COMPLETE;
+        if self.cut {
+            flags |= GPU_MESSAGE_CUT;
+        }
+        if place.in_group {
+            flags |= GPU_MESSAGE_IN_GROUP;
+        }
+        let Place { global_id, local_id, .. } = *place;
+        let size = self.used as u32;
+        let head = GpuMessage { size, flags, global_id, local_id, template, args, location };
+        // SAFETY: as promised by the caller; a record is as aligned as its parts.
+        unsafe { self.to.cast::<GpuMessage>().write(head) };
+    }
+}
+
+/// Leaves the message of a panic, unless another work-item has left one.
+///
+/// # Safety
+/// `record` is a [`GpuRecord`] with the room that it says, of which nobody else writes but through this module. `template` and `args`
+/// are the two words of a message with descriptors for formatters, `location` is 0 or the address of a `core::panic::Location`, and
+/// what they refer to can be read.
+pub unsafe fn panic(
+    record: *mut GpuRecord,
+    template: u64,
+    args: u64,
+    location: u64,
+    place: &Place,
+) {
+    // SAFETY: the record is there; its state is only ever accessed as an atomic while work-items run.
+    let state = unsafe { AtomicU32::from_ptr(&raw mut (*record).state) };
+    let claimed = state.compare_exchange(
+        GPU_STATE_FREE,
+        GPU_STATE_CLAIMED,
+        Ordering::Relaxed,
+        Ordering::Relaxed,
+    );
+    if claimed.is_err() {
+        return;
+    }
+    // SAFETY: the room behind the record is there, and whoever claims it is the only one to write; the rest is the caller's promise.
+    unsafe {
+        let room = (*record).panic_bytes;
+        let mut copy = Copy::new(record.add(1).cast(), room.into());
+        copy.take(template, args, location);
+        copy.head([template, args, location], place);
+    }
+    state.store(GPU_STATE_COMPLETE, Ordering::Release);
+}
+
+/// Leaves a message that is printed, or counts it as lost.
+///
+/// # Safety
+/// As for [`panic`].
+pub unsafe fn print(record: *mut GpuRecord, template: u64, args: u64, place: &Place) {
+    let mut count = Copy::new(ptr::null_mut(), u32::MAX as u64);
+    // SAFETY: the record is there, its counters are only ever accessed as atomics while work-items run, and the rest is the caller's
+    // promise. What was taken of the room is this work-item's own.
+    unsafe {
+        count.take(template, args, 0);
+        let used = AtomicU64::from_ptr(&raw mut (*record).print_used);
+        let room = (*record).print_bytes;
+        // Looked at first, so that the sum does not overflow.
+        let begin =
+            match used.load(Ordering::Relaxed).saturating_add(count.used) > room || count.cut {
+                true => None,
+                false => Some(used.fetch_add(count.used, Ordering::Relaxed)),
+            };
+        let Some(begin) = begin.filter(|begin| begin.saturating_add(count.used) <= room) else {
+            AtomicU64::from_ptr(&raw mut (*record).print_lost).fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        let to = record.add(1).cast::<u8>().add((*record).panic_bytes as usize + begin as usize);
+        let mut copy = Copy::new(to, count.used);
+        copy.take(template, args, 0);
+        copy.head([template, args, 0], place);
+    }
+}

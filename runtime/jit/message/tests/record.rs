@@ -1,0 +1,131 @@
+//! Records: what does not fit, where panics stand, and bytes that are no record.
+
+use std::panic::Location;
+
+use schism_message::record::{Left, Record, empty};
+use schism_message::recorder::{Place, panic, print};
+
+const PLACE: Place = Place { global_id: [7, 0, 0], local_id: [0; 3], in_group: false };
+
+/// A record of so many bytes, aligned as it must be.
+struct Room(Vec<u128>);
+
+impl Room {
+    fn new(bytes: usize, panic: u32) -> Self {
+        let mut room = Self(vec![u128::MAX; bytes / 16]);
+        empty(room.bytes(), panic).expect("it has room for a panic");
+        room
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: bytes are a view of any integers.
+        unsafe { self.0.align_to_mut::<u8>().1 }
+    }
+
+    /// The two words of a text.
+    fn words(text: &str) -> (u64, u64) {
+        (text.as_ptr().expose_provenance() as u64, (text.len() as u64) << 1 | 1)
+    }
+
+    fn panic(&mut self, text: &str, location: Option<&'static Location<'static>>) {
+        let (template, args) = Self::words(text);
+        let location =
+            location.map_or(0, |location| (&raw const *location).expose_provenance() as u64);
+        // SAFETY: the record is aligned and has the room that it says; text and location live.
+        unsafe { panic(self.0.as_mut_ptr().cast(), template, args, location, &PLACE) };
+    }
+
+    fn print(&mut self, text: &str) {
+        let (template, args) = Self::words(text);
+        // SAFETY: as in `panic`.
+        unsafe { print(self.0.as_mut_ptr().cast(), template, args, &PLACE) };
+    }
+}
+
+fn text(left: Left<'_>) -> String {
+    let mut out = String::new();
+    left.write(&mut out, 1 << 16).expect("a string takes everything");
+    out
+}
+
+#[test]
+fn the_first_panic_is_kept_with_its_place() {
+    let mut room = Room::new(4096, 1024);
+    assert!(!Record::new(room.bytes()).unwrap().is_used());
+    let here = Location::caller();
+    room.panic("first", Some(here));
+    room.panic("second", None);
+    let record = Record::new(room.bytes()).unwrap();
+    let left = record.panic().expect("it was left");
+    assert!(record.is_used() && !left.is_cut());
+    assert_eq!(text(left), "first");
+    assert_eq!((left.global_id(), left.local_id()), ([7, 0, 0], None));
+    let location = left.location().expect("it was given");
+    assert_eq!(
+        (location.file, location.line, location.column),
+        (file!(), here.line(), here.column())
+    );
+
+    let mut room = Room::new(4096, 1024);
+    room.panic("nowhere", None);
+    let record = Record::new(room.bytes()).unwrap();
+    assert_eq!(record.panic().expect("it was left").location(), None);
+}
+
+#[test]
+fn a_panic_that_is_too_long_is_cut_and_keeps_its_place() {
+    let mut room = Room::new(4096, 1024);
+    room.panic(&"x".repeat(2000), Some(Location::caller()));
+    let record = Record::new(room.bytes()).unwrap();
+    let left = record.panic().expect("it was left");
+    assert!(left.is_cut());
+    assert_eq!(text(left), "…");
+    assert_eq!(left.location().expect("it had room").file, file!());
+}
+
+#[test]
+fn what_is_printed_and_has_no_room_is_counted() {
+    let mut room = Room::new(4096, 1024);
+    // 80 + 16 + 112 bytes each, of some 3000.
+    for index in 0..20 {
+        room.print(&format!("{index:0100}"));
+    }
+    let record = Record::new(room.bytes()).unwrap();
+    let prints: Vec<String> = record.prints().map(text).collect();
+    assert!(prints.len() >= 12, "{}", prints.len());
+    for (print, index) in prints.iter().zip(0..) {
+        assert_eq!(*print, format!("{index:0100}"));
+    }
+    assert_eq!(record.lost() + prints.len() as u64, 20);
+    assert!(record.is_used() && record.panic().is_none());
+}
+
+#[test]
+fn bytes_that_are_no_record_are_read_without_harm() {
+    let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut random = move || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed
+    };
+    let mut whole = 0;
+    for _ in 0..20_000 {
+        let mut room = Room::new(2048, 1024);
+        room.panic("a message", Some(Location::caller()));
+        room.print("another one");
+        let bytes = room.bytes();
+        for _ in 0..=random() % 8 {
+            // Mostly in the heads, where the numbers are.
+            let at = if random() % 2 == 0 { random() % 200 } else { random() % 2048 };
+            bytes[at as usize] = [0, 1, 0xFF, random() as u8][random() as usize % 4];
+        }
+        let len = if random() % 4 == 0 { random() as usize % 2048 } else { 2048 };
+        let Some(record) = Record::new(&bytes[..len]) else { continue };
+        whole += 1;
+        for left in record.panic().into_iter().chain(record.prints()) {
+            let _ = (text(left), left.location(), left.global_id(), left.local_id());
+        }
+    }
+    assert!(whole > 1000, "{whole}");
+}
