@@ -49,8 +49,11 @@ fn refuse(sess: &Session, failure: &Failure, report: &Report) {
     let violations = &report.violations;
     let found = violations.iter().map(|found| (found.what.symbol(), found.uses.as_slice()));
     let mut told: Vec<(Place, Words)> = Vec::new();
+    // What is a detail of another error at one of its places: the lock in `LOCK.lock()` is no second cause at the `unwrap()` behind it.
+    let mut explained: BTreeSet<usize> = BTreeSet::new();
     for group in ways::by_span(ways.places(found)) {
         let kernels = kernels_of(&group);
+        let all: Vec<usize> = group.iter().map(|place| place.found).collect();
         let first = group
             .into_iter()
             .map(|place| {
@@ -59,6 +62,9 @@ fn refuse(sess: &Session, failure: &Failure, report: &Report) {
             })
             .min_by_key(|(place, words)| (words.rank, place.inner.len(), place.found));
         if let Some((place, words)) = first {
+            if !words.detail {
+                explained.extend(all.into_iter().filter(|found| *found != place.found));
+            }
             told.push((Place { kernels, ..place }, words));
         }
     }
@@ -75,7 +81,7 @@ fn refuse(sess: &Session, failure: &Failure, report: &Report) {
                     || span.overlaps(place.span)
                     || place.span.hi() + BytePos(1) == span.lo())
         };
-        !(words.detail && spans.iter().any(belongs))
+        !(words.detail && (explained.contains(&place.found) || spans.iter().any(belongs)))
     });
     for (place, words) in &told {
         let mut error = sess.dcx().struct_span_err(place.span, words.message.clone());

@@ -29,7 +29,7 @@ const APIS: [(&[&str], &str, &str); 16] = [
     (
         &["std::io::_print", "std::io::_eprint"],
         "prints, and a device has no standard output",
-        "write the values into a buffer, and print them on the host after the launch",
+        "print with `schism::dprintln!`, or write the values into a buffer and print them on the host",
     ),
     (
         &["std::fs::", "std::net::", "std::io::", "std::os::"],
@@ -246,6 +246,12 @@ fn of_kind(
         ViolationKind::UnknownFunction => Words::new(
             1,
             "a kernel calls a function whose address was made from a number".to_owned(),
+            "whatever it names lives on the host",
+            "choose among functions by an enum and `match`, or call the function by its name",
+        ),
+        ViolationKind::HostFunction => Words::new(
+            1,
+            "a kernel calls a function whose address comes from the host".to_owned(),
             "whatever it names lives on the host",
             "choose among functions by an enum and `match`, or call the function by its name",
         ),

@@ -21,6 +21,7 @@ use llvm_sys::{LLVMLinkage, LLVMOpcode};
 
 use crate::builtins;
 use crate::call_sites::{self, CallSite};
+use crate::callees::{self, Foreign};
 use crate::implicit_offset::name_of_original;
 use crate::ir;
 
@@ -75,6 +76,8 @@ pub enum ViolationKind {
     MutableStatic(String),
     /// A call through a pointer that was a number: whatever it names lives on the host.
     UnknownFunction,
+    /// A call through a pointer that the launch passes in, itself or in memory.
+    HostFunction,
     /// A function that needs to know where the launch begins, and whose address is taken.
     OffsetByAddress(String),
     /// Functions that call each other in a circle, in the order of the calls, where a target has no stack.
@@ -93,7 +96,7 @@ impl ViolationKind {
             | Self::MutableStatic(symbol)
             | Self::OffsetByAddress(symbol) => Some(symbol),
             Self::Recursion(circle) => circle.first().map(String::as_str),
-            Self::InlineAssembly | Self::UnknownFunction => None,
+            Self::InlineAssembly | Self::UnknownFunction | Self::HostFunction => None,
         }
     }
 }
@@ -194,7 +197,7 @@ pub fn release_statics(module: &Module<'_>) -> Result<(), String> {
 pub fn run(module: &Module<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
     let mut assembly = Vec::new();
-    let mut unknown = Vec::new();
+    let (mut unknown, mut of_host) = (Vec::new(), Vec::new());
     for function in module.get_functions() {
         let value = function.as_value_ref();
         let name = ir::name_of(value);
@@ -215,14 +218,21 @@ pub fn run(module: &Module<'_>) -> Vec<Violation> {
         for instruction in ir::instructions(value) {
             if is_inline_assembly(instruction) {
                 assembly.push(use_at(instruction, None));
-            } else if calls_a_number(instruction) {
-                unknown.push(use_at(instruction, None));
+                continue;
+            }
+            match callees::foreign(instruction) {
+                Some(Foreign::Number) => unknown.push(use_at(instruction, None)),
+                Some(Foreign::Host) => of_host.push(use_at(instruction, None)),
+                None => {}
             }
         }
     }
-    for (what, uses) in
-        [(ViolationKind::InlineAssembly, assembly), (ViolationKind::UnknownFunction, unknown)]
-    {
+    let found = [
+        (ViolationKind::InlineAssembly, assembly),
+        (ViolationKind::UnknownFunction, unknown),
+        (ViolationKind::HostFunction, of_host),
+    ];
+    for (what, uses) in found {
         if !uses.is_empty() {
             violations.push(Violation { what, uses });
         }
@@ -384,16 +394,6 @@ pub(crate) fn is_inline_assembly(instruction: LLVMValueRef) -> bool {
         LLVMGetInlineAsmAsmString(called, &mut length);
         length != 0
     }
-}
-
-/// Whether an instruction calls what was an integer before.
-fn calls_a_number(instruction: LLVMValueRef) -> bool {
-    if ir::opcode(instruction) != Some(LLVMOpcode::LLVMCall) {
-        return false;
-    }
-    // SAFETY: the instruction is a call, which has a called value.
-    let called = unsafe { LLVMGetCalledValue(instruction) };
-    ir::opcode(called) == Some(LLVMOpcode::LLVMIntToPtr)
 }
 
 #[cfg(test)]

@@ -73,6 +73,7 @@ pub mod aspects;
 pub mod body;
 pub mod builtins;
 pub mod call_sites;
+mod callees;
 pub mod cleanup;
 pub mod convergence;
 pub mod costs;

@@ -31,8 +31,9 @@ use crate::source::{Chunks, ChunksMut};
 #[repr(transparent)]
 pub struct View<'a, T>(&'a [T]);
 
+// SAFETY: devices reach the elements at the address that the view has.
 #[cfg(schism_driver)]
-impl<T> crate::Capture for View<'_, T> {}
+unsafe impl<T> crate::Capture for View<'_, T> {}
 
 impl<'a, T> View<'a, T> {
     #[inline(always)]
@@ -118,8 +119,9 @@ pub struct ViewMut<'a, T> {
     lifetime: PhantomData<&'a mut [T]>,
 }
 
+// SAFETY: as of `View`.
 #[cfg(schism_driver)]
-impl<T> crate::Capture for ViewMut<'_, T> {}
+unsafe impl<T> crate::Capture for ViewMut<'_, T> {}
 
 // SAFETY: it stands for `&'a mut [T]`, and elements are `Send`.
 unsafe impl<T: Element> Send for ViewMut<'_, T> {}

@@ -201,9 +201,15 @@ fn the_programs_are_sound_but_for_their_captures() {
         let path = entry.expect("a readable entry").path();
         let name = path.file_stem().expect("a file has a name").to_string_lossy().into_owned();
         // These are refused by what plain rustc knows as well.
-        let refused =
-            ["element_reference", "element_function_pointer", "capture_pointer", "capture_rc"]
-                .contains(&&*name);
+        let refused = [
+            "element_reference",
+            "element_function_pointer",
+            "capture_pointer",
+            "capture_rc",
+            "capture_implemented",
+            "kernel_calls_host",
+        ]
+        .contains(&&*name);
         if path.extension().is_some_and(|extension| extension == "rs") && !refused {
             manifest += &format!("[[bin]]\nname = {name:?}\npath = {path:?}\n");
         }

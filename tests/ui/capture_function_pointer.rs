@@ -18,4 +18,16 @@ fn main() {
             unsafe { to.set(item.x(), value as u64) }
         })
         .unwrap();
+
+    // Of any lifetime.
+    let reader: for<'a> fn(&'a u64) -> u64 = |x| *x;
+    queue.for_each(&mut out, move |out| *out = reader(out)).unwrap();
+
+    let many: unsafe extern "C" fn(u8, u16, u32, u64, i8, i16, i32, i64) -> u64 = many;
+    // SAFETY: it does nothing.
+    queue.for_each(&mut out, move |out| *out = unsafe { many(1, 2, 3, 4, 5, 6, 7, 8) }).unwrap();
+}
+
+unsafe extern "C" fn many(_: u8, _: u16, _: u32, _: u64, _: i8, _: i16, _: i32, _: i64) -> u64 {
+    1
 }

@@ -13,8 +13,12 @@ pub use auto::Capture;
 ///
 /// Under the schism compiler this is an auto trait, and the compiler names the capture that stands in the way. Plain rustc cannot
 /// express that: there every type implements it, and programs run on the native device, which shares the host's memory.
+///
+/// # Safety
+/// Nobody needs to implement it. Who does so promises that the bytes of the type mean on every device what they mean on the host.
 #[cfg(not(schism_driver))]
-pub trait Capture {}
+pub unsafe trait Capture {}
 
+// SAFETY: the native device shares the host's memory.
 #[cfg(not(schism_driver))]
-impl<T: ?Sized> Capture for T {}
+unsafe impl<T: ?Sized> Capture for T {}

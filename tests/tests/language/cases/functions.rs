@@ -21,6 +21,7 @@ pub const CASES: &[Case] = &[
     case("`dyn Fn` made in the kernel", dyn_fn),
     case("upcasting of trait objects, `dyn Any`", upcasting),
     case("function pointers made in the kernel", function_pointers),
+    case("enums of function pointers and numbers", functions_or_numbers),
     case("recursion", recursion),
     case("mutual recursion", mutual_recursion),
     case("inline consts, consts and `const fn`", consts),
@@ -358,6 +359,37 @@ fn function_pointers() {
         let f = TABLE[input.below(4)];
         let g: fn(f64) -> f64 = if input.index % 2 == 0 { half } else { f64::abs };
         f(g(input.index as f64 * 1.5))
+    });
+}
+
+fn functions_or_numbers() {
+    #[derive(Clone, Copy)]
+    enum Step {
+        Add(usize),
+        Call(fn(usize) -> usize),
+    }
+    #[inline(never)]
+    fn run(step: Step, x: usize) -> usize {
+        match step {
+            Step::Add(y) => x.wrapping_add(y),
+            Step::Call(f) => f(x),
+        }
+    }
+    agrees(|mut input| {
+        let x = input.bits() as usize;
+        let steps = [
+            Step::Add(x >> 3),
+            Step::Call(|x| x ^ 55),
+            Step::Call(usize::swap_bytes),
+            Step::Add(9),
+        ];
+        let first = steps[input.below(4)];
+        let second = if x % 2 == 0 { Step::Add(x) } else { Step::Call(|x| x.rotate_left(9)) };
+        // An address as a number, and back.
+        let number = usize::reverse_bits as fn(usize) -> usize as usize;
+        // SAFETY: it is the address of such a function.
+        let back = unsafe { std::mem::transmute::<usize, fn(usize) -> usize>(number) };
+        back(run(second, run(first, x)))
     });
 }
 

@@ -87,6 +87,8 @@ pub const REFUSED: &[Refused] = &[
     refused("inline assembly", "kernel_assembly"),
     refused("functions for one kind of CPU: `core::arch`", "kernel_cpu"),
     refused("foreign functions", "kernel_calls_foreign"),
+    refused("calling what `unsafe` code brings in as a function of the host", "kernel_calls_host"),
+    refused("calling a number", "kernel_calls_number"),
     refused(
         "statics whose value can change: `static` with atomics or cells",
         "kernel_mutable_static",
