@@ -108,7 +108,7 @@ impl Cache {
         if let Some(value) = &*held {
             return Ok(Found { value: Arc::clone(value), source: Source::Memory });
         }
-        let found = self.from_disk_or(key, compile);
+        let found = self.look_or_compile(key, compile);
         if let Ok(found) = &found {
             *held = Some(Arc::clone(&found.value));
         }
@@ -117,7 +117,7 @@ impl Cache {
         found
     }
 
-    fn from_disk_or<E>(
+    fn look_or_compile<E>(
         &self,
         key: &Key,
         compile: impl FnOnce() -> Result<Value, E>,

@@ -126,7 +126,7 @@ impl Locks {
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         // It was locked, so it can be unlocked; if not, the process's end does it.
-        let _ = self.locks.set(libc::F_UNLCK as i32, self.start, self.len);
+        let _ = self.locks.set(libc::F_UNLCK, self.start, self.len);
     }
 }
 
