@@ -81,16 +81,16 @@ pub(crate) unsafe fn run_cpu(
         return Ok(());
     }
     // SAFETY: the kernel wrote the record and is alive.
-    Err(unsafe { failure(kernel, record) })
+    Err(unsafe { failure(record) })
 }
 
 /// # Safety
-/// The kernel wrote the record.
-unsafe fn failure(kernel: &CpuKernel, record: PanicRecord) -> Failure {
+/// A kernel wrote the record, and its code is still there.
+unsafe fn failure(mut record: PanicRecord) -> Failure {
     // SAFETY: the file's name lives as long as the kernel.
     let file = unsafe { record.file.as_slice() };
-    // SAFETY: the message is the record's own, and this is its only use.
-    let message = unsafe { kernel.take_text(record.message) };
+    // SAFETY: the kernel's code was loaded by the loader, and the record was not copied.
+    let message = unsafe { schism_loader::message::take(&mut record) };
     let location = (!file.is_empty())
         .then(|| format!("{}:{}:{}", String::from_utf8_lossy(file), record.line, record.column));
     Failure::Panic(Panic {

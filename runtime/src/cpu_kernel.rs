@@ -6,27 +6,33 @@ use schism_jit_abi::{
     FLAG_RELAXED_MATH, OK, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, PanicRecord,
     Param, Text,
 };
+use schism_loader::Code;
 
 use crate::error::ImageError;
 use crate::kernels::Variant;
 use crate::options::Math;
 use crate::stage2::Stage2;
 
+/// What stage 2 makes of a kernel: an object, which can be kept.
+#[derive(Debug)]
+pub(crate) struct CpuObject {
+    pub(crate) object: Vec<u8>,
+    /// A sum of `schism_jit_abi::CPU_` constants.
+    pub(crate) flags: u32,
+    /// How long compiling took.
+    pub(crate) lower_micros: u64,
+}
+
 /// Machine code of one kernel. Dropping it frees the code, so launches hold it in an `Arc`.
 #[derive(Debug)]
 pub(crate) struct CpuKernel {
-    code: schism_jit_abi::CpuKernel,
-    stage2: &'static Stage2,
+    code: Code,
+    flags: u32,
     /// Size and alignment of the local memory that groups need, without what a launch adds.
     local_memory: (usize, usize),
 }
 
-// SAFETY: stage 2 allows all its functions on any thread, `run` on many at once.
-unsafe impl Send for CpuKernel {}
-// SAFETY: as above.
-unsafe impl Sync for CpuKernel {}
-
-impl CpuKernel {
+impl CpuObject {
     /// Compiles `kernel` from `image`, as a launch asks for it. A kernel without a variant for launches that begin elsewhere than
     /// at zero does not ask where they begin.
     pub(crate) fn compile(
@@ -77,55 +83,63 @@ impl CpuKernel {
                 | if variant.portable { FLAG_PORTABLE_MATH } else { 0 },
             constants: constants.as_ptr(),
             constants_len: constants.len(),
-            print: Some(crate::print::from_kernel),
         };
-        let mut code = std::mem::MaybeUninit::uninit();
+        let mut made = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;
         // SAFETY: all that the request points to lives until the end of this function; the rest is ours to be written.
         let status = unsafe {
-            (stage2.api.compile_cpu)(&raw const request, code.as_mut_ptr(), &raw mut error)
+            (stage2.api.compile_cpu)(&raw const request, made.as_mut_ptr(), &raw mut error)
         };
         if status == OK {
             // SAFETY: filled when the status is OK.
-            let code = unsafe { code.assume_init() };
-            let groups = kernel.groups.unwrap_or_default();
-            // What does not fit is refused when it is launched.
-            let bytes = |number| usize::try_from(number).unwrap_or(usize::MAX);
-            let local_memory = (bytes(groups.local_size), bytes(groups.local_align));
-            return Ok(Self { code, stage2, local_memory });
+            let made = unsafe { made.assume_init() };
+            // SAFETY: the bytes are there until the handle is released.
+            let object = unsafe { made.object.as_slice() }.to_vec();
+            // SAFETY: released once, and nothing of it is read again.
+            unsafe { (stage2.api.release_cpu)(made.handle) };
+            return Ok(Self { object, flags: made.flags, lower_micros: made.lower_micros });
         }
         // SAFETY: stage 2 filled it, or left it empty; it is freed once, after its last use.
         let reason = unsafe { take_text(stage2, error) };
         Err(ImageError::Compile { code: status, reason })
     }
+}
+
+impl CpuKernel {
+    /// Loads an object of `kernel`.
+    ///
+    /// # Safety
+    /// Stage 2 made it, for this processor and this version of the interface.
+    pub(crate) unsafe fn load(
+        object: &[u8],
+        flags: u32,
+        kernel: &KernelRef<'_>,
+    ) -> Result<Self, ImageError> {
+        // SAFETY: the caller's promise.
+        let code = unsafe { Code::load(object, crate::print::from_kernel) }.map_err(|error| {
+            let reason = format!("kernel `{}`: {error}", kernel.display_name);
+            ImageError::Compile { code: error.code(), reason }
+        })?;
+        let groups = kernel.groups.unwrap_or_default();
+        // What does not fit is refused when it is launched.
+        let bytes = |number| usize::try_from(number).unwrap_or(usize::MAX);
+        let local_memory = (bytes(groups.local_size), bytes(groups.local_align));
+        Ok(Self { code, flags, local_memory })
+    }
 
     /// Bytes of code and constants.
-    pub(crate) const fn code_size(&self) -> u64 {
-        self.code.code_size
+    pub(crate) fn code_size(&self) -> usize {
+        self.code.size()
     }
 
     /// What [`run`](Self::run) asks of a chunk: a sum of `schism_jit_abi::CPU_` constants.
     pub(crate) const fn flags(&self) -> u32 {
-        self.code.flags
+        self.flags
     }
 
     /// Size and alignment of the local memory that groups need, without what a launch adds.
     pub(crate) const fn local_memory(&self) -> (usize, usize) {
         self.local_memory
-    }
-
-    /// How long compiling took.
-    pub(crate) const fn lower_micros(&self) -> u64 {
-        self.code.lower_micros
-    }
-
-    /// Copies a message and frees it.
-    ///
-    /// # Safety
-    /// The text is that of a record of this kernel and is not used again.
-    pub(crate) unsafe fn take_text(&self, text: Text) -> String {
-        // SAFETY: as promised by the caller.
-        unsafe { take_text(self.stage2, text) }
     }
 
     /// # Safety
@@ -137,7 +151,7 @@ impl CpuKernel {
         panic: &mut PanicRecord,
     ) -> u32 {
         // SAFETY: the caller's promises.
-        unsafe { (self.code.run)(closure, chunk, panic) }
+        unsafe { self.code.entry()(closure, chunk, panic) }
     }
 }
 
@@ -151,12 +165,5 @@ unsafe fn take_text(stage2: &Stage2, text: Text) -> String {
         let copy = String::from_utf8_lossy(text.as_slice()).into_owned();
         (stage2.api.free_text)(text);
         copy
-    }
-}
-
-impl Drop for CpuKernel {
-    fn drop(&mut self) {
-        // SAFETY: nobody has this kernel any more, so none of its code is running; it is released once.
-        unsafe { (self.stage2.api.release_cpu)(self.code.handle) };
     }
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use schism_hcf::{ObjectId, RecordRef};
 
 use crate::__private::{DESCRIPTOR_ABI, Descriptor};
-use crate::cpu_kernel::CpuKernel;
+use crate::cpu_kernel::{CpuKernel, CpuObject};
 use crate::cpu_math;
 use crate::error::ImageError;
 use crate::launch::RawKernel;
@@ -264,9 +264,11 @@ fn compile(
         return Err(ImageError::NoImage { available: kernel.images.join(", ") });
     };
     let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_owned() })?;
-    let compiled = CpuKernel::compile(stage2, image.data, kernel, variant)?;
+    let made = CpuObject::compile(stage2, image.data, kernel, variant)?;
+    // SAFETY: stage 2 made it just now.
+    let compiled = unsafe { CpuKernel::load(&made.object, made.flags, kernel) }?;
     tracing::debug!(
-        kernel = %kernel.display_name, micros = compiled.lower_micros(), code_bytes = compiled.code_size(), "lowered"
+        kernel = %kernel.display_name, micros = made.lower_micros, code_bytes = compiled.code_size(), "lowered"
     );
     Ok(Arc::new(compiled))
 }

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 
-use schism_jit_abi::Bytes;
-
 use crate::panics::{self, Inside};
 
 /// A message is two words: its template and its arguments.
@@ -45,11 +43,11 @@ unsafe fn __schism_print(template: *const (), arguments: *const ()) {
 /// What kernels of stage 2 print.
 ///
 /// # Safety
-/// The text can be read.
-pub(crate) unsafe extern "C" fn from_kernel(text: Bytes) {
+/// The two are the words of a message.
+pub(crate) unsafe extern "C" fn from_kernel(template: *const u8, arguments: usize) {
     // SAFETY: the caller's promise.
-    let text = unsafe { text.as_slice() };
-    out(format_args!("{}", String::from_utf8_lossy(text)));
+    let text = unsafe { schism_loader::message::text(template, arguments) };
+    out(format_args!("{text}"));
 }
 
 /// Prints a message in one piece: work-items on several threads do not mix within it. A kernel does not end because nobody reads

@@ -19,8 +19,8 @@ fn main() {
         println!(
             "{} compile: {total:?} ({} µs in stage 2), {} bytes",
             if round == 0 { "cold" } else { "warm" },
-            kernel.raw.lower_micros,
-            kernel.raw.code_size
+            kernel.lower_micros,
+            kernel.code.size()
         );
     }
 

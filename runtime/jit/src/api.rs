@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use schism_jit_abi::{
-    ABI_VERSION, Bytes, CpuKernel, CpuRequest, FLAG_BASE, FLAG_FINITE_MATH, FLAG_OFFSET,
+    ABI_VERSION, Bytes, CpuObject, CpuRequest, FLAG_BASE, FLAG_FINITE_MATH, FLAG_OFFSET,
     FLAG_PORTABLE_MATH, FLAG_RELAXED_MATH, GpuKernel, GpuRequest, JitApi, OK, TARGET_PTX, Text,
 };
 use schism_passes::fast_math::FastMath;
@@ -54,7 +54,7 @@ extern "C" fn cpu_name_bytes() -> Bytes {
 
 unsafe extern "C" fn compile_cpu_c(
     request: *const CpuRequest,
-    out: *mut CpuKernel,
+    out: *mut CpuObject,
     error: *mut Text,
 ) -> u32 {
     let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -64,11 +64,11 @@ unsafe extern "C" fn compile_cpu_c(
         // SAFETY: `request` is not null, so the caller promises a request that can be read, with all that it points to.
         let request = unsafe { copy_request(&*request) }?;
         let code = Box::new(compile_cpu(request)?);
-        Ok(CpuKernel {
-            run: code.entry(),
-            flags: code.flags(),
-            code_size: code.size() as u64,
+        Ok(CpuObject {
+            object: Bytes::new(&code.object),
+            flags: code.flags,
             lower_micros: code.lower_micros,
+            // The code is on the heap and not changed any more, so the object stays where it is.
             handle: Box::into_raw(code).cast(),
         })
     }));
@@ -150,7 +150,6 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions)
         flags: request.flags & !FLAG_BASE,
         constants: request.constants,
         constants_len: request.constants_len,
-        print: None,
     };
     // SAFETY: the caller's promise about the same lists and texts.
     let common = unsafe { copy_request(&common) }?;
@@ -236,7 +235,6 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
         math,
         portable_math: has(FLAG_PORTABLE_MATH),
         constants,
-        print: request.print,
     })
 }
 
@@ -261,7 +259,7 @@ unsafe extern "C" fn release_cpu(handle: *mut c_void) {
     }
     // SAFETY: the caller promises a handle that `compile_cpu_c` made of a box of this type and that was not released.
     let code = unsafe { Box::from_raw(handle.cast::<CpuCode>()) };
-    // Unmapping does not panic; if it ever does, the code is leaked rather than the panic let out.
+    // Freeing bytes does not panic; if it ever does, they are leaked rather than the panic let out.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(code)));
 }
 

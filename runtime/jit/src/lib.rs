@@ -13,7 +13,7 @@
 //! | `target` | the steps that every target takes, and what a target adds |
 //! | `image` | reading and checking an image, and cutting out one kernel |
 //! | `devicelib` | mathematics for devices that have none |
-//! | `cpu` | the CPU: a loop nest around the kernel, and a loader for its code |
+//! | `cpu` | the CPU: a loop nest around the kernel |
 //! | `ptx` | NVIDIA's GPUs: an entry around the kernel, and its PTX |
 //! | `llvm` | LLVM's C interface as owned values; its fatal errors as errors |
 //! | `dump` | `SCHISM_DUMP_DIR` |
@@ -21,7 +21,8 @@
 //!
 //! A new kind of device is a module beside `cpu` that implements `target::Target`.
 //!
-//! Images come from files and are not believed: see `image`. Symbols are looked up in this process, see `cpu::symbols`.
+//! Images come from files and are not believed: see `image`. What comes out for the CPU is an object, which the crate `schism-loader`
+//! loads.
 
 mod api;
 mod cpu;

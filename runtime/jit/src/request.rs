@@ -1,6 +1,6 @@
 //! What a caller wants compiled.
 
-use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param, PrintFn};
+use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
 
 use schism_passes::fast_math::FastMath;
 
@@ -30,8 +30,6 @@ pub struct Request {
     pub portable_math: bool,
     /// Symbols of specialization constants, and their values where those are not the image's own.
     pub constants: Vec<(String, Vec<u8>)>,
-    /// Where what the kernel prints goes; without it, to the standard output.
-    pub print: Option<PrintFn>,
 }
 
 impl Request {

@@ -119,7 +119,6 @@ fn null_pointers_and_unknown_flags() {
         flags: 0,
         constants: std::ptr::null(),
         constants_len: 0,
-        print: None,
     };
     let compile = api().compile_cpu;
     let mut out = std::mem::MaybeUninit::uninit();

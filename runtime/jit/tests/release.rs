@@ -1,4 +1,4 @@
-//! Releasing a kernel gives its memory back. Alone in its process, so that nothing else maps code there meanwhile.
+//! Unloading a kernel gives its memory back. Alone in its process, so that nothing else maps code there meanwhile.
 
 mod support;
 
@@ -20,9 +20,9 @@ fn is_code(address: usize) -> bool {
 fn released_code_is_unmapped() {
     let source = Source::new(include_str!("kernels/kinds.ll"), "tables", words(&[PARAM_POINTER]));
     let kernel = source.build();
-    let address = kernel.raw.run as usize;
+    let address = kernel.code.entry() as usize;
     assert!(is_code(address));
-    assert!(kernel.raw.code_size > 0 && kernel.raw.lower_micros > 0);
+    assert!(kernel.code.size() > 0 && kernel.lower_micros > 0);
     drop(kernel);
     assert!(!is_code(address));
 }

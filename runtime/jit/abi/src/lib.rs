@@ -9,14 +9,15 @@
 //! * [`Bytes`] is borrowed. In a request it lives as long as the call; what a function of [`JitApi`] returns without
 //!   taking a request ([`JitApi::version`], [`JitApi::cpu_name`]) lives as long as the library is loaded.
 //! * [`Text`] is owned by whoever received it and goes back through [`JitApi::free_text`].
-//! * A [`CpuKernel`] is owned by whoever received it and goes back through [`JitApi::release_cpu`].
+//! * A [`CpuObject`] is owned by whoever received it and goes back through [`JitApi::release_cpu`], and its bytes with it.
 //! * A [`GpuKernel`] is owned by whoever received it and goes back through [`JitApi::release_gpu`], and its code with it.
-//! * The message in a [`PanicRecord`] is a [`Text`]; the file is a constant of the kernel's image and lives until `release_cpu`.
+//! * The message in a [`PanicRecord`] belongs to whoever loaded the code; the file is a constant of the loaded code.
 //!
 //! Everything in [`JitApi`] may be called from any thread, at the same time. Nothing unwinds across the interface. Once
 //! opened, the library stays loaded until the process ends: LLVM keeps pointers into it.
 #![no_std]
 
+pub mod code;
 mod gpu;
 
 use core::ffi::{CStr, c_void};
@@ -24,7 +25,7 @@ use core::ffi::{CStr, c_void};
 pub use gpu::*;
 
 /// The version of everything in this crate. Any change of a layout or of a meaning counts it up.
-pub const ABI_VERSION: u32 = 5;
+pub const ABI_VERSION: u32 = 6;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -103,7 +104,7 @@ pub struct JitApi {
     pub version: extern "C" fn() -> Bytes,
     /// The processor that [`JitApi::compile_cpu`] generates code for: LLVM's name, such as `znver3`.
     pub cpu_name: extern "C" fn() -> Bytes,
-    /// Compiles one kernel for this process's processor. Returns [`OK`] and fills `out`, or another of the codes below
+    /// Compiles one kernel for this process's processor, to an object that the caller loads. Returns [`OK`] and fills `out`, or another of the codes below
     /// and fills `error` with what failed and what to do; the other one is then left as it is.
     ///
     /// # Safety
@@ -111,14 +112,13 @@ pub struct JitApi {
     /// written. A null pointer among the three is an [`INVALID_REQUEST`], except that without `error` no text is given.
     pub compile_cpu: unsafe extern "C" fn(
         request: *const CpuRequest,
-        out: *mut CpuKernel,
+        out: *mut CpuObject,
         error: *mut Text,
     ) -> u32,
-    /// Frees a kernel's code and constants. Null does nothing.
+    /// Frees an object's bytes. Null does nothing.
     ///
     /// # Safety
-    /// `handle` is a [`CpuKernel::handle`] that was not released yet; no [`CpuKernel::run`] of it is running or will be
-    /// called; no file's name in a [`PanicRecord`] that it wrote is read again.
+    /// `handle` is a [`CpuObject::handle`] that was not released yet, and its bytes are not read again.
     pub release_cpu: unsafe extern "C" fn(handle: *mut c_void),
     /// Compiles one kernel for a GPU, as [`JitApi::compile_cpu`] does for the CPU.
     ///
@@ -137,7 +137,7 @@ pub struct JitApi {
     /// Frees a text. [`Text::EMPTY`] does nothing.
     ///
     /// # Safety
-    /// The text came from a function of this table or from a kernel's [`PanicRecord`] and was not freed yet.
+    /// The text came from a function of this table and was not freed yet.
     pub free_text: unsafe extern "C" fn(text: Text),
 }
 
@@ -154,7 +154,8 @@ pub const INVALID_IMAGE: u32 = 2;
 pub const UNKNOWN_KERNEL: u32 = 3;
 /// The kernel's parameters in the image are not those of the request.
 pub const SIGNATURE_MISMATCH: u32 = 4;
-/// The kernel calls functions that exist neither in the image nor in this process; the text names them.
+/// The kernel calls functions that exist neither in the image nor in this process; the text names them. Whoever loads the object
+/// finds that out.
 pub const UNRESOLVED_SYMBOLS: u32 = 5;
 /// The kernel uses something that this device does not have, such as thread-local storage.
 pub const UNSUPPORTED: u32 = 6;
@@ -189,16 +190,7 @@ pub struct CpuRequest {
     pub constants: *const Constant,
     /// How many of them.
     pub constants_len: usize,
-    /// Where what the kernel prints goes; without it, to the standard output of stage 2.
-    pub print: Option<PrintFn>,
 }
-
-/// Prints a text: whole lines, unless the kernel asked for less. Called by kernels while they run, on their threads, several
-/// at once. It must not unwind.
-///
-/// # Safety
-/// The text can be read during the call.
-pub type PrintFn = unsafe extern "C" fn(text: Bytes);
 
 /// The kernel is the variant that reads the launch's offset: it takes three more parameters, `i64` each, which are
 /// [`CpuChunk::offset`]. Without the flag nothing reads that field.
@@ -249,18 +241,16 @@ pub const PARAM_POINTER: u32 = 2;
 /// An aggregate that the kernel gets a private copy of.
 pub const PARAM_BYTES: u32 = 3;
 
-/// A compiled kernel.
+/// A compiled kernel: an ELF object that can be loaded into any process on this processor, see [`code`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct CpuKernel {
+pub struct CpuObject {
     /// What [`JitApi::release_cpu`] takes.
     pub handle: *mut c_void,
-    /// Runs a part of a launch.
-    pub run: CpuEntry,
-    /// What [`CpuKernel::run`] asks of a chunk: a sum of `CPU_` constants.
+    /// The object.
+    pub object: Bytes,
+    /// What the kernel asks of a chunk: a sum of `CPU_` constants.
     pub flags: u32,
-    /// The size of code and constants in memory, in bytes.
-    pub code_size: u64,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
 }
@@ -325,7 +315,7 @@ pub struct CpuGroup {
     /// The group's local memory, of the size and alignment that the container and the launch ask for.
     pub local_memory: *mut u8,
     /// Returns when all work-items of the group have called it, or never: the caller's stack may be given up instead. Called with
-    /// `data`, on the thread that [`CpuKernel::run`] was called on, which may run other work-items of the group meanwhile.
+    /// `data`, on the thread that the entry function was called on, which may run other work-items of the group meanwhile.
     pub barrier: Option<unsafe extern "C" fn(data: *mut c_void)>,
     /// What `barrier` takes.
     pub data: *mut c_void,
@@ -335,9 +325,9 @@ pub struct CpuGroup {
 #[repr(C)]
 #[derive(Debug)]
 pub struct PanicRecord {
-    /// The message, formatted, UTF-8. Whoever asked for the record frees it.
+    /// The message, formatted, UTF-8. Whoever loaded the code frees it.
     pub message: Text,
-    /// The source file, UTF-8; empty if the place is not known. It belongs to the kernel: copy it before releasing that.
+    /// The source file, UTF-8; empty if the place is not known. It belongs to the code: copy it before unloading that.
     pub file: Bytes,
     /// The line, from 1; 0 if the place is not known.
     pub line: u32,

@@ -1,20 +1,18 @@
 //! Builtins and panics in functions that are not part of the loop function: recursive ones, or called by pointer.
 //!
-//! The entry function makes an [`ItemContext`] on its stack and a thread-local points to it while the box runs. The loop
-//! stores each work-item's id there; builtins read it; a panic stores its record and jumps back to the entry function.
-//!
-//! A barrier lets other work-items of the group run on this thread, each with a context of its own: [`barrier`] puts the
-//! thread-local back as the entry function found it, and sets it again afterwards.
+//! The entry function makes an [`ItemContext`] on its stack and a thread-local of the process points to it while the box runs. The
+//! loop stores each work-item's id there; builtins read it; a panic stores its record and jumps back to the entry function.
 //!
 //! The jump skips frames of generated code only. Those have nothing to clean up: a kernel's panics do not unwind.
 
-use std::cell::Cell;
 use std::mem::offset_of;
-use std::ptr::null_mut;
 
-use schism_jit_abi::{CpuGroup, PanicRecord};
+use schism_jit_abi::CpuGroup;
+use schism_jit_abi::code::{
+    BARRIER as CPU_BARRIER, CURRENT, ItemContext, RECORD_FORMAT, RECORD_TEXT,
+};
 
-use super::message::{RECORD_FORMAT, RECORD_TEXT, record_declarations};
+use super::message::record_declarations;
 use super::work_loop::{ITEM, item_parameters};
 use crate::JitError;
 use crate::image::{
@@ -22,64 +20,6 @@ use crate::image::{
     PANIC, PANIC_FORMAT, builtins,
 };
 use crate::llvm::{Context, Module};
-
-/// Where a thread's running work-item is described. Generated code has the offsets built in.
-#[repr(C, align(16))]
-pub struct ItemContext {
-    /// What `llvm.eh.sjlj.setjmp` saves.
-    pub jump: [usize; 5],
-    /// The work-item's id: x, y, z.
-    pub id: [u64; 3],
-    /// The launch's range: x, y, z.
-    pub range: [u64; 3],
-    /// Where a panic's record goes.
-    pub panic: *mut PanicRecord,
-    /// The context that this one replaces until the box has run.
-    pub previous: *mut ItemContext,
-    /// The work-item's group; set for kernels that need one.
-    pub group: *const CpuGroup,
-}
-
-/// The symbol of [`current`].
-pub const CURRENT: &str = "__schism_cpu_context";
-/// The symbol of [`swap`].
-pub const SWAP: &str = "__schism_cpu_swap_context";
-
-/// The symbol of [`barrier`].
-pub const CPU_BARRIER: &str = "__schism_cpu_barrier";
-
-thread_local! {
-    static CONTEXT: Cell<*mut ItemContext> = const { Cell::new(null_mut()) };
-}
-
-/// Called by generated code: the thread's context.
-pub extern "C" fn current() -> *mut ItemContext {
-    CONTEXT.get()
-}
-
-/// Called by generated code: sets the thread's context and gives the one before.
-pub extern "C" fn swap(context: *mut ItemContext) -> *mut ItemContext {
-    CONTEXT.replace(context)
-}
-
-/// Called by generated code: waits for the other work-items of the group.
-///
-/// # Safety
-/// `group` is that of the running work-item.
-pub unsafe extern "C" fn barrier(group: *const CpuGroup) {
-    let context = CONTEXT.get();
-    // SAFETY: a context that is set is that of the entry function that runs the work-item.
-    let before = unsafe { context.as_ref() }.map_or(null_mut(), |context| context.previous);
-    CONTEXT.set(before);
-    // SAFETY: the caller's promise; a kernel with barriers gets groups that have one. If it never returns, this frame is
-    // given up with the rest of its stack, and has nothing to clean up.
-    unsafe {
-        if let Some(wait) = (*group).barrier {
-            wait((*group).data);
-        }
-    }
-    CONTEXT.set(context);
-}
 
 /// `store` of a value at a byte offset. The value's text without its `%` and spaces names the address.
 fn store(value: &str, base: &str, offset: usize) -> String {

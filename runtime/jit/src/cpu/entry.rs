@@ -3,16 +3,13 @@
 use std::fmt::Write;
 use std::mem::{offset_of, size_of};
 
+use schism_jit_abi::code::{self, CURRENT, ENTRY, ItemContext, SWAP};
 use schism_jit_abi::{CPU_BARRIER, CPU_GROUPS, CpuChunk};
 
-use super::deep::{self, CURRENT, ItemContext, SWAP};
 use super::work_loop::{AXES, LOOP, loop_parameters, offset_values, type_text};
 use crate::image::{PANIC, PANIC_FORMAT};
 use crate::llvm::{Context, Module};
 use crate::{JitError, Request};
-
-/// The entry function's symbol.
-pub const NAME: &str = "schism.entry";
 
 /// Adds the entry function. Only a kernel that reads its work-item's context gets one, and only one that can panic outside
 /// of the loop function gets a place to land. Returns the kernel's flags.
@@ -36,7 +33,7 @@ pub fn add<'c>(
     if let Some(outer) = module.function(LOOP) {
         outer.set_internal();
     }
-    let barrier = used(deep::CPU_BARRIER);
+    let barrier = used(code::BARRIER);
     Ok(if groups { CPU_GROUPS } else { 0 } | if barrier { CPU_BARRIER } else { 0 })
 }
 
@@ -59,7 +56,7 @@ fn text(request: &Request, needs: Needs) -> Result<String, std::fmt::Error> {
     let frame = if needs.landing { " \"frame-pointer\"=\"all\"" } else { "" };
     writeln!(
         o,
-        "define i32 @{NAME}(ptr %closure, ptr %chunk, ptr %panic) nounwind{frame} {{\nstart:"
+        "define i32 @{ENTRY}(ptr %closure, ptr %chunk, ptr %panic) nounwind{frame} {{\nstart:"
     )?;
 
     let mut arguments = Vec::new();

@@ -14,9 +14,9 @@
 
 use llvm_sys::LLVMOpcode;
 
-use super::deep::CPU_BARRIER;
 use super::work_loop::{ITEMS, LOOP};
 use crate::llvm::{Context, Module, Value, metadata_kind};
+use schism_jit_abi::code::BARRIER as CPU_BARRIER;
 
 /// Marks the loop function's accesses, if all of them are plain. Locals must have been made values where possible.
 pub fn mark(context: &Context, module: &Module<'_>) {

@@ -68,15 +68,12 @@ pub(crate) mod exact;
 mod host;
 mod independent;
 pub(crate) mod inline;
-mod loader;
 mod message;
 mod stack;
-mod symbols;
 pub(crate) mod work_loop;
 
 use std::time::Instant;
 
-use schism_jit_abi::CpuEntry;
 use schism_passes::fast_math::FastMath;
 use schism_passes::library_calls::Native;
 
@@ -88,36 +85,16 @@ use crate::target::{Target, lower};
 use crate::{JitError, Request};
 
 pub use host::cpu_name;
-use loader::Code;
 
-/// A compiled kernel. Its code goes away with it.
+/// A compiled kernel: an object, which whoever wants to run it loads.
 #[derive(Debug)]
 pub struct CpuCode {
-    code: Code,
-    entry: CpuEntry,
-    flags: u32,
+    /// The object.
+    pub object: Vec<u8>,
+    /// What its entry function asks of a chunk: a sum of `schism_jit_abi::CPU_` constants.
+    pub flags: u32,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
-}
-
-impl CpuCode {
-    /// Runs a part of a launch. The function must not be called after the code is dropped.
-    #[must_use]
-    pub fn entry(&self) -> CpuEntry {
-        self.entry
-    }
-
-    /// What the entry function asks of a chunk: a sum of `schism_jit_abi::CPU_` constants.
-    #[must_use]
-    pub fn flags(&self) -> u32 {
-        self.flags
-    }
-
-    /// The size of code and constants in memory, in bytes.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.code.size()
-    }
 }
 
 /// Compiles a kernel for this process's processor.
@@ -127,18 +104,18 @@ impl CpuCode {
 pub fn compile_cpu(request: Request) -> Result<CpuCode, JitError> {
     let start = Instant::now();
     let kernel = request.kernel.clone();
-    let (code, entry, flags) = isolated(move || lower(&Cpu, &request))
+    let (object, flags) = isolated(move || lower(&Cpu, &request))
         .map_err(|failure| failure.into_error(&kernel))
         .flatten()?;
     let lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-    Ok(CpuCode { code, entry, flags, lower_micros })
+    Ok(CpuCode { object, flags, lower_micros })
 }
 
 /// The processor of this process.
 struct Cpu;
 
 impl Target for Cpu {
-    type Code = (Code, CpuEntry, u32);
+    type Code = (Vec<u8>, u32);
     type State = ();
     const DEVICE: &'static str = "cpu";
 
@@ -156,7 +133,7 @@ impl Target for Cpu {
         if request.portable_math {
             devicelib::supply(context, module, &Native::CPU)?;
         }
-        message::add_print(context, module, request.print)?;
+        message::add_print(context, module)?;
         work_loop::wrap(context, module, kernel, request)?;
         inline::choose(context, module);
         module
@@ -194,14 +171,7 @@ impl Target for Cpu {
         if let Some(errors) = context.take_errors() {
             return Err(failed(errors));
         }
-        let code = Code::load(&object, symbols::find)
-            .map_err(|error| error.into_error(&request.kernel))?;
-        let entry = code.function(entry::NAME).ok_or_else(|| {
-            JitError::Internal(format!("`{}` is not in the generated code", entry::NAME))
-        })?;
-        // SAFETY: `entry::add` defined the symbol as a function of exactly this type.
-        let entry = unsafe { std::mem::transmute::<*const (), CpuEntry>(entry) };
-        Ok((code, entry, flags))
+        Ok((object, flags))
     }
 }
 

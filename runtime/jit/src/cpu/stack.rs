@@ -4,9 +4,9 @@
 //! could step over it, so its frame is touched page by page: what rustc has done for the host half, and what is taken out of
 //! images since other devices know nothing of it.
 
-use super::deep::CPU_BARRIER;
 use crate::image::BARRIER;
 use crate::llvm::{Context, Module};
+use schism_jit_abi::code::BARRIER as CPU_BARRIER;
 
 /// Asks for touched frames, if the kernel may come to a barrier.
 pub fn probe(context: &Context, module: &Module<'_>) {

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use std::mem::offset_of;
 
 use llvm_sys::LLVMOpcode;
+use schism_jit_abi::code::BARRIER as CPU_BARRIER;
 use schism_jit_abi::{CpuGroup, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, Param};
 
-use super::deep::CPU_BARRIER;
 use super::message::{INNER_FORMAT, INNER_TEXT};
 use super::{deep, message};
 use crate::image::{

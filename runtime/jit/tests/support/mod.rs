@@ -3,13 +3,14 @@
 
 pub mod gpu;
 
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 use std::ptr::null_mut;
 
 use llvm_sys::bit_writer::LLVMWriteBitcodeToMemoryBuffer;
 use llvm_sys::core::*;
 use llvm_sys::ir_reader::LLVMParseIRInContext2;
 use schism_jit_abi::*;
+use schism_loader::Code;
 
 /// The header that every kernel file has: the image's target, and the builtins.
 const HEADER: &str = include_str!("../kernels/header.ll");
@@ -133,7 +134,6 @@ impl Source {
             flags: self.flags,
             constants: constants.as_ptr(),
             constants_len: constants.len(),
-            print: None,
         };
         let mut out = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;
@@ -141,7 +141,17 @@ impl Source {
         let code = unsafe { (api().compile_cpu)(&request, out.as_mut_ptr(), &mut error) };
         if code == OK {
             // SAFETY: on success the library filled it.
-            return Ok(Kernel { raw: unsafe { out.assume_init() } });
+            let made = unsafe { out.assume_init() };
+            // SAFETY: the object is there until it is released, which is after its last use; it was made for this processor.
+            let loaded = unsafe {
+                let loaded = Code::load(made.object.as_slice(), print);
+                (api().release_cpu)(made.handle);
+                loaded
+            };
+            return match loaded {
+                Ok(code) => Ok(Kernel { code, flags: made.flags, lower_micros: made.lower_micros }),
+                Err(error) => Err((error.code(), format!("kernel `{}`: {error}", self.kernel))),
+            };
         }
         // SAFETY: the text came from the library and is freed once, after the copy.
         let text = unsafe {
@@ -167,22 +177,14 @@ impl Source {
     }
 }
 
-/// A compiled kernel, released at the end.
+/// Where what kernels print goes: nowhere.
+unsafe extern "C" fn print(_: *const u8, _: usize) {}
+
+/// A compiled kernel, unloaded at the end.
 pub struct Kernel {
-    pub raw: CpuKernel,
-}
-
-// SAFETY: a compiled kernel may be run and released on any thread.
-unsafe impl Send for Kernel {}
-// SAFETY: as above, by several threads at once.
-unsafe impl Sync for Kernel {}
-
-impl Drop for Kernel {
-    fn drop(&mut self) {
-        let handle: *mut c_void = self.raw.handle;
-        // SAFETY: the handle is released once, when nobody can run the kernel any more.
-        unsafe { (api().release_cpu)(handle) };
-    }
+    pub code: Code,
+    pub flags: u32,
+    pub lower_micros: u64,
 }
 
 /// What a panicking kernel said, copied.
@@ -203,7 +205,7 @@ impl Kernel {
     pub unsafe fn run<T>(&self, closure: &T, chunk: &CpuChunk) -> Result<(), Panic> {
         let mut record = PanicRecord::EMPTY;
         // SAFETY: the caller promises a fitting closure; the chunk and the record are live.
-        let status = unsafe { (self.raw.run)((&raw const *closure).cast(), chunk, &mut record) };
+        let status = unsafe { self.code.entry()((&raw const *closure).cast(), chunk, &mut record) };
         match status {
             RUN_OK => Ok(()),
             RUN_PANICKED => {
@@ -212,12 +214,8 @@ impl Kernel {
                     let bytes = unsafe { bytes.as_slice() };
                     String::from_utf8(bytes.to_vec()).expect("UTF-8")
                 };
-                // SAFETY: the record is this kernel's, and its message is freed once, after the copy.
-                let message = unsafe {
-                    let message = record.message.as_slice().to_vec();
-                    (api().free_text)(std::mem::replace(&mut record.message, Text::EMPTY));
-                    String::from_utf8(message).expect("UTF-8")
-                };
+                // SAFETY: the record is this kernel's, and was not copied.
+                let message = unsafe { schism_loader::message::take(&mut record) };
                 Err(Panic {
                     message,
                     file: text(record.file),

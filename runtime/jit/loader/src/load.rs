@@ -1,6 +1,6 @@
 //! From an object file in memory to code that can run.
 //!
-//! The object is LLVM's own output of a moment ago, for one module and one architecture, so this handles what that contains
+//! The object is LLVM's own output, for one module and one architecture, so this handles what that contains
 //! and refuses the rest by name. Against LLVM's general linker this starts in microseconds instead of milliseconds, takes
 //! no lock, and knows by itself which symbols are missing.
 //!
@@ -18,31 +18,51 @@ use object::{
     SectionIndex, SymbolIndex,
 };
 
-use crate::JitError;
+use schism_jit_abi::code::ENTRY;
+use schism_jit_abi::{BACKEND_FAILED, CpuEntry, OUT_OF_RESOURCES, UNRESOLVED_SYMBOLS};
+
+use crate::message::PrintFn;
+use crate::symbols;
 
 /// Why an object could not be loaded.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// Symbols that `find` does not know, sorted.
-    Unresolved(Vec<String>),
+    /// The kernel calls functions that do not exist.
+    #[error("it calls {}, which neither the device image nor this process has; \
+             a function must be compiled for the device or come from the C or maths library", list(.0))]
+    Unresolved(
+        /// The functions' (linker) names, sorted.
+        Vec<String>,
+    ),
     /// The system gave no memory.
+    #[error("no memory for its code: {0}")]
     NoMemory(std::io::Error),
     /// The object has something that kernels' objects do not have.
+    #[error("its code cannot be loaded: {0}")]
     Unexpected(String),
 }
 
 impl LoadError {
-    /// The error for a kernel.
-    pub fn into_error(self, kernel: &str) -> JitError {
-        let kernel = kernel.to_owned();
+    /// The code of [`schism_jit_abi`] that stands for this error.
+    #[must_use]
+    pub const fn code(&self) -> u32 {
         match self {
-            Self::Unresolved(symbols) => JitError::UnresolvedSymbols { kernel, symbols },
-            Self::NoMemory(error) => {
-                JitError::OutOfResources(format!("no memory for code: {error}"))
-            }
-            Self::Unexpected(reason) => JitError::BackendFailed { kernel, reason },
+            Self::Unresolved(_) => UNRESOLVED_SYMBOLS,
+            Self::NoMemory(_) => OUT_OF_RESOURCES,
+            Self::Unexpected(_) => BACKEND_FAILED,
         }
     }
+}
+
+/// The names in backquotes, at most eight of them.
+fn list(symbols: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let names = symbols.iter().take(SHOWN).map(|symbol| format!("`{symbol}`"));
+    let mut text = names.collect::<Vec<_>>().join(", ");
+    if symbols.len() > SHOWN {
+        text.push_str(&format!(" and {} more", symbols.len() - SHOWN));
+    }
+    text
 }
 
 impl From<object::Error> for LoadError {
@@ -55,39 +75,50 @@ impl From<object::Error> for LoadError {
 #[derive(Debug)]
 pub struct Code {
     mapping: Mapping,
-    functions: HashMap<String, usize>,
+    entry: CpuEntry,
 }
 
 impl Code {
-    /// Loads an object. `find` gives the addresses of symbols that the object does not define.
-    pub fn load(
-        object: &[u8],
-        find: impl Fn(&str) -> Option<*const ()>,
-    ) -> Result<Self, LoadError> {
+    /// Loads an object. What the code prints goes to `print`.
+    ///
+    /// Nothing in `object` can make this read or write where it should not, but the code in it will be run.
+    ///
+    /// # Errors
+    /// If the object is not one of stage 2's, or needs what is not there.
+    ///
+    /// # Safety
+    /// The object was made by stage 2, for this processor and this version of the interface.
+    pub unsafe fn load(object: &[u8], print: PrintFn) -> Result<Self, LoadError> {
         let file = ElfFile64::<object::Endianness>::parse(object)?;
-        let outside = outside_symbols(&file, find)?;
+        let outside = outside_symbols(&file, |name| symbols::find(name, print))?;
         let plan = Plan::new(&file, &outside)?;
         let mut mapping = Mapping::new(plan.size)?;
         plan.fill(&file, &outside, &mut mapping)?;
         mapping.protect(&plan)?;
-        let functions = file
+        let offset = file
             .symbols()
             .filter(|symbol| symbol.is_global() && symbol.is_definition())
-            .filter_map(|symbol| {
+            .filter(|symbol| symbol.name() == Ok(ENTRY))
+            .find_map(|symbol| {
                 let base = plan.sections.get(&symbol.section_index()?)?;
-                Some((symbol.name().ok()?.to_owned(), base + symbol.address() as usize))
+                base.checked_add(usize::try_from(symbol.address()).ok()?)
             })
-            .collect();
-        Ok(Self { mapping, functions })
+            .filter(|offset| *offset < plan.constants)
+            .ok_or_else(|| LoadError::Unexpected(format!("it has no `{ENTRY}`")))?;
+        let entry = (mapping.address() + offset) as *const ();
+        // SAFETY: the caller promises that stage 2 made the object, which defines the symbol as a function of exactly this type.
+        let entry = unsafe { std::mem::transmute::<*const (), CpuEntry>(entry) };
+        Ok(Self { mapping, entry })
     }
 
-    /// The address of a symbol that the object exports.
-    pub fn function(&self, name: &str) -> Option<*const ()> {
-        let offset = *self.functions.get(name)?;
-        Some((self.mapping.address() + offset) as *const ())
+    /// Runs a part of a launch. The function must not be called after the code is dropped.
+    #[must_use]
+    pub fn entry(&self) -> CpuEntry {
+        self.entry
     }
 
-    /// The size of the mapping in bytes.
+    /// The size of code and constants in memory, in bytes.
+    #[must_use]
     pub fn size(&self) -> usize {
         self.mapping.len
     }
@@ -289,7 +320,7 @@ impl Plan {
                 let RelocationFlags::Elf { r_type } = relocation.flags() else {
                     return Err(LoadError::Unexpected("a relocation of another format".to_owned()));
                 };
-                let at = start + offset as usize;
+                let at = start.wrapping_add(offset as usize);
                 let place = base.wrapping_add(at) as i64;
                 let addend = relocation.addend();
                 let stub = self.stubs.get(&symbol).filter(|_| r_type == elf::R_X86_64_PLT32);

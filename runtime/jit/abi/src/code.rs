@@ -1,0 +1,63 @@
+//! What generated code for the CPU and the process that loads it know of each other.
+//!
+//! An object of [`crate::CpuObject`] exports [`ENTRY`], a [`crate::CpuEntry`]. What it does not define is one of the functions
+//! below, or a function of the compiler's support library or of the C or maths library. Objects are kept on disk, so all this
+//! belongs to [`crate::ABI_VERSION`] as much as any layout.
+
+use crate::{CpuGroup, PanicRecord};
+
+/// The entry function's symbol.
+pub const ENTRY: &str = "schism.entry";
+
+/// `extern "C" fn() -> *mut ItemContext`: the thread's context.
+pub const CURRENT: &str = "__schism_cpu_context";
+
+/// `extern "C" fn(*mut ItemContext) -> *mut ItemContext`: sets the thread's context and gives the one before.
+pub const SWAP: &str = "__schism_cpu_swap_context";
+
+/// `extern "C" fn(*const CpuGroup)`: waits for the other work-items of the group.
+pub const BARRIER: &str = "__schism_cpu_barrier";
+
+/// `extern "C" fn(*mut PanicRecord, *const u8, usize, *const Location, usize, usize, usize)`: fills the record of a panic whose
+/// message is text: the text and its length, the place (or null), the work-item's global id.
+pub const RECORD_TEXT: &str = "__schism_cpu_record_text";
+
+/// `extern "C" fn(*mut PanicRecord, *const u8, usize, *const Location, usize, usize, usize)`: the same for a message whose two
+/// words are those of a `core::fmt::Arguments`.
+pub const RECORD_FORMAT: &str = "__schism_cpu_record_format";
+
+/// `extern "C" fn(*const u8, usize)`: prints a message of two such words.
+pub const PRINT: &str = "__schism_cpu_print";
+
+/// Where a thread's running work-item is described. The entry function makes it on its stack; generated code has the offsets
+/// built in.
+#[repr(C, align(16))]
+#[derive(Debug)]
+pub struct ItemContext {
+    /// What `llvm.eh.sjlj.setjmp` saves.
+    pub jump: [usize; 5],
+    /// The work-item's id: x, y, z.
+    pub id: [u64; 3],
+    /// The launch's range: x, y, z.
+    pub range: [u64; 3],
+    /// Where a panic's record goes.
+    pub panic: *mut PanicRecord,
+    /// The context that this one replaces until the box has run.
+    pub previous: *mut ItemContext,
+    /// The work-item's group; set for kernels that need one.
+    pub group: *const CpuGroup,
+}
+
+/// A `core::panic::Location`, as the compiler lays it out.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Location {
+    /// The file's name, UTF-8.
+    pub file: *const u8,
+    /// Its length.
+    pub file_len: usize,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+}

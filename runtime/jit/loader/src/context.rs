@@ -1,0 +1,45 @@
+//! The work-item that runs on a thread, for builtins and panics in functions that are not part of the loop function.
+//!
+//! The entry function makes an [`ItemContext`] on its stack and a thread-local points to it while the box runs.
+//!
+//! A barrier lets other work-items of the group run on this thread, each with a context of its own: [`barrier`] puts the
+//! thread-local back as the entry function found it, and sets it again afterwards.
+
+use std::cell::Cell;
+use std::ptr::null_mut;
+
+use schism_jit_abi::CpuGroup;
+use schism_jit_abi::code::ItemContext;
+
+thread_local! {
+    static CONTEXT: Cell<*mut ItemContext> = const { Cell::new(null_mut()) };
+}
+
+/// Called by generated code: the thread's context.
+pub extern "C" fn current() -> *mut ItemContext {
+    CONTEXT.get()
+}
+
+/// Called by generated code: sets the thread's context and gives the one before.
+pub extern "C" fn swap(context: *mut ItemContext) -> *mut ItemContext {
+    CONTEXT.replace(context)
+}
+
+/// Called by generated code: waits for the other work-items of the group.
+///
+/// # Safety
+/// `group` is that of the running work-item.
+pub unsafe extern "C" fn barrier(group: *const CpuGroup) {
+    let context = CONTEXT.get();
+    // SAFETY: a context that is set is that of the entry function that runs the work-item.
+    let before = unsafe { context.as_ref() }.map_or(null_mut(), |context| context.previous);
+    CONTEXT.set(before);
+    // SAFETY: the caller's promise; a kernel with barriers gets groups that have one. If it never returns, this frame is
+    // given up with the rest of its stack, and has nothing to clean up.
+    unsafe {
+        if let Some(wait) = (*group).barrier {
+            wait((*group).data);
+        }
+    }
+    CONTEXT.set(context);
+}

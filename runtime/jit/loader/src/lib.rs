@@ -1,0 +1,20 @@
+//! Loads the code that stage 2 generates for the CPU.
+//!
+//! Stage 2 makes objects; the process that launches kernels loads them, with this. So an object that was kept on disk runs
+//! without stage 2 and its LLVM, which would take longer to open than everything else together.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`Code`] | sections, relocations, memory |
+//! | `symbols` | what code may call that is not in its object |
+//! | `context` | the thread's work-item, for code that cannot know it otherwise; barriers |
+//! | [`message`] | what panics and prints say |
+//!
+//! The interface between generated code and these functions is [`schism_jit_abi::code`].
+
+mod context;
+mod load;
+pub mod message;
+mod symbols;
+
+pub use load::{Code, LoadError};

@@ -1,0 +1,104 @@
+//! What generated code calls to leave a message: of a panic, and of what it prints.
+//!
+//! Both read the message where it lies, on the kernel's stack, and format it before they return. Nothing here unwinds or
+//! panics: formatting is `schism_message`'s, of values that the kernel's own types describe.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use schism_jit_abi::code::Location;
+use schism_jit_abi::{Bytes, PanicRecord, Text};
+use schism_message::Own;
+
+/// The longest message, in bytes.
+const LIMIT: usize = 1 << 16;
+
+/// Prints a message: the two words of a `core::fmt::Arguments`, to be made text of by [`text`]. Called by kernels while they run,
+/// on their threads, several at once. It must not unwind.
+///
+/// # Safety
+/// The two are the words of a message of this process, which lives during the call.
+pub type PrintFn = unsafe extern "C" fn(template: *const u8, arguments: usize);
+
+/// Called by generated code: the record of a panic whose message is text.
+///
+/// # Safety
+/// `record` can be written, `text` is `len` bytes, and `location` is null or a location of the kernel's image.
+pub(crate) unsafe extern "C" fn record_text(
+    record: *mut PanicRecord,
+    text: *const u8,
+    len: usize,
+    location: *const Location,
+    x: usize,
+    y: usize,
+    z: usize,
+) {
+    let arguments = len.min(usize::MAX >> 1) << 1 | 1;
+    // SAFETY: the caller's promises; a template with an odd second word is text of half its length.
+    unsafe { record_format(record, text, arguments, location, x, y, z) };
+}
+
+/// Called by generated code: the record of a panic whose message has values.
+///
+/// # Safety
+/// `record` can be written, `template` and `arguments` are the two words of a message of this process, and `location` is null
+/// or a location of the kernel's image.
+pub(crate) unsafe extern "C" fn record_format(
+    record: *mut PanicRecord,
+    template: *const u8,
+    arguments: usize,
+    location: *const Location,
+    x: usize,
+    y: usize,
+    z: usize,
+) {
+    // SAFETY: the caller promises a message.
+    let message = unsafe { text(template, arguments) };
+    let bytes = Box::leak(message.into_bytes().into_boxed_slice());
+    let mut filled = PanicRecord {
+        message: Text { ptr: bytes.as_mut_ptr(), len: bytes.len() },
+        global_id: [x, y, z],
+        ..PanicRecord::EMPTY
+    };
+    // SAFETY: the caller promises that it is null or can be read.
+    if let Some(location) = unsafe { location.as_ref() } {
+        filled.file = Bytes { ptr: location.file, len: location.file_len };
+        filled.line = location.line;
+        filled.column = location.column;
+    }
+    // SAFETY: the caller promises that it can be written; the text that it may have is not ours to free.
+    unsafe { record.write(filled) };
+}
+
+/// Takes the message out of the record of a panic.
+///
+/// # Safety
+/// The record is [`PanicRecord::EMPTY`] or was filled by code that this crate has loaded, and its message was not copied.
+#[must_use]
+pub unsafe fn take(record: &mut PanicRecord) -> String {
+    let text = std::mem::replace(&mut record.message, Text::EMPTY);
+    if text.ptr.is_null() {
+        return String::new();
+    }
+    // SAFETY: `record_format` leaked a boxed slice of this length, and the record has forgotten it.
+    let bytes = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(text.ptr, text.len)) };
+    // It was made of a string.
+    String::from_utf8(bytes.into_vec()).unwrap_or_default()
+}
+
+/// The text of a message.
+///
+/// # Safety
+/// `template` and `arguments` are the two words of a message of this process.
+#[must_use]
+pub unsafe fn text(template: *const u8, arguments: usize) -> String {
+    let format = || {
+        let mut text = String::new();
+        // SAFETY: as promised by the caller; nothing writes to the message while its kernel waits here.
+        let memory = unsafe { Own::new() };
+        let (template, arguments) = (template.expose_provenance() as u64, arguments as u64);
+        // A string takes everything.
+        let _ = schism_message::format(&mut text, &memory, template, arguments, LIMIT);
+        text
+    };
+    catch_unwind(AssertUnwindSafe(format)).unwrap_or_default()
+}

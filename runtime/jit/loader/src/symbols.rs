@@ -1,0 +1,84 @@
+//! What generated code may call that is not in its image.
+//!
+//! First this crate's own, then the compiler's support functions in the form that Rust ships (the same code that the
+//! host half uses, so the same results), then whatever the C and maths libraries of this process have.
+
+use std::ffi::{CStr, CString, c_void};
+use std::sync::OnceLock;
+
+use schism_jit_abi::code::{BARRIER, CURRENT, PRINT, RECORD_FORMAT, RECORD_TEXT, SWAP};
+
+use crate::context;
+use crate::message::{self, PrintFn};
+
+/// Declares support functions by name and makes the table of their addresses. They are never called from here, so their
+/// types do not matter.
+macro_rules! support {
+    ($($name:ident)*) => {
+        unsafe extern "C" {
+            $(fn $name();)*
+        }
+        fn support(name: &str) -> Option<*const ()> {
+            match name {
+                $(stringify!($name) => Some($name as *const ()),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+support! {
+    __udivti3 __umodti3 __divti3 __modti3 __multi3 __muloti4
+    __floattisf __floattidf __floatuntisf __floatuntidf
+    __fixsfti __fixdfti __fixunssfti __fixunsdfti
+    __powisf2 __powidf2
+    __extendhfsf2 __truncsfhf2 __truncdfhf2
+    // Rust brings these for every target. Of `cbrt` there is more than one answer: the C library's differs in the last bit.
+    cbrt cbrtf ceil ceilf floor floorf fma fmaf fmod fmodf rint rintf round roundf trunc truncf
+}
+
+/// The C library's part for mathematics. Programs that use none of it do without.
+const MATHS: &CStr = c"libm.so.6";
+
+/// The address of a symbol; `print` is what prints.
+pub fn find(name: &str, print: PrintFn) -> Option<*const ()> {
+    match name {
+        CURRENT => return Some(context::current as *const ()),
+        SWAP => return Some(context::swap as *const ()),
+        BARRIER => return Some(context::barrier as *const ()),
+        RECORD_TEXT => return Some(message::record_text as *const ()),
+        RECORD_FORMAT => return Some(message::record_format as *const ()),
+        PRINT => return Some(print as *const ()),
+        _ => {}
+    }
+    if let Some(address) = support(name) {
+        return Some(address);
+    }
+    let name = CString::new(name).ok()?;
+    of_library(libc::RTLD_DEFAULT, &name).or_else(|| of_library(maths()?.0, &name))
+}
+
+fn of_library(library: *mut c_void, name: &CStr) -> Option<*const ()> {
+    // SAFETY: the name ends with a NUL, and the handle is the whole process, or a library that stays open.
+    let address = unsafe { libc::dlsym(library, name.as_ptr()) };
+    (!address.is_null()).then_some(address.cast_const().cast())
+}
+
+/// A library that stays open.
+struct Library(*mut c_void);
+
+// SAFETY: the system's functions take the handle on any thread.
+unsafe impl Send for Library {}
+// SAFETY: as above, on several at once.
+unsafe impl Sync for Library {}
+
+/// The maths library, which programs that do not use it themselves have not opened.
+fn maths() -> Option<&'static Library> {
+    static MATHS_LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
+    let open = || {
+        // SAFETY: the name ends with a NUL; the C library's own part does nothing when it is opened.
+        let library = unsafe { libc::dlopen(MATHS.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        (!library.is_null()).then_some(Library(library))
+    };
+    MATHS_LIBRARY.get_or_init(open).as_ref()
+}
