@@ -163,30 +163,31 @@ impl Table {
     fn ratios(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "\nnvcc's time / schism's: above 1 schism is faster\n{:21} {:>10}   {:20}{:20}{:20}results",
+            "\nnvcc's time / schism's: above 1 schism is faster\n{:21} {:>10}   {:20}{:20}{:19}results",
             "", "schism", "exact", "relaxed", "default"
         );
         let mut means = [const { Vec::new() }; 3];
         for ((kernel, element), row) in self.kernels() {
-            let _ = write!(text, "{kernel:15}{element:6} {} ", seconds(row.time("exact")));
+            let _ = write!(text, "{kernel:15}{element:6} {}", seconds(row.time("exact")));
             for (ratios, mean) in row.ratios.iter().zip(&mut means) {
                 let mut ratios = ratios.clone();
                 if ratios.is_empty() {
-                    let _ = write!(text, "{:>8}{:12}", "-", "");
+                    let _ = write!(text, "  {:18}", "-");
                     continue;
                 }
                 let middle = median(&mut ratios);
                 let (low, high) = (ratios[0], ratios[ratios.len() - 1]);
-                let _ = write!(text, "{middle:>6.3} ({low:.2}-{high:.2})  ");
+                let ratio = format!("{middle:.3} ({low:.2}-{high:.2})");
+                let _ = write!(text, "  {ratio:<18}");
                 mean.push(middle);
             }
             let _ = writeln!(text, " {}", row.words());
         }
-        let _ = write!(text, "{:33}", "geometric mean");
+        let _ = write!(text, "{:32}", "geometric mean");
         for mean in &means {
             match geometric_mean(mean) {
-                None => drop(write!(text, "{:>8}{:12}", "-", "")),
-                Some(mean) => drop(write!(text, "{mean:>6.3}{:14}", "")),
+                None => drop(write!(text, "  {:18}", "-")),
+                Some(mean) => drop(write!(text, "  {mean:<18.3}")),
             }
         }
         let _ = writeln!(
