@@ -33,7 +33,7 @@ __global__ void tiles_kernel(const uint32_t* __restrict__ from, uint32_t* __rest
         sum += own[k];
         if (begin + k < n) scanned[begin + k] = sum;
     }
-    if (lane == GROUP - 1) sums[blockIdx.x] = sum;
+    if (lane == 0) sums[blockIdx.x] = shared[GROUP - 1];
 }
 
 __global__ void add_kernel(uint32_t* __restrict__ scanned, const uint32_t* __restrict__ sums, int n) {

@@ -70,12 +70,11 @@ pub fn run(bench: &Bench) -> Outcome {
     let range = NdRange::new(n, GROUP)?;
     for run in bench.runs(Case { kernel: "nbody", element: Body::NAME, size: n, bytes: 0 }) {
         let times = run.time(|| {
-            let (bodies, to) = (from.view(), to.view_mut());
+            let sources = (&from, whole(&from), &mut to);
             submit(&run.queue, |scope| {
-                scope.parallel_for_groups(range, (), move |item, ()| {
+                scope.for_each_in_groups(range, (), sources, |item, (), (body, bodies, to)| {
                     let tile = local_array!(item, Body; GROUP).as_mut_ptr();
                     let lane = item.local_x();
-                    let body = bodies[item.x()];
                     let mut acceleration = Body::default();
                     for first in (0..bodies.len()).step_by(GROUP) {
                         // SAFETY: the tile has an element for each work-item; what others read of it lies between the barriers.
@@ -88,8 +87,7 @@ pub fn run(bench: &Bench) -> Outcome {
                         }
                         item.barrier();
                     }
-                    // SAFETY: each work-item writes its own element.
-                    unsafe { to.set(item.x(), acceleration) }
+                    *to = acceleration;
                 })
             })
         })?;

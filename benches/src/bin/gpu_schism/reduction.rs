@@ -41,9 +41,9 @@ fn sum(
     sums: &mut Buffer<f32>,
 ) -> Result<Vec<Event>, schism::Error> {
     let range = NdRange::new(groups * GROUP, GROUP)?;
-    let (from, sums) = (from.view(), sums.view_mut());
     submit(queue, |scope| {
-        scope.parallel_for_groups(range, (), move |item, ()| {
+        let sources = (whole(from), per_group(sums));
+        scope.for_each_in_groups(range, (), sources, |item, (), (from, group_sum)| {
             let [stride] = item.global_range();
             let mut sum = 0.0;
             let mut place = item.x();
@@ -52,9 +52,8 @@ fn sum(
                 place += stride;
             }
             let sum = sum_group(&item, local_array!(item, f32; GROUP), sum);
-            if item.local_x() == 0 {
-                // SAFETY: there is an element for each group, which one work-item of the group writes.
-                unsafe { sums.set(item.group_x(), sum) }
+            if let Some(group_sum) = group_sum {
+                *group_sum = sum;
             }
         })
     })

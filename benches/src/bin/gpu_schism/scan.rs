@@ -33,9 +33,10 @@ impl Level {
 /// Scans each tile of `from`.
 fn tiles(queue: &Queue, from: &Buffer<u32>, to: &mut Level) -> Result<Vec<Event>, schism::Error> {
     let range = NdRange::new(from.len().div_ceil(TILE) * GROUP, GROUP)?;
-    let (from, scanned, sums) = (from.view(), to.scanned.view_mut(), to.sums.view_mut());
+    let scanned = to.scanned.view_mut();
+    let sources = (whole(from), per_group(&mut to.sums));
     submit(queue, |scope| {
-        scope.parallel_for_groups(range, (), move |item, ()| {
+        scope.for_each_in_groups(range, (), sources, move |item, (), (from, group_sum)| {
             let shared = local_array!(item, u32; GROUP);
             let lane = item.local_x();
             let begin = item.x() * EACH;
@@ -63,9 +64,8 @@ fn tiles(queue: &Queue, from: &Buffer<u32>, to: &mut Level) -> Result<Vec<Event>
                     unsafe { scanned.set(begin + k, sum) }
                 }
             }
-            if lane == GROUP - 1 {
-                // SAFETY: there is an element for each group, which one work-item of the group writes.
-                unsafe { sums.set(item.group_x(), sum) }
+            if let Some(group_sum) = group_sum {
+                *group_sum = shared.get(GROUP - 1);
             }
         })
     })

@@ -52,9 +52,9 @@ pub fn run(bench: &Bench) -> Outcome {
     let range = NdRange::new([side, side], [TILE, TILE])?;
     for run in bench.runs(case("sgemm_tiled")) {
         let times = run.time(|| {
-            let (a, b, c) = (a.view(), b.view(), c.view_mut());
+            let sources = (whole(&a), whole(&b), &mut c);
             submit(&run.queue, |scope| {
-                scope.parallel_for_groups(range, (), move |item, ()| {
+                scope.for_each_in_groups(range, (), sources, move |item, (), (a, b, c)| {
                     let a_tile = local_array!(item, f32; TILE * TILE);
                     let b_tile = local_array!(item, f32; TILE * TILE);
                     let ([row, column], [y, x]) = (item.global_id(), item.local_id());
@@ -68,8 +68,7 @@ pub fn run(bench: &Bench) -> Outcome {
                         }
                         item.barrier();
                     }
-                    // SAFETY: each work-item writes its own element.
-                    unsafe { c.set(row * side + column, sum) }
+                    *c = sum;
                 })
             })
         })?;

@@ -74,10 +74,10 @@ fn dot<T: Real>(bench: &Bench, case: Case, a: &Buffer<T>, b: &Buffer<T>) -> Outc
     let range = NdRange::new(groups * GROUP, GROUP)?;
     for run in bench.runs(case) {
         let times = run.time(|| {
-            let (a, b, sums) = (a.view(), b.view(), sums.view_mut());
+            let sources = (whole(a), whole(b), per_group(&mut sums));
             submit(&run.queue, |scope| {
-                scope.parallel_for_groups(range, (), move |item, ()| {
-                    let (a, b) = (&a[..], &b[..a.len()]);
+                scope.for_each_in_groups(range, (), sources, |item, (), (a, b, group_sum)| {
+                    let b = &b[..a.len()];
                     let [stride] = item.global_range();
                     let mut sum = T::default();
                     let mut place = item.x();
@@ -86,9 +86,8 @@ fn dot<T: Real>(bench: &Bench, case: Case, a: &Buffer<T>, b: &Buffer<T>) -> Outc
                         place += stride;
                     }
                     let sum = sum_group(&item, local_array!(item, T; GROUP), sum);
-                    if item.local_x() == 0 {
-                        // SAFETY: there is an element for each group, which one work-item of the group writes.
-                        unsafe { sums.set(item.group_x(), sum) }
+                    if let Some(group_sum) = group_sum {
+                        *group_sum = sum;
                     }
                 })
             })
