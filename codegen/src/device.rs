@@ -301,6 +301,7 @@ fn container(
             offset_variant: shaped.offset_variant.clone(),
             spec_constants: shaped.spec_constants.clone(),
             aspects: shaped.aspects.iter().map(ToString::to_string).collect(),
+            content: shaped.content,
         })
         .collect();
     let images = image.parts.iter().enumerate().map(|(number, part)| Image {

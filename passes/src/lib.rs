@@ -75,6 +75,7 @@ pub mod builtins;
 pub mod call_sites;
 mod callees;
 pub mod cleanup;
+pub mod content;
 pub mod convergence;
 pub mod costs;
 pub mod dead_arguments;

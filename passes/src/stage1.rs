@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::aspects::Aspect;
 use crate::call_sites;
+use crate::content::{self, Content, Contents};
 use crate::costs::Costs;
 use crate::device_check::Report;
 use crate::local_memory::GroupNeeds;
@@ -58,6 +59,8 @@ pub struct KernelImage {
     pub passed: Option<Vec<u32>>,
     /// Symbols of the specialization constants that it may read, in the order of the specification.
     pub spec_constants: Vec<String>,
+    /// What it is, as a hash, once the image is finished.
+    pub content: Option<Content>,
 }
 
 impl KernelImage {
@@ -72,6 +75,7 @@ impl KernelImage {
             aspects: BTreeSet::new(),
             passed: None,
             spec_constants: Vec::new(),
+            content: None,
         }
     }
 }
@@ -158,12 +162,27 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
     // make its bytes depend on the directory of the build.
     module.set_source_file_name("device");
     module.set_name("device");
+    note_contents(&module, job);
+    job.note("(hash the kernels)", start);
+    let start = job.start();
     let mut parts = Vec::new();
     for kernels in split::parts(job.spec.split, &job.spec.kernels, &job.kernels) {
         parts.push(part(&module, kernels, job)?);
     }
     job.note("(split and write the module)", start);
     Ok(DeviceImage { parts, kernels: job.kernels.clone(), costs: job.costs.clone() })
+}
+
+/// Notes what each kernel is.
+fn note_contents(module: &Module<'_>, job: &mut Job<'_>) {
+    let text = content::text(module);
+    let known: Vec<&str> =
+        job.spec.spec_constants.iter().map(|constant| constant.symbol.as_str()).collect();
+    let contents = Contents::of(&text, &known);
+    for kernel in &mut job.kernels {
+        let functions = [Some(&kernel.name), kernel.offset_variant.as_ref()];
+        kernel.content = contents.of_kernel(functions.into_iter().flatten().map(String::as_str));
+    }
 }
 
 /// The module with some of the kernels, by their indices.

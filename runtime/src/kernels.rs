@@ -365,6 +365,7 @@ mod tests {
             offset_variant: None,
             spec_constants: Vec::new(),
             aspects: Vec::new(),
+            content: None,
         };
         let container = Container {
             spec_constants: Vec::new(),

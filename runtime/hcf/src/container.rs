@@ -105,6 +105,9 @@ pub struct Kernel {
     /// What it needs that not every device has, as words of small letters, digits and `-`: `atomic64`, `fp16`, `fp64`, `groups`,
     /// `indirect-calls`, `int128`, `recursion`. In ascending order, none twice. A device without one of them cannot run it.
     pub aspects: Vec<String>,
+    /// The hash of what it is: kernels with the same hash, parameters and needs become the same code on the same device, in
+    /// whatever container they are.
+    pub content: Option<[u8; 32]>,
 }
 
 /// What a kernel asks of its work-groups.

@@ -71,6 +71,7 @@
 //!     local-memory-align=N         a power of two, at most 2^29
 //!     offset-variant=TEXT          may be absent; not empty, neither a SYMBOL nor another's offset-variant
 //!     aspects=WORD( WORD)*         may be absent; words of [a-z0-9-], in ascending order, none twice
+//!     content=BYTES                may be absent; 32 bytes, as in `default`
 //!     {.image-providers            list of IMAGE, not empty
 //!     {.parameters
 //!       {.0 *                      numbered from 0

@@ -203,6 +203,16 @@ fn kernel<'a>(
         })?,
         None => Vec::new(),
     };
+    let content =
+        match entries.optional_text("content") {
+            Some(written) => {
+                let content = bytes(&written).and_then(|content| content.try_into().ok());
+                Some(content.ok_or_else(|| {
+                    entries.invalid("content", "64 lower-case hexadecimal digits")
+                })?)
+            }
+            None => None,
+        };
     let images = entries.child("image-providers", |node, path| {
         let images = list(node, path)?;
         if images.is_empty() {
@@ -246,6 +256,7 @@ fn kernel<'a>(
         offset_variant,
         spec_constants,
         aspects,
+        content,
     })
 }
 

@@ -47,6 +47,8 @@ pub struct KernelRef<'a> {
     pub offset_variant: Option<Cow<'a, str>>,
     /// What it needs that not every device has, in ascending order.
     pub aspects: Vec<String>,
+    /// The hash of what it is, if the container says it.
+    pub content: Option<[u8; 32]>,
     /// Symbols of the specialization constants that it reads, each in the record.
     pub spec_constants: Vec<Cow<'a, str>>,
 }
@@ -243,6 +245,7 @@ impl KernelRef<'_> {
             groups: self.groups,
             offset_variant: self.offset_variant.as_ref().map(ToString::to_string),
             aspects: self.aspects.clone(),
+            content: self.content,
             spec_constants: owned(&self.spec_constants),
         }
     }

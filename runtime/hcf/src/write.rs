@@ -92,6 +92,11 @@ fn header(container: &Container) -> String {
     text.finish()
 }
 
+/// Two digits for each byte.
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The header, as it grows.
 #[derive(Default)]
 struct Text(String);
@@ -145,6 +150,9 @@ impl Text {
             let words: Vec<_> = kernel.aspects.iter().map(|word| word.replace(' ', "  ")).collect();
             self.pair("aspects", encode(&words.join(" ")));
         }
+        if let Some(content) = &kernel.content {
+            self.pair("content", digits(content));
+        }
         self.list("image-providers", &kernel.images);
         self.node("parameters", |text| {
             for (number, parameter) in kernel.parameters.iter().enumerate() {
@@ -162,8 +170,7 @@ impl Text {
         self.pair("line", constant.line);
         self.pair("column", constant.column);
         self.pair("byte-align", constant.align);
-        let digits: String = constant.default.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.pair("default", digits);
+        self.pair("default", digits(&constant.default));
     }
 
     fn parameter(&mut self, parameter: &Parameter) {

@@ -85,10 +85,11 @@ fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
     let providers = subsequence(images.clone(), 1..=images.len()).prop_shuffle();
     let parameters = proptest::collection::vec(parameter(), 0..5);
     let aspects = proptest::collection::btree_set("[a-z0-9-]{1,8}", 0..3);
-    let needs = (any::<bool>(), proptest::option::of((any::<u64>(), align())), aspects);
+    let content = proptest::option::of(any::<[u8; 32]>());
+    let needs = (any::<bool>(), proptest::option::of((any::<u64>(), align())), aspects, content);
     (text(), 1_u32..=3, any::<u64>(), align(), parameters, providers, needs).prop_map(
         move |(display_name, dimensions, size, closure_align, parameters, images, needs)| {
-            let (can_panic, groups, aspects) = needs;
+            let (can_panic, groups, aspects, content) = needs;
             Kernel {
                 name: name.clone(),
                 display_name,
@@ -107,6 +108,7 @@ fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
                 offset_variant: None,
                 spec_constants: Vec::new(),
                 aspects: aspects.into_iter().collect(),
+                content,
             }
         },
     )

@@ -292,6 +292,19 @@ fn aspects_are_words_in_order() {
 }
 
 #[test]
+fn contents_are_hashes() {
+    let mut good = sample();
+    good.kernels[0].content = Some(std::array::from_fn(|index| index as u8));
+    let record = good.to_record().unwrap();
+    assert_eq!(RecordRef::parse(&record).unwrap().to_container(), good);
+    let digits = "00ff".repeat(16);
+    for wrong in ["", &digits[1..], &digits[2..], &digits.to_uppercase(), &format!("{digits}00")] {
+        let line = format!("can-panic=1\ncontent={wrong}\n");
+        check("can-panic=1\n", &line, "64 lower-case hexadecimal digits", "kernels/saxpy");
+    }
+}
+
+#[test]
 fn parameters_lie_in_the_closure_and_have_sizes_of_their_kind() {
     let (first, last) = ("kernels/saxpy/parameters/0", "kernels/saxpy/parameters/3");
     check("byte-offset=20", "byte-offset=21", "within its closure", last);
