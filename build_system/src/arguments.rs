@@ -21,6 +21,8 @@ pub enum Request {
     BackendPath,
     /// Look into a container.
     Hcf(Vec<OsString>),
+    /// Show what kernels become.
+    Emit(Vec<OsString>),
     /// Run passes over a file.
     Opt(Vec<OsString>),
     /// Measure; or cargo's own bench.
@@ -66,6 +68,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
     let request = match verb {
         "bench" => return Ok(Request::Bench(rest)),
         "hcf" => return Ok(Request::Hcf(rest)),
+        "emit" => return Ok(Request::Emit(rest)),
         "opt" => return Ok(Request::Opt(rest)),
         "help" | "--help" | "-h" => return Ok(Request::Help),
         "version" | "--version" | "-V" => Request::Version,
@@ -100,7 +103,7 @@ pub fn asks_for_help(arguments: &[OsString]) -> bool {
 }
 
 fn nearest(unknown: &str) -> String {
-    let own = ["bench", "hcf", "opt", "help", "setup", "clean", "doctor", "backend-path"];
+    let own = ["bench", "emit", "hcf", "opt", "help", "setup", "clean", "doctor", "backend-path"];
     let all = own.into_iter().chain(CARGO_VERBS.iter().map(|(name, ..)| *name));
     match all.map(|verb| (distance(unknown, verb), verb)).min() {
         Some((distance, verb)) if distance <= 2 => format!("; did you mean `{verb}`?"),

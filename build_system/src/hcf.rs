@@ -30,7 +30,7 @@ enum Action {
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let request = parse(arguments)?;
     let contents = std::fs::read(&request.file).at("read", &request.file)?;
-    let found = containers(&contents, &request)?;
+    let found = containers(&contents, &request.file, request.object.as_deref())?;
     let text = match &request.action {
         Action::Print => print(&found),
         Action::Verify => {
@@ -110,12 +110,13 @@ fn parse(arguments: &[OsString]) -> Result<Request> {
     Ok(Request { file, object, action })
 }
 
-/// All records of a file, each with the archive member it is in. Damage anywhere is an error.
-fn containers<'a>(
+/// All records of a file whose ids start with `object`, each with the archive member it is in. Damage anywhere is an error.
+pub fn containers<'a>(
     contents: &'a [u8],
-    request: &Request,
+    file: &Path,
+    object: Option<&str>,
 ) -> Result<Vec<(Option<String>, RecordRef<'a>)>> {
-    let problem = |problem: String| Error::Container { path: request.file.clone(), problem };
+    let problem = |problem: String| Error::Container { path: file.to_owned(), problem };
     let sections = sections_of_file(contents).map_err(|error| problem(error.to_string()))?;
     let mut found = Vec::new();
     for section in sections {
@@ -131,16 +132,13 @@ fn containers<'a>(
                     section.offset
                 ))
             })?;
-            let wanted = request
-                .object
-                .as_ref()
-                .is_none_or(|id| record.object_id().to_string().starts_with(id.as_str()));
+            let wanted = object.is_none_or(|id| record.object_id().to_string().starts_with(id));
             if wanted {
                 found.push((section.member.clone(), record));
             }
         }
     }
-    match (&request.object, found.is_empty()) {
+    match (object, found.is_empty()) {
         (_, false) => Ok(found),
         (Some(id), true) => Err(problem(format!("no container whose id starts with {id}; `cargo schism hcf FILE` lists them"))),
         (None, true) => Err(problem(
@@ -204,12 +202,13 @@ fn select<'a, 'b>(
     }
 }
 
-fn absolute(path: &Path) -> Result<PathBuf> {
+/// The path from the root.
+pub fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).at("find", path)
 }
 
 /// Writes to stdout; that a reader such as `head` has gone is no failure.
-fn to_stdout(bytes: &[u8]) -> Result<()> {
+pub fn to_stdout(bytes: &[u8]) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).at("write", "to stdout"),

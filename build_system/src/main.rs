@@ -2,7 +2,7 @@
 //!
 //! A map: [`arguments`] says what is asked for. [`setup`] provides, in order, the compiler ([`toolchain`]), its own crates
 //! ([`rustc_dev`]), and the plugin and stage 2 ([`artifacts`]), built from [`sources`]; everything lies in one [`home`].
-//! [`cargo`] then runs cargo with the result. [`doctor`], [`hcf`] and [`mod@bench`] look at what is there, and
+//! [`cargo`] then runs cargo with the result. [`doctor`], [`hcf`], [`emit`] and [`mod@bench`] look at what is there, and
 //! [`opt`] is for people who work on schism's passes.
 
 mod arguments;
@@ -11,6 +11,7 @@ mod bench;
 mod cargo;
 mod command;
 mod doctor;
+mod emit;
 mod environment;
 mod error;
 mod hash;
@@ -70,6 +71,7 @@ fn serve(request: Request) -> Result<ExitCode> {
             println!("{}", ready.installed.plugin().display());
         }
         Request::Hcf(arguments) => return hcf::run(&arguments),
+        Request::Emit(arguments) => return emit::run(&arguments),
         Request::Opt(arguments) => return opt::run(&arguments),
         Request::Bench(arguments) => return bench::run(&arguments),
         Request::Compile(verb, arguments) => return cargo::compile(verb, &arguments),

@@ -18,6 +18,8 @@
 //! The library is C's mathematics, compiled from Rust: stage 2 links what is called from here. Its names keep LLVM from
 //! replacing calls by what the machine that compiles would have computed.
 //!
+//! So do conversions between integers of 128 bits and numbers, which some code generators cannot do.
+//!
 //! [`Native`] says what a kind of device computes by itself, and whether that is exact. Where the launch allows functions to be
 //! approximated (`afn`), a device's approximation stays. Numbers of 16 bits are widened for the call; vectors go element by
 //! element. What is of another type (`fp128`, a `sin` of integers) is left alone.
@@ -41,6 +43,8 @@ pub struct Native {
     pub approximate: &'static [&'static str],
     /// Functions of C that can be called by their names.
     pub functions: &'static [&'static str],
+    /// Whether integers of 128 bits can be converted to numbers and back.
+    pub wide: bool,
 }
 
 /// What rounds to an integer, or is one operation on the processors of today.
@@ -52,15 +56,20 @@ impl Native {
         exact: ROUNDED,
         approximate: &[],
         functions: &["memcpy", "memmove", "memset", "memcmp", "bcmp"],
+        wide: true,
     };
 
     /// NVIDIA's GPUs, as LLVM generates code for them: for what is missing here it has no instruction, or (`frem`, and some of the
     /// rest without `afn`) one that gives something else.
-    pub const PTX: Self =
-        Self { exact: ROUNDED, approximate: &["sin.f32", "cos.f32", "exp2.f32"], functions: &[] };
+    pub const PTX: Self = Self {
+        exact: ROUNDED,
+        approximate: &["sin.f32", "cos.f32", "exp2.f32"],
+        functions: &[],
+        wide: false,
+    };
 
     /// Nothing but the operations of LLVM that are no functions.
-    pub const NOTHING: Self = Self { exact: &[], approximate: &[], functions: &[] };
+    pub const NOTHING: Self = Self { exact: &[], approximate: &[], functions: &[], wide: false };
 
     /// The device that a triple stands for.
     #[must_use]
@@ -169,6 +178,8 @@ pub unsafe fn run(module: LLVMModuleRef, device: &Native) {
                 for instruction in ir::instructions(function) {
                     if ir::opcode(instruction) == Some(LLVMOpcode::LLVMFRem) {
                         replace(module, instruction, "fmod", Shape::Numbers(2));
+                    } else if !device.wide {
+                        convert(module, instruction);
                     }
                 }
             } else if LLVMGetIntrinsicID(function) != 0 {
@@ -275,6 +286,61 @@ unsafe fn declare(module: LLVMModuleRef, name: &str, ty: LLVMTypeRef) -> LLVMVal
     unsafe {
         let known = LLVMGetNamedFunction(module, symbol.as_ptr().cast());
         if known.is_null() { LLVMAddFunction(module, symbol.as_ptr().cast(), ty) } else { known }
+    }
+}
+
+/// Makes a conversion between an integer of 128 bits and a number a call of the library.
+///
+/// # Safety
+/// As for [`run`]; the instruction is live. It may be erased.
+unsafe fn convert(module: LLVMModuleRef, instruction: LLVMValueRef) {
+    // SAFETY: as promised by the caller; operands are asked for where there is one, and the call's types are the instruction's.
+    unsafe {
+        let (signed, to_number) = match ir::opcode(instruction) {
+            Some(LLVMOpcode::LLVMSIToFP) => (true, true),
+            Some(LLVMOpcode::LLVMUIToFP) => (false, true),
+            Some(LLVMOpcode::LLVMFPToSI) => (true, false),
+            Some(LLVMOpcode::LLVMFPToUI) => (false, false),
+            Some(LLVMOpcode::LLVMCall) => {
+                let Some(callee) = ir::callee(instruction) else { return };
+                let name = ir::name_of(callee);
+                // Of the two, what the first says is what the second leaves open.
+                if name.starts_with("llvm.fptosi.sat.i128.") {
+                    (true, false)
+                } else if name.starts_with("llvm.fptoui.sat.i128.") {
+                    (false, false)
+                } else {
+                    return;
+                }
+            }
+            _ => return,
+        };
+        let context = LLVMGetModuleContext(module);
+        let operand = LLVMGetOperand(instruction, 0);
+        let (from, to) = (LLVMTypeOf(operand), LLVMTypeOf(instruction));
+        let (wide, number) = if to_number { (from, to) } else { (to, from) };
+        let double = match LLVMGetTypeKind(number) {
+            LLVMTypeKind::LLVMDoubleTypeKind => true,
+            LLVMTypeKind::LLVMFloatTypeKind => false,
+            _ => return,
+        };
+        if wide != LLVMIntTypeInContext(context, 128) {
+            return;
+        }
+        let name = match (to_number, signed) {
+            (true, true) => ["__floattisf", "__floattidf"],
+            (true, false) => ["__floatuntisf", "__floatuntidf"],
+            (false, true) => ["__fixsfti", "__fixdfti"],
+            (false, false) => ["__fixunssfti", "__fixunsdfti"],
+        };
+        let ty = LLVMFunctionType(to, [from].as_mut_ptr(), 1, 0);
+        let callee = declare(module, name[usize::from(double)], ty);
+        let builder = LLVMCreateBuilderInContext(context);
+        LLVMPositionBuilderBefore(builder, instruction);
+        let result = LLVMBuildCall2(builder, ty, callee, [operand].as_mut_ptr(), 1, c"".as_ptr());
+        LLVMDisposeBuilder(builder);
+        LLVMReplaceAllUsesWith(instruction, result);
+        LLVMInstructionEraseFromParent(instruction);
     }
 }
 

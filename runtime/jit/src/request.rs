@@ -8,7 +8,7 @@ use crate::JitError;
 
 /// A kernel of an image, and how its closure lies in memory. The fields mean what those of
 /// [`schism_jit_abi::CpuRequest`] mean.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The image: LLVM bitcode.
     pub image: Vec<u8>,

@@ -4,6 +4,7 @@ mod support;
 
 use schism_jit_abi::*;
 use support::gpu::Gpu;
+use support::ptxas;
 use support::{Source, param, words};
 
 fn saxpy(kernel: &str) -> Source {
@@ -153,4 +154,108 @@ fn a_kernel_that_cannot_panic_after_all_takes_no_record() {
     assert_eq!(ptx.flags, GPU_RANGE, "{}", ptx.text);
     assert_eq!(ptx.parameters(), [".u64 .ptr .global .align 1", ".u64", ".u64"], "{}", ptx.text);
     assert_eq!(ptx.count(&["exit;"]), 0, "{}", ptx.text);
+}
+
+/// A kernel of `gpu.ll`, of a pointer or so many bytes, a pointer, and eight bytes or four.
+fn subject(kernel: &str) -> Source {
+    let (size, kind) = match kernel {
+        "bytes" => (24, PARAM_BYTES),
+        "large" => (6000, PARAM_BYTES),
+        _ => (8, PARAM_POINTER),
+    };
+    let last = if kernel == "floats" {
+        param(size + 8, 4, PARAM_FLOAT)
+    } else {
+        param(size + 8, 8, PARAM_INTEGER)
+    };
+    let params = vec![param(0, size, kind), param(size, 8, PARAM_POINTER), last];
+    Source::new(include_str!("kernels/gpu.ll"), kernel, params)
+}
+
+const SUBJECTS: [&str; 9] =
+    ["atomics", "memory", "integers", "floats", "tables", "ends", "bytes", "group", "prints"];
+
+#[test]
+fn what_kernels_contain_is_assembled_for_all_processors() {
+    let Some(ptxas) = ptxas::find() else { return };
+    for kernel in SUBJECTS.into_iter().chain(["large"]) {
+        for processor in ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"] {
+            let ptx = Gpu::new(subject(kernel)).arch(processor).build();
+            ptxas::assemble(&ptxas, processor, &ptx.text);
+        }
+    }
+    for kernel in [
+        "inlined",
+        "placeless",
+        "recursive",
+        "by_pointer",
+        "itself",
+        "always",
+        "never",
+        "formatted",
+    ] {
+        for (group, facts) in [([0; 3], 0), ([128, 1, 1], FACT_INDEX_32 | FACT_GROUP_EXACT)] {
+            let source = panics(kernel).flags(FLAG_BASE);
+            let ptx = Gpu::new(source).arch("sm_90").group(group).facts(facts).build();
+            ptxas::assemble(&ptxas, "sm_90", &ptx.text);
+        }
+    }
+}
+
+#[test]
+fn floating_point_is_as_exact_as_on_the_host() {
+    let ptx = Gpu::new(subject("floats")).build();
+    let text = &ptx.text;
+    for (words, count) in [
+        (&["div.rn.f32"][..], 1),
+        (&["div.rn.f64"], 1),
+        (&["sqrt.rn.f32"], 1),
+        (&["sqrt.rn.f64"], 1),
+        (&["fma.rn.f32"], 1),
+    ] {
+        assert!(ptx.count(words) >= count, "{words:?} in\n{text}");
+    }
+    for word in [".ftz", ".approx", "div.full"] {
+        assert!(!text.contains(word), "{word} in\n{text}");
+    }
+}
+
+#[test]
+fn atomics_are_ordered_for_the_device_and_not_for_all_the_system() {
+    let ptx = Gpu::new(subject("atomics")).build();
+    assert!(ptx.count(&["atom.", ".gpu."]) >= 4, "{}", ptx.text);
+    assert!(ptx.count(&["fence", ".gpu"]) >= 2, "{}", ptx.text);
+    assert_eq!(ptx.count(&[".sys"]), 0, "{}", ptx.text);
+}
+
+#[test]
+fn groups_share_memory_and_wait_for_each_other() {
+    let ptx = Gpu::new(subject("group")).group([64, 1, 1]).build();
+    let text = &ptx.text;
+    assert_eq!(ptx.flags, GPU_GROUPS | GPU_BARRIER, "the grid is the range, so none is taken");
+    assert!(text.contains(".extern .shared .align 128 .b8 __schism_shared[]"), "{text}");
+    assert_eq!((ptx.count(&["st.shared.b32"]), ptx.count(&["ld.shared.b32"])), (1, 1), "{text}");
+    assert_eq!(ptx.count(&["bar.sync", "0"]) + ptx.count(&["barrier.sync.aligned"]), 1, "{text}");
+    assert_eq!(ptx.count(&["setp"]), 0, "there is no guard:\n{text}");
+    let mut aligned = Gpu::new(subject("group"));
+    aligned.local_align = 512;
+    let text = aligned.build().text;
+    assert!(text.contains(".shared .align 512"), "{text}");
+    assert!(text.contains(".maxntid 1024"), "a group may have any size: {text}");
+}
+
+#[test]
+fn closures_that_a_launch_cannot_pass_are_refused() {
+    // More than 4 kB needs PTX 8.1, which is chosen if none is asked for.
+    let large = Gpu::new(subject("large"));
+    assert!(large.clone().arch("sm_75").build().text.contains(".version 8.1"));
+    let (code, text) = large.isa(80).error();
+    assert_eq!(code, UNSUPPORTED);
+    assert!(text.contains("6080 bytes of parameters"), "{text}");
+}
+
+#[test]
+fn printing_takes_a_record_with_room() {
+    let ptx = Gpu::new(subject("prints")).build();
+    assert_eq!(ptx.flags, GPU_RANGE | GPU_RECORD | GPU_PRINT, "{}", ptx.text);
 }

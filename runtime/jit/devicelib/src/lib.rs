@@ -14,6 +14,7 @@
 //! |---|---|
 //! | this one | the functions, and their [`NAMES`] |
 //! | `powers` | integral powers, the way in which compilers compute them |
+//! | `wide` | integers of 128 bits to numbers and back |
 //! | `memory` | `memcpy` and its like |
 //!
 //! To add a function: a line below, if [`libm`] has it; its name in `schism_passes::builtins::is_library_function`, if kernels may
@@ -22,9 +23,14 @@
 
 mod memory;
 mod powers;
+mod wide;
 
 pub use memory::{bcmp, memcmp, memcpy, memmove, memset};
 pub use powers::{__powidf2, __powisf2};
+pub use wide::{
+    __fixdfti, __fixsfti, __fixunsdfti, __fixunssfti, __floattidf, __floattisf, __floatuntidf,
+    __floatuntisf,
+};
 
 /// What comes before a function's name in C, in the name of its symbol.
 pub const PREFIX: &str = "schism.lib.";

@@ -26,6 +26,7 @@ pub enum FileKind {
 pub struct Machine {
     raw: LLVMTargetMachineRef,
     triple: CString,
+    inline_threshold: Option<i32>,
 }
 
 impl Machine {
@@ -57,7 +58,18 @@ impl Machine {
                 triple.to_string_lossy()
             ));
         }
-        Ok(Self { raw, triple: triple.to_owned() })
+        Ok(Self { raw, triple: triple.to_owned(), inline_threshold: None })
+    }
+
+    /// The same machine, for which LLVM inlines what costs no more than this (times a factor that the target has).
+    pub fn with_inline_threshold(mut self, cost: i32) -> Self {
+        self.inline_threshold = Some(cost);
+        self
+    }
+
+    /// What LLVM inlines for the machine; `None` if that is left to it.
+    pub fn inline_threshold(&self) -> Option<i32> {
+        self.inline_threshold
     }
 
     /// The triple.

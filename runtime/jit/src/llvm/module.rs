@@ -17,9 +17,10 @@ use llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
 use llvm_sys::target_machine::LLVMTargetMachineRef;
 use llvm_sys::transforms::pass_builder::{
     LLVMCreatePassBuilderOptions, LLVMDisposePassBuilderOptions,
-    LLVMPassBuilderOptionsSetLoopInterleaving, LLVMPassBuilderOptionsSetLoopUnrolling,
-    LLVMPassBuilderOptionsSetLoopVectorization, LLVMPassBuilderOptionsSetMergeFunctions,
-    LLVMPassBuilderOptionsSetSLPVectorization, LLVMRunPasses,
+    LLVMPassBuilderOptionsSetInlinerThreshold, LLVMPassBuilderOptionsSetLoopInterleaving,
+    LLVMPassBuilderOptionsSetLoopUnrolling, LLVMPassBuilderOptionsSetLoopVectorization,
+    LLVMPassBuilderOptionsSetMergeFunctions, LLVMPassBuilderOptionsSetSLPVectorization,
+    LLVMRunPasses,
 };
 
 use schism_passes::fast_math::{self, FastMath};
@@ -250,6 +251,7 @@ impl<'c> Module<'c> {
 
     /// Runs passes given in the syntax of LLVM's `opt -passes=`.
     pub fn run_passes(&self, passes: &CStr, machine: Option<&Machine>) -> Result<(), String> {
+        let threshold = machine.and_then(Machine::inline_threshold);
         let machine: LLVMTargetMachineRef = machine.map_or(null_mut(), Machine::raw);
         // SAFETY: module and machine (or null) are live; the options are ours; an error, if any, is ours, and reading its
         // text takes it.
@@ -260,6 +262,9 @@ impl<'c> Module<'c> {
             LLVMPassBuilderOptionsSetLoopInterleaving(options, 1);
             LLVMPassBuilderOptionsSetLoopUnrolling(options, 1);
             LLVMPassBuilderOptionsSetMergeFunctions(options, 1);
+            if let Some(threshold) = threshold {
+                LLVMPassBuilderOptionsSetInlinerThreshold(options, threshold);
+            }
             let error = LLVMRunPasses(self.raw, passes.as_ptr(), machine, options);
             LLVMDisposePassBuilderOptions(options);
             if error.is_null() {

@@ -352,6 +352,15 @@ impl Value {
         unsafe { LLVMGetOrdering(self.raw()) != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic }
     }
 
+    /// Lets an atomic access or a fence order only what one kind of observer sees: LLVM's `syncscope`.
+    pub fn set_scope(self, context: &Context, scope: &str) {
+        // SAFETY: the value is live; callers have an atomic access or a fence, and its context; the length is the name's.
+        unsafe {
+            let id = LLVMGetSyncScopeID(context.raw(), scope.as_ptr().cast(), scope.len());
+            LLVMSetAtomicSyncScopeID(self.raw(), id);
+        }
+    }
+
     /// Attaches metadata, which is of the same context.
     pub fn set_metadata(self, kind: u32, node: LLVMValueRef) {
         // SAFETY: the value is live; callers have an instruction, and a live node of its context.

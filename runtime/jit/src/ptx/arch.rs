@@ -48,6 +48,10 @@ const VERSIONS: [u32; 26] = [
     89, 90,
 ];
 
+/// LLVM multiplies this by 11 for PTX. With its own 250 a kernel that formats a number is over a hundred thousand instructions, on which
+/// the driver works for minutes. Small functions have been inlined before.
+const INLINE_THRESHOLD: i32 = 50;
+
 /// The version of PTX to write for a processor: the newest that is not newer than `isa`, or the first that the processor has if
 /// `isa` is 0.
 fn version(arch: &str, isa: u32) -> Result<u32, JitError> {
@@ -84,9 +88,26 @@ unsafe extern "C" {
     fn LLVMInitializeNVPTXAsmPrinter();
 }
 
-/// The machine that writes PTX of a version (0: the first that there is) for a processor.
-pub fn machine(arch: &str, isa: u32) -> Result<Machine, JitError> {
-    let features = format!("+ptx{}", version(arch, isa)?);
+/// How many bytes of parameters an entry has at most, before version [`LARGE`] and from then on.
+const PARAMETERS: [u64; 2] = [4352, 32764];
+
+/// The first version with large parameters, times ten.
+const LARGE: u32 = 81;
+
+/// The version of PTX for an entry with so many bytes of parameters: as [`version`] says, or a newer one if the entry needs it and none
+/// is asked for. `Err` of the most bytes if they are too many.
+pub fn version_for(arch: &str, isa: u32, parameters: u64) -> Result<Result<u32, u64>, JitError> {
+    let mut version = version(arch, isa)?;
+    if isa == 0 && parameters > PARAMETERS[0] {
+        version = version.max(LARGE);
+    }
+    let most = PARAMETERS[usize::from(version >= LARGE)];
+    Ok(if parameters > most { Err(most) } else { Ok(version) })
+}
+
+/// The machine that writes PTX of a version for a processor, both as [`version_for`] knows them.
+pub fn machine(arch: &str, version: u32) -> Result<Machine, JitError> {
+    let features = format!("+ptx{version}");
     static ONCE: Once = Once::new();
     // SAFETY: these only register the target, and the guard runs them once.
     ONCE.call_once(|| unsafe {
@@ -98,7 +119,8 @@ pub fn machine(arch: &str, isa: u32) -> Result<Machine, JitError> {
     let text = |text: &str| {
         CString::new(text).map_err(|_| JitError::Internal("a NUL in a name".to_owned()))
     };
-    Machine::new(TRIPLE, &text(arch)?, &text(&features)?).map_err(JitError::Internal)
+    let machine = Machine::new(TRIPLE, &text(arch)?, &text(&features)?);
+    Ok(machine.map_err(JitError::Internal)?.with_inline_threshold(INLINE_THRESHOLD))
 }
 
 #[cfg(test)]
@@ -120,8 +142,8 @@ mod tests {
 
     #[test]
     fn llvm_knows_every_processor_in_its_first_version() {
-        for (arch, _) in PROCESSORS {
-            assert!(machine(arch, 0).is_ok(), "{arch}");
+        for (arch, least) in PROCESSORS {
+            assert!(machine(arch, least).is_ok(), "{arch}");
         }
     }
 }

@@ -41,6 +41,7 @@ mod message;
 use std::ffi::{CStr, CString};
 use std::time::Instant;
 
+use llvm_sys::LLVMOpcode;
 use schism_jit_abi::{PARAM_FLOAT, PARAM_INTEGER};
 use schism_passes::fast_math::FastMath;
 use schism_passes::library_calls::Native;
@@ -120,12 +121,30 @@ pub fn compile_ptx(request: Request, options: PtxOptions) -> Result<PtxCode, Jit
     let start = Instant::now();
     check(&request, &options)?;
     let kernel = request.kernel.clone();
-    let target = Ptx { options };
+    let bytes = parameter_bytes(&request);
+    let version = arch::version_for(&options.arch, options.isa, bytes)?;
+    let version = version.map_err(|most| JitError::Unsupported {
+        kernel: kernel.clone(),
+        feature: format!("{bytes} bytes of parameters (its closure), more than {most},"),
+        device: Ptx::DEVICE,
+    })?;
+    let target = Ptx { options, version };
     let mut code = isolated(move || lower(&target, &request))
         .map_err(|failure| failure.into_error(&kernel))
         .flatten()?;
     code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(code)
+}
+
+/// How many bytes of parameters the entry has, with all the hidden ones that it may have.
+fn parameter_bytes(request: &Request) -> u64 {
+    let end = |begin: u64, param: &schism_jit_abi::Param| {
+        let begin = begin.checked_next_multiple_of(param.align).unwrap_or(u64::MAX);
+        begin.saturating_add(param.size)
+    };
+    let own = request.params.iter().fold(0, end);
+    let hidden = 8 * (3 + u64::from(request.dimensions) + 3 + 1);
+    own.checked_next_multiple_of(8).unwrap_or(u64::MAX).saturating_add(hidden)
 }
 
 /// Whether the options obey the interface's rules.
@@ -168,6 +187,8 @@ fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
 /// NVIDIA's driver.
 struct Ptx {
     options: PtxOptions,
+    /// The version of PTX, times ten.
+    version: u32,
 }
 
 impl Target for Ptx {
@@ -176,7 +197,7 @@ impl Target for Ptx {
     const DEVICE: &'static str = "cuda";
 
     fn machine(&self) -> Result<Machine, JitError> {
-        arch::machine(&self.options.arch, self.options.isa)
+        arch::machine(&self.options.arch, self.version)
     }
 
     fn flavour<'c>(
@@ -196,6 +217,7 @@ impl Target for Ptx {
         if request.math == FastMath::EXACT {
             exact::unfuse(context, module);
         }
+        narrow_atomics(context, module);
         if module.function(LOCAL_MEMORY).is_some() {
             module.use_shared_memory(self.options.local_align)?;
         }
@@ -230,6 +252,22 @@ impl Target for Ptx {
             flags: entry.flags,
             lower_micros: 0,
         })
+    }
+}
+
+/// Lets atomics and fences order what work-items of the same device see: nobody else looks at the memory meanwhile.
+fn narrow_atomics(context: &Context, module: &Module<'_>) {
+    for instruction in module.functions().into_iter().flat_map(Value::instructions) {
+        let is_atomic = match instruction.opcode() {
+            LLVMOpcode::LLVMFence | LLVMOpcode::LLVMAtomicRMW | LLVMOpcode::LLVMAtomicCmpXchg => {
+                true
+            }
+            LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMStore => instruction.is_atomic(),
+            _ => false,
+        };
+        if is_atomic {
+            instruction.set_scope(context, "device");
+        }
     }
 }
 

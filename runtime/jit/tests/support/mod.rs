@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part of this")]
 
 pub mod gpu;
+pub mod ptxas;
 
 use std::ffi::CStr;
 use std::ptr::null_mut;

@@ -1,0 +1,451 @@
+//! `cargo schism emit`: what kernels become, as text.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use schism_hcf::{KernelRef, ParameterKind, RecordRef};
+use schism_jit_abi::{
+    Bytes, CpuObject, CpuRequest, GpuKernel, GpuRequest, JitApi, OK, PARAM_BYTES, PARAM_FLOAT,
+    PARAM_INTEGER, PARAM_POINTER, Param, TARGET_PTX, Text,
+};
+
+use crate::cargo;
+use crate::command;
+use crate::error::{Error, FileContext, Result};
+use crate::hcf;
+use crate::home::Home;
+use crate::publish;
+use crate::setup;
+use crate::stage2;
+
+/// The processor that PTX is for, unless another one is named: one whose code all newer ones run.
+const PROCESSOR: &str = "sm_80";
+
+/// The environment variable by which stage 2 shows its steps.
+const DUMP: &str = "SCHISM_DUMP_DIR";
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// LLVM IR of the image, reduced to the kernel.
+    DeviceIr,
+    Ptx,
+    /// NVIDIA's machine code.
+    Sass,
+    /// The CPU's assembly.
+    Asm,
+}
+
+const KINDS: [(&str, What); 4] =
+    [("device-ir", What::DeviceIr), ("ptx", What::Ptx), ("sass", What::Sass), ("asm", What::Asm)];
+
+/// What is asked for.
+#[derive(Debug, PartialEq, Eq)]
+struct Request {
+    what: What,
+    /// A program, library or container; without it, what cargo builds.
+    file: Option<PathBuf>,
+    /// Only kernels with this in their name.
+    kernel: Option<String>,
+    processor: String,
+    output: Option<PathBuf>,
+    /// For cargo.
+    build: Vec<OsString>,
+}
+
+/// Runs the verb.
+pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
+    let request = parse(arguments)?;
+    let ready = setup::ensure(&Home::from_environment()?)?;
+    let file = match &request.file {
+        Some(file) => file.clone(),
+        None => build(cargo::command(&ready), &request.build)?,
+    };
+    let contents = std::fs::read(&file).at("read", &file)?;
+    let found = hcf::containers(&contents, &file, None)?;
+    let path = match std::env::var_os("SCHISM_JIT") {
+        Some(path) => PathBuf::from(path),
+        None => ready.installed.stage2(),
+    };
+    let dumps = dump_folder(request.what)?;
+    let stage2 =
+        stage2::open(&path).map_err(|problem| Error::Container { path: path.clone(), problem })?;
+
+    let mut text = String::new();
+    let mut names = Vec::new();
+    let mut seen = Vec::new();
+    for (_, record) in &found {
+        // One crate linked in several ways has the same record several times.
+        if seen.contains(&record.object_id()) {
+            continue;
+        }
+        seen.push(record.object_id());
+        for kernel in record.kernels() {
+            names.push(kernel.display_name.to_string());
+            let wanted = request.kernel.as_ref().is_none_or(|part| {
+                kernel.name.contains(part.as_str()) || kernel.display_name.contains(part.as_str())
+            });
+            if wanted {
+                let job = Job { stage2, record, kernel, file: &file };
+                let code = job.emit(&request, dumps.as_deref())?;
+                let mark = if request.what == What::DeviceIr { ";" } else { "//" };
+                writeln!(text, "{mark} {}\n{}\n", kernel.display_name, code.trim_end())
+                    .expect("writing to a string");
+            }
+        }
+    }
+    if let Some(dumps) = dumps {
+        // What is left there is in the way of nobody.
+        let _ = std::fs::remove_dir_all(dumps);
+    }
+    if text.is_empty() {
+        let part = request.kernel.unwrap_or_default();
+        names.sort();
+        let problem =
+            format!("no kernel's name has `{part}` in it; there are:\n  {}", names.join("\n  "));
+        return Err(Error::Container { path: file, problem });
+    }
+    match &request.output {
+        Some(output) if output != Path::new("-") => {
+            publish::write_file(&hcf::absolute(output)?, text.as_bytes())?;
+        }
+        _ => hcf::to_stdout(text.as_bytes())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn parse(arguments: &[OsString]) -> Result<Request> {
+    let usage = |text: String| Err(Error::Usage(text));
+    let kinds = KINDS.map(|(name, _)| name).join(", ");
+    let mut rest = arguments.iter();
+    let Some(what) = rest.next() else {
+        return usage(format!("`emit` needs to know what: {kinds}"));
+    };
+    let Some((_, what)) = KINDS.iter().find(|(name, _)| what == name) else {
+        return usage(format!("`emit` cannot write `{}`, but {kinds}", what.display()));
+    };
+    let mut request = Request {
+        what: *what,
+        file: None,
+        kernel: None,
+        processor: PROCESSOR.to_owned(),
+        output: None,
+        build: Vec::new(),
+    };
+    while let Some(argument) = rest.next() {
+        let mut value = || {
+            let missing = || Error::Usage(format!("`emit {}` needs a value", argument.display()));
+            rest.next().cloned().ok_or_else(missing)
+        };
+        match argument.to_str() {
+            Some("--kernel") => request.kernel = Some(value()?.to_string_lossy().into_owned()),
+            Some("--arch") => request.processor = value()?.to_string_lossy().into_owned(),
+            Some("-o" | "--output") => request.output = Some(value()?.into()),
+            Some(
+                "--example" | "-p" | "--package" | "--bin" | "--test" | "--bench" | "--features"
+                | "-F" | "--profile" | "--manifest-path" | "--target-dir",
+            ) => {
+                request.build.push(argument.clone());
+                request.build.push(value()?);
+            }
+            Some(option) if option.starts_with('-') => request.build.push(argument.clone()),
+            _ if request.file.is_none() => request.file = Some(argument.into()),
+            _ => {
+                return usage(format!(
+                    "`emit` looks at one file, and got `{}` too",
+                    argument.display()
+                ));
+            }
+        }
+    }
+    if let (Some(file), Some(option)) = (&request.file, request.build.first()) {
+        return usage(format!(
+            "`emit` looks at `{}`, so cargo builds nothing: leave out `{}`",
+            file.display(),
+            option.display()
+        ));
+    }
+    Ok(request)
+}
+
+/// Has cargo build one program, and says where it is.
+fn build(mut cargo: Command, arguments: &[OsString]) -> Result<PathBuf> {
+    let verb = if arguments.iter().any(|argument| argument == "--test") { "test" } else { "build" };
+    cargo.arg(verb).args(arguments).arg("--message-format=json-render-diagnostics");
+    if verb == "test" {
+        cargo.arg("--no-run");
+    }
+    cargo.stdin(Stdio::null()).stderr(Stdio::inherit());
+    let what = command::describe(&cargo);
+    let output = cargo.output().map_err(|source| Error::Tool {
+        tool: "cargo".to_owned(),
+        purpose: "to build".to_owned(),
+        hint: "Install the cargo that belongs to the compiler.".to_owned(),
+        source,
+    })?;
+    if !output.status.success() {
+        let detail = "; cargo's messages above say why".to_owned();
+        return Err(Error::Failed { what, status: output.status, detail });
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let programs: Vec<String> = messages.lines().filter_map(executable).collect();
+    match &programs[..] {
+        [program] => Ok(program.into()),
+        [] => Err(Error::Usage(
+            "cargo built no program; name one with `--example` or `--bin`, or a file".to_owned(),
+        )),
+        several => Err(Error::Usage(format!(
+            "cargo built several programs; name one with `--example` or `--bin`:\n  {}",
+            several.join("\n  ")
+        ))),
+    }
+}
+
+/// The program that a message of cargo's is about.
+fn executable(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("\"executable\":\"")?;
+    let mut path = String::new();
+    let mut letters = rest.chars();
+    loop {
+        match letters.next()? {
+            '"' => return Some(path),
+            '\\' => match letters.next()? {
+                'u' => {
+                    let code: String = letters.by_ref().take(4).collect();
+                    path.push(char::from_u32(u32::from_str_radix(&code, 16).ok()?)?);
+                }
+                letter => path.push(letter),
+            },
+            letter => path.push(letter),
+        }
+    }
+}
+
+/// A new folder for stage 2's steps, which it writes to from then on.
+fn dump_folder(what: What) -> Result<Option<PathBuf>> {
+    if !matches!(what, What::DeviceIr | What::Asm) {
+        return Ok(None);
+    }
+    let folder = std::env::temp_dir().join(format!("schism-emit-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).at("create", &folder)?;
+    // SAFETY: this program has one thread so far: stage 2 is opened after this.
+    unsafe { std::env::set_var(DUMP, &folder) };
+    Ok(Some(folder))
+}
+
+/// A kernel to show.
+struct Job<'a> {
+    stage2: &'static JitApi,
+    record: &'a RecordRef<'a>,
+    kernel: &'a KernelRef<'a>,
+    file: &'a Path,
+}
+
+impl Job<'_> {
+    fn emit(&self, request: &Request, dumps: Option<&Path>) -> Result<String> {
+        match (request.what, dumps) {
+            (What::DeviceIr, Some(dumps)) => self.step(dumps, ".1-image.ll"),
+            (What::Asm, Some(dumps)) => self.step(dumps, ".s"),
+            (What::Sass, _) => {
+                let ptx = self.ptx(&request.processor)?;
+                sass(&ptx, &request.processor)
+            }
+            _ => self.ptx(&request.processor),
+        }
+    }
+
+    fn problem(&self, problem: String) -> Error {
+        Error::Container { path: self.file.to_owned(), problem }
+    }
+
+    fn image(&self) -> Result<&[u8]> {
+        let images = self.kernel.images.iter().filter_map(|name| self.record.image(name));
+        let image = images.into_iter().find(|image| image.format == "llvm-ir");
+        let none = || self.problem(format!("no LLVM IR of `{}`", self.kernel.display_name));
+        Ok(image.ok_or_else(none)?.data)
+    }
+
+    fn params(&self) -> Vec<Param> {
+        let param = |parameter: &schism_hcf::Parameter| Param {
+            offset: parameter.offset,
+            size: parameter.size,
+            align: parameter.align,
+            kind: match parameter.kind {
+                ParameterKind::Integer => PARAM_INTEGER,
+                ParameterKind::Float => PARAM_FLOAT,
+                ParameterKind::Pointer => PARAM_POINTER,
+                ParameterKind::Bytes => PARAM_BYTES,
+            },
+        };
+        self.kernel.parameters.iter().map(param).collect()
+    }
+
+    /// Takes the text of an error, or the kernel.
+    fn outcome<K>(&self, status: u32, out: std::mem::MaybeUninit<K>, error: Text) -> Result<K> {
+        if status == OK {
+            // SAFETY: stage 2 fills it when the status is OK.
+            return Ok(unsafe { out.assume_init() });
+        }
+        // SAFETY: the text is stage 2's, and freed once, after it is copied.
+        let text = unsafe {
+            let text = String::from_utf8_lossy(error.as_slice()).into_owned();
+            (self.stage2.free_text)(error);
+            text
+        };
+        Err(self.problem(text))
+    }
+
+    fn ptx(&self, processor: &str) -> Result<String> {
+        let (image, params) = (self.image()?, self.params());
+        let groups = self.kernel.groups.unwrap_or_default();
+        let request = GpuRequest {
+            image: Bytes::new(image),
+            kernel: Bytes::new(self.kernel.name.as_bytes()),
+            params: params.as_ptr(),
+            params_len: params.len(),
+            closure_size: self.kernel.closure_size,
+            closure_align: self.kernel.closure_align,
+            dimensions: self.kernel.dimensions,
+            flags: 0,
+            constants: std::ptr::null(),
+            constants_len: 0,
+            values: std::ptr::null(),
+            values_len: 0,
+            target: TARGET_PTX,
+            isa: 0,
+            arch: Bytes::new(processor.as_bytes()),
+            group: [0; 3],
+            facts: 0,
+            local_align: groups.local_align,
+        };
+        let mut out = std::mem::MaybeUninit::<GpuKernel>::uninit();
+        let mut error = Text::EMPTY;
+        // SAFETY: what the request points to lives in this function; the rest is ours to be written.
+        let status = unsafe { (self.stage2.compile_gpu)(&request, out.as_mut_ptr(), &mut error) };
+        let kernel = self.outcome(status, out, error)?;
+        // SAFETY: the code lives until the kernel is released, which is after it is copied.
+        unsafe {
+            let text = String::from_utf8_lossy(kernel.code.as_slice()).into_owned();
+            (self.stage2.release_gpu)(kernel.handle);
+            Ok(text)
+        }
+    }
+
+    /// Compiles for the CPU, and takes one of the steps that stage 2 has written.
+    fn step(&self, dumps: &Path, suffix: &str) -> Result<String> {
+        let (image, params) = (self.image()?, self.params());
+        let request = CpuRequest {
+            image: Bytes::new(image),
+            kernel: Bytes::new(self.kernel.name.as_bytes()),
+            params: params.as_ptr(),
+            params_len: params.len(),
+            closure_size: self.kernel.closure_size,
+            closure_align: self.kernel.closure_align,
+            dimensions: self.kernel.dimensions,
+            flags: 0,
+            constants: std::ptr::null(),
+            constants_len: 0,
+        };
+        let mut out = std::mem::MaybeUninit::<CpuObject>::uninit();
+        let mut error = Text::EMPTY;
+        // SAFETY: what the request points to lives in this function; the rest is ours to be written.
+        let status = unsafe { (self.stage2.compile_cpu)(&request, out.as_mut_ptr(), &mut error) };
+        let object = self.outcome(status, out, error)?;
+        // SAFETY: the object is released once, and nothing of it is read.
+        unsafe { (self.stage2.release_cpu)(object.handle) };
+        let mut text = None;
+        for entry in std::fs::read_dir(dumps).at("read", dumps)? {
+            let path = entry.at("read", dumps)?.path();
+            if path.as_os_str().as_encoded_bytes().ends_with(suffix.as_bytes()) {
+                text = Some(std::fs::read_to_string(&path).at("read", &path)?);
+            }
+            // Each kernel's steps are there alone.
+            std::fs::remove_file(&path).at("remove", &path)?;
+        }
+        text.ok_or_else(|| {
+            self.problem(format!("stage 2 wrote no `{suffix}` to {}", dumps.display()))
+        })
+    }
+}
+
+/// Assembles PTX, and disassembles what comes out.
+fn sass(ptx: &str, processor: &str) -> Result<String> {
+    let assembler = tool("ptxas", "SCHISM_PTXAS")?;
+    let disassembler = tool("nvdisasm", "SCHISM_NVDISASM")?;
+    let folder = std::env::temp_dir().join(format!("schism-sass-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).at("create", &folder)?;
+    let (source, code) = (folder.join("kernel.ptx"), folder.join("kernel.cubin"));
+    std::fs::write(&source, ptx).at("write", &source)?;
+    let mut assemble = Command::new(assembler);
+    assemble.arg(format!("--gpu-name={processor}")).arg("--output-file").args([&code, &source]);
+    command::capture(assemble, "to assemble PTX", "It comes with CUDA.")?;
+    let mut disassemble = Command::new(disassembler);
+    disassemble.arg(&code);
+    let text = command::capture(disassemble, "to show machine code", "It comes with CUDA.")?;
+    // What is left there is in the way of nobody.
+    let _ = std::fs::remove_dir_all(&folder);
+    Ok(text)
+}
+
+/// A program of CUDA's: the file that a variable names, or else in the `PATH`, in `CUDA_HOME` or in `/usr/local/cuda`.
+fn tool(name: &str, variable: &str) -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os(variable) {
+        return Ok(path.into());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let cuda = std::env::var_os("CUDA_HOME").map(PathBuf::from);
+    let cuda = cuda.into_iter().chain([PathBuf::from("/usr/local/cuda")]);
+    std::env::split_paths(&path)
+        .chain(cuda.map(|folder| folder.join("bin")))
+        .map(|folder| folder.join(OsStr::new(name)))
+        .find(|file| file.is_file())
+        .ok_or_else(|| {
+            Error::Usage(format!(
+                "there is no `{name}` in PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin; \
+                 install CUDA's tools, or name the file in {variable}"
+            ))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(line: &str) -> std::result::Result<Request, String> {
+        parse(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn requests_are_for_a_file_or_for_cargo() {
+        let request = ask("ptx program --arch sm_90 --kernel saxpy -o out.ptx").unwrap();
+        assert_eq!(request.what, What::Ptx);
+        assert_eq!(request.file.as_deref(), Some(Path::new("program")));
+        assert_eq!(
+            (request.processor.as_str(), request.kernel.as_deref()),
+            ("sm_90", Some("saxpy"))
+        );
+        let request = ask("asm --example saxpy --release").unwrap();
+        assert_eq!((request.file, request.build.len()), (None, 3));
+        for (line, says) in [
+            ("", "device-ir, ptx, sass, asm"),
+            ("spirv x", "cannot write `spirv`"),
+            ("ptx a b", "got `b` too"),
+            ("ptx a --release", "leave out `--release`"),
+            ("ptx a --arch", "needs a value"),
+        ] {
+            let error = ask(line).unwrap_err();
+            assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn programs_are_found_in_cargos_messages() {
+        let message =
+            r#"{"reason":"compiler-artifact","executable":"/a \"b\"/\u00e9\\x","fresh":true}"#;
+        assert_eq!(executable(message).as_deref(), Some("/a \"b\"/é\\x"));
+        assert_eq!(executable(r#"{"reason":"compiler-artifact","executable":null}"#), None);
+    }
+}

@@ -1,0 +1,232 @@
+; What kernels may contain, one function a subject, for targets that must be asked whether they have it.
+
+define void @atomics(ptr %p, ptr %out, i64 %v) {
+start:
+  %v8 = trunc i64 %v to i8
+  %v16 = trunc i64 %v to i16
+  %v32 = trunc i64 %v to i32
+  %a = atomicrmw add ptr %p, i8 %v8 seq_cst, align 1
+  %b = atomicrmw xchg ptr %p, i16 %v16 acq_rel, align 2
+  %c = atomicrmw umax ptr %p, i32 %v32 monotonic, align 4
+  %d = atomicrmw sub ptr %p, i64 %v release, align 8
+  %e = atomicrmw nand ptr %p, i32 %v32 acquire, align 4
+  %f = cmpxchg ptr %p, i8 %v8, i8 3 seq_cst monotonic, align 1
+  %g = cmpxchg weak ptr %p, i64 %v, i64 %v acquire acquire, align 8
+  %h = load atomic i8, ptr %p acquire, align 1
+  store atomic i16 %v16, ptr %p release, align 2
+  %i = load atomic i64, ptr %p seq_cst, align 8
+  store atomic i64 %v, ptr %p seq_cst, align 8
+  fence seq_cst
+  fence acquire
+  %a.64 = zext i8 %a to i64
+  %b.64 = zext i16 %b to i64
+  %c.64 = zext i32 %c to i64
+  %e.64 = zext i32 %e to i64
+  %f.8 = extractvalue { i8, i1 } %f, 0
+  %f.64 = zext i8 %f.8 to i64
+  %g.64 = extractvalue { i64, i1 } %g, 0
+  %h.64 = zext i8 %h to i64
+  %s1 = add i64 %a.64, %b.64
+  %s2 = add i64 %s1, %c.64
+  %s3 = add i64 %s2, %d
+  %s4 = add i64 %s3, %e.64
+  %s5 = add i64 %s4, %f.64
+  %s6 = add i64 %s5, %g.64
+  %s7 = add i64 %s6, %h.64
+  %s8 = add i64 %s7, %i
+  store i64 %s8, ptr %out
+  ret void
+}
+
+define void @memory(ptr %p, ptr %out, i64 %n) {
+start:
+  %array = alloca [256 x i32], align 16
+  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %array, ptr align 4 %p, i64 1024, i1 false)
+  call void @llvm.memmove.p0.p0.i64(ptr align 4 %out, ptr align 4 %p, i64 %n, i1 false)
+  call void @llvm.memset.p0.i64(ptr align 1 %p, i8 7, i64 %n, i1 false)
+  %i = and i64 %n, 255
+  %at = getelementptr inbounds i32, ptr %array, i64 %i
+  %value = load i32, ptr %at
+  store i32 %value, ptr %out
+  ret void
+}
+
+define void @integers(ptr %p, ptr %out, i64 %v) {
+start:
+  %wide = load i128, ptr %p, align 16
+  %other = zext i64 %v to i128
+  %product = mul i128 %wide, %other
+  %quotient = udiv i128 %product, %wide
+  %rest = srem i128 %quotient, %other
+  %float = sitofp i128 %rest to double
+  %back = call i128 @llvm.fptosi.sat.i128.f64(double %float)
+  %zeros = call i64 @llvm.ctlz.i64(i64 %v, i1 false)
+  %trailing = call i64 @llvm.cttz.i64(i64 %v, i1 false)
+  %ones = call i64 @llvm.ctpop.i64(i64 %v)
+  %swapped = call i64 @llvm.bswap.i64(i64 %v)
+  %reversed = call i64 @llvm.bitreverse.i64(i64 %v)
+  %turned = call i64 @llvm.fshl.i64(i64 %v, i64 %v, i64 %zeros)
+  %sum = call i64 @llvm.sadd.sat.i64(i64 %swapped, i64 %reversed)
+  %less = call i64 @llvm.usub.sat.i64(i64 %sum, i64 %turned)
+  %checked = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %less, i64 %ones)
+  %checked.value = extractvalue { i64, i1 } %checked, 0
+  %checked.over = extractvalue { i64, i1 } %checked, 1
+  %over = zext i1 %checked.over to i64
+  %a = add i64 %checked.value, %over
+  %b = add i64 %a, %trailing
+  %b.wide = sext i64 %b to i128
+  %c = add i128 %b.wide, %back
+  store i128 %c, ptr %out, align 16
+  ret void
+}
+
+define void @floats(ptr %p, ptr %out, float %x) {
+start:
+  %y = load float, ptr %p
+  %quotient = fdiv float %x, %y
+  %root = call float @llvm.sqrt.f32(float %quotient)
+  %product = fmul float %root, %y
+  %sum = fadd float %product, %x
+  %fused = call float @llvm.fma.f32(float %sum, float %x, float %y)
+  %least = call float @llvm.minnum.f32(float %fused, float %x)
+  %floor = call float @llvm.floor.f32(float %least)
+  %even = call float @llvm.roundeven.f32(float %floor)
+  %signed = call float @llvm.copysign.f32(float %even, float %y)
+  %number = call i32 @llvm.fptosi.sat.i32.f32(float %signed)
+  %double = fpext float %signed to double
+  %third = fdiv double %double, 3.0
+  %double.root = call double @llvm.sqrt.f64(double %third)
+  %rest = frem float %x, %y
+  %half = fptrunc float %rest to half
+  %half.sum = fadd half %half, %half
+  %half.quotient = fdiv half %half.sum, 0xH4200
+  %again = fpext half %half.quotient to float
+  %n = sitofp i32 %number to float
+  %a = fadd float %again, %n
+  %b = fpext float %a to double
+  %c = fadd double %b, %double.root
+  store double %c, ptr %out
+  ret void
+}
+
+@one = private unnamed_addr constant [3 x i8] c"one", align 1
+@three = private unnamed_addr constant [5 x i8] c"three", align 1
+@names = private constant [2 x { ptr, i64 }] [{ ptr, i64 } { ptr @one, i64 3 }, { ptr, i64 } { ptr @three, i64 5 }], align 8
+@functions = private constant [2 x ptr] [ptr @double, ptr @square], align 8
+
+define internal i64 @double(i64 %x) noinline {
+  %y = shl i64 %x, 1
+  ret i64 %y
+}
+
+define internal i64 @square(i64 %x) noinline {
+  %y = mul i64 %x, %x
+  ret i64 %y
+}
+
+define void @tables(ptr %p, ptr %out, i64 %v) {
+start:
+  %i = and i64 %v, 1
+  %name.at = getelementptr inbounds { ptr, i64 }, ptr @names, i64 %i
+  %name = load ptr, ptr %name.at
+  %letter = load i8, ptr %name
+  %function.at = getelementptr inbounds ptr, ptr @functions, i64 %i
+  %function = load ptr, ptr %function.at
+  %result = call i64 %function(i64 %v)
+  %letter.64 = zext i8 %letter to i64
+  %sum = add i64 %result, %letter.64
+  store i64 %sum, ptr %out
+  ret void
+}
+
+define void @ends(ptr %p, ptr %out, i64 %v) {
+start:
+  %wrong = icmp eq i64 %v, 7
+  br i1 %wrong, label %bad, label %good
+bad:
+  call void @llvm.trap()
+  unreachable
+good:
+  store i64 %v, ptr %out
+  ret void
+}
+
+define void @bytes(ptr byval([24 x i8]) align 8 %all, ptr %out, i64 %i) {
+start:
+  %at = getelementptr inbounds i8, ptr %all, i64 %i
+  %byte = load i8, ptr %at
+  store i8 %byte, ptr %out
+  ret void
+}
+
+define void @large(ptr byval([6000 x i8]) align 8 %all, ptr %out, i64 %i) {
+start:
+  %at = getelementptr inbounds i8, ptr %all, i64 %i
+  %byte = load i8, ptr %at
+  store i8 %byte, ptr %out
+  ret void
+}
+
+; The sum of a group, in local memory.
+define void @group(ptr %p, ptr %out, i64 %n) {
+start:
+  %memory = call ptr @__schism_local_memory()
+  %id = call i64 @__schism_local_id_x()
+  %from = call i64 @__schism_global_id_x()
+  %group = call i64 @__schism_group_id_x()
+  %from.at = getelementptr inbounds float, ptr %p, i64 %from
+  %value = load float, ptr %from.at
+  %at = getelementptr inbounds float, ptr %memory, i64 %id
+  store float %value, ptr %at
+  call void @__schism_barrier()
+  %other = xor i64 %id, 1
+  %other.at = getelementptr inbounds float, ptr %memory, i64 %other
+  %neighbour = load float, ptr %other.at
+  %sum = fadd float %value, %neighbour
+  %out.at = getelementptr inbounds float, ptr %out, i64 %group
+  store float %sum, ptr %out.at
+  ret void
+}
+
+@template = private unnamed_addr constant [12 x i8] c"\05item \C0\02 ok\00", align 1
+@u64 = private constant { i32, i32, ptr, i64, ptr, i64 } { i32 19, i32 1547788061, ptr null, i64 0, ptr null, i64 0 }
+
+define void @prints(ptr %p, ptr %out, i64 %v) {
+start:
+  %args = alloca [2 x ptr], align 8
+  %value = alloca i64, align 8
+  store i64 %v, ptr %value
+  store ptr %value, ptr %args
+  %second = getelementptr inbounds ptr, ptr %args, i64 1
+  store ptr @u64, ptr %second
+  call void @__schism_print(ptr @template, ptr %args)
+  ret void
+}
+
+declare ptr @__schism_local_memory() nounwind willreturn memory(none)
+declare i64 @__schism_local_id_x() nounwind willreturn memory(none)
+declare i64 @__schism_group_id_x() nounwind willreturn memory(none)
+declare void @__schism_barrier() convergent nounwind
+declare void @__schism_print(ptr, ptr) nounwind
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare i128 @llvm.fptosi.sat.i128.f64(double)
+declare i64 @llvm.ctlz.i64(i64, i1)
+declare i64 @llvm.cttz.i64(i64, i1)
+declare i64 @llvm.ctpop.i64(i64)
+declare i64 @llvm.bswap.i64(i64)
+declare i64 @llvm.bitreverse.i64(i64)
+declare i64 @llvm.fshl.i64(i64, i64, i64)
+declare i64 @llvm.sadd.sat.i64(i64, i64)
+declare i64 @llvm.usub.sat.i64(i64, i64)
+declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
+declare float @llvm.sqrt.f32(float)
+declare double @llvm.sqrt.f64(double)
+declare float @llvm.fma.f32(float, float, float)
+declare float @llvm.minnum.f32(float, float)
+declare float @llvm.floor.f32(float)
+declare float @llvm.roundeven.f32(float)
+declare float @llvm.copysign.f32(float, float)
+declare i32 @llvm.fptosi.sat.i32.f32(float)
+declare void @llvm.trap()
