@@ -8,6 +8,8 @@ use schism::prelude::*;
 const SALT: u32 = 17;
 const HOST: u32 = 1;
 
+#[path = "matrix_groups.rs"]
+mod groups;
 #[path = "matrix_other.rs"]
 mod other;
 
@@ -123,6 +125,7 @@ fn main() {
     }
     println!("steps {}", Add.step(Xor.step(1)));
     println!("other {}", other::run(&queue));
+    println!("groups {}", groups::run(&queue).unwrap());
     println!("host {HOST}");
     println!("ok");
 }

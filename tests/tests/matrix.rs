@@ -113,7 +113,7 @@ fn run(program: &Path, device: &str) -> Vec<String> {
 }
 
 fn copy_sources(folder: &Path) {
-    for name in ["matrix.rs", "matrix_other.rs"] {
+    for name in ["matrix.rs", "matrix_groups.rs", "matrix_other.rs"] {
         std::fs::copy(source("crates").join(name), folder.join(name)).expect("a file is copied");
     }
 }
@@ -152,13 +152,14 @@ fn incremental_builds_follow_every_edit() {
     let Some(lab) = lab() else { return };
     let folder = lab.folder("matrix-edits");
     copy_sources(&folder);
-    let (main, other) = (folder.join("matrix.rs"), folder.join("matrix_other.rs"));
+    let [main, groups, other] =
+        ["matrix.rs", "matrix_groups.rs", "matrix_other.rs"].map(|name| folder.join(name));
     for options in [["-Cincremental=i0", "-Copt-level=0"], ["-Cincremental=i2", "-Copt-level=2"]] {
         copy_sources(&folder);
         // What is built step by step and from scratch must be the same container, too.
         let containers = |program: &Path| {
             let fresh = lab.folder("matrix-edits-fresh");
-            for file in [&main, &other] {
+            for file in [&main, &groups, &other] {
                 std::fs::copy(file, fresh.join(file.file_name().expect("a name")))
                     .expect("a file is copied");
             }
