@@ -1,19 +1,11 @@
 //! Links the pinned toolchain's own LLVM, the one that the compiler itself uses.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 fn main() {
-    println!("cargo::rerun-if-env-changed=RUSTC");
     println!("cargo::rerun-if-changed=build.rs");
-    let rustc = std::env::var_os("RUSTC").expect("cargo sets RUSTC for build scripts");
-    let output = Command::new(&rustc)
-        .args(["--print", "sysroot"])
-        .output()
-        .unwrap_or_else(|error| panic!("cannot run {}: {error}", rustc.display()));
-    let sysroot = PathBuf::from(
-        String::from_utf8(output.stdout).expect("rustc prints its sysroot as UTF-8").trim(),
-    );
+    let sysroot = std::env::var_os("DEP_SCHISM_PASSES_SYSROOT").expect("schism-passes tells it");
+    let sysroot = PathBuf::from(sysroot);
     let lib = sysroot.join("lib");
     println!("cargo::rustc-link-search=native={}", lib.display());
     println!("cargo::rustc-link-lib=dylib=LLVM-22-rust-1.95.0-stable");

@@ -45,12 +45,21 @@ pub fn pure() -> impl Iterator<Item = &'static str> {
 
 /// The builtins that only a launch with work-groups can answer.
 pub fn of_groups() -> impl Iterator<Item = &'static str> {
-    [LOCAL_ID, LOCAL_RANGE, GROUP_ID, GROUP_RANGE].into_iter().flatten().chain([
-        BARRIER,
-        LOCAL_MEMORY,
-        LOCAL_STATIC,
-        LOCAL_DYNAMIC,
-    ])
+    of_groups_in_images().chain([LOCAL_STATIC, LOCAL_DYNAMIC])
+}
+
+/// Those of them that an image has after all passes, so that targets define them.
+pub fn of_groups_in_images() -> impl Iterator<Item = &'static str> {
+    [LOCAL_ID, LOCAL_RANGE, GROUP_ID, GROUP_RANGE]
+        .into_iter()
+        .flatten()
+        .chain([BARRIER, LOCAL_MEMORY])
+}
+
+/// All that an image has after all passes.
+pub fn in_images() -> impl Iterator<Item = &'static str> {
+    let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE);
+    ids.chain(of_groups_in_images()).chain([PANIC, PANIC_FORMAT, PRINT])
 }
 
 /// Where the launch begins in each dimension, `i64 ()`, fastest-varying dimension first. These exist only until
@@ -70,10 +79,7 @@ pub const PRINT: &str = "__schism_print";
 
 /// Whether `name` is a builtin.
 pub fn is_builtin(name: &str) -> bool {
-    [PANIC, PANIC_FORMAT, PRINT].contains(&name)
-        || GLOBAL_ID.contains(&name)
-        || GLOBAL_RANGE.contains(&name)
-        || of_groups().any(|builtin| builtin == name)
+    in_images().chain([LOCAL_STATIC, LOCAL_DYNAMIC]).any(|builtin| builtin == name)
 }
 
 /// C library functions that every target either has or gets from stage 2: memory and mathematics.

@@ -134,9 +134,13 @@ impl fmt::Display for Report {
     /// How many there are, then a line for each use: the functions on the way to a kernel, and in a numbered
     /// module the calls through which the instruction came to where it stands.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count: usize = self.violations.iter().map(|violation| violation.uses.len()).sum();
+        let uses = |violation: &Violation| violation.uses.len().max(1);
+        let count: usize = self.violations.iter().map(uses).sum();
         write!(f, "{count} use(s) of what no device has")?;
         for violation in &self.violations {
+            if violation.uses.is_empty() {
+                write!(f, "\nviolation: {:?}, in constants alone", violation.what)?;
+            }
             for place in &violation.uses {
                 let chain = self.chain(place);
                 write!(f, "\nviolation: {:?}, chain: {chain:?}", violation.what)?;

@@ -5,26 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
-    println!("cargo::rerun-if-env-changed=RUSTC");
     println!("cargo::rerun-if-changed=build.rs");
-    let rustc = std::env::var_os("RUSTC").expect("cargo sets RUSTC for build scripts");
-    let output = Command::new(&rustc)
-        .args(["--print", "sysroot"])
-        .output()
-        .unwrap_or_else(|error| panic!("cannot run {}: {error}", rustc.display()));
-    assert!(output.status.success(), "`{} --print sysroot` failed", rustc.display());
-    let sysroot = PathBuf::from(
-        String::from_utf8(output.stdout).expect("rustc prints its sysroot as UTF-8").trim(),
-    );
+    let sysroot = std::env::var_os("DEP_SCHISM_PASSES_SYSROOT").expect("schism-passes tells it");
+    let sysroot = PathBuf::from(sysroot);
     let lib = sysroot.join("lib");
-    let llvm = lib.join("libLLVM-22-rust-1.95.0-stable.so");
-    assert!(
-        llvm.exists(),
-        "{} does not exist: this crate needs the LLVM of Rust 1.95.0, as rust-toolchain.toml asks for; \
-         RUSTC is {}",
-        llvm.display(),
-        rustc.display()
-    );
     println!("cargo::rustc-link-search=native={}", lib.display());
     println!("cargo::rustc-link-lib=dylib=LLVM-22-rust-1.95.0-stable");
     // An installation may put LLVM beside the library; otherwise it is where the toolchain has it.

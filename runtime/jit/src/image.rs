@@ -20,25 +20,8 @@ pub const OFFSET_PARAMS: usize = 3;
 // Functions that mean something to a target. An image declares them and defines none.
 pub use schism_passes::builtins::{
     BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE,
-    PANIC, PANIC_FORMAT, PRINT,
+    PANIC, PANIC_FORMAT, PRINT, in_images as builtins, of_groups_in_images as group_builtins,
 };
-
-/// The builtins that a kernel needs a work-group for.
-pub fn group_builtins() -> impl Iterator<Item = &'static str> {
-    [LOCAL_ID, LOCAL_RANGE, GROUP_ID, GROUP_RANGE]
-        .into_iter()
-        .flatten()
-        .chain([LOCAL_MEMORY, BARRIER])
-}
-
-/// All builtins.
-pub fn builtins() -> impl Iterator<Item = &'static str> {
-    GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins()).chain([
-        PANIC,
-        PANIC_FORMAT,
-        PRINT,
-    ])
-}
 
 /// Reads an image and reduces it to the request's kernel and what that reaches. All of it is internal except the kernel,
 /// which is then called [`KERNEL`] and has the request's parameters.
