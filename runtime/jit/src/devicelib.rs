@@ -30,6 +30,10 @@ static EXPORTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schism_devicel
 /// What they are over.
 static LIBM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libm.bc"));
 
+/// Functions that few arguments need, by the ends of their symbols: the remainder of large angles. Its loops, unrolled into each
+/// sine, would be ten times the rest.
+const RARE: [&str; 1] = ["_4libm4math14rem_pio2_large14rem_pio2_large"];
+
 /// Gives a module the functions that its device lacks. Called before anything is inlined; the module's own functions are
 /// internal already, or what is known by name.
 pub fn supply<'c>(
@@ -83,6 +87,11 @@ fn library<'c>(
             function.remove_unwinding(context);
             function.remove_function_attribute("nonlazybind");
             image::normalise(context, function);
+            if RARE.iter().any(|rare| function.name().ends_with(rare)) {
+                for attribute in ["noinline", "optsize", "minsize", "cold"] {
+                    function.add_function_attribute(context, attribute);
+                }
+            }
         }
     }
     for function in library.functions() {

@@ -50,7 +50,7 @@ macro_rules! export {
         /// The functions' names in C.
         pub const NAMES: &[&str] = &[
             $(stringify!($name),)*
-            "lgamma_r", "lgammaf_r", "__powidf2", "__powisf2", "memcpy", "memmove", "memset",
+            "acosh", "acoshf", "lgamma_r", "lgammaf_r", "__powidf2", "__powisf2", "memcpy", "memmove", "memset",
             "memcmp", "bcmp",
         ];
     };
@@ -59,8 +59,6 @@ macro_rules! export {
 export! {
     acos(x: f64) -> f64;
     acosf(x: f32) -> f32;
-    acosh(x: f64) -> f64;
-    acoshf(x: f32) -> f32;
     asin(x: f64) -> f64;
     asinf(x: f32) -> f32;
     asinh(x: f64) -> f64;
@@ -131,6 +129,20 @@ export! {
     tgammaf(x: f32) -> f32;
     trunc(x: f64) -> f64;
     truncf(x: f32) -> f32;
+}
+
+/// C's `acosh`. What is below 1 has none; [`libm`] finds one for some numbers.
+#[unsafe(export_name = "schism.lib.acosh")]
+#[must_use]
+pub extern "C" fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
+
+/// C's `acoshf`. As for [`acosh`].
+#[unsafe(export_name = "schism.lib.acoshf")]
+#[must_use]
+pub extern "C" fn acoshf(x: f32) -> f32 {
+    if x < 1.0 { f32::NAN } else { libm::acoshf(x) }
 }
 
 /// C's `lgamma_r`: the logarithm of the gamma function's absolute value, and its sign.
