@@ -1,6 +1,7 @@
 //! A kernel that stage 2 compiled for this machine's processor.
 
-use schism_hcf::{KernelRef, ParameterKind};
+use schism_cache::{Found, Value};
+use schism_hcf::{KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::{
     Bytes, Constant, CpuChunk, CpuRequest, FLAG_FINITE_MATH, FLAG_OFFSET, FLAG_PORTABLE_MATH,
     FLAG_RELAXED_MATH, OK, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, PanicRecord,
@@ -11,16 +12,17 @@ use schism_loader::Code;
 use crate::error::ImageError;
 use crate::kernels::Variant;
 use crate::options::Math;
-use crate::stage2::Stage2;
+use crate::stage2::{Stage2, stage2};
+use crate::{identity, kernel_cache};
 
 /// What stage 2 makes of a kernel: an object, which can be kept.
 #[derive(Debug)]
 pub(crate) struct CpuObject {
-    pub(crate) object: Vec<u8>,
+    object: Vec<u8>,
     /// A sum of `schism_jit_abi::CPU_` constants.
-    pub(crate) flags: u32,
+    flags: u32,
     /// How long compiling took.
-    pub(crate) lower_micros: u64,
+    lower_micros: u64,
 }
 
 /// Machine code of one kernel. Dropping it frees the code, so launches hold it in an `Arc`.
@@ -33,9 +35,31 @@ pub(crate) struct CpuKernel {
 }
 
 impl CpuObject {
-    /// Compiles `kernel` from `image`, as a launch asks for it. A kernel without a variant for launches that begin elsewhere than
-    /// at zero does not ask where they begin.
-    pub(crate) fn compile(
+    /// What was compiled of `kernel`, as a launch asks for it, or else what stage 2 makes of it now, from its image. A
+    /// kernel without a variant for launches that begin elsewhere than at zero does not ask where they begin.
+    pub(crate) fn get_or_compile(
+        record: &RecordRef<'_>,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+        image: &[u8],
+    ) -> Result<Found, ImageError> {
+        let flags = flags(kernel, variant);
+        let key =
+            kernel_cache::key_of("object for the CPU", record, kernel, flags, &variant.constants)
+                .and_then(identity::add_processor)
+                .map(|key| key.finish());
+        kernel_cache::get_or_compile(key, || {
+            let stage2 =
+                stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_owned() })?;
+            let made = Self::compile(stage2, image, kernel, variant)?;
+            tracing::debug!(
+                kernel = %kernel.display_name, micros = made.lower_micros, code_bytes = made.object.len(), "lowered"
+            );
+            Ok(Value { meta: made.flags.to_le_bytes().to_vec(), bytes: made.object })
+        })
+    }
+
+    fn compile(
         stage2: &'static Stage2,
         image: &[u8],
         kernel: &KernelRef<'_>,
@@ -57,11 +81,6 @@ impl CpuObject {
             })
             .collect();
         let with_offset = kernel.offset_variant.as_ref().filter(|_| variant.offset);
-        let math = match variant.math {
-            Math::Exact => 0,
-            Math::Relaxed => FLAG_RELAXED_MATH,
-            Math::RelaxedFinite => FLAG_RELAXED_MATH | FLAG_FINITE_MATH,
-        };
         let constants: Vec<Constant> = variant
             .constants
             .iter()
@@ -78,9 +97,7 @@ impl CpuObject {
             closure_size: kernel.closure_size,
             closure_align: kernel.closure_align,
             dimensions: kernel.dimensions,
-            flags: math
-                | if with_offset.is_some() { FLAG_OFFSET } else { 0 }
-                | if variant.portable { FLAG_PORTABLE_MATH } else { 0 },
+            flags: flags(kernel, variant),
             constants: constants.as_ptr(),
             constants_len: constants.len(),
         };
@@ -106,20 +123,18 @@ impl CpuObject {
 }
 
 impl CpuKernel {
-    /// Loads an object of `kernel`.
-    ///
-    /// # Safety
-    /// Stage 2 made it, for this processor and this version of the interface.
-    pub(crate) unsafe fn load(
-        object: &[u8],
-        flags: u32,
-        kernel: &KernelRef<'_>,
-    ) -> Result<Self, ImageError> {
-        // SAFETY: the caller's promise.
-        let code = unsafe { Code::load(object, crate::print::from_kernel) }.map_err(|error| {
-            let reason = format!("kernel `{}`: {error}", kernel.display_name);
-            ImageError::Compile { code: error.code(), reason }
-        })?;
+    /// Loads what was found of `kernel`.
+    pub(crate) fn load(found: &Value, kernel: &KernelRef<'_>) -> Result<Self, ImageError> {
+        let Ok(flags) = <[u8; 4]>::try_from(&*found.meta) else {
+            return Err(kernel_cache::damaged("flags"));
+        };
+        let flags = u32::from_le_bytes(flags);
+        // SAFETY: stage 2 made it, now or earlier: the key is of this processor and this version of the interface.
+        let code =
+            unsafe { Code::load(&found.bytes, crate::print::from_kernel) }.map_err(|error| {
+                let reason = format!("kernel `{}`: {error}", kernel.display_name);
+                ImageError::Compile { code: error.code(), reason }
+            })?;
         let groups = kernel.groups.unwrap_or_default();
         // What does not fit is refused when it is launched.
         let bytes = |number| usize::try_from(number).unwrap_or(usize::MAX);
@@ -153,6 +168,18 @@ impl CpuKernel {
         // SAFETY: the caller's promises.
         unsafe { self.code.entry()(closure, chunk, panic) }
     }
+}
+
+/// What a request for the kernel says: a sum of `schism_jit_abi::FLAG_` constants.
+fn flags(kernel: &KernelRef<'_>, variant: &Variant) -> u32 {
+    let math = match variant.math {
+        Math::Exact => 0,
+        Math::Relaxed => FLAG_RELAXED_MATH,
+        Math::RelaxedFinite => FLAG_RELAXED_MATH | FLAG_FINITE_MATH,
+    };
+    let with_offset = variant.offset && kernel.offset_variant.is_some();
+    math | if with_offset { FLAG_OFFSET } else { 0 }
+        | if variant.portable { FLAG_PORTABLE_MATH } else { 0 }
 }
 
 /// Copies a text and frees it.

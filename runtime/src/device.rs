@@ -7,7 +7,7 @@ use crate::error::DeviceError;
 use crate::groups;
 use crate::notice::Notice;
 use crate::registry;
-use crate::stage2::stage2;
+use crate::stage2::about as stage2;
 
 /// Chooses the default device.
 const VARIABLE: &str = "SCHISM_DEVICE";

@@ -14,11 +14,11 @@ use crate::__private::{DESCRIPTOR_ABI, Descriptor};
 use crate::cpu_kernel::{CpuKernel, CpuObject};
 use crate::cpu_math;
 use crate::error::ImageError;
+use crate::kernel_cache;
 use crate::launch::RawKernel;
 use crate::options::{Math, Options};
 use crate::registry;
 use crate::spec_const::Place;
-use crate::stage2::stage2;
 
 /// The format of the images that stage 2 compiles from.
 const FORMAT: &str = "llvm-ir";
@@ -76,7 +76,7 @@ struct Kernels {
 const MOST_SPECIALISED: usize = 256;
 
 impl Kernels {
-    /// The kernel's place, and what had to go for it: that is to be dropped without the lock, since it runs code of stage 2.
+    /// The kernel's place, and what had to go for it: that is to be dropped without the lock, since that takes calls of the system.
     fn slot(&mut self, key: Key) -> (Arc<OnceLock<Compiled>>, Option<Slot>) {
         self.clock += 1;
         let mut gone = None;
@@ -263,13 +263,9 @@ fn compile(
     let Some(image) = images.find(|image| image.format == FORMAT) else {
         return Err(ImageError::NoImage { available: kernel.images.join(", ") });
     };
-    let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_owned() })?;
-    let made = CpuObject::compile(stage2, image.data, kernel, variant)?;
-    // SAFETY: stage 2 made it just now.
-    let compiled = unsafe { CpuKernel::load(&made.object, made.flags, kernel) }?;
-    tracing::debug!(
-        kernel = %kernel.display_name, micros = made.lower_micros, code_bytes = compiled.code_size(), "lowered"
-    );
+    let found = CpuObject::get_or_compile(record, kernel, variant, image.data)?;
+    let compiled = CpuKernel::load(&found.value, kernel)?;
+    kernel_cache::trace(kernel, &found, compiled.code_size());
     Ok(Arc::new(compiled))
 }
 
@@ -285,7 +281,7 @@ pub(crate) fn forget(container: usize, remaining: &[ObjectId]) {
         }
         stays
     });
-    // Freed outside of the lock: that runs code of stage 2.
+    // Freed outside of the lock: that takes calls of the system.
     let gone: Vec<_> =
         kernels().slots.extract_if(|key, _| !remaining.contains(&key.object)).collect();
     drop(gone);

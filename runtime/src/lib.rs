@@ -47,13 +47,16 @@
 //! | `SCHISM_CPU_MATH` | the mathematics library of kernels on the device `cpu`: `host` (default), or `portable`, schism's own, which gives the same bits on all devices |
 //! | `SCHISM_TRACE` | shows each step on standard error: `1`, or `error`, `warn`, `info`, `debug`, `trace` |
 //! | `SCHISM_TIME_PASSES` | `1`: how long each step of stage 2 took, on standard error; the compiler reads it for stage 1 |
+//! | `SCHISM_CACHE` | `0`: compiled kernels are not kept on disk |
+//! | `SCHISM_CACHE_DIR` | where they are kept; by default `kernels` in schism's home |
+//! | `SCHISM_CACHE_SIZE` | the most that is kept, in bytes or with `K`, `M`, `G`; by default `512M` |
 //! | `SCHISM_JIT` | the path of `libschism_jit.so`, the compiler for the device `cpu` |
 //! | `SCHISM_HOME` | where `cargo schism setup` has put things; by default `schism` in the user's cache folder |
 //!
 //! # Where things are, for those who read the source
 //! A launch passes through: `queue` or `scope` (the user's closure) → `source`, `for_each` (its elements) → `launch` (its type
 //! is erased) → `order` (its turn) → `resolve` (which code) → `schedule` (which thread) → `body`, `pieces` (the loop).
-//! Device code: `__private` (what stage 1 sees) → `registry` (containers) → `kernels` (compiled once) → `cpu_kernel` → `stage2`.
+//! Device code: `__private` (what stage 1 sees) → `registry` (containers) → `kernels` (compiled once) → `kernel_cache` (by any program) → `cpu_kernel` → `stage2`.
 
 #[doc(hidden)]
 pub mod __private;
@@ -69,7 +72,9 @@ mod error;
 mod event;
 mod for_each;
 mod groups;
+mod identity;
 mod item;
+mod kernel_cache;
 mod kernels;
 mod launch;
 #[cfg(all(test, not(schism_driver)))]

@@ -1,4 +1,4 @@
-//! What the user must be told, once.
+//! What the user must be told.
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,10 +19,15 @@ impl Notice {
         if self.0.swap(true, Ordering::Relaxed) {
             return;
         }
-        tracing::warn!("{text}");
-        // Not twice, if the trace goes to standard error as well.
-        if !trace::shown() {
-            eprintln!("schism: {text}");
-        }
+        warn(text);
+    }
+}
+
+/// Warns in the trace and on standard error.
+pub(crate) fn warn(text: impl Display) {
+    tracing::warn!("{text}");
+    // Not twice, if the trace goes to standard error as well.
+    if !trace::shown() {
+        eprintln!("schism: {text}");
     }
 }

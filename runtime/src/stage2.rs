@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use libloading::Library;
+use schism_cache::{Key, Value};
 use schism_jit_abi::{ABI_VERSION, ENTRY_SYMBOL, EntryFn, JitApi};
+
+use crate::{identity, kernel_cache};
 
 /// Names the library; nothing else is tried then.
 const VARIABLE: &str = "SCHISM_JIT";
@@ -16,6 +19,12 @@ const FILE_NAME: &str = "libschism_jit.so";
 #[derive(Debug)]
 pub(crate) struct Stage2 {
     pub(crate) api: &'static JitApi,
+    pub(crate) about: About,
+}
+
+/// What stage 2 says of itself.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
     /// Name and version of stage 2 and of its LLVM.
     pub(crate) version: String,
     /// The processor that it compiles for.
@@ -25,19 +34,66 @@ pub(crate) struct Stage2 {
 /// Stage 2, loaded by the first call; or what was tried and what came of it.
 pub(crate) fn stage2() -> Result<&'static Stage2, &'static str> {
     static STAGE2: OnceLock<Result<Stage2, String>> = OnceLock::new();
-    STAGE2.get_or_init(find).as_ref().map_err(String::as_str)
+    let load = || {
+        let library = library().map_err(str::to_owned)?;
+        open(&library.path).map_err(|reason| match library.named {
+            true => format!("{reason} (from {VARIABLE})"),
+            false => reason,
+        })
+    };
+    STAGE2.get_or_init(load).as_ref().map_err(String::as_str)
 }
 
-fn find() -> Result<Stage2, String> {
+/// What stage 2 says of itself. A stage 2 that was opened once, in whatever process, and that is still the same, is not opened to
+/// be asked again: that takes longer than to launch a kernel that was kept.
+pub(crate) fn about() -> Result<&'static About, &'static str> {
+    static ABOUT: OnceLock<Result<About, String>> = OnceLock::new();
+    let ask = || {
+        let key = identity()
+            .and_then(|identity| {
+                let key = Key::builder("what stage 2 says of itself");
+                identity::add_processor(key.part("stage 2", identity.as_bytes()))
+            })
+            .map(|key| key.finish());
+        let found = kernel_cache::get_or_compile(key, || {
+            let About { version, cpu } = &stage2()?.about;
+            Ok::<_, &str>(Value { meta: version.clone().into(), bytes: cpu.clone().into() })
+        })?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok(About { version: text(&found.value.meta), cpu: text(&found.value.bytes) })
+    };
+    ABOUT.get_or_init(|| ask().map_err(str::to_owned)).as_ref().map_err(String::as_str)
+}
+
+/// Which stage 2 this is, as far as that can be told without opening it.
+pub(crate) fn identity() -> Option<Key> {
+    static IDENTITY: OnceLock<Option<Key>> = OnceLock::new();
+    *IDENTITY.get_or_init(|| identity::of_stage2(&library().ok()?.path))
+}
+
+/// Where stage 2 is.
+#[derive(Debug)]
+struct Location {
+    path: PathBuf,
+    /// The variable says so.
+    named: bool,
+}
+
+fn library() -> Result<&'static Location, &'static str> {
+    static LIBRARY: OnceLock<Result<Location, String>> = OnceLock::new();
+    LIBRARY.get_or_init(find).as_ref().map_err(String::as_str)
+}
+
+fn find() -> Result<Location, String> {
     if let Some(path) = env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
-        return open(Path::new(&path)).map_err(|reason| format!("{reason} (from {VARIABLE})"));
+        return Ok(Location { path: path.into(), named: true });
     }
-    let candidates = candidates();
-    let Some(path) = candidates.iter().find(|path| path.is_file()) else {
+    let mut candidates = candidates();
+    let Some(found) = candidates.iter().position(|path| path.is_file()) else {
         let tried: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
         return Err(format!("{VARIABLE} is not set, and there is none of {}", tried.join(", ")));
     };
-    open(path)
+    Ok(Location { path: candidates.swap_remove(found), named: false })
 }
 
 /// Where the library may be: beside the program, in `../lib` of it, in schism's home.
@@ -85,5 +141,5 @@ fn open(path: &Path) -> Result<Stage2, String> {
     tracing::debug!(
         path = %path.display(), version, cpu, micros = started.elapsed().as_micros() as u64, "loaded stage 2"
     );
-    Ok(Stage2 { api, version, cpu })
+    Ok(Stage2 { api, about: About { version, cpu } })
 }
