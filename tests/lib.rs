@@ -5,6 +5,7 @@
 //! | `tests/passes.rs` | passes, over the IR files in `passes/` |
 //! | `tests/code_split.rs` | `SCHISM_DEVICE_CODE_SPLIT` |
 //! | `tests/random_ir.rs` | random modules through all passes, run before and after |
+//! | `tests/cache.rs` | compiled kernels that are kept on disk |
 //! | `tests/times.rs` | `SCHISM_TIME_PASSES` |
 //! | `tests/offsets.rs` | launches over ranges that do not begin at zero, on every device |
 //! | `tests/maths.rs` | mathematics in kernels: the host's, and schism's own library |
