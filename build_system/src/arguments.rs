@@ -23,6 +23,8 @@ pub enum Request {
     Hcf(Vec<OsString>),
     /// Show what kernels become.
     Emit(Vec<OsString>),
+    /// Look at the kernels that programs keep.
+    Cache(Vec<OsString>),
     /// Run passes over a file.
     Opt(Vec<OsString>),
     /// Measure; or cargo's own bench.
@@ -69,6 +71,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
         "bench" => return Ok(Request::Bench(rest)),
         "hcf" => return Ok(Request::Hcf(rest)),
         "emit" => return Ok(Request::Emit(rest)),
+        "cache" => return Ok(Request::Cache(rest)),
         "opt" => return Ok(Request::Opt(rest)),
         "help" | "--help" | "-h" => return Ok(Request::Help),
         "version" | "--version" | "-V" => Request::Version,
@@ -103,7 +106,18 @@ pub fn asks_for_help(arguments: &[OsString]) -> bool {
 }
 
 fn nearest(unknown: &str) -> String {
-    let own = ["bench", "emit", "hcf", "opt", "help", "setup", "clean", "doctor", "backend-path"];
+    let own = [
+        "bench",
+        "cache",
+        "emit",
+        "hcf",
+        "opt",
+        "help",
+        "setup",
+        "clean",
+        "doctor",
+        "backend-path",
+    ];
     let all = own.into_iter().chain(CARGO_VERBS.iter().map(|(name, ..)| *name));
     match all.map(|verb| (distance(unknown, verb), verb)).min() {
         Some((distance, verb)) if distance <= 2 => format!("; did you mean `{verb}`?"),
@@ -149,6 +163,7 @@ mod tests {
             Ok(Request::Plain("clippy", words("--all-targets")))
         );
         assert_eq!(ask("bench cpu"), Ok(Request::Bench(words("cpu"))));
+        assert_eq!(ask("cache clear"), Ok(Request::Cache(words("clear"))));
         assert_eq!(ask("opt --help"), Ok(Request::Opt(words("--help"))));
     }
 

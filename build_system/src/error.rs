@@ -9,6 +9,10 @@ pub enum Error {
     #[error("{0}\n\n`cargo schism --help` lists the verbs")]
     Usage(String),
 
+    /// The folder of compiled kernels cannot be used.
+    #[error("{0}")]
+    Cache(schism_cache::Problem),
+
     /// No rustc of the pinned release was found.
     #[error(
         "schism needs rustc {release} (commit {commit}), built for this machine; looked at:\n{tried}\n\

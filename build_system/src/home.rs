@@ -8,6 +8,7 @@
 //!   lib/libschism_jit.so            a link to the newest of these, for programs started without cargo
 //!   state/                          what was built from what
 //!   bodies/                         what kernels can have of a compiler's standard library (the plugin's)
+//!   kernels/                        what programs have compiled at run time (the runtime's)
 //!   build/, apt/                    work in progress; an interrupted set-up goes on from here
 //!   setup.lock                      one set-up at a time
 //! ```
@@ -90,9 +91,9 @@ impl Home {
     }
 }
 
-/// The names of everything that set-up makes under its root, for `clean`.
+/// The names of everything that schism makes under its root, for `clean`.
 pub const CONTENTS: &[&str] =
-    &["rustc-dev", "plugin", "stage2", "lib", "state", "bodies", "build", "apt"];
+    &["rustc-dev", "plugin", "stage2", "lib", "state", "bodies", "kernels", "build", "apt"];
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 //!
 //! A map: [`arguments`] says what is asked for. [`setup`] provides, in order, the compiler ([`toolchain`]), its own crates
 //! ([`rustc_dev`]), and the plugin and stage 2 ([`artifacts`]), built from [`sources`]; everything lies in one [`home`].
-//! [`cargo`] then runs cargo with the result. [`doctor`], [`hcf`], [`emit`] and [`mod@bench`] look at what is there, and
+//! [`cargo`] then runs cargo with the result. [`doctor`], [`hcf`], [`emit`], [`kernel_cache`] and [`mod@bench`] look at what is there, and
 //! [`opt`] is for people who work on schism's passes.
 
 mod arguments;
@@ -17,6 +17,7 @@ mod error;
 mod hash;
 mod hcf;
 mod home;
+mod kernel_cache;
 mod lock;
 mod manifest;
 mod opt;
@@ -72,6 +73,7 @@ fn serve(request: Request) -> Result<ExitCode> {
         }
         Request::Hcf(arguments) => return hcf::run(&arguments),
         Request::Emit(arguments) => return emit::run(&arguments),
+        Request::Cache(arguments) => return kernel_cache::run(&arguments),
         Request::Opt(arguments) => return opt::run(&arguments),
         Request::Bench(arguments) => return bench::run(&arguments),
         Request::Compile(verb, arguments) => return cargo::compile(verb, &arguments),

@@ -11,6 +11,8 @@ fn main() {
     let lib = sysroot.join("lib");
     println!("cargo::rustc-link-search=native={}", lib.display());
     println!("cargo::rustc-link-lib=dylib=LLVM-22-rust-1.95.0-stable");
+    // What kernels are compiled by is told by it: compiled kernels that are kept belong to one build of this library.
+    println!("cargo::rustc-link-arg-cdylib=-Wl,--build-id=sha1");
     // An installation may put LLVM beside the library; otherwise it is where the toolchain has it.
     println!("cargo::rustc-link-arg=-Wl,-rpath,$ORIGIN");
     println!("cargo::rustc-link-arg=-Wl,-rpath,{}", lib.display());
