@@ -172,8 +172,10 @@ fn subject(kernel: &str) -> Source {
     Source::new(include_str!("kernels/gpu.ll"), kernel, params)
 }
 
-const SUBJECTS: [&str; 9] =
-    ["atomics", "memory", "integers", "floats", "tables", "ends", "bytes", "group", "prints"];
+const SUBJECTS: [&str; 10] = [
+    "atomics", "memory", "integers", "floats", "tables", "ends", "bytes", "group", "prints",
+    "iterates",
+];
 
 #[test]
 fn what_kernels_contain_is_assembled_for_all_processors() {
@@ -242,6 +244,21 @@ fn groups_share_memory_and_wait_for_each_other() {
     let text = aligned.build().text;
     assert!(text.contains(".shared .align 512"), "{text}");
     assert!(text.contains(".maxntid 1024"), "a group may have any size: {text}");
+}
+
+#[test]
+fn arrays_are_iterated_in_registers() {
+    let ptx = Gpu::new(subject("iterates")).build();
+    assert_eq!(ptx.count(&[".local"]), 0, "{}", ptx.text);
+    assert_eq!(ptx.count(&["atom."]) % 4, 0, "{}", ptx.text);
+}
+
+#[test]
+fn what_copies_messages_is_not_optimised_with_each_kernel() {
+    // As it comes it is some two thousand lines, which LLVM would inline into each other.
+    let ptx = Gpu::new(panics("formatted")).build();
+    let functions = ptx.count(&[".func"]);
+    assert!(functions >= 8, "{functions} functions in\n{}", ptx.text);
 }
 
 #[test]

@@ -45,6 +45,10 @@ pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
         function.set_internal();
         function.remove_unwinding(context);
         image::normalise(context, function);
+        // It is small code already, and runs at most once: optimised with the kernel it takes most of the time that a kernel takes to
+        // compile, here and in the driver.
+        function.add_function_attribute(context, "noinline");
+        function.add_function_attribute(context, "optnone");
     }
     Ok(())
 }

@@ -184,6 +184,11 @@ fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
     Ok(())
 }
 
+/// Passes that bring together what a condition decides twice, such as an iterator's `next` and the loop around it. For a GPU LLVM
+/// leaves that out, lest work-items part that had met; but loops that go on by a condition which was decided before are neither
+/// unrolled nor counted. So it is done once, early and without the target. Calls that are `convergent` are not copied by it.
+const THREAD_JUMPS: &CStr = c"function(sroa,early-cse<memssa>,simplifycfg,jump-threading,correlated-propagation,simplifycfg)";
+
 /// NVIDIA's driver.
 struct Ptx {
     options: PtxOptions,
@@ -222,6 +227,7 @@ impl Target for Ptx {
             module.use_shared_memory(self.options.local_align)?;
         }
         module.separate_address_spaces(&entry.name)?;
+        module.run_passes(THREAD_JUMPS, None).map_err(JitError::Internal)?;
         debug_verify(module);
         Ok(entry)
     }

@@ -230,3 +230,50 @@ declare float @llvm.roundeven.f32(float)
 declare float @llvm.copysign.f32(float, float)
 declare i32 @llvm.fptosi.sat.i32.f32(float)
 declare void @llvm.trap()
+
+; `for byte in word.to_le_bytes()`, for many words: what the array's iterator decides, the loop decides again.
+define void @iterates(ptr %words, ptr %counts, i64 %n) {
+start:
+  %array = alloca { i64, i64, [4 x i8] }, align 8
+  %end.at = getelementptr inbounds i8, ptr %array, i64 8
+  %bytes = getelementptr inbounds i8, ptr %array, i64 16
+  %none.at.all = icmp eq i64 %n, 0
+  br i1 %none.at.all, label %done, label %words.next
+words.next:
+  %i = phi i64 [ 0, %start ], [ %i.after, %words.done ]
+  %word.at = getelementptr inbounds i32, ptr %words, i64 %i
+  %word = load i32, ptr %word.at, align 4
+  store i64 0, ptr %array, align 8
+  store i64 4, ptr %end.at, align 8
+  store i32 %word, ptr %bytes, align 1
+  br label %next
+next:
+  %begin = load i64, ptr %array, align 8
+  %end = load i64, ptr %end.at, align 8
+  %over = icmp eq i64 %begin, %end
+  br i1 %over, label %none, label %some
+none:
+  br label %decided
+some:
+  %after = add nuw i64 %begin, 1
+  store i64 %after, ptr %array, align 8
+  %at = getelementptr inbounds i8, ptr %bytes, i64 %begin
+  %byte = load i8, ptr %at, align 1
+  br label %decided
+decided:
+  %tag = phi i8 [ 0, %none ], [ 1, %some ]
+  %value = phi i8 [ undef, %none ], [ %byte, %some ]
+  %is.some = trunc nuw i8 %tag to i1
+  br i1 %is.some, label %count, label %words.done
+count:
+  %place = zext i8 %value to i64
+  %counter = getelementptr inbounds i32, ptr %counts, i64 %place
+  %before = atomicrmw add ptr %counter, i32 1 monotonic, align 4
+  br label %next
+words.done:
+  %i.after = add nuw i64 %i, 1
+  %words.over = icmp eq i64 %i.after, %n
+  br i1 %words.over, label %done, label %words.next
+done:
+  ret void
+}
