@@ -1,7 +1,9 @@
 //! Who calls whom, and where in the source: what a diagnostic needs of the compiler's knowledge.
 //!
-//! Filled by the walk over MIR ([`crate::collect`]) with what it sees in passing, a few words for each
-//! call; read only when something is to be reported. It is independent of debug information and of what
+//! Filled by the walk over MIR ([`crate::collect`]) with what it sees in passing. That is not free: the
+//! compiler names an item of another crate by the shortest path to it, for which it reads the names of
+//! all items of all crates. So a first walk notes nothing, and only when something is to be reported, a
+//! second one does. It is independent of debug information and of what
 //! LLVM inlines later. What MIR itself has inlined is taken apart again by the scopes that the MIR
 //! inliner leaves.
 
@@ -20,6 +22,10 @@ pub(crate) type ItemIndex = u32;
 /// Functions and statics, and where they name each other.
 #[derive(Default)]
 pub(crate) struct CallMap {
+    /// Whether anything is noted; without, there are only indices.
+    notes: bool,
+    /// How many items there are.
+    count: ItemIndex,
     items: Vec<Item>,
     by_symbol: HashMap<String, ItemIndex>,
     edges: Vec<Edge>,
@@ -129,11 +135,20 @@ pub(crate) struct Step {
 }
 
 impl CallMap {
-    /// Adds an item. Each symbol is added once.
-    pub(crate) fn add(&mut self, symbol: &str, item: Item) -> ItemIndex {
-        let index = self.items.len() as ItemIndex;
-        self.items.push(item);
-        self.by_symbol.insert(symbol.to_owned(), index);
+    /// An empty map that keeps what is added.
+    pub(crate) fn with_notes() -> Self {
+        Self { notes: true, ..Self::default() }
+    }
+
+    /// Adds an item, which comes with its symbol. Each symbol is added once.
+    pub(crate) fn add<'s>(&mut self, item: impl FnOnce(&mut Self) -> (&'s str, Item)) -> ItemIndex {
+        let index = self.count;
+        self.count += 1;
+        if self.notes {
+            let (symbol, item) = item(self);
+            self.items.push(item);
+            self.by_symbol.insert(symbol.to_owned(), index);
+        }
         index
     }
 
@@ -259,6 +274,9 @@ impl<'a, 'tcx> Edges<'a, 'tcx> {
         how: How,
         source: SourceInfo,
     ) {
+        if !map.notes {
+            return;
+        }
         let inlined = self.inlined(map, source.scope);
         let callee = callee.unwrap_or(NO_ITEM);
         map.edges.push(Edge { caller: self.caller, callee, how, span: source.span, inlined });
@@ -266,6 +284,9 @@ impl<'a, 'tcx> Edges<'a, 'tcx> {
 
     /// Adds a mention of which only the place is known.
     pub(crate) fn mention(&mut self, map: &mut CallMap, callee: ItemIndex, span: Span) {
+        if !map.notes {
+            return;
+        }
         let edge = Edge { caller: self.caller, callee, how: How::Mention, span, inlined: None };
         map.edges.push(edge);
     }

@@ -39,8 +39,6 @@ pub(crate) struct Reached<'tcx> {
     pub formatters: Vec<Formatter>,
     /// What messages show.
     pub types: Vec<TypeDescription>,
-    /// Who names whom where, for diagnostics.
-    pub map: CallMap,
     /// Statics, those of other crates too, in the order in which they were found.
     pub statics: FxIndexSet<DefId>,
 }
@@ -84,6 +82,36 @@ pub(crate) fn reach<'tcx>(
     tcx: TyCtxt<'tcx>,
     entries: impl Iterator<Item = Instance<'tcx>>,
 ) -> Reached<'tcx> {
+    let mut walk = walk(tcx, entries, CallMap::default());
+    let mut formatters: Vec<Formatter> = Vec::new();
+    for instance in std::mem::take(&mut walk.deferred) {
+        if let Some((ty, by)) = walk.formatters.formatter(instance) {
+            let symbol = tcx.symbol_name(instance).name.to_owned();
+            formatters.push(Formatter { symbol, ty: walk.formatters.describe(ty, by) });
+        }
+    }
+    Reached {
+        items: walk.seen,
+        panics: walk.panics.sorted(),
+        formatters,
+        types: walk.formatters.types,
+        statics: walk.statics.into_keys().collect(),
+    }
+}
+
+/// Who names whom where in what kernels reach, for diagnostics.
+pub(crate) fn call_map<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    entries: impl Iterator<Item = Instance<'tcx>>,
+) -> CallMap {
+    walk(tcx, entries, CallMap::with_notes()).map
+}
+
+fn walk<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    entries: impl Iterator<Item = Instance<'tcx>>,
+    map: CallMap,
+) -> Walk<'tcx> {
     let mut walk = Walk {
         tcx,
         seen: FxIndexSet::default(),
@@ -91,7 +119,7 @@ pub(crate) fn reach<'tcx>(
         formatters: Formatters::new(tcx),
         deferred: FxIndexSet::default(),
         formats: false,
-        map: CallMap::default(),
+        map,
         indices: FxHashMap::default(),
         statics: FxIndexMap::default(),
     };
@@ -119,21 +147,7 @@ pub(crate) fn reach<'tcx>(
             MonoItem::GlobalAsm(_) => {}
         }
     }
-    let mut formatters: Vec<Formatter> = Vec::new();
-    for instance in std::mem::take(&mut walk.deferred) {
-        if let Some((ty, by)) = walk.formatters.formatter(instance) {
-            let symbol = tcx.symbol_name(instance).name.to_owned();
-            formatters.push(Formatter { symbol, ty: walk.formatters.describe(ty, by) });
-        }
-    }
-    Reached {
-        items: walk.seen,
-        panics: walk.panics.sorted(),
-        formatters,
-        types: walk.formatters.types,
-        map: walk.map,
-        statics: walk.statics.into_keys().collect(),
-    }
+    walk
 }
 
 /// The codegen unit of what was reached.
@@ -234,16 +248,19 @@ impl<'tcx> Walk<'tcx> {
 
     fn remember(&mut self, instance: Instance<'tcx>) -> ItemIndex {
         let (tcx, def_id) = (self.tcx, instance.def_id());
-        let path = match instance.def {
-            InstanceKind::DropGlue(_, Some(ty)) => {
-                with_no_trimmed_paths!(format!("drop of `{ty}`"))
-            }
-            _ => crate::kernels::path_of(tcx, def_id),
-        };
-        let kind = if tcx.is_foreign_item(def_id) { ItemKind::Foreign } else { ItemKind::Function };
-        let origin = self.map.origin(tcx, def_id);
-        let item = Item { path, span: tcx.def_span(def_id), origin, kind };
-        self.map.add(tcx.symbol_name(instance).name, item)
+        self.map.add(|map| {
+            let path = match instance.def {
+                InstanceKind::DropGlue(_, Some(ty)) => {
+                    with_no_trimmed_paths!(format!("drop of `{ty}`"))
+                }
+                _ => crate::kernels::path_of(tcx, def_id),
+            };
+            let foreign = tcx.is_foreign_item(def_id);
+            let kind = if foreign { ItemKind::Foreign } else { ItemKind::Function };
+            let origin = map.origin(tcx, def_id);
+            let item = Item { path, span: tcx.def_span(def_id), origin, kind };
+            (tcx.symbol_name(instance).name, item)
+        })
     }
 
     /// The function that rustc makes for the intrinsic `catch_unwind`.
@@ -252,13 +269,15 @@ impl<'tcx> Walk<'tcx> {
             return known;
         }
         let (tcx, def_id) = (self.tcx, instance.def_id());
-        let item = Item {
-            path: crate::kernels::path_of(tcx, def_id),
-            span: tcx.def_span(def_id),
-            origin: self.map.origin(tcx, def_id),
-            kind: ItemKind::Function,
-        };
-        let index = self.map.add("__rust_try", item);
+        let index = self.map.add(|map| {
+            let item = Item {
+                path: crate::kernels::path_of(tcx, def_id),
+                span: tcx.def_span(def_id),
+                origin: map.origin(tcx, def_id),
+                kind: ItemKind::Function,
+            };
+            ("__rust_try", item)
+        });
         self.indices.insert(instance, index);
         index
     }
@@ -268,18 +287,19 @@ impl<'tcx> Walk<'tcx> {
             return known;
         }
         let tcx = self.tcx;
-        let ty = tcx.type_of(def_id).instantiate_identity();
-        let origin = self.map.origin(tcx, def_id);
-        let item = Item {
-            path: crate::kernels::path_of(tcx, def_id),
-            span: tcx.def_span(def_id),
-            origin,
-            kind: ItemKind::Static {
-                mutable: tcx.is_mutable_static(def_id),
-                ty: with_no_trimmed_paths!(ty.to_string()),
-            },
-        };
-        let index = self.map.add(tcx.symbol_name(Instance::mono(tcx, def_id)).name, item);
+        let index = self.map.add(|map| {
+            let ty = tcx.type_of(def_id).instantiate_identity();
+            let item = Item {
+                path: crate::kernels::path_of(tcx, def_id),
+                span: tcx.def_span(def_id),
+                origin: map.origin(tcx, def_id),
+                kind: ItemKind::Static {
+                    mutable: tcx.is_mutable_static(def_id),
+                    ty: with_no_trimmed_paths!(ty.to_string()),
+                },
+            };
+            (tcx.symbol_name(Instance::mono(tcx, def_id)).name, item)
+        });
         self.statics.insert(def_id, index);
         index
     }

@@ -1,7 +1,6 @@
 //! The device half of a crate: lowered, shaped and packed into a container.
 
 use std::sync::{Mutex, MutexGuard};
-use std::thread::JoinHandle;
 use std::time::Instant;
 
 use rustc_middle::mir::mono::{CodegenUnit, CodegenUnitNameBuilder};
@@ -18,6 +17,7 @@ use schism_passes::{
 };
 
 use crate::call_map::CallMap;
+use crate::kept::{self, Kept};
 use crate::kernels::KernelInfo;
 use crate::runtime_items::IS_DEVICE;
 use crate::spec_constants::SpecConstant;
@@ -43,7 +43,6 @@ struct Unit {
     formatters: Vec<Formatter>,
     types: Vec<TypeDescription>,
     spec_constants: Vec<SpecConstant>,
-    map: CallMap,
 }
 
 impl Unit {
@@ -52,12 +51,26 @@ impl Unit {
     }
 }
 
-/// The device half of a crate on its way through the passes, on a thread of its own.
-pub(crate) struct DeviceHalf {
-    thread: JoinHandle<Result<(Vec<u8>, Costs), Stage1Failure>>,
-    id: String,
-    kernels: Vec<KernelInfo>,
-    map: CallMap,
+/// The device half of a crate.
+pub(crate) enum DeviceHalf {
+    /// It has been made.
+    Made {
+        /// The container.
+        record: Record,
+        /// What there is to warn of.
+        slow: Option<Slow>,
+        /// The name under which its object is kept for the next session, if it is.
+        keep_as: Option<String>,
+    },
+    /// The object of an earlier session holds.
+    Kept {
+        /// The object.
+        kept: Kept,
+        /// Names the crate among all crates of a program.
+        crate_id: String,
+    },
+    /// There is none.
+    Failed(Box<Failure>),
 }
 
 /// A finished container and the crate it belongs to.
@@ -103,9 +116,9 @@ pub(crate) fn crate_id(tcx: TyCtxt<'_>) -> String {
     format!("{:016x}", tcx.stable_crate_id(LOCAL_CRATE).as_u64())
 }
 
-/// Starts the device half of a crate; `None` if the crate launches no kernel. `lower` makes the
+/// Makes the device half of a crate; `None` if the crate launches no kernel. `lower` makes the
 /// unoptimised bitcode of a codegen unit.
-pub(crate) fn begin<'tcx>(
+pub(crate) fn make<'tcx>(
     tcx: TyCtxt<'tcx>,
     lower: impl FnOnce(Symbol) -> Vec<u8>,
 ) -> Option<DeviceHalf> {
@@ -118,16 +131,19 @@ pub(crate) fn begin<'tcx>(
         return None;
     }
     let name = unit_name(tcx);
-    *Unit::lock() = Some(Unit { name: name.to_string(), ..Unit::default() });
     let start = Instant::now();
-    let bitcode = lower(name);
-    if times::wanted() {
-        let crate_name = tcx.crate_name(LOCAL_CRATE);
-        times::print(crate_name.as_str(), &[("(lower the device half)", start.elapsed())]);
-    }
+    let note = |what, start: Instant| {
+        if times::wanted() {
+            times::print(tcx.crate_name(LOCAL_CRATE).as_str(), &[(what, start.elapsed())]);
+        }
+    };
+    *Unit::lock() = Some(Unit { name: name.to_string(), ..Unit::default() });
+    // For what it leaves in `UNIT`, whether the answer is new or not.
+    let _ = tcx.codegen_unit(name);
     let unit = Unit::lock().take().unwrap_or_default();
+    let entries: Vec<Instance<'tcx>> = kernels.iter().map(|kernel| kernel.entry).collect();
     let kernels: Vec<KernelInfo> = kernels.into_iter().map(|kernel| kernel.info).collect();
-    let spec = DeviceSpec {
+    let mut spec = DeviceSpec {
         kernels: kernels
             .iter()
             .map(|kernel| KernelSpec {
@@ -160,46 +176,75 @@ pub(crate) fn begin<'tcx>(
                 default: constant.default.clone(),
             })
             .collect(),
-        provider: std_bodies::provider(tcx),
         split: split_mode(tcx),
         warnings: warnings(tcx),
         ..DeviceSpec::default()
     };
-    if let Some(directory) = std::env::var_os("SCHISM_DUMP_STAGE1") {
-        dump(&directory, &crate_id(tcx), &bitcode);
+    note("(collect the device half)", start);
+    let crate_id = crate_id(tcx);
+    let dump_to = std::env::var_os("SCHISM_DUMP_STAGE1");
+    let names: Vec<_> =
+        kernels.iter().map(|kernel| (&kernel.display_name, kernel.dimensions)).collect();
+    let ingredients = (&spec, names, &unit.spec_constants, std_bodies::identity(tcx));
+    let keep_as = kept::name(tcx, name, &ingredients).filter(|_| dump_to.is_none());
+    if let Some(kept) = keep_as.as_deref().and_then(|keep_as| kept::find(tcx, name, keep_as)) {
+        return Some(DeviceHalf::Kept { kept, crate_id });
     }
+
+    let start = Instant::now();
+    let bitcode = lower(name);
+    note("(lower the device half)", start);
+    // What cannot be lowered has been reported.
+    tcx.dcx().abort_if_errors();
+    if let Some(directory) = dump_to {
+        dump(&directory, &crate_id, &bitcode);
+    }
+    spec.provider = std_bodies::provider(tcx);
     let crate_name = tcx.crate_name(LOCAL_CRATE).to_string();
-    let (id, infos) = (crate_id(tcx), kernels.clone());
-    let thread = std::thread::Builder::new()
-        .name("schism device half".to_owned())
-        .spawn(move || {
-            let mut job = Job::new(&spec);
+    Some(match pass(crate_name, &bitcode, &spec, &kernels, unit.spec_constants) {
+        Ok((bytes, costs)) => {
+            let slow = (!costs.findings.is_empty()).then(|| {
+                let map = collect::call_map(tcx, entries.into_iter());
+                Slow { costs, kernels, map }
+            });
+            let keep_as = keep_as.filter(|_| slow.is_none());
+            DeviceHalf::Made { record: Record { bytes, crate_id }, slow, keep_as }
+        }
+        Err(cause) => {
+            let map = collect::call_map(tcx, entries.into_iter());
+            DeviceHalf::Failed(Box::new(Failure { cause, kernels, map }))
+        }
+    })
+}
+
+/// Runs the passes, and packs what they leave. On a thread of its own: a pass that panics is reported as
+/// a defect of schism, not of the compiler.
+fn pass(
+    crate_name: String,
+    bitcode: &[u8],
+    spec: &DeviceSpec,
+    kernels: &[KernelInfo],
+    spec_constants: Vec<SpecConstant>,
+) -> Result<(Vec<u8>, Costs), Stage1Failure> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("schism device half".to_owned());
+        let passes = move || {
+            let mut job = Job::new(spec);
             job.times = times::wanted().then(Vec::new);
-            let image = stage1::run(&bitcode, &mut job);
+            let image = stage1::run(bitcode, &mut job);
             times::print(&crate_name, job.times.as_deref().unwrap_or_default());
             let mut image = image.map_err(Stage1Failure::Passes)?;
             let costs = std::mem::take(&mut image.costs);
-            container(crate_name, image, &infos, unit.spec_constants)
+            container(crate_name, image, kernels, spec_constants)
                 .to_record()
                 .map(|bytes| (bytes, costs))
                 .map_err(Stage1Failure::Container)
-        })
-        .expect("the process can start a thread, as rustc itself must");
-    Some(DeviceHalf { thread, id, kernels, map: unit.map })
-}
-
-impl DeviceHalf {
-    /// Waits for the passes. Beside the container is what there is to warn of.
-    pub(crate) fn finish(self) -> Result<(Record, Slow), Box<Failure>> {
-        let result = self.thread.join().unwrap_or(Err(Stage1Failure::Panicked));
-        match result {
-            Ok((bytes, costs)) => {
-                let slow = Slow { costs, kernels: self.kernels, map: self.map };
-                Ok((Record { bytes, crate_id: self.id }, slow))
-            }
-            Err(cause) => Err(Box::new(Failure { cause, kernels: self.kernels, map: self.map })),
-        }
-    }
+        };
+        let thread = thread
+            .spawn_scoped(scope, passes)
+            .expect("the process can start a thread, as rustc itself must");
+        thread.join().unwrap_or(Err(Stage1Failure::Panicked))
+    })
 }
 
 /// The codegen unit of the device half, if `name` is its name. Behind rustc's query of that name;
@@ -224,7 +269,6 @@ pub(crate) fn codegen_unit<'tcx>(
         unit.panics = reached.panics;
         unit.formatters = reached.formatters;
         unit.types = reached.types;
-        unit.map = reached.map;
     }
     Some(tcx.arena.alloc(collect::unit(name, &reached.items)))
 }

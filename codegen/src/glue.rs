@@ -37,14 +37,13 @@ use rustc_span::def_id::LocalDefId;
 
 use crate::device::{self, DeviceHalf};
 use crate::driver::RUNTIME;
-use crate::{diagnostics, host, marks, object};
+use crate::{diagnostics, host, kept, marks, object};
 
 type Llvm = LlvmCodegenBackend;
 type LlvmModule = <Llvm as WriteBackendMethods>::Module;
 type LlvmBuffer = <Llvm as WriteBackendMethods>::ModuleBuffer;
 
-/// The device half of the crate that this process compiles, from its start in `codegen_crate` to
-/// its end in `join_codegen`. rustc compiles one crate per process; rustdoc may compile many, one
+/// The device half of the crate that this process compiles, from `codegen_crate` to `join_codegen`. rustc compiles one crate per process; rustdoc may compile many, one
 /// after the other, which is why it is taken out again.
 static DEVICE_HALF: Mutex<Option<DeviceHalf>> = Mutex::new(None);
 
@@ -143,17 +142,16 @@ impl CodegenBackend for SchismBackend {
     }
 
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
-        *DEVICE_HALF.lock().expect("no thread panics while it holds the lock") =
-            device::begin(tcx, |unit| {
-                let (mut module, _) = self.0.compile_codegen_unit(tcx, unit);
-                host::keep_order_of_calls(tcx, &mut module.module_llvm);
-                Llvm::serialize_module(module.module_llvm, false).data().to_vec()
-            });
-        Box::new(rustc_codegen_ssa::base::codegen_crate(
-            self.clone(),
-            tcx,
-            host::target_cpu(tcx.sess),
-        ))
+        let ongoing =
+            rustc_codegen_ssa::base::codegen_crate(self.clone(), tcx, host::target_cpu(tcx.sess));
+        // The host half is lowered by now, and other threads optimise it while this one makes the device half.
+        let half = device::make(tcx, |unit| {
+            let (mut module, _) = self.0.compile_codegen_unit(tcx, unit);
+            host::keep_order_of_calls(tcx, &mut module.module_llvm);
+            Llvm::serialize_module(module.module_llvm, false).data().to_vec()
+        });
+        *DEVICE_HALF.lock().expect("no thread panics while it holds the lock") = half;
+        Box::new(ongoing)
     }
 
     fn join_codegen(
@@ -167,23 +165,29 @@ impl CodegenBackend for SchismBackend {
             .expect("codegen_crate of this backend returned it");
         let half = DEVICE_HALF.lock().expect("no thread panics while it holds the lock").take();
         // Errors first: with one told, rustc ends before it writes any output.
-        let record = half.and_then(|half| match half.finish() {
-            Ok((record, slow)) => {
-                diagnostics::warn(sess, &slow);
-                Some(record)
-            }
-            Err(failure) => {
-                diagnostics::report(sess, &failure);
-                None
-            }
-        });
-        let (mut results, work_products) = ongoing.join(sess);
-        if let Some(record) = record {
-            if let Some(module) = object::write(sess, outputs, &record) {
-                results.modules.push(module);
-            }
-            sess.dcx().abort_if_errors();
+        match &half {
+            Some(DeviceHalf::Made { slow: Some(slow), .. }) => diagnostics::warn(sess, slow),
+            Some(DeviceHalf::Failed(failure)) => diagnostics::report(sess, failure),
+            _ => {}
         }
+        let (mut results, mut work_products) = ongoing.join(sess);
+        let module = match half {
+            None | Some(DeviceHalf::Failed(_)) => return (results, work_products),
+            Some(DeviceHalf::Made { record, keep_as, .. }) => {
+                let module = object::write(sess, outputs, &record);
+                let kept = keep_as.zip(module.as_ref());
+                let kept = kept.and_then(|(name, module)| kept::keep(sess, &name, module));
+                work_products.extend(kept);
+                module
+            }
+            Some(DeviceHalf::Kept { kept, crate_id }) => {
+                let module = object::copy(sess, outputs, &kept, &crate_id);
+                work_products.extend([kept.again()]);
+                module
+            }
+        };
+        results.modules.extend(module);
+        sess.dcx().abort_if_errors();
         (results, work_products)
     }
 

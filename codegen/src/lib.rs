@@ -7,12 +7,11 @@
 //!    instance of the runtime's marker function for each kernel.
 //! 2. **Cut the device half.** [`collect`] gathers everything that the kernels reach into a codegen
 //!    unit of its own, which rustc's LLVM backend lowers like any other; [`device`] takes the
-//!    unoptimised module, runs the passes of `schism-passes` over it on a thread of its own, and
-//!    makes the container. [`object`] puts that in one more object file of the crate.
+//!    unoptimised module, runs the passes of `schism-passes` over it, and makes the container. [`object`] puts that in one more object file of the crate.
 //! 3. **Mend the host half.** [`host`] gives every launch site the descriptor of its kernel and
 //!    folds the IR constants.
 //!
-//! [`std_bodies`] knows where the standard library's own compiled code is, for functions without MIR.
+//! [`kept`] knows what incremental compilation spares of that. [`std_bodies`] knows where the standard library's own compiled code is, for functions without MIR.
 //!
 //! A crate without kernels takes none of these steps, and its objects are byte for byte those of
 //! plain rustc.
@@ -37,6 +36,7 @@ extern crate rustc_driver;
 extern crate rustc_errors;
 extern crate rustc_feature;
 extern crate rustc_hir;
+extern crate rustc_incremental;
 extern crate rustc_interface;
 extern crate rustc_metadata;
 extern crate rustc_middle;
@@ -53,6 +53,7 @@ mod driver;
 mod formatters;
 mod glue;
 mod host;
+mod kept;
 mod kernels;
 mod layout;
 mod llvm_symbols;

@@ -12,7 +12,7 @@
 //! unit, so that link-time optimisation, which replaces those, leaves it alone.
 
 use std::ffi::{CStr, CString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -23,6 +23,7 @@ use rustc_session::Session;
 use rustc_session::config::OutputFilenames;
 
 use crate::device::Record;
+use crate::kept::Kept;
 
 /// The section of containers.
 const SECTION: &CStr = c"hcf";
@@ -46,16 +47,39 @@ pub(crate) fn write(
     outputs: &OutputFilenames,
     record: &Record,
 ) -> Option<CompiledModule> {
-    let name = format!("schism-{}", record.crate_id);
-    let path: PathBuf =
-        outputs.temp_path_ext_for_cgu("hcf.o", &name, sess.invocation_temp.as_deref());
     // SAFETY: the context, the module and the target machine live and die in this call.
     let bytes = unsafe { emit(&sess.target.llvm_target, record) };
-    let written = bytes.and_then(|bytes| {
-        std::fs::write(&path, bytes)
+    put(sess, outputs, &record.crate_id, |path| {
+        std::fs::write(path, bytes?)
             .map_err(|error| format!("cannot write {}: {error}", path.display()))
-    });
-    match written {
+    })
+}
+
+/// Copies the object of an earlier session; reports through the session and returns `None` if that fails.
+pub(crate) fn copy(
+    sess: &Session,
+    outputs: &OutputFilenames,
+    kept: &Kept,
+    crate_id: &str,
+) -> Option<CompiledModule> {
+    put(sess, outputs, crate_id, |path| {
+        std::fs::copy(&kept.object, path).map(|_| ()).map_err(|error| {
+            format!("cannot copy {} to {}: {error}", kept.object.display(), path.display())
+        })
+    })
+}
+
+/// Has the object put where the linker looks for it.
+fn put(
+    sess: &Session,
+    outputs: &OutputFilenames,
+    crate_id: &str,
+    at: impl FnOnce(&Path) -> Result<(), String>,
+) -> Option<CompiledModule> {
+    let name = format!("schism-{crate_id}");
+    let path: PathBuf =
+        outputs.temp_path_ext_for_cgu("hcf.o", &name, sess.invocation_temp.as_deref());
+    match at(&path) {
         Ok(()) => Some(CompiledModule {
             name,
             kind: ModuleKind::Regular,

@@ -23,6 +23,11 @@ use crate::collect;
 /// The crates of the standard library with code that kernels may want; each uses those after it.
 const CRATES: [&str; 3] = ["std", "alloc", "core"];
 
+/// Names what [`provider`] would return.
+pub(crate) fn identity(tcx: TyCtxt<'_>) -> String {
+    key(tcx, &rlibs(tcx))
+}
+
 /// The bodies of the standard library that this crate is compiled against. `None` if there is none
 /// to be had: then such functions have no code for devices, and the device check says so.
 pub(crate) fn provider(tcx: TyCtxt<'_>) -> Option<Arc<Provider>> {

@@ -147,6 +147,8 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
     let module = Module::parse_bitcode_from_buffer(&buffer, &context)
         .map_err(|message| Stage1Error::Parse(message.to_string()))?;
     call_sites::untag(&module);
+    // Reports read the module again; without them it only makes each pass slower.
+    module.strip_debug_info();
     job.note("(read the module)", start);
     if let Err(error) = shape(&module, job) {
         return Err(match error {
