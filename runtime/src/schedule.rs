@@ -111,10 +111,12 @@ impl Pace {
 /// As for [`run`].
 unsafe fn alone(work: &Work, threads: usize) -> Result<(usize, usize, Pace), Failure> {
     let items = work.extent.items;
-    if threads == 1 {
+    // A clock takes a good part of the time of a small launch, so none is read that decides nothing.
+    let done = |intervals| (items, intervals, Pace { items, time: ALONE });
+    if threads == 1 || items == 1 {
         // SAFETY: the caller's promises.
         unsafe { work.run(0, items)? };
-        return Ok((items, 1, Pace { items, time: ALONE }));
+        return Ok(done(1));
     }
     let start = Instant::now();
     let (mut begun, mut intervals, mut size) = (0, 0, 1);
@@ -124,13 +126,16 @@ unsafe fn alone(work: &Work, threads: usize) -> Result<(usize, usize, Pace), Fai
         // SAFETY: the caller's promises; begun < end.
         unsafe { work.run(begun, end)? };
         intervals += 1;
+        if end == items {
+            return Ok(done(intervals));
+        }
         let now = start.elapsed();
         let pace = Pace { items: end - begun, time: now - elapsed };
         (begun, elapsed) = (end, now);
         // The very first work-item says little: nothing is in the caches yet.
         let known = intervals > 1 && pace.time >= MEANINGFUL;
         let enough = elapsed >= ALONE || (known && pace.time_of(items - begun) >= WORTH_HELP);
-        if begun == items || enough {
+        if enough {
             return Ok((begun, intervals, pace));
         }
         // At most four times as long as the last one, and about as long as is left.
