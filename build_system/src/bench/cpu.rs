@@ -20,7 +20,7 @@ use crate::setup::{self, Ready};
 const GOAL: f64 = 0.9;
 
 /// What a program printed: seconds and checksum by workload, in order.
-type Times = Vec<(String, f64, String)>;
+pub type Times = Vec<(String, f64, String)>;
 
 /// Builds both programs, runs them in turn, prints the ratios.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
@@ -97,18 +97,25 @@ pub fn build(mut cargo: Command, root: &Path, target: &Path, name: &str) -> Resu
 fn times(ready: &Ready, program: &Path) -> Result<Times> {
     let mut run = Command::new(program);
     run.env("SCHISM_JIT", ready.installed.stage2());
-    let output = command::capture(run, "needed to measure", "it was just built")?;
-    Ok(output
+    // The first launch is that of a kernel that is compiled; `bench launch` has the other.
+    run.env("SCHISM_CACHE", "0");
+    Ok(read(&command::capture(run, "needed to measure", "it was just built")?))
+}
+
+/// The lines of a program.
+pub fn read(output: &str) -> Times {
+    output
         .lines()
         .filter_map(|line| {
             let mut words = line.split_whitespace();
             let (name, seconds, checksum) = (words.next()?, words.next()?, words.next()?);
             Some((name.to_owned(), seconds.parse().ok()?, checksum.to_owned()))
         })
-        .collect())
+        .collect()
 }
 
-fn duration(seconds: f64) -> String {
+/// A time for people.
+pub fn duration(seconds: f64) -> String {
     if seconds < 1e-3 {
         format!("{:>7.2} us", seconds * 1e6)
     } else {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 mod compile;
 mod cpu;
 mod gpu;
+mod launch;
 
 use crate::cargo;
 use crate::error::{Error, Result};
@@ -33,6 +34,11 @@ pub const SUBJECTS: &[Subject] = &[
         name: "gpu",
         summary: "kernels on an NVIDIA GPU beside CUDA C++ (`bench gpu --help`)",
         run: gpu::run,
+    },
+    Subject {
+        name: "launch",
+        summary: "first launches of kernels, compiled and found on disk",
+        run: launch::run,
     },
 ];
 

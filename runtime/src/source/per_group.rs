@@ -63,12 +63,9 @@ unsafe impl<S: Source> Source for OfGroups<S> {
 
     #[inline(always)]
     unsafe fn get<'item>(&self, _: usize) -> Self::Item<'item> {
-        match groups::group_of_first() {
-            // SAFETY: the index is below the number of groups, which the source agreed to, and no other work-item has it; the
-            // rest is the caller's promise.
-            Some(group) => Some(unsafe { self.0.get(group) }),
-            None => None,
-        }
+        // SAFETY: the index is below the number of groups, which the source agreed to, and no other work-item has it; the
+        // rest is the caller's promise.
+        groups::group_of_first().map(|group| unsafe { self.0.get(group) })
     }
 }
 

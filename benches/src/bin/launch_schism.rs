@@ -1,0 +1,86 @@
+//! First launches: how long it takes until a kernel has run for the first time in a process.
+//!
+//! Prints a line `name seconds checksum` for the queue, and for each kernel of the examples over a range so small that nothing
+//! but the way there takes time.
+
+use std::time::Instant;
+
+use schism::prelude::*;
+use schism_bench::{blur, spread};
+use schism_examples::blur::{Gray, luminance};
+use schism_examples::fractal::Window;
+use schism_examples::gravity::disc;
+
+fn main() -> Result<(), schism::Error> {
+    let start = Instant::now();
+    let queue = Queue::new()?;
+    println!("queue {} 0", start.elapsed().as_secs_f64());
+
+    let a = std::hint::black_box(0.5_f32);
+    let x = Buffer::filled(&queue, 64, 1.0_f32)?;
+    let mut y = Buffer::filled(&queue, 64, 2.0_f32)?;
+    first("saxpy", || queue.for_each((&mut y, &x), move |(y, x)| *y += a * *x))?;
+    println!(" {}", spread(&y.to_vec(), |v| u64::from(v.to_bits())));
+
+    let (width, height) = (8, 8);
+    let window = Window::new(width, height);
+    let mut pixels = Buffer::filled(&queue, width * height, [0_u8; 3])?;
+    first("mandelbrot", || {
+        queue.for_each((0.., &mut pixels), move |(index, pixel)| {
+            *pixel = window.pixel(index % width, index / width);
+        })
+    })?;
+    println!(" {}", spread(&pixels.to_vec(), |p| u64::from(p[0])));
+
+    let blur = blur();
+    let mut gray = Buffer::filled(&queue, width * height, 0.0_f32)?;
+    first("luminance", || {
+        queue.for_each((&mut gray, &pixels), |(gray, pixel)| *gray = luminance(*pixel))
+    })?;
+    println!(" {}", spread(&gray.to_vec(), |v| u64::from(v.to_bits())));
+    let mut smooth = Buffer::filled(&queue, width * height, 0.0_f32)?;
+    first("blur", || {
+        queue.for_each(
+            (0.., smooth.chunks_mut(width), whole(&gray)),
+            move |(row, smooth, values)| {
+                let gray = Gray { values, width, height };
+                for (column, smooth) in smooth.iter_mut().enumerate() {
+                    *smooth = gray.blur_along_x(&blur, column, row);
+                }
+            },
+        )
+    })?;
+    println!(" {}", spread(&smooth.to_vec(), |v| u64::from(v.to_bits())));
+    let mut edges = Buffer::filled(&queue, width * height, [0_u8; 3])?;
+    first("edges", || {
+        queue.for_each(
+            (0.., edges.chunks_mut(width), whole(&smooth)),
+            move |(row, edges, values)| {
+                let gray = Gray { values, width, height };
+                for (column, edge) in edges.iter_mut().enumerate() {
+                    *edge = gray.edge(column, row);
+                }
+            },
+        )
+    })?;
+    println!(" {}", spread(&edges.to_vec(), |p| u64::from(p[0])));
+
+    let now = Buffer::from_slice(&queue, &disc(64))?;
+    let mut next = Buffer::from_slice(&queue, &disc(64))?;
+    first("nbody", || {
+        queue.for_each((&mut next, &now, whole(&now)), |(next, body, all)| *next = body.moved(all))
+    })?;
+    println!(" {}", spread(&next.to_vec(), |b| u64::from(b.position[0].to_bits())));
+    Ok(())
+}
+
+/// Launches, and begins a line with the time of it.
+fn first(
+    name: &str,
+    launch: impl FnOnce() -> Result<(), schism::LaunchError>,
+) -> Result<(), schism::LaunchError> {
+    let start = Instant::now();
+    launch()?;
+    print!("{name} {}", start.elapsed().as_secs_f64());
+    Ok(())
+}
