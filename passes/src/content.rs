@@ -1,7 +1,7 @@
 //! What a kernel is, as a hash: the key by which compiled kernels are kept.
 //!
-//! Two kernels have the same content if stage 2 makes the same of them: what they reach is the same, up to the names of what the
-//! module defines, and to the numbers of attributes and metadata. So a kernel keeps its content while others beside it change,
+//! Two kernels have the same content if stage 2 makes the same of them: what they reach is the same, up to the names that the
+//! compiler has made, and to the numbers of attributes and metadata. So a kernel keeps its content while others beside it change,
 //! come and go. Source positions count where they are in the module: a panic says its line.
 //!
 //! The module's text is taken apart into definitions, and each definition into text and references. From a kernel on, each
@@ -13,6 +13,7 @@
 //! define internal i32 @helper(ptr %p) #0 { … }       ; 2
 //! ```
 //! What a module only declares is known by its name to others, and so are specialization constants; these names are hashed, too.
+//! So are those of functions that are not mangled: to LLVM, a name like `sin` may mean something.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -94,7 +95,10 @@ impl<'t> Contents<'t> {
                 let external =
                     text.starts_with("declare ") || (defined.starts_with('@') && is_external(text));
                 let plain = defined[1..].trim_matches('"');
-                name = (external || known.contains(&plain)).then_some(defined);
+                let mangled = plain.starts_with("_R") || plain.starts_with("_ZN");
+                let speaks =
+                    external || known.contains(&plain) || (text.starts_with("define ") && !mangled);
+                name = speaks.then_some(defined);
             }
             None => self.common.push(number),
         }
@@ -112,12 +116,14 @@ impl<'t> Contents<'t> {
             let found = self.by_name.get(&*plain).or_else(|| self.by_name.get(&*quoted));
             walk.reference(*found?);
         }
+        let own = walk.numbers.len();
         for common in &self.common {
             walk.reference(*common);
         }
         while let Some(number) = walk.queue.pop_front() {
             let definition = &self.definitions[number];
-            walk.text(definition.name.unwrap_or_default());
+            let is_own = walk.numbers.get(&number).is_some_and(|number| *number < own);
+            walk.text(definition.name.filter(|_| !is_own).unwrap_or_default());
             walk.count(definition.pieces.len());
             for piece in &definition.pieces {
                 match piece {
@@ -230,8 +236,8 @@ mod tests {
         target datalayout = "e-m:e-i64:64"
         target triple = "x86_64-unknown-linux-gnu"
         %"a type" = type { i32, float }
-        @table = internal constant [2 x ptr] [ptr @one, ptr @"the other"]
-        @text = private constant [10 x i8] c"@one \22 !0\00"
+        @table = internal constant [2 x ptr] [ptr @_Rone, ptr @"_ZNthe other"]
+        @text = private constant [12 x i8] c"@_Rone \22 !0\00"
         @SEED = externally_initialized constant [4 x i8] c"\01\00\00\00"
         define void @kernel(ptr noalias %out) #0 {
           %x = load i32, ptr @SEED, align 4
@@ -239,17 +245,17 @@ mod tests {
           %p = load ptr, ptr %f, !range_of_ours !0
           call void %p(ptr %out)
           %y = call double @llvm.sqrt.f64(double 2.0)
-          call void @__schism_panic(ptr @text, i64 10, ptr null)
+          call void @__schism_panic(ptr @text, i64 12, ptr null)
           ret void
         }
-        define internal void @one(ptr %out) {
+        define internal void @_Rone(ptr %out) {
           %g = getelementptr %"a type", ptr %out, i32 3, i32 1
           store i32 3, ptr %g, align 4
           br label %head
         head:
           br label %head, !llvm.loop !1
         }
-        define internal void @"the other"(ptr %out) #1 {
+        define internal void @"_ZNthe other"(ptr %out) #1 {
           ret void
         }
         declare double @llvm.sqrt.f64(double)
@@ -280,15 +286,18 @@ mod tests {
     fn names_and_neighbours_do_not_count() {
         let original = content(MODULE, "kernel");
         for (from, to) in [
-            ("@one", "@uno"),
-            ("@\"the other\"", "@autre"),
+            ("@_Rone", "@_Runo"),
+            ("@\"_ZNthe other\"", "@_Rautre"),
             ("@table", "@\"a table\""),
             ("@text", "@0"),
             ("%\"a type\"", "%T"),
         ] {
-            let renamed = MODULE.replace(from, to).replace("c\"@uno", "c\"@one");
+            let renamed = MODULE.replace(from, to).replace("c\"@_Runo", "c\"@_Rone");
             assert_eq!(content(&renamed, "kernel"), original, "{from}");
         }
+        // But a name that may mean something does.
+        let meant = MODULE.replace("@_Rone", "@sine").replace("c\"@sine", "c\"@_Rone");
+        assert_ne!(content(&meant, "kernel"), original);
         // A neighbour in front that takes the first numbers of everything, and shares some of it.
         let neighbour = r#"
             @other = constant [3 x i8] c"abc"
@@ -323,8 +332,8 @@ mod tests {
         let mut seen = vec![content(MODULE, "kernel")];
         for (from, to) in [
             ("store i32 3", "store i32 4"),
-            ("c\"@one", "c\"@uno"),
-            ("[ptr @one, ptr @\"the other\"]", "[ptr @\"the other\", ptr @one]"),
+            ("c\"@_Rone", "c\"@_Runo"),
+            ("[ptr @_Rone, ptr @\"_ZNthe other\"]", "[ptr @\"_ZNthe other\", ptr @_Rone]"),
             ("noalias %out", "%out"),
             ("\"key\"=\"value\"", "\"key\"=\"other\""),
             ("(ptr %out) #1", "(ptr %out) #0"),
