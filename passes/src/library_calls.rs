@@ -160,6 +160,13 @@ pub fn functions() -> Vec<String> {
     numbers.chain(MEMORY.map(str::to_owned)).collect()
 }
 
+/// Whether it has a function of that name in C.
+#[must_use]
+pub fn is_function(name: &str) -> bool {
+    MEMORY.contains(&name)
+        || NUMBERS.iter().any(|(double, _)| *double == name || single(double) == name)
+}
+
 /// Runs the pass over a module.
 pub fn run_on(module: &Module<'_>, device: &Native) {
     // SAFETY: the module is live and held by the caller.

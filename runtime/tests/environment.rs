@@ -26,9 +26,14 @@ fn program() -> &'static Path {
 fn run(role: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(program());
     command.args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"]);
-    for variable in
-        ["SCHISM_DEVICE", "SCHISM_CPU_THREADS", "SCHISM_TRACE", "SCHISM_JIT", "SCHISM_HOME"]
-    {
+    for variable in [
+        "SCHISM_DEVICE",
+        "SCHISM_CPU_MATH",
+        "SCHISM_CPU_THREADS",
+        "SCHISM_TRACE",
+        "SCHISM_JIT",
+        "SCHISM_HOME",
+    ] {
         command.env_remove(variable);
     }
     // No stage 2 of the machine that runs the tests.
