@@ -58,20 +58,23 @@ struct Request {
 /// Runs the verb.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let request = parse(arguments)?;
-    let ready = setup::ensure(&Home::from_environment()?)?;
-    let file = match &request.file {
-        Some(file) => file.clone(),
-        None => build(cargo::command(&ready), &request.build)?,
+    let named = std::env::var_os("SCHISM_JIT").map(PathBuf::from);
+    let (file, library) = match (&request.file, named) {
+        (Some(file), Some(library)) => (file.clone(), library),
+        (file, named) => {
+            let ready = setup::ensure(&Home::from_environment()?)?;
+            let file = match file {
+                Some(file) => file.clone(),
+                None => build(cargo::command(&ready), &request.build)?,
+            };
+            (file, named.unwrap_or_else(|| ready.installed.stage2()))
+        }
     };
     let contents = std::fs::read(&file).at("read", &file)?;
     let found = hcf::containers(&contents, &file, None)?;
-    let path = match std::env::var_os("SCHISM_JIT") {
-        Some(path) => PathBuf::from(path),
-        None => ready.installed.stage2(),
-    };
     let dumps = dump_folder(request.what)?;
     let stage2 =
-        stage2::open(&path).map_err(|problem| Error::Container { path: path.clone(), problem })?;
+        stage2::open(&library).map_err(|problem| Error::Container { path: library, problem })?;
 
     let mut text = String::new();
     let mut names = Vec::new();

@@ -53,6 +53,7 @@
 //! | `split` | [`split`]: keeps the kernels of one image of several, and what they reach |
 //! | `dead-arguments` | [`dead_arguments`]: removes the parameters that a kernel does not use |
 //! | `local-to-shared` | [`local_to_shared`]: one symbol for all memory of a work-group, with offsets for pointers (CUDA) |
+//! | `private-atomics` | [`private_atomics`]: atomic accesses of a work-item's own memory become plain ones (GPUs) |
 //! | `address-spaces` | [`address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
 //!
 //! And others are for diagnostics, and for targets without a stack:
@@ -96,6 +97,7 @@ pub mod local_to_shared;
 pub mod machine;
 pub mod opt;
 pub mod panics;
+pub mod private_atomics;
 pub mod provider;
 pub mod reachability;
 pub mod recursion;

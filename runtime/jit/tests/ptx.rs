@@ -172,9 +172,9 @@ fn subject(kernel: &str) -> Source {
     Source::new(include_str!("kernels/gpu.ll"), kernel, params)
 }
 
-const SUBJECTS: [&str; 10] = [
-    "atomics", "memory", "integers", "floats", "tables", "ends", "bytes", "group", "prints",
-    "iterates",
+const SUBJECTS: [&str; 11] = [
+    "private", "atomics", "memory", "integers", "floats", "tables", "ends", "bytes", "group",
+    "prints", "iterates",
 ];
 
 #[test]

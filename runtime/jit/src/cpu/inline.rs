@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::image::{KERNEL, builtins};
+use crate::image::KERNEL;
 use crate::llvm::{Context, Module, Value};
 
 /// How many instructions a function may have after forced inlining.
@@ -24,13 +24,18 @@ struct Node {
     calls: Vec<(Value, usize)>,
     /// Instructions, without what is inlined.
     size: usize,
-    /// Whether it calls a builtin or panics, itself or through what it calls.
+    /// Whether it calls a special function, itself or through what it calls.
     wanted: bool,
 }
 
-/// Marks the calls to inline, and the kernel's own.
-pub fn choose(context: &Context, module: &Module<'_>) {
-    let mut nodes = graph(module);
+/// Marks the calls to inline, and the kernel's own. `special` are the functions whose callers are best inlined.
+pub fn choose(
+    context: &Context,
+    module: &Module<'_>,
+    special: impl IntoIterator<Item = &'static str>,
+) {
+    let special = special.into_iter().filter_map(|name| module.function(name)).collect();
+    let mut nodes = graph(module, special);
     let order = callees_first(&nodes);
     // The size that each function that may be inlined grows to.
     let mut grown: Vec<Option<usize>> = vec![None; nodes.len()];
@@ -73,11 +78,10 @@ fn force(context: &Context, call: Value, callee: Value) {
 }
 
 /// The functions with bodies, and which of them call which.
-fn graph(module: &Module<'_>) -> Vec<Node> {
+fn graph(module: &Module<'_>, special: Vec<Value>) -> Vec<Node> {
     let functions: Vec<Value> =
         module.functions().into_iter().filter(|function| !function.is_declaration()).collect();
     let index: HashMap<Value, usize> = functions.iter().copied().zip(0..).collect();
-    let special: Vec<Value> = builtins().filter_map(|name| module.function(name)).collect();
     functions
         .into_iter()
         .map(|function| {

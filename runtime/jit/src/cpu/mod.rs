@@ -79,7 +79,7 @@ use schism_passes::library_calls::Native;
 
 use crate::devicelib;
 use crate::dump::Dump;
-use crate::image::KERNEL;
+use crate::image::{KERNEL, builtins};
 use crate::llvm::{Context, FileKind, Machine, Module, Value, isolated};
 use crate::target::{Target, lower};
 use crate::{JitError, Request};
@@ -135,7 +135,7 @@ impl Target for Cpu {
         }
         message::add_print(context, module)?;
         work_loop::wrap(context, module, kernel, request)?;
-        inline::choose(context, module);
+        inline::choose(context, module, builtins());
         module
             .run_passes(c"always-inline,globaldce,function(sroa)", None)
             .map_err(JitError::Internal)?;

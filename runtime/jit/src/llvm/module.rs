@@ -26,7 +26,7 @@ use llvm_sys::transforms::pass_builder::{
 use schism_passes::fast_math::{self, FastMath};
 use schism_passes::library_calls::{self, Native};
 use schism_passes::specialise::{self, SpecialiseError};
-use schism_passes::{address_spaces, dead_arguments, local_to_shared};
+use schism_passes::{address_spaces, dead_arguments, local_to_shared, private_atomics};
 
 use super::{Context, Machine, Value, take_message};
 use crate::JitError;
@@ -247,6 +247,14 @@ impl<'c> Module<'c> {
         let Some(function) = self.function(function) else { return };
         // SAFETY: the function is live and, as callers see to, a definition; this thread alone has the module.
         unsafe { dead_arguments::remove_unused(function.raw(), |index| indices.contains(&index)) };
+    }
+
+    /// Makes atomic accesses of a work-item's own memory plain ones.
+    pub fn plain_private_atomics(&self) {
+        for function in self.functions() {
+            // SAFETY: the function is one of this live module, which this thread alone has.
+            unsafe { private_atomics::run(function.raw()) };
+        }
     }
 
     /// Runs passes given in the syntax of LLVM's `opt -passes=`.

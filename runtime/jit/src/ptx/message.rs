@@ -47,6 +47,7 @@ pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
         image::normalise(context, function);
         // It is small code already, and runs at most once: optimised with the kernel it takes most of the time that a kernel takes to
         // compile, here and in the driver.
+        function.remove_function_attribute("optsize");
         function.add_function_attribute(context, "noinline");
         function.add_function_attribute(context, "optnone");
     }

@@ -49,7 +49,7 @@ use schism_passes::library_calls::Native;
 use crate::cpu::{exact, inline};
 use crate::devicelib;
 use crate::dump::Dump;
-use crate::image::LOCAL_MEMORY;
+use crate::image::{GLOBAL_ID, GLOBAL_RANGE, LOCAL_MEMORY, group_builtins};
 use crate::llvm::{Context, FileKind, Machine, Module, Value, isolated};
 use crate::target::{Target, lower};
 use crate::{JitError, Request};
@@ -214,7 +214,9 @@ impl Target for Ptx {
     ) -> Result<Self::State, JitError> {
         devicelib::supply(context, module, &Native::PTX)?;
         let entry = entry::wrap(context, module, kernel, request, &self.options)?;
-        inline::choose(context, module);
+        // What panics need not be in the entry: the record is found from everywhere.
+        let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins());
+        inline::choose(context, module, ids);
         module
             .run_passes(c"always-inline,globaldce,function(sroa)", None)
             .map_err(JitError::Internal)?;
@@ -223,6 +225,7 @@ impl Target for Ptx {
             exact::unfuse(context, module);
         }
         narrow_atomics(context, module);
+        module.plain_private_atomics();
         if module.function(LOCAL_MEMORY).is_some() {
             module.use_shared_memory(self.options.local_align)?;
         }
@@ -241,6 +244,7 @@ impl Target for Ptx {
         mut entry: Self::State,
         dump: &Dump,
     ) -> Result<PtxCode, JitError> {
+        module.plain_private_atomics();
         entry::trim(module, &mut entry)?;
         debug_verify(module);
         dump.module("3-optimised.ll", module);

@@ -38,6 +38,22 @@ start:
   ret void
 }
 
+; Atomics of a local that stays in memory.
+define void @private(ptr %p, ptr %out, i64 %v) {
+start:
+  %locals = alloca [64 x i32], align 4
+  call void @llvm.memset.p0.i64(ptr align 4 %locals, i8 0, i64 256, i1 false)
+  %i = and i64 %v, 63
+  %at = getelementptr inbounds i32, ptr %locals, i64 %i
+  %old = atomicrmw add ptr %at, i32 5 seq_cst, align 4
+  %pair = cmpxchg ptr %at, i32 5, i32 6 acq_rel acquire, align 4
+  %j = and i64 %v, 31
+  %other = getelementptr inbounds i32, ptr %locals, i64 %j
+  %now = load atomic i32, ptr %other seq_cst, align 4
+  store i32 %now, ptr %out
+  ret void
+}
+
 define void @memory(ptr %p, ptr %out, i64 %n) {
 start:
   %array = alloca [256 x i32], align 16
