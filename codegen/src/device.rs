@@ -377,6 +377,10 @@ fn parameter(parameter: &schism_passes::Parameter) -> Parameter {
             schism_passes::ParameterKind::Pointer { .. } => ParameterKind::Pointer,
             schism_passes::ParameterKind::Bytes => ParameterKind::Bytes,
         },
+        read_only: matches!(
+            parameter.kind,
+            schism_passes::ParameterKind::Pointer { readonly: true, .. }
+        ),
     }
 }
 

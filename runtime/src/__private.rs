@@ -113,7 +113,8 @@ pub fn print(message: std::fmt::Arguments<'_>) {
 #[inline(always)]
 #[must_use]
 pub fn is_device() -> bool {
-    __schism_is_device.load(Ordering::Relaxed) != 0
+    // Plain rustc makes no device half, and does not know that the variable never changes.
+    cfg!(schism_driver) && __schism_is_device.load(Ordering::Relaxed) != 0
 }
 
 /// Called by the objects of stage 1 when the shared object that holds a container is loaded.

@@ -6,9 +6,11 @@ use std::ops::RangeBounds;
 use std::ptr::NonNull;
 use std::slice;
 
+use crate::cuda::Memory;
 use crate::element::Element;
 use crate::error::BufferError;
-use crate::queue::Queue;
+use crate::options::bytes_of;
+use crate::queue::{Lane, Queue};
 use crate::source::{Chunks, ChunksMut};
 use crate::view::{View, ViewMut};
 
@@ -33,9 +35,11 @@ const ALIGNMENT: usize = 128;
 /// # }
 /// ```
 pub struct Buffer<T: Element> {
+    /// On a device with memory of its own, an address that stands for the device's.
     elements: NonNull<T>,
     len: usize,
     layout: Layout,
+    remote: Option<Memory>,
 }
 
 // SAFETY: a buffer owns its elements as a `Vec` does.
@@ -47,13 +51,18 @@ impl<T: Element> Buffer<T> {
     /// A buffer with a copy of `data`.
     ///
     /// # Errors
-    /// [`BufferError::OutOfMemory`] or [`BufferError::TooLarge`].
+    /// [`BufferError`], among others [`BufferError::OutOfMemory`] and [`BufferError::TooLarge`].
     pub fn from_slice(queue: &Queue, data: &[T]) -> Result<Self, BufferError> {
         let mut buffer = Self::allocate(queue, data.len())?;
-        // SAFETY: `allocate` made room for `data.len()` elements, which nothing else knows yet.
-        unsafe {
-            std::ptr::copy_nonoverlapping(data.as_ptr(), buffer.elements.as_ptr(), data.len())
-        };
+        if let Some(remote) = &mut buffer.remote {
+            // SAFETY: the memory is as large as `data`.
+            unsafe { remote.write(data.as_ptr().cast())? };
+        } else {
+            // SAFETY: `allocate` made room for `data.len()` elements, which nothing else knows yet.
+            unsafe {
+                std::ptr::copy_nonoverlapping(data.as_ptr(), buffer.elements.as_ptr(), data.len())
+            };
+        }
         buffer.len = data.len();
         tracing::debug!(bytes = size_of_val(data), device = %queue.device(), "copied to the device");
         Ok(buffer)
@@ -62,9 +71,14 @@ impl<T: Element> Buffer<T> {
     /// A buffer of `len` times `value`.
     ///
     /// # Errors
-    /// [`BufferError::OutOfMemory`] or [`BufferError::TooLarge`].
+    /// [`BufferError`], among others [`BufferError::OutOfMemory`] and [`BufferError::TooLarge`].
     pub fn filled(queue: &Queue, len: usize, value: T) -> Result<Self, BufferError> {
         let mut buffer = Self::allocate(queue, len)?;
+        if let Some(remote) = &mut buffer.remote {
+            remote.fill(&bytes_of(value))?;
+            buffer.len = len;
+            return Ok(buffer);
+        }
         for index in 0..len {
             // SAFETY: `allocate` made room for `len` elements.
             unsafe { buffer.elements.add(index).write(value) };
@@ -89,6 +103,13 @@ impl<T: Element> Buffer<T> {
         let layout = Layout::array::<T>(capacity)
             .and_then(|layout| layout.align_to(ALIGNMENT))
             .map_err(|_| BufferError::TooLarge { len: capacity, element_size: size_of::<T>() })?;
+        if layout.size() != 0
+            && let Lane::Cuda(stream) = queue.lane()
+        {
+            let remote = Memory::new(&stream.context, size_of::<T>() * capacity)?;
+            let elements = remote.shadow().cast();
+            return Ok(Self { elements, len: 0, layout, remote: Some(remote) });
+        }
         let elements = if layout.size() == 0 {
             NonNull::dangling()
         } else {
@@ -97,10 +118,11 @@ impl<T: Element> Buffer<T> {
                 .ok_or_else(|| BufferError::OutOfMemory {
                     bytes: layout.size(),
                     device: queue.device().to_string(),
+                    available: None,
                 })?
                 .cast()
         };
-        Ok(Self { elements, len: 0, layout })
+        Ok(Self { elements, len: 0, layout, remote: None })
     }
 
     /// The number of elements.
@@ -116,21 +138,53 @@ impl<T: Element> Buffer<T> {
     }
 
     /// Copies the elements to a new `Vec`.
+    ///
+    /// # Panics
+    /// If the buffer is in a device's memory and the copy fails, as it does when the device was lost. [`try_to_vec`](Self::try_to_vec)
+    /// returns an error then.
     #[must_use]
+    #[track_caller]
     pub fn to_vec(&self) -> Vec<T> {
-        tracing::debug!(bytes = size_of_val(self.elements()), "copied to the host");
-        self.elements().to_vec()
+        match self.try_to_vec() {
+            Ok(elements) => elements,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Copies the elements to a new `Vec`.
+    ///
+    /// # Errors
+    /// [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer in a device's memory.
+    pub fn try_to_vec(&self) -> Result<Vec<T>, BufferError> {
+        let mut elements = Vec::<T>::with_capacity(self.len);
+        if let Some(remote) = &self.remote {
+            // SAFETY: there is room for as many elements, and those of the device are initialised.
+            unsafe {
+                remote.read(elements.as_mut_ptr().cast())?;
+                elements.set_len(self.len);
+            }
+        } else {
+            elements.extend_from_slice(self.elements());
+        }
+        tracing::debug!(bytes = size_of::<T>() * self.len, "copied to the host");
+        Ok(elements)
     }
 
     /// Copies all elements to `to`.
     ///
     /// # Errors
-    /// [`BufferError::Length`] unless `to` is as long as the buffer.
+    /// [`BufferError::Length`] unless `to` is as long as the buffer; [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a
+    /// buffer in a device's memory.
     pub fn read(&self, to: &mut [T]) -> Result<(), BufferError> {
         if to.len() != self.len {
             return Err(BufferError::Length { buffer: self.len, host: to.len() });
         }
-        to.copy_from_slice(self.elements());
+        if let Some(remote) = &self.remote {
+            // SAFETY: as many elements.
+            unsafe { remote.read(to.as_mut_ptr().cast())? };
+        } else {
+            to.copy_from_slice(self.elements());
+        }
         tracing::debug!(bytes = size_of_val(to), "copied to the host");
         Ok(())
     }
@@ -138,25 +192,42 @@ impl<T: Element> Buffer<T> {
     /// Replaces all elements by those of `from`.
     ///
     /// # Errors
-    /// [`BufferError::Length`] unless `from` is as long as the buffer.
+    /// [`BufferError::Length`] unless `from` is as long as the buffer; [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a
+    /// buffer in a device's memory, whose elements may then be any of both.
     pub fn write(&mut self, from: &[T]) -> Result<(), BufferError> {
         if from.len() != self.len {
             return Err(BufferError::Length { buffer: self.len, host: from.len() });
         }
-        self.elements_mut().copy_from_slice(from);
+        if let Some(remote) = &mut self.remote {
+            // SAFETY: as many elements.
+            unsafe { remote.write(from.as_ptr().cast())? };
+        } else {
+            self.elements_mut().copy_from_slice(from);
+        }
         tracing::debug!(bytes = size_of_val(from), "copied to the device");
         Ok(())
     }
 
     /// A read-only view for kernels to capture.
     #[must_use]
-    pub const fn view(&self) -> View<'_, T> {
+    pub fn view(&self) -> View<'_, T> {
+        if let Some(remote) = &self.remote {
+            remote.shared();
+        }
         View::new(self.elements())
     }
 
     /// An exclusive view: a source for [`Queue::for_each`], or a capture with `unsafe` access.
     #[must_use]
-    pub const fn view_mut(&mut self) -> ViewMut<'_, T> {
+    pub fn view_mut(&mut self) -> ViewMut<'_, T> {
+        self.exclusive(false)
+    }
+
+    /// The view; if it is `atomic`, only kernels of the buffer's device reach the elements through what is made of it.
+    pub(crate) fn exclusive(&mut self, atomic: bool) -> ViewMut<'_, T> {
+        if let Some(remote) = &mut self.remote {
+            remote.exclusive(atomic);
+        }
         // SAFETY: the buffer is borrowed exclusively while the view lives, and `len` elements are initialised.
         unsafe { ViewMut::new(self.elements, self.len) }
     }
@@ -183,17 +254,22 @@ impl<T: Element> Buffer<T> {
     /// A source that gives each work-item `size` neighbouring elements to read, such as a row of an image; the last one gets
     /// what is left. A launch with a `size` of 0 is an error.
     #[must_use]
-    pub const fn chunks(&self, size: usize) -> Chunks<'_, T> {
+    pub fn chunks(&self, size: usize) -> Chunks<'_, T> {
         self.view().chunks(size)
     }
 
     /// A source that gives each work-item `size` neighbouring elements to change; the last one gets what is left. A launch with
     /// a `size` of 0 is an error.
     #[must_use]
-    pub const fn chunks_mut(&mut self, size: usize) -> ChunksMut<'_, T> {
+    pub fn chunks_mut(&mut self, size: usize) -> ChunksMut<'_, T> {
         self.view_mut().chunks_mut(size)
     }
 
+    pub(crate) const fn address(&self) -> *const T {
+        self.elements.as_ptr()
+    }
+
+    /// The elements, which the host must not look at if they are in a device's memory.
     const fn elements(&self) -> &[T] {
         // SAFETY: `len` elements are initialised, and `&self` excludes writers.
         unsafe { slice::from_raw_parts(self.elements.as_ptr(), self.len) }
@@ -213,7 +289,7 @@ impl<'a, T: Element> From<&'a Buffer<T>> for View<'a, T> {
 
 impl<T: Element> Drop for Buffer<T> {
     fn drop(&mut self) {
-        if self.layout.size() != 0 {
+        if self.layout.size() != 0 && self.remote.is_none() {
             // SAFETY: allocated in `allocate` with this layout. Elements are `Copy` and need no drop.
             unsafe { alloc::dealloc(self.elements.as_ptr().cast(), self.layout) };
         }
@@ -222,6 +298,6 @@ impl<T: Element> Drop for Buffer<T> {
 
 impl<T: Element + fmt::Debug> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.elements()).finish()
+        f.debug_list().entries(&*self.view()).finish()
     }
 }

@@ -9,11 +9,50 @@ use schism_jit_abi::{
 };
 use schism_loader::Code;
 
+use crate::cuda;
 use crate::error::ImageError;
 use crate::kernels::Variant;
 use crate::options::Math;
 use crate::stage2::{Stage2, stage2};
 use crate::{identity, kernel_cache};
+
+/// What a request for any device says of a kernel.
+pub(crate) struct Lists<'a> {
+    /// The kernel's function in the image. One without a variant for launches that begin elsewhere than at zero does not ask where
+    /// they begin.
+    pub(crate) symbol: &'a str,
+    pub(crate) params: Vec<Param>,
+    pub(crate) constants: Vec<Constant>,
+    /// A sum of `schism_jit_abi::FLAG_` constants.
+    pub(crate) flags: u32,
+}
+
+impl<'a> Lists<'a> {
+    pub(crate) fn new(kernel: &'a KernelRef<'_>, variant: &Variant) -> Self {
+        let params = kernel.parameters.iter().map(|parameter| Param {
+            offset: parameter.offset,
+            size: parameter.size,
+            align: parameter.align,
+            kind: match parameter.kind {
+                ParameterKind::Integer => PARAM_INTEGER,
+                ParameterKind::Float => PARAM_FLOAT,
+                ParameterKind::Pointer => PARAM_POINTER,
+                ParameterKind::Bytes => PARAM_BYTES,
+            },
+        });
+        let constants = variant.constants.iter().map(|(symbol, value)| Constant {
+            symbol: Bytes::new(symbol.as_bytes()),
+            value: Bytes::new(value),
+        });
+        let with_offset = kernel.offset_variant.as_ref().filter(|_| variant.offset);
+        Self {
+            symbol: with_offset.unwrap_or(&kernel.name),
+            params: params.collect(),
+            constants: constants.collect(),
+            flags: flags(kernel, variant),
+        }
+    }
+}
 
 /// What stage 2 makes of a kernel: an object, which can be kept.
 #[derive(Debug)]
@@ -32,6 +71,8 @@ pub(crate) struct CpuKernel {
     flags: u32,
     /// Size and alignment of the local memory that groups need, without what a launch adds.
     local_memory: (usize, usize),
+    /// Where addresses are in the closure.
+    pointers: Box<[usize]>,
 }
 
 impl CpuObject {
@@ -65,41 +106,18 @@ impl CpuObject {
         kernel: &KernelRef<'_>,
         variant: &Variant,
     ) -> Result<Self, ImageError> {
-        let params: Vec<Param> = kernel
-            .parameters
-            .iter()
-            .map(|parameter| Param {
-                offset: parameter.offset,
-                size: parameter.size,
-                align: parameter.align,
-                kind: match parameter.kind {
-                    ParameterKind::Integer => PARAM_INTEGER,
-                    ParameterKind::Float => PARAM_FLOAT,
-                    ParameterKind::Pointer => PARAM_POINTER,
-                    ParameterKind::Bytes => PARAM_BYTES,
-                },
-            })
-            .collect();
-        let with_offset = kernel.offset_variant.as_ref().filter(|_| variant.offset);
-        let constants: Vec<Constant> = variant
-            .constants
-            .iter()
-            .map(|(symbol, value)| Constant {
-                symbol: Bytes::new(symbol.as_bytes()),
-                value: Bytes::new(value),
-            })
-            .collect();
+        let lists = Lists::new(kernel, variant);
         let request = CpuRequest {
             image: Bytes::new(image),
-            kernel: Bytes::new(with_offset.unwrap_or(&kernel.name).as_bytes()),
-            params: params.as_ptr(),
-            params_len: params.len(),
+            kernel: Bytes::new(lists.symbol.as_bytes()),
+            params: lists.params.as_ptr(),
+            params_len: lists.params.len(),
             closure_size: kernel.closure_size,
             closure_align: kernel.closure_align,
             dimensions: kernel.dimensions,
-            flags: flags(kernel, variant),
-            constants: constants.as_ptr(),
-            constants_len: constants.len(),
+            flags: lists.flags,
+            constants: lists.constants.as_ptr(),
+            constants_len: lists.constants.len(),
         };
         let mut made = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;
@@ -139,7 +157,11 @@ impl CpuKernel {
         // What does not fit is refused when it is launched.
         let bytes = |number| usize::try_from(number).unwrap_or(usize::MAX);
         let local_memory = (bytes(groups.local_size), bytes(groups.local_align));
-        Ok(Self { code, flags, local_memory })
+        let pointers = kernel.parameters.iter().filter_map(|parameter| {
+            let pointer = parameter.kind == ParameterKind::Pointer;
+            pointer.then_some(parameter.offset as usize)
+        });
+        Ok(Self { code, flags, local_memory, pointers: pointers.collect() })
     }
 
     /// Bytes of code and constants.
@@ -155,6 +177,17 @@ impl CpuKernel {
     /// Size and alignment of the local memory that groups need, without what a launch adds.
     pub(crate) const fn local_memory(&self) -> (usize, usize) {
         self.local_memory
+    }
+
+    /// Whether a closure refers to memory that only another device has.
+    ///
+    /// # Safety
+    /// The closure is of the kernel's type.
+    pub(crate) unsafe fn captures_remote(&self, closure: *const u8) -> bool {
+        self.pointers.iter().any(|offset| {
+            // SAFETY: a leaf of the closure, as large as a pointer; it need not be aligned in a packed struct.
+            cuda::is_shadow(unsafe { closure.add(*offset).cast::<usize>().read_unaligned() })
+        })
     }
 
     /// # Safety
@@ -186,7 +219,7 @@ fn flags(kernel: &KernelRef<'_>, variant: &Variant) -> u32 {
 ///
 /// # Safety
 /// The text is stage 2's and is not used again.
-unsafe fn take_text(stage2: &Stage2, text: Text) -> String {
+pub(crate) unsafe fn take_text(stage2: &Stage2, text: Text) -> String {
     // SAFETY: as promised by the caller.
     unsafe {
         let copy = String::from_utf8_lossy(text.as_slice()).into_owned();

@@ -3,6 +3,7 @@
 use std::env;
 use std::fmt;
 
+use crate::cuda::{self, Gpu};
 use crate::error::DeviceError;
 use crate::groups;
 use crate::notice::Notice;
@@ -20,15 +21,16 @@ pub enum DeviceKind {
     Cpu,
     /// All cores of the host, running the host half's own bodies: what rustc compiled. It needs nothing but the program.
     Native,
+    /// A GPU of NVIDIA's, by its driver, running code that LLVM made from the program's device half. It has memory of its own.
+    Cuda,
 }
 
-impl DeviceKind {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Native => "native",
-        }
-    }
+/// Where kernels run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    Cpu,
+    Native,
+    Cuda(&'static Gpu),
 }
 
 /// Something that runs kernels.
@@ -42,14 +44,14 @@ impl DeviceKind {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Device {
-    kind: DeviceKind,
+    place: Place,
     /// Whether the user chose it. If so, nothing runs elsewhere instead.
     demanded: bool,
 }
 
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
-        self.kind == other.kind
+        self.name() == other.name()
     }
 }
 
@@ -59,10 +61,13 @@ impl Device {
     /// All devices of this machine. The first call looks for them, which takes some milliseconds.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        let cpu = stage2().is_ok().then_some(DeviceKind::Cpu);
+        let stage2 = stage2().is_ok();
+        let cpu = stage2.then_some(Place::Cpu);
+        let gpus = if stage2 { cuda::gpus().unwrap_or_default() } else { &[] };
         cpu.into_iter()
-            .chain([DeviceKind::Native])
-            .map(|kind| Self { kind, demanded: true })
+            .chain([Place::Native])
+            .chain(gpus.iter().map(Place::Cuda))
+            .map(|place| Self { place, demanded: true })
             .collect()
     }
 
@@ -78,9 +83,9 @@ impl Device {
             return Self::by_name(&name.to_string_lossy());
         }
         // Programs without device code need not load LLVM; they are told at the first launch.
-        let kind = if registry::has_device_code() {
+        let place = if registry::has_device_code() {
             match stage2() {
-                Ok(_) => DeviceKind::Cpu,
+                Ok(_) => Place::Cpu,
                 Err(reason) => {
                     static NOTICE: Notice = Notice::new();
                     NOTICE.warn(format_args!(
@@ -88,77 +93,125 @@ impl Device {
                          {reason}; run `cargo schism setup`, point SCHISM_JIT at libschism_jit.so, or set SCHISM_DEVICE=native \
                          to be content with this"
                     ));
-                    DeviceKind::Native
+                    Place::Native
                 }
             }
         } else {
-            DeviceKind::Native
+            Place::Native
         };
-        Ok(Self { kind, demanded: false })
+        Ok(Self { place, demanded: false })
     }
 
-    /// The device of that name: `cpu` or `native`.
+    /// The device of that name: `cpu`, `native`, or `cuda:0`, `cuda:1` and so on; `cuda` is the first of these.
     ///
     /// # Errors
-    /// [`DeviceError::Unknown`], and [`DeviceError::Stage2`] if the compiler for `cpu` cannot be loaded.
+    /// [`DeviceError::Unknown`]; [`DeviceError::Stage2`] if the compiler for `cpu` or `cuda` cannot be loaded; [`DeviceError::NoGpu`] if
+    /// there is no driver, or it finds no GPU.
     pub fn by_name(name: &str) -> Result<Self, DeviceError> {
-        let kind = match name.trim() {
-            "native" => DeviceKind::Native,
-            "cpu" => match stage2() {
-                Ok(_) => DeviceKind::Cpu,
-                Err(reason) => return Err(DeviceError::Stage2 { reason: reason.to_owned() }),
-            },
+        let stage2 = |device: &str| {
+            let device = device.to_owned();
+            stage2()
+                .map(|_| ())
+                .map_err(|reason| DeviceError::Stage2 { device, reason: reason.to_owned() })
+        };
+        let place = match name.trim() {
+            "native" => Place::Native,
+            "cpu" => {
+                stage2("cpu")?;
+                Place::Cpu
+            }
+            name if is_gpu(name) => {
+                stage2(name)?;
+                let missing =
+                    |reason: String| DeviceError::NoGpu { device: name.to_owned(), reason };
+                let gpus = cuda::gpus().map_err(|reason| missing(reason.to_owned()))?;
+                let name = if name == GPUS { "cuda:0" } else { name };
+                let gpu = gpus.iter().find(|gpu| gpu.name == name);
+                Place::Cuda(gpu.ok_or_else(|| {
+                    let names: Vec<_> = gpus.iter().map(|gpu| &*gpu.name).collect();
+                    missing(format!("the driver finds only {}", names.join(", ")))
+                })?)
+            }
             other => {
-                let names: Vec<_> = Self::all().iter().map(|device| device.name()).collect();
+                let names: Vec<_> =
+                    Self::all().iter().map(|device| device.name().to_owned()).collect();
                 return Err(DeviceError::Unknown {
                     requested: other.to_owned(),
                     available: names.join(", "),
                 });
             }
         };
-        Ok(Self { kind, demanded: true })
+        Ok(Self { place, demanded: true })
     }
 
     /// The name, as `SCHISM_DEVICE` takes it.
     #[must_use]
-    pub const fn name(&self) -> &'static str {
-        self.kind.name()
+    pub fn name(&self) -> &str {
+        match self.place {
+            Place::Cpu => "cpu",
+            Place::Native => "native",
+            Place::Cuda(gpu) => &gpu.name,
+        }
     }
 
     /// The kind.
     #[must_use]
     pub const fn kind(&self) -> DeviceKind {
-        self.kind
+        match self.place {
+            Place::Cpu => DeviceKind::Cpu,
+            Place::Native => DeviceKind::Native,
+            Place::Cuda(_) => DeviceKind::Cuda,
+        }
+    }
+
+    pub(crate) const fn place(&self) -> Place {
+        self.place
     }
 
     /// For people: what runs the kernels.
     #[must_use]
     pub fn description(&self) -> String {
-        match (self.kind, stage2()) {
-            (DeviceKind::Cpu, Ok(stage2)) => format!("{}, for {}", stage2.version, stage2.cpu),
-            _ => "the host's own code".to_owned(),
+        match (self.place, stage2()) {
+            (Place::Cpu, Ok(stage2)) => format!("{}, for {}", stage2.version, stage2.cpu),
+            (Place::Cuda(gpu), Ok(stage2)) => {
+                format!("{}, for {}", stage2.version, gpu.description())
+            }
+            (Place::Cuda(gpu), Err(_)) => gpu.description(),
+            (Place::Cpu | Place::Native, _) => "the host's own code".to_owned(),
         }
     }
 
     /// The most work-items that a work-group can have.
     #[must_use]
     pub const fn max_group_size(&self) -> usize {
-        match self.kind {
-            DeviceKind::Cpu | DeviceKind::Native => groups::MOST_ITEMS,
+        match self.place {
+            Place::Cpu | Place::Native => groups::MOST_ITEMS,
+            Place::Cuda(gpu) => gpu.max_block as usize,
         }
     }
 
     /// Bytes of local memory that a work-group can have: the kernel's arrays, and those that the launch adds.
     #[must_use]
     pub const fn local_memory_size(&self) -> usize {
-        match self.kind {
-            DeviceKind::Cpu | DeviceKind::Native => groups::LOCAL_MEMORY,
+        match self.place {
+            Place::Cpu | Place::Native => groups::LOCAL_MEMORY,
+            Place::Cuda(gpu) => gpu.shared_memory as usize,
         }
     }
 
     pub(crate) const fn demanded(&self) -> bool {
         self.demanded
     }
+}
+
+/// The name of all GPUs of NVIDIA's.
+const GPUS: &str = "cuda";
+
+/// Whether a name is that of a GPU, here or elsewhere.
+fn is_gpu(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = name.strip_prefix(GPUS).and_then(|rest| rest.strip_prefix(':'));
+    name == GPUS || number.is_some_and(is_number)
 }
 
 impl fmt::Display for Device {

@@ -19,6 +19,21 @@ pub enum Error {
     Launch(#[from] LaunchError),
 }
 
+/// A function of a device's driver failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{call}` failed: {text} ({name}, code {code})")]
+#[non_exhaustive]
+pub struct DriverError {
+    /// The function.
+    pub call: &'static str,
+    /// What it returned.
+    pub code: u32,
+    /// The driver's name for that.
+    pub name: String,
+    /// What the driver says about it.
+    pub text: String,
+}
+
 /// A device that was asked for cannot be had.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -31,14 +46,34 @@ pub enum DeviceError {
         /// What there is, separated by commas.
         available: String,
     },
-    /// `SCHISM_DEVICE=cpu`, but stage 2, which makes machine code for it, cannot be loaded.
+    /// The device was asked for, but stage 2, which makes code for it, cannot be loaded.
     #[error(
-        "the device `cpu` was asked for, but its compiler cannot be loaded: {reason}; run `cargo schism setup`, point SCHISM_JIT at \
+        "the device `{device}` was asked for, but its compiler cannot be loaded: {reason}; run `cargo schism setup`, point SCHISM_JIT at \
          libschism_jit.so, or use SCHISM_DEVICE=native"
     )]
     Stage2 {
+        /// What was asked for.
+        device: String,
         /// What was tried, and what came of it.
         reason: String,
+    },
+    /// A GPU was asked for, and there is none that can be used.
+    #[error(
+        "the device `{device}` was asked for, but {reason}; use SCHISM_DEVICE=cpu, or point SCHISM_CUDA at the driver"
+    )]
+    NoGpu {
+        /// What was asked for.
+        device: String,
+        /// What was tried, and what came of it.
+        reason: String,
+    },
+    /// The device's driver refused.
+    #[error("the device `{device}` cannot be used: {source}")]
+    Driver {
+        /// The device.
+        device: String,
+        /// What the driver said.
+        source: Box<DriverError>,
     },
     /// The worker threads could not be started.
     #[error(
@@ -72,13 +107,42 @@ pub enum BufferError {
     },
     /// The device has no room.
     #[error(
-        "device `{device}` has no room for a buffer of {bytes} bytes; free buffers or work in smaller pieces"
+        "device `{device}` has no room for a buffer of {bytes} bytes{}; free buffers or work in smaller pieces",
+        Available(*.available)
     )]
     OutOfMemory {
         /// Bytes asked for.
         bytes: usize,
         /// The device.
         device: String,
+        /// Bytes that are free, though perhaps not in one piece, where the device says so.
+        available: Option<usize>,
+    },
+    /// The host has no addresses that could stand for the device's memory.
+    #[error("the host has no {bytes} bytes of address space for a buffer on a device: {reason}")]
+    AddressSpace {
+        /// Bytes that were needed.
+        bytes: usize,
+        /// What the system said.
+        reason: String,
+    },
+    /// The device's driver refused.
+    #[error("a buffer on device `{device}`: {source}")]
+    Driver {
+        /// The device.
+        device: String,
+        /// What the driver said.
+        source: Box<DriverError>,
+    },
+    /// The device was lost, and what was in its memory with it.
+    #[error(
+        "a buffer on device `{device}`, which was lost: {source}; make a new queue and new buffers"
+    )]
+    DeviceLost {
+        /// The device.
+        device: String,
+        /// What it was lost by.
+        source: Box<DriverError>,
     },
     /// The host's slice and the buffer differ in length.
     #[error(
@@ -237,6 +301,43 @@ pub enum LaunchError {
         /// What is wrong with the code.
         source: Box<ImageError>,
     },
+    /// The kernel captures a view of a buffer that is not in the device's memory.
+    #[error(
+        "kernel `{kernel}` is launched on device `{device}` with a buffer in the memory of {memory}; make the buffer with a queue \
+         on `{device}`"
+    )]
+    ForeignBuffer {
+        /// The kernel.
+        kernel: String,
+        /// The device.
+        device: String,
+        /// Whose memory the buffer is in.
+        memory: String,
+    },
+    /// The device's driver refused.
+    #[error("kernel `{kernel}` on device `{device}`: {source}")]
+    Driver {
+        /// The kernel.
+        kernel: String,
+        /// The device.
+        device: String,
+        /// What the driver said.
+        source: Box<DriverError>,
+    },
+    /// The device was lost: by this launch, by one before it, or by what another process did. What was in its memory is lost too.
+    #[error(
+        "kernel `{kernel}`: the device `{device}` was lost: {source}; make a new queue and new buffers, or start the program \
+         again if the driver refuses that. If an address was illegal, look at `unsafe` code of kernels first, then at how deep they \
+         call themselves"
+    )]
+    DeviceLost {
+        /// The kernel whose launch met the loss.
+        kernel: String,
+        /// The device.
+        device: String,
+        /// What it was lost by.
+        source: Box<DriverError>,
+    },
     /// The kernel panicked. Other work-items may or may not have run.
     #[error(transparent)]
     Panicked(Box<KernelPanic>),
@@ -295,6 +396,14 @@ pub enum ImageError {
         /// What was tried, and what came of it.
         reason: String,
     },
+    /// The device's driver refused the code.
+    #[error("the driver refuses its code: {source}{}", Log(.log))]
+    Driver {
+        /// What the driver said.
+        source: Box<DriverError>,
+        /// What the driver's compiler said, if anything.
+        log: String,
+    },
     /// Stage 2 refused.
     #[error("it cannot be compiled (code {code}): {reason}")]
     Compile {
@@ -345,5 +454,23 @@ impl fmt::Display for KernelPanic {
             write!(f, "({id:?} in its group) ")?;
         }
         write!(f, "on device `{}`", self.device)
+    }
+}
+
+/// How much room there is, if that is known.
+struct Available(Option<usize>);
+
+impl fmt::Display for Available {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |bytes| write!(f, " ({bytes} bytes are free)"))
+    }
+}
+
+/// What a compiler said, on lines of its own.
+struct Log<'a>(&'a str);
+
+impl fmt::Display for Log<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, "\n{}", self.0) }
     }
 }

@@ -1,8 +1,10 @@
 //! The end of a launch that was not waited for.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
+use crate::cuda::Pending;
 use crate::error::LaunchError;
 use crate::panics;
 
@@ -14,11 +16,22 @@ pub struct Event {
 
 #[derive(Debug, Default)]
 struct Completion {
-    result: Mutex<Option<Result<(), LaunchError>>>,
+    result: Mutex<Outcome>,
     changed: Condvar,
     complete: AtomicBool,
+    duration: OnceLock<Duration>,
     /// Whether the user has got the result.
     observed: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+enum Outcome {
+    /// Somebody will call [`Event::complete`].
+    #[default]
+    Unknown,
+    /// Whoever wants to know asks the device.
+    Pending(Pending),
+    Known(Result<(), LaunchError>),
 }
 
 impl Event {
@@ -26,11 +39,26 @@ impl Event {
         Self { completion: Arc::default() }
     }
 
+    /// A launch that a device runs by itself, or that is over.
+    pub(crate) fn submitted(started: Result<Option<Pending>, LaunchError>) -> Self {
+        let event = Self::pending();
+        match started {
+            Ok(Some(pending)) => {
+                let completion = &event.completion;
+                *completion.result.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Outcome::Pending(pending);
+            }
+            Ok(None) => event.complete(Ok(())),
+            Err(error) => event.complete(Err(error)),
+        }
+        event
+    }
+
     /// The launch is over; what it borrowed is not used any more.
     pub(crate) fn complete(&self, result: Result<(), LaunchError>) {
         let completion = &self.completion;
         let mut known = completion.result.lock().unwrap_or_else(PoisonError::into_inner);
-        *known = Some(result);
+        *known = Outcome::Known(result);
         // Under the lock, so that whoever has waited also sees it complete.
         completion.complete.store(true, Ordering::Release);
         drop(known);
@@ -40,7 +68,56 @@ impl Event {
     /// Whether the launch is over, well or not.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.completion.complete.load(Ordering::Acquire)
+        if self.completion.complete.load(Ordering::Acquire) {
+            return true;
+        }
+        // If another thread has it, that thread waits for the launch.
+        let Ok(mut result) = self.completion.result.try_lock() else { return false };
+        match &*result {
+            Outcome::Pending(pending) if pending.is_over() => {
+                self.finish(&mut result);
+                true
+            }
+            Outcome::Pending(_) | Outcome::Unknown => false,
+            Outcome::Known(_) => true,
+        }
+    }
+
+    /// Waits for the device, if it runs the launch by itself.
+    fn finish(&self, result: &mut Outcome) {
+        if let Outcome::Pending(pending) = std::mem::take(result) {
+            let (ended, duration) = pending.finish_timed();
+            if let Some(duration) = duration {
+                self.took(duration);
+            }
+            *result = Outcome::Known(ended);
+            self.completion.complete.store(true, Ordering::Release);
+        }
+    }
+
+    /// How long the launch took on its device: once it is over, if it was submitted by way of [`Queue::timed`](crate::Queue::timed).
+    /// Time that it waited for its turn does not count; time to compile its kernel does on the host devices.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut numbers = Buffer::filled(&queue, 1000, 1.5_f32)?;
+    /// let event = queue.timed().scope(|scope| Ok(scope.for_each(&mut numbers, |x| *x *= *x)?))?;
+    /// let took = event.duration().expect("a launch that is over, of a timed queue");
+    /// assert!(took.as_secs() < 60);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn duration(&self) -> Option<Duration> {
+        self.is_complete().then(|| self.completion.duration.get().copied()).flatten()
+    }
+
+    pub(crate) fn took(&self, duration: Duration) {
+        // Known once: a launch ends once.
+        let _ = self.completion.duration.set(duration);
     }
 
     /// Waits for the end of the launch. Its error is returned here, each time, and then no more by the scope.
@@ -63,7 +140,10 @@ impl Event {
     pub(crate) fn result(&self) -> Result<(), LaunchError> {
         let mut result = self.completion.result.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            if let Some(result) = &*result {
+            if matches!(*result, Outcome::Pending(_)) {
+                self.finish(&mut result);
+            }
+            if let Outcome::Known(result) = &*result {
                 return result.clone();
             }
             result = self.completion.changed.wait(result).unwrap_or_else(PoisonError::into_inner);

@@ -8,11 +8,12 @@ use std::str;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
-use schism_hcf::{ObjectId, RecordRef};
+use schism_hcf::{ImageRef, KernelRef, ObjectId, RecordRef};
 
 use crate::__private::{DESCRIPTOR_ABI, Descriptor};
 use crate::cpu_kernel::{CpuKernel, CpuObject};
 use crate::cpu_math;
+use crate::cuda::{Context, CudaKernel};
 use crate::error::ImageError;
 use crate::kernel_cache;
 use crate::launch::RawKernel;
@@ -23,16 +24,20 @@ use crate::spec_const::Place;
 /// The format of the images that stage 2 compiles from.
 const FORMAT: &str = "llvm-ir";
 
-type Compiled = Result<Arc<CpuKernel>, ImageError>;
+type Compiled<K> = Result<Arc<K>, ImageError>;
 
 /// A kernel on a device, by content.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     object: ObjectId,
     kernel: String,
-    device: &'static str,
+    /// The id of a GPU's context, or [`CPU`].
+    device: u64,
     variant: Variant,
 }
+
+/// The device `cpu`. Contexts have other numbers.
+const CPU: u64 = 0;
 
 /// What a launch asks for beside its kernel.
 #[derive(Clone, Copy, Debug)]
@@ -54,30 +59,55 @@ pub(crate) struct Variant {
     pub(crate) portable: bool,
     /// The values of specialization constants that are not the defaults, in the container's order.
     pub(crate) constants: Vec<ConstantValue>,
+    /// What code for a GPU is prepared for.
+    pub(crate) gpu: GpuVariant,
+}
+
+/// What code for a GPU is prepared for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct GpuVariant {
+    /// Ids need more than 31 bits.
+    pub(crate) wide: bool,
+    /// The launch is larger than a grid can be, and comes in pieces.
+    pub(crate) pieces: bool,
+    /// The threads of a block, if the code is for no other number; else zeros.
+    pub(crate) block: [u32; 3],
 }
 
 /// A kernel that is compiled, or being compiled.
-#[derive(Debug, Default)]
-struct Slot {
-    compiled: Arc<OnceLock<Compiled>>,
+#[derive(Debug)]
+struct Slot<K> {
+    compiled: Arc<OnceLock<Compiled<K>>>,
     /// When it was last asked for, by [`Kernels::clock`].
     used: u64,
 }
 
-/// All kernels.
-#[derive(Debug, Default)]
-struct Kernels {
-    slots: HashMap<Key, Slot>,
+impl<K> Default for Slot<K> {
+    fn default() -> Self {
+        Self { compiled: Arc::default(), used: 0 }
+    }
+}
+
+/// All kernels of one kind of device.
+#[derive(Debug)]
+struct Kernels<K> {
+    slots: HashMap<Key, Slot<K>>,
     /// Counts what is asked for.
     clock: u64,
+}
+
+impl<K> Default for Kernels<K> {
+    fn default() -> Self {
+        Self { slots: HashMap::new(), clock: 0 }
+    }
 }
 
 /// With more values of specialization constants than this, the kernel that was not used for the longest time is forgotten.
 const MOST_SPECIALISED: usize = 256;
 
-impl Kernels {
+impl<K> Kernels<K> {
     /// The kernel's place, and what had to go for it: that is to be dropped without the lock, since that takes calls of the system.
-    fn slot(&mut self, key: Key) -> (Arc<OnceLock<Compiled>>, Option<Slot>) {
+    fn slot(&mut self, key: Key) -> (Arc<OnceLock<Compiled<K>>>, Option<Slot<K>>) {
         self.clock += 1;
         let mut gone = None;
         if !key.variant.constants.is_empty() && !self.slots.contains_key(&key) {
@@ -100,15 +130,42 @@ impl Kernels {
 struct Entry {
     container: usize,
     /// Without options: for launches that begin at zero, and for others.
-    compiled: [RwLock<Option<Compiled>>; 2],
+    compiled: [RwLock<Option<Compiled<CpuKernel>>>; 2],
+    /// The same for GPUs.
+    cuda: RwLock<Vec<OnGpu>>,
 }
 
-static KERNELS: OnceLock<Mutex<Kernels>> = OnceLock::new();
+/// A kernel without options, in a context.
+#[derive(Debug)]
+struct OnGpu {
+    context: u64,
+    offset: bool,
+    variant: GpuVariant,
+    compiled: Compiled<CudaKernel>,
+}
+
+/// The kernels of one kind of device, for all of the process.
+struct Table<K>(OnceLock<Mutex<Kernels<K>>>);
+
+impl<K> Table<K> {
+    const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kernels<K>> {
+        self.0.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes out kernels. They are freed by whoever drops what this returns, without the lock: that runs code of stage 2, or of a
+    /// driver.
+    fn take_out(&self, which: impl Fn(&Key) -> bool) -> Vec<(Key, Slot<K>)> {
+        self.lock().slots.extract_if(|key, _| which(key)).collect()
+    }
+}
+
+static ON_CPU: Table<CpuKernel> = Table::new();
+static ON_CUDA: Table<CudaKernel> = Table::new();
 static ENTRIES: Mutex<Vec<&'static Entry>> = Mutex::new(Vec::new());
-
-fn kernels() -> MutexGuard<'static, Kernels> {
-    KERNELS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn entries() -> MutexGuard<'static, Vec<&'static Entry>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
@@ -123,14 +180,14 @@ pub(crate) unsafe fn for_cpu(
     descriptor: &Descriptor,
     kernel: &RawKernel,
     asked: Asked<'_>,
-) -> Compiled {
+) -> Compiled<CpuKernel> {
     if descriptor.abi != DESCRIPTOR_ABI {
         // Nothing after this field can be trusted.
         return Err(ImageError::Version { found: descriptor.abi, expected: DESCRIPTOR_ABI });
     }
     if asked.options.is_some() {
         // SAFETY: the caller's promises.
-        return unsafe { look_up(descriptor, kernel, asked) };
+        return unsafe { look_up_for_cpu(descriptor, kernel, asked) };
     }
     // SAFETY: only `entry` stores here, and entries live forever.
     if let Some(entry) = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() }
@@ -142,10 +199,76 @@ pub(crate) unsafe fn for_cpu(
         return compiled.clone();
     }
     // SAFETY: the caller's promises.
-    let compiled = unsafe { look_up(descriptor, kernel, asked) };
+    let compiled = unsafe { look_up_for_cpu(descriptor, kernel, asked) };
     let entry = entry(descriptor);
     *entry.compiled[usize::from(asked.offset)].write().unwrap_or_else(PoisonError::into_inner) =
         Some(compiled.clone());
+    compiled
+}
+
+/// # Safety
+/// As for [`for_cpu`].
+unsafe fn look_up_for_cpu(
+    descriptor: &Descriptor,
+    kernel: &RawKernel,
+    asked: Asked<'_>,
+) -> Compiled<CpuKernel> {
+    let compile = |record: &RecordRef<'_>,
+                   kernel: &KernelRef<'_>,
+                   image: &ImageRef<'_>,
+                   variant: &Variant| {
+        let found = CpuObject::get_or_compile(record, kernel, variant, image.data)?;
+        let compiled = CpuKernel::load(&found.value, kernel)?;
+        kernel_cache::trace(kernel, &found, compiled.code_size());
+        Ok(compiled)
+    };
+    // SAFETY: the caller's promises.
+    unsafe { look_up(&ON_CPU, descriptor, kernel, asked, CPU, GpuVariant::default(), compile) }
+}
+
+/// The compiled kernel in a context of a GPU, for launches that it is prepared for.
+///
+/// # Safety
+/// As for [`for_cpu`].
+pub(crate) unsafe fn for_cuda(
+    descriptor: &Descriptor,
+    kernel: &RawKernel,
+    asked: Asked<'_>,
+    context: &Arc<Context>,
+    variant: GpuVariant,
+) -> Compiled<CudaKernel> {
+    if descriptor.abi != DESCRIPTOR_ABI {
+        return Err(ImageError::Version { found: descriptor.abi, expected: DESCRIPTOR_ABI });
+    }
+    let compile = |record: &RecordRef<'_>,
+                   kernel: &KernelRef<'_>,
+                   image: &ImageRef<'_>,
+                   variant: &Variant| {
+        CudaKernel::get_or_compile(context, record, image.data, kernel, variant)
+    };
+    // SAFETY: the caller's promises.
+    let look_up =
+        || unsafe { look_up(&ON_CUDA, descriptor, kernel, asked, context.id(), variant, compile) };
+    if asked.options.is_some() {
+        return look_up();
+    }
+    let here = |known: &&OnGpu| {
+        (known.context, known.offset, known.variant) == (context.id(), asked.offset, variant)
+    };
+    // SAFETY: only `entry` stores here, and entries live forever.
+    let entry_here = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() };
+    if let Some(entry) = entry_here
+        && let Some(known) =
+            entry.cuda.read().unwrap_or_else(PoisonError::into_inner).iter().find(here)
+    {
+        return known.compiled.clone();
+    }
+    let compiled = look_up();
+    let mut known = entry(descriptor).cuda.write().unwrap_or_else(PoisonError::into_inner);
+    if !known.iter().any(|known| here(&known)) {
+        let (context, offset, compiled) = (context.id(), asked.offset, compiled.clone());
+        known.push(OnGpu { context, offset, variant, compiled });
+    }
     compiled
 }
 
@@ -158,8 +281,11 @@ fn entry(descriptor: &Descriptor) -> &'static Entry {
         return entry;
     }
     let container = descriptor.container_begin as usize;
-    let entry: &'static Entry =
-        Box::leak(Box::new(Entry { container, compiled: Default::default() }));
+    let entry: &'static Entry = Box::leak(Box::new(Entry {
+        container,
+        compiled: Default::default(),
+        cuda: RwLock::default(),
+    }));
     entries.push(entry);
     descriptor.slot.store(std::ptr::from_ref(entry).cast_mut().cast(), Ordering::Release);
     entry
@@ -167,7 +293,20 @@ fn entry(descriptor: &Descriptor) -> &'static Entry {
 
 /// # Safety
 /// As for [`for_cpu`].
-unsafe fn look_up(descriptor: &Descriptor, kernel: &RawKernel, asked: Asked<'_>) -> Compiled {
+unsafe fn look_up<K>(
+    table: &'static Table<K>,
+    descriptor: &Descriptor,
+    kernel: &RawKernel,
+    asked: Asked<'_>,
+    device: u64,
+    gpu: GpuVariant,
+    compile: impl FnOnce(
+        &RecordRef<'_>,
+        &KernelRef<'_>,
+        &ImageRef<'_>,
+        &Variant,
+    ) -> Result<K, ImageError>,
+) -> Compiled<K> {
     let container = registry::container_of(descriptor);
     // SAFETY: the caller keeps the shared object loaded.
     let record = unsafe { container.record()? };
@@ -181,21 +320,26 @@ unsafe fn look_up(descriptor: &Descriptor, kernel: &RawKernel, asked: Asked<'_>)
         // There is no queue for the device if this is an error.
         portable: cpu_math::portable().unwrap_or_default(),
         constants: asked.options.map_or(Ok(Vec::new()), |options| values(record, name, options))?,
+        gpu,
     };
     let key = Key {
         object: record.object_id(),
         kernel: name.to_owned(),
-        device: "cpu",
+        device,
         variant: variant.clone(),
     };
-    let (slot, gone) = kernels().slot(key);
+    let (slot, gone) = table.lock().slot(key);
     drop(gone);
     if let Some(compiled) = slot.get() {
         tracing::debug!(kernel = name, object = %record.object_id(), "cached");
         return compiled.clone();
     }
     // Only those who want the same kernel wait for its compilation.
-    slot.get_or_init(|| compile(record, name, descriptor.dimensions, kernel, &variant)).clone()
+    let compile = || {
+        let (kernel, image) = find(record, name, descriptor.dimensions, kernel)?;
+        compile(record, kernel, image, &variant).map(Arc::new)
+    };
+    slot.get_or_init(compile).clone()
 }
 
 /// The values that a launch gives to the constants that a kernel reads, where those are not the defaults.
@@ -234,13 +378,13 @@ fn values(
     Ok(values)
 }
 
-fn compile(
-    record: &RecordRef<'_>,
+/// A kernel in its container, and the image that it is compiled from.
+fn find<'r, 'a>(
+    record: &'r RecordRef<'a>,
     name: &str,
     dimensions: u32,
     raw: &RawKernel,
-    variant: &Variant,
-) -> Compiled {
+) -> Result<(&'r KernelRef<'a>, &'r ImageRef<'a>), ImageError> {
     let mismatch = |reason: String| Err(ImageError::Mismatch { reason });
     let Some(kernel) = record.kernel(name) else {
         return mismatch(format!("it has no kernel {name}"));
@@ -263,10 +407,7 @@ fn compile(
     let Some(image) = images.find(|image| image.format == FORMAT) else {
         return Err(ImageError::NoImage { available: kernel.images.join(", ") });
     };
-    let found = CpuObject::get_or_compile(record, kernel, variant, image.data)?;
-    let compiled = CpuKernel::load(&found.value, kernel)?;
-    kernel_cache::trace(kernel, &found, compiled.code_size());
-    Ok(Arc::new(compiled))
+    Ok((kernel, image))
 }
 
 /// The container at `container` is going; `remaining` are the ids of those that stay. Launches that are still running keep their
@@ -278,13 +419,21 @@ pub(crate) fn forget(container: usize, remaining: &[ObjectId]) {
             for compiled in &entry.compiled {
                 compiled.write().unwrap_or_else(PoisonError::into_inner).take();
             }
+            entry.cuda.write().unwrap_or_else(PoisonError::into_inner).clear();
         }
         stays
     });
-    // Freed outside of the lock: that takes calls of the system.
-    let gone: Vec<_> =
-        kernels().slots.extract_if(|key, _| !remaining.contains(&key.object)).collect();
-    drop(gone);
+    drop(ON_CPU.take_out(|key| !remaining.contains(&key.object)));
+    drop(ON_CUDA.take_out(|key| !remaining.contains(&key.object)));
+}
+
+/// A context was lost, and the kernels in it with it.
+pub(crate) fn forget_context(context: u64) {
+    for entry in entries().iter() {
+        let mut known = entry.cuda.write().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|known| known.context != context);
+    }
+    drop(ON_CUDA.take_out(|key| key.device == context));
 }
 
 #[cfg(test)]
@@ -386,11 +535,11 @@ mod tests {
 
     #[test]
     fn the_oldest_values_are_forgotten() {
-        let mut kernels = Kernels::default();
+        let mut kernels = Kernels::<CpuKernel>::default();
         let key = |seed: Option<usize>| Key {
             object: Container::default().object_id(),
             kernel: "kernel".to_owned(),
-            device: "cpu",
+            device: CPU,
             variant: Variant {
                 constants: seed
                     .map(|seed| ("SEED".to_owned(), Box::from(seed.to_le_bytes())))

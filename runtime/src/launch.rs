@@ -41,6 +41,11 @@ impl RawKernel {
         }
     }
 
+    /// Gives the name, for who needs it when the kernel may be gone.
+    pub(crate) const fn name_function(&self) -> fn() -> &'static str {
+        self.name
+    }
+
     /// The closure, as users know it.
     pub(crate) fn name(&self) -> String {
         (self.name)().to_owned()

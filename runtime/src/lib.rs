@@ -42,9 +42,10 @@
 //! # Environment
 //! | variable | meaning |
 //! |---|---|
-//! | `SCHISM_DEVICE` | the default device: `cpu` or `native` |
+//! | `SCHISM_DEVICE` | the default device: `cpu`, `native`, or a GPU: `cuda:0`, `cuda:1` and so on |
 //! | `SCHISM_CPU_THREADS` | threads of the host devices; by default one for each core |
 //! | `SCHISM_CPU_MATH` | the mathematics library of kernels on the device `cpu`: `host` (default), or `portable`, schism's own, which gives the same bits on all devices |
+//! | `SCHISM_CUDA` | the path of NVIDIA's driver library, in place of the system's `libcuda.so.1`; empty: no GPUs |
 //! | `SCHISM_TRACE` | shows each step on standard error: `1`, or `error`, `warn`, `info`, `debug`, `trace` |
 //! | `SCHISM_TIME_PASSES` | `1`: how long each step of stage 2 took, on standard error; the compiler reads it for stage 1 |
 //! | `SCHISM_CACHE` | `0`: compiled kernels are not kept on disk |
@@ -66,6 +67,7 @@ mod buffer;
 mod capture;
 mod cpu_kernel;
 mod cpu_math;
+mod cuda;
 mod device;
 mod element;
 mod error;
@@ -90,6 +92,7 @@ mod print;
 mod queue;
 mod range;
 mod registry;
+mod remote;
 mod resolve;
 mod schedule;
 mod scope;
@@ -105,7 +108,9 @@ pub use buffer::Buffer;
 pub use capture::Capture;
 pub use device::{Device, DeviceKind};
 pub use element::Element;
-pub use error::{BufferError, DeviceError, Error, ImageError, KernelPanic, LaunchError};
+pub use error::{
+    BufferError, DeviceError, DriverError, Error, ImageError, KernelPanic, LaunchError,
+};
 pub use event::Event;
 pub use groups::{Local, LocalArray, LocalNumber, Locals, NdItem, NdRange, local};
 pub use item::Item;

@@ -59,7 +59,7 @@ impl Options {
 }
 
 /// The bytes of a value, with those that its type leaves open as they happen to be.
-fn bytes_of<T: Copy>(value: T) -> Box<[u8]> {
+pub(crate) fn bytes_of<T: Copy>(value: T) -> Box<[u8]> {
     let mut bytes = vec![0_u8; size_of::<T>()];
     let to = bytes.as_mut_ptr();
     // SAFETY: there is room for a `T`, whatever its alignment.

@@ -52,7 +52,7 @@ pub(crate) unsafe extern "C" fn from_kernel(template: *const u8, arguments: usiz
 
 /// Prints a message in one piece: work-items on several threads do not mix within it. A kernel does not end because nobody reads
 /// what it prints.
-fn out(message: fmt::Arguments<'_>) {
+pub(crate) fn out(message: fmt::Arguments<'_>) {
     // First as a whole: what is formatted while standard output is locked would come out in pieces if it prints, too.
     let text = message.to_string();
     let _inside = Inside::enter();

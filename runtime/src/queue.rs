@@ -4,10 +4,11 @@ use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::body::Work;
+use crate::body::{Body, Work};
 use crate::capture::Capture;
 use crate::cpu_math;
-use crate::device::{Device, DeviceKind};
+use crate::cuda::{self, Pending, Shape, Stream};
+use crate::device::{Device, Place};
 use crate::element::Element;
 use crate::error::{DeviceError, KernelPanic, LaunchError};
 use crate::for_each::{ForEach, ForEachIn};
@@ -16,12 +17,12 @@ use crate::item::Item;
 use crate::kernels::Asked;
 use crate::launch::RawKernel;
 use crate::options::{Math, Options};
-use crate::order::Order;
+use crate::order::{Order, Token};
 use crate::origin::{At, Origin};
 use crate::panics::{self, Failure, Panic};
 use crate::pool::pool;
 use crate::range::{Extent, IntoRange};
-use crate::resolve::resolve;
+use crate::resolve::{resolve, resolve_cuda};
 use crate::schedule;
 use crate::source::{Blocking, InGroups, IntoSource, Lengths, Source};
 use crate::spec_const::SpecConst;
@@ -35,8 +36,19 @@ use crate::trace;
 #[derive(Clone)]
 pub struct Queue {
     device: Device,
-    order: Arc<Order>,
+    lane: Lane,
     options: Option<Arc<Options>>,
+    /// Launches in scopes say how long they took.
+    timed: bool,
+}
+
+/// What keeps the launches of a queue in order.
+#[derive(Clone)]
+pub(crate) enum Lane {
+    /// On the host devices: this crate.
+    Host(Arc<Order>),
+    /// On a GPU: the driver.
+    Cuda(Arc<Stream>),
 }
 
 impl Queue {
@@ -52,14 +64,25 @@ impl Queue {
     /// A queue on `device`.
     ///
     /// # Errors
-    /// [`DeviceError::Threads`] if threads cannot be started, [`DeviceError::CpuMath`] if `SCHISM_CPU_MATH` is not understood.
+    /// [`DeviceError::Threads`] if threads cannot be started, [`DeviceError::CpuMath`] if `SCHISM_CPU_MATH` is not understood,
+    /// [`DeviceError::Driver`] if a GPU's driver refuses.
     pub fn on(device: &Device) -> Result<Self, DeviceError> {
         trace::install();
         panics::install_hook();
-        if device.kind() == DeviceKind::Cpu {
+        if matches!(device.place(), Place::Cpu) {
             cpu_math::portable()?;
         }
-        Ok(Self { device: device.clone(), order: Order::new(pool()?), options: None })
+        let lane = match device.place() {
+            Place::Cpu | Place::Native => Lane::Host(Order::new(pool()?)),
+            Place::Cuda(gpu) => {
+                let stream = Stream::new(gpu.context()?).map_err(|source| DeviceError::Driver {
+                    device: device.to_string(),
+                    source: Box::new(source),
+                })?;
+                Lane::Cuda(stream)
+            }
+        };
+        Ok(Self { device: device.clone(), lane, options: None, timed: false })
     }
 
     /// The device that the launches run on.
@@ -118,11 +141,23 @@ impl Queue {
         self.changed(|options| options.math = math)
     }
 
+    /// The same queue, whose launches in [scopes](Self::scope) by way of what is returned are timed: see [`Event::duration`].
+    ///
+    /// [`Event::duration`]: crate::Event::duration
+    #[must_use]
+    pub fn timed(&self) -> Self {
+        Self { timed: true, ..self.clone() }
+    }
+
+    pub(crate) const fn is_timed(&self) -> bool {
+        self.timed
+    }
+
     fn changed(&self, change: impl FnOnce(&mut Options)) -> Self {
         let mut options = self.options.as_deref().cloned().unwrap_or_default();
         change(&mut options);
-        let (device, order) = (self.device.clone(), Arc::clone(&self.order));
-        Self { device, order, options: Some(Arc::new(options)) }
+        let (device, lane) = (self.device.clone(), self.lane.clone());
+        Self { device, lane, options: Some(Arc::new(options)), timed: self.timed }
     }
 
     /// Runs `kernel` once for each point of `range`, and returns when all are done.
@@ -225,6 +260,7 @@ impl Queue {
     {
         let mut lengths = Lengths::default();
         sources.check(&mut lengths)?;
+        self.check_memory::<F>(&lengths)?;
         let extent = Extent::new([lengths.length()?])?;
         // SAFETY: the launch starts here; it runs once, over the sources' length.
         let kernel = unsafe { ForEach::new(S::start(sources.prepare()), kernel) };
@@ -267,7 +303,9 @@ impl Queue {
         F: for<'item> Fn(Item<D>, <S::Source as Source>::Item<'item>) + Send + Sync + Capture,
     {
         let extent = Extent::of(range)?;
-        sources.check(&mut Lengths::of_range(extent.items))?;
+        let mut lengths = Lengths::of_range(extent.items);
+        sources.check(&mut lengths)?;
+        self.check_memory::<F>(&lengths)?;
         // SAFETY: the launch starts here; it runs once, over a range of the sources' length.
         let kernel = unsafe { ForEachIn::new(S::start(sources.prepare()), kernel) };
         let kernel = At::<R::Origin, _>::new(kernel);
@@ -332,10 +370,10 @@ impl Queue {
         // SAFETY: the locals are placed, and the launch makes room for them.
         let kernel = At::<O, _>::new(unsafe { Groups::new(locals, kernel) });
         self.refuse_inside_kernels()?;
-        let _turn = Order::turn(&self.order);
+        let _turn = self.turn();
         let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
         // SAFETY: the kernel lives in this frame, and is `Sync`.
-        unsafe { self.execute_groups(raw, range, dynamic) }
+        finish(unsafe { self.execute_groups(raw, range, dynamic) }?)
     }
 
     /// [`parallel_for_groups`](Self::parallel_for_groups) for elements: runs `kernel` once for each point of `range`, in work-groups,
@@ -388,17 +426,19 @@ impl Queue {
             + Capture,
     {
         let range = range.extent()?;
-        sources.check(&mut range.lengths())?;
+        let mut lengths = range.lengths();
+        sources.check(&mut lengths)?;
+        self.check_memory::<F>(&lengths)?;
         let dynamic = groups::place(&mut locals);
         self.refuse_inside_kernels()?;
-        let _turn = Order::turn(&self.order);
+        let _turn = self.turn();
         // SAFETY: the launch starts here; it runs once, over a range of the sources' length. The locals are placed, and the launch
         // makes room for them.
         let kernel = unsafe { ForEachInGroups::new(locals, S::start(sources.prepare()), kernel) };
         let kernel = At::<O, _>::new(kernel);
         let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
         // SAFETY: the kernel lives in this frame, and is `Sync`.
-        unsafe { self.execute_groups(raw, range, dynamic) }
+        finish(unsafe { self.execute_groups(raw, range, dynamic) }?)
     }
 
     /// Waits for its turn and runs the kernel.
@@ -407,30 +447,100 @@ impl Queue {
     /// As for [`execute`](Self::execute).
     unsafe fn launch(&self, kernel: RawKernel, extent: Extent) -> Result<(), LaunchError> {
         self.refuse_inside_kernels()?;
-        let _turn = Order::turn(&self.order);
+        let _turn = self.turn();
         // SAFETY: the caller's promises.
-        unsafe { self.execute(kernel, extent) }
+        finish(unsafe { self.execute(kernel, extent) }?)
     }
 
-    /// Runs the kernel; the caller has the queue's turn.
+    /// Waits until this is the next launch. A GPU's driver keeps the order itself.
+    fn turn(&self) -> Option<Token<'_>> {
+        match &self.lane {
+            Lane::Host(order) => Some(Order::turn(order)),
+            Lane::Cuda(_) => None,
+        }
+    }
+
+    /// Refuses sources that are in the memory of a GPU, for a launch on the host. Other devices look at addresses themselves.
+    pub(crate) fn check_memory<F>(&self, lengths: &Lengths) -> Result<(), LaunchError> {
+        match &self.lane {
+            Lane::Host(_) if lengths.is_remote() => Err(self.remote(type_name::<F>().to_owned())),
+            Lane::Host(_) | Lane::Cuda(_) => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn remote(&self, kernel: String) -> LaunchError {
+        let (device, memory) = (self.device.to_string(), "a GPU".to_owned());
+        LaunchError::ForeignBuffer { kernel, device, memory }
+    }
+
+    /// Runs the kernel, or has a GPU run it; the caller has the queue's turn.
     ///
     /// # Safety
-    /// The kernel's data lives until this returns, can be shared by threads, and allows this range.
+    /// The kernel's data lives until this returns, can be shared by threads, and allows this range. What it refers to lives until the
+    /// launch is over.
     pub(crate) unsafe fn execute(
         &self,
         kernel: RawKernel,
         extent: Extent,
-    ) -> Result<(), LaunchError> {
+    ) -> Result<Option<Pending>, LaunchError> {
         if extent.items == 0 {
-            return Ok(());
+            return Ok(None);
         }
         let asked = Asked { offset: extent.offset != [0; 3], options: self.options.as_deref() };
+        if let Lane::Cuda(stream) = &self.lane {
+            let (dimensions, range, offset) = (extent.dimensions, extent.xyz, extent.offset);
+            let shape = Shape { dimensions, range, offset, group: None, dynamic: 0 };
+            // SAFETY: the caller's promises.
+            return unsafe { self.execute_cuda(stream, kernel, &shape, asked) }.map(Some);
+        }
         // SAFETY: a kernel that can be launched is in a loaded shared object, with its descriptor.
         let body = unsafe { resolve(&self.device, &kernel, asked)? };
         let options = self.options.clone();
         let work = Work { body, closure: kernel.closure, extent, groups: None, options };
         // SAFETY: the caller's promises, and there is at least one work-item.
-        unsafe { self.spread(work, &kernel) }
+        unsafe { self.spread(work, &kernel) }?;
+        Ok(None)
+    }
+
+    /// Has a GPU run the kernel.
+    ///
+    /// # Safety
+    /// As for [`execute`](Self::execute).
+    unsafe fn execute_cuda(
+        &self,
+        stream: &Arc<Stream>,
+        kernel: RawKernel,
+        shape: &Shape,
+        asked: Asked<'_>,
+    ) -> Result<Pending, LaunchError> {
+        let context = &stream.context;
+        if let Some(lost) = context.lost() {
+            let (kernel, device) = (kernel.name(), self.device.to_string());
+            return Err(LaunchError::DeviceLost { kernel, device, source: Box::new(lost.clone()) });
+        }
+        let mut variant = shape.variant(context);
+        // SAFETY: a kernel that can be launched is in a loaded shared object, with its descriptor.
+        let mut code = unsafe { resolve_cuda(&self.device, context, &kernel, asked, variant) }?;
+        if let Some(group) = shape.group
+            && !shape.group_fits(context, code.max_block)
+        {
+            if shape.group_fits(context, u32::MAX) {
+                // Code for this size only is content with fewer registers.
+                variant.block = group.map(|items| items as u32);
+                // SAFETY: as above.
+                code = unsafe { resolve_cuda(&self.device, context, &kernel, asked, variant) }?;
+            }
+            if !shape.group_fits(context, code.max_block) {
+                let items = group.iter().product();
+                let local = group[..shape.dimensions as usize].iter().rev().copied().collect();
+                let limit = self.device.max_group_size().min(code.max_block as usize);
+                let device = self.device.to_string();
+                return Err(LaunchError::GroupTooLarge { local, items, limit, device });
+            }
+        }
+        // SAFETY: the caller's promises; the code is this kernel's.
+        unsafe { cuda::launch(stream, code, &kernel, shape, self.timed) }
     }
 
     /// Runs the kernel with groups; the caller has the queue's turn.
@@ -442,17 +552,28 @@ impl Queue {
         kernel: RawKernel,
         range: NdExtent,
         dynamic: usize,
-    ) -> Result<(), LaunchError> {
+    ) -> Result<Option<Pending>, LaunchError> {
         let (items, limit) = (range.local.items, self.device.max_group_size());
         if items > limit {
             let (local, device) = (range.local.slowest_first(), self.device.to_string());
             return Err(LaunchError::GroupTooLarge { local, items, limit, device });
         }
         if range.groups.items == 0 {
-            return Ok(());
+            return Ok(None);
         }
         let offset = range.global.offset != [0; 3];
         let asked = Asked { offset, options: self.options.as_deref() };
+        if let Lane::Cuda(stream) = &self.lane {
+            let shape = Shape {
+                dimensions: range.global.dimensions,
+                range: range.global.xyz,
+                offset: range.global.offset,
+                group: Some(range.local.xyz),
+                dynamic,
+            };
+            // SAFETY: the caller's promises.
+            return unsafe { self.execute_cuda(stream, kernel, &shape, asked) }.map(Some);
+        }
         // SAFETY: as in `execute`.
         let body = unsafe { resolve(&self.device, &kernel, asked)? };
         let groups = GroupWork::new(range, &body, dynamic)
@@ -460,7 +581,8 @@ impl Queue {
         let (extent, options) = (range.groups, self.options.clone());
         let work = Work { body, closure: kernel.closure, extent, groups: Some(groups), options };
         // SAFETY: the caller's promises, and there is at least one group.
-        unsafe { self.spread(work, &kernel) }
+        unsafe { self.spread(work, &kernel) }?;
+        Ok(None)
     }
 
     /// Runs the work on all threads.
@@ -468,11 +590,18 @@ impl Queue {
     /// # Safety
     /// As for [`schedule::run`].
     unsafe fn spread(&self, work: Work, kernel: &RawKernel) -> Result<(), LaunchError> {
+        let Lane::Host(order) = &self.lane else { return Ok(()) };
+        if let Body::Cpu(code) = &work.body
+            // SAFETY: the closure is of the kernel's type.
+            && unsafe { code.captures_remote(work.closure.cast()) }
+        {
+            return Err(self.remote(kernel.name()));
+        }
         let extent = work.extent;
         let offset = work.groups.as_ref().map_or(extent.offset, GroupWork::offset);
         let started = tracing::enabled!(tracing::Level::DEBUG).then(std::time::Instant::now);
         // SAFETY: the caller's promises.
-        let spread = unsafe { schedule::run(work, self.order.pool()) }
+        let spread = unsafe { schedule::run(work, order.pool()) }
             .map_err(|failure| self.failed(kernel, extent.dimensions, offset, failure))?;
         if let Some(started) = started {
             tracing::debug!(
@@ -535,9 +664,14 @@ impl Queue {
         if panics::inside() { Err(LaunchError::InsideKernel) } else { Ok(()) }
     }
 
-    pub(crate) const fn order(&self) -> &Arc<Order> {
-        &self.order
+    pub(crate) const fn lane(&self) -> &Lane {
+        &self.lane
     }
+}
+
+/// Waits for a launch that is not over.
+fn finish(pending: Option<Pending>) -> Result<(), LaunchError> {
+    pending.map_or(Ok(()), Pending::finish)
 }
 
 impl fmt::Debug for Queue {

@@ -1,13 +1,17 @@
 //! Which code runs a kernel on a device.
 
+use std::sync::Arc;
+
 use crate::body::Body;
-use crate::device::{Device, DeviceKind};
+use crate::cuda::{Context, CudaKernel};
+use crate::device::{Device, Place};
 use crate::error::LaunchError;
-use crate::kernels::{self, Asked};
+use crate::kernels::{self, Asked, GpuVariant};
 use crate::launch::RawKernel;
 use crate::notice::Notice;
 
-/// The kernel's body on the device, for a launch that asks for so much; the host half's own where the device cannot do it and nobody asked for the device by name.
+/// The kernel's body on a host device, for a launch that asks for so much; the host half's own where the device cannot do it and
+/// nobody asked for the device by name.
 ///
 /// # Safety
 /// The kernel's descriptor is its own, and its shared object is loaded.
@@ -17,8 +21,8 @@ pub(crate) unsafe fn resolve(
     asked: Asked<'_>,
 ) -> Result<Body, LaunchError> {
     // SAFETY: null, or a constant of the kernel's shared object.
-    match (unsafe { kernel.descriptor.as_ref() }, device.kind()) {
-        (None, DeviceKind::Cpu) if device.demanded() => {
+    match (unsafe { kernel.descriptor.as_ref() }, matches!(device.place(), Place::Cpu)) {
+        (None, true) if device.demanded() => {
             Err(LaunchError::NoDeviceCode { kernel: kernel.name(), device: device.to_string() })
         }
         (None, _) => {
@@ -31,8 +35,8 @@ pub(crate) unsafe fn resolve(
             }
             Ok(Body::Native(kernel.native))
         }
-        (Some(_), DeviceKind::Native) => Ok(Body::Native(kernel.native)),
-        (Some(descriptor), DeviceKind::Cpu) => {
+        (Some(_), false) => Ok(Body::Native(kernel.native)),
+        (Some(descriptor), true) => {
             // SAFETY: the caller's promises.
             match unsafe { kernels::for_cpu(descriptor, kernel, asked) } {
                 Ok(compiled) => Ok(Body::Cpu(compiled)),
@@ -52,4 +56,30 @@ pub(crate) unsafe fn resolve(
             }
         }
     }
+}
+
+/// The kernel on a GPU. There is no other code for it: what the launch works on is in the GPU's memory.
+///
+/// # Safety
+/// As for [`resolve`].
+pub(crate) unsafe fn resolve_cuda(
+    device: &Device,
+    context: &Arc<Context>,
+    kernel: &RawKernel,
+    asked: Asked<'_>,
+    variant: GpuVariant,
+) -> Result<Arc<CudaKernel>, LaunchError> {
+    // SAFETY: null, or a constant of the kernel's shared object.
+    let Some(descriptor) = (unsafe { kernel.descriptor.as_ref() }) else {
+        let (kernel, device) = (kernel.name(), device.to_string());
+        return Err(LaunchError::NoDeviceCode { kernel, device });
+    };
+    // SAFETY: the caller's promises.
+    unsafe { kernels::for_cuda(descriptor, kernel, asked, context, variant) }.map_err(|source| {
+        LaunchError::Image {
+            kernel: kernel.name(),
+            device: device.to_string(),
+            source: Box::new(source),
+        }
+    })
 }

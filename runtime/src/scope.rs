@@ -4,9 +4,11 @@ use std::any::type_name;
 use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use crate::buffer::Buffer;
 use crate::capture::Capture;
+use crate::cuda::Pending;
 use crate::element::Element;
 use crate::error::{Error, LaunchError};
 use crate::event::Event;
@@ -17,7 +19,7 @@ use crate::launch::RawKernel;
 use crate::order::{Order, Task};
 use crate::origin::{At, Origin};
 use crate::panics;
-use crate::queue::Queue;
+use crate::queue::{Lane, Queue};
 use crate::range::{Extent, IntoRange};
 use crate::source::{InGroups, IntoSource, Lengths, Lent, Source};
 
@@ -30,9 +32,16 @@ pub struct Scoped<'scope>(PhantomData<fn(&'scope ()) -> &'scope ()>);
 pub struct Scope<'scope, 'env: 'scope> {
     queue: Queue,
     /// Launches that may not be over.
-    events: Mutex<Vec<Event>>,
+    events: Mutex<Events>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
+}
+
+#[derive(Debug)]
+struct Events {
+    list: Vec<Event>,
+    /// With so many, those that are over are looked for.
+    many: usize,
 }
 
 /// A scope with more launches than this looks for those that are over.
@@ -77,7 +86,7 @@ impl Queue {
         self.refuse_inside_kernels()?;
         let scope = Scope {
             queue: self.clone(),
-            events: Mutex::default(),
+            events: Mutex::new(Events { list: Vec::new(), many: MANY_EVENTS }),
             scope: PhantomData,
             env: PhantomData,
         };
@@ -86,7 +95,7 @@ impl Queue {
         // A kernel on the native device may submit to its own scope, through threads of its own. What it submits is listed before
         // its launch is over, so that there is nothing left when the list stays empty.
         loop {
-            let events = std::mem::take(&mut *scope.events());
+            let events = std::mem::take(&mut scope.events().list);
             if events.is_empty() {
                 break;
             }
@@ -111,7 +120,7 @@ impl Queue {
 impl<'scope, 'env> Scope<'scope, 'env> {
     /// Lends a buffer to the scope's launches, each of which may then read or change it in its turn.
     #[must_use]
-    pub const fn lend<T: Element>(&'scope self, buffer: &'scope mut Buffer<T>) -> Lent<'scope, T> {
+    pub fn lend<T: Element>(&'scope self, buffer: &'scope mut Buffer<T>) -> Lent<'scope, T> {
         Lent::new(buffer)
     }
 
@@ -190,7 +199,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     {
         self.queue.refuse_inside_kernels()?;
         let range = range.extent()?;
-        sources.check(&mut range.lengths())?;
+        let mut lengths = range.lengths();
+        sources.check(&mut lengths)?;
+        self.queue.check_memory::<F>(&lengths)?;
         let dynamic = groups::place(&mut locals);
         let ready = sources.prepare();
         Ok(self.submit(move |queue| {
@@ -217,6 +228,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.queue.refuse_inside_kernels()?;
         let mut lengths = Lengths::default();
         sources.check(&mut lengths)?;
+        self.queue.check_memory::<F>(&lengths)?;
         let extent = Extent::new([lengths.length()?])?;
         let ready = sources.prepare();
         Ok(self.submit(move |queue| {
@@ -251,7 +263,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     {
         self.queue.refuse_inside_kernels()?;
         let extent = Extent::of(range)?;
-        sources.check(&mut Lengths::of_range(extent.items))?;
+        let mut lengths = Lengths::of_range(extent.items);
+        sources.check(&mut lengths)?;
+        self.queue.check_memory::<F>(&lengths)?;
         let ready = sources.prepare();
         Ok(self.submit(move |queue| {
             // SAFETY: the launch starts here; it runs once, over a range of the sources' length.
@@ -264,34 +278,54 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         }))
     }
 
-    fn events(&self) -> MutexGuard<'_, Vec<Event>> {
+    fn events(&self) -> MutexGuard<'_, Events> {
         self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts a launch into the queue. `run` has the queue's turn when it is called, and is gone when the event completes.
     fn submit(
         &'scope self,
-        run: impl FnOnce(&Queue) -> Result<(), LaunchError> + Send + 'scope,
+        run: impl FnOnce(&Queue) -> Result<Option<Pending>, LaunchError> + Send + 'scope,
     ) -> Event {
+        let order = match self.queue.lane() {
+            Lane::Host(order) => order,
+            Lane::Cuda(_) => {
+                let result = panic::catch_unwind(AssertUnwindSafe(|| run(&self.queue)));
+                let result = result
+                    .unwrap_or_else(|payload| Err(panics::while_dropping(payload, &self.queue)));
+                let event = Event::submitted(result);
+                self.list(event.clone());
+                return event;
+            }
+        };
         let event = Event::pending();
         let (queue, completion) = (self.queue.clone(), event.clone());
         let task: Box<dyn FnOnce() + Send + 'scope> = Box::new(move || {
             // Captures of the kernel are dropped here too; in a program for the native device only, that may be anything.
+            let started = queue.is_timed().then(Instant::now);
             let result = panic::catch_unwind(AssertUnwindSafe(|| run(&queue)));
-            completion.complete(
-                result.unwrap_or_else(|payload| Err(panics::while_dropping(payload, &queue))),
-            );
+            if let Some(started) = started {
+                completion.took(started.elapsed());
+            }
+            let result =
+                result.unwrap_or_else(|payload| Err(panics::while_dropping(payload, &queue)));
+            completion.complete(result.and_then(|pending| pending.map_or(Ok(()), Pending::finish)));
         });
         // SAFETY: only the lifetime changes. The task is called or dropped before its event completes, and the scope, which
         // ends before 'scope does, waits for that.
         let task = unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + 'scope>, Task>(task) };
-        let mut events = self.events();
-        if events.len() >= MANY_EVENTS {
-            events.retain(|event| !event.is_complete() || event.result().is_err());
-        }
-        events.push(event.clone());
-        drop(events);
-        Order::submit(self.queue.order(), task);
+        self.list(event.clone());
+        Order::submit(order, task);
         event
+    }
+
+    /// Adds a launch to those that the scope waits for.
+    fn list(&self, event: Event) {
+        let mut events = self.events();
+        events.list.push(event);
+        if events.list.len() >= events.many {
+            events.list.retain(|event| !event.is_complete() || event.result().is_err());
+            events.many = MANY_EVENTS.max(2 * events.list.len());
+        }
     }
 }

@@ -8,6 +8,7 @@ use std::slice;
 
 use crate::element::Element;
 use crate::error::BufferError;
+use crate::remote;
 use crate::source::{Chunks, ChunksMut};
 
 /// A shared view of a buffer's elements, made to be captured by kernels. It is `Copy` and works like the slice `&[T]`.
@@ -41,11 +42,23 @@ impl<'a, T> View<'a, T> {
         Self(elements)
     }
 
+    /// What kernels see. If the buffer is in memory of its device's own, the host cannot read there.
+    #[inline(always)]
+    pub(crate) const fn raw(self) -> &'a [T] {
+        self.0
+    }
+
     /// The elements as a slice that lives as long as the borrow of the buffer.
+    ///
+    /// On the host, this and every other access to the elements reads a copy, if the buffer is in memory of its device's own. The copy
+    /// is made when it is first needed; take the slice once, not for each element.
+    ///
+    /// # Panics
+    /// On the host: if the device was lost; if this is a view of atomics of such a buffer.
     #[inline(always)]
     #[must_use]
-    pub const fn as_slice(self) -> &'a [T] {
-        self.0
+    pub fn as_slice(self) -> &'a [T] {
+        remote::readable(self.0)
     }
 
     /// A source that gives each work-item `size` neighbouring elements; the last one gets what is left.
@@ -78,13 +91,13 @@ impl<T> Deref for View<'_, T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        self.0
+        self.as_slice()
     }
 }
 
 impl<T: fmt::Debug> fmt::Debug for View<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.as_slice().fmt(f)
     }
 }
 
@@ -93,6 +106,9 @@ impl<T: fmt::Debug> fmt::Debug for View<'_, T> {
 /// Hand it to [`for_each`](crate::Queue::for_each) and each work-item gets `&mut` of its own element; that is safe. Captured by a
 /// kernel it gives raw access to all elements from every work-item; that is `unsafe`, and for what no safe form can express, such as
 /// scattering through a permutation.
+///
+/// The elements of a buffer in memory of its device's own are out of the host's reach: there, [`get`](Self::get), [`set`](Self::set)
+/// and [`get_mut`](Self::get_mut) panic.
 ///
 /// It is neither `Copy` nor `Clone`: whoever has it is the only one who reaches the elements.
 ///
@@ -163,7 +179,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     #[must_use]
     pub unsafe fn get(&self, index: usize) -> T {
         // SAFETY: the caller vouches for the index and for the absence of writers.
-        unsafe { *self.elements.add(index).as_ref() }
+        unsafe { *remote::reachable(self.elements).add(index).as_ref() }
     }
 
     /// Writes the element at `index`.
@@ -173,7 +189,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     #[inline(always)]
     pub unsafe fn set(&self, index: usize, value: T) {
         // SAFETY: the caller vouches for the index and for being alone with the element.
-        unsafe { *self.elements.add(index).as_mut() = value }
+        unsafe { *remote::reachable(self.elements).add(index).as_mut() = value }
     }
 
     /// The element at `index`, to be changed in place.
@@ -186,10 +202,11 @@ impl<'a, T: Element> ViewMut<'a, T> {
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn get_mut(&self, index: usize) -> &mut T {
         // SAFETY: the caller vouches for the index and for being alone with the element.
-        unsafe { self.elements.add(index).as_mut() }
+        unsafe { remote::reachable(self.elements).add(index).as_mut() }
     }
 
-    /// The first element's address, for code that does its own arithmetic.
+    /// The first element's address, for code that does its own arithmetic. It means something where the buffer is: to kernels on its
+    /// device, and to the host if the device has the host's memory.
     #[inline(always)]
     #[must_use]
     pub const fn as_mut_ptr(&self) -> *mut T {
@@ -211,7 +228,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
 
     /// Turns this into a shared, read-only view.
     #[must_use]
-    pub const fn into_view(self) -> View<'a, T> {
+    pub fn into_view(self) -> View<'a, T> {
+        remote::exclusive(self.elements, self.len);
         // SAFETY: `self` stands for an exclusive borrow of these elements for `'a` and is consumed.
         View(unsafe { slice::from_raw_parts(self.elements.as_ptr(), self.len) })
     }

@@ -82,8 +82,8 @@ fn child() {
 
 #[test]
 fn an_unknown_device_is_an_error_that_lists_the_devices() {
-    let output = stdout(&run("queue", &[("SCHISM_DEVICE", "cuda:7")]));
-    assert!(output.contains("error no device `cuda:7`"), "{output}");
+    let output = stdout(&run("queue", &[("SCHISM_DEVICE", "tpu:7")]));
+    assert!(output.contains("error no device `tpu:7`"), "{output}");
     assert!(output.contains("native"), "{output}");
 }
 

@@ -1,7 +1,7 @@
 //! Specialization constants, and how exact a launch is, on every device.
 
 use schism::prelude::*;
-use schism::{Device, Math};
+use schism::{Device, DeviceKind, Math};
 use schism_tests::constants::{SHARED, own, with_own};
 
 /// Runs a test on every device.
@@ -261,9 +261,13 @@ fn sums_in_any_order() {
         for math in [Math::Relaxed, Math::RelaxedFinite] {
             let relaxed = sum(&queue.with_math(math));
             assert!((f64::from(relaxed) / truth - 1.0).abs() < 1e-3, "{relaxed} for {truth}");
-            // The order did change, or on the host did not.
-            let same = queue.device().name() == "native";
-            assert_eq!(relaxed.to_bits() == host.to_bits(), same);
+            // The order did change, or on the host did not; what a GPU makes of its freedom is its own.
+            let same = relaxed.to_bits() == host.to_bits();
+            match queue.device().kind() {
+                DeviceKind::Native => assert!(same),
+                DeviceKind::Cpu => assert!(!same),
+                _ => {}
+            }
         }
         assert_eq!(sum(queue).to_bits(), host.to_bits());
     });

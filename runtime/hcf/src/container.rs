@@ -131,6 +131,8 @@ pub struct Parameter {
     pub align: u64,
     /// How it is passed.
     pub kind: ParameterKind,
+    /// Whether it is an address of memory that nothing changes while the kernel runs.
+    pub read_only: bool,
 }
 
 /// How a parameter is passed.

@@ -80,6 +80,7 @@
 //!         byte-align=N             a power of two, at most 2^29
 //!         type=T                   integer (1, 2, 4, 8, 16 bytes), floating-point (2, 4, 8, 16), pointer (4, 8),
 //!                                  other-by-value (1 or more)
+//!         access=read              may be absent; for pointers only
 //!     {.spec-constants             list of CONSTANT; absent if it is empty
 //! ```
 //!

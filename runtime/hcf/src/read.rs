@@ -295,8 +295,13 @@ fn parameter(
     if !kind.allows_size(size) {
         return Err(entries.invalid("byte-size", "no value of this type has that size"));
     }
+    let read_only = match entries.optional_text("access").as_deref() {
+        None => false,
+        Some("read") if kind == ParameterKind::Pointer => true,
+        Some(_) => return Err(entries.invalid("access", "`read`, for pointers only")),
+    };
     entries.finish()?;
-    Ok(Parameter { offset, size, align, kind })
+    Ok(Parameter { offset, size, align, kind, read_only })
 }
 
 /// The names of a node's children, which have nothing in them.

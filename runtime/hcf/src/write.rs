@@ -178,6 +178,9 @@ impl Text {
         self.pair("byte-size", parameter.size);
         self.pair("byte-align", parameter.align);
         self.pair("type", parameter.kind);
+        if parameter.read_only {
+            self.pair("access", "read");
+        }
     }
 
     fn finish(mut self) -> String {

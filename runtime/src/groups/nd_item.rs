@@ -209,7 +209,8 @@ impl<const D: usize> NdItem<'_, D> {
     /// see afterwards.
     ///
     /// All work-items of the group must come to the same barriers, equally often: a barrier in a branch is fine if either all or
-    /// none take the branch. If some end while others wait, the launch ends with [`LaunchError::DivergentBarrier`].
+    /// none take the branch. If some end while others wait, the launch ends with [`LaunchError::DivergentBarrier`]; a GPU does not
+    /// notice.
     ///
     /// [`LaunchError::DivergentBarrier`]: crate::LaunchError::DivergentBarrier
     #[inline(always)]

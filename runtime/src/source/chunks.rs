@@ -21,7 +21,7 @@ pub struct Chunks<'a, T> {
 
 impl<'a, T> Chunks<'a, T> {
     pub(crate) const fn new(view: View<'a, T>, size: usize) -> Self {
-        Self { elements: view.as_slice(), size }
+        Self { elements: view.raw(), size }
     }
 }
 
@@ -56,6 +56,7 @@ impl<'a, T: Sync + 'static, M> Prepare<M> for Chunks<'a, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.elements.as_ptr());
         lengths.add_chunks(self.elements.len(), self.size)
     }
 
@@ -100,6 +101,7 @@ impl<'a, T: Element, M> Prepare<M> for ChunksMut<'a, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.elements.as_ptr());
         lengths.add_chunks(self.len, self.size)
     }
 

@@ -49,7 +49,7 @@ unsafe impl<T: Element> Source for EachMut<'_, T> {
 
 impl<'a, T> Each<'a, T> {
     pub(super) const fn new(view: View<'a, T>) -> Self {
-        Self(view.as_slice())
+        Self(view.raw())
     }
 }
 
@@ -64,7 +64,8 @@ impl<'a, T: Sync + 'static, M> Prepare<M> for View<'a, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.add(self.len())
+        lengths.elements_at(self.raw().as_ptr());
+        lengths.add(self.raw().len())
     }
 
     fn prepare(self) -> Each<'a, T> {
@@ -77,6 +78,7 @@ impl<'a, T: Element, M> Prepare<M> for &'a Buffer<T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.address());
         lengths.add(self.len())
     }
 
@@ -90,6 +92,7 @@ impl<'a, T: Element, M> Prepare<M> for ViewMut<'a, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.elements().as_ptr());
         lengths.add(self.len())
     }
 
@@ -103,6 +106,7 @@ impl<'a, T: Element, M> Prepare<M> for &'a mut ViewMut<'_, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.elements().as_ptr());
         lengths.add(self.len())
     }
 
@@ -116,6 +120,7 @@ impl<'a, T: Element, M> Prepare<M> for &'a mut Buffer<T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.address());
         lengths.add(self.len())
     }
 

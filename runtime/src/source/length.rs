@@ -1,5 +1,6 @@
 //! The lengths of a launch's sources.
 
+use crate::cuda;
 use crate::error::LaunchError;
 
 /// Collects the lengths of sources, from the first to the last.
@@ -9,17 +10,19 @@ pub struct Lengths {
     sources: usize,
     /// Of a launch with groups.
     groups: usize,
+    /// A source is in memory that the host does not reach.
+    remote: bool,
 }
 
 impl Lengths {
     /// For sources that have to fit a range of `size` work-items.
     pub(crate) const fn of_range(size: usize) -> Self {
-        Self { common: Some(size), sources: 0, groups: 0 }
+        Self { common: Some(size), sources: 0, groups: 0, remote: false }
     }
 
     /// For sources that have to fit a range of `size` work-items in `groups` groups.
     pub(crate) const fn of_range_in_groups(size: usize, groups: usize) -> Self {
-        Self { common: Some(size), sources: 0, groups }
+        Self { common: Some(size), sources: 0, groups, remote: false }
     }
 
     /// For those of the sources that have to fit the groups.
@@ -30,7 +33,18 @@ impl Lengths {
         let mut lengths = Self { common: Some(self.groups), ..*self };
         check(&mut lengths)?;
         self.sources = lengths.sources;
+        self.remote = lengths.remote;
         Ok(())
+    }
+
+    /// A source has its elements there.
+    pub(crate) fn elements_at<T>(&mut self, elements: *const T) {
+        self.remote |= cuda::is_shadow(elements.addr());
+    }
+
+    /// Whether a source is in memory that the host does not reach.
+    pub(crate) const fn is_remote(&self) -> bool {
+        self.remote
     }
 
     /// A source that goes with any length.

@@ -68,7 +68,7 @@ unsafe impl<T: Element> Send for Lent<'_, T> {}
 unsafe impl<T: Element> Sync for Lent<'_, T> {}
 
 impl<'scope, T: Element> Lent<'scope, T> {
-    pub(crate) const fn new(buffer: &'scope mut Buffer<T>) -> Self {
+    pub(crate) fn new(buffer: &'scope mut Buffer<T>) -> Self {
         let view = buffer.view_mut();
         Self { elements: view.elements(), len: view.len(), scope: PhantomData }
     }
@@ -151,6 +151,7 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for &Lent<'scope, T> {
     type Ready = Waiting<'scope, T>;
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.elements.as_ptr());
         lengths.add(self.len)
     }
 
@@ -169,6 +170,7 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for &mut Lent<'scope, T>
     type Ready = Waiting<'scope, T>;
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.elements.as_ptr());
         lengths.add(self.len)
     }
 
@@ -194,6 +196,7 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentChunks<'_, 'scop
     type Ready = Waiting<'scope, T>;
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.loan.elements.as_ptr());
         lengths.add_chunks(self.loan.len, self.size)
     }
 
@@ -219,6 +222,7 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentChunksMut<'_, 's
     type Ready = Waiting<'scope, T>;
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.loan.elements.as_ptr());
         lengths.add_chunks(self.loan.len, self.size)
     }
 
@@ -241,6 +245,7 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentWhole<'_, 'scope
     type Ready = Waiting<'scope, T>;
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.0.elements.as_ptr());
         lengths.any();
         Ok(())
     }

@@ -33,7 +33,7 @@ pub fn whole<'a, T>(elements: impl Into<View<'a, T>>) -> Whole<'a, T> {
 
 impl<'a, T> Whole<'a, T> {
     pub(super) const fn new(view: View<'a, T>) -> Self {
-        Self(view.as_slice())
+        Self(view.raw())
     }
 }
 
@@ -53,6 +53,7 @@ impl<'a, T: Sync + 'static, M> Prepare<M> for Whole<'a, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.0.as_ptr());
         lengths.any();
         Ok(())
     }

@@ -73,12 +73,12 @@ fn parameter() -> impl Strategy<Value = Parameter> {
         (Just(Pointer), prop::sample::select(vec![4, 8])),
         (Just(Bytes), 1..=u64::MAX / 2),
     ];
-    (0..=u64::MAX / 2, kind_and_size, align()).prop_map(|(offset, (kind, size), align)| Parameter {
-        offset,
-        size,
-        align,
-        kind,
-    })
+    (0..=u64::MAX / 2, kind_and_size, align(), any::<bool>()).prop_map(
+        |(offset, (kind, size), align, read)| {
+            let read_only = read && kind == Pointer;
+            Parameter { offset, size, align, kind, read_only }
+        },
+    )
 }
 
 fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {

@@ -312,6 +312,15 @@ fn parameters_lie_in_the_closure_and_have_sizes_of_their_kind() {
     check("byte-size=36", "byte-size=18446744073709551615", "within its closure", last);
     check("byte-size=36", "byte-size=0", "of this type", last);
     check("byte-size=8", "byte-size=16", "of this type", first);
+    for wrong in ["access=write", "access="] {
+        check("type=pointer\n", &format!("type=pointer\n{wrong}\n"), "`read`", first);
+    }
+    check(
+        "type=integer\n",
+        "type=integer\naccess=read\n",
+        "pointers only",
+        "kernels/saxpy/parameters/1",
+    );
     check(
         "type=integer",
         "type=pointer to it",

@@ -4,7 +4,10 @@ use schism_hcf::{Container, Image, Kernel, Parameter, ParameterKind, RecordRef, 
 
 /// A container with something of everything.
 pub fn sample() -> Container {
-    let parameter = |offset, size, align, kind| Parameter { offset, size, align, kind };
+    let parameter = |offset, size, align, kind| {
+        let read_only = false;
+        Parameter { offset, size, align, kind, read_only }
+    };
     Container {
         generator: "schism 0.1.0".into(),
         llvm_version: "22.1.2".into(),

@@ -30,7 +30,7 @@ mod memory;
 use std::fmt::Debug;
 
 use schism::prelude::*;
-use schism::{Capture, Device};
+use schism::{Capture, Device, DeviceKind};
 
 /// A part of the table.
 pub struct Section {
@@ -156,8 +156,25 @@ pub fn agrees<T>(f: impl Fn(Input) -> T + Send + Sync + Copy + Capture)
 where
     T: Element + PartialEq + Debug + Default,
 {
-    for device in Device::all() {
-        let queue = Queue::on(&device).expect("a device that is listed");
+    agrees_on(&Device::all(), f);
+}
+
+/// The same on the devices that have the host's mathematics library; others differ in the last bits.
+pub fn agrees_with_the_library<T>(f: impl Fn(Input) -> T + Send + Sync + Copy + Capture)
+where
+    T: Element + PartialEq + Debug + Default,
+{
+    let mut devices = Device::all();
+    devices.retain(|device| device.kind() != DeviceKind::Cuda);
+    agrees_on(&devices, f);
+}
+
+fn agrees_on<T>(devices: &[Device], f: impl Fn(Input) -> T + Send + Sync + Copy + Capture)
+where
+    T: Element + PartialEq + Debug + Default,
+{
+    for device in devices {
+        let queue = Queue::on(device).expect("a device that is listed");
         for length in LENGTHS {
             let host: Vec<T> = (0..length).map(|i| f(Input::new(i))).collect();
             let mut out = Buffer::filled(&queue, length, T::default()).expect("memory");

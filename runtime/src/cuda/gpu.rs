@@ -1,0 +1,143 @@
+//! One GPU: what it is, and the context in which this process uses it.
+
+use std::ffi::{c_char, c_int};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::api::{DeviceNumber, number, symbol};
+use super::context::Context;
+use super::driver::Driver;
+use crate::error::{DeviceError, DriverError};
+use crate::kernels;
+
+/// A device of the driver.
+pub(crate) struct Gpu {
+    pub(super) driver: &'static Driver,
+    pub(super) number: DeviceNumber,
+    /// As `SCHISM_DEVICE` takes it.
+    pub(crate) name: String,
+    /// The vendor's.
+    pub(crate) model: String,
+    pub(crate) memory: usize,
+    /// The compute capability: major and minor.
+    pub(crate) capability: (u32, u32),
+    /// Threads of a block, altogether and in each dimension.
+    pub(crate) max_block: u32,
+    pub(super) max_block_xyz: [u32; 3],
+    pub(super) max_grid_xyz: [u32; 3],
+    /// Bytes of shared memory that a block can have, if its kernel asks for that.
+    pub(crate) shared_memory: u32,
+    /// Bytes of shared memory that a kernel gets without asking.
+    pub(super) shared_memory_unasked: u32,
+    pub(super) multiprocessors: u32,
+    context: Mutex<Option<Arc<Context>>>,
+}
+
+impl Gpu {
+    pub(super) fn new(driver: &'static Driver, ordinal: c_int) -> Result<Self, DriverError> {
+        let mut device: DeviceNumber = 0;
+        // SAFETY: the number is ours to be written.
+        let code = unsafe { (driver.api.device_get)(&raw mut device, ordinal) };
+        driver.check(code, symbol::device_get)?;
+        let mut model = [0_u8; 256];
+        let (text, len) = (model.as_mut_ptr().cast::<c_char>(), model.len() as c_int);
+        // SAFETY: the text is ours to be written, up to its length.
+        let code = unsafe { (driver.api.device_name)(text, len, device) };
+        driver.check(code, symbol::device_name)?;
+        let end = model.iter().position(|byte| *byte == 0).unwrap_or(model.len());
+        let mut memory = 0;
+        // SAFETY: the number is ours to be written.
+        let code = unsafe { (driver.api.device_memory)(&raw mut memory, device) };
+        driver.check(code, symbol::device_memory)?;
+        let get = |attribute| driver.attribute(device, attribute);
+        let shared_memory_unasked = get(number::SHARED_MEMORY)?;
+        if get(number::UNIFIED_ADDRESSING)? == 0 || get(number::MAPS_HOST_MEMORY)? == 0 {
+            // Then kernels could not leave messages; no 64-bit driver is like that.
+            return Err(DriverError {
+                call: symbol::device_attribute,
+                code: number::SUCCESS,
+                name: "no unified addressing".to_owned(),
+                text: "the device cannot reach memory of the host".to_owned(),
+            });
+        }
+        Ok(Self {
+            driver,
+            number: device,
+            name: format!("cuda:{ordinal}"),
+            model: String::from_utf8_lossy(&model[..end]).into_owned(),
+            memory,
+            capability: (get(number::MAJOR)?, get(number::MINOR)?),
+            max_block: get(number::MAX_BLOCK)?,
+            max_block_xyz: [
+                get(number::MAX_BLOCK_X)?,
+                get(number::MAX_BLOCK_Y)?,
+                get(number::MAX_BLOCK_Z)?,
+            ],
+            max_grid_xyz: [
+                get(number::MAX_GRID_X)?,
+                get(number::MAX_GRID_Y)?,
+                get(number::MAX_GRID_Z)?,
+            ],
+            shared_memory: get(number::SHARED_MEMORY_OPT_IN)?.max(shared_memory_unasked),
+            shared_memory_unasked,
+            multiprocessors: get(number::MULTIPROCESSORS)?,
+            context: Mutex::default(),
+        })
+    }
+
+    /// The context for what is made from now on: a new one, if there is none or the last one was lost.
+    pub(crate) fn context(&'static self) -> Result<Arc<Context>, DeviceError> {
+        let mut slot = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(context) = &*slot
+            && context.lost().is_none()
+        {
+            return Ok(Arc::clone(context));
+        }
+        // What still has the lost one keeps it alive; the kernels in it are of no more use.
+        if let Some(lost) = slot.take() {
+            kernels::forget_context(lost.id());
+        }
+        let context = Context::new(self).map_err(|source| DeviceError::Driver {
+            device: self.name.clone(),
+            source: Box::new(source),
+        })?;
+        *slot = Some(Arc::clone(&context));
+        Ok(context)
+    }
+
+    /// For people.
+    pub(crate) fn description(&self) -> String {
+        let (major, minor) = self.capability;
+        let gib = self.memory as f64 / f64::from(1 << 30);
+        format!("{}, sm_{major}{minor}, {gib:.0} GiB", self.model)
+    }
+
+    /// What stage 2 calls the processor.
+    pub(super) fn arch(&self) -> String {
+        let (major, minor) = self.capability;
+        format!("sm_{major}{minor}")
+    }
+
+    /// The newest version of PTX that the driver reads, times ten. It counts with the driver: 11.0 reads 7.0, 12.0 reads 8.0, and
+    /// so on, but for two steps that a version left out.
+    pub(super) fn isa(&self) -> u32 {
+        let (major, minor) = (self.driver.version / 1000, self.driver.version % 1000 / 10);
+        match (major, minor) {
+            (..=10, _) => 0,
+            (11, minor) => 70 + minor.min(8),
+            (12, minor @ 0..=5) => 80 + minor,
+            (12, minor) => 79 + minor.min(9),
+            (13, minor) => 90 + minor.min(9),
+            _ => 90,
+        }
+    }
+}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gpu")
+            .field("name", &self.name)
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,510 @@
+//! One launch: its shape, its parameters, its way into the stream, its end.
+//!
+//! Parameters are given to the driver as addresses of their values, so most come straight out of the closure. Addresses of buffers
+//! are translated on the way: a closure holds those of the shadows.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::api::symbol;
+use super::context::Context;
+use super::kernel::{CudaKernel, Leaf, LeafKind};
+use super::memory;
+use super::record::{Left, Record};
+use super::shadow::{Shadows, is_shadow};
+use super::stream::{Stream, Timer};
+use crate::error::{KernelPanic, LaunchError};
+use crate::kernels::GpuVariant;
+use crate::launch::RawKernel;
+use crate::print;
+
+/// A launch's range, x first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) dimensions: u32,
+    pub(crate) range: [usize; 3],
+    pub(crate) offset: [usize; 3],
+    /// Work-items of a group, for launches that have groups.
+    pub(crate) group: Option<[usize; 3]>,
+    /// Bytes of local memory that the launch adds.
+    pub(crate) dynamic: usize,
+}
+
+/// Work-items of a block, where the launch does not say.
+const BLOCK: usize = 256;
+
+/// Most kernels have fewer parameters, which then take no allocation.
+const MOST_PARAMETERS: usize = 48;
+
+/// An empty buffer has such an address: small, and aligned.
+const LARGEST_DANGLING: usize = 1 << 16;
+
+impl Shape {
+    /// Whether a block can be a group, of a kernel that allows blocks of `most` threads.
+    pub(crate) fn group_fits(&self, context: &Context, most: u32) -> bool {
+        let gpu = context.gpu;
+        self.group.is_none_or(|group| {
+            group.iter().product::<usize>() <= gpu.max_block.min(most) as usize
+                && (0..3).all(|axis| group[axis] <= gpu.max_block_xyz[axis] as usize)
+        })
+    }
+
+    /// What the code must be prepared for.
+    pub(crate) fn variant(&self, context: &Context) -> GpuVariant {
+        let wide = (0..3)
+            .any(|axis| self.range[axis].saturating_add(self.offset[axis]) > i32::MAX as usize);
+        let (_, grid) = self.grid(context);
+        let most = context.gpu.max_grid_xyz;
+        let pieces = (0..3).any(|axis| grid[axis] > most[axis] as usize);
+        GpuVariant { wide, pieces, block: [0; 3] }
+    }
+
+    /// Threads of a block and blocks of the grid, in each dimension.
+    fn grid(&self, context: &Context) -> ([usize; 3], [usize; 3]) {
+        let block = self.group.unwrap_or_else(|| {
+            let [nx, ny, nz] = self.range;
+            if self.dimensions == 1 {
+                // A small range is spread over all multiprocessors.
+                let most = context.gpu.multiprocessors as usize;
+                let mut block = BLOCK;
+                while block > 32 && nx.div_ceil(block) < most {
+                    block /= 2;
+                }
+                return [block, 1, 1];
+            }
+            // Rows as wide as a warp, unless the range is narrower. All of these are powers of two.
+            let x = nx.min(32).next_power_of_two();
+            let y = ny.min(if self.dimensions == 2 { BLOCK / x } else { 4 }).next_power_of_two();
+            let z = nz.min(BLOCK / x / y).min(64).next_power_of_two();
+            [x, y, z]
+        });
+        (block, std::array::from_fn(|axis| self.range[axis].div_ceil(block[axis])))
+    }
+}
+
+/// A launch that is in its stream, or over.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    stream: Arc<Stream>,
+    number: u64,
+    /// Kept until it is over.
+    kernel: Arc<CudaKernel>,
+    record: Option<Record>,
+    timer: Option<Timer>,
+    /// The user's closure.
+    name: fn() -> &'static str,
+    dimensions: u32,
+    offset: [usize; 3],
+}
+
+/// Puts a launch into the stream.
+///
+/// # Safety
+/// The closure is of the type that the kernel is compiled for, allows this range, and what it refers to is there until the launch is
+/// over. The closure itself may go when this returns.
+pub(crate) unsafe fn launch(
+    stream: &Arc<Stream>,
+    kernel: Arc<CudaKernel>,
+    raw: &RawKernel,
+    shape: &Shape,
+    timed: bool,
+) -> Result<Pending, LaunchError> {
+    let context = &*stream.context;
+    let failed = |error| context.launch_error(raw.name(), error);
+    context.enter().map_err(failed)?;
+    let (block, grid) = shape.grid(context);
+    let shared = shared_memory(context, &kernel, raw, shape)?;
+    kernel.allow_shared_memory(shared).map_err(failed)?;
+
+    // Everything that parameters point to lives until the driver has copied it, which is before this returns.
+    let leaves = kernel.leaves.len();
+    let mut words_here = [0_u64; MOST_PARAMETERS];
+    let mut words_there;
+    let words: &mut [u64] = if leaves <= MOST_PARAMETERS {
+        &mut words_here[..leaves]
+    } else {
+        words_there = vec![0; leaves];
+        &mut words_there
+    };
+    let mut copies = Vec::new();
+    let mut parameters = Parameters::new(leaves + HIDDEN);
+    {
+        let shadows = Shadows::read();
+        for (leaf, word) in kernel.leaves.iter().zip(words) {
+            // SAFETY: leaves lie in the closure.
+            let place = unsafe { raw.closure.cast::<u8>().add(leaf.offset) };
+            // SAFETY: as above.
+            let value = unsafe { value(&shadows, context, leaf, place, word, &mut copies) };
+            let value =
+                value.map_err(|address| foreign_buffer(&shadows, context, raw.name(), address))?;
+            parameters.push(value);
+        }
+    }
+    let hidden_offset = shape.offset.map(|offset| offset as u64);
+    let hidden_range = shape.range.map(|range| range as u64);
+    let mut hidden_base = [0_u64; 3];
+    let hidden_base = &raw mut hidden_base;
+    if kernel.offset {
+        for word in &hidden_offset {
+            parameters.push(std::ptr::from_ref(word).cast());
+        }
+    }
+    if kernel.takes_range() {
+        for word in &hidden_range[..shape.dimensions as usize] {
+            parameters.push(std::ptr::from_ref(word).cast());
+        }
+    }
+    let most = context.gpu.max_grid_xyz.map(|most| most as usize);
+    let in_pieces = (0..3).any(|axis| grid[axis] > most[axis]);
+    if in_pieces {
+        for axis in 0..3 {
+            parameters.push(hidden_base.cast::<u64>().wrapping_add(axis).cast());
+        }
+    }
+    let mut record = None;
+    if kernel.takes_record() {
+        record = Some(context.records.take(context, kernel.prints()).map_err(failed)?);
+    }
+    let record_address = record.as_ref().map_or(0, |record| record.device);
+    if record.is_some() {
+        parameters.push(std::ptr::from_ref(&record_address).cast());
+    }
+
+    let launch_piece = |stream, blocks: [usize; 3]| {
+        // SAFETY: the parameters are those that the kernel was compiled for, and can be read; function and stream are of the context,
+        // which is the thread's; the caller vouches for what the kernel does.
+        let code = unsafe {
+            (context.api().launch)(
+                kernel.function,
+                blocks[0] as u32,
+                blocks[1] as u32,
+                blocks[2] as u32,
+                block[0] as u32,
+                block[1] as u32,
+                block[2] as u32,
+                shared,
+                stream,
+                parameters.as_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        context.check(code, symbol::launch)
+    };
+    let timer = timed.then(|| stream.take_timer()).transpose().map_err(failed)?;
+    let submitted = stream.submit(timer.as_ref(), |stream| {
+        if !in_pieces {
+            return launch_piece(stream, grid);
+        }
+        // Of work-items; of groups where there are some.
+        let unit = if kernel.has_groups() { [1; 3] } else { block };
+        for_each_piece(grid, most, |first, blocks| {
+            // SAFETY: it lives, and the driver has copied what it was for the piece before.
+            unsafe {
+                hidden_base.write(std::array::from_fn(|axis| (first[axis] * unit[axis]) as u64));
+            }
+            launch_piece(stream, blocks)
+        })
+    });
+    drop(copies);
+    let number = match submitted {
+        Ok(number) => number,
+        Err(error) => {
+            // A part of it may be running, so the record stays out of use; it goes with the context.
+            if let Some(record) = record.filter(|_| !in_pieces) {
+                context.records.give(record);
+            }
+            return Err(failed(error));
+        }
+    };
+    Ok(Pending {
+        stream: Arc::clone(stream),
+        number,
+        kernel,
+        record,
+        timer,
+        name: raw.name_function(),
+        dimensions: shape.dimensions,
+        offset: shape.offset,
+    })
+}
+
+/// The hidden parameters: offset, range, base, record.
+const HIDDEN: usize = 10;
+
+/// Addresses of parameters' values.
+struct Parameters {
+    here: [*mut c_void; MOST_PARAMETERS + HIDDEN],
+    len: usize,
+    /// In place of the others, if there are many.
+    there: Vec<*mut c_void>,
+}
+
+impl Parameters {
+    fn new(most: usize) -> Self {
+        let there =
+            if most <= MOST_PARAMETERS + HIDDEN { Vec::new() } else { Vec::with_capacity(most) };
+        Self { here: [std::ptr::null_mut(); MOST_PARAMETERS + HIDDEN], len: 0, there }
+    }
+
+    fn push(&mut self, value: *const c_void) {
+        if self.there.capacity() == 0 {
+            self.here[self.len] = value.cast_mut();
+            self.len += 1;
+        } else {
+            self.there.push(value.cast_mut());
+        }
+    }
+
+    fn as_ptr(&self) -> *mut *mut c_void {
+        let there = self.there.capacity() != 0;
+        let values = if there { self.there.as_ptr() } else { self.here.as_ptr() };
+        // The driver only reads.
+        values.cast_mut()
+    }
+}
+
+/// Where the driver finds a leaf's value: in the closure, or in `word` or `copies`.
+///
+/// # Errors
+/// An address that means nothing to the device.
+///
+/// # Safety
+/// `place` is the leaf in a closure of the kernel's type.
+unsafe fn value(
+    shadows: &Shadows,
+    context: &Context,
+    leaf: &Leaf,
+    place: *const u8,
+    word: &mut u64,
+    copies: &mut Vec<Box<[u64]>>,
+) -> Result<*const c_void, usize> {
+    match leaf.kind {
+        LeafKind::Value => Ok(place.cast()),
+        LeafKind::Pointer { readonly } => {
+            // SAFETY: the caller's promise; a field of a packed struct may lie anywhere.
+            let address = unsafe { place.cast::<usize>().read_unaligned() };
+            *word = translate(shadows, context, address)?;
+            if !readonly {
+                memory::becomes_stale(address);
+            }
+            Ok(std::ptr::from_ref(word).cast())
+        }
+        LeafKind::Bytes { size } => {
+            // Words, as far as the bytes are some; they need not be initialised, so they are only copied as such.
+            let mut copy: Option<Box<[u64]>> = None;
+            for at in (0..size / 8).map(|index| index * 8) {
+                // SAFETY: inside of the leaf.
+                let address = unsafe { read_word(place.add(at)) };
+                if !is_shadow(address) {
+                    continue;
+                }
+                let Ok(device) = translate(shadows, context, address) else { continue };
+                let copy = copy.get_or_insert_with(|| {
+                    let mut words = vec![0_u64; size.div_ceil(8)].into_boxed_slice();
+                    // SAFETY: there is as much room.
+                    unsafe { copy_bytes(place, words.as_mut_ptr().cast(), size) };
+                    words
+                });
+                copy[at / 8] = device;
+                memory::becomes_stale(address);
+            }
+            let Some(copy) = copy else { return Ok(place.cast()) };
+            copies.push(copy);
+            Ok(copies.last().map_or(place.cast(), |copy| copy.as_ptr().cast()))
+        }
+    }
+}
+
+/// Reads a word of which some bytes may have no value, such as those between fields.
+///
+/// # Safety
+/// Eight bytes can be read.
+unsafe fn read_word(place: *const u8) -> usize {
+    let word: usize;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the caller's promise. To the compiler an instruction's result has a value, whatever it reads.
+    unsafe {
+        std::arch::asm!("mov {}, [{}]", out(reg) word, in(reg) place, options(nostack, readonly, preserves_flags));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        // SAFETY: the caller's promise.
+        word = unsafe { place.cast::<usize>().read_unaligned() };
+    }
+    word
+}
+
+/// Copies bytes of which some may have no value.
+///
+/// # Safety
+/// So many bytes can be read and written, and the two do not overlap.
+unsafe fn copy_bytes(from: *const u8, to: *mut u8, size: usize) {
+    // SAFETY: the caller's promises. Bytes without a value stay so, and only the driver looks at them.
+    unsafe { std::ptr::copy_nonoverlapping(from, to, size) };
+}
+
+/// The device's address for one of a closure.
+fn translate(shadows: &Shadows, context: &Context, address: usize) -> Result<u64, usize> {
+    if is_shadow(address)
+        && let Some(shadow) = shadows.find(address)
+        && shadow.context == context.id
+    {
+        return Ok(shadow.translate(address));
+    }
+    if address < LARGEST_DANGLING { Ok(address as u64) } else { Err(address) }
+}
+
+#[cold]
+fn foreign_buffer(
+    shadows: &Shadows,
+    context: &Context,
+    kernel: String,
+    address: usize,
+) -> LaunchError {
+    let elsewhere = is_shadow(address) && shadows.find(address).is_some();
+    let memory = if elsewhere { "another device, or one that was lost" } else { "the host" };
+    LaunchError::ForeignBuffer {
+        kernel,
+        device: context.gpu.name.clone(),
+        memory: memory.to_owned(),
+    }
+}
+
+/// Bytes of shared memory for each block.
+fn shared_memory(
+    context: &Context,
+    kernel: &CudaKernel,
+    raw: &RawKernel,
+    shape: &Shape,
+) -> Result<u32, LaunchError> {
+    if shape.group.is_none() {
+        return Ok(0);
+    }
+    let bytes = kernel.local_memory.saturating_add(shape.dynamic);
+    u32::try_from(bytes).ok().filter(|bytes| *bytes <= context.gpu.shared_memory).ok_or_else(|| {
+        LaunchError::LocalMemory {
+            kernel: raw.name(),
+            bytes,
+            limit: context.gpu.shared_memory as usize,
+            device: context.gpu.name.clone(),
+        }
+    })
+}
+
+/// Calls `launch` with the first block and the blocks of each piece, none larger than `most`.
+fn for_each_piece<E>(
+    grid: [usize; 3],
+    most: [usize; 3],
+    mut launch: impl FnMut([usize; 3], [usize; 3]) -> Result<(), E>,
+) -> Result<(), E> {
+    for z in (0..grid[2]).step_by(most[2]) {
+        for y in (0..grid[1]).step_by(most[1]) {
+            for x in (0..grid[0]).step_by(most[0]) {
+                let first = [x, y, z];
+                launch(
+                    first,
+                    std::array::from_fn(|axis| most[axis].min(grid[axis] - first[axis])),
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Pending {
+    /// Whether it is known to be over, well or not.
+    pub(crate) fn is_over(&self) -> bool {
+        self.stream.is_over(self.number)
+    }
+
+    /// Waits for its end.
+    pub(crate) fn finish(self) -> Result<(), LaunchError> {
+        self.finish_timed().0
+    }
+
+    /// Waits for its end, and says how long it took, if it was to be timed.
+    pub(crate) fn finish_timed(mut self) -> (Result<(), LaunchError>, Option<Duration>) {
+        let result = self.wait();
+        let timer = self.timer.take().filter(|_| self.stream.context.lost().is_none());
+        (result, timer.and_then(|timer| self.stream.give_timer(timer)))
+    }
+
+    fn wait(&mut self) -> Result<(), LaunchError> {
+        let context = Arc::clone(&self.stream.context);
+        let waited = self.stream.wait(self.number);
+        if let Err(error) = waited {
+            return Err(context.launch_error((self.name)().to_owned(), error));
+        }
+        let Some(mut record) = self.record.take() else { return Ok(()) };
+        let left = record.collect();
+        context.records.give(record);
+        left.map_or(Ok(()), |left| self.tell(left))
+    }
+
+    #[cold]
+    fn tell(&self, left: Left) -> Result<(), LaunchError> {
+        for text in left.printed {
+            print::out(format_args!("{text}"));
+        }
+        if left.lost != 0 {
+            tracing::warn!(
+                kernel = (self.name)(),
+                messages = left.lost,
+                "a launch printed more than there was room for"
+            );
+            eprintln!(
+                "schism: {} messages that kernel `{}` printed had no room and are lost",
+                left.lost,
+                (self.name)()
+            );
+        }
+        let Some(panic) = left.panic else { return Ok(()) };
+        let place = |xyz: [usize; 3]| -> Vec<usize> {
+            xyz[..self.dimensions as usize].iter().rev().copied().collect()
+        };
+        Err(LaunchError::Panicked(Box::new(KernelPanic {
+            kernel: (self.name)().to_owned(),
+            device: self.stream.context.gpu.name.clone(),
+            message: panic.message,
+            location: panic.location,
+            work_item: panic.work_item.map(|id| {
+                place(std::array::from_fn(|axis| id[axis].wrapping_add(self.offset[axis])))
+            }),
+            local_id: panic.local_id.map(place),
+        })))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        // Only if it was never asked for does this wait; the code must stay until the launch is over.
+        let over = self.stream.wait(self.number).is_ok();
+        if let Some(record) = self.record.take().filter(|_| over) {
+            self.kernel.context.records.give(record);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_the_grid() {
+        let mut seen = [0_u8; 7 * 5 * 3];
+        let pieces = for_each_piece([7, 5, 3], [3, 2, 3], |first, blocks| {
+            for z in first[2]..first[2] + blocks[2] {
+                for y in first[1]..first[1] + blocks[1] {
+                    for x in first[0]..first[0] + blocks[0] {
+                        seen[(z * 5 + y) * 7 + x] += 1;
+                    }
+                }
+            }
+            assert!((0..3).all(|axis| blocks[axis] <= [3, 2, 3][axis]));
+            Ok::<(), ()>(())
+        });
+        assert_eq!(pieces, Ok(()));
+        assert!(seen.iter().all(|times| *times == 1));
+    }
+}

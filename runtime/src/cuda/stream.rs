@@ -1,0 +1,180 @@
+//! A queue's stream: launches go into it one by one, and are over in the same order.
+
+use std::collections::VecDeque;
+use std::ffi::c_uint;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::api::{Code, RawEvent, RawStream, number, symbol};
+use super::context::Context;
+use crate::error::DriverError;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) context: Arc<Context>,
+    raw: RawStream,
+    /// Launches so far that are known to be over.
+    done: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Launches so far.
+    submitted: u64,
+    /// Places in the stream, each behind so many launches.
+    marks: VecDeque<(u64, RawEvent)>,
+    spare: Vec<RawEvent>,
+    timers: Vec<Timer>,
+}
+
+/// Two events around a launch.
+#[derive(Debug)]
+pub(super) struct Timer {
+    begin: RawEvent,
+    end: RawEvent,
+}
+
+impl Stream {
+    pub(crate) fn new(context: Arc<Context>) -> Result<Arc<Self>, DriverError> {
+        let raw = context.create_stream()?;
+        Ok(Arc::new(Self { context, raw, done: AtomicU64::new(0), state: Mutex::default() }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a launch into the stream by `launch`, between the events of a timer, and gives its number.
+    pub(super) fn submit(
+        &self,
+        timer: Option<&Timer>,
+        launch: impl FnOnce(RawStream) -> Result<(), DriverError>,
+    ) -> Result<u64, DriverError> {
+        let mut state = self.state();
+        // A part of a launch may be there even if it fails.
+        state.submitted += 1;
+        if let Some(timer) = timer {
+            self.record(timer.begin)?;
+        }
+        launch(self.raw)?;
+        if let Some(timer) = timer {
+            self.record(timer.end)?;
+        }
+        Ok(state.submitted)
+    }
+
+    fn record(&self, event: RawEvent) -> Result<(), DriverError> {
+        // SAFETY: event and stream are of this context.
+        let code = unsafe { (self.context.api().event_record)(event, self.raw) };
+        self.context.check(code, symbol::event_record)
+    }
+
+    fn create_event(&self, flags: c_uint) -> Result<RawEvent, DriverError> {
+        let mut event = RawEvent::NULL;
+        // SAFETY: the event is ours to be written.
+        let code = unsafe { (self.context.api().event_create)(&raw mut event, flags) };
+        self.context.check(code, symbol::event_create)?;
+        Ok(event)
+    }
+
+    /// A timer that nothing uses. The context is the thread's.
+    pub(super) fn take_timer(&self) -> Result<Timer, DriverError> {
+        let kept = self.state().timers.pop();
+        kept.map_or_else(
+            || {
+                let begin = self.create_event(number::EVENT)?;
+                Ok(Timer { begin, end: self.create_event(number::EVENT)? })
+            },
+            Ok,
+        )
+    }
+
+    /// The time between a timer's events, which are over.
+    pub(super) fn give_timer(&self, timer: Timer) -> Option<Duration> {
+        self.context.enter().ok()?;
+        let mut milliseconds = 0.0;
+        // SAFETY: events of this context; the number is ours to be written.
+        let code = unsafe {
+            (self.context.api().event_elapsed)(&raw mut milliseconds, timer.begin, timer.end)
+        };
+        self.state().timers.push(timer);
+        let known = self.context.check(code, symbol::event_elapsed).is_ok();
+        known.then(|| Duration::try_from_secs_f32(milliseconds / 1000.0).ok()).flatten()
+    }
+
+    /// Waits until the launch with that number is over, and perhaps some behind it.
+    pub(super) fn wait(&self, launch: u64) -> Result<(), DriverError> {
+        if self.done.load(Ordering::Acquire) >= launch {
+            return Ok(());
+        }
+        self.context.enter()?;
+        let submitted = self.state().submitted;
+        // SAFETY: the stream is this one's, of the thread's context.
+        let code = unsafe { (self.context.api().stream_synchronize)(self.raw) };
+        self.context.check(code, symbol::stream_synchronize)?;
+        self.done.fetch_max(submitted, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Whether the launch with that number is known to be over, well or not. Whoever asks again and again is told at last.
+    pub(super) fn is_over(&self, launch: u64) -> bool {
+        if self.done.load(Ordering::Acquire) >= launch || self.context.enter().is_err() {
+            return true;
+        }
+        let api = self.context.api();
+        let mut state = self.state();
+        while let Some((behind, event)) = state.marks.front().copied() {
+            // SAFETY: an event of this context.
+            let code: Code = unsafe { (api.event_query)(event) };
+            if code == number::NOT_READY {
+                break;
+            }
+            if self.context.check(code, symbol::event_query).is_err() {
+                return true;
+            }
+            self.done.fetch_max(behind, Ordering::AcqRel);
+            state.marks.pop_front();
+            state.spare.push(event);
+        }
+        if self.done.load(Ordering::Acquire) >= launch {
+            return true;
+        }
+        let marked = state.marks.back().is_some_and(|(behind, _)| *behind >= launch);
+        if !marked && let Err(error) = self.mark(&mut state) {
+            tracing::warn!(%error, "no event");
+        }
+        false
+    }
+
+    /// Puts an event behind all launches so far.
+    fn mark(&self, state: &mut State) -> Result<(), DriverError> {
+        let event = match state.spare.pop() {
+            Some(event) => event,
+            None => self.create_event(number::EVENT_WITHOUT_TIME)?,
+        };
+        state.marks.push_back((state.submitted, event));
+        self.record(event)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if self.context.enter().is_err() {
+            // They have gone with the context, or go with it.
+            return;
+        }
+        let api = self.context.api();
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let marks = state.marks.drain(..).map(|(_, event)| event);
+        let timers = state.timers.drain(..).flat_map(|timer| [timer.begin, timer.end]);
+        for event in marks.chain(state.spare.drain(..)).chain(timers) {
+            // SAFETY: an event of this context, which nobody uses any more.
+            unsafe { (api.event_destroy)(event) };
+        }
+        // SAFETY: the stream is this one's; what is still in it ends first.
+        unsafe { (api.stream_destroy)(self.raw) };
+    }
+}

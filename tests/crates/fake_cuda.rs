@@ -1,0 +1,540 @@
+//! A driver without a GPU: it has the functions of NVIDIA's that the runtime calls, and plain memory of the process in place of a
+//! device's. It runs no kernels; a program can say what a launch shall do, see `fake_on_launch`.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `FAKE_CUDA_DEVICES` | how many devices there are; 1 |
+//! | `FAKE_CUDA_MEMORY` | bytes that each has; 1 GiB |
+//! | `FAKE_CUDA_FAULTS` | what fails: `FUNCTION:WHICH=CODE`, separated by commas. `WHICH` counts the calls from 1; `*` is every call. With `@N` behind the function's name, the call must be for device `N` |
+//!
+//! Codes of 700 and more take the context with them, as a driver's do.
+
+#![allow(non_snake_case, clippy::missing_safety_doc)]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
+use std::env;
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+type Code = u32;
+/// A number in a pointer's place.
+type Handle = usize;
+
+const OUT_OF_MEMORY: Code = 2;
+const INVALID_VALUE: Code = 1;
+const NO_CONTEXT: Code = 201;
+const SUCCESS: Code = 0;
+
+struct Context {
+    device: c_int,
+    used: usize,
+    lost: Option<Code>,
+}
+
+struct Fault {
+    function: String,
+    device: Option<c_int>,
+    which: Option<u64>,
+    code: Code,
+}
+
+#[derive(Default)]
+struct State {
+    contexts: HashMap<Handle, Context>,
+    next: Handle,
+    /// Size and context of each piece of device memory.
+    memory: BTreeMap<u64, (usize, Handle)>,
+    host: BTreeMap<usize, usize>,
+    /// Names of functions.
+    functions: HashMap<Handle, CString>,
+    calls: HashMap<&'static str, u64>,
+    faults: Vec<Fault>,
+    on_launch: Option<OnLaunch>,
+}
+
+/// What runs in place of a kernel: its name, blocks, threads of a block, bytes of shared memory, the addresses of its parameters.
+type OnLaunch = extern "C" fn(*const c_char, *const c_uint, *const c_uint, c_uint, *mut *mut c_void);
+
+static STATE: LazyLock<Mutex<State>> = LazyLock::new(|| {
+    let faults = env::var("FAKE_CUDA_FAULTS").unwrap_or_default();
+    let faults = faults.split(',').filter(|fault| !fault.is_empty()).map(|fault| {
+        let (call, code) = fault.split_once('=').expect("FUNCTION:WHICH=CODE");
+        let (function, which) = call.split_once(':').expect("FUNCTION:WHICH=CODE");
+        let (function, device) = match function.split_once('@') {
+            Some((function, device)) => (function, Some(device.parse().expect("a device"))),
+            None => (function, None),
+        };
+        let which = (which != "*").then(|| which.parse().expect("a number"));
+        let code = code.parse().expect("a code");
+        Fault { function: function.to_owned(), device, which, code }
+    });
+    Mutex::new(State { faults: faults.collect(), next: 0x1000, ..State::default() })
+});
+
+thread_local! {
+    static CURRENT: Cell<Handle> = const { Cell::new(0) };
+}
+
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn number(variable: &str, default: usize) -> usize {
+    env::var(variable).map_or(default, |value| value.parse().expect("a number"))
+}
+
+impl State {
+    /// Counts a call, and fails if it shall, or if the context is lost.
+    fn call(&mut self, function: &'static str, device: Option<c_int>) -> Result<(), Code> {
+        let calls = self.calls.entry(function).or_default();
+        *calls += 1;
+        let calls = *calls;
+        let context = self.contexts.get_mut(&CURRENT.get());
+        let device = device.or_else(|| context.as_ref().map(|context| context.device));
+        let fault = self.faults.iter().find(|fault| {
+            fault.function == function
+                && fault.device.is_none_or(|wanted| Some(wanted) == device)
+                && fault.which.is_none_or(|which| which == calls)
+        });
+        if let Some(fault) = fault {
+            if fault.code >= 700
+                && let Some(context) = context
+            {
+                context.lost.get_or_insert(fault.code);
+            }
+            return Err(fault.code);
+        }
+        Ok(())
+    }
+
+    /// As `call`, for functions that need a context that is well.
+    fn in_context(&mut self, function: &'static str) -> Result<&mut Context, Code> {
+        self.call(function, None)?;
+        let context = self.contexts.get_mut(&CURRENT.get()).ok_or(NO_CONTEXT)?;
+        match context.lost {
+            Some(code) => Err(code),
+            None => Ok(context),
+        }
+    }
+
+    fn handle(&mut self) -> Handle {
+        self.next += 0x10;
+        self.next
+    }
+
+    /// Whether so many bytes there are one context's.
+    fn owns(&self, address: u64, bytes: usize) -> bool {
+        self.memory.range(..=address).next_back().is_some_and(|(begin, (size, context))| {
+            *context == CURRENT.get() && address + bytes as u64 <= begin + *size as u64
+        })
+    }
+}
+
+fn code(result: Result<(), Code>) -> Code {
+    result.err().unwrap_or(SUCCESS)
+}
+
+const fn layout(bytes: usize) -> Layout {
+    match Layout::from_size_align(bytes, 512) {
+        Ok(layout) => layout,
+        Err(_) => panic!(),
+    }
+}
+
+// What programs use.
+
+/// How often a function was called.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fake_calls(function: *const c_char) -> u64 {
+    let function = unsafe { CStr::from_ptr(function) }.to_str().expect("UTF-8");
+    state().calls.get(function).copied().unwrap_or(0)
+}
+
+/// What launches shall do from now on.
+#[unsafe(no_mangle)]
+pub extern "C" fn fake_on_launch(on_launch: OnLaunch) {
+    state().on_launch = Some(on_launch);
+}
+
+/// Bytes of device memory that are taken.
+#[unsafe(no_mangle)]
+pub extern "C" fn fake_memory() -> usize {
+    state().memory.values().map(|(size, _)| size).sum()
+}
+
+// The driver's functions.
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuInit(_: c_uint) -> Code {
+    code(state().call("cuInit", None))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> Code {
+    unsafe { version.write(12040) };
+    SUCCESS
+}
+
+fn texts(code: Code) -> Option<(&'static CStr, &'static CStr)> {
+    Some(match code {
+        0 => (c"CUDA_SUCCESS", c"no error"),
+        1 => (c"CUDA_ERROR_INVALID_VALUE", c"invalid argument"),
+        2 => (c"CUDA_ERROR_OUT_OF_MEMORY", c"out of memory"),
+        101 => (c"CUDA_ERROR_INVALID_DEVICE", c"invalid device ordinal"),
+        201 => (c"CUDA_ERROR_INVALID_CONTEXT", c"invalid device context"),
+        218 => (c"CUDA_ERROR_INVALID_PTX", c"a PTX JIT compilation failed"),
+        700 => (c"CUDA_ERROR_ILLEGAL_ADDRESS", c"an illegal memory access was encountered"),
+        719 => (c"CUDA_ERROR_LAUNCH_FAILED", c"unspecified launch failure"),
+        _ => return None,
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGetErrorName(code: Code, name: *mut *const c_char) -> Code {
+    let Some((text, _)) = texts(code) else { return INVALID_VALUE };
+    unsafe { name.write(text.as_ptr()) };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGetErrorString(code: Code, text: *mut *const c_char) -> Code {
+    let Some((_, known)) = texts(code) else { return INVALID_VALUE };
+    unsafe { text.write(known.as_ptr()) };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> Code {
+    code(state().call("cuDeviceGetCount", None).map(|()| unsafe {
+        count.write(number("FAKE_CUDA_DEVICES", 1) as c_int);
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGet(device: *mut c_int, ordinal: c_int) -> Code {
+    code(state().call("cuDeviceGet", Some(ordinal)).map(|()| unsafe { device.write(ordinal) }))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, _: c_int) -> Code {
+    let text = c"A GPU that is none";
+    assert!(text.count_bytes() < len as usize);
+    unsafe { text.as_ptr().copy_to(name, text.count_bytes() + 1) };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, what: c_uint, _: c_int) -> Code {
+    let known = match what {
+        1 => 1024,
+        2 | 3 => 1024,
+        4 => 64,
+        5 => i32::MAX,
+        6 | 7 => 65535,
+        8 => 48 << 10,
+        16 => 4,
+        19 | 41 => 1,
+        75 => 9,
+        76 => 0,
+        97 => 227 << 10,
+        _ => return INVALID_VALUE,
+    };
+    unsafe { value.write(known) };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, _: c_int) -> Code {
+    unsafe { bytes.write(number("FAKE_CUDA_MEMORY", 1 << 30)) };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxCreate_v2(context: *mut Handle, _: c_uint, device: c_int) -> Code {
+    let mut state = state();
+    let result = state.call("cuCtxCreate_v2", Some(device));
+    code(result.map(|()| {
+        let handle = state.handle();
+        state.contexts.insert(handle, Context { device, used: 0, lost: None });
+        CURRENT.set(handle);
+        unsafe { context.write(handle) };
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxDestroy_v2(context: Handle) -> Code {
+    let mut state = state();
+    let result = state.call("cuCtxDestroy_v2", None);
+    code(result.map(|()| {
+        state.contexts.remove(&context).expect("a context");
+        state.memory.retain(|address, (size, of)| {
+            if *of == context {
+                unsafe { dealloc(*address as *mut u8, layout(*size)) };
+            }
+            *of != context
+        });
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxSetCurrent(context: Handle) -> Code {
+    assert!(context == 0 || state().contexts.contains_key(&context), "a context");
+    CURRENT.set(context);
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxSetLimit(_: c_uint, _: usize) -> Code {
+    use_handle("cuCtxSetLimit")
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> Code {
+    let mut state = state();
+    let current = CURRENT.get();
+    let result = state.in_context("cuMemAlloc_v2").and_then(|context| {
+        let used = context.used.checked_add(bytes).ok_or(OUT_OF_MEMORY)?;
+        if used > number("FAKE_CUDA_MEMORY", 1 << 30) {
+            return Err(OUT_OF_MEMORY);
+        }
+        context.used = used;
+        Ok(())
+    });
+    code(result.map(|()| {
+        let new = unsafe { alloc_zeroed(layout(bytes)) } as u64;
+        state.memory.insert(new, (bytes, current));
+        unsafe { address.write(new) };
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemFree_v2(address: u64) -> Code {
+    let mut state = state();
+    if let Err(code) = state.in_context("cuMemFree_v2") {
+        return code;
+    }
+    let Some((size, context)) = state.memory.remove(&address) else { return INVALID_VALUE };
+    if let Some(context) = state.contexts.get_mut(&context) {
+        context.used -= size;
+    }
+    unsafe { dealloc(address as *mut u8, layout(size)) };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Code {
+    let mut state = state();
+    code(state.in_context("cuMemGetInfo_v2").map(|context| {
+        let memory = number("FAKE_CUDA_MEMORY", 1 << 30);
+        unsafe {
+            free.write(memory - context.used);
+            total.write(memory);
+        }
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemHostAlloc(to: *mut *mut u8, bytes: usize, _: c_uint) -> Code {
+    let mut state = state();
+    let result = state.in_context("cuMemHostAlloc").map(|_| ());
+    code(result.map(|()| {
+        let new = unsafe { alloc_zeroed(layout(bytes)) };
+        // As a driver's memory: anything may be in there.
+        unsafe { new.write_bytes(0xaa, bytes) };
+        state.host.insert(new as usize, bytes);
+        unsafe { to.write(new) };
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemFreeHost(address: usize) -> Code {
+    let Some(bytes) = state().host.remove(&address) else { return INVALID_VALUE };
+    unsafe { dealloc(address as *mut u8, layout(bytes)) };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(to: *mut u64, host: u64, _: c_uint) -> Code {
+    unsafe { to.write(host) };
+    SUCCESS
+}
+
+fn copy(function: &'static str, to: u64, from: u64, bytes: usize, ours: [bool; 2]) -> Code {
+    let mut state = state();
+    if let Err(code) = state.in_context(function) {
+        return code;
+    }
+    let bad = |is_ours: bool, address| is_ours && !state.owns(address, bytes);
+    if bad(ours[0], to) || bad(ours[1], from) {
+        return INVALID_VALUE;
+    }
+    unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: usize, _: Handle) -> Code {
+    copy("cuMemcpyHtoDAsync_v2", to, from, bytes, [true, false])
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: usize, _: Handle) -> Code {
+    copy("cuMemcpyDtoHAsync_v2", to, from, bytes, [false, true])
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, _: Handle) -> Code {
+    copy("cuMemcpyDtoDAsync_v2", to, from, bytes, [true, true])
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemsetD8Async(to: u64, value: u8, count: usize, _: Handle) -> Code {
+    let mut state = state();
+    if let Err(code) = state.in_context("cuMemsetD8Async") {
+        return code;
+    }
+    if !state.owns(to, count) {
+        return INVALID_VALUE;
+    }
+    unsafe { (to as *mut u8).write_bytes(value, count) };
+    SUCCESS
+}
+
+fn new_handle(function: &'static str, to: *mut Handle) -> Code {
+    let mut state = state();
+    let result = state.in_context(function).map(|_| ());
+    code(result.map(|()| {
+        let handle = state.handle();
+        unsafe { to.write(handle) };
+    }))
+}
+
+fn use_handle(function: &'static str) -> Code {
+    code(state().in_context(function).map(|_| ()))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuStreamCreate(stream: *mut Handle, _: c_uint) -> Code {
+    new_handle("cuStreamCreate", stream)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamDestroy_v2(_: Handle) -> Code {
+    use_handle("cuStreamDestroy_v2")
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamSynchronize(_: Handle) -> Code {
+    use_handle("cuStreamSynchronize")
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuEventCreate(event: *mut Handle, _: c_uint) -> Code {
+    new_handle("cuEventCreate", event)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuEventDestroy_v2(_: Handle) -> Code {
+    use_handle("cuEventDestroy_v2")
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuEventRecord(_: Handle, _: Handle) -> Code {
+    use_handle("cuEventRecord")
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuEventQuery(_: Handle) -> Code {
+    use_handle("cuEventQuery")
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuEventElapsedTime(to: *mut f32, _: Handle, _: Handle) -> Code {
+    unsafe { to.write(1.5) };
+    use_handle("cuEventElapsedTime")
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleLoadDataEx(
+    module: *mut Handle,
+    image: *const c_char,
+    count: c_uint,
+    options: *mut c_uint,
+    values: *mut *mut c_void,
+) -> Code {
+    let result = state().in_context("cuModuleLoadDataEx").map(|_| ());
+    if let Err(code) = result {
+        for index in 0..count as usize {
+            if unsafe { options.add(index).read() } == 5 {
+                let log = c"ptxas fatal : the fake driver was told to refuse this";
+                let to = unsafe { values.add(index).read() }.cast::<c_char>();
+                unsafe { log.as_ptr().copy_to(to, log.count_bytes() + 1) };
+            }
+        }
+        return code;
+    }
+    let text = unsafe { CStr::from_ptr(image) }.to_string_lossy();
+    assert!(text.contains(".version") && text.contains(".entry"), "this is no PTX: {text}");
+    new_handle("module", module)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuModuleUnload(_: Handle) -> Code {
+    use_handle("cuModuleUnload")
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleGetFunction(
+    function: *mut Handle,
+    _: Handle,
+    name: *const c_char,
+) -> Code {
+    let mut state = state();
+    let result = state.in_context("cuModuleGetFunction").map(|_| ());
+    code(result.map(|()| {
+        let handle = state.handle();
+        state.functions.insert(handle, unsafe { CStr::from_ptr(name) }.to_owned());
+        unsafe { function.write(handle) };
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuFuncGetAttribute(value: *mut c_int, _: c_uint, _: Handle) -> Code {
+    unsafe { value.write(1024) };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuFuncSetAttribute(_: Handle, _: c_uint, _: c_int) -> Code {
+    use_handle("cuFuncSetAttribute")
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuLaunchKernel(
+    function: Handle,
+    grid_x: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    block_x: c_uint,
+    block_y: c_uint,
+    block_z: c_uint,
+    shared: c_uint,
+    _: Handle,
+    parameters: *mut *mut c_void,
+    _: *mut *mut c_void,
+) -> Code {
+    let mut state = state();
+    if let Err(code) = state.in_context("cuLaunchKernel") {
+        return code;
+    }
+    let Some(name) = state.functions.get(&function).cloned() else { return INVALID_VALUE };
+    let on_launch = state.on_launch;
+    drop(state);
+    if let Some(on_launch) = on_launch {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        on_launch(name.as_ptr(), grid.as_ptr(), block.as_ptr(), shared, parameters);
+    }
+    SUCCESS
+}

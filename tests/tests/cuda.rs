@@ -1,0 +1,123 @@
+//! GPUs of NVIDIA's without one: the runtime over a driver that is none, `crates/fake_cuda.rs`.
+//!
+//! Each test is a run of the program `crates/cuda.rs`, which the environment gives devices and faults.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use schism_tests::lab::{Compiler, Lab, clean_command, source, text};
+
+/// The program, and the fake driver beside it.
+fn program() -> Option<&'static Path> {
+    static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let compile = || {
+        let lab = Lab::open(env!("CARGO_TARGET_TMPDIR"))?;
+        let folder = lab.folder("cuda");
+        let mut rustc = lab.rustc(Compiler::Stock, &folder);
+        rustc.args(["--crate-type=cdylib", "-O"]);
+        text(rustc.arg(source("crates/fake_cuda.rs")));
+        let mut rustc = lab.rustc_with_runtime(&folder);
+        text(rustc.args(["-o", "program"]).arg(source("crates/cuda.rs")));
+        Some(folder.join("program"))
+    };
+    PROGRAM.get_or_init(compile).as_deref()
+}
+
+/// Has the program do something, with these variables.
+fn run(arguments: &[&str], variables: &[(&str, &str)]) {
+    let Some(program) = program() else { return };
+    let mut command = clean_command(program);
+    command.env("SCHISM_CUDA", program.with_file_name("libfake_cuda.so"));
+    command.args(arguments).envs(variables.iter().copied());
+    check(&mut command, arguments[0]);
+}
+
+fn check(command: &mut Command, what: &str) {
+    assert_eq!(text(command), format!("{what} is as it should be\n"));
+}
+
+#[test]
+fn two_devices() {
+    run(&["devices"], &[("FAKE_CUDA_DEVICES", "2")]);
+}
+
+#[test]
+fn no_device() {
+    run(&["no-device", "finds no GPU"], &[("FAKE_CUDA_DEVICES", "0")]);
+    run(&["no-device", "SCHISM_CUDA is empty"], &[("SCHISM_CUDA", "")]);
+    run(&["no-device", "/no/such/driver.so"], &[("SCHISM_CUDA", "/no/such/driver.so")]);
+    // A library, but none of the driver's functions.
+    run(&["no-device", "`cuInit`"], &[("SCHISM_CUDA", "libc.so.6")]);
+    run(&["no-device", "`cuInit` failed"], &[("FAKE_CUDA_FAULTS", "cuInit:1=999")]);
+    run(&["no-device", "finds no GPU"], &[("FAKE_CUDA_FAULTS", "cuDeviceGetCount:1=100")]);
+    run(&["no-device", "finds no GPU"], &[("FAKE_CUDA_FAULTS", "cuDeviceGet:*=101")]);
+}
+
+#[test]
+fn no_compiler() {
+    run(&["stage2"], &[("SCHISM_JIT", "/no/such/library.so")]);
+}
+
+#[test]
+fn copies() {
+    run(&["memory"], &[]);
+}
+
+#[test]
+fn views_on_the_host() {
+    run(&["mirrors"], &[]);
+}
+
+#[test]
+fn memory_is_used_again() {
+    run(&["pool"], &[]);
+}
+
+#[test]
+fn not_enough_memory() {
+    run(&["out-of-memory"], &[("FAKE_CUDA_MEMORY", "67108864")]);
+}
+
+#[test]
+fn parameters() {
+    run(&["parameters"], &[]);
+}
+
+#[test]
+fn shapes_of_launches() {
+    run(&["shapes"], &[]);
+}
+
+#[test]
+fn a_lost_context() {
+    // The first waits are those of copies: two buffers, and one that is read.
+    run(&["lost"], &[("FAKE_CUDA_FAULTS", "cuStreamSynchronize:4=700")]);
+}
+
+#[test]
+fn refused_launches() {
+    let faults = "cuLaunchKernel:1=1,cuLaunchKernel:3=12345";
+    run(&["refused-launch"], &[("FAKE_CUDA_FAULTS", faults)]);
+}
+
+#[test]
+fn refused_code() {
+    run(&["refused-code"], &[("FAKE_CUDA_FAULTS", "cuModuleLoadDataEx:1=218")]);
+}
+
+#[test]
+fn one_of_two_devices_fails() {
+    let variables = [("FAKE_CUDA_DEVICES", "2"), ("FAKE_CUDA_FAULTS", "cuCtxCreate_v2@1:*=101")];
+    run(&["second-fails"], &variables);
+}
+
+#[test]
+fn buffers_of_other_devices() {
+    run(&["foreign"], &[("FAKE_CUDA_DEVICES", "2")]);
+}
+
+#[test]
+fn scopes() {
+    run(&["order"], &[]);
+}
