@@ -99,7 +99,7 @@ pub fn write(key: &Key, value: &Value) -> Result<Vec<u8>, EntryError> {
 /// Reads and checks an entry. Nothing in `entry` is believed: any bytes may be given.
 ///
 /// # Errors
-/// If it is not, bit for bit, what [`write`] made for this key.
+/// If it is not, bit for bit, what [`write()`] made for this key.
 pub fn read(entry: &[u8], key: &Key) -> Result<Value, EntryError> {
     let (found, value) = parse(entry)?;
     if found == *key { Ok(value) } else { Err(EntryError::Key(found)) }
@@ -108,7 +108,7 @@ pub fn read(entry: &[u8], key: &Key) -> Result<Value, EntryError> {
 /// Reads and checks an entry of any key.
 ///
 /// # Errors
-/// If it is not, bit for bit, what [`write`] made.
+/// If it is not, bit for bit, what [`write()`] made.
 pub fn parse(entry: &[u8]) -> Result<(Key, Value), EntryError> {
     let Some((header, value)) = entry.split_first_chunk::<HEADER_LEN>() else {
         return Err(EntryError::Short(entry.len()));
