@@ -58,7 +58,7 @@ pub(crate) enum DeviceHalf {
         /// The container.
         record: Record,
         /// What there is to warn of.
-        slow: Option<Slow>,
+        slow: Option<Box<Slow>>,
         /// The name under which its object is kept for the next session, if it is.
         keep_as: Option<String>,
     },
@@ -205,7 +205,7 @@ pub(crate) fn make<'tcx>(
         Ok((bytes, costs)) => {
             let slow = (!costs.findings.is_empty()).then(|| {
                 let map = collect::call_map(tcx, entries.into_iter());
-                Slow { costs, kernels, map }
+                Box::new(Slow { costs, kernels, map })
             });
             let keep_as = keep_as.filter(|_| slow.is_none());
             DeviceHalf::Made { record: Record { bytes, crate_id }, slow, keep_as }
