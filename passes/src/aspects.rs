@@ -30,6 +30,8 @@ use crate::{builtins, ir, reachability};
 pub enum Aspect {
     /// Atomic operations on eight bytes or more.
     Atomic64,
+    /// 128-bit floating-point numbers.
+    Fp128,
     /// 16-bit floating-point numbers.
     Fp16,
     /// 64-bit floating-point numbers.
@@ -50,6 +52,7 @@ impl Aspect {
     pub const fn as_str(self) -> &'static str {
         match self {
             Aspect::Atomic64 => "atomic64",
+            Aspect::Fp128 => "fp128",
             Aspect::Fp16 => "fp16",
             Aspect::Fp64 => "fp64",
             Aspect::Groups => "groups",
@@ -234,6 +237,7 @@ unsafe fn types(ty: LLVMTypeRef, aspects: &mut BTreeSet<Aspect>) {
     unsafe {
         match LLVMGetTypeKind(ty) {
             LLVMTypeKind::LLVMDoubleTypeKind => drop(aspects.insert(Aspect::Fp64)),
+            LLVMTypeKind::LLVMFP128TypeKind => drop(aspects.insert(Aspect::Fp128)),
             LLVMTypeKind::LLVMHalfTypeKind => drop(aspects.insert(Aspect::Fp16)),
             LLVMTypeKind::LLVMIntegerTypeKind if LLVMGetIntTypeWidth(ty) > 64 => {
                 aspects.insert(Aspect::Int128);

@@ -1,4 +1,7 @@
 //! What can go wrong, and what to do about it.
+//!
+//! Each text is whole: it names what failed and for whom, and says what to do. So what an error was caused by is no `source` of it,
+//! whose text would be read twice; but for what a device's driver returns, which is there to be looked at.
 
 use std::fmt;
 
@@ -38,8 +41,10 @@ pub struct DriverError {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// `SCHISM_DEVICE` names no device of this machine.
-    #[error("no device `{requested}` (from SCHISM_DEVICE); this machine has: {available}")]
+    /// The name is that of no device of this machine.
+    #[error(
+        "no device `{requested}`; SCHISM_DEVICE and `Device::by_name` take one of this machine's: {available}"
+    )]
     Unknown {
         /// What was asked for.
         requested: String,
@@ -98,7 +103,9 @@ pub enum DeviceError {
 #[non_exhaustive]
 pub enum BufferError {
     /// More bytes than an address space has.
-    #[error("a buffer of {len} elements of {element_size} bytes is larger than any memory")]
+    #[error(
+        "a buffer of {len} elements of {element_size} bytes is larger than any memory; work in smaller pieces"
+    )]
     TooLarge {
         /// Elements asked for.
         len: usize,
@@ -155,7 +162,9 @@ pub enum BufferError {
         host: usize,
     },
     /// A part that is not inside the buffer.
-    #[error("elements {begin}..{end} are not part of {len} elements")]
+    #[error(
+        "elements {begin}..{end} are not part of {len} elements; a range ends at {len} at most, and does not end before it begins"
+    )]
     Range {
         /// First element asked for.
         begin: usize,
@@ -226,8 +235,8 @@ pub enum LaunchError {
     },
     /// Some work-items of a group ended while others waited at a barrier. Other groups may or may not have run.
     #[error(
-        "kernel `{kernel}` has a barrier that not all work-items of a group come to: in group {group:?}, {waiting} waited when {ended} \
-         had ended; put the barrier where all or none of a group come by"
+        "kernel `{kernel}` has a barrier that not all work-items of a group come to: on device `{device}`, in group {group:?}, \
+         {waiting} waited when {ended} had ended; put the barrier where all or none of a group come by"
     )]
     DivergentBarrier {
         /// The kernel.
@@ -292,14 +301,14 @@ pub enum LaunchError {
         device: String,
     },
     /// The device was asked for by name, but the kernel's device code cannot be used.
-    #[error("kernel `{kernel}` cannot run on device `{device}`: {source}")]
+    #[error("kernel `{kernel}` cannot run on device `{device}`: {cause}")]
     Image {
         /// The kernel.
         kernel: String,
         /// The device.
         device: String,
         /// What is wrong with the code.
-        source: Box<ImageError>,
+        cause: Box<ImageError>,
     },
     /// The kernel captures a view of a buffer that is not in the device's memory.
     #[error(
@@ -351,7 +360,7 @@ pub enum ImageError {
     #[error(
         "its device code is damaged or was stripped: {0}; build the program again, and keep its section `hcf`"
     )]
-    Container(#[from] HcfError),
+    Container(HcfError),
     /// The code generator and this crate do not fit together.
     #[error(
         "it was built by a code generator with interface version {found}, and this runtime needs {expected}; build everything \
@@ -414,6 +423,12 @@ pub enum ImageError {
     },
 }
 
+impl From<HcfError> for ImageError {
+    fn from(error: HcfError) -> Self {
+        Self::Container(error)
+    }
+}
+
 /// A panic in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -474,3 +489,7 @@ impl fmt::Display for Log<'_> {
         if self.0.is_empty() { Ok(()) } else { write!(f, "\n{}", self.0) }
     }
 }
+
+#[cfg(test)]
+#[path = "error_tests.rs"]
+mod tests;

@@ -40,10 +40,10 @@ pub(crate) unsafe fn resolve(
             // SAFETY: the caller's promises.
             match unsafe { kernels::for_cpu(descriptor, kernel, asked) } {
                 Ok(compiled) => Ok(Body::Cpu(compiled)),
-                Err(source) if device.demanded() => Err(LaunchError::Image {
+                Err(cause) if device.demanded() => Err(LaunchError::Image {
                     kernel: kernel.name(),
                     device: device.to_string(),
-                    source: Box::new(source),
+                    cause: Box::new(cause),
                 }),
                 Err(reason) => {
                     static NOTICE: Notice = Notice::new();
@@ -79,7 +79,7 @@ pub(crate) unsafe fn resolve_cuda(
         LaunchError::Image {
             kernel: kernel.name(),
             device: device.to_string(),
-            source: Box::new(source),
+            cause: Box::new(source),
         }
     })
 }

@@ -451,8 +451,8 @@ fn refused_code() {
     let launch = || queue.parallel_for(1, |_| ());
     for _ in 0..2 {
         let error = launch().expect_err("the driver refuses the code");
-        let LaunchError::Image { source, .. } = &error else { panic!("{error}") };
-        let ImageError::Driver { source, log, .. } = &**source else { panic!("{error}") };
+        let LaunchError::Image { cause, .. } = &error else { panic!("{error}") };
+        let ImageError::Driver { source, log, .. } = &**cause else { panic!("{error}") };
         assert_eq!((source.call, source.code), ("cuModuleLoadDataEx", 218));
         assert!(log.contains("told to refuse"), "{log}");
         assert!(error.to_string().ends_with("told to refuse this"), "{error}");

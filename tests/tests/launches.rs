@@ -183,3 +183,27 @@ fn kernels_of_a_static_library_in_a_c_program() {
         assert_eq!(text(&mut on_device(&folder.join("main"), device)), "");
     }
 }
+
+/// Types that only nightly features have: what they compute on the device is what they compute on the host, and the container says
+/// that a device must have them.
+#[test]
+fn floats_of_16_and_128_bits() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("launches-floats");
+    for level in ["-Copt-level=0", "-Copt-level=3"] {
+        let mut rustc = lab.rustc_with_runtime(&folder);
+        rustc.env("RUSTC_BOOTSTRAP", "1").arg(source("crates/unstable_floats.rs")).arg(level);
+        text(&mut rustc);
+        let program = folder.join("unstable_floats");
+        assert_eq!(text(&mut on_device(&program, "cpu")), "cpu\n");
+        assert_eq!(text(&mut on_device(&program, "native")), "native\n");
+        let containers = containers(&program);
+        let kernel = containers
+            .iter()
+            .find(|container| container.crate_name == "unstable_floats")
+            .and_then(|container| container.kernels.first())
+            .expect("the program's kernel");
+        let has = |aspect: &str| kernel.aspects.iter().any(|known| known == aspect);
+        assert!(has("fp16") && has("fp128"), "{:?}", kernel.aspects);
+    }
+}

@@ -458,14 +458,14 @@ fn unreachable_hint(i: usize) -> u32 {
 }
 
 const ABORTS: &[Aborts] = &[
-    aborts!("enum", |i| small(i)),
+    aborts!("enum", small),
     aborts!("signed enum", |i| signed(i) as i32),
-    aborts!("null", |i| null(i)),
-    aborts!("null write", |i| null_write(i)),
-    aborts!("misaligned", |i| misaligned(i)),
-    aborts!("misaligned reference", |i| misaligned_reference(i)),
-    aborts!("unchecked index", |i| unchecked(i)),
-    aborts!("unreachable", |i| unreachable_hint(i)),
+    aborts!("null", null),
+    aborts!("null write", null_write),
+    aborts!("misaligned", misaligned),
+    aborts!("misaligned reference", misaligned_reference),
+    aborts!("unchecked index", unchecked),
+    aborts!("unreachable", unreachable_hint),
 ];
 
 /// The variable that tells a child which case to run on the host.

@@ -102,8 +102,8 @@ pub struct Kernel {
     pub offset_variant: Option<String>,
     /// Symbols of the specialization constants that it reads; unique, each in the container.
     pub spec_constants: Vec<String>,
-    /// What it needs that not every device has, as words of small letters, digits and `-`: `atomic64`, `fp16`, `fp64`, `groups`,
-    /// `indirect-calls`, `int128`, `recursion`. In ascending order, none twice. A device without one of them cannot run it.
+    /// What it needs that not every device has, as words of small letters, digits and `-`: `atomic64`, `fp128`, `fp16`, `fp64`,
+    /// `groups`, `indirect-calls`, `int128`, `recursion`. In ascending order, none twice. A device without one of them cannot run it.
     pub aspects: Vec<String>,
     /// The hash of what it is: kernels with the same hash, parameters and needs become the same code on the same device, in
     /// whatever container they are.

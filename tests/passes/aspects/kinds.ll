@@ -1,6 +1,7 @@
 ; SPEC kernel: none entry 0 1
 ; SPEC kernel: double entry 0 1
 ; SPEC kernel: half entry 0 1
+; SPEC kernel: quad entry 0 1
 ; SPEC kernel: wide entry 0 1
 ; SPEC kernel: atomic entry 0 1
 ; SPEC kernel: small_atomic entry 0 1
@@ -57,6 +58,11 @@ define internal void @even(i32 %n) {
   call void @odd(i32 %n)
   ret void
 }
+define void @quad(ptr %p, double %a) {
+  %v = fpext double %a to fp128
+  store fp128 %v, ptr %p
+  ret void
+}
 define internal void @odd(i32 %n) {
   call void @even(i32 %n)
   ret void
@@ -77,6 +83,7 @@ define internal void @leaf() {
 ; CHECK: ; kernel none:
 ; CHECK-NEXT: ; kernel double: needs fp64
 ; CHECK-NEXT: ; kernel half: needs fp16
+; CHECK-NEXT: ; kernel quad: needs fp128 fp64
 ; CHECK-NEXT: ; kernel wide: needs int128
 ; CHECK-NEXT: ; kernel atomic: needs atomic64
 ; CHECK-NEXT: ; kernel small_atomic:

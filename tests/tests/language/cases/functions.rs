@@ -384,7 +384,8 @@ fn functions_or_numbers() {
             Step::Add(9),
         ];
         let first = steps[input.below(4)];
-        let second = if x % 2 == 0 { Step::Add(x) } else { Step::Call(|x| x.rotate_left(9)) };
+        let second =
+            if x.is_multiple_of(2) { Step::Add(x) } else { Step::Call(|x| x.rotate_left(9)) };
         // An address as a number, and back.
         let number = usize::reverse_bits as fn(usize) -> usize as usize;
         // SAFETY: it is the address of such a function.

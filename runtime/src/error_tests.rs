@@ -1,0 +1,297 @@
+//! The text of each error. Who adds a kind of error adds its text: the lists below do not compile without.
+
+use std::error::Error as _;
+
+use super::*;
+
+fn driver() -> Box<DriverError> {
+    let (name, text) = (text("CUDA_ERROR_UNKNOWN"), text("unknown error"));
+    Box::new(DriverError { call: "cuInit", code: 999, name, text })
+}
+
+fn text(from: &str) -> String {
+    from.to_owned()
+}
+
+/// The number of an error's kind, and how many there are. A new kind has no number yet.
+macro_rules! numbered {
+    ($function:ident, $type:ty: $($pattern:pat),* $(,)?) => {
+        fn $function(error: &$type) -> (usize, usize) {
+            const PATTERNS: &[&str] = &[$(stringify!($pattern)),*];
+            let found = [$(matches!(error, $pattern)),*];
+            // The match is what makes the compiler look for all of them.
+            match error { $($pattern)|* => {} }
+            (found.iter().position(|found| *found).unwrap_or(PATTERNS.len()), PATTERNS.len())
+        }
+    };
+}
+numbered!(device, DeviceError:
+    DeviceError::Unknown { .. }, DeviceError::Stage2 { .. }, DeviceError::NoGpu { .. }, DeviceError::Driver { .. }, DeviceError::Threads { .. }, DeviceError::CpuMath { .. });
+numbered!(buffer, BufferError:
+    BufferError::TooLarge { .. }, BufferError::OutOfMemory { .. }, BufferError::AddressSpace { .. }, BufferError::Driver { .. }, BufferError::DeviceLost { .. }, BufferError::Length { .. }, BufferError::Range { .. });
+numbered!(launch, LaunchError:
+    LaunchError::RangeOverflow { .. }, LaunchError::EmptyGroup { .. }, LaunchError::UnevenGroups { .. },
+    LaunchError::GroupTooLarge { .. }, LaunchError::LocalMemory { .. }, LaunchError::DivergentBarrier { .. },
+    LaunchError::NoStack { .. }, LaunchError::NoLength, LaunchError::EmptyChunks { .. }, LaunchError::Length { .. },
+    LaunchError::InsideKernel, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Panicked(_));
+numbered!(image, ImageError:
+    ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoImage { .. },
+    ImageError::AmbiguousConstant { .. }, ImageError::Stage2 { .. }, ImageError::Driver { .. }, ImageError::Compile { .. });
+
+/// Compares the texts, and looks whether every kind has one.
+fn check<E: std::error::Error>(cases: Vec<(E, &str)>, number: impl Fn(&E) -> (usize, usize)) {
+    for (index, (error, expected)) in cases.iter().enumerate() {
+        assert_eq!(error.to_string(), *expected);
+        let of_driver = |source: &(dyn std::error::Error + 'static)| {
+            source.is::<DriverError>() || source.is::<Box<DriverError>>()
+        };
+        assert!(error.source().is_none_or(of_driver), "the text is whole: {error}");
+        let all = (index, cases.len());
+        assert_eq!(number(error), all, "a kind has no text, or this one stands elsewhere: {error}");
+    }
+}
+
+#[test]
+fn devices() {
+    let cases = vec![
+        (
+            DeviceError::Unknown { requested: text("cuda:7"), available: text("cpu, native") },
+            "no device `cuda:7`; SCHISM_DEVICE and `Device::by_name` take one of this machine's: cpu, native",
+        ),
+        (
+            DeviceError::Stage2 {
+                device: text("cpu"),
+                reason: text("/x/libschism_jit.so: no such file"),
+            },
+            "the device `cpu` was asked for, but its compiler cannot be loaded: /x/libschism_jit.so: no such file; run `cargo schism \
+             setup`, point SCHISM_JIT at libschism_jit.so, or use SCHISM_DEVICE=native",
+        ),
+        (
+            DeviceError::NoGpu { device: text("cuda"), reason: text("there is no libcuda.so.1") },
+            "the device `cuda` was asked for, but there is no libcuda.so.1; use SCHISM_DEVICE=cpu, or point SCHISM_CUDA at the driver",
+        ),
+        (
+            DeviceError::Driver { device: text("cuda"), source: driver() },
+            "the device `cuda` cannot be used: `cuInit` failed: unknown error (CUDA_ERROR_UNKNOWN, code 999)",
+        ),
+        (
+            DeviceError::Threads { reason: text("resource temporarily unavailable") },
+            "the worker threads of the host devices cannot be started: resource temporarily unavailable; SCHISM_CPU_THREADS sets \
+             their number",
+        ),
+        (
+            DeviceError::CpuMath { value: text("fast") },
+            "SCHISM_CPU_MATH is `fast`: the device `cpu` can take its mathematics from the `host` or from schism's own, `portable`, \
+             library",
+        ),
+    ];
+    check(cases, device);
+}
+
+#[test]
+fn buffers() {
+    let cases = vec![
+        (
+            BufferError::TooLarge { len: 1 << 62, element_size: 8 },
+            "a buffer of 4611686018427387904 elements of 8 bytes is larger than any memory; work in smaller pieces",
+        ),
+        (
+            BufferError::OutOfMemory {
+                bytes: 1 << 45,
+                device: text("cuda"),
+                available: Some(1 << 30),
+            },
+            "device `cuda` has no room for a buffer of 35184372088832 bytes (1073741824 bytes are free); free buffers or work in smaller pieces",
+        ),
+        (
+            BufferError::AddressSpace { bytes: 1 << 45, reason: text("out of memory") },
+            "the host has no 35184372088832 bytes of address space for a buffer on a device: out of memory",
+        ),
+        (
+            BufferError::Driver { device: text("cuda"), source: driver() },
+            "a buffer on device `cuda`: `cuInit` failed: unknown error (CUDA_ERROR_UNKNOWN, code 999)",
+        ),
+        (
+            BufferError::DeviceLost { device: text("cuda"), source: driver() },
+            "a buffer on device `cuda`, which was lost: `cuInit` failed: unknown error (CUDA_ERROR_UNKNOWN, code 999); make a new queue and new buffers",
+        ),
+        (
+            BufferError::Length { buffer: 3, host: 4 },
+            "a buffer of 3 elements cannot be copied from or to a slice of 4; copy part of it, or make the lengths equal",
+        ),
+        (
+            BufferError::Range { begin: 5, end: 9, len: 7 },
+            "elements 5..9 are not part of 7 elements; a range ends at 7 at most, and does not end before it begins",
+        ),
+    ];
+    check(cases, buffer);
+}
+
+#[test]
+fn launches() {
+    let (kernel, device) = (|| text("saxpy::main::{closure#0}"), || text("cpu"));
+    let panic = KernelPanic {
+        kernel: kernel(),
+        device: device(),
+        message: text("attempt to divide by zero"),
+        location: Some(text("src/main.rs:7:21")),
+        work_item: Some(vec![2, 7]),
+        local_id: Some(vec![0, 3]),
+    };
+    let cases = vec![
+        (
+            LaunchError::RangeOverflow { range: vec![1 << 40, 1 << 40] },
+            "the range [1099511627776, 1099511627776] has more than 9223372036854775807 work-items; launch it in parts",
+        ),
+        (
+            LaunchError::EmptyGroup { local: vec![4, 0] },
+            "a work-group of [4, 0] has no work-items; use at least 1 in each dimension",
+        ),
+        (
+            LaunchError::UnevenGroups { global: vec![100], local: vec![32], rounded: vec![128] },
+            "the range [100] is no multiple of the work-group [32]; round the range up to [128], and let the work-items that are too \
+             many do nothing",
+        ),
+        (
+            LaunchError::GroupTooLarge {
+                local: vec![64, 32],
+                items: 2048,
+                limit: 1024,
+                device: device(),
+            },
+            "a work-group of [64, 32] has 2048 work-items, and device `cpu` allows 1024; use smaller groups",
+        ),
+        (
+            LaunchError::LocalMemory {
+                kernel: kernel(),
+                bytes: 70_000,
+                limit: 65_536,
+                device: device(),
+            },
+            "the local arrays of kernel `saxpy::main::{closure#0}` take 70000 bytes, and device `cpu` has 65536 for a work-group; use \
+             smaller arrays or groups",
+        ),
+        (
+            LaunchError::DivergentBarrier {
+                kernel: kernel(),
+                device: device(),
+                group: vec![1, 2],
+                waiting: 3,
+                ended: 5,
+            },
+            "kernel `saxpy::main::{closure#0}` has a barrier that not all work-items of a group come to: on device `cpu`, in group \
+             [1, 2], 3 waited when 5 had ended; put the barrier where all or none of a group come by",
+        ),
+        (
+            LaunchError::NoStack { kernel: kernel(), reason: text("out of memory") },
+            "kernel `saxpy::main::{closure#0}` has no stack for a work-item that waits at a barrier: out of memory; use smaller groups \
+             or fewer threads (SCHISM_CPU_THREADS)",
+        ),
+        (
+            LaunchError::NoLength,
+            "no source of the launch has a length; add one that has, or use `for_each_in` with a range",
+        ),
+        (
+            LaunchError::EmptyChunks { source_index: 1 },
+            "source 1 of the launch is cut into chunks of 0 elements; use at least 1",
+        ),
+        (
+            LaunchError::Length { source_index: 2, expected: 4, found: 3 },
+            "source 2 of the launch has 3 elements where 4 are needed; slice it, or make the lengths equal",
+        ),
+        (
+            LaunchError::InsideKernel,
+            "a kernel can neither launch kernels nor wait for them; do that on the host, after the launch",
+        ),
+        (
+            LaunchError::NoDeviceCode { kernel: kernel(), device: device() },
+            "kernel `saxpy::main::{closure#0}` has no code for device `cpu`: the program was compiled by plain rustc; build it with \
+             `cargo schism build`, or use SCHISM_DEVICE=native",
+        ),
+        (
+            LaunchError::Image {
+                kernel: kernel(),
+                device: device(),
+                cause: Box::new(ImageError::Version { found: 2, expected: 1 }),
+            },
+            "kernel `saxpy::main::{closure#0}` cannot run on device `cpu`: it was built by a code generator with interface version 2, \
+             and this runtime needs 1; build everything with one version of schism",
+        ),
+        (
+            LaunchError::ForeignBuffer {
+                kernel: kernel(),
+                device: text("cuda"),
+                memory: text("the host"),
+            },
+            "kernel `saxpy::main::{closure#0}` is launched on device `cuda` with a buffer in the memory of the host; make the buffer with a queue on `cuda`",
+        ),
+        (
+            LaunchError::Driver { kernel: kernel(), device: text("cuda"), source: driver() },
+            "kernel `saxpy::main::{closure#0}` on device `cuda`: `cuInit` failed: unknown error (CUDA_ERROR_UNKNOWN, code 999)",
+        ),
+        (
+            LaunchError::DeviceLost { kernel: kernel(), device: text("cuda"), source: driver() },
+            "kernel `saxpy::main::{closure#0}`: the device `cuda` was lost: `cuInit` failed: unknown error (CUDA_ERROR_UNKNOWN, code 999); make a new queue and new buffers, or start the program again if the driver refuses that. If an address was illegal, look at `unsafe` code of kernels first, then at how deep they call themselves",
+        ),
+        (
+            LaunchError::Panicked(Box::new(panic)),
+            "kernel `saxpy::main::{closure#0}` panicked at src/main.rs:7:21:\nattempt to divide by zero\nwork-item [2, 7] ([0, 3] in \
+             its group) on device `cpu`",
+        ),
+    ];
+    check(cases, launch);
+}
+
+#[test]
+fn images() {
+    let container = schism_hcf::records(b"no container")
+        .find_map(Result::err)
+        .expect("twelve bytes that are no container");
+    let damaged = format!(
+        "its device code is damaged or was stripped: {container}; build the program again, and keep its section `hcf`"
+    );
+    let cases = vec![
+        (ImageError::from(container), damaged.as_str()),
+        (
+            ImageError::Version { found: 2, expected: 1 },
+            "it was built by a code generator with interface version 2, and this runtime needs 1; build everything with one version of \
+             schism",
+        ),
+        (
+            ImageError::Mismatch { reason: text("the kernel has another size") },
+            "its container does not fit the program (the kernel has another size); build the program again",
+        ),
+        (
+            ImageError::NoImage { available: text("ptx.sm_90") },
+            "its container has no image for this device, only ptx.sm_90; build the program with `cargo schism build`",
+        ),
+        (
+            ImageError::AmbiguousConstant { first: text("A"), second: text("B") },
+            "the specialization constants `A` and `B` are declared at the same place, so their values cannot be told apart; give them \
+             names with `SpecConst::named`",
+        ),
+        (
+            ImageError::Stage2 { reason: text("there is none") },
+            "its compiler cannot be loaded: there is none; run `cargo schism setup` or point SCHISM_JIT at libschism_jit.so",
+        ),
+        (
+            ImageError::Driver { source: driver(), log: text("ptxas: no") },
+            "the driver refuses its code: `cuInit` failed: unknown error (CUDA_ERROR_UNKNOWN, code 999)
+ptxas: no",
+        ),
+        (
+            ImageError::Compile { code: 3, reason: text("it calls `gone`") },
+            "it cannot be compiled (code 3): it calls `gone`",
+        ),
+    ];
+    check(cases, image);
+}
+
+/// The error of the crate says what its parts say, and no more.
+#[test]
+fn any_error() {
+    let part = LaunchError::NoLength;
+    let error = Error::from(part.clone());
+    assert_eq!(error.to_string(), part.to_string());
+    assert!(error.source().is_none());
+}
