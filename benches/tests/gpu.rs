@@ -17,7 +17,8 @@ fn kernels_compute_what_the_host_does() {
     let count = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
     // 22 kernels and types, exact and relaxed; launches in one variant; the prices of Black and Scholes are two results.
     assert_eq!((count("result "), count("check ")), (2 * 22 + 2, 2 * 23), "{text}");
-    for key in ["variant=exact", "variant=relaxed", "type=f64", "bits=", "first=", "p95="] {
+    let keys = ["variant=exact", "variant=relaxed", "type=f64", "clock=device", "bits=", "first="];
+    for key in keys {
         assert!(text.contains(key), "{key} in {text}");
     }
 }
@@ -31,6 +32,9 @@ fn kernels_can_be_chosen() {
     let expected = ["triad", "triad", "triad", "triad", "scan", "scan"];
     assert_eq!(names, expected.map(|name| format!("kernel={name}")));
     assert!(text.contains("kernel=triad variant=exact type=f64 size=512 bytes=12288"), "{text}");
+
+    let (well, text) = run(&["--only", "triad", "--clock", "host"]);
+    assert!(well && text.contains("clock=host") && !text.contains("clock=device"), "{text}");
 
     let (well, text) = run(&["--only", "triade"]);
     assert!(!well && text.contains("there is no kernel `triade`"), "{text}");

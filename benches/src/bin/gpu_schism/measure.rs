@@ -14,7 +14,7 @@
 //! | `sum` | the sum of the same sample |
 
 use std::cell::Cell;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use schism::prelude::*;
 use schism::{Error, Math};
@@ -116,11 +116,16 @@ impl Bench {
     /// The variants in which a kernel is measured: none, if it is not asked for.
     pub fn runs(&self, case: Case) -> impl Iterator<Item = Run<'_>> {
         let wanted = self.settings.wants(case.kernel);
+        // Each launch of a timed queue says how long it took.
+        let queue = match self.settings.clock {
+            Clock::Device => self.queue.timed(),
+            Clock::Host => self.queue.clone(),
+        };
         [Math::Exact, Math::Relaxed].into_iter().filter(move |_| wanted).map(move |math| Run {
             bench: self,
             case,
             math,
-            queue: self.queue.with_math(math),
+            queue: queue.with_math(math),
         })
     }
 
@@ -151,28 +156,29 @@ impl Run<'_> {
     }
 
     /// Times a kernel. `run` launches it, waits, and says which launches that were.
-    ///
-    /// # Errors
-    /// Those of the launches; and if the device's clock is asked for, which events do not tell.
     pub fn time(&self, mut run: impl FnMut() -> Result<Vec<Event>, Error>) -> Outcome<Times> {
-        if self.bench.settings.clock == Some(Clock::Device) {
-            return Err("the device's clock cannot be read: events have no timestamps".into());
-        }
-        let mut once = || -> Outcome<(f64, Vec<Event>)> {
+        let clock = self.bench.settings.clock;
+        // The first on the host's clock, whatever the others are on.
+        let mut once = |clock| -> Outcome<f64> {
             let start = Instant::now();
             let launches = run()?;
-            Ok((start.elapsed().as_secs_f64(), launches))
+            let host = start.elapsed();
+            let time = match clock {
+                Clock::Host => host,
+                Clock::Device => launches
+                    .iter()
+                    .map(Event::duration)
+                    .sum::<Option<Duration>>()
+                    .ok_or("the device does not tell how long a launch took")?,
+            };
+            Ok(time.as_secs_f64())
         };
-        let (first, _) = once()?;
+        let first = once(Clock::Host)?;
         for _ in 1..WARM_UP {
-            once()?;
+            once(clock)?;
         }
-        let mut sorted = Vec::with_capacity(self.bench.settings.runs);
-        for _ in 0..self.bench.settings.runs {
-            let (host, _) = once()?;
-            sorted.push(host);
-        }
-        Ok(Times::new(first, sorted, Clock::Host))
+        let times = (0..self.bench.settings.runs).map(|_| once(clock)).collect::<Outcome<_>>()?;
+        Ok(Times::new(first, times, clock))
     }
 
     /// Prints the line of a kernel whose result is in a buffer.

@@ -8,8 +8,8 @@ usage: gpu_schism [--small] [--elements N] [--runs N] [--only KERNEL,…] [--clo
   --elements N  elements of each vector of the stream kernels, a multiple of 256
   --runs N      how often each kernel is timed
   --only K,…    these kernels only
-  --clock C     device: the device's own timestamps; host: from before the launch to after the wait for it;
-                by default the device's, where it has any
+  --clock C     device, the default: how long each launch took, as the device says; host: from before a launch to
+                after the wait for it
   --check       compare all results with the host's (not the twin's option: this is about schism)";
 
 /// Which time counts.
@@ -29,8 +29,8 @@ pub struct Settings {
     /// How often each kernel is timed.
     pub runs: usize,
     only: Vec<String>,
-    /// The clock that is asked for.
-    pub clock: Option<Clock>,
+    /// The time that counts.
+    pub clock: Clock,
     /// Whether results are compared with the host's.
     pub check: bool,
 }
@@ -39,7 +39,7 @@ impl Settings {
     /// Reads the command line.
     pub fn read(mut arguments: impl Iterator<Item = String>) -> Outcome<Self> {
         let (mut small, mut elements, mut runs) = (false, None, 30);
-        let (mut only, mut clock, mut check) = (Vec::new(), None, false);
+        let (mut only, mut clock, mut check) = (Vec::new(), Clock::Device, false);
         while let Some(option) = arguments.next() {
             let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
             match option.as_str() {
@@ -49,11 +49,11 @@ impl Settings {
                 "--runs" => runs = number(&value()?)?,
                 "--only" => only = value()?.split(',').map(str::to_owned).collect(),
                 "--clock" => {
-                    clock = Some(match value()?.as_str() {
+                    clock = match value()?.as_str() {
                         "device" => Clock::Device,
                         "host" => Clock::Host,
                         other => return Err(format!("there is no clock `{other}`").into()),
-                    });
+                    };
                 }
                 other => return Err(format!("`{other}` is no option\n{USAGE}").into()),
             }
