@@ -1,5 +1,7 @@
 //! Cargo's verbs under `cargo schism`: what reaches cargo, and what does not.
 
+use schism_cache::{Folder, Key, Value};
+
 use crate::machine::{Machine, stderr};
 
 fn variable(machine: &Machine, name: &str) -> Option<String> {
@@ -115,6 +117,34 @@ fn bench_without_a_subject_is_cargos() {
     assert!(machine.run("bench my_benchmark --quiet").status.success());
     assert_eq!(machine.read("log").lines().last(), Some("bench my_benchmark --quiet"));
     assert!(variable(&machine, "RUSTC").is_some());
+}
+
+#[test]
+fn kept_kernels_are_counted_checked_and_removed() {
+    let machine = Machine::new("kept");
+    let ask = |words: &str| {
+        let output = machine.run(words);
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, said) = ask("cache");
+    assert!(code == Some(0) && said.contains("cache/kernels: nothing is kept yet"), "{said}");
+    let folder = Folder::open(&machine.path("cache/kernels"), 1 << 20).unwrap();
+    let key = |number| Key::builder("test").number("number", number).finish();
+    for number in 0..3 {
+        folder.write(&key(number), &Value { meta: vec![1], bytes: vec![2; 100] }).unwrap();
+    }
+    let (code, said) = ask("cache info");
+    assert!(code == Some(0) && said.contains("3 kernel(s), 12.3 kB"), "{said}");
+    assert!(ask("cache verify").1.contains("3 kernel(s) intact, 0 not"));
+    std::fs::write(folder.entry(&key(1)), "nonsense").unwrap();
+    let (code, said) = ask("cache verify");
+    assert!(code == Some(1) && said.contains("2 kernel(s) intact, 1 not"), "{said}");
+    assert!(said.contains(&key(1).to_string()) && said.contains("is damaged"), "{said}");
+    assert!(ask("cache clear").1.contains("removed 3 kernel(s)"));
+    assert!(ask("cache").1.contains("0 kernel(s)"));
+    assert_eq!(ask("cache empty").0, Some(2));
+    let off = machine.schism("cache").env("SCHISM_CACHE", "0").output().unwrap();
+    assert!(String::from_utf8(off.stdout).unwrap().contains("SCHISM_CACHE is 0"));
 }
 
 #[test]
