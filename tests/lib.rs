@@ -9,6 +9,7 @@
 //! | `tests/times.rs` | `SCHISM_TIME_PASSES` |
 //! | `tests/offsets.rs` | launches over ranges that do not begin at zero, on every device |
 //! | `tests/maths.rs` | mathematics in kernels: the host's, and schism's own library |
+//! | `tests/group_elements.rs` | work-groups whose work-items and groups own elements, on every device |
 //! | `tests/constants.rs` | specialization constants and inexact mathematics, on every device |
 //! | `tests/language/` | what a kernel can say, on every device: the table `docs/language.md`, line by line |
 //! | `tests/dependencies.rs` | kernels that use crates which know nothing of schism |
