@@ -35,4 +35,5 @@ pub mod filecheck;
 #[path = "fuzz/mod.rs"]
 pub mod fuzz;
 pub mod lab;
+pub mod ptx;
 pub mod random_ir;

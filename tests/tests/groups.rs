@@ -19,6 +19,11 @@ fn numbers(count: usize) -> Vec<u32> {
 }
 
 #[test]
+fn every_kernel_becomes_ptx() {
+    schism_tests::ptx::expect(&[]);
+}
+
+#[test]
 fn places() {
     on_every_device(|queue| {
         let mut out = Buffer::filled(queue, 4 * 6 * 10, [[0_usize; 3]; 6]).expect("memory");

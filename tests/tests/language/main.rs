@@ -26,6 +26,11 @@ fn every_line_that_works() {
 }
 
 #[test]
+fn every_kernel_becomes_ptx() {
+    schism_tests::ptx::expect(&[]);
+}
+
+#[test]
 fn every_line_that_works_with_optimisation() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
     let folder = lab.folder("language");

@@ -1,0 +1,246 @@
+//! All kernels of a program as PTX, assembled for real processors where NVIDIA's assembler is found.
+//!
+//! `ptxas` comes with CUDA, or with the package `nvidia-cuda-nvcc` of PyPI. It is looked for in `SCHISM_PTXAS` (the file), in the `PATH`,
+//! in `CUDA_HOME` and in `/usr/local/cuda`. No GPU is needed.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use schism_hcf::{KernelRef, ParameterKind, RecordRef, records, sections_of_file};
+use schism_jit::{JitError, PtxCode, PtxOptions, Request, compile_ptx};
+use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
+
+/// The processors that kernels are lowered to and assembled for.
+pub const PROCESSORS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
+
+/// The assembler takes minutes for more text than this: kernels that format numbers for themselves.
+const LARGE: usize = 1 << 19;
+
+/// What takes longer is told.
+const SLOW: Duration = Duration::from_secs(5);
+
+/// What was done.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Kernels, their variants for launches with an offset included.
+    pub kernels: usize,
+    /// Modules that the assembler took.
+    pub assembled: usize,
+    /// What could not be lowered or assembled, and why.
+    pub failures: Vec<String>,
+}
+
+/// NVIDIA's assembler, if there is one; otherwise says how it could be had.
+#[must_use]
+pub fn assembler() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places: Vec<PathBuf> =
+        std::env::var_os("SCHISM_PTXAS").map(PathBuf::from).into_iter().collect();
+    places.extend(std::env::split_paths(&path).map(|folder| folder.join("ptxas")));
+    let cuda = std::env::var_os("CUDA_HOME").map(PathBuf::from);
+    places.extend(
+        cuda.into_iter()
+            .chain([PathBuf::from("/usr/local/cuda")])
+            .map(|cuda| cuda.join("bin/ptxas")),
+    );
+    let found = places.into_iter().find(|place| place.is_file());
+    if found.is_none() {
+        println!(
+            "skipped: no ptxas, so the PTX is not assembled; SCHISM_PTXAS may name one (PyPI: nvidia-cuda-nvcc)"
+        );
+    }
+    found
+}
+
+/// Lowers every kernel of this very program, and expects the assembler, if there is one, to take them all but those whose failure
+/// has one of these texts: what a GPU does not have.
+///
+/// # Panics
+/// Another kernel cannot be lowered or assembled; or one of the texts stands in no failure.
+pub fn expect(lacking: &[&str]) {
+    if !std::env::var("RUSTC").is_ok_and(|rustc| rustc.contains("schism-rustc")) {
+        println!("skipped: this program has no kernels, since RUSTC is not schism's compiler");
+        return;
+    }
+    let outcome = own_kernels();
+    let (expected, failures): (Vec<&String>, Vec<&String>) = outcome
+        .failures
+        .iter()
+        .partition(|failure| lacking.iter().any(|text| failure.contains(text)));
+    println!(
+        "{} kernels for {} processors: {} modules assembled, {} not possible",
+        outcome.kernels,
+        PROCESSORS.len(),
+        outcome.assembled,
+        expected.len()
+    );
+    for failure in &failures {
+        println!("{failure}");
+    }
+    assert!(failures.is_empty(), "{} failures", failures.len());
+    for text in lacking {
+        assert!(expected.iter().any(|failure| failure.contains(text)), "nothing lacks `{text}`");
+    }
+}
+
+/// Lowers every kernel of this very program to every processor, and assembles it.
+///
+/// # Panics
+/// The program cannot be read, or has no kernels.
+pub fn own_kernels() -> Outcome {
+    let path = std::env::current_exe().expect("this program has a path");
+    let contents = std::fs::read(&path).expect("this program can be read");
+    let sections = sections_of_file(&contents).expect("this program is an object file");
+    let records: Vec<RecordRef<'_>> = sections
+        .iter()
+        .flat_map(|section| records(section.data))
+        .map(|record| record.expect("the containers are whole"))
+        .collect();
+    let mut work = Vec::new();
+    for record in &records {
+        for kernel in record.kernels() {
+            work.push((record, kernel, false));
+            if kernel.offset_variant.is_some() {
+                work.push((record, kernel, true));
+            }
+        }
+    }
+    let assembler = assembler();
+    let assembler = assembler.as_deref();
+    let name = path.file_name().expect("a program has a name");
+    let folder = std::env::temp_dir().join("schism-ptx").join(name);
+    let folder = folder.as_path();
+    std::fs::create_dir_all(folder).expect("a folder for the PTX can be made");
+    let outcome = Mutex::new(Outcome { kernels: work.len(), ..Outcome::default() });
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(&(record, kernel, offset)) = work.get(index) else { break };
+                    let job = Job { record, kernel, offset, assembler, folder };
+                    let start = Instant::now();
+                    let (assembled, failures) = job.run(&processors_of(index));
+                    if start.elapsed() > SLOW {
+                        println!("{} took {:.1?}", kernel.name, start.elapsed());
+                    }
+                    let mut outcome = outcome.lock().expect("no thread panicked");
+                    outcome.assembled += assembled;
+                    outcome.failures.extend(failures);
+                }
+            });
+        }
+    });
+    outcome.into_inner().expect("no thread panicked")
+}
+
+/// The processors for a kernel: all of them take long, so they take turns, unless `SCHISM_PTX_ALL` is set.
+fn processors_of(index: usize) -> Vec<&'static str> {
+    if std::env::var_os("SCHISM_PTX_ALL").is_some_and(|value| !value.is_empty()) {
+        return PROCESSORS.to_vec();
+    }
+    vec![PROCESSORS[index % PROCESSORS.len()]]
+}
+
+/// A kernel to lower and assemble.
+struct Job<'a> {
+    record: &'a RecordRef<'a>,
+    kernel: &'a KernelRef<'a>,
+    /// The variant for launches that do not begin at zero.
+    offset: bool,
+    assembler: Option<&'a Path>,
+    folder: &'a Path,
+}
+
+impl Job<'_> {
+    /// How many modules were assembled, and what failed.
+    fn run(&self, processors: &[&str]) -> (usize, Vec<String>) {
+        let mut assembled = 0;
+        let mut failures = Vec::new();
+        for processor in processors {
+            match self.for_processor(processor) {
+                Ok(is_assembled) => assembled += usize::from(is_assembled),
+                Err(words) => {
+                    failures.push(format!("{} for {processor}: {words}", self.kernel.name));
+                }
+            }
+        }
+        (assembled, failures)
+    }
+
+    fn for_processor(&self, processor: &str) -> Result<bool, String> {
+        let code = self.lower(processor).map_err(|error| error.to_string())?;
+        let Some(assembler) = self.assembler else { return Ok(false) };
+        if code.text().len() > LARGE {
+            println!("{} is too large to be assembled here", self.kernel.name);
+            return Ok(false);
+        }
+        let name: String = code.entry().to_string_lossy().chars().take(150).collect();
+        let file = self.folder.join(format!("{name}.{processor}.ptx"));
+        std::fs::write(&file, code.text()).expect("the PTX can be written");
+        assemble(assembler, processor, &file)
+            .map_err(|words| format!("{words}\n  in {}", file.display()))?;
+        std::fs::remove_file(&file).expect("the PTX is there");
+        Ok(true)
+    }
+
+    /// Lowers the kernel, as a launch about which nothing is known.
+    fn lower(&self, processor: &str) -> Result<PtxCode, JitError> {
+        let kernel = self.kernel;
+        let image = kernel.images.first().map_or("", |image| image);
+        let image = self.record.image(image).expect("a kernel is in an image");
+        let params = kernel.parameters.iter().map(|parameter| Param {
+            offset: parameter.offset,
+            size: parameter.size,
+            align: parameter.align,
+            kind: match parameter.kind {
+                ParameterKind::Integer => PARAM_INTEGER,
+                ParameterKind::Float => PARAM_FLOAT,
+                ParameterKind::Pointer => PARAM_POINTER,
+                ParameterKind::Bytes => PARAM_BYTES,
+            },
+        });
+        let variant = kernel.offset_variant.as_deref().filter(|_| self.offset);
+        let request = Request {
+            image: image.data.to_vec(),
+            kernel: variant.unwrap_or(&kernel.name).to_string(),
+            params: params.collect(),
+            closure_size: kernel.closure_size,
+            closure_align: kernel.closure_align,
+            dimensions: kernel.dimensions,
+            offset: self.offset,
+            ..Request::default()
+        };
+        let options = PtxOptions {
+            arch: processor.to_owned(),
+            local_align: kernel.groups.map_or(0, |groups| groups.local_align),
+            ..PtxOptions::default()
+        };
+        compile_ptx(request, options)
+    }
+}
+
+/// Runs the assembler, without optimisation: whether the code is PTX is the same.
+fn assemble(assembler: &Path, processor: &str, file: &Path) -> Result<(), String> {
+    let output = Command::new(assembler)
+        .arg(format!("--gpu-name={processor}"))
+        .args(["--opt-level", "0", "--output-file", "/dev/null"])
+        .arg(file)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{} cannot be run: {error}", assembler.display()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let mut words = String::new();
+    for line in String::from_utf8_lossy(&output.stderr).lines().take(6) {
+        writeln!(words, "{line}").expect("writing to a string");
+    }
+    Err(words)
+}
