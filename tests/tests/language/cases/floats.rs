@@ -41,10 +41,11 @@ macro_rules! width {
                 let mut c = a;
                 c += 1.5;
                 c *= b;
-                let compared = (a < b, a == b, a >= b, a.min(b).to_bits(), a.max(b).to_bits());
+                // Of two zeros, either may be the smaller one.
+                let least = (number(a.min(b) + 0.0), number(a.max(b) + 0.0));
                 (
-                    bits![a + b, a - b, a * b, c].map(u64::from),
-                    compared,
+                    [number(a + b), number(a - b), number(a * b), number(c)],
+                    (a < b, a == b, a >= b, least),
                     number(a / b),
                     number(a % b),
                 )
@@ -131,8 +132,8 @@ fn special() {
         (
             [number(a + b), number(a - b), number(a * b), number(a / b), number(a % b)],
             [
-                number(a.min(b)),
-                number(a.max(b)),
+                number(a.min(b) + 0.0),
+                number(a.max(b) + 0.0),
                 number(a.sqrt()),
                 number(a.powf(b)),
                 number(a.atan2(b)),
