@@ -25,6 +25,7 @@ use rustc_span::{Symbol, sym};
 use schism_passes::provider::Stops;
 use schism_passes::{Formatter, PanicFunction, TypeDescription};
 
+use crate::bodies;
 use crate::call_map::{CallMap, Edges, How, Item, ItemIndex, ItemKind};
 use crate::formatters::Formatters;
 use crate::panics::Panics;
@@ -242,7 +243,7 @@ impl<'tcx> Walk<'tcx> {
         };
         !tcx.is_foreign_item(def_id)
             && (def_id.is_local()
-                || tcx.is_mir_available(def_id)
+                || bodies::carried(tcx, def_id)
                 || matches!(tcx.def_kind(def_id), DefKind::Ctor(..)))
     }
 

@@ -37,7 +37,7 @@ use rustc_span::def_id::LocalDefId;
 
 use crate::device::{self, DeviceHalf};
 use crate::driver::RUNTIME;
-use crate::{diagnostics, host, kept, marks, object};
+use crate::{bodies, diagnostics, host, kept, marks, object};
 
 type Llvm = LlvmCodegenBackend;
 type LlvmModule = <Llvm as WriteBackendMethods>::Module;
@@ -135,6 +135,7 @@ impl CodegenBackend for SchismBackend {
             Some(unit) => unit,
             None => (CODEGEN_UNIT.get().expect("set when ours was"))(tcx, name),
         };
+        bodies::provide(providers);
         MIR.get_or_init(|| providers.queries.mir_drops_elaborated_and_const_checked);
         providers.queries.mir_drops_elaborated_and_const_checked = |tcx, def_id| {
             marks::mark(tcx, def_id, (MIR.get().expect("set when ours was"))(tcx, def_id))

@@ -45,6 +45,7 @@ extern crate rustc_session;
 extern crate rustc_span;
 extern crate rustc_target;
 
+mod bodies;
 mod call_map;
 mod collect;
 mod device;
