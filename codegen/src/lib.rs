@@ -11,7 +11,8 @@
 //! 3. **Mend the host half.** [`host`] gives every launch site the descriptor of its kernel and
 //!    folds the IR constants.
 //!
-//! [`kept`] knows what incremental compilation spares of that. [`std_bodies`] knows where the standard library's own compiled code is, for functions without MIR.
+//! [`kept`] knows what incremental compilation spares of that, [`bodies`] which functions of dependencies
+//! only kernels see. [`std_bodies`] knows where the standard library's own compiled code is, for functions without MIR.
 //!
 //! A crate without kernels takes none of these steps, and its objects are byte for byte those of
 //! plain rustc.
