@@ -143,7 +143,7 @@ pub unsafe fn panic(
 /// Leaves a message that is printed, or counts it as lost.
 ///
 /// # Safety
-/// As for [`panic`].
+/// As for [`panic()`].
 pub unsafe fn print(record: *mut GpuRecord, template: u64, args: u64, place: &Place) {
     let mut count = Copy::new(ptr::null_mut(), u32::MAX as u64);
     // SAFETY: the record is there, its counters are only ever accessed as atomics while work-items run, and the rest is the caller's
