@@ -17,6 +17,15 @@ fn place(x: u64, y: u64, z: u64, i: u32, j: u32, k: u32, in_group: bool) -> Plac
     Place { global_id: [x, y, z], local_id: [i.into(), j.into(), k.into()], in_group }
 }
 
+unsafe extern "C" {
+    /// Whether there is a function at the address. Stage 2 defines it for each kernel.
+    safe fn __schism_gpu_is_code(address: u64) -> bool;
+}
+
+fn is_code(address: u64) -> bool {
+    __schism_gpu_is_code(address)
+}
+
 fn word(word: *const u8) -> u64 {
     word.expose_provenance() as u64
 }

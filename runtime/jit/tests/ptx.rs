@@ -136,6 +136,32 @@ fn a_panic_leaves_a_message_and_ends_the_work_item() {
 }
 
 #[test]
+fn no_message_is_looked_for_in_code() {
+    // A GPU cannot read code: an access to it ends the context.
+    let ptx = Gpu::new(panics("function_in_vtable")).build();
+    assert_eq!(ptx.count(&["format"]), 0, "nothing needs it:\n{}", ptx.text);
+    assert_eq!(ptx.count(&["schism_$_code_$_0[40]"]), 1, "{}", ptx.text);
+    // Where it is needed, what copies messages knows its address.
+    let ptx = Gpu::new(panics("function_by_vtable")).build();
+    let (_, list) = ptx.text.rsplit_once("__schism_gpu_is_code(").expect("a list");
+    let (list, _) = list.split_once("\n}").expect("its end");
+    assert!(list.contains("format;") && list.contains("setp.eq"), "{}", ptx.text);
+    // An empty one says so.
+    let ptx = Gpu::new(panics("formatted")).build();
+    let (_, list) = ptx.text.rsplit_once("__schism_gpu_is_code(").expect("a list");
+    let (list, _) = list.split_once("\n}").expect("its end");
+    assert!(!list.contains("setp"), "{}", ptx.text);
+}
+
+#[test]
+fn the_address_of_a_local_is_ordered_among_all_addresses() {
+    let ptx = Gpu::new(panics("ordered")).build();
+    assert_eq!(ptx.count(&["cvta.to.local"]), 0, "{}", ptx.text);
+    let (_, entry) = ptx.text.split_once(".entry").expect("an entry");
+    assert!(entry.contains("setp.") && entry.contains("cvta.local"), "{}", ptx.text);
+}
+
+#[test]
 fn work_items_that_call_themselves_find_what_the_entry_knows() {
     // `recursive` asks for nothing but the record, `itself` for ids.
     let ptx = Gpu::new(panics("recursive")).build();

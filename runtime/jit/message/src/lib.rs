@@ -34,6 +34,11 @@ use core::mem::size_of;
 pub use memory::{Memory, Own, Recorded};
 pub use template::format;
 
+/// Whether an address is that of code which cannot be read. A process can read its own.
+fn is_code(_address: u64) -> bool {
+    false
+}
+
 /// The second word of every descriptor. A function's code in a descriptor's place does not have it.
 pub const MAGIC: u32 = 0x5c41_5f1d;
 

@@ -64,6 +64,10 @@ impl Sink for Copy {
         }
         self.used = self.used.wrapping_add(size);
     }
+
+    fn is_code(&self, address: u64) -> bool {
+        crate::is_code(address)
+    }
 }
 
 impl Copy {

@@ -24,6 +24,9 @@ pub(crate) trait Sink {
     /// # Safety
     /// They can be read.
     unsafe fn bytes(&mut self, address: u64, len: u64);
+
+    /// Whether there is code at the address of a descriptor, which cannot be read as memory can.
+    fn is_code(&self, address: u64) -> bool;
 }
 
 /// Something whose parts are visited one after the other: a message's arguments (no descriptor), or a value's parts.
@@ -219,7 +222,7 @@ enum Next {
 /// The value is one of a message.
 unsafe fn visit(value: Item, sink: &mut impl Sink) -> Next {
     let Item { at, descriptor, meta, known } = value;
-    if descriptor == 0 {
+    if descriptor == 0 || sink.is_code(descriptor) {
         return Next::Nothing;
     }
     // SAFETY: the caller promises a value of a message, so what its descriptor says of it is so.

@@ -28,7 +28,7 @@ use schism_passes::library_calls::{self, Native};
 use schism_passes::specialise::{self, SpecialiseError};
 use schism_passes::{address_spaces, dead_arguments, local_to_shared, private_atomics};
 
-use super::{Context, Machine, Value, take_message};
+use super::{Builder, Context, Machine, Value, take_message};
 use crate::JitError;
 
 /// A module of a [`Context`].
@@ -374,6 +374,27 @@ impl<'c> Module<'c> {
             let mut nodes = vec![null_mut(); count as usize];
             LLVMGetNamedMetadataOperands(self.raw, name.as_ptr(), nodes.as_mut_ptr());
             nodes
+        }
+    }
+
+    /// Makes numbers of generic pointers that are compared with a constant for their order. Of a pointer that is known to point
+    /// into one memory LLVM would compare the address within that memory, and both sides would be another number:
+    /// ```llvm
+    ///   %more = icmp ugt ptr %local, inttoptr (i64 3 to ptr)
+    /// ```
+    /// becomes
+    /// ```llvm
+    ///   %address = ptrtoint ptr %local to i64
+    ///   %more = icmp ugt i64 %address, 3
+    /// ```
+    pub fn compare_addresses_as_numbers(&self, context: &Context) {
+        for instruction in self.functions().into_iter().flat_map(Value::instructions) {
+            if instruction.orders_address_and_constant() {
+                let number = Builder::before(context, instruction).compare_as_numbers(instruction);
+                instruction.replace_uses(number);
+                // SAFETY: nothing uses it any more, and it comes up once.
+                unsafe { instruction.erase() };
+            }
         }
     }
 

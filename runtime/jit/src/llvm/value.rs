@@ -9,8 +9,8 @@ use llvm_sys::prelude::{
 };
 use llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout};
 use llvm_sys::{
-    LLVMAtomicOrdering, LLVMAttributeFunctionIndex, LLVMLinkage, LLVMOpcode, LLVMTypeKind,
-    LLVMUnnamedAddr, LLVMValue, LLVMVisibility,
+    LLVMAtomicOrdering, LLVMAttributeFunctionIndex, LLVMIntPredicate, LLVMLinkage, LLVMOpcode,
+    LLVMTypeKind, LLVMUnnamedAddr, LLVMValue, LLVMVisibility,
 };
 
 use super::Context;
@@ -299,6 +299,40 @@ impl Value {
         }
     }
 
+    /// Whether this calls a function that it does not name.
+    pub fn is_indirect_call(self) -> bool {
+        // SAFETY: the value is live, and each function is asked of the kind of value that it is for.
+        unsafe {
+            if LLVMIsACallInst(self.raw()).is_null() {
+                return false;
+            }
+            let callee = LLVMGetCalledValue(self.raw());
+            LLVMIsAFunction(callee).is_null() && LLVMIsAInlineAsm(callee).is_null()
+        }
+    }
+
+    /// Whether this is a call of that function, with whatever type.
+    pub fn names(self, function: Value) -> bool {
+        // SAFETY: the value is live, and only a call is asked for its callee.
+        unsafe {
+            !LLVMIsACallInst(self.raw()).is_null()
+                && LLVMGetCalledValue(self.raw()) == function.raw()
+        }
+    }
+
+    /// Makes every user of a function use `other`, a pointer, but for the calls of it.
+    pub fn replace_address(self, other: Value) {
+        let calls: Vec<Value> = self.users().into_iter().filter(|user| user.names(self)).collect();
+        self.replace_uses(other);
+        for call in calls {
+            // SAFETY: both are live, and a call's last operand is what it calls.
+            unsafe {
+                let last = LLVMGetNumOperands(call.raw()) as u32 - 1;
+                LLVMSetOperand(call.raw(), last, self.raw());
+            }
+        }
+    }
+
     /// Adds an attribute without value to a call.
     pub fn add_call_attribute(self, context: &Context, name: &str) {
         // SAFETY: the value is live; callers have a call, and its context.
@@ -350,6 +384,21 @@ impl Value {
     pub fn is_atomic(self) -> bool {
         // SAFETY: the value is live; callers have a load or a store.
         unsafe { LLVMGetOrdering(self.raw()) != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic }
+    }
+
+    /// Whether this compares a generic pointer and a constant for their order.
+    pub fn orders_address_and_constant(self) -> bool {
+        // SAFETY: the value is live; callers have an instruction. A comparison has two operands of one type.
+        unsafe {
+            if LLVMGetInstructionOpcode(self.raw()) != LLVMOpcode::LLVMICmp {
+                return false;
+            }
+            let equality = [LLVMIntPredicate::LLVMIntEQ, LLVMIntPredicate::LLVMIntNE];
+            let operands = [0, 1].map(|index| LLVMGetOperand(self.raw(), index));
+            type_kind(LLVMTypeOf(operands[0])) == TypeKind::Pointer(0)
+                && operands.into_iter().any(|operand| LLVMIsConstant(operand) != 0)
+                && !equality.contains(&LLVMGetICmpPredicate(self.raw()))
+        }
     }
 
     /// Lets an atomic access or a fence order only what one kind of observer sees: LLVM's `syncscope`.
@@ -493,6 +542,21 @@ impl Builder {
             let product = LLVMBuildFMul(self.raw, a.raw(), b.raw(), c"".as_ptr());
             Value::new(LLVMBuildFAdd(self.raw, product, c.raw(), c"".as_ptr()))
         }
+    }
+
+    /// What a comparison of two pointers is as one of two numbers of 64 bits.
+    pub fn compare_as_numbers(&self, comparison: Value) -> Value {
+        // SAFETY: the context is live, the builder has a place, and callers have a comparison of pointers.
+        let result = unsafe {
+            let long = LLVMInt64TypeInContext(self.context);
+            let [left, right] = [0, 1].map(|index| {
+                let operand = LLVMGetOperand(comparison.raw(), index);
+                LLVMBuildPtrToInt(self.raw, operand, long, c"".as_ptr())
+            });
+            let predicate = LLVMGetICmpPredicate(comparison.raw());
+            LLVMBuildICmp(self.raw, predicate, left, right, c"".as_ptr())
+        };
+        Value::new(result).unwrap_or(comparison)
     }
 
     /// Returns an `i32`.

@@ -35,6 +35,7 @@
 //! the constant bank is slow at.
 
 mod arch;
+mod code;
 mod entry;
 mod message;
 
@@ -187,7 +188,10 @@ fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
 /// Passes that bring together what a condition decides twice, such as an iterator's `next` and the loop around it. For a GPU LLVM
 /// leaves that out, lest work-items part that had met; but loops that go on by a condition which was decided before are neither
 /// unrolled nor counted. So it is done once, early and without the target. Calls that are `convergent` are not copied by it.
-const THREAD_JUMPS: &CStr = c"function(sroa,early-cse<memssa>,simplifycfg,jump-threading,correlated-propagation,simplifycfg)";
+///
+/// Nothing is made a `select` before jumps have found their way: whether an iterator's pointer is null is known on each path, and not
+/// where two are one.
+const THREAD_JUMPS: &CStr = c"function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,instcombine<no-verify-fixpoint>,jump-threading,simplifycfg)";
 
 /// NVIDIA's driver.
 struct Ptx {
@@ -221,6 +225,7 @@ impl Target for Ptx {
             .run_passes(c"always-inline,globaldce,function(sroa)", None)
             .map_err(JitError::Internal)?;
         entry::resolve(context, module, &entry)?;
+        code::hide(context, module)?;
         if request.math == FastMath::EXACT {
             exact::unfuse(context, module);
         }
@@ -229,8 +234,11 @@ impl Target for Ptx {
         if module.function(LOCAL_MEMORY).is_some() {
             module.use_shared_memory(self.options.local_align)?;
         }
-        module.separate_address_spaces(&entry.name)?;
+        // Before pointers are in address spaces of their own: there an address may be 0, so of an element's LLVM does not know that
+        // it is none.
         module.run_passes(THREAD_JUMPS, None).map_err(JitError::Internal)?;
+        module.compare_addresses_as_numbers(context);
+        module.separate_address_spaces(&entry.name)?;
         debug_verify(module);
         Ok(entry)
     }
@@ -246,6 +254,7 @@ impl Target for Ptx {
     ) -> Result<PtxCode, JitError> {
         module.plain_private_atomics();
         entry::trim(module, &mut entry)?;
+        module.compare_addresses_as_numbers(context);
         debug_verify(module);
         dump.module("3-optimised.ll", module);
         unresolved(module, request)?;

@@ -181,4 +181,80 @@ start:
   ret void
 }
 
+@vtable = private constant [4 x ptr] [ptr null, ptr inttoptr (i64 4 to ptr), ptr inttoptr (i64 4 to ptr), ptr @format]
+@dynamic = private constant { i32, i32, ptr, i64, ptr, i64 } { i32 34, i32 1547788061, ptr null, i64 0, ptr null, i64 0 }
+@part = private constant { i64, ptr, ptr, i64 } { i64 0, ptr @dynamic, ptr null, i64 0 }
+@reference = private constant { i32, i32, ptr, i64, ptr, i64 } { i32 289, i32 1547788061, ptr null, i64 0, ptr @part, i64 1 }
+@placeholder = private unnamed_addr constant [2 x i8] c"\C0\00", align 1
+
+; What formats for itself elsewhere.
+define internal i1 @format(ptr %value, ptr %to) noinline {
+start:
+  %byte = load i8, ptr %value
+  store volatile i8 %byte, ptr %to
+  ret i1 false
+}
+
+; Shows a value by a vtable, where there is a function in place of a descriptor.
+define internal void @dyn(ptr %value) cold {
+start:
+  %args = alloca [2 x i64], align 8
+  %wide = alloca [2 x i64], align 8
+  store ptr %value, ptr %wide
+  %v = getelementptr inbounds i8, ptr %wide, i64 8
+  store ptr @vtable, ptr %v
+  store ptr %wide, ptr %args
+  %f = getelementptr inbounds i8, ptr %args, i64 8
+  store ptr @reference, ptr %f
+  call void @__schism_panic_format(ptr @placeholder, ptr %args, ptr @place)
+  unreachable
+}
+
+define void @function_in_vtable(ptr %out, i64 %at) {
+start:
+  %x = call i64 @__schism_global_id_x()
+  %wrong = icmp eq i64 %x, %at
+  br i1 %wrong, label %bad, label %good
+bad:
+  call void @dyn(ptr %out)
+  unreachable
+good:
+  ret void
+}
+
+; The same, and it calls functions of vtables.
+define void @function_by_vtable(ptr %out, i64 %at) {
+start:
+  %x = call i64 @__schism_global_id_x()
+  %wrong = icmp eq i64 %x, %at
+  br i1 %wrong, label %bad, label %good
+bad:
+  call void @dyn(ptr %out)
+  unreachable
+good:
+  %entry = getelementptr inbounds i8, ptr @vtable, i64 %at
+  %method = load volatile ptr, ptr %entry
+  %no = call i1 %method(ptr %out, ptr %out)
+  ret void
+}
+
+; Panics if the address of a local is low.
+define void @ordered(ptr %out, i64 %at) {
+start:
+  %local = alloca [5 x i32], align 4
+  %index = urem i64 %at, 5
+  %element = getelementptr inbounds i32, ptr %local, i64 %index
+  store volatile i32 1, ptr %element
+  %second = getelementptr inbounds i8, ptr %local, i64 8
+  %address = ptrtoint ptr %second to i64
+  %more = icmp ugt i64 %address, 65535
+  br i1 %more, label %good, label %bad
+bad:
+  call void @fail()
+  unreachable
+good:
+  store i8 1, ptr %out
+  ret void
+}
+
 declare void @__schism_panic_format(ptr, ptr, ptr) cold noreturn nounwind
