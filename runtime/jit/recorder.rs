@@ -50,7 +50,7 @@ pub unsafe extern "C" fn __schism_gpu_panic(
 ) {
     let place = place(x, y, z, i, j, k, in_group);
     // SAFETY: the caller's promise.
-    unsafe { recorder::panic(record, word(template), word(args), word(location), &place) };
+    unsafe { recorder::panic::<false>(record, word(template), word(args), word(location), &place) };
 }
 
 /// Leaves a message that is printed.
@@ -72,5 +72,50 @@ pub unsafe extern "C" fn __schism_gpu_print(
 ) {
     let place = place(x, y, z, i, j, k, in_group);
     // SAFETY: the caller's promise.
-    unsafe { recorder::print(record, word(template), word(args), &place) };
+    unsafe { recorder::print::<false>(record, word(template), word(args), &place) };
+}
+
+/// Leaves the message of a panic, all of whose values are plain.
+///
+/// # Safety
+/// As for [`recorder::panic`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __schism_gpu_panic_plain(
+    record: *mut GpuRecord,
+    template: *const u8,
+    args: *const u8,
+    location: *const u8,
+    x: u64,
+    y: u64,
+    z: u64,
+    i: u32,
+    j: u32,
+    k: u32,
+    in_group: bool,
+) {
+    let place = place(x, y, z, i, j, k, in_group);
+    // SAFETY: the caller's promise.
+    unsafe { recorder::panic::<true>(record, word(template), word(args), word(location), &place) };
+}
+
+/// Leaves a message that is printed, all of whose values are plain.
+///
+/// # Safety
+/// As for [`recorder::print`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __schism_gpu_print_plain(
+    record: *mut GpuRecord,
+    template: *const u8,
+    args: *const u8,
+    x: u64,
+    y: u64,
+    z: u64,
+    i: u32,
+    j: u32,
+    k: u32,
+    in_group: bool,
+) {
+    let place = place(x, y, z, i, j, k, in_group);
+    // SAFETY: the caller's promise.
+    unsafe { recorder::print::<true>(record, word(template), word(args), &place) };
 }

@@ -284,7 +284,29 @@ fn what_copies_messages_is_not_optimised_with_each_kernel() {
     // As it comes it is some two thousand lines, which LLVM would inline into each other.
     let ptx = Gpu::new(panics("formatted")).build();
     let functions = ptx.count(&[".func"]);
-    assert!(functions >= 8, "{functions} functions in\n{}", ptx.text);
+    assert!(functions >= 7, "{functions} functions in\n{}", ptx.text);
+}
+
+#[test]
+fn what_copies_messages_is_as_small_as_they_allow() {
+    // Numbers alone need no walk through descriptors.
+    let plain = Gpu::new(panics("formatted")).build();
+    assert!(plain.text.contains("__schism_gpu_panic_plain"), "{}", plain.text);
+    let all = Gpu::new(panics("function_in_vtable")).build();
+    assert!(!all.text.contains("__schism_gpu_panic_plain"), "{}", all.text);
+    let lines = |ptx: &support::gpu::Ptx| ptx.text.lines().count();
+    assert!(lines(&plain) * 2 < lines(&all), "{} and {}", lines(&plain), lines(&all));
+    // It keeps what it can in memory: each register would be missing in the kernel.
+    assert!(plain.count(&["ld.volatile"]) > 10, "{}", plain.text);
+}
+
+#[test]
+fn loops_over_slices_are_counted() {
+    let ptx = Gpu::new(subject("slices")).build();
+    let (_, entry) = ptx.text.split_once(".entry").expect("an entry");
+    // The guard, whether there is an element, and whether there is another; none whether an address is null.
+    assert!(!entry.contains("cvta.to.global"), "{entry}");
+    assert!(entry.matches("setp.").count() <= 3 + 8, "{entry}");
 }
 
 #[test]

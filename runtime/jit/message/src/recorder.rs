@@ -9,10 +9,17 @@ use schism_jit_abi::{
     GPU_STATE_COMPLETE, GPU_STATE_FREE, GpuChunk, GpuMessage, GpuRecord,
 };
 
-use crate::walk::{Sink, walk};
+use crate::Kind;
+use crate::walk::{Sink, walk, walk_plain};
 
 /// The bytes of a `core::panic::Location`: the file's two words, line and column.
 pub(crate) const LOCATION: u64 = 24;
+
+/// Whether the values of a kind are but their own bytes. Messages of no others can be left as plain ones, with less.
+#[must_use]
+pub const fn is_plain(kind: Kind) -> bool {
+    crate::walk::is_plain(kind)
+}
 
 /// The work-item that leaves a message.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +85,7 @@ impl Copy {
     /// # Safety
     /// The words are those of a message and of a location or null, as in [`panic`].
     #[inline(never)]
-    unsafe fn take(&mut self, template: u64, args: u64, location: u64) {
+    unsafe fn take<const PLAIN: bool>(&mut self, template: u64, args: u64, location: u64) {
         // SAFETY: as promised by the caller.
         unsafe {
             if location != 0 {
@@ -86,27 +93,38 @@ impl Copy {
                 self.bytes(location, LOCATION);
                 self.bytes(words.read(), words.add(1).read());
             }
-            walk(template, args, self);
+            if PLAIN {
+                walk_plain(template, args, self);
+            } else {
+                walk(template, args, self);
+            }
         }
     }
 
-    /// Writes what stands before the chunks.
+    /// Writes what stands before the chunks. Done first, so that it need not be kept meanwhile.
     ///
     /// # Safety
     /// `to` has room for it.
-    unsafe fn head(&self, [template, args, location]: [u64; 3], place: &Place) {
-        let mut flags = GPU_MESSAGE_COMPLETE;
-        if self.cut {
-            flags |= GPU_MESSAGE_CUT;
-        }
-        if place.in_group {
-            flags |= GPU_MESSAGE_IN_GROUP;
-        }
+    unsafe fn begin(&self, [template, args, location]: [u64; 3], place: &Place) {
+        let flags = if place.in_group { GPU_MESSAGE_IN_GROUP } else { 0 };
         let Place { global_id, local_id, .. } = *place;
-        let size = self.used as u32;
-        let head = GpuMessage { size, flags, global_id, local_id, template, args, location };
+        let head = GpuMessage { size: 0, flags, global_id, local_id, template, args, location };
         // SAFETY: as promised by the caller; a record is as aligned as its parts.
         unsafe { self.to.cast::<GpuMessage>().write(head) };
+    }
+
+    /// Says that the message is complete.
+    ///
+    /// # Safety
+    /// It was begun.
+    unsafe fn end(&self) {
+        let cut = if self.cut { GPU_MESSAGE_CUT } else { 0 };
+        // SAFETY: the message is there, as promised by the caller.
+        unsafe {
+            let head = self.to.cast::<GpuMessage>();
+            (*head).size = self.used as u32;
+            (*head).flags |= GPU_MESSAGE_COMPLETE | cut;
+        }
     }
 }
 
@@ -115,8 +133,8 @@ impl Copy {
 /// # Safety
 /// `record` is a [`GpuRecord`] with the room that it says, of which nobody else writes but through this module. `template` and `args`
 /// are the two words of a message with descriptors for formatters, `location` is 0 or the address of a `core::panic::Location`, and
-/// what they refer to can be read.
-pub unsafe fn panic(
+/// what they refer to can be read. If it is `PLAIN`, all values of the message are of kinds that [`is_plain`].
+pub unsafe fn panic<const PLAIN: bool>(
     record: *mut GpuRecord,
     template: u64,
     args: u64,
@@ -138,8 +156,9 @@ pub unsafe fn panic(
     unsafe {
         let room = (*record).panic_bytes;
         let mut copy = Copy::new(record.add(1).cast(), room.into());
-        copy.take(template, args, location);
-        copy.head([template, args, location], place);
+        copy.begin([template, args, location], place);
+        copy.take::<PLAIN>(template, args, location);
+        copy.end();
     }
     state.store(GPU_STATE_COMPLETE, Ordering::Release);
 }
@@ -148,12 +167,17 @@ pub unsafe fn panic(
 ///
 /// # Safety
 /// As for [`panic()`].
-pub unsafe fn print(record: *mut GpuRecord, template: u64, args: u64, place: &Place) {
+pub unsafe fn print<const PLAIN: bool>(
+    record: *mut GpuRecord,
+    template: u64,
+    args: u64,
+    place: &Place,
+) {
     let mut count = Copy::new(ptr::null_mut(), u32::MAX as u64);
     // SAFETY: the record is there, its counters are only ever accessed as atomics while work-items run, and the rest is the caller's
     // promise. What was taken of the room is this work-item's own.
     unsafe {
-        count.take(template, args, 0);
+        count.take::<PLAIN>(template, args, 0);
         let used = AtomicU64::from_ptr(&raw mut (*record).print_used);
         let room = (*record).print_bytes;
         // Looked at first, so that the sum does not overflow.
@@ -168,7 +192,8 @@ pub unsafe fn print(record: *mut GpuRecord, template: u64, args: u64, place: &Pl
         };
         let to = record.add(1).cast::<u8>().add((*record).panic_bytes as usize + begin as usize);
         let mut copy = Copy::new(to, count.used);
-        copy.take(template, args, 0);
-        copy.head([template, args, 0], place);
+        copy.begin([template, args, 0], place);
+        copy.take::<PLAIN>(template, args, 0);
+        copy.end();
     }
 }

@@ -106,6 +106,32 @@ pub(crate) unsafe fn walk(template: u64, args: u64, sink: &mut impl Sink) {
     }
 }
 
+/// As [`walk`], for messages all of whose values are numbers or the like, which have no parts ([`is_plain`]). It needs little of a
+/// device: registers that are set aside for what copies messages are missing in the kernel.
+///
+/// # Safety
+/// As for [`walk`], and the values are such.
+pub(crate) unsafe fn walk_plain(template: u64, args: u64, sink: &mut impl Sink) {
+    // SAFETY: the caller promises a message, and such values.
+    unsafe {
+        let Some(Frame { mut at, end: mut left, .. }) = message(template, args, sink) else {
+            return;
+        };
+        while left != 0 {
+            let value = word(at, 0);
+            let descriptor = word(at, 1);
+            // A number that is a width has no address, and no descriptor.
+            if value != 0 && !sink.is_code(descriptor) {
+                sink.bytes(descriptor, size_of::<Descriptor>() as u64);
+                let kind = Kind::from_number(read::<u8>(descriptor)).unwrap_or(Kind::Unit);
+                sink.bytes(value, size_of_kind(kind));
+            }
+            at = at.wrapping_add(ARGUMENT_SIZE as u64);
+            left -= 1;
+        }
+    }
+}
+
 /// Visits a message's template and arguments, and gives the arguments.
 ///
 /// # Safety
@@ -117,36 +143,42 @@ unsafe fn message(template: u64, args: u64, sink: &mut impl Sink) -> Option<Fram
             sink.bytes(template, args >> 1);
             return None;
         }
-        let (mut at, mut next, mut count) = (template, 0_u64, 0_u64);
+        let (mut at, mut next, mut count) = (template, 0_u32, 0_u32);
         loop {
-            let first: u8 = read(at);
+            let first = u32::from(read::<u8>(at));
             at = at.wrapping_add(1);
-            match first {
-                0 | 0x81..0xC0 => break,
-                1..0x80 => at = at.wrapping_add(first.into()),
-                0x80 => at = at.wrapping_add(2 + u64::from(read::<u16>(at))),
-                0xC0.. => {
-                    if first & 1 != 0 {
-                        at = at.wrapping_add(4);
-                    }
-                    let mut index = |bit: u8, is_argument: bool| {
-                        if first & bit == 0 {
-                            return None;
-                        }
-                        let number = u64::from(read::<u16>(at));
-                        at = at.wrapping_add(2);
-                        is_argument.then_some(number)
-                    };
-                    let width = index(2, first & 16 != 0);
-                    let precision = index(4, first & 32 != 0);
-                    next = index(8, true).unwrap_or(next);
-                    for used in [width, precision, Some(next)].into_iter().flatten() {
-                        count = count.max(used + 1);
-                    }
-                    next += 1;
-                }
+            if first == 0 || (0x81..0xC0).contains(&first) {
+                break;
             }
+            if first < 0x80 {
+                at = at.wrapping_add(first.into());
+                continue;
+            }
+            if first == 0x80 {
+                at = at.wrapping_add(2 + u64::from(read::<u16>(at)));
+                continue;
+            }
+            if first & 1 != 0 {
+                at = at.wrapping_add(4);
+            }
+            // A width, a precision, and the argument's own index. The first two are indices if another bit says so.
+            let mut bit = 2;
+            while bit <= 8 {
+                if first & bit != 0 {
+                    let number = u32::from(read::<u16>(at));
+                    at = at.wrapping_add(2);
+                    if bit == 8 {
+                        next = number;
+                    } else if first & (bit << 3) != 0 {
+                        count = count.max(number + 1);
+                    }
+                }
+                bit <<= 1;
+            }
+            next += 1;
+            count = count.max(next);
         }
+        let count = u64::from(count);
         sink.bytes(template, at.wrapping_sub(template));
         sink.bytes(args, count.wrapping_mul(ARGUMENT_SIZE as u64));
         Some(Frame { at: args, descriptor: 0, next: 0, end: count, known: false })
@@ -195,8 +227,13 @@ fn kind_of(descriptor: &Descriptor) -> Option<Kind> {
     Kind::from_number(descriptor.kind as u8).filter(|_| descriptor.magic == MAGIC)
 }
 
+/// Whether a value of this kind is but its own bytes, so that [`walk_plain`] finds all of it.
+pub(crate) const fn is_plain(kind: Kind) -> bool {
+    matches!(kind, Kind::Unit) || size_of_kind(kind) != 0 && !matches!(kind, Kind::StrSlice)
+}
+
 /// The bytes of a value of this kind, if it has no parts.
-fn size_of_kind(kind: Kind) -> u64 {
+const fn size_of_kind(kind: Kind) -> u64 {
     match kind {
         Kind::Bool | Kind::I8 | Kind::U8 | Kind::AssertKind => 1,
         Kind::I16 | Kind::U16 => 2,

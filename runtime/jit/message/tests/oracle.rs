@@ -68,10 +68,10 @@ fn recorded(template: u64, args: u64) -> String {
     let pointer = bytes.as_mut_ptr().cast();
     // SAFETY: the record is aligned and has the room that it says; the message lives while it is copied.
     unsafe {
-        recorder::panic(pointer, template, args, 0, &place);
-        recorder::panic(pointer, template, 1, 0, &place);
-        recorder::print(pointer, template, args, &place);
-        recorder::print(pointer, template, args, &place);
+        recorder::panic::<false>(pointer, template, args, 0, &place);
+        recorder::panic::<false>(pointer, template, 1, 0, &place);
+        recorder::print::<false>(pointer, template, args, &place);
+        recorder::print::<false>(pointer, template, args, &place);
     }
     let record = Record::new(bytes).expect("it is whole");
     let text = |left: Left<'_>| {

@@ -3,7 +3,8 @@
 use std::panic::Location;
 
 use schism_message::record::{Left, Record, empty};
-use schism_message::recorder::{Place, panic, print};
+use schism_message::recorder::{Place, is_plain, panic, print};
+use schism_message::{Descriptor, Kind, MAGIC};
 
 const PLACE: Place = Place { global_id: [7, 0, 0], local_id: [0; 3], in_group: false };
 
@@ -32,13 +33,13 @@ impl Room {
         let location =
             location.map_or(0, |location| (&raw const *location).expose_provenance() as u64);
         // SAFETY: the record is aligned and has the room that it says; text and location live.
-        unsafe { panic(self.0.as_mut_ptr().cast(), template, args, location, &PLACE) };
+        unsafe { panic::<false>(self.0.as_mut_ptr().cast(), template, args, location, &PLACE) };
     }
 
     fn print(&mut self, text: &str) {
         let (template, args) = Self::words(text);
         // SAFETY: as in `panic`.
-        unsafe { print(self.0.as_mut_ptr().cast(), template, args, &PLACE) };
+        unsafe { print::<false>(self.0.as_mut_ptr().cast(), template, args, &PLACE) };
     }
 }
 
@@ -46,6 +47,60 @@ fn text(left: Left<'_>) -> String {
     let mut out = String::new();
     left.write(&mut out, 1 << 16).expect("a string takes everything");
     out
+}
+
+#[test]
+fn plain_values_are_left_with_less() {
+    let number = 7_u64;
+    let fraction = 2.5_f32;
+    let descriptor = |kind: Kind| Descriptor {
+        kind: kind as u32,
+        magic: MAGIC,
+        name: 0,
+        name_len: 0,
+        parts: 0,
+        parts_len: 0,
+    };
+    let (long, float) = (descriptor(Kind::U64), descriptor(Kind::F32));
+    // The width is an argument: its number, behind a null.
+    let args: [u64; 6] = [
+        (&raw const number).expose_provenance() as u64,
+        (&raw const long).expose_provenance() as u64,
+        0,
+        5,
+        (&raw const fraction).expose_provenance() as u64,
+        (&raw const float).expose_provenance() as u64,
+    ];
+    // `item {:1$} of {2}`
+    let template = b"\x05item \xD2\x01\x00\x04 of \xC8\x02\x00\x00";
+    let template = template.as_ptr().expose_provenance() as u64;
+    let args = args.as_ptr().expose_provenance() as u64;
+    let here = Location::caller();
+    let location = (&raw const *here).expose_provenance() as u64;
+    let [mut all, mut plain] = [(); 2].map(|()| Room::new(8192, 1024));
+    // SAFETY: the records are aligned and have the room that they say; all that the message refers to lives, and is plain.
+    unsafe {
+        panic::<false>(all.0.as_mut_ptr().cast(), template, args, location, &PLACE);
+        panic::<true>(plain.0.as_mut_ptr().cast(), template, args, location, &PLACE);
+        print::<true>(plain.0.as_mut_ptr().cast(), template, args, &PLACE);
+    }
+    let all = Record::new(all.bytes()).unwrap();
+    let plain = Record::new(plain.bytes()).unwrap();
+    let [all, panicked] = [all, plain].map(|record| record.panic().expect("it was left"));
+    assert_eq!(text(all), "item     7 of 2.5");
+    assert_eq!(text(panicked), text(all));
+    assert_eq!(panicked.location(), all.location());
+    assert_eq!(panicked.location().expect("it was given").line, here.line());
+    let prints: Vec<String> = plain.prints().map(text).collect();
+    assert_eq!(prints, [text(all)]);
+
+    // What has parts, or is elsewhere, is not plain.
+    let plain: Vec<Kind> = Kind::ALL.iter().copied().filter(|&kind| is_plain(kind)).collect();
+    assert!(plain.contains(&Kind::Char) && plain.contains(&Kind::SliceIndex), "{plain:?}");
+    for kind in [Kind::Str, Kind::Reference, Kind::Dyn, Kind::Struct, Kind::StrSlice, Kind::Opaque]
+    {
+        assert!(!plain.contains(&kind), "{kind:?}");
+    }
 }
 
 #[test]

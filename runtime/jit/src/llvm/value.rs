@@ -380,6 +380,41 @@ impl Value {
         unsafe { LLVMGetVolatile(self.raw()) != 0 }
     }
 
+    /// The fields of a struct that a global variable begins as: numbers, and `None` for all else. Empty if it is no struct.
+    pub fn initial_fields(self) -> Vec<Option<u64>> {
+        // SAFETY: the value is live, callers have a global variable, and each function is asked of the kind that it is for.
+        unsafe {
+            let value = LLVMGetInitializer(self.raw());
+            if value.is_null() || LLVMIsAConstantStruct(value).is_null() {
+                return Vec::new();
+            }
+            let count = LLVMGetNumOperands(value) as u32;
+            (0..count)
+                .map(|index| {
+                    let field = LLVMGetOperand(value, index);
+                    let is_number = !LLVMIsAConstantInt(field).is_null()
+                        && LLVMGetIntTypeWidth(LLVMTypeOf(field)) <= 64;
+                    is_number.then(|| LLVMConstIntGetZExtValue(field))
+                })
+                .collect()
+        }
+    }
+
+    /// Makes an access of a local volatile, so that the local stays in memory; does nothing to all else.
+    pub fn keep_in_local(self) {
+        // SAFETY: the value is live, callers have an instruction, and each function is asked of the kind that it is for.
+        unsafe {
+            let place = match self.opcode() {
+                LLVMOpcode::LLVMLoad => 0,
+                LLVMOpcode::LLVMStore => 1,
+                _ => return,
+            };
+            if !LLVMIsAAllocaInst(LLVMGetOperand(self.raw(), place)).is_null() {
+                LLVMSetVolatile(self.raw(), 1);
+            }
+        }
+    }
+
     /// Whether a load or a store is atomic.
     pub fn is_atomic(self) -> bool {
         // SAFETY: the value is live; callers have a load or a store.

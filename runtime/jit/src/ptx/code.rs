@@ -39,9 +39,9 @@ pub fn hide<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
     let functions: Vec<Value> =
         module.functions().into_iter().filter(|function| !function.is_intrinsic()).collect();
     let mut taken: Vec<Value> = functions.iter().copied().filter(|f| is_taken(*f)).collect();
-    let calls = functions.iter().flat_map(|function| function.instructions());
+    let mut calls = functions.iter().flat_map(|function| function.instructions());
     let mut text = String::new();
-    if !calls.into_iter().any(Value::is_indirect_call) {
+    if !calls.any(Value::is_indirect_call) {
         for index in 0..taken.len() {
             let _ = writeln!(
                 text,

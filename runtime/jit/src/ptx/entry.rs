@@ -108,7 +108,8 @@ pub fn wrap<'c>(
     while module.function(&entry.name).is_some() {
         entry.name.push('_');
     }
-    let text = text(&entry, request, options)
+    let plain = message::is_plain(module);
+    let text = text(&entry, request, options, plain)
         .map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
     let around = Module::from_text(context, &text).map_err(JitError::Internal)?;
     around.set_target_of(module);
@@ -157,7 +158,12 @@ fn constant(param: &Param, bytes: &[u8]) -> String {
 }
 
 /// The entry and the builtins as LLVM's assembly.
-fn text(entry: &Entry, request: &Request, options: &PtxOptions) -> Result<String, std::fmt::Error> {
+fn text(
+    entry: &Entry,
+    request: &Request,
+    options: &PtxOptions,
+    plain: bool,
+) -> Result<String, std::fmt::Error> {
     let groups = entry.flags & GPU_GROUPS != 0;
     let axes = &AXES[..request.dimensions as usize];
     let mut parameters = Vec::new();
@@ -206,7 +212,7 @@ fn text(entry: &Entry, request: &Request, options: &PtxOptions) -> Result<String
     }
     writeln!(o, "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent nounwind")?;
     if entry.flags & GPU_RECORD != 0 {
-        message::bodies(o, groups)?;
+        message::bodies(o, groups, plain)?;
     }
     writeln!(o, "declare void @llvm.assume(i1)")?;
     builtin_bodies(o, request, options, groups)?;

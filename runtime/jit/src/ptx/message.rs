@@ -15,16 +15,18 @@
 
 use std::fmt::Write;
 
+use schism_message::{Kind, MAGIC, recorder};
+
 use crate::JitError;
 use crate::image::{self, GLOBAL_ID, PANIC, PANIC_FORMAT, PRINT};
-use crate::llvm::{Context, Module};
+use crate::llvm::{Context, Module, Value};
 
 /// The bitcode of `recorder.rs`.
 static RECORDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder/recorder.bc"));
 
-/// The functions of [`RECORDER`].
-const COPY_PANIC: &str = "__schism_gpu_panic";
-const COPY_PRINT: &str = "__schism_gpu_print";
+/// The functions of [`RECORDER`]: for messages of all values, and for those of plain ones.
+const COPY_PANIC: [&str; 2] = ["__schism_gpu_panic", "__schism_gpu_panic_plain"];
+const COPY_PRINT: [&str; 2] = ["__schism_gpu_print", "__schism_gpu_print_plain"];
 
 /// What prints become calls of.
 pub const PRINTS: &str = "schism.print";
@@ -34,6 +36,10 @@ pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
     let internal = JitError::Internal;
     let recorder = Module::from_bitcode(context, RECORDER).map_err(internal)?;
     recorder.set_target_of(module);
+    recorder.run_passes(c"function(reg2mem)", None).map_err(internal)?;
+    for instruction in recorder.functions().into_iter().flat_map(Value::instructions) {
+        instruction.keep_in_local();
+    }
     let names: Vec<String> = recorder
         .functions()
         .into_iter()
@@ -54,8 +60,22 @@ pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
     Ok(())
 }
 
+/// Whether all values that the messages of a module show are plain. What copies only those needs fewer registers, and all of a kernel's
+/// work-items set registers aside for it.
+pub fn is_plain(module: &Module<'_>) -> bool {
+    let mut descriptors =
+        module.globals().into_iter().filter_map(|global| match global.initial_fields()[..] {
+            [Some(kind), Some(magic), ..] if magic == u64::from(MAGIC) => Some(kind),
+            _ => None,
+        });
+    // Above the kind stands the trait.
+    descriptors.all(|kind| Kind::from_number(kind as u8).is_some_and(recorder::is_plain))
+}
+
 /// The builtins that leave messages, as LLVM's assembly.
-pub fn bodies(o: &mut String, groups: bool) -> std::fmt::Result {
+pub fn bodies(o: &mut String, groups: bool, plain: bool) -> std::fmt::Result {
+    let copy_panic = COPY_PANIC[usize::from(plain)];
+    let copy_print = COPY_PRINT[usize::from(plain)];
     let in_group = i32::from(groups);
     let ids = "i64 %x, i64 %y, i64 %z";
     let places = "i32 %i, i32 %j, i32 %k";
@@ -65,19 +85,19 @@ pub fn bodies(o: &mut String, groups: bool) -> std::fmt::Result {
     }
     let types = "i64, i64, i64, i32, i32, i32, i1 zeroext";
     writeln!(o, "declare void @llvm.nvvm.exit()")?;
-    writeln!(o, "declare void @{COPY_PANIC}(ptr, ptr, ptr, ptr, {types}) nounwind")?;
-    writeln!(o, "declare void @{COPY_PRINT}(ptr, ptr, ptr, {types}) nounwind")?;
+    writeln!(o, "declare void @{copy_panic}(ptr, ptr, ptr, ptr, {types}) nounwind")?;
+    writeln!(o, "declare void @{copy_print}(ptr, ptr, ptr, {types}) nounwind")?;
     writeln!(
         o,
         "define internal void @schism.panic(ptr %record, ptr %template, ptr %args, ptr %location, {ids}) cold noinline noreturn nounwind {{
          {locals}
-           call void @{COPY_PANIC}(ptr %record, ptr %template, ptr %args, ptr %location, {ids}, {places}, i1 zeroext {in_group})
+           call void @{copy_panic}(ptr %record, ptr %template, ptr %args, ptr %location, {ids}, {places}, i1 zeroext {in_group})
            call void @llvm.nvvm.exit()
            unreachable
          }}
          define internal void @{PRINTS}(ptr %record, ptr %template, ptr %args, {ids}) cold noinline nounwind {{
          {locals}
-           call void @{COPY_PRINT}(ptr %record, ptr %template, ptr %args, {ids}, {places}, i1 zeroext {in_group})
+           call void @{copy_print}(ptr %record, ptr %template, ptr %args, {ids}, {places}, i1 zeroext {in_group})
            ret void
          }}"
     )?;

@@ -293,3 +293,33 @@ words.done:
 done:
   ret void
 }
+
+; `for word in words { sum += word }` as slices are iterated: `next` gives null at the end, and the loop asks for it.
+define void @slices(ptr nonnull %words, ptr %sum, i64 %n) {
+start:
+  %end = getelementptr inbounds i32, ptr %words, i64 %n
+  br label %next
+next:
+  %at = phi ptr [ %words, %start ], [ %after, %again ]
+  %total = phi i32 [ 0, %start ], [ %more, %again ]
+  %over = icmp eq ptr %at, %end
+  br i1 %over, label %decided, label %some
+some:
+  %following = getelementptr inbounds i32, ptr %at, i64 1
+  br label %decided
+decided:
+  %after = phi ptr [ %at, %next ], [ %following, %some ]
+  %found = phi ptr [ null, %next ], [ %at, %some ]
+  %address = ptrtoint ptr %found to i64
+  %none = icmp eq i64 %address, 0
+  %tag = select i1 %none, i64 0, i64 1
+  %is.some = trunc nuw i64 %tag to i1
+  br i1 %is.some, label %again, label %done
+again:
+  %word = load i32, ptr %found, align 4
+  %more = add i32 %total, %word
+  br label %next
+done:
+  store i32 %total, ptr %sum, align 4
+  ret void
+}
