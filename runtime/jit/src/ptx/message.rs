@@ -36,6 +36,8 @@ pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
     let internal = JitError::Internal;
     let recorder = Module::from_bitcode(context, RECORDER).map_err(internal)?;
     recorder.set_target_of(module);
+    // A kernel's work-items have as many registers as any function that the kernel may call. So these keep in memory what lives
+    // longer than a block, and volatile: the driver's compiler would make registers of it again.
     recorder.run_passes(c"function(reg2mem)", None).map_err(internal)?;
     for instruction in recorder.functions().into_iter().flat_map(Value::instructions) {
         instruction.keep_in_local();
