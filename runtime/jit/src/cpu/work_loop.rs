@@ -34,7 +34,7 @@ pub const AXES: [&str; 3] = ["x", "y", "z"];
 
 /// What holds for a kernel's parameter during the whole launch, and so for the loop's. Others say something about one
 /// call, such as that it writes before it reads, and a nest over no ids makes no call.
-pub const KEPT_ATTRIBUTES: [&str; 13] = [
+const KEPT_ATTRIBUTES: [&str; 13] = [
     "noalias",
     "readonly",
     "readnone",
@@ -120,10 +120,17 @@ pub fn wrap<'c>(
         .map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
     let nest = Module::from_text(context, &text).map_err(JitError::Internal)?;
     nest.set_target_of(module);
-    // Facts about the kernel's parameters hold on the loop's.
     let outer = nest.function(LOOP).ok_or_else(|| missing(LOOP))?;
+    keep_facts(kernel, outer, &request.params);
+    module.link(context, nest).map_err(JitError::InvalidImage)?;
+    kernel.set_internal();
+    Ok(())
+}
+
+/// Facts about the kernel's parameters hold on those of the function around it, which are the same.
+pub fn keep_facts(kernel: Value, outer: Value, params: &[Param]) {
     let kept = KEPT_ATTRIBUTES.map(attribute_kind);
-    for (index, param) in request.params.iter().enumerate() {
+    for (index, param) in params.iter().enumerate() {
         if param.kind == PARAM_BYTES {
             continue;
         }
@@ -134,9 +141,6 @@ pub fn wrap<'c>(
             }
         }
     }
-    module.link(context, nest).map_err(JitError::InvalidImage)?;
-    kernel.set_internal();
-    Ok(())
 }
 
 fn missing(name: &str) -> JitError {

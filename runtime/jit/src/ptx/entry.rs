@@ -9,12 +9,12 @@ use schism_jit_abi::{
 };
 
 use super::{PtxOptions, message};
-use crate::cpu::work_loop::{AXES, KEPT_ATTRIBUTES, needs_groups, offset_values, type_text};
+use crate::cpu::work_loop::{AXES, keep_facts, needs_groups, offset_values, type_text};
 use crate::image::{
     BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_RANGE, PANIC,
     PANIC_FORMAT, PRINT, builtins,
 };
-use crate::llvm::{Context, Module, Value, attribute_kind, kind_of};
+use crate::llvm::{Context, Module, Value};
 use crate::{JitError, Request};
 
 /// Gives all that is known in the entry only to functions that stay outside of it.
@@ -113,20 +113,8 @@ pub fn wrap<'c>(
         .map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
     let around = Module::from_text(context, &text).map_err(JitError::Internal)?;
     around.set_target_of(module);
-    // Facts about the kernel's parameters hold on the entry's.
     let outer = around.function(&entry.name).ok_or_else(|| missing(&entry.name))?;
-    let kept = KEPT_ATTRIBUTES.map(attribute_kind);
-    for (index, param) in request.params.iter().enumerate() {
-        if param.kind == PARAM_BYTES {
-            continue;
-        }
-        let place = index as u32 + 1;
-        for attribute in kernel.attributes(place) {
-            if kind_of(attribute).is_some_and(|kind| kept.contains(&kind)) {
-                outer.add_attribute(place, attribute);
-            }
-        }
-    }
+    keep_facts(kernel, outer, &request.params);
     module.link(context, around).map_err(JitError::InvalidImage)?;
     kernel.set_internal();
     if entry.flags & GPU_RECORD != 0 {
