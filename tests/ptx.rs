@@ -10,9 +10,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use schism_hcf::{KernelRef, ParameterKind, RecordRef, records, sections_of_file};
+use schism_hcf::{KernelRef, RecordRef, records, sections_of_file};
 use schism_jit::{JitError, PtxCode, PtxOptions, Request, compile_ptx};
-use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
+use schism_jit_abi::Param;
 
 /// The processors that kernels are lowered to and assembled for.
 pub const PROCESSORS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
@@ -195,22 +195,11 @@ impl Job<'_> {
         let kernel = self.kernel;
         let image = kernel.images.first().map_or("", |image| image);
         let image = self.record.image(image).expect("a kernel is in an image");
-        let params = kernel.parameters.iter().map(|parameter| Param {
-            offset: parameter.offset,
-            size: parameter.size,
-            align: parameter.align,
-            kind: match parameter.kind {
-                ParameterKind::Integer => PARAM_INTEGER,
-                ParameterKind::Float => PARAM_FLOAT,
-                ParameterKind::Pointer => PARAM_POINTER,
-                ParameterKind::Bytes => PARAM_BYTES,
-            },
-        });
         let variant = kernel.offset_variant.as_deref().filter(|_| self.offset);
         let request = Request {
             image: image.data.to_vec(),
             kernel: variant.unwrap_or(&kernel.name).to_string(),
-            params: params.collect(),
+            params: kernel.parameters.iter().map(Param::from).collect(),
             closure_size: kernel.closure_size,
             closure_align: kernel.closure_align,
             dimensions: kernel.dimensions,

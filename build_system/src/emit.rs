@@ -5,11 +5,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use schism_hcf::{KernelRef, ParameterKind, RecordRef};
-use schism_jit_abi::{
-    Bytes, CpuObject, CpuRequest, GpuKernel, GpuRequest, JitApi, OK, PARAM_BYTES, PARAM_FLOAT,
-    PARAM_INTEGER, PARAM_POINTER, Param, TARGET_PTX, Text,
-};
+use schism_hcf::{KernelRef, RecordRef};
+use schism_jit_abi::library::{Stage2, Wanted};
 
 use crate::cargo;
 use crate::command;
@@ -240,7 +237,7 @@ fn dump_folder(what: What) -> Result<Option<PathBuf>> {
 
 /// A kernel to show.
 struct Job<'a> {
-    stage2: &'static JitApi,
+    stage2: Stage2,
     record: &'a RecordRef<'a>,
     kernel: &'a KernelRef<'a>,
     file: &'a Path,
@@ -270,94 +267,21 @@ impl Job<'_> {
         Ok(image.ok_or_else(none)?.data)
     }
 
-    fn params(&self) -> Vec<Param> {
-        let param = |parameter: &schism_hcf::Parameter| Param {
-            offset: parameter.offset,
-            size: parameter.size,
-            align: parameter.align,
-            kind: match parameter.kind {
-                ParameterKind::Integer => PARAM_INTEGER,
-                ParameterKind::Float => PARAM_FLOAT,
-                ParameterKind::Pointer => PARAM_POINTER,
-                ParameterKind::Bytes => PARAM_BYTES,
-            },
-        };
-        self.kernel.parameters.iter().map(param).collect()
-    }
-
-    /// Takes the text of an error, or the kernel.
-    fn outcome<K>(&self, status: u32, out: std::mem::MaybeUninit<K>, error: Text) -> Result<K> {
-        if status == OK {
-            // SAFETY: stage 2 fills it when the status is OK.
-            return Ok(unsafe { out.assume_init() });
-        }
-        // SAFETY: the text is stage 2's, and freed once, after it is copied.
-        let text = unsafe {
-            let text = String::from_utf8_lossy(error.as_slice()).into_owned();
-            (self.stage2.free_text)(error);
-            text
-        };
-        Err(self.problem(text))
+    /// What stage 2 is asked for.
+    fn wanted(&self) -> Result<Wanted<'_>> {
+        Ok(Wanted { image: self.image()?, kernel: self.kernel, flags: 0 })
     }
 
     fn ptx(&self, processor: &str) -> Result<String> {
-        let (image, params) = (self.image()?, self.params());
-        let groups = self.kernel.groups.unwrap_or_default();
-        let request = GpuRequest {
-            image: Bytes::new(image),
-            kernel: Bytes::new(self.kernel.name.as_bytes()),
-            params: params.as_ptr(),
-            params_len: params.len(),
-            closure_size: self.kernel.closure_size,
-            closure_align: self.kernel.closure_align,
-            dimensions: self.kernel.dimensions,
-            flags: 0,
-            constants: std::ptr::null(),
-            constants_len: 0,
-            values: std::ptr::null(),
-            values_len: 0,
-            target: TARGET_PTX,
-            isa: 0,
-            arch: Bytes::new(processor.as_bytes()),
-            group: [0; 3],
-            facts: 0,
-            local_align: groups.local_align,
-        };
-        let mut out = std::mem::MaybeUninit::<GpuKernel>::uninit();
-        let mut error = Text::EMPTY;
-        // SAFETY: what the request points to lives in this function; the rest is ours to be written.
-        let status = unsafe { (self.stage2.compile_gpu)(&request, out.as_mut_ptr(), &mut error) };
-        let kernel = self.outcome(status, out, error)?;
-        // SAFETY: the code lives until the kernel is released, which is after it is copied.
-        unsafe {
-            let text = String::from_utf8_lossy(kernel.code.as_slice()).into_owned();
-            (self.stage2.release_gpu)(kernel.handle);
-            Ok(text)
-        }
+        let made = self.stage2.compile_ptx(self.wanted()?, processor, 0);
+        let made = made.map_err(|refused| self.problem(refused.reason))?;
+        Ok(String::from_utf8_lossy(&made.code).into_owned())
     }
 
     /// Compiles for the CPU, and takes one of the steps that stage 2 has written.
     fn step(&self, dumps: &Path, suffix: &str) -> Result<String> {
-        let (image, params) = (self.image()?, self.params());
-        let request = CpuRequest {
-            image: Bytes::new(image),
-            kernel: Bytes::new(self.kernel.name.as_bytes()),
-            params: params.as_ptr(),
-            params_len: params.len(),
-            closure_size: self.kernel.closure_size,
-            closure_align: self.kernel.closure_align,
-            dimensions: self.kernel.dimensions,
-            flags: 0,
-            constants: std::ptr::null(),
-            constants_len: 0,
-        };
-        let mut out = std::mem::MaybeUninit::<CpuObject>::uninit();
-        let mut error = Text::EMPTY;
-        // SAFETY: what the request points to lives in this function; the rest is ours to be written.
-        let status = unsafe { (self.stage2.compile_cpu)(&request, out.as_mut_ptr(), &mut error) };
-        let object = self.outcome(status, out, error)?;
-        // SAFETY: the object is released once, and nothing of it is read.
-        unsafe { (self.stage2.release_cpu)(object.handle) };
+        let made = self.stage2.compile_cpu(self.wanted()?, "");
+        made.map_err(|refused| self.problem(refused.reason))?;
         let mut text = None;
         for entry in std::fs::read_dir(dumps).at("read", dumps)? {
             let path = entry.at("read", dumps)?.path();

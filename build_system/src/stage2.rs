@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use schism_jit_abi::{ABI_VERSION, ENTRY_SYMBOL, EntryFn, JitApi};
+use schism_jit_abi::library::Stage2;
 
 /// What stage 2 says of itself.
 #[derive(Debug)]
@@ -14,28 +14,15 @@ pub struct About {
 }
 
 /// Loads the library for the rest of the process; `Err` says what is wrong and what to do.
-pub fn open(path: &Path) -> Result<&'static JitApi, String> {
+pub fn open(path: &Path) -> Result<Stage2, String> {
     const AGAIN: &str = "`cargo schism clean`, then `cargo schism setup`, builds it again";
-    // SAFETY: loading runs the constructors of libLLVM and of our own library, which only fill their own tables.
-    let library = unsafe { libloading::Library::new(path) }
-        .map_err(|error| format!("cannot be loaded: {error}; {AGAIN}"))?;
-    // SAFETY: the symbol, if it is there, has this type: the interface's crate says so.
-    let entry = unsafe { library.get::<EntryFn>(ENTRY_SYMBOL.to_bytes_with_nul()) };
-    let entry = *entry.map_err(|error| format!("is no stage 2: {error}; {AGAIN}"))?;
-    std::mem::forget(library);
-    // SAFETY: any version may be asked for; what comes back is null or a table that lives as long as the library, which stays.
-    unsafe { entry(ABI_VERSION).as_ref() }
-        .ok_or_else(|| format!("does not speak version {ABI_VERSION} of the interface; {AGAIN}"))
+    Stage2::open(path).map_err(|error| format!("{error}; {AGAIN}"))
 }
 
 /// Loads the library and asks; `Err` says what is wrong and what to do.
 pub fn about(path: &Path) -> Result<About, String> {
-    let api = open(path)?;
-    // SAFETY: both functions return text that lives as long as the library.
-    let text = |bytes: schism_jit_abi::Bytes| unsafe {
-        String::from_utf8_lossy(bytes.as_slice()).into_owned()
-    };
-    Ok(About { version: text((api.version)()), cpu: text((api.cpu_name)()) })
+    let stage2 = open(path)?;
+    Ok(About { version: stage2.version(), cpu: stage2.cpu_name() })
 }
 
 #[cfg(test)]

@@ -352,6 +352,7 @@ fn container(
         name: name_of_part(number),
         format: "llvm-ir".to_owned(),
         variant: if single { "global-module" } else { "module-part" }.to_owned(),
+        code: None,
         exported_symbols: part.exported_symbols.clone(),
         imported_symbols: part.imported_symbols.clone(),
         data: part.bitcode.clone(),

@@ -114,7 +114,7 @@ pub unsafe fn run(
 ///
 /// # Safety
 /// `global` is a live global variable.
-pub(crate) unsafe fn is_constant(global: LLVMValueRef) -> bool {
+pub unsafe fn is_constant(global: LLVMValueRef) -> bool {
     // SAFETY: as promised by the caller; the element's type is asked of an array only.
     unsafe {
         if LLVMIsExternallyInitialized(global) == 0

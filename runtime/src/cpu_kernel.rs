@@ -4,8 +4,7 @@ use schism_cache::{Found, Value};
 use schism_hcf::{KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::{
     Bytes, Constant, CpuChunk, CpuRequest, FLAG_FINITE_MATH, FLAG_OFFSET, FLAG_PORTABLE_MATH,
-    FLAG_RELAXED_MATH, OK, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, PanicRecord,
-    Param, Text,
+    FLAG_RELAXED_MATH, OK, PanicRecord, Param, Text,
 };
 use schism_loader::Code;
 
@@ -29,17 +28,7 @@ pub(crate) struct Lists<'a> {
 
 impl<'a> Lists<'a> {
     pub(crate) fn new(kernel: &'a KernelRef<'_>, variant: &Variant) -> Self {
-        let params = kernel.parameters.iter().map(|parameter| Param {
-            offset: parameter.offset,
-            size: parameter.size,
-            align: parameter.align,
-            kind: match parameter.kind {
-                ParameterKind::Integer => PARAM_INTEGER,
-                ParameterKind::Float => PARAM_FLOAT,
-                ParameterKind::Pointer => PARAM_POINTER,
-                ParameterKind::Bytes => PARAM_BYTES,
-            },
-        });
+        let params = kernel.parameters.iter().map(Param::from);
         let constants = variant.constants.iter().map(|(symbol, value)| Constant {
             symbol: Bytes::new(symbol.as_bytes()),
             value: Bytes::new(value),
@@ -118,6 +107,7 @@ impl CpuObject {
             flags: lists.flags,
             constants: lists.constants.as_ptr(),
             constants_len: lists.constants.len(),
+            cpu: Bytes::EMPTY,
         };
         let mut made = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;

@@ -493,6 +493,7 @@ mod tests {
             name: format!("{format}.image"),
             format: format.to_owned(),
             variant: "global-module".to_owned(),
+            code: None,
             exported_symbols: vec!["kernel".to_owned()],
             imported_symbols: Vec::new(),
             data: b"BC".to_vec(),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{HcfError, ObjectId, write};
+use crate::{HcfError, ObjectId, Target, write};
 
 /// Everything that one crate embeds: device images, and the kernels in them.
 ///
@@ -64,10 +64,12 @@ pub struct SpecConstant {
 pub struct Image {
     /// What kernels refer to: `llvm-ir.global`, `ptx.sm_90`, `host.x86-64-v3`. Not empty.
     pub name: String,
-    /// What `data` is: `llvm-ir`, `ptx`, `spirv`.
+    /// What `data` is: `llvm-ir`, `ptx`, `spirv`, `elf`. With `code` it is the target's: see [`Code::target`].
     pub format: String,
     /// Which of several images in that format: `global-module` for the generic one.
     pub variant: String,
+    /// What is to be known of code that was made ahead of time; `None` for what stage 2 makes code of.
+    pub code: Option<Code>,
     /// Symbols that other images may link against; unique, not empty.
     pub exported_symbols: Vec<String>,
     /// Symbols that must come from other images or from the target's builtins; unique, not empty.
@@ -76,10 +78,40 @@ pub struct Image {
     pub data: Vec<u8>,
 }
 
+/// Code of one kernel that was made ahead of time: what whoever loads it must know, and else would hear from stage 2.
+///
+/// Numbers are those of the interface between the runtime and stage 2, in the version that is said here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// What it was made for. The image's format is `ptx` or, for the host's processors, `elf`.
+    pub target: Target,
+    /// The version of the interface that the code keeps to.
+    pub interface: u32,
+    /// The entry's symbol in the code. Not empty.
+    pub entry: String,
+    /// How it was asked for: a sum of flags.
+    pub flags: u32,
+    /// What holds for all launches of it: a sum of facts.
+    pub facts: u32,
+    /// What it needs and takes: a sum of flags.
+    pub needs: u32,
+}
+
+impl Code {
+    /// The format of images with code for this target.
+    #[must_use]
+    pub const fn format(target: Target) -> &'static str {
+        match target {
+            Target::Host(_) => "elf",
+            Target::Ptx(_) => "ptx",
+        }
+    }
+}
+
 /// One kernel: how it is called, and which images hold it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kernel {
-    /// The symbol of the kernel's function in every image of `images`. Not empty.
+    /// The symbol of the kernel's function in every image of `images` without code. Not empty.
     pub name: String,
     /// The name for people: a path and a source position.
     pub display_name: String,

@@ -50,6 +50,13 @@
 //!     {.__binary
 //!       start=N                    where the previous image ends, rounded up to a multiple of 16; the first: 0
 //!       size=N                     the last image ends where the appendix does; bytes between images are zero
+//!     {.code                       absent for images that stage 2 makes code of
+//!       target=TARGET              host:LEVEL (then the format is elf) or ptx:PROCESSOR (then it is ptx)
+//!       interface=N                this number and the next three are below 2^32
+//!       flags=N
+//!       facts=N
+//!       needs=N
+//!       entry=TEXT                 not empty
 //!     {.exported-symbols           list
 //!     {.imported-symbols           list
 //! {.spec-constants                absent if there are none

@@ -2,6 +2,7 @@
 //! # Where things are
 //! - [`mod@format`]: the format, byte by byte.
 //! - [`Container`], [`Image`], [`Kernel`], [`Parameter`]: plain data, written by [`Container::to_record`].
+//! - [`Target`], [`Targets`]: what code is made for ahead of time.
 //! - [`RecordRef`]: a record in memory, read without copying it; [`records`]: all of a section.
 //! - [`Tree`]: a record's header, to be printed.
 #![cfg_attr(
@@ -22,13 +23,17 @@ mod frame;
 mod object_id;
 mod read;
 mod record;
+mod target;
 mod tree;
 mod write;
 
-pub use container::{Container, Groups, Image, Kernel, Parameter, ParameterKind, SpecConstant};
+pub use container::{
+    Code, Container, Groups, Image, Kernel, Parameter, ParameterKind, SpecConstant,
+};
 pub use error::{HcfError, Problem};
 #[cfg(feature = "file")]
 pub use file::{FileSection, sections_of_file};
 pub use object_id::ObjectId;
 pub use record::{ImageRef, KernelRef, RecordRef, Records, SpecConstantRef, records};
+pub use target::{Level, PROCESSORS, Processor, Target, TargetError, Targets};
 pub use tree::Tree;

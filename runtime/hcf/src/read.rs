@@ -3,7 +3,8 @@
 use std::{borrow::Cow, collections::HashSet, fmt};
 
 use crate::{
-    Groups, HcfError, ImageRef, KernelRef, Parameter, ParameterKind, Problem, SpecConstantRef,
+    Code, Groups, HcfError, ImageRef, KernelRef, Parameter, ParameterKind, Problem,
+    SpecConstantRef, Target,
     format::{ALIGNMENT, FRAME_LEN, MAX_ALIGN, VERSION},
     tree::{Node, Pair, shown},
 };
@@ -82,6 +83,8 @@ fn image<'a>(
         }
         Ok(data)
     })?;
+    let code = entries.optional_child("code", |node, path| Ok(vec![code(node, path, &format)?]))?;
+    let code = code.and_then(|mut codes| codes.pop());
     let exported_symbols = entries.child("exported-symbols", list)?;
     let imported_symbols = entries.child("imported-symbols", list)?;
     entries.finish()?;
@@ -89,10 +92,33 @@ fn image<'a>(
         name: node.name.clone(),
         format,
         variant,
+        code,
         exported_symbols,
         imported_symbols,
         data,
     })
+}
+
+fn code(node: &Node<'_>, path: Path<'_>, format: &str) -> Result<Code, HcfError> {
+    let mut entries = Entries::of(node, path);
+    let written = entries.text("target")?;
+    // No name is written in two ways, so a container has one spelling.
+    let Ok(target) = written.parse::<Target>() else {
+        return Err(entries.invalid("target", "`host:` and a level, or `ptx:` and a processor"));
+    };
+    if format != Code::format(target) {
+        return Err(entries.invalid("target", "the image's format is not this target's"));
+    }
+    let interface = entries.small("interface")?;
+    let flags = entries.small("flags")?;
+    let facts = entries.small("facts")?;
+    let needs = entries.small("needs")?;
+    let entry = entries.text("entry")?.into_owned();
+    if entry.is_empty() {
+        return Err(entries.invalid("entry", "a symbol, which is not empty"));
+    }
+    entries.finish()?;
+    Ok(Code { target, interface, entry, flags, facts, needs })
 }
 
 /// The appendix, as far as the images before have not used it up.
@@ -122,11 +148,7 @@ fn spec_constant<'a>(node: &Node<'a>, path: Path<'_>) -> Result<SpecConstantRef<
     let mut entries = Entries::of(node, path);
     let constant_path = entries.text("path")?;
     let place = entries.text("place")?;
-    let mut small = |key| {
-        let number = entries.number(key)?;
-        u32::try_from(number).map_err(|_| entries.invalid(key, "a number below 2^32"))
-    };
-    let (line, column) = (small("line")?, small("column")?);
+    let (line, column) = (entries.small("line")?, entries.small("column")?);
     let align = entries.alignment("byte-align")?;
     let Some(default) = bytes(&entries.text("default")?) else {
         return Err(entries.invalid("default", "two lower-case hexadecimal digits for each byte"));
@@ -358,6 +380,11 @@ impl<'n, 'a> Entries<'n, 'a> {
                 Err(self.invalid(key, "a decimal number below 2^64, without sign or leading zero"))
             }
         }
+    }
+
+    fn small(&mut self, key: &'static str) -> Result<u32, HcfError> {
+        let number = self.number(key)?;
+        u32::try_from(number).map_err(|_| self.invalid(key, "a number below 2^32"))
     }
 
     fn alignment(&mut self, key: &'static str) -> Result<u64, HcfError> {

@@ -3,7 +3,8 @@
 use std::{borrow::Cow, fmt};
 
 use crate::{
-    Container, Groups, HcfError, Image, Kernel, ObjectId, Parameter, Problem, SpecConstant, Tree,
+    Code, Container, Groups, HcfError, Image, Kernel, ObjectId, Parameter, Problem, SpecConstant,
+    Tree,
     format::{FRAME_LEN, MAX_PADDING},
     frame::Frame,
     read::Contents,
@@ -25,7 +26,7 @@ pub struct RecordRef<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelRef<'a> {
-    /// The symbol of the kernel's function in every image of `images`.
+    /// The symbol of the kernel's function in every image of `images` without code.
     pub name: Cow<'a, str>,
     /// The name for people.
     pub display_name: Cow<'a, str>,
@@ -83,6 +84,8 @@ pub struct ImageRef<'a> {
     pub format: Cow<'a, str>,
     /// Which of several images in that format.
     pub variant: Cow<'a, str>,
+    /// What is to be known of code that was made ahead of time; `None` for what stage 2 makes code of.
+    pub code: Option<Code>,
     /// Symbols that other images may link against.
     pub exported_symbols: Vec<Cow<'a, str>>,
     /// Symbols that must come from elsewhere.
@@ -223,6 +226,7 @@ impl ImageRef<'_> {
             name: self.name.to_string(),
             format: self.format.to_string(),
             variant: self.variant.to_string(),
+            code: self.code.clone(),
             exported_symbols: owned(&self.exported_symbols),
             imported_symbols: owned(&self.imported_symbols),
             data: self.data.to_owned(),
@@ -283,6 +287,7 @@ impl fmt::Debug for ImageRef<'_> {
             .field("name", &self.name)
             .field("format", &self.format)
             .field("variant", &self.variant)
+            .field("code", &self.code)
             .field("exported_symbols", &self.exported_symbols)
             .field("imported_symbols", &self.imported_symbols)
             .field("data", &format_args!("{} bytes", self.data.len()))

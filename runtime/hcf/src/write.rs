@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 
 use crate::{
-    Container, HcfError, Image, Kernel, ObjectId, Parameter, Problem, SpecConstant,
+    Code, Container, HcfError, Image, Kernel, ObjectId, Parameter, Problem, SpecConstant,
     escape::encode,
     format::{ALIGNMENT, FRAME_LEN, MARKER, MAX_HEADER_LEN, VERSION},
     frame::Frame,
@@ -128,8 +128,20 @@ impl Text {
             text.pair("start", start);
             text.pair("size", image.data.len());
         });
+        if let Some(code) = &image.code {
+            self.node("code", |text| text.code(code));
+        }
         self.list("exported-symbols", &image.exported_symbols);
         self.list("imported-symbols", &image.imported_symbols);
+    }
+
+    fn code(&mut self, code: &Code) {
+        self.pair("target", code.target);
+        self.pair("interface", code.interface);
+        self.pair("flags", code.flags);
+        self.pair("facts", code.facts);
+        self.pair("needs", code.needs);
+        self.pair("entry", encode(&code.entry));
     }
 
     fn kernel(&mut self, kernel: &Kernel) {

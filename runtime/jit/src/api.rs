@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 
 use schism_jit_abi::{
     ABI_VERSION, Bytes, CpuObject, CpuRequest, FLAG_BASE, FLAG_FINITE_MATH, FLAG_OFFSET,
-    FLAG_PORTABLE_MATH, FLAG_RELAXED_MATH, GpuKernel, GpuRequest, JitApi, OK, TARGET_PTX, Text,
+    FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH, FLAG_RELAXED_MATH, GpuKernel, GpuRequest, JitApi, OK,
+    TARGET_PTX, Text,
 };
 use schism_passes::fast_math::FastMath;
 
@@ -150,6 +151,7 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions)
         flags: request.flags & !FLAG_BASE,
         constants: request.constants,
         constants_len: request.constants_len,
+        cpu: Bytes::EMPTY,
     };
     // SAFETY: the caller's promise about the same lists and texts.
     let common = unsafe { copy_request(&common) }?;
@@ -200,7 +202,11 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
         (true, true) => FastMath::RELAXED_AND_FINITE,
         (false, true) => return Err(invalid("finite mathematics that is not relaxed")),
     };
-    const KNOWN: u32 = FLAG_OFFSET | FLAG_RELAXED_MATH | FLAG_FINITE_MATH | FLAG_PORTABLE_MATH;
+    const KNOWN: u32 = FLAG_OFFSET
+        | FLAG_RELAXED_MATH
+        | FLAG_FINITE_MATH
+        | FLAG_PORTABLE_MATH
+        | FLAG_OPEN_CONSTANTS;
     if request.flags & !KNOWN != 0 {
         return Err(invalid("unknown flags"));
     }
@@ -221,8 +227,9 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
             Ok((symbol, value.to_vec()))
         })
         .collect::<Result<_, JitError>>()?;
-    // SAFETY: the caller promises that both can be read.
-    let (image, kernel) = unsafe { (request.image.as_slice(), request.kernel.as_slice()) };
+    // SAFETY: the caller promises that all three can be read.
+    let (image, kernel, cpu) =
+        unsafe { (request.image.as_slice(), request.kernel.as_slice(), request.cpu.as_slice()) };
     Ok(Request {
         image: image.to_vec(),
         kernel: String::from_utf8(kernel.to_vec())
@@ -235,6 +242,9 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
         math,
         portable_math: has(FLAG_PORTABLE_MATH),
         constants,
+        open_constants: has(FLAG_OPEN_CONSTANTS),
+        cpu: String::from_utf8(cpu.to_vec())
+            .map_err(|_| invalid("a processor that is not UTF-8"))?,
     })
 }
 

@@ -48,7 +48,11 @@ pub fn load<'c>(
     module.strip_debug_info();
     internalise(&module);
     kernel.set_external();
-    module.specialise(&request.constants)?;
+    if request.open_constants {
+        module.open_constants(request.constants.iter().map(|(symbol, _)| symbol.as_str()))?;
+    } else {
+        module.specialise(&request.constants)?;
+    }
     module.allow_fast_math(request.math);
     module.run_passes(c"globaldce", None).map_err(JitError::Internal)?;
 

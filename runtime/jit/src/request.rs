@@ -30,6 +30,10 @@ pub struct Request {
     pub portable_math: bool,
     /// Symbols of specialization constants, and their values where those are not the image's own.
     pub constants: Vec<(String, Vec<u8>)>,
+    /// Whether the values of these constants are not known yet.
+    pub open_constants: bool,
+    /// The processor to compile for, on the CPU; empty for the one of this process.
+    pub cpu: String,
 }
 
 impl Request {

@@ -119,6 +119,7 @@ fn null_pointers_and_unknown_flags() {
         flags: 0,
         constants: std::ptr::null(),
         constants_len: 0,
+        cpu: Bytes::EMPTY,
     };
     let compile = api().compile_cpu;
     let mut out = std::mem::MaybeUninit::uninit();
@@ -140,6 +141,8 @@ fn null_pointers_and_unknown_flags() {
     assert_eq!(call(&CpuRequest { params: null(), ..request }, true), INVALID_REQUEST);
     assert_eq!(call(&CpuRequest { image: Bytes::EMPTY, ..request }, true), INVALID_REQUEST);
     assert_eq!(call(&CpuRequest { kernel: Bytes::EMPTY, ..request }, true), INVALID_REQUEST);
+    assert_eq!(call(&CpuRequest { cpu: Bytes::new(b"pentium"), ..request }, true), INVALID_REQUEST);
+    assert_eq!(call(&CpuRequest { cpu: Bytes::new(b"\xff"), ..request }, true), INVALID_REQUEST);
     let latin = CpuRequest { kernel: Bytes::new(b"\xff"), ..request };
     assert_eq!(call(&latin, true), INVALID_REQUEST);
     // SAFETY: nothing to release and nothing to free.

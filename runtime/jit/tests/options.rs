@@ -90,6 +90,42 @@ fn constants_that_are_none() {
     }
 }
 
+#[test]
+fn open_constants_get_their_values_when_code_is_loaded() {
+    let mut point = Vec::from(7.0_f32.to_le_bytes());
+    point.extend([9, 0, 0, 0]);
+    let open = |tile: u32, point: &[u8]| {
+        special(|source| {
+            let source = source.flags(FLAG_OPEN_CONSTANTS).constant("TILE", &tile.to_le_bytes());
+            source.constant("elsewhere", &[1, 2, 3]).constant("POINT", point)
+        })
+    };
+    assert_eq!(open(32, &[]), [[32, 2, 1]; 5]);
+    assert_eq!(open(101, &point)[3], [3 * 1_000_003, 9, 7]);
+    // The same object for all values, and no room beyond a constant's end.
+    let large = Source::new(SPECIAL, "special", words(&[PARAM_POINTER]));
+    let large = large.flags(FLAG_OPEN_CONSTANTS).constant("TILE", &[0; 9]).error();
+    assert!(large.1.contains("`schism_constant_0` has no room for 9 bytes"), "{}", large.1);
+}
+
+#[test]
+fn code_for_lesser_processors_runs_here_with_the_same_results() {
+    let input: Vec<f32> = (0..1003).map(|i| (i % 1000) as f32 * 0.37 + 0.1).collect();
+    let here = sums(0, &input);
+    for cpu in ["x86-64", "x86-64-v2"] {
+        let params = words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]);
+        let kernel = Source::new(SPECIAL, "sums", params).cpu(cpu).build();
+        let mut out = 0.0_f32;
+        let closure = [(&raw mut out) as usize, input.as_ptr() as usize, input.len()];
+        // SAFETY: there is one work-item, which writes one number and reads as many as there are.
+        unsafe { kernel.run(&closure, &support::whole(&[1])) }.expect("no panic");
+        assert_eq!(out.to_bits(), here.to_bits(), "{cpu}");
+    }
+    let params = words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]);
+    let (code, text) = Source::new(SPECIAL, "sums", params).cpu("banana").error();
+    assert!(code == INVALID_REQUEST && text.contains("known are x86-64, x86-64-v2"), "{text}");
+}
+
 fn sums(flags: u32, input: &[f32]) -> f32 {
     let params = words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]);
     let kernel = Source::new(SPECIAL, "sums", params).flags(flags).build();

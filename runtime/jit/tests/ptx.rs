@@ -324,3 +324,21 @@ fn printing_takes_a_record_with_room() {
     let ptx = Gpu::new(subject("prints")).build();
     assert_eq!(ptx.flags, GPU_RANGE | GPU_RECORD | GPU_PRINT, "{}", ptx.text);
 }
+
+#[test]
+fn open_constants_are_symbols_that_the_driver_finds() {
+    let source =
+        Source::new(include_str!("kernels/special.ll"), "special", words(&[PARAM_POINTER]));
+    let source = source.flags(FLAG_OPEN_CONSTANTS).constant("TILE", &[]).constant("POINT", &[]);
+    let ptx = Gpu::new(source).build();
+    for declaration in [
+        ".visible .global .align 8 .b8 schism_constant_0[8] = {16}",
+        ".visible .global .align 4 .b8 schism_constant_1[12] = {0, 0, 128, 63, 2, 0, 0, 0, 3}",
+    ] {
+        assert!(ptx.text.contains(declaration), "{declaration}:\n{}", ptx.text);
+    }
+    assert!(ptx.count(&["ld.global", "schism_constant_"]) >= 3, "{}", ptx.text);
+    if let Some(ptxas) = ptxas::find() {
+        ptxas::assemble(&ptxas, "sm_80", &ptx.text);
+    }
+}

@@ -1,5 +1,6 @@
 //! Tests of the container format, from outside.
 
+mod ahead;
 mod corpus;
 #[cfg(feature = "file")]
 mod files;

@@ -3,7 +3,8 @@
 use crate::support;
 use proptest::{collection::btree_set, prelude::*, sample::subsequence};
 use schism_hcf::{
-    Container, Groups, Image, Kernel, Parameter, ParameterKind, RecordRef, SpecConstant,
+    Code, Container, Groups, Image, Kernel, Level, PROCESSORS, Parameter, ParameterKind, RecordRef,
+    SpecConstant, Target,
 };
 
 /// Text with all that could break a line, a node or a terminal.
@@ -47,13 +48,33 @@ fn names(count: usize) -> impl Strategy<Value = Vec<String>> {
         .prop_shuffle()
 }
 
+fn code() -> impl Strategy<Value = Code> {
+    let targets = PROCESSORS.iter().map(|name| Target::Ptx(name.parse().unwrap()));
+    let targets: Vec<_> = targets.chain(Level::ALL.map(Target::Host)).collect();
+    (prop::sample::select(targets), any::<[u32; 4]>(), name()).prop_map(
+        |(target, [interface, flags, facts, needs], entry)| Code {
+            target,
+            interface,
+            entry,
+            flags,
+            facts,
+            needs,
+        },
+    )
+}
+
 fn image(name: String) -> impl Strategy<Value = Image> {
     let data = proptest::collection::vec(any::<u8>(), 0..70);
-    (text(), text(), names(3), names(3), data).prop_map(
-        move |(format, variant, exported_symbols, imported_symbols, data)| Image {
+    let what = prop_oneof![
+        text().prop_map(|format| (format, None)),
+        code().prop_map(|code| (Code::format(code.target).to_owned(), Some(code))),
+    ];
+    (what, text(), names(3), names(3), data).prop_map(
+        move |((format, code), variant, exported_symbols, imported_symbols, data)| Image {
             name: name.clone(),
             format,
             variant,
+            code,
             exported_symbols,
             imported_symbols,
             data,

@@ -1,6 +1,6 @@
 //! What the tests and the fuzz targets share: a sample, frames made by the book, and what must hold for any input.
 
-use schism_hcf::{Container, Image, Kernel, Parameter, ParameterKind, RecordRef, records};
+use schism_hcf::{Code, Container, Image, Kernel, Parameter, ParameterKind, RecordRef, records};
 
 /// A container with something of everything.
 pub fn sample() -> Container {
@@ -19,6 +19,7 @@ pub fn sample() -> Container {
                 variant: "global-module".into(),
                 exported_symbols: vec!["saxpy".into(), "odd\n}.name=1 ".into()],
                 imported_symbols: vec!["__schism_global_id_x".into(), "sinf".into()],
+                code: None,
                 data: b"BC\xC0\xDE and what follows".to_vec(),
             },
             Image { name: "empty".into(), ..Image::default() },
@@ -59,6 +60,33 @@ pub fn sample() -> Container {
             },
         ],
     }
+}
+
+/// The sample with code that was made ahead of time.
+#[allow(dead_code, reason = "the fuzz targets do without")]
+pub fn ahead() -> Container {
+    let code = |target: &str, entry: &str, needs| Code {
+        target: target.parse().unwrap(),
+        interface: 7,
+        entry: entry.into(),
+        flags: 9,
+        facts: 1,
+        needs,
+    };
+    let image = |name: &str, format: &str, code| Image {
+        name: name.into(),
+        format: format.into(),
+        variant: "plain".into(),
+        code: Some(code),
+        data: format.into(),
+        ..Image::default()
+    };
+    let mut container = sample();
+    container.images.push(image("a", "ptx", code("ptx:sm_80", "saxpy", 12)));
+    container.images.push(image("b", "ptx", code("ptx:sm_90a", "saxpy=1\n", u32::MAX)));
+    container.images.push(image("c", "elf", code("host:x86-64-v3", "schism.entry", 0)));
+    container.kernels[0].images.extend(["a".into(), "b".into(), "c".into()]);
+    container
 }
 
 /// The record with these contents (header, marker, appendix), whatever they are: its frame is right.

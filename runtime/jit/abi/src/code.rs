@@ -9,6 +9,10 @@ use crate::{CpuGroup, PanicRecord};
 /// The entry function's symbol.
 pub const ENTRY: &str = "schism.entry";
 
+/// What the symbols of specialization constants begin with that are open ([`crate::FLAG_OPEN_CONSTANTS`]). Their places in the request
+/// follow, as decimal numbers.
+pub const OPEN_CONSTANT: &str = "schism_constant_";
+
 /// `extern "C" fn() -> *mut ItemContext`: the thread's context.
 pub const CURRENT: &str = "__schism_cpu_context";
 

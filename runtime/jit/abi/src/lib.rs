@@ -15,17 +15,27 @@
 //!
 //! Everything in [`JitApi`] may be called from any thread, at the same time. Nothing unwinds across the interface. Once
 //! opened, the library stays loaded until the process ends: LLVM keeps pointers into it.
+//!
+//! With the feature `hcf` a container's `schism_hcf::Parameter` becomes a [`Param`] by `From`. The feature `library` adds the
+//! module `library`, which opens stage 2 and has it compile, in safe functions.
 #![no_std]
+
+#[cfg(feature = "library")]
+extern crate std;
 
 pub mod code;
 mod gpu;
+#[cfg(feature = "hcf")]
+mod hcf;
+#[cfg(feature = "library")]
+pub mod library;
 
 use core::ffi::{CStr, c_void};
 
 pub use gpu::*;
 
 /// The version of everything in this crate. Any change of a layout or of a meaning counts it up.
-pub const ABI_VERSION: u32 = 6;
+pub const ABI_VERSION: u32 = 7;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -190,6 +200,9 @@ pub struct CpuRequest {
     pub constants: *const Constant,
     /// How many of them.
     pub constants_len: usize,
+    /// The processor to compile for, by LLVM's name, such as `x86-64-v3`, with all that it has and nothing more. Empty for the one
+    /// of this process.
+    pub cpu: Bytes,
 }
 
 /// The kernel is the variant that reads the launch's offset: it takes three more parameters, `i64` each, which are
@@ -207,6 +220,11 @@ pub const FLAG_BASE: u32 = 8;
 /// For the CPU only: functions of mathematics come from stage 2's own library, which gives the same bits on all devices. Without
 /// the flag they are the host's. GPUs have none of their own.
 pub const FLAG_PORTABLE_MATH: u32 = 16;
+
+/// The values of the specialization constants in [`CpuRequest::constants`] are not known yet. In the code each of them is a symbol
+/// that begins with [`code::OPEN_CONSTANT`], unless nothing reads it. There lies the image's own value, until whoever loads the code
+/// writes another. What the request has for values means nothing.
+pub const FLAG_OPEN_CONSTANTS: u32 = 32;
 
 /// The value of a specialization constant.
 #[repr(C)]

@@ -18,7 +18,7 @@ use object::{
     SectionIndex, SymbolIndex,
 };
 
-use schism_jit_abi::code::ENTRY;
+use schism_jit_abi::code::{ENTRY, OPEN_CONSTANT};
 use schism_jit_abi::{BACKEND_FAILED, CpuEntry, OUT_OF_RESOURCES, UNRESOLVED_SYMBOLS};
 
 use crate::message::PrintFn;
@@ -89,11 +89,31 @@ impl Code {
     /// # Safety
     /// The object was made by stage 2, for this processor and this version of the interface.
     pub unsafe fn load(object: &[u8], print: PrintFn) -> Result<Self, LoadError> {
+        // SAFETY: the caller's promise.
+        unsafe { Self::load_with(object, print, &[]) }
+    }
+
+    /// Loads an object in which specialization constants are open, and gives these their values: place in the request, and bytes.
+    /// Others keep the image's own. A constant that nothing reads has no symbol, and takes any value.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load); if a value is larger than its constant.
+    ///
+    /// # Safety
+    /// As [`load`](Self::load).
+    pub unsafe fn load_with(
+        object: &[u8],
+        print: PrintFn,
+        constants: &[(usize, &[u8])],
+    ) -> Result<Self, LoadError> {
         let file = ElfFile64::<object::Endianness>::parse(object)?;
         let outside = outside_symbols(&file, |name| symbols::find(name, print))?;
         let plan = Plan::new(&file, &outside)?;
         let mut mapping = Mapping::new(plan.size)?;
         plan.fill(&file, &outside, &mut mapping)?;
+        for (index, value) in constants {
+            plan.set_constant(&file, &mut mapping, *index, value)?;
+        }
         mapping.protect(&plan)?;
         let offset = file
             .symbols()
@@ -275,6 +295,33 @@ impl Plan {
             return Err(too_large());
         }
         Ok(plan)
+    }
+
+    /// Writes the value of an open constant.
+    fn set_constant(
+        &self,
+        file: &File<'_>,
+        mapping: &mut Mapping,
+        index: usize,
+        value: &[u8],
+    ) -> Result<(), LoadError> {
+        let name = format!("{OPEN_CONSTANT}{index}");
+        let symbol = file
+            .symbols()
+            .filter(|symbol| symbol.is_global() && symbol.is_definition())
+            .find(|symbol| symbol.name() == Ok(&name));
+        let Some(symbol) = symbol else { return Ok(()) };
+        let place = symbol.section_index().and_then(|section| {
+            let begin = *self.sections.get(&section)?;
+            let within = usize::try_from(symbol.address()).ok()?;
+            let size = file.section_by_index(section).ok()?.size();
+            let end = symbol.address().checked_add(value.len() as u64)?;
+            (value.len() as u64 <= symbol.size() && end <= size).then_some(begin + within)
+        });
+        let place = place.ok_or_else(|| {
+            LoadError::Unexpected(format!("`{name}` has no room for {} bytes", value.len()))
+        })?;
+        mapping.write(place, value)
     }
 
     /// Copies the sections, fills stubs and table, and applies the relocations.

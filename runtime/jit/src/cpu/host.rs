@@ -1,4 +1,4 @@
-//! The processor that this process runs on.
+//! The processor that this process runs on, and others of its kind.
 
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
@@ -19,6 +19,9 @@ unsafe extern "C" {
 }
 
 const TRIPLE: &CStr = c"x86_64-unknown-linux-gnu";
+
+/// The names that may be asked for: LLVM takes any other for the least of all processors.
+const NAMES: [&str; 4] = ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"];
 
 struct Host {
     name: CString,
@@ -54,9 +57,20 @@ pub fn cpu_name() -> &'static str {
     host().name.to_str().unwrap_or("unknown")
 }
 
-/// The processor with every feature that it has, as `-C target-cpu=native` means it; vectors are as wide as LLVM prefers
+/// A processor of LLVM's name with what belongs to the name, or, without a name, this one with every feature that it has, as `-C target-cpu=native` means it; vectors are as wide as LLVM prefers
 /// for it.
-pub fn machine() -> Result<Machine, JitError> {
+pub fn machine(name: &str) -> Result<Machine, JitError> {
     let host = host();
+    if !name.is_empty() {
+        if !NAMES.contains(&name) {
+            let known = NAMES.join(", ");
+            return Err(JitError::InvalidRequest(format!(
+                "there is no processor `{name}`; known are {known}"
+            )));
+        }
+        let name =
+            CString::new(name).map_err(|_| JitError::Internal("a NUL in a name".to_owned()))?;
+        return Machine::new(TRIPLE, &name, c"").map_err(JitError::Internal);
+    }
     Machine::new(TRIPLE, &host.name, &host.features).map_err(JitError::Internal)
 }

@@ -104,15 +104,18 @@ pub struct CpuCode {
 pub fn compile_cpu(request: Request) -> Result<CpuCode, JitError> {
     let start = Instant::now();
     let kernel = request.kernel.clone();
-    let (object, flags) = isolated(move || lower(&Cpu, &request))
+    let (object, flags) = isolated(move || lower(&Cpu { name: request.cpu.clone() }, &request))
         .map_err(|failure| failure.into_error(&kernel))
         .flatten()?;
     let lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(CpuCode { object, flags, lower_micros })
 }
 
-/// The processor of this process.
-struct Cpu;
+/// A processor.
+struct Cpu {
+    /// LLVM's name; empty for that of this process.
+    name: String,
+}
 
 impl Target for Cpu {
     type Code = (Vec<u8>, u32);
@@ -120,7 +123,7 @@ impl Target for Cpu {
     const DEVICE: &'static str = "cpu";
 
     fn machine(&self) -> Result<Machine, JitError> {
-        host::machine()
+        host::machine(&self.name)
     }
 
     fn flavour<'c>(

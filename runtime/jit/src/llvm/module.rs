@@ -23,6 +23,7 @@ use llvm_sys::transforms::pass_builder::{
     LLVMRunPasses,
 };
 
+use schism_jit_abi::code::OPEN_CONSTANT;
 use schism_passes::fast_math::{self, FastMath};
 use schism_passes::library_calls::{self, Native};
 use schism_passes::specialise::{self, SpecialiseError};
@@ -218,6 +219,34 @@ impl<'c> Module<'c> {
             SpecialiseError::Llvm(message) => JitError::Internal(message),
             error => JitError::InvalidRequest(error.to_string()),
         })
+    }
+
+    /// Leaves specialization constants open: each that is there is a symbol of the code, which LLVM knows not to change and does not
+    /// look into.
+    pub fn open_constants<'a>(
+        &self,
+        symbols: impl Iterator<Item = &'a str>,
+    ) -> Result<(), JitError> {
+        for (symbol, index) in symbols.zip(0..) {
+            // SAFETY: the module is live, and this thread alone has it; the name is passed with its length.
+            let global = unsafe {
+                LLVMGetNamedGlobalWithLength(self.raw, symbol.as_ptr().cast(), symbol.len())
+            };
+            // SAFETY: a global of this live module, if there is one.
+            let Some(global) = Value::new(global)
+                .filter(|global| unsafe { specialise::is_constant(global.raw()) })
+            else {
+                // What was split off into another image has no part in this one.
+                continue;
+            };
+            let name = format!("{OPEN_CONSTANT}{index}");
+            global.set_name(&name);
+            if global.name() != name {
+                return Err(JitError::InvalidImage(format!("it has a `{name}` of its own")));
+            }
+            global.set_external();
+        }
+        Ok(())
     }
 
     /// Lets floating-point operations be as inexact as that.

@@ -77,6 +77,7 @@ pub struct Source {
     pub dimensions: u32,
     pub flags: u32,
     pub constants: Vec<(String, Vec<u8>)>,
+    pub cpu: String,
 }
 
 impl Source {
@@ -91,7 +92,13 @@ impl Source {
             dimensions: 1,
             flags: 0,
             constants: Vec::new(),
+            cpu: String::new(),
         }
+    }
+
+    pub fn cpu(mut self, cpu: &str) -> Self {
+        self.cpu = cpu.to_owned();
+        self
     }
 
     pub fn flags(mut self, flags: u32) -> Self {
@@ -135,6 +142,7 @@ impl Source {
             flags: self.flags,
             constants: constants.as_ptr(),
             constants_len: constants.len(),
+            cpu: Bytes::new(self.cpu.as_bytes()),
         };
         let mut out = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;
@@ -145,7 +153,11 @@ impl Source {
             let made = unsafe { out.assume_init() };
             // SAFETY: the object is there until it is released, which is after its last use; it was made for this processor.
             let loaded = unsafe {
-                let loaded = Code::load(made.object.as_slice(), print);
+                // Constants that are open get their values only now.
+                let open = self.flags & FLAG_OPEN_CONSTANTS != 0;
+                let values = self.constants.iter().map(|(_, value)| value.as_slice());
+                let values: Vec<_> = values.enumerate().filter(|_| open).collect();
+                let loaded = Code::load_with(made.object.as_slice(), print, &values);
                 (api().release_cpu)(made.handle);
                 loaded
             };

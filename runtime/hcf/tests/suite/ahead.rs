@@ -1,0 +1,104 @@
+//! Code that was made ahead of time: its keys, and every way to damage them.
+
+use crate::support::{self, ahead, framed};
+use schism_hcf::{Problem, RecordRef, format};
+
+/// What is wrong after an edit of the header.
+#[track_caller]
+fn after(from: &str, to: &str) -> String {
+    let record = ahead().to_record().unwrap();
+    let header_len = u32::from_le_bytes(record[12..16].try_into().unwrap()) as usize;
+    let appendix_len = u64::from_le_bytes(record[24..32].try_into().unwrap()) as usize;
+    let (header, appendix) = record[64..64 + header_len + appendix_len].split_at(header_len);
+    let header = str::from_utf8(header).unwrap().strip_suffix(format::MARKER).unwrap();
+    assert!(header.contains(from), "{from}");
+    let mut header = (header.trim_end().to_owned() + "\n").replacen(from, to, 1);
+    while !(header.len() + format::MARKER.len()).is_multiple_of(16) {
+        header.push('\n');
+    }
+    let contents = [header.as_bytes(), format::MARKER.as_bytes(), appendix].concat();
+    let record = framed(&contents);
+    RecordRef::parse(&record).expect_err("a rule is broken").to_string()
+}
+
+#[test]
+fn code_comes_back() {
+    let bytes = ahead().to_record().unwrap();
+    let record = RecordRef::parse(&bytes).unwrap();
+    assert_eq!(record.to_container(), ahead());
+    let code = record.image("b").unwrap().code.as_ref().unwrap();
+    assert_eq!(
+        (code.target.to_string().as_str(), code.entry.as_str()),
+        ("ptx:sm_90a", "saxpy=1\n")
+    );
+    assert_eq!(record.image("llvm-ir.global").unwrap().code, None);
+    let tree = record.tree().to_string();
+    assert!(tree.contains("code: target = ptx:sm_80, interface = 7, flags = 9, facts = 1, needs = 12, entry = saxpy"), "{tree}");
+}
+
+#[test]
+fn rules() {
+    for (from, to, says) in [
+        ("target=ptx:sm_80\n", "target=ptx:sm_7\n", "`target=ptx:sm_7` is not allowed"),
+        ("target=ptx:sm_80\n", "target=banana\n", "`target=banana` is not allowed"),
+        ("target=ptx:sm_80\n", "target=host\n", "`target=host` is not allowed"),
+        ("target=ptx:sm_80\n", "target=host:x86-64\n", "format is not this target's"),
+        ("format=elf\n", "format=coff\n", "format is not this target's"),
+        ("target=ptx:sm_80\n", "", "the key `target` was expected"),
+        ("interface=7\n", "interface=4294967296\n", "a number below 2^32"),
+        ("interface=7\n", "interface=07\n", "without sign or leading zero"),
+        ("flags=9\n", "flags=-1\n", "without sign or leading zero"),
+        ("facts=1\n", "", "the key `facts` was expected"),
+        ("needs=12\n", "needs=12\nmore=1\n", "the key `entry` was expected"),
+        ("entry=saxpy\n", "entry=\n", "not empty"),
+        ("entry=saxpy\n", "entry=saxpy\nmore=1\n", "nothing more was expected"),
+        ("entry=saxpy\n", "entry=saxpy\n{.more\n}.more\n", "nothing more was expected"),
+    ] {
+        let error = after(from, to);
+        assert!(error.contains(says), "{from:?} to {to:?}: {error}");
+    }
+}
+
+#[test]
+fn the_writer_refuses_what_the_reader_would() {
+    let mut container = ahead();
+    container.images[3].format = "elf".into();
+    let error = container.to_record().unwrap_err();
+    assert!(matches!(error.problem(), Problem::InvalidValue { key: "target", .. }), "{error}");
+    let mut container = ahead();
+    container.images[3].code.as_mut().unwrap().entry.clear();
+    let error = container.to_record().unwrap_err();
+    assert!(matches!(error.problem(), Problem::InvalidValue { key: "entry", .. }), "{error}");
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    let mut bytes = ahead().to_record().unwrap();
+    for bit in 0..bytes.len() * 8 {
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        assert!(RecordRef::parse(&bytes).is_err(), "bit {bit}");
+        bytes[bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
+#[test]
+fn every_flipped_bit_behind_a_correct_hash_is_noticed_or_means_something_else() {
+    let bytes = ahead().to_record().unwrap();
+    let header_len = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let appendix_len = u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize;
+    let mut contents = bytes[64..64 + header_len + appendix_len].to_vec();
+    let mut noticed = 0;
+    for bit in 0..contents.len() * 8 {
+        contents[bit / 8] ^= 1 << (bit % 8);
+        let record = support::framed_at(&contents, header_len);
+        match RecordRef::parse(&record) {
+            Ok(other) => {
+                assert_ne!(other.to_container(), ahead(), "bit {bit}");
+                support::exercise_section(&record);
+            }
+            Err(_) => noticed += 1,
+        }
+        contents[bit / 8] ^= 1 << (bit % 8);
+    }
+    assert!(noticed > 1000, "{noticed}");
+}

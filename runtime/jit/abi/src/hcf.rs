@@ -1,0 +1,21 @@
+//! What a container says of a kernel, as stage 2 takes it.
+
+use schism_hcf::{Parameter, ParameterKind};
+
+use crate::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
+
+impl From<&Parameter> for Param {
+    fn from(parameter: &Parameter) -> Self {
+        Self {
+            offset: parameter.offset,
+            size: parameter.size,
+            align: parameter.align,
+            kind: match parameter.kind {
+                ParameterKind::Integer => PARAM_INTEGER,
+                ParameterKind::Float => PARAM_FLOAT,
+                ParameterKind::Pointer => PARAM_POINTER,
+                ParameterKind::Bytes => PARAM_BYTES,
+            },
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Stage 2 as a library that tools open, with safe functions: for what happens before a program runs.
+//!
+//! The runtime has its own way, which finds compiled kernels without opening stage 2.
+
+use core::ffi::c_void;
+use core::mem::MaybeUninit;
+use std::borrow::ToOwned;
+use std::path::Path;
+use std::string::String;
+use std::vec::Vec;
+
+use schism_hcf::KernelRef;
+
+use crate::{
+    ABI_VERSION, Bytes, Constant, CpuObject, CpuRequest, ENTRY_SYMBOL, EntryFn, GpuKernel,
+    GpuRequest, JitApi, OK, Param, TARGET_PTX, Text, code,
+};
+
+/// Stage 2, open. It stays loaded until the process ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage2(&'static JitApi);
+
+/// Why stage 2 could not be opened. Each text says what is wrong with the file, which it does not name.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The system cannot load it.
+    #[error("cannot be loaded: {0}")]
+    Load(libloading::Error),
+    /// It is another library.
+    #[error("is no stage 2: {0}")]
+    Foreign(libloading::Error),
+    /// It belongs to another version of schism.
+    #[error(
+        "does not speak version {ABI_VERSION} of the interface: it belongs to another version of schism"
+    )]
+    Version,
+}
+
+/// Stage 2 refused a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Refused {
+    /// One of this crate's codes, such as [`crate::UNSUPPORTED`].
+    pub code: u32,
+    /// What stage 2 says.
+    pub reason: String,
+}
+
+/// What is wanted of a kernel, for any device.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The image that has it, LLVM bitcode.
+    pub image: &'a [u8],
+    /// What its container says.
+    pub kernel: &'a KernelRef<'a>,
+    /// A sum of `FLAG_` constants. [`crate::FLAG_OFFSET`] takes the kernel's variant; [`crate::FLAG_OPEN_CONSTANTS`] leaves open all
+    /// specialization constants that the kernel reads, in the container's order.
+    pub flags: u32,
+}
+
+/// Code of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// The code.
+    pub code: Vec<u8>,
+    /// The entry's symbol in it.
+    pub entry: String,
+    /// What it needs and takes: a sum of `CPU_` or `GPU_` constants.
+    pub needs: u32,
+}
+
+impl Stage2 {
+    /// Opens the library at a path.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        // SAFETY: loading runs the constructors of libLLVM and of our own library, which only fill their own tables; whoever names
+        // another library vouches for it.
+        let library = unsafe { libloading::Library::new(path) }.map_err(OpenError::Load)?;
+        // SAFETY: the symbol, if it is there, has this type: this crate says so.
+        let entry = unsafe { library.get::<EntryFn>(ENTRY_SYMBOL.to_bytes_with_nul()) };
+        let entry = *entry.map_err(OpenError::Foreign)?;
+        core::mem::forget(library);
+        // SAFETY: any version may be asked for; what comes back is null or a table that lives as long as the library, which stays.
+        unsafe { entry(ABI_VERSION).as_ref() }.map(Self).ok_or(OpenError::Version)
+    }
+
+    /// Name and version of stage 2 and of its LLVM.
+    #[must_use]
+    pub fn version(&self) -> String {
+        // SAFETY: the text lives as long as the library.
+        String::from_utf8_lossy(unsafe { (self.0.version)().as_slice() }).into_owned()
+    }
+
+    /// The processor of this process, by LLVM's name.
+    #[must_use]
+    pub fn cpu_name(&self) -> String {
+        // SAFETY: the text lives as long as the library.
+        String::from_utf8_lossy(unsafe { (self.0.cpu_name)().as_slice() }).into_owned()
+    }
+
+    /// Compiles a kernel for a processor of LLVM's name, or for that of this process if it is empty.
+    ///
+    /// # Errors
+    /// If stage 2 refuses.
+    pub fn compile_cpu(&self, wanted: Wanted<'_>, cpu: &str) -> Result<Made, Refused> {
+        let lists = Lists::of(wanted);
+        let request = lists.request(wanted, cpu);
+        let mut out = MaybeUninit::<CpuObject>::uninit();
+        let mut error = Text::EMPTY;
+        // SAFETY: what the request points to outlives the call; the rest is ours to be written.
+        let status =
+            unsafe { (self.0.compile_cpu)(&raw const request, out.as_mut_ptr(), &raw mut error) };
+        let made = self.outcome(status, out, error)?;
+        // SAFETY: the bytes are there until the handle is released, which is once, and after they are copied.
+        let bytes = unsafe { self.take(made.object, self.0.release_cpu, made.handle) };
+        Ok(Made { code: bytes, entry: code::ENTRY.to_owned(), needs: made.flags })
+    }
+
+    /// Compiles a kernel to the text of PTX, for a processor such as `sm_90`, in the lowest version of PTX that knows it. `facts` are
+    /// a sum of `FACT_` constants.
+    ///
+    /// # Errors
+    /// If stage 2 refuses.
+    pub fn compile_ptx(
+        &self,
+        wanted: Wanted<'_>,
+        processor: &str,
+        facts: u32,
+    ) -> Result<Made, Refused> {
+        let lists = Lists::of(wanted);
+        let common = lists.request(wanted, "");
+        let request = GpuRequest {
+            image: common.image,
+            kernel: common.kernel,
+            params: common.params,
+            params_len: common.params_len,
+            closure_size: common.closure_size,
+            closure_align: common.closure_align,
+            dimensions: common.dimensions,
+            flags: common.flags,
+            constants: common.constants,
+            constants_len: common.constants_len,
+            values: core::ptr::null(),
+            values_len: 0,
+            target: TARGET_PTX,
+            isa: 0,
+            arch: Bytes::new(processor.as_bytes()),
+            group: [0; 3],
+            facts,
+            local_align: wanted.kernel.groups.unwrap_or_default().local_align,
+        };
+        let mut out = MaybeUninit::<GpuKernel>::uninit();
+        let mut error = Text::EMPTY;
+        // SAFETY: what the request points to outlives the call; the rest is ours to be written.
+        let status =
+            unsafe { (self.0.compile_gpu)(&raw const request, out.as_mut_ptr(), &raw mut error) };
+        let made = self.outcome(status, out, error)?;
+        // SAFETY: the name is there until the handle is released.
+        let entry = String::from_utf8_lossy(unsafe { made.entry.as_slice() }).into_owned();
+        // SAFETY: as above; that is once, and after the text is copied.
+        let text = unsafe { self.take(made.code, self.0.release_gpu, made.handle) };
+        Ok(Made { code: text, entry, needs: made.flags })
+    }
+
+    fn outcome<K>(&self, status: u32, out: MaybeUninit<K>, error: Text) -> Result<K, Refused> {
+        if status == OK {
+            // SAFETY: stage 2 fills it when the status is OK.
+            return Ok(unsafe { out.assume_init() });
+        }
+        // SAFETY: the text is stage 2's, and freed once, after it is copied.
+        let reason = unsafe {
+            let reason = String::from_utf8_lossy(error.as_slice()).into_owned();
+            (self.0.free_text)(error);
+            reason
+        };
+        Err(Refused { code: status, reason })
+    }
+
+    /// Copies bytes and releases what has them.
+    ///
+    /// # Safety
+    /// The bytes are those of the handle, which `release` takes, and neither is used again.
+    unsafe fn take(
+        &self,
+        bytes: Bytes,
+        release: unsafe extern "C" fn(*mut c_void),
+        handle: *mut c_void,
+    ) -> Vec<u8> {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            let copy = bytes.as_slice().to_vec();
+            release(handle);
+            copy
+        }
+    }
+}
+
+/// The lists of a request.
+struct Lists {
+    params: Vec<Param>,
+    constants: Vec<Constant>,
+}
+
+impl Lists {
+    fn of(wanted: Wanted<'_>) -> Self {
+        let open = wanted.flags & crate::FLAG_OPEN_CONSTANTS != 0;
+        let constants = wanted.kernel.spec_constants.iter().filter(|_| open);
+        let constants = constants
+            .map(|symbol| Constant { symbol: Bytes::new(symbol.as_bytes()), value: Bytes::EMPTY });
+        Self {
+            params: wanted.kernel.parameters.iter().map(Param::from).collect(),
+            constants: constants.collect(),
+        }
+    }
+
+    /// The request; it borrows from all three.
+    fn request(&self, wanted: Wanted<'_>, cpu: &str) -> CpuRequest {
+        let Wanted { image, kernel, flags } = wanted;
+        let variant = kernel.offset_variant.as_deref().filter(|_| flags & crate::FLAG_OFFSET != 0);
+        CpuRequest {
+            image: Bytes::new(image),
+            kernel: Bytes::new(variant.unwrap_or(&kernel.name).as_bytes()),
+            params: self.params.as_ptr(),
+            params_len: self.params.len(),
+            closure_size: kernel.closure_size,
+            closure_align: kernel.closure_align,
+            dimensions: kernel.dimensions,
+            flags,
+            constants: self.constants.as_ptr(),
+            constants_len: self.constants.len(),
+            cpu: Bytes::new(cpu.as_bytes()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn libraries_that_are_none_are_told_apart() {
+        let error = |path: &str| Stage2::open(Path::new(path)).unwrap_err().to_string();
+        assert!(error("/nonexistent.so").starts_with("cannot be loaded: "));
+        assert!(error("libc.so.6").starts_with("is no stage 2: "));
+    }
+}
