@@ -382,6 +382,7 @@ fn parameter(parameter: &schism_passes::Parameter) -> Parameter {
             parameter.kind,
             schism_passes::ParameterKind::Pointer { readonly: true, .. }
         ),
+        specialized: parameter.specialized,
     }
 }
 

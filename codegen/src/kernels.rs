@@ -117,7 +117,7 @@ fn describe<'tcx>(
             display_name,
             source: closure_of(kernel_type).map(|id| module_of(tcx, id)).unwrap_or_default(),
             dimensions: dimensions as u32,
-            closure: layout::flatten(tcx, kernel_type),
+            closure: layout::flatten(tcx, kernel_type, items.specialized.as_slice()),
             span,
         },
     })

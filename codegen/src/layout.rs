@@ -1,11 +1,14 @@
 //! Flattens a closure into the parameters of its kernel, from rustc's own layouts.
 
+use std::ops::Range;
+
 use rustc_abi::{
     BackendRepr, FieldsShape, Float, Integer, PointerKind, Primitive, Scalar, Size, TyAbiInterface,
     TyAndLayout, Variants,
 };
 use rustc_middle::ty::layout::{HasTyCtxt, LayoutCx, TyAndLayout as TcxLayout};
 use rustc_middle::ty::{self, Ty, TyCtxt};
+use rustc_span::def_id::DefId;
 use schism_passes::{Parameter, ParameterKind};
 
 /// Arrays of up to this many scalars become scalars; longer ones stay bytes.
@@ -22,8 +25,8 @@ pub(crate) struct Closure {
     pub parameters: Vec<Parameter>,
 }
 
-/// Flattens the type of a kernel.
-pub(crate) fn flatten<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> Closure {
+/// Flattens the type of a kernel. `specialized` are the types of the runtime whose values a launch's code shall know.
+pub(crate) fn flatten<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>, specialized: &[DefId]) -> Closure {
     let env = ty::TypingEnv::fully_monomorphized();
     let Ok(layout) = tcx.layout_of(env.as_query_input(kernel)) else {
         // A type without layout has been reported by then.
@@ -31,6 +34,10 @@ pub(crate) fn flatten<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> Closure {
     };
     let mut flattener = Flattener { cx: LayoutCx::new(tcx, env), parameters: Vec::new() };
     flattener.visit(layout, Size::ZERO);
+    let mut parts = Vec::new();
+    if !specialized.is_empty() {
+        flattener.find(layout, Size::ZERO, specialized, &mut parts);
+    }
     let mut parameters = flattener.parameters;
     parameters.sort_by_key(|parameter| parameter.offset);
     let (size, align) = (layout.size.bytes(), layout.align.abi.bytes());
@@ -38,6 +45,9 @@ pub(crate) fn flatten<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> Closure {
         // Fields of a packed struct lie where they fall.
         let here = 1 << parameter.offset.trailing_zeros().min(63);
         parameter.align = parameter.align.min(align).min(here);
+        let (begin, end) = (parameter.offset, parameter.offset + parameter.size);
+        parameter.specialized = !matches!(parameter.kind, ParameterKind::Pointer { .. })
+            && parts.iter().any(|part| part.start <= begin && end <= part.end);
     }
     Closure { size, align, parameters }
 }
@@ -83,6 +93,40 @@ impl<'tcx> Flattener<'tcx> {
         }
     }
 
+    /// Where values of certain types are. A struct of one field is a scalar to rustc, so this looks at fields only; values in enums
+    /// and in long arrays are not looked for.
+    fn find(
+        &self,
+        layout: TcxLayout<'tcx>,
+        base: Size,
+        types: &[DefId],
+        parts: &mut Vec<Range<u64>>,
+    ) {
+        if layout.is_zst() || !matches!(layout.variants, Variants::Single { .. }) {
+            return;
+        }
+        if let ty::Adt(adt, _) = layout.ty.kind()
+            && types.contains(&adt.did())
+        {
+            return parts.push(base.bytes()..(base + layout.size).bytes());
+        }
+        match layout.fields {
+            FieldsShape::Arbitrary { .. } => {
+                for index in 0..layout.fields.count() {
+                    let field = TyAbiInterface::ty_and_layout_field(layout, &self.cx, index);
+                    self.find(field, base + layout.fields.offset(index), types, parts);
+                }
+            }
+            FieldsShape::Array { stride, count } if count <= LARGEST_ARRAY => {
+                let element = TyAbiInterface::ty_and_layout_field(layout, &self.cx, 0);
+                for index in 0..count {
+                    self.find(element, base + stride * index, types, parts);
+                }
+            }
+            _ => {}
+        }
+    }
+
     fn scalar(&mut self, layout: TcxLayout<'tcx>, offset: Size, scalar: Scalar, base: Size) {
         let dl = &self.cx.tcx().data_layout;
         let kind = match scalar.primitive() {
@@ -99,6 +143,7 @@ impl<'tcx> Flattener<'tcx> {
             size: scalar.size(dl).bytes(),
             align: scalar.align(dl).abi.bytes(),
             kind,
+            specialized: false,
         });
     }
 
@@ -138,6 +183,7 @@ impl<'tcx> Flattener<'tcx> {
             size: layout.size.bytes(),
             align: layout.align.abi.bytes(),
             kind: ParameterKind::Bytes,
+            specialized: false,
         });
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct RuntimeItems {
     pub is_device: DefId,
     /// `struct SpecConst<T>`, the type of specialization constants.
     pub spec_const: Option<DefId>,
+    /// `struct Specialized<T>`, the type of captures that are constants when a kernel is compiled.
+    pub specialized: Option<DefId>,
 }
 
 /// Finds the runtime among the crates that this one sees; empty for nearly every crate.
@@ -56,6 +58,7 @@ fn find_upstream(tcx: TyCtxt<'_>, krate: CrateNum) -> Option<RuntimeItems> {
         device_entry: child(private, "device_entry")?,
         is_device: child(private, "is_device")?,
         spec_const: child(private, "SpecConst"),
+        specialized: child(private, "Specialized"),
     })
 }
 
@@ -74,6 +77,7 @@ fn find_local(tcx: TyCtxt<'_>) -> Option<RuntimeItems> {
         device_entry: function("device_entry")?,
         is_device: function("is_device")?,
         spec_const: item(DefKind::Struct, "SpecConst"),
+        specialized: item(DefKind::Struct, "Specialized"),
     })
 }
 

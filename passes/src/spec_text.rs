@@ -193,6 +193,7 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
                     "reference" => pointer(true),
                     other => return Err(error(format!("there is no kind `{other}`"))),
                 },
+                specialized: false,
             };
             let kernel = spec.kernels.last_mut();
             let kernel = kernel.ok_or_else(|| error("no `kernel` comes before it".to_owned()))?;

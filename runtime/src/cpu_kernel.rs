@@ -108,6 +108,8 @@ impl CpuObject {
             constants: lists.constants.as_ptr(),
             constants_len: lists.constants.len(),
             cpu: Bytes::EMPTY,
+            values: std::ptr::null(),
+            values_len: 0,
         };
         let mut made = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;

@@ -165,6 +165,8 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// Whether it is an address of memory that nothing changes while the kernel runs.
     pub read_only: bool,
+    /// Whether the program asks for the value to be a constant of the code that is compiled.
+    pub specialized: bool,
 }
 
 /// How a parameter is passed.

@@ -88,6 +88,7 @@
 //!         type=T                   integer (1, 2, 4, 8, 16 bytes), floating-point (2, 4, 8, 16), pointer (4, 8),
 //!                                  other-by-value (1 or more)
 //!         access=read              may be absent; for pointers only
+//!         specialized=yes          may be absent; not for pointers
 //!     {.spec-constants             list of CONSTANT; absent if it is empty
 //! ```
 //!

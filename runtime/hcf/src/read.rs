@@ -322,8 +322,13 @@ fn parameter(
         Some("read") if kind == ParameterKind::Pointer => true,
         Some(_) => return Err(entries.invalid("access", "`read`, for pointers only")),
     };
+    let specialized = match entries.optional_text("specialized").as_deref() {
+        None => false,
+        Some("yes") if kind != ParameterKind::Pointer => true,
+        Some(_) => return Err(entries.invalid("specialized", "`yes`, for values only")),
+    };
     entries.finish()?;
-    Ok(Parameter { offset, size, align, kind, read_only })
+    Ok(Parameter { offset, size, align, kind, read_only, specialized })
 }
 
 /// The names of a node's children, which have nothing in them.

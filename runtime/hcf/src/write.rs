@@ -193,6 +193,9 @@ impl Text {
         if parameter.read_only {
             self.pair("access", "read");
         }
+        if parameter.specialized {
+            self.pair("specialized", "yes");
+        }
     }
 
     fn finish(mut self) -> String {

@@ -15,7 +15,8 @@ use schism_passes::fast_math::FastMath;
 
 use crate::cpu::{CpuCode, compile_cpu, cpu_name};
 use crate::llvm::{self, panic_text};
-use crate::ptx::{Known, PtxCode, PtxOptions, compile_ptx};
+use crate::ptx::{PtxCode, PtxOptions, compile_ptx};
+use crate::request::Known;
 use crate::{JitError, Request};
 
 static API: JitApi = JitApi {
@@ -152,20 +153,13 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions)
         constants: request.constants,
         constants_len: request.constants_len,
         cpu: Bytes::EMPTY,
+        values: request.values,
+        values_len: request.values_len,
     };
     // SAFETY: the caller's promise about the same lists and texts.
     let common = unsafe { copy_request(&common) }?;
     // SAFETY: the caller promises that the text can be read.
     let arch = unsafe { request.arch.as_slice() };
-    // SAFETY: the caller promises that so many values can be read.
-    let values = unsafe { slice(request.values, request.values_len) }?
-        .iter()
-        .map(|value| Known {
-            param: value.param,
-            // SAFETY: the caller promises that the bytes can be read.
-            bytes: unsafe { value.bytes.as_slice() }.to_vec(),
-        })
-        .collect();
     let options = PtxOptions {
         arch: String::from_utf8(arch.to_vec())
             .map_err(|_| invalid("an architecture that is not UTF-8"))?,
@@ -174,7 +168,7 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions)
         facts: request.facts,
         base: request.flags & FLAG_BASE != 0,
         local_align: request.local_align,
-        values,
+        aligned: request.aligned,
     };
     Ok((common, options))
 }
@@ -192,7 +186,7 @@ unsafe extern "C" fn release_gpu(handle: *mut c_void) {
 /// Copies a request, so that nothing borrowed is left.
 ///
 /// # Safety
-/// The request's `image`, `kernel`, `params` and `constants` can be read.
+/// The request's `image`, `kernel`, `params`, `constants` and `values` can be read.
 unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
     let invalid = |reason: &str| JitError::InvalidRequest(reason.to_owned());
     let has = |flag| request.flags & flag != 0;
@@ -230,6 +224,15 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
     // SAFETY: the caller promises that all three can be read.
     let (image, kernel, cpu) =
         unsafe { (request.image.as_slice(), request.kernel.as_slice(), request.cpu.as_slice()) };
+    // SAFETY: the caller promises that so many values can be read.
+    let values = unsafe { slice(request.values, request.values_len) }?
+        .iter()
+        .map(|value| Known {
+            param: value.param,
+            // SAFETY: the caller promises that the bytes can be read.
+            bytes: unsafe { value.bytes.as_slice() }.to_vec(),
+        })
+        .collect();
     Ok(Request {
         image: image.to_vec(),
         kernel: String::from_utf8(kernel.to_vec())
@@ -245,6 +248,7 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
         open_constants: has(FLAG_OPEN_CONSTANTS),
         cpu: String::from_utf8(cpu.to_vec())
             .map_err(|_| invalid("a processor that is not UTF-8"))?,
+        values,
     })
 }
 

@@ -39,5 +39,5 @@ mod times;
 pub use api::{schism_jit_api, version};
 pub use cpu::{CpuCode, compile_cpu, cpu_name};
 pub use error::JitError;
-pub use ptx::{Known, PtxCode, PtxOptions, compile_ptx};
-pub use request::Request;
+pub use ptx::{PtxCode, PtxOptions, compile_ptx};
+pub use request::{Known, Request};

@@ -34,6 +34,17 @@ pub struct Request {
     pub open_constants: bool,
     /// The processor to compile for, on the CPU; empty for the one of this process.
     pub cpu: String,
+    /// Parameters whose values are known.
+    pub values: Vec<Known>,
+}
+
+/// A parameter that has the same value in every launch.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// The parameter's index.
+    pub param: u32,
+    /// The value's bytes.
+    pub bytes: Vec<u8>,
 }
 
 impl Request {
@@ -69,6 +80,14 @@ impl Request {
                     "parameter {index} ({size} bytes at {offset}) is outside the closure of {} bytes",
                     self.closure_size
                 ));
+            }
+        }
+        for Known { param, bytes } in &self.values {
+            let fits = self.params.get(*param as usize).is_some_and(|known| {
+                known.kind != PARAM_POINTER && known.size == bytes.len() as u64
+            });
+            if !fits {
+                return wrong(format!("the known value of parameter {param} is of another type"));
             }
         }
         Ok(())

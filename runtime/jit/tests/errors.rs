@@ -120,6 +120,8 @@ fn null_pointers_and_unknown_flags() {
         constants: std::ptr::null(),
         constants_len: 0,
         cpu: Bytes::EMPTY,
+        values: std::ptr::null(),
+        values_len: 0,
     };
     let compile = api().compile_cpu;
     let mut out = std::mem::MaybeUninit::uninit();
@@ -143,6 +145,7 @@ fn null_pointers_and_unknown_flags() {
     assert_eq!(call(&CpuRequest { kernel: Bytes::EMPTY, ..request }, true), INVALID_REQUEST);
     assert_eq!(call(&CpuRequest { cpu: Bytes::new(b"pentium"), ..request }, true), INVALID_REQUEST);
     assert_eq!(call(&CpuRequest { cpu: Bytes::new(b"\xff"), ..request }, true), INVALID_REQUEST);
+    assert_eq!(call(&CpuRequest { values_len: 1, ..request }, true), INVALID_REQUEST);
     let latin = CpuRequest { kernel: Bytes::new(b"\xff"), ..request };
     assert_eq!(call(&latin, true), INVALID_REQUEST);
     // SAFETY: nothing to release and nothing to free.

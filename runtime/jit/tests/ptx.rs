@@ -62,7 +62,14 @@ fn a_known_value_is_not_read() {
     assert_eq!(ptx.count(&["ld.param", "param_2"]), 0, "{}", ptx.text);
     assert!(ptx.text.contains("0f40200000"), "2.5 in\n{}", ptx.text);
 
+    // An aggregate: three numbers of 8 bytes, of which the kernel adds up some.
+    let known: Vec<u8> = [1_u64, 20, 300].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let ptx = Gpu::new(subject("bytes")).value(0, &known).build();
+    assert_eq!(ptx.count(&["ld.param", "param_0"]), 0, "{}", ptx.text);
+    assert_eq!(ptx.count(&[".local"]), 0, "{}", ptx.text);
+
     for wrong in [
+        Gpu::new(subject("bytes")).value(0, &[0; 8]),
         Gpu::new(source.clone()).value(2, &[0; 8]),
         Gpu::new(source.clone()).value(3, &[0; 4]),
         Gpu::new(source).value(0, &[0; 8]),
@@ -71,6 +78,35 @@ fn a_known_value_is_not_read() {
         assert_eq!(code, INVALID_REQUEST);
         assert!(text.contains("known value of parameter"), "{text}");
     }
+}
+
+#[test]
+fn what_lies_at_aligned_addresses_is_loaded_at_once() {
+    let text = "define void @quads(ptr align 4 %to, ptr noalias readonly align 4 %from) {
+          %i = call i64 @__schism_global_id_x()
+          %at = getelementptr inbounds [4 x float], ptr %from, i64 %i
+          %a = load float, ptr %at, align 4
+          %b.at = getelementptr inbounds i8, ptr %at, i64 4
+          %b = load float, ptr %b.at, align 4
+          %c.at = getelementptr inbounds i8, ptr %at, i64 8
+          %c = load float, ptr %c.at, align 4
+          %d.at = getelementptr inbounds i8, ptr %at, i64 12
+          %d = load float, ptr %d.at, align 4
+          %ab = fadd float %a, %b
+          %abc = fadd float %ab, %c
+          %abcd = fadd float %abc, %d
+          %out = getelementptr inbounds float, ptr %to, i64 %i
+          store float %abcd, ptr %out, align 4
+          ret void
+        }";
+    let source = Source::new(text, "quads", words(&[PARAM_POINTER, PARAM_POINTER]));
+    let ptx = Gpu::new(source.clone()).build();
+    assert_eq!(ptx.count(&["ld.global.nc.b32"]), 4, "{}", ptx.text);
+    let ptx = Gpu::new(source.clone()).aligned(0b10).build();
+    assert_eq!(ptx.count(&["ld.global.nc.v4"]), 1, "{}", ptx.text);
+    let (code, words) = Gpu::new(source).aligned(0b100).error();
+    assert_eq!(code, INVALID_REQUEST);
+    assert!(words.contains("parameter 2 is no pointer"), "{words}");
 }
 
 #[test]

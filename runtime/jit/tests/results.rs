@@ -163,7 +163,8 @@ fn every_kind_of_parameter_arrives() {
         at(offset_of!(Closure, d), 8, PARAM_FLOAT),
         at(offset_of!(Closure, bytes), 24, PARAM_BYTES),
     ];
-    let kernel = Source::new(KINDS, "kinds", params).align(16).build();
+    let source = Source::new(KINDS, "kinds", params.clone()).align(16);
+    let kernel = source.build();
     let mut out = [0_u8; 72];
     let closure = Closure {
         wide: -0x0123_4567_89ab_cdef_0011_2233_4455_6677,
@@ -189,6 +190,32 @@ fn every_kind_of_parameter_arrives() {
     assert_eq!(out[40..48], closure.d.to_le_bytes());
     let bytes: Vec<u8> = closure.bytes.iter().flat_map(|word| word.to_le_bytes()).collect();
     assert_eq!(out[48..72], bytes);
+
+    // The same values, known beforehand: then what the closure holds is not looked at.
+    // SAFETY: plain bytes; those between the fields are not looked at.
+    let whole_closure = unsafe {
+        std::slice::from_raw_parts((&raw const closure).cast::<u8>(), size_of::<Closure>())
+    };
+    let known = params.iter().zip(0..).skip(1).fold(source, |source, (param, index)| {
+        let begin = param.offset as usize;
+        source.value(index, &whole_closure[begin..begin + param.size as usize])
+    });
+    let mut again = [0_u8; 72];
+    let other = Closure {
+        wide: 0,
+        out: again.as_mut_ptr(),
+        long: 0,
+        bytes: [0; 3],
+        d: 0.0,
+        f: 0.0,
+        int: 0,
+        short: 0,
+        half: 0,
+        flag: false,
+    };
+    // SAFETY: as above.
+    unsafe { known.build().run(&other, &whole(&[1])) }.expect("no panic");
+    assert_eq!(again, out);
 }
 
 #[test]
@@ -202,13 +229,20 @@ fn an_aggregate_is_each_work_items_own() {
         param(0, 8, PARAM_POINTER),
         Param { offset: 8, size: 16, align: 8, kind: PARAM_BYTES },
     ];
-    let kernel = Source::new(KINDS, "scribble", params).build();
+    let kernel = Source::new(KINDS, "scribble", params.clone()).build();
     let mut out = vec![0_u64; 1000];
     let closure = Closure { out: out.as_mut_ptr(), pair: [100, 3] };
     // SAFETY: the output has a place for every id.
     unsafe { kernel.run(&closure, &whole(&[1000])) }.expect("no panic");
     assert!(out.into_iter().eq((0..1000).map(|i| 100 + i)));
     assert_eq!(closure.pair, [100, 3]);
+    let known: Vec<u8> = [200_u64, 3].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let kernel = Source::new(KINDS, "scribble", params).value(1, &known).build();
+    let mut out = vec![0_u64; 1000];
+    let closure = Closure { out: out.as_mut_ptr(), ..closure };
+    // SAFETY: as above.
+    unsafe { kernel.run(&closure, &whole(&[1000])) }.expect("no panic");
+    assert!(out.into_iter().eq((0..1000).map(|i| 200 + i)));
 }
 
 #[test]

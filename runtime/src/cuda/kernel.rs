@@ -238,6 +238,7 @@ fn compile(
         group: variant.gpu.block,
         facts: if variant.gpu.wide { 0 } else { FACT_INDEX_32 },
         local_align: kernel.groups.unwrap_or_default().local_align,
+        aligned: 0,
     };
     let mut made = MaybeUninit::<GpuKernel>::uninit();
     let mut error = Text::EMPTY;

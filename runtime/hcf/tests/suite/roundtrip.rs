@@ -95,9 +95,9 @@ fn parameter() -> impl Strategy<Value = Parameter> {
         (Just(Bytes), 1..=u64::MAX / 2),
     ];
     (0..=u64::MAX / 2, kind_and_size, align(), any::<bool>()).prop_map(
-        |(offset, (kind, size), align, read)| {
-            let read_only = read && kind == Pointer;
-            Parameter { offset, size, align, kind, read_only }
+        |(offset, (kind, size), align, more)| {
+            let (read_only, specialized) = (more && kind == Pointer, more && kind != Pointer);
+            Parameter { offset, size, align, kind, read_only, specialized }
         },
     )
 }

@@ -321,6 +321,11 @@ fn parameters_lie_in_the_closure_and_have_sizes_of_their_kind() {
         "pointers only",
         "kernels/saxpy/parameters/1",
     );
+    for wrong in ["specialized=no", "specialized="] {
+        let second = "kernels/saxpy/parameters/1";
+        check("type=integer\n", &format!("type=integer\n{wrong}\n"), "`yes`", second);
+    }
+    check("type=pointer\n", "type=pointer\nspecialized=yes\n", "values only", first);
     check(
         "type=integer",
         "type=pointer to it",

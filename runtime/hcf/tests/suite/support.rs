@@ -5,8 +5,8 @@ use schism_hcf::{Code, Container, Image, Kernel, Parameter, ParameterKind, Recor
 /// A container with something of everything.
 pub fn sample() -> Container {
     let parameter = |offset, size, align, kind| {
-        let read_only = false;
-        Parameter { offset, size, align, kind, read_only }
+        let (read_only, specialized) = (false, false);
+        Parameter { offset, size, align, kind, read_only, specialized }
     };
     Container {
         generator: "schism 0.1.0".into(),

@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 
-use crate::{Bytes, Constant, Param};
+use crate::{Bytes, Constant, KnownValue, Param};
 
 /// [`GpuRequest::target`]: the text of NVIDIA's PTX.
 pub const TARGET_PTX: u32 = 1;
@@ -48,22 +48,17 @@ pub struct GpuRequest {
     pub facts: u32,
     /// The alignment that the kernel's local memory needs, in bytes, a power of two; 0 if it needs none in particular.
     pub local_align: u64,
+    /// Bit `i`: parameter `i` is a pointer, and in every launch of this code a multiple of [`ALIGNED`].
+    pub aligned: u64,
 }
+
+/// What [`GpuRequest::aligned`] means: as much as one instruction loads or stores at most.
+pub const ALIGNED: u64 = 16;
 
 /// The launch's range, and the last id that it has with its offset, are below 2³¹ in each dimension.
 pub const FACT_INDEX_32: u32 = 1;
 /// The range is a multiple of the block in each dimension: no work-item of a block is outside of it.
 pub const FACT_GROUP_EXACT: u32 = 2;
-
-/// A parameter that has the same value in every launch of the code.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct KnownValue {
-    /// The parameter's index: an integer or a float.
-    pub param: u32,
-    /// The value's bytes, as many as the parameter has.
-    pub bytes: Bytes,
-}
 
 /// A kernel as text for a GPU's driver.
 ///

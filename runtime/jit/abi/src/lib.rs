@@ -35,7 +35,7 @@ use core::ffi::{CStr, c_void};
 pub use gpu::*;
 
 /// The version of everything in this crate. Any change of a layout or of a meaning counts it up.
-pub const ABI_VERSION: u32 = 7;
+pub const ABI_VERSION: u32 = 8;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -203,6 +203,20 @@ pub struct CpuRequest {
     /// The processor to compile for, by LLVM's name, such as `x86-64-v3`, with all that it has and nothing more. Empty for the one
     /// of this process.
     pub cpu: Bytes,
+    /// Parameters whose values are known.
+    pub values: *const KnownValue,
+    /// How many of them.
+    pub values_len: usize,
+}
+
+/// A parameter that has the same value in every launch of the code. The code takes it all the same, and does not look at it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KnownValue {
+    /// The parameter's index: an integer, a float or an aggregate.
+    pub param: u32,
+    /// The value's bytes, as many as the parameter has.
+    pub bytes: Bytes,
 }
 
 /// The kernel is the variant that reads the launch's offset: it takes three more parameters, `i64` each, which are

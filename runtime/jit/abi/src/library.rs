@@ -143,14 +143,15 @@ impl Stage2 {
             flags: common.flags,
             constants: common.constants,
             constants_len: common.constants_len,
-            values: core::ptr::null(),
-            values_len: 0,
+            values: common.values,
+            values_len: common.values_len,
             target: TARGET_PTX,
             isa: 0,
             arch: Bytes::new(processor.as_bytes()),
             group: [0; 3],
             facts,
             local_align: wanted.kernel.groups.unwrap_or_default().local_align,
+            aligned: 0,
         };
         let mut out = MaybeUninit::<GpuKernel>::uninit();
         let mut error = Text::EMPTY;
@@ -232,6 +233,8 @@ impl Lists {
             constants: self.constants.as_ptr(),
             constants_len: self.constants.len(),
             cpu: Bytes::new(cpu.as_bytes()),
+            values: core::ptr::null(),
+            values_len: 0,
         }
     }
 }

@@ -61,6 +61,34 @@ pub fn type_text(param: &Param) -> String {
     }
 }
 
+/// The argument that takes the place of a parameter whose value is known; an aggregate becomes a constant of the module.
+pub fn known_value(
+    o: &mut String,
+    request: &Request,
+    index: u32,
+) -> Result<Option<String>, std::fmt::Error> {
+    let Some(known) = request.values.iter().find(|known| known.param == index) else {
+        return Ok(None);
+    };
+    let param = &request.params[index as usize];
+    let Param { size, align, kind, .. } = *param;
+    if kind == PARAM_BYTES {
+        write!(o, "@schism.known.{index} = private constant [{size} x i8] c\"")?;
+        for byte in &known.bytes {
+            write!(o, "\\{byte:02X}")?;
+        }
+        writeln!(o, "\", align {align}")?;
+        return Ok(Some(format!("ptr byval([{size} x i8]) align {align} @schism.known.{index}")));
+    }
+    let mut wide = [0; 16];
+    wide[..known.bytes.len()].copy_from_slice(&known.bytes);
+    let (number, ty) = (u128::from_le_bytes(wide), type_text(param));
+    Ok(Some(match kind {
+        PARAM_FLOAT => format!("{ty} bitcast (i{} {number} to {ty})", size * 8),
+        _ => format!("{ty} {number}"),
+    }))
+}
+
 /// The types of the loop function's parameters.
 pub fn loop_parameters(request: &Request, groups: bool) -> Vec<String> {
     request
@@ -150,20 +178,27 @@ fn missing(name: &str) -> JitError {
 /// The loop nest as LLVM's assembly.
 fn text(request: &Request, groups: bool) -> Result<String, std::fmt::Error> {
     let axes = &AXES[..request.dimensions as usize];
+    let mut out = String::new();
+    let o = &mut out;
     let mut parameters = Vec::new();
     let mut arguments = Vec::new();
-    for (index, param) in request.params.iter().enumerate() {
+    for (param, index) in request.params.iter().zip(0_u32..) {
         let Param { size, align, kind, .. } = *param;
         let ty = type_text(param);
         if kind == PARAM_BYTES {
             parameters.push(format!(
                 "ptr noalias readonly captures(none) dereferenceable({size}) align {align} %p{index}"
             ));
-            arguments.push(format!("ptr byval([{size} x i8]) align {align} %p{index}"));
         } else {
             parameters.push(format!("{ty} %p{index}"));
-            arguments.push(format!("{ty} %p{index}"));
         }
+        arguments.push(match known_value(o, request, index)? {
+            Some(known) => known,
+            None if kind == PARAM_BYTES => {
+                format!("ptr byval([{size} x i8]) align {align} %p{index}")
+            }
+            None => format!("{ty} %p{index}"),
+        });
     }
     for value in offset_values(request) {
         parameters.push(format!("i64 {value}"));
@@ -186,8 +221,6 @@ fn text(request: &Request, groups: bool) -> Result<String, std::fmt::Error> {
         parameters.push("ptr %group".to_owned());
     }
 
-    let mut out = String::new();
-    let o = &mut out;
     writeln!(o, "declare void @{KERNEL}({})", declared.join(", "))?;
     writeln!(o, "declare void @{ITEM}({})", item_parameters(groups).join(", "))?;
     writeln!(o, "declare void @llvm.assume(i1)")?;

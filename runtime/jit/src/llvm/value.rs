@@ -176,6 +176,19 @@ impl Value {
         unsafe { LLVMAddAttributeAtIndex(self.raw(), index, attribute) };
     }
 
+    /// Says that a parameter of a function is a multiple of `align`, if no more is said of it.
+    pub fn align_parameter(self, context: &Context, param: u32, align: u64) {
+        // SAFETY: the value is live; callers have a function, one of its parameters that is a pointer, and its context.
+        unsafe {
+            let kind = attribute_kind("align");
+            let known = LLVMGetEnumAttributeAtIndex(self.raw(), param + 1, kind);
+            if known.is_null() || LLVMGetEnumAttributeValue(known) < align {
+                let attribute = LLVMCreateEnumAttribute(context.raw(), kind, align);
+                LLVMAddAttributeAtIndex(self.raw(), param + 1, attribute);
+            }
+        }
+    }
+
     /// Adds a function attribute that has no value.
     pub fn add_function_attribute(self, context: &Context, name: &str) {
         // SAFETY: the value is live; callers have a function and its context, and the name of an attribute without value.

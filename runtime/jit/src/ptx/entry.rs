@@ -4,12 +4,14 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 use schism_jit_abi::{
-    FACT_GROUP_EXACT, FACT_INDEX_32, GPU_BARRIER, GPU_GROUPS, GPU_PRINT, GPU_RANGE, GPU_RECORD,
-    PARAM_BYTES, PARAM_FLOAT, Param,
+    ALIGNED, FACT_GROUP_EXACT, FACT_INDEX_32, GPU_BARRIER, GPU_GROUPS, GPU_PRINT, GPU_RANGE,
+    GPU_RECORD, PARAM_BYTES, Param,
 };
 
 use super::{PtxOptions, message};
-use crate::cpu::work_loop::{AXES, keep_facts, needs_groups, offset_values, type_text};
+use crate::cpu::work_loop::{
+    AXES, keep_facts, known_value, needs_groups, offset_values, type_text,
+};
 use crate::image::{
     BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_RANGE, PANIC,
     PANIC_FORMAT, PRINT, builtins,
@@ -114,6 +116,9 @@ pub fn wrap<'c>(
     let around = Module::from_text(context, &text).map_err(JitError::Internal)?;
     around.set_target_of(module);
     let outer = around.function(&entry.name).ok_or_else(|| missing(&entry.name))?;
+    for index in (0..request.params.len()).filter(|i| *i < 64 && options.aligned >> i & 1 != 0) {
+        kernel.align_parameter(context, index as u32, ALIGNED);
+    }
     keep_facts(kernel, outer, &request.params);
     module.link(context, around).map_err(JitError::InvalidImage)?;
     kernel.set_internal();
@@ -132,19 +137,6 @@ fn missing(name: &str) -> JitError {
     JitError::Internal(format!("`{name}` is gone"))
 }
 
-/// A known value as an operand.
-fn constant(param: &Param, bytes: &[u8]) -> String {
-    let mut wide = [0; 16];
-    wide[..bytes.len()].copy_from_slice(bytes);
-    let number = u128::from_le_bytes(wide);
-    match param.kind {
-        PARAM_FLOAT => {
-            format!("{} bitcast (i{} {number} to {0})", type_text(param), param.size * 8)
-        }
-        _ => format!("{} {number}", type_text(param)),
-    }
-}
-
 /// The entry and the builtins as LLVM's assembly.
 fn text(
     entry: &Entry,
@@ -154,6 +146,8 @@ fn text(
 ) -> Result<String, std::fmt::Error> {
     let groups = entry.flags & GPU_GROUPS != 0;
     let axes = &AXES[..request.dimensions as usize];
+    let mut out = String::new();
+    let o = &mut out;
     let mut parameters = Vec::new();
     let mut arguments = Vec::new();
     let mut declared = Vec::new();
@@ -164,8 +158,8 @@ fn text(
             _ => type_text(param),
         };
         parameters.push(format!("{ty} %p{index}"));
-        arguments.push(match options.values.iter().find(|known| known.param == index) {
-            Some(known) => constant(param, &known.bytes),
+        arguments.push(match known_value(o, request, index)? {
+            Some(known) => known,
             None => format!("{ty} %p{index}"),
         });
         declared.push(ty);
@@ -186,8 +180,6 @@ fn text(
         }
     }
 
-    let mut out = String::new();
-    let o = &mut out;
     writeln!(o, "declare void @{KERNEL}({})", declared.join(", "))?;
     writeln!(o, "declare void @{KEEP}({})", keep_types())?;
     for name in HIDDEN {

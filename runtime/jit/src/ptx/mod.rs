@@ -43,7 +43,7 @@ use std::ffi::{CStr, CString};
 use std::time::Instant;
 
 use llvm_sys::LLVMOpcode;
-use schism_jit_abi::{PARAM_FLOAT, PARAM_INTEGER};
+use schism_jit_abi::PARAM_POINTER;
 use schism_passes::fast_math::FastMath;
 use schism_passes::library_calls::Native;
 
@@ -70,17 +70,8 @@ pub struct PtxOptions {
     pub base: bool,
     /// The alignment that local memory needs.
     pub local_align: u64,
-    /// Parameters whose values are known.
-    pub values: Vec<Known>,
-}
-
-/// A parameter that has the same value in every launch.
-#[derive(Clone, Debug)]
-pub struct Known {
-    /// The parameter's index.
-    pub param: u32,
-    /// The value's bytes.
-    pub bytes: Vec<u8>,
+    /// Bit `i`: parameter `i` is a pointer that is always a multiple of `schism_jit_abi::ALIGNED`.
+    pub aligned: u64,
 }
 
 /// A kernel as PTX.
@@ -174,13 +165,11 @@ fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
     if known && outside.iter().any(|&size| size != 1) {
         return wrong(format!("blocks of more than {} dimensions", request.dimensions));
     }
-    for Known { param, bytes } in &options.values {
-        let fits = request.params.get(*param as usize).is_some_and(|known| {
-            [PARAM_INTEGER, PARAM_FLOAT].contains(&known.kind) && known.size == bytes.len() as u64
-        });
-        if !fits {
-            return wrong(format!("the known value of parameter {param} is of another type"));
-        }
+    let is_pointer = |index: u32| {
+        request.params.get(index as usize).is_some_and(|param| param.kind == PARAM_POINTER)
+    };
+    if let Some(index) = (0..64).find(|i| options.aligned >> i & 1 != 0 && !is_pointer(*i)) {
+        return wrong(format!("the aligned parameter {index} is no pointer"));
     }
     Ok(())
 }

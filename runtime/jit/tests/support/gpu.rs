@@ -14,7 +14,7 @@ pub struct Gpu {
     pub group: [u32; 3],
     pub facts: u32,
     pub local_align: u64,
-    pub values: Vec<(u32, Vec<u8>)>,
+    pub aligned: u64,
 }
 
 /// A kernel as PTX.
@@ -35,7 +35,7 @@ impl Gpu {
             group: [0; 3],
             facts: 0,
             local_align: 0,
-            values: Vec::new(),
+            aligned: 0,
         }
     }
 
@@ -59,8 +59,13 @@ impl Gpu {
         self
     }
 
+    pub fn aligned(mut self, pointers: u64) -> Self {
+        self.aligned = pointers;
+        self
+    }
+
     pub fn value(mut self, param: u32, bytes: &[u8]) -> Self {
-        self.values.push((param, bytes.to_vec()));
+        self.source = self.source.value(param, bytes);
         self
     }
 
@@ -76,11 +81,7 @@ impl Gpu {
                 value: Bytes::new(value),
             })
             .collect();
-        let values: Vec<KnownValue> = self
-            .values
-            .iter()
-            .map(|(param, bytes)| KnownValue { param: *param, bytes: Bytes::new(bytes) })
-            .collect();
+        let values = self.source.known_values();
         let request = GpuRequest {
             image: Bytes::new(image),
             kernel: Bytes::new(kernel.as_bytes()),
@@ -100,6 +101,7 @@ impl Gpu {
             group: self.group,
             facts: self.facts,
             local_align: self.local_align,
+            aligned: self.aligned,
         };
         let mut out = std::mem::MaybeUninit::<GpuKernel>::uninit();
         let mut error = Text::EMPTY;

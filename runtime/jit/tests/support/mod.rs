@@ -78,6 +78,7 @@ pub struct Source {
     pub flags: u32,
     pub constants: Vec<(String, Vec<u8>)>,
     pub cpu: String,
+    pub values: Vec<(u32, Vec<u8>)>,
 }
 
 impl Source {
@@ -93,6 +94,7 @@ impl Source {
             flags: 0,
             constants: Vec::new(),
             cpu: String::new(),
+            values: Vec::new(),
         }
     }
 
@@ -109,6 +111,17 @@ impl Source {
     pub fn constant(mut self, symbol: &str, value: &[u8]) -> Self {
         self.constants.push((symbol.to_owned(), value.to_vec()));
         self
+    }
+
+    /// Parameters whose values are known.
+    pub fn value(mut self, param: u32, bytes: &[u8]) -> Self {
+        self.values.push((param, bytes.to_vec()));
+        self
+    }
+
+    pub fn known_values(&self) -> Vec<KnownValue> {
+        let known = self.values.iter();
+        known.map(|(param, bytes)| KnownValue { param: *param, bytes: Bytes::new(bytes) }).collect()
     }
 
     pub fn dimensions(mut self, dimensions: u32) -> Self {
@@ -131,6 +144,7 @@ impl Source {
                 value: Bytes::new(value),
             })
             .collect();
+        let values = self.known_values();
         let request = CpuRequest {
             image: Bytes::new(&self.image),
             kernel: Bytes::new(self.kernel.as_bytes()),
@@ -143,6 +157,8 @@ impl Source {
             constants: constants.as_ptr(),
             constants_len: constants.len(),
             cpu: Bytes::new(self.cpu.as_bytes()),
+            values: values.as_ptr(),
+            values_len: values.len(),
         };
         let mut out = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;
