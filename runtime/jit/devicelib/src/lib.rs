@@ -1,7 +1,7 @@
 //! C's mathematics for devices that have no C library.
 //!
 //! What `f64::sin` and its like come to in a device image is a function of C's mathematics library: `sin`, `sinf`, `pow`, … A
-//! GPU has none. This crate has them all, over [`libm`], which is Rust alone. Stage 2's build script compiles both to LLVM
+//! GPU has none. This crate has them all, most over [`libm`], which is Rust alone. Stage 2's build script compiles both to LLVM
 //! bitcode, which `libschism_jit.so` carries; for a device that lacks a function, stage 2 links it into the kernel
 //! (`schism-jit`, module `devicelib`). So a function gives the same bits on every device that takes it from here. How exact the
 //! functions are is measured: docs/math.md.
@@ -13,6 +13,7 @@
 //! | module | what |
 //! |---|---|
 //! | this one | the functions, and their [`NAMES`] |
+//! | `elementary` | `exp` and `ln` of `f32`, without divisions and branches |
 //! | `powers` | integral powers, the way in which compilers compute them |
 //! | `wide` | integers of 128 bits to numbers and back |
 //! | `memory` | `memcpy` and its like |
@@ -21,10 +22,12 @@
 //! call it by that name; its inputs in `tests/accuracy.rs`.
 #![no_std]
 
+mod elementary;
 mod memory;
 mod powers;
 mod wide;
 
+pub use elementary::{expf, logf};
 pub use memory::{bcmp, memcmp, memcpy, memmove, memset};
 pub use powers::{__powidf2, __powisf2};
 pub use wide::{
@@ -50,7 +53,7 @@ macro_rules! export {
         /// The functions' names in C.
         pub const NAMES: &[&str] = &[
             $(stringify!($name),)*
-            "acosh", "acoshf", "lgamma_r", "lgammaf_r", "__powidf2", "__powisf2", "memcpy", "memmove", "memset",
+            "acosh", "acoshf", "expf", "logf", "lgamma_r", "lgammaf_r", "__powidf2", "__powisf2", "memcpy", "memmove", "memset",
             "memcmp", "bcmp",
         ];
     };
@@ -82,7 +85,6 @@ export! {
     erfc(x: f64) -> f64;
     erfcf(x: f32) -> f32;
     exp(x: f64) -> f64;
-    expf(x: f32) -> f32;
     exp2(x: f64) -> f64;
     exp2f(x: f32) -> f32;
     exp10(x: f64) -> f64;
@@ -102,7 +104,6 @@ export! {
     ldexp(x: f64, n: i32) -> f64;
     ldexpf(x: f32, n: i32) -> f32;
     log(x: f64) -> f64;
-    logf(x: f32) -> f32;
     log10(x: f64) -> f64;
     log10f(x: f32) -> f32;
     log1p(x: f64) -> f64;

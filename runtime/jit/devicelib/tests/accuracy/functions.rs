@@ -240,7 +240,7 @@ pub const FUNCTIONS: &[Function] = &[
         double: |x| schism_devicelib::exp(x[0]),
         host: |x| host::exp(x[0]),
         truth: Truth::Big(|x| x[0].exp()),
-        bounds: (1.0, 0.9),
+        bounds: (0.9, 0.9),
     },
     Function {
         name: "exp2",
@@ -361,7 +361,7 @@ pub const FUNCTIONS: &[Function] = &[
         double: |x| schism_devicelib::log(x[0]),
         host: |x| host::log(x[0]),
         truth: Truth::Big(|x| x[0].ln()),
-        bounds: (0.9, 0.8),
+        bounds: (0.96, 0.8),
     },
     Function {
         name: "log10",
