@@ -46,7 +46,7 @@ pub struct Runtime {
 }
 
 /// What a lab's programs and compilers must not inherit from the cargo that runs the tests.
-const FOREIGN_VARIABLES: [&str; 21] = [
+const FOREIGN_VARIABLES: [&str; 22] = [
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_INCREMENTAL",
@@ -60,6 +60,7 @@ const FOREIGN_VARIABLES: [&str; 21] = [
     "RUSTFLAGS",
     "RUST_BACKTRACE",
     "RUST_LOG",
+    "SCHISM_ADAPTIVITY",
     "SCHISM_CPU_MATH",
     "SCHISM_CPU_THREADS",
     "SCHISM_DEVICE",

@@ -13,6 +13,7 @@ pub use crate::groups::{LocalSite, local_array};
 use crate::item::Item;
 use crate::registry;
 pub use crate::spec_const::SpecConst;
+pub use crate::specialized::Specialized;
 
 /// The value of [`Descriptor::abi`] that this runtime understands.
 pub const DESCRIPTOR_ABI: u32 = 1;

@@ -4,15 +4,15 @@ use schism_cache::{Found, Value};
 use schism_hcf::{KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::{
     Bytes, Constant, CpuChunk, CpuRequest, FLAG_FINITE_MATH, FLAG_OFFSET, FLAG_PORTABLE_MATH,
-    FLAG_RELAXED_MATH, OK, PanicRecord, Param, Text,
+    FLAG_RELAXED_MATH, KnownValue, OK, PanicRecord, Param, Text,
 };
 use schism_loader::Code;
 
 use crate::cuda;
 use crate::error::ImageError;
-use crate::kernels::Variant;
 use crate::options::Math;
 use crate::stage2::{Stage2, stage2};
+use crate::variant::Variant;
 use crate::{identity, kernel_cache};
 
 /// What a request for any device says of a kernel.
@@ -22,22 +22,28 @@ pub(crate) struct Lists<'a> {
     pub(crate) symbol: &'a str,
     pub(crate) params: Vec<Param>,
     pub(crate) constants: Vec<Constant>,
+    pub(crate) values: Vec<KnownValue>,
     /// A sum of `schism_jit_abi::FLAG_` constants.
     pub(crate) flags: u32,
 }
 
 impl<'a> Lists<'a> {
-    pub(crate) fn new(kernel: &'a KernelRef<'_>, variant: &Variant) -> Self {
+    pub(crate) fn new(kernel: &'a KernelRef<'_>, variant: &'a Variant) -> Self {
         let params = kernel.parameters.iter().map(Param::from);
         let constants = variant.constants.iter().map(|(symbol, value)| Constant {
             symbol: Bytes::new(symbol.as_bytes()),
             value: Bytes::new(value),
         });
+        let values = variant
+            .values
+            .iter()
+            .map(|known| KnownValue { param: known.param, bytes: Bytes::new(&known.bytes) });
         let with_offset = kernel.offset_variant.as_ref().filter(|_| variant.offset);
         Self {
             symbol: with_offset.unwrap_or(&kernel.name),
             params: params.collect(),
             constants: constants.collect(),
+            values: values.collect(),
             flags: flags(kernel, variant),
         }
     }
@@ -62,6 +68,8 @@ pub(crate) struct CpuKernel {
     local_memory: (usize, usize),
     /// Where addresses are in the closure.
     pointers: Box<[usize]>,
+    /// For the trace.
+    pub(crate) version: Box<str>,
 }
 
 impl CpuObject {
@@ -74,10 +82,9 @@ impl CpuObject {
         image: &[u8],
     ) -> Result<Found, ImageError> {
         let flags = flags(kernel, variant);
-        let key =
-            kernel_cache::key_of("object for the CPU", record, kernel, flags, &variant.constants)
-                .and_then(identity::add_processor)
-                .map(|key| key.finish());
+        let key = kernel_cache::key_of("object for the CPU", record, kernel, flags, variant)
+            .and_then(identity::add_processor)
+            .map(|key| key.finish());
         kernel_cache::get_or_compile(key, || {
             let stage2 =
                 stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_owned() })?;
@@ -108,8 +115,8 @@ impl CpuObject {
             constants: lists.constants.as_ptr(),
             constants_len: lists.constants.len(),
             cpu: Bytes::EMPTY,
-            values: std::ptr::null(),
-            values_len: 0,
+            values: lists.values.as_ptr(),
+            values_len: lists.values.len(),
         };
         let mut made = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;
@@ -134,7 +141,11 @@ impl CpuObject {
 
 impl CpuKernel {
     /// Loads what was found of `kernel`.
-    pub(crate) fn load(found: &Value, kernel: &KernelRef<'_>) -> Result<Self, ImageError> {
+    pub(crate) fn load(
+        found: &Value,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+    ) -> Result<Self, ImageError> {
         let Ok(flags) = <[u8; 4]>::try_from(&*found.meta) else {
             return Err(kernel_cache::damaged("flags"));
         };
@@ -153,7 +164,8 @@ impl CpuKernel {
             let pointer = parameter.kind == ParameterKind::Pointer;
             pointer.then_some(parameter.offset as usize)
         });
-        Ok(Self { code, flags, local_memory, pointers: pointers.collect() })
+        let version = variant.to_string().into();
+        Ok(Self { code, flags, local_memory, pointers: pointers.collect(), version })
     }
 
     /// Bytes of code and constants.

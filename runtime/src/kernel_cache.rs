@@ -2,11 +2,13 @@
 
 use std::env;
 use std::sync::OnceLock;
+use std::time::Instant;
 
 use schism_cache::{Cache, Found, Key, KeyBuilder, Problem, Settings, Source, Value};
 use schism_hcf::{KernelRef, ParameterKind, RecordRef};
 
 use crate::error::ImageError;
+use crate::variant::Variant;
 use crate::{notice, stage2};
 
 /// With one of these the user wants to see stage 2 at work.
@@ -38,14 +40,14 @@ pub(crate) fn get_or_compile<E>(
 }
 
 /// The key of what stage 2 makes of a kernel, for a purpose (which kind of target, in which form), with `flags` of
-/// `schism_jit_abi` and the values of specialization constants. What else the code depends on (the target, what is known of
+/// `schism_jit_abi`, the values of specialization constants, and those of parameters that are known. What else the code depends on (the target, what is known of
 /// launches) is for the caller to add. `None` if stage 2 is not known well enough.
 pub(crate) fn key_of(
     purpose: &str,
     record: &RecordRef<'_>,
     kernel: &KernelRef<'_>,
     flags: u32,
-    constants: &[(String, Box<[u8]>)],
+    variant: &Variant,
 ) -> Option<KeyBuilder> {
     let mut key = Key::builder(purpose).part("stage 2", stage2::identity()?.as_bytes());
     key = match &kernel.content {
@@ -76,20 +78,33 @@ pub(crate) fn key_of(
     if let Some(groups) = kernel.groups {
         key = key.number("local", groups.local_size).number("local align", groups.local_align);
     }
-    for (symbol, value) in constants {
+    for (symbol, value) in &variant.constants {
         key = key.part("constant", symbol.as_bytes()).part("value", value);
+    }
+    for known in &variant.values {
+        key = key.number("known", known.param.into()).part("value", &known.bytes);
     }
     Some(key)
 }
 
-/// The kernel's place in this process is taken by what was kept of it.
-pub(crate) fn trace(kernel: &KernelRef<'_>, found: &Found, code_bytes: usize) {
+/// A version of a kernel is there for launches, since `started`.
+pub(crate) fn trace(
+    kernel: &KernelRef<'_>,
+    device: &str,
+    variant: &Variant,
+    found: &Found,
+    code_bytes: usize,
+    started: Instant,
+) {
     let from = match found.source {
         Source::Memory => "memory",
         Source::Disk => "disk",
-        Source::Compiled => return,
+        Source::Compiled => "stage 2",
     };
-    tracing::debug!(kernel = %kernel.display_name, from, code_bytes, "found compiled");
+    let micros = started.elapsed().as_micros() as u64;
+    tracing::debug!(
+        kernel = %kernel.display_name, device, version = %variant, from, micros, code_bytes, "version"
+    );
 }
 
 /// A value that this runtime cannot have written.

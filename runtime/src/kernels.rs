@@ -1,30 +1,36 @@
 //! The kernels that were compiled in this process.
 //!
-//! Two levels: a map by content, in which each kernel is compiled once however many threads and shared objects ask for it, and
+//! Two levels: a map by content, in which each kernel has its versions however many threads and shared objects ask for it, and
 //! for each launch site's descriptor an entry that answers without looking anything up.
 
+use std::alloc::Layout;
 use std::collections::HashMap;
 use std::str;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
 
 use schism_hcf::{ImageRef, KernelRef, ObjectId, RecordRef};
 
 use crate::__private::{DESCRIPTOR_ABI, Descriptor};
+use crate::adaptivity::Adaptivity;
+use crate::background;
 use crate::cpu_kernel::{CpuKernel, CpuObject};
 use crate::cpu_math;
 use crate::cuda::{Context, CudaKernel};
 use crate::error::ImageError;
+use crate::facts::{Facts, Leaves};
 use crate::kernel_cache;
 use crate::launch::RawKernel;
 use crate::options::{Math, Options};
 use crate::registry;
 use crate::spec_const::Place;
+use crate::variant::{ConstantValue, Variant};
+use crate::versions::{Compiled, Family, Launch, Wish};
+use crate::watch::Watch;
 
 /// The format of the images that stage 2 compiles from.
 const FORMAT: &str = "llvm-ir";
-
-type Compiled<K> = Result<Arc<K>, ImageError>;
 
 /// A kernel on a device, by content.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -45,47 +51,28 @@ pub(crate) struct Asked<'a> {
     /// It begins elsewhere than at zero.
     pub(crate) offset: bool,
     pub(crate) options: Option<&'a Options>,
+    pub(crate) adaptivity: Adaptivity,
 }
 
-/// A specialization constant's symbol, and its value's bytes.
-type ConstantValue = (String, Box<[u8]>);
-
-/// What of that makes a difference to the code.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Variant {
-    pub(crate) offset: bool,
-    pub(crate) math: Math,
-    /// Whether mathematics comes from schism's own library.
-    pub(crate) portable: bool,
-    /// The values of specialization constants that are not the defaults, in the container's order.
-    pub(crate) constants: Vec<ConstantValue>,
-    /// What code for a GPU is prepared for.
-    pub(crate) gpu: GpuVariant,
-}
-
-/// What code for a GPU is prepared for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct GpuVariant {
-    /// Ids need more than 31 bits.
-    pub(crate) wide: bool,
+/// What a launch on a GPU asks for beside that.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AskedOfGpu {
     /// The launch is larger than a grid can be, and comes in pieces.
     pub(crate) pieces: bool,
-    /// The threads of a block, if the code is for no other number; else zeros.
-    pub(crate) block: [u32; 3],
+    /// What holds for it, but for its addresses.
+    pub(crate) facts: Facts,
+    /// Its blocks are groups.
+    pub(crate) groups: bool,
+    /// Only code for these blocks will do.
+    pub(crate) demands_block: bool,
 }
 
-/// A kernel that is compiled, or being compiled.
+/// All versions of a kernel.
 #[derive(Debug)]
 struct Slot<K> {
-    compiled: Arc<OnceLock<Compiled<K>>>,
+    family: Arc<Family<K>>,
     /// When it was last asked for, by [`Kernels::clock`].
     used: u64,
-}
-
-impl<K> Default for Slot<K> {
-    fn default() -> Self {
-        Self { compiled: Arc::default(), used: 0 }
-    }
 }
 
 /// All kernels of one kind of device.
@@ -107,7 +94,11 @@ const MOST_SPECIALISED: usize = 256;
 
 impl<K> Kernels<K> {
     /// The kernel's place, and what had to go for it: that is to be dropped without the lock, since that takes calls of the system.
-    fn slot(&mut self, key: Key) -> (Arc<OnceLock<Compiled<K>>>, Option<Slot<K>>) {
+    fn slot(
+        &mut self,
+        key: Key,
+        make: impl FnOnce(Variant) -> Family<K>,
+    ) -> (Arc<Family<K>>, Option<Slot<K>>) {
         self.clock += 1;
         let mut gone = None;
         if !key.variant.constants.is_empty() && !self.slots.contains_key(&key) {
@@ -119,18 +110,23 @@ impl<K> Kernels<K> {
                 gone = oldest.and_then(|key| self.slots.remove(&key));
             }
         }
-        let slot = self.slots.entry(key).or_default();
+        let variant = key.variant.clone();
+        let slot = self
+            .slots
+            .entry(key)
+            .or_insert_with(|| Slot { family: Arc::new(make(variant)), used: 0 });
         slot.used = self.clock;
-        (Arc::clone(&slot.compiled), gone)
+        (Arc::clone(&slot.family), gone)
     }
 }
 
-/// What a descriptor's slot points to. Entries are never freed, so a launch may look at one at any time; what they hold is.
+/// What a descriptor's slot points to. Entries are never freed, so a launch may look at one at any time; the code that they lead to
+/// is.
 #[derive(Debug)]
 struct Entry {
     container: usize,
     /// Without options: for launches that begin at zero, and for others.
-    compiled: [RwLock<Option<Compiled<CpuKernel>>>; 2],
+    cpu: [OnceLock<Arc<Family<CpuKernel>>>; 2],
     /// The same for GPUs.
     cuda: RwLock<Vec<OnGpu>>,
 }
@@ -140,12 +136,12 @@ struct Entry {
 struct OnGpu {
     context: u64,
     offset: bool,
-    variant: GpuVariant,
-    compiled: Compiled<CudaKernel>,
+    pieces: bool,
+    family: Arc<Family<CudaKernel>>,
 }
 
 /// The kernels of one kind of device, for all of the process.
-struct Table<K>(OnceLock<Mutex<Kernels<K>>>);
+pub(crate) struct Table<K>(OnceLock<Mutex<Kernels<K>>>);
 
 impl<K> Table<K> {
     const fn new() -> Self {
@@ -161,6 +157,13 @@ impl<K> Table<K> {
     fn take_out(&self, which: impl Fn(&Key) -> bool) -> Vec<(Key, Slot<K>)> {
         self.lock().slots.extract_if(|key, _| which(key)).collect()
     }
+
+    fn forget(&self, which: impl Fn(&Key) -> bool) {
+        for (_, slot) in self.take_out(which) {
+            // Entries may have it, too.
+            slot.family.clear();
+        }
+    }
 }
 
 static ON_CPU: Table<CpuKernel> = Table::new();
@@ -171,11 +174,116 @@ fn entries() -> MutexGuard<'static, Vec<&'static Entry>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What code is made for.
+trait Target: Clone + Send + 'static {
+    type Kernel: Send + Sync + 'static;
+
+    fn table() -> &'static Table<Self::Kernel>;
+
+    /// Tells devices apart.
+    fn id(&self) -> u64;
+
+    fn name(&self) -> &str;
+
+    /// Takes note of launches of a kernel.
+    fn watch(leaves: &Leaves) -> Watch;
+
+    /// Finds or makes code.
+    fn compile(
+        &self,
+        record: &RecordRef<'_>,
+        kernel: &KernelRef<'_>,
+        image: &ImageRef<'_>,
+        variant: &Variant,
+    ) -> Result<Self::Kernel, ImageError>;
+}
+
+/// The processor of this process.
+#[derive(Clone, Copy, Debug)]
+struct Cpu;
+
+impl Target for Cpu {
+    type Kernel = CpuKernel;
+
+    fn table() -> &'static Table<CpuKernel> {
+        &ON_CPU
+    }
+
+    fn id(&self) -> u64 {
+        CPU
+    }
+
+    fn name(&self) -> &str {
+        "cpu"
+    }
+
+    fn watch(leaves: &Leaves) -> Watch {
+        // What a GPU gains by a simple number, this one's vectors and predictions mostly have anyway.
+        if leaves.scalars.is_empty() { Watch::blind() } else { Watch::new(false) }
+    }
+
+    fn compile(
+        &self,
+        record: &RecordRef<'_>,
+        kernel: &KernelRef<'_>,
+        image: &ImageRef<'_>,
+        variant: &Variant,
+    ) -> Result<CpuKernel, ImageError> {
+        let started = Instant::now();
+        let found = CpuObject::get_or_compile(record, kernel, variant, image.data)?;
+        let compiled = CpuKernel::load(&found.value, kernel, variant)?;
+        let code_bytes = compiled.code_size();
+        kernel_cache::trace(kernel, self.name(), variant, &found, code_bytes, started);
+        Ok(compiled)
+    }
+}
+
+impl Target for Arc<Context> {
+    type Kernel = CudaKernel;
+
+    fn table() -> &'static Table<CudaKernel> {
+        &ON_CUDA
+    }
+
+    fn id(&self) -> u64 {
+        Context::id(self)
+    }
+
+    fn name(&self) -> &str {
+        Context::name(self)
+    }
+
+    fn watch(_: &Leaves) -> Watch {
+        Watch::new(true)
+    }
+
+    fn compile(
+        &self,
+        record: &RecordRef<'_>,
+        kernel: &KernelRef<'_>,
+        image: &ImageRef<'_>,
+        variant: &Variant,
+    ) -> Result<CudaKernel, ImageError> {
+        CudaKernel::get_or_compile(self, record, image.data, kernel, variant)
+    }
+}
+
+/// Where a kernel is launched.
+#[derive(Clone, Copy)]
+struct Site {
+    descriptor: *const Descriptor,
+    /// That of the closure.
+    layout: Layout,
+}
+
+// SAFETY: a descriptor is a constant, but for its slot, which is atomic.
+unsafe impl Send for Site {}
+
 /// The compiled kernel for the device `cpu`, as the launch asks for it: where there is one, and it begins elsewhere than at zero,
 /// the variant that takes where it begins.
 ///
 /// # Safety
-/// `descriptor` is the kernel's own, and its shared object is loaded.
+/// `descriptor` is the kernel's own, and its shared object is loaded. The closure is there.
 pub(crate) unsafe fn for_cpu(
     descriptor: &Descriptor,
     kernel: &RawKernel,
@@ -185,48 +293,36 @@ pub(crate) unsafe fn for_cpu(
         // Nothing after this field can be trusted.
         return Err(ImageError::Version { found: descriptor.abi, expected: DESCRIPTOR_ABI });
     }
+    let launch = Launch {
+        facts: Facts::default(),
+        closure: kernel.closure.cast(),
+        groups: false,
+        demands_block: false,
+        adaptivity: asked.adaptivity,
+    };
+    let site = Site { descriptor, layout: kernel.layout };
+    // SAFETY: the caller's promises.
+    let look_up = || unsafe { look_up(&Cpu, site, asked, false) };
     if asked.options.is_some() {
+        let family = look_up()?;
         // SAFETY: the caller's promises.
-        return unsafe { look_up_for_cpu(descriptor, kernel, asked) };
+        return unsafe { version(&family, Cpu, site, &launch) };
     }
     // SAFETY: only `entry` stores here, and entries live forever.
-    if let Some(entry) = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() }
-        && let Some(compiled) = &*entry.compiled[usize::from(asked.offset)]
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-    {
-        tracing::debug!(kernel = kernel.name(), "cached");
-        return compiled.clone();
-    }
-    // SAFETY: the caller's promises.
-    let compiled = unsafe { look_up_for_cpu(descriptor, kernel, asked) };
-    let entry = entry(descriptor);
-    *entry.compiled[usize::from(asked.offset)].write().unwrap_or_else(PoisonError::into_inner) =
-        Some(compiled.clone());
-    compiled
-}
-
-/// # Safety
-/// As for [`for_cpu`].
-unsafe fn look_up_for_cpu(
-    descriptor: &Descriptor,
-    kernel: &RawKernel,
-    asked: Asked<'_>,
-) -> Compiled<CpuKernel> {
-    let compile = |record: &RecordRef<'_>,
-                   kernel: &KernelRef<'_>,
-                   image: &ImageRef<'_>,
-                   variant: &Variant| {
-        let found = CpuObject::get_or_compile(record, kernel, variant, image.data)?;
-        let compiled = CpuKernel::load(&found.value, kernel)?;
-        kernel_cache::trace(kernel, &found, compiled.code_size());
-        Ok(compiled)
+    let known = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() };
+    let index = usize::from(asked.offset);
+    let family = match known.and_then(|entry| entry.cpu[index].get()) {
+        Some(family) => family,
+        None => {
+            let family = look_up()?;
+            entry(descriptor).cpu[index].get_or_init(|| family)
+        }
     };
     // SAFETY: the caller's promises.
-    unsafe { look_up(&ON_CPU, descriptor, kernel, asked, CPU, GpuVariant::default(), compile) }
+    unsafe { version(family, Cpu, site, &launch) }
 }
 
-/// The compiled kernel in a context of a GPU, for launches that it is prepared for.
+/// The compiled kernel in a context of a GPU, for a launch that holds what `of_gpu` says.
 ///
 /// # Safety
 /// As for [`for_cpu`].
@@ -235,41 +331,120 @@ pub(crate) unsafe fn for_cuda(
     kernel: &RawKernel,
     asked: Asked<'_>,
     context: &Arc<Context>,
-    variant: GpuVariant,
+    of_gpu: AskedOfGpu,
 ) -> Compiled<CudaKernel> {
     if descriptor.abi != DESCRIPTOR_ABI {
         return Err(ImageError::Version { found: descriptor.abi, expected: DESCRIPTOR_ABI });
     }
-    let compile = |record: &RecordRef<'_>,
-                   kernel: &KernelRef<'_>,
-                   image: &ImageRef<'_>,
-                   variant: &Variant| {
-        CudaKernel::get_or_compile(context, record, image.data, kernel, variant)
-    };
+    let AskedOfGpu { pieces, mut facts, groups, demands_block } = of_gpu;
+    let site = Site { descriptor, layout: kernel.layout };
     // SAFETY: the caller's promises.
-    let look_up =
-        || unsafe { look_up(&ON_CUDA, descriptor, kernel, asked, context.id(), variant, compile) };
-    if asked.options.is_some() {
-        return look_up();
-    }
+    let look_up = || unsafe { look_up(context, site, asked, pieces) };
     let here = |known: &&OnGpu| {
-        (known.context, known.offset, known.variant) == (context.id(), asked.offset, variant)
+        (known.context, known.offset, known.pieces) == (context.id(), asked.offset, pieces)
     };
     // SAFETY: only `entry` stores here, and entries live forever.
-    let entry_here = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() };
-    if let Some(entry) = entry_here
-        && let Some(known) =
-            entry.cuda.read().unwrap_or_else(PoisonError::into_inner).iter().find(here)
-    {
-        return known.compiled.clone();
+    let known = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() };
+    let known = known.filter(|_| asked.options.is_none()).and_then(|entry| {
+        let known = entry.cuda.read().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(here).map(|known| Arc::clone(&known.family))
+    });
+    let family = match known {
+        Some(family) => family,
+        None => {
+            let family = look_up()?;
+            if asked.options.is_none() {
+                let entry = entry(descriptor);
+                let mut known = entry.cuda.write().unwrap_or_else(PoisonError::into_inner);
+                if !known.iter().any(|known| here(&known)) {
+                    let (context, offset) = (context.id(), asked.offset);
+                    known.push(OnGpu { context, offset, pieces, family: Arc::clone(&family) });
+                }
+            }
+            family
+        }
+    };
+    let (closure, adaptivity) = (kernel.closure.cast::<u8>(), asked.adaptivity);
+    if adaptivity != Adaptivity::Off {
+        // SAFETY: the closure is of the kernel's type, and there.
+        facts.aligned = unsafe { family.leaves.aligned(closure) };
     }
-    let compiled = look_up();
-    let mut known = entry(descriptor).cuda.write().unwrap_or_else(PoisonError::into_inner);
-    if !known.iter().any(|known| here(&known)) {
-        let (context, offset, compiled) = (context.id(), asked.offset, compiled.clone());
-        known.push(OnGpu { context, offset, variant, compiled });
+    let launch = Launch { facts, closure, groups, demands_block, adaptivity };
+    // SAFETY: the caller's promises.
+    unsafe { version(&family, Arc::clone(context), site, &launch) }
+}
+
+/// The version of a kernel for a launch. What would be better for launches to come is left to the background.
+///
+/// # Safety
+/// As for [`for_cpu`]; the family is the site's.
+unsafe fn version<T: Target>(
+    family: &Arc<Family<T::Kernel>>,
+    target: T,
+    site: Site,
+    launch: &Launch,
+) -> Compiled<T::Kernel> {
+    // SAFETY: the caller's promises.
+    let compile = |wish: &Wish| unsafe { make(&target, site, &family.variant, wish) };
+    // SAFETY: a closure of the site's type, which was compared with the container's when the family was made.
+    let (compiled, wish) = unsafe { family.choose(launch, compile) };
+    if let Some(wish) = wish {
+        // SAFETY: the caller's promises.
+        unsafe { leave_to_background(family, target, site, wish) };
     }
     compiled
+}
+
+/// # Safety
+/// As for [`version`].
+#[cold]
+unsafe fn leave_to_background<T: Target>(
+    family: &Arc<Family<T::Kernel>>,
+    target: T,
+    site: Site,
+    wish: Wish,
+) {
+    // SAFETY: the caller keeps the shared object loaded.
+    let container = unsafe { &*site.descriptor }.container_begin as usize;
+    let family = Arc::clone(family);
+    let run = move || {
+        let site = site;
+        // SAFETY: the shared object is there: its end waits for this work, or drops it. It is `forget` that sees to that.
+        let (made, name) = unsafe {
+            let made = make(&target, site, &family.variant, &wish);
+            (made, name_of(&*site.descriptor).unwrap_or_default())
+        };
+        match made {
+            Ok(made) => family.add(wish, made),
+            Err(error) => tracing::debug!(
+                kernel = name, device = target.name(), %error,
+                "no better version; launches go on with what there is"
+            ),
+        }
+    };
+    if !background::submit(container, Box::new(run)) {
+        tracing::debug!("the background has enough to do");
+    }
+}
+
+/// Makes a version.
+///
+/// # Safety
+/// The site's shared object is loaded.
+unsafe fn make<T: Target>(
+    target: &T,
+    site: Site,
+    base: &Variant,
+    wish: &Wish,
+) -> Compiled<T::Kernel> {
+    // SAFETY: the caller's promise.
+    let descriptor = unsafe { &*site.descriptor };
+    let container = registry::container_of(descriptor);
+    // SAFETY: as above.
+    let record = unsafe { container.record()? };
+    let (kernel, image) = find(record, name_of(descriptor)?, descriptor.dimensions, site.layout)?;
+    let variant = Variant { facts: wish.facts, values: wish.values.clone(), ..base.clone() };
+    target.compile(record, kernel, image, &variant).map(Arc::new)
 }
 
 /// The descriptor's entry, made by whoever comes first.
@@ -281,65 +456,56 @@ fn entry(descriptor: &Descriptor) -> &'static Entry {
         return entry;
     }
     let container = descriptor.container_begin as usize;
-    let entry: &'static Entry = Box::leak(Box::new(Entry {
-        container,
-        compiled: Default::default(),
-        cuda: RwLock::default(),
-    }));
+    let (cpu, cuda) = (Default::default(), RwLock::default());
+    let entry: &'static Entry = Box::leak(Box::new(Entry { container, cpu, cuda }));
     entries.push(entry);
     descriptor.slot.store(std::ptr::from_ref(entry).cast_mut().cast(), Ordering::Release);
     entry
 }
 
+/// The kernel's name in the container.
+fn name_of(descriptor: &Descriptor) -> Result<&str, ImageError> {
+    // SAFETY: stage 1 wrote pointer and length of a constant.
+    let name = unsafe { std::slice::from_raw_parts(descriptor.name, descriptor.name_len) };
+    str::from_utf8(name)
+        .map_err(|_| ImageError::Mismatch { reason: "a kernel's name is not UTF-8".to_owned() })
+}
+
+/// The versions of a kernel, for a closure of its type.
+///
 /// # Safety
-/// As for [`for_cpu`].
-unsafe fn look_up<K>(
-    table: &'static Table<K>,
-    descriptor: &Descriptor,
-    kernel: &RawKernel,
+/// The site's shared object is loaded.
+unsafe fn look_up<T: Target>(
+    target: &T,
+    site: Site,
     asked: Asked<'_>,
-    device: u64,
-    gpu: GpuVariant,
-    compile: impl FnOnce(
-        &RecordRef<'_>,
-        &KernelRef<'_>,
-        &ImageRef<'_>,
-        &Variant,
-    ) -> Result<K, ImageError>,
-) -> Compiled<K> {
+    pieces: bool,
+) -> Result<Arc<Family<T::Kernel>>, ImageError> {
+    // SAFETY: the caller's promise.
+    let descriptor = unsafe { &*site.descriptor };
     let container = registry::container_of(descriptor);
     // SAFETY: the caller keeps the shared object loaded.
     let record = unsafe { container.record()? };
-    // SAFETY: stage 1 wrote pointer and length of a constant.
-    let name = unsafe { std::slice::from_raw_parts(descriptor.name, descriptor.name_len) };
-    let name = str::from_utf8(name)
-        .map_err(|_| ImageError::Mismatch { reason: "a kernel's name is not UTF-8".to_owned() })?;
+    let name = name_of(descriptor)?;
+    let (kernel, _) = find(record, name, descriptor.dimensions, site.layout)?;
     let variant = Variant {
         offset: asked.offset,
         math: asked.options.map_or(Math::Exact, |options| options.math),
         // There is no queue for the device if this is an error.
         portable: cpu_math::portable().unwrap_or_default(),
         constants: asked.options.map_or(Ok(Vec::new()), |options| values(record, name, options))?,
-        gpu,
+        pieces,
+        ..Variant::default()
     };
-    let key = Key {
-        object: record.object_id(),
-        kernel: name.to_owned(),
-        device,
-        variant: variant.clone(),
-    };
-    let (slot, gone) = table.lock().slot(key);
+    let (object, device) = (record.object_id(), target.id());
+    let key = Key { object, kernel: name.to_owned(), device, variant };
+    let (family, gone) = T::table().lock().slot(key, |variant| {
+        let leaves = Leaves::new(kernel);
+        let watch = T::watch(&leaves);
+        Family::new(variant, leaves, watch)
+    });
     drop(gone);
-    if let Some(compiled) = slot.get() {
-        tracing::debug!(kernel = name, object = %record.object_id(), "cached");
-        return compiled.clone();
-    }
-    // Only those who want the same kernel wait for its compilation.
-    let compile = || {
-        let (kernel, image) = find(record, name, descriptor.dimensions, kernel)?;
-        compile(record, kernel, image, &variant).map(Arc::new)
-    };
-    slot.get_or_init(compile).clone()
+    Ok(family)
 }
 
 /// The values that a launch gives to the constants that a kernel reads, where those are not the defaults.
@@ -383,7 +549,7 @@ fn find<'r, 'a>(
     record: &'r RecordRef<'a>,
     name: &str,
     dimensions: u32,
-    raw: &RawKernel,
+    closure: Layout,
 ) -> Result<(&'r KernelRef<'a>, &'r ImageRef<'a>), ImageError> {
     let mismatch = |reason: String| Err(ImageError::Mismatch { reason });
     let Some(kernel) = record.kernel(name) else {
@@ -395,7 +561,7 @@ fn find<'r, 'a>(
             kernel.dimensions
         ));
     }
-    let (size, align) = (raw.layout.size() as u64, raw.layout.align() as u64);
+    let (size, align) = (closure.size() as u64, closure.align() as u64);
     if (kernel.closure_size, kernel.closure_align) != (size, align) {
         return mismatch(format!(
             "captures of {} bytes aligned to {}, where the program has {size} aligned to {align}",
@@ -413,18 +579,16 @@ fn find<'r, 'a>(
 /// The container at `container` is going; `remaining` are the ids of those that stay. Launches that are still running keep their
 /// code until they end.
 pub(crate) fn forget(container: usize, remaining: &[ObjectId]) {
+    background::forget(container);
     entries().retain(|entry| {
         let stays = entry.container != container;
         if !stays {
-            for compiled in &entry.compiled {
-                compiled.write().unwrap_or_else(PoisonError::into_inner).take();
-            }
             entry.cuda.write().unwrap_or_else(PoisonError::into_inner).clear();
         }
         stays
     });
-    drop(ON_CPU.take_out(|key| !remaining.contains(&key.object)));
-    drop(ON_CUDA.take_out(|key| !remaining.contains(&key.object)));
+    ON_CPU.forget(|key| !remaining.contains(&key.object));
+    ON_CUDA.forget(|key| !remaining.contains(&key.object));
 }
 
 /// A context was lost, and the kernels in it with it.
@@ -433,7 +597,7 @@ pub(crate) fn forget_context(context: u64) {
         let mut known = entry.cuda.write().unwrap_or_else(PoisonError::into_inner);
         known.retain(|known| known.context != context);
     }
-    drop(ON_CUDA.take_out(|key| key.device == context));
+    ON_CUDA.forget(|key| key.device == context);
 }
 
 #[cfg(test)]
@@ -464,15 +628,15 @@ mod tests {
         let kernel = |_: Item<1>| ();
         let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<()>);
         // SAFETY: the descriptor is made for this kernel, as far as this test wants it.
-        let first = unsafe { for_cpu(&descriptor, &raw, Asked { offset: false, options: None }) }
-            .expect_err("no such kernel");
+        let first = unsafe { for_cpu(&descriptor, &raw, ASKED) }.expect_err("no such kernel");
         // SAFETY: as above.
-        let again = unsafe { for_cpu(&descriptor, &raw, Asked { offset: false, options: None }) }
-            .expect_err("no such kernel");
+        let again = unsafe { for_cpu(&descriptor, &raw, ASKED) }.expect_err("no such kernel");
         assert_eq!(first.to_string(), again.to_string());
         forget(begin as usize, &[]);
         first
     }
+
+    const ASKED: Asked<'_> = Asked { offset: false, options: None, adaptivity: Adaptivity::Basic };
 
     trait Tap {
         fn tap(self, bytes: &[u8]) -> Self;
@@ -549,18 +713,19 @@ mod tests {
                 ..Variant::default()
             },
         };
-        assert!(kernels.slot(key(None)).1.is_none());
+        let make = |variant| Family::new(variant, Leaves::default(), Watch::blind());
+        assert!(kernels.slot(key(None), make).1.is_none());
         for seed in 0..MOST_SPECIALISED {
-            assert!(kernels.slot(key(Some(seed))).1.is_none());
+            assert!(kernels.slot(key(Some(seed)), make).1.is_none());
         }
         // The first is used again, so the second is the oldest; the one without values stays.
-        let (first, gone) = kernels.slot(key(Some(0)));
+        let (first, gone) = kernels.slot(key(Some(0)), make);
         assert!(gone.is_none());
         for seed in MOST_SPECIALISED..2 * MOST_SPECIALISED - 1 {
-            assert!(kernels.slot(key(Some(seed))).1.is_some());
+            assert!(kernels.slot(key(Some(seed)), make).1.is_some());
             assert_eq!(kernels.slots.len(), MOST_SPECIALISED + 1);
         }
-        assert!(Arc::ptr_eq(&first, &kernels.slot(key(Some(0))).0));
+        assert!(Arc::ptr_eq(&first, &kernels.slot(key(Some(0)), make).0));
         assert!(!kernels.slots.contains_key(&key(Some(1))));
         assert!(kernels.slots.contains_key(&key(None)));
     }

@@ -34,7 +34,8 @@
 //!   [`Queue::for_each_in_groups`]: launch and wait. [`Queue::scope`]: launch, and wait
 //!   later.
 //! - [`NdRange`], [`NdItem`], [`Local`]: work-groups, whose work-items share local memory and wait for each other.
-//! - [`SpecConst`]: values that are constants when a kernel is compiled. [`Queue::with`], [`Queue::with_math`]: options of launches.
+//! - [`SpecConst`], [`Specialized`]: values that are constants when a kernel is compiled. [`Queue::with`], [`Queue::with_math`],
+//!   [`Queue::with_adaptivity`]: options of launches.
 //! - [`Capture`], [`Element`]: what may go to a device.
 //! - [`dprintln!`], [`dprint!`]: print from kernels.
 //! - [`Error`]: what can go wrong.
@@ -46,6 +47,7 @@
 //! | `SCHISM_CPU_THREADS` | threads of the host devices; by default one for each core |
 //! | `SCHISM_CPU_MATH` | the mathematics library of kernels on the device `cpu`: `host` (default), or `portable`, schism's own, which gives the same bits on all devices |
 //! | `SCHISM_CUDA` | the path of NVIDIA's driver library, in place of the system's `libcuda.so.1`; empty: no GPUs |
+//! | `SCHISM_ADAPTIVITY` | how far kernels are compiled for the launches that there are: `off`, `basic` (default), `full`; see [`Adaptivity`] |
 //! | `SCHISM_TRACE` | shows each step on standard error: `1`, or `error`, `warn`, `info`, `debug`, `trace` |
 //! | `SCHISM_TIME_PASSES` | `1`: how long each step of stage 2 took, on standard error; the compiler reads it for stage 1 |
 //! | `SCHISM_CACHE` | `0`: compiled kernels are not kept on disk |
@@ -61,7 +63,9 @@
 
 #[doc(hidden)]
 pub mod __private;
+mod adaptivity;
 mod atomic;
+mod background;
 mod body;
 mod buffer;
 mod capture;
@@ -72,6 +76,7 @@ mod device;
 mod element;
 mod error;
 mod event;
+mod facts;
 mod for_each;
 mod groups;
 mod identity;
@@ -98,11 +103,16 @@ mod schedule;
 mod scope;
 mod source;
 mod spec_const;
+mod specialized;
 mod stage2;
 mod trace;
+mod variant;
+mod versions;
 mod view;
+mod watch;
 
 pub use __private::is_device;
+pub use adaptivity::Adaptivity;
 pub use atomic::AtomicElement;
 pub use buffer::Buffer;
 pub use capture::Capture;
@@ -124,6 +134,7 @@ pub use source::{
     OfGroups, PerGroup, Source, Whole, per_group, whole,
 };
 pub use spec_const::SpecConst;
+pub use specialized::Specialized;
 pub use view::{View, ViewMut};
 
 /// Prints to standard output from a kernel, or from anywhere else.

@@ -4,6 +4,7 @@ use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::adaptivity::Adaptivity;
 use crate::body::{Body, Work};
 use crate::capture::Capture;
 use crate::cpu_math;
@@ -38,6 +39,7 @@ pub struct Queue {
     device: Device,
     lane: Lane,
     options: Option<Arc<Options>>,
+    adaptivity: Adaptivity,
     /// Launches in scopes say how long they took.
     timed: bool,
 }
@@ -82,7 +84,8 @@ impl Queue {
                 Lane::Cuda(stream)
             }
         };
-        Ok(Self { device: device.clone(), lane, options: None, timed: false })
+        let adaptivity = Adaptivity::from_environment();
+        Ok(Self { device: device.clone(), lane, options: None, adaptivity, timed: false })
     }
 
     /// The device that the launches run on.
@@ -141,6 +144,28 @@ impl Queue {
         self.changed(|options| options.math = math)
     }
 
+    /// The same queue, whose kernels by way of what is returned are compiled for the launches that there are so far. The default is
+    /// what the environment variable `SCHISM_ADAPTIVITY` says (`off`, `basic`, `full`), or else [`Adaptivity::Basic`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::Adaptivity;
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut numbers = Buffer::filled(&queue, 1000, 1_u64)?;
+    /// for (stride, adaptivity) in [(1, Adaptivity::Off), (2, Adaptivity::Basic), (3, Adaptivity::Full)] {
+    ///     queue.with_adaptivity(adaptivity).for_each(&mut numbers, move |number| *number *= stride)?;
+    /// }
+    /// assert_eq!(numbers.to_vec(), [6; 1000]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_adaptivity(&self, adaptivity: Adaptivity) -> Self {
+        Self { adaptivity, ..self.clone() }
+    }
+
     /// The same queue, whose launches in [scopes](Self::scope) by way of what is returned are timed: see [`Event::duration`].
     ///
     /// [`Event::duration`]: crate::Event::duration
@@ -156,8 +181,7 @@ impl Queue {
     fn changed(&self, change: impl FnOnce(&mut Options)) -> Self {
         let mut options = self.options.as_deref().cloned().unwrap_or_default();
         change(&mut options);
-        let (device, lane) = (self.device.clone(), self.lane.clone());
-        Self { device, lane, options: Some(Arc::new(options)), timed: self.timed }
+        Self { options: Some(Arc::new(options)), ..self.clone() }
     }
 
     /// Runs `kernel` once for each point of `range`, and returns when all are done.
@@ -487,7 +511,7 @@ impl Queue {
         if extent.items == 0 {
             return Ok(None);
         }
-        let asked = Asked { offset: extent.offset != [0; 3], options: self.options.as_deref() };
+        let asked = self.asked(extent.offset);
         if let Lane::Cuda(stream) = &self.lane {
             let (dimensions, range, offset) = (extent.dimensions, extent.xyz, extent.offset);
             let shape = Shape { dimensions, range, offset, group: None, dynamic: 0 };
@@ -501,6 +525,11 @@ impl Queue {
         // SAFETY: the caller's promises, and there is at least one work-item.
         unsafe { self.spread(work, &kernel) }?;
         Ok(None)
+    }
+
+    fn asked(&self, offset: [usize; 3]) -> Asked<'_> {
+        let (options, adaptivity) = (self.options.as_deref(), self.adaptivity);
+        Asked { offset: offset != [0; 3], options, adaptivity }
     }
 
     /// Has a GPU run the kernel.
@@ -519,28 +548,34 @@ impl Queue {
             let (kernel, device) = (kernel.name(), self.device.to_string());
             return Err(LaunchError::DeviceLost { kernel, device, source: Box::new(lost.clone()) });
         }
-        let mut variant = shape.variant(context);
+        if !shape.group_fits(context, u32::MAX) {
+            return Err(self.group_too_large(shape, u32::MAX));
+        }
+        let of_gpu = shape.asks(context, asked.adaptivity);
         // SAFETY: a kernel that can be launched is in a loaded shared object, with its descriptor.
-        let mut code = unsafe { resolve_cuda(&self.device, context, &kernel, asked, variant) }?;
-        if let Some(group) = shape.group
-            && !shape.group_fits(context, code.max_block)
-        {
-            if shape.group_fits(context, u32::MAX) {
-                // Code for this size only is content with fewer registers.
-                variant.block = group.map(|items| items as u32);
-                // SAFETY: as above.
-                code = unsafe { resolve_cuda(&self.device, context, &kernel, asked, variant) }?;
-            }
+        let mut code = unsafe { resolve_cuda(&self.device, context, &kernel, asked, of_gpu) }?;
+        if !shape.group_fits(context, code.max_block) {
+            // Code for this size only is content with fewer registers.
+            let of_gpu = shape.demands(context, asked.adaptivity);
+            // SAFETY: as above.
+            code = unsafe { resolve_cuda(&self.device, context, &kernel, asked, of_gpu) }?;
             if !shape.group_fits(context, code.max_block) {
-                let items = group.iter().product();
-                let local = group[..shape.dimensions as usize].iter().rev().copied().collect();
-                let limit = self.device.max_group_size().min(code.max_block as usize);
-                let device = self.device.to_string();
-                return Err(LaunchError::GroupTooLarge { local, items, limit, device });
+                return Err(self.group_too_large(shape, code.max_block));
             }
         }
         // SAFETY: the caller's promises; the code is this kernel's.
         unsafe { cuda::launch(stream, code, &kernel, shape, self.timed) }
+    }
+
+    #[cold]
+    fn group_too_large(&self, shape: &Shape, most: u32) -> LaunchError {
+        let group = shape.group.unwrap_or([1; 3]);
+        LaunchError::GroupTooLarge {
+            local: group[..shape.dimensions as usize].iter().rev().copied().collect(),
+            items: group.iter().product(),
+            limit: self.device.max_group_size().min(most as usize),
+            device: self.device.to_string(),
+        }
     }
 
     /// Runs the kernel with groups; the caller has the queue's turn.
@@ -561,8 +596,7 @@ impl Queue {
         if range.groups.items == 0 {
             return Ok(None);
         }
-        let offset = range.global.offset != [0; 3];
-        let asked = Asked { offset, options: self.options.as_deref() };
+        let asked = self.asked(range.global.offset);
         if let Lane::Cuda(stream) = &self.lane {
             let shape = Shape {
                 dimensions: range.global.dimensions,
@@ -597,6 +631,10 @@ impl Queue {
         {
             return Err(self.remote(kernel.name()));
         }
+        let version = match &work.body {
+            Body::Cpu(code) if tracing::enabled!(tracing::Level::DEBUG) => code.version.clone(),
+            Body::Cpu(_) | Body::Native(_) => Box::default(),
+        };
         let extent = work.extent;
         let offset = work.groups.as_ref().map_or(extent.offset, GroupWork::offset);
         let started = tracing::enabled!(tracing::Level::DEBUG).then(std::time::Instant::now);
@@ -605,8 +643,8 @@ impl Queue {
             .map_err(|failure| self.failed(kernel, extent.dimensions, offset, failure))?;
         if let Some(started) = started {
             tracing::debug!(
-                kernel = kernel.name(), device = %self.device, range = ?extent.slowest_first(), intervals = spread.intervals,
-                helpers = spread.helpers, micros = started.elapsed().as_micros() as u64, "launched"
+                kernel = kernel.name(), device = %self.device, version, range = ?extent.slowest_first(),
+                intervals = spread.intervals, helpers = spread.helpers, micros = started.elapsed().as_micros() as u64, "launched"
             );
         }
         Ok(())

@@ -6,7 +6,7 @@ use crate::body::Body;
 use crate::cuda::{Context, CudaKernel};
 use crate::device::{Device, Place};
 use crate::error::LaunchError;
-use crate::kernels::{self, Asked, GpuVariant};
+use crate::kernels::{self, Asked, AskedOfGpu};
 use crate::launch::RawKernel;
 use crate::notice::Notice;
 
@@ -67,7 +67,7 @@ pub(crate) unsafe fn resolve_cuda(
     context: &Arc<Context>,
     kernel: &RawKernel,
     asked: Asked<'_>,
-    variant: GpuVariant,
+    of_gpu: AskedOfGpu,
 ) -> Result<Arc<CudaKernel>, LaunchError> {
     // SAFETY: null, or a constant of the kernel's shared object.
     let Some(descriptor) = (unsafe { kernel.descriptor.as_ref() }) else {
@@ -75,7 +75,7 @@ pub(crate) unsafe fn resolve_cuda(
         return Err(LaunchError::NoDeviceCode { kernel, device });
     };
     // SAFETY: the caller's promises.
-    unsafe { kernels::for_cuda(descriptor, kernel, asked, context, variant) }.map_err(|source| {
+    unsafe { kernels::for_cuda(descriptor, kernel, asked, context, of_gpu) }.map_err(|source| {
         LaunchError::Image {
             kernel: kernel.name(),
             device: device.to_string(),

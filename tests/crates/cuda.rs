@@ -30,6 +30,10 @@ fn main() {
         "second-fails" => second_fails(),
         "foreign" => foreign(),
         "order" => order(),
+        "facts" => facts(),
+        "group-sizes" => group_sizes(),
+        "off" => off(),
+        "driver-version" => driver_version(),
         "stage2" => stage2(),
         other => panic!("{other} is not known"),
     }
@@ -63,6 +67,13 @@ fn calls(function: &str) -> u64 {
     let calls: extern "C" fn(*const c_char) -> u64 =
         unsafe { std::mem::transmute(fake("fake_calls")) };
     calls(function.as_ptr())
+}
+
+/// The PTX that was loaded last, and how often any was.
+fn code() -> (String, u64) {
+    let code: extern "C" fn() -> *const c_char = unsafe { std::mem::transmute(fake("fake_code")) };
+    let text = unsafe { std::ffi::CStr::from_ptr(code()) }.to_string_lossy().into_owned();
+    (text, calls("cuModuleLoadDataEx"))
 }
 
 fn device_memory() -> usize {
@@ -568,6 +579,112 @@ fn order() {
     });
     assert!(matches!(result, Err(Error::Launch(LaunchError::ForeignBuffer { .. }))));
     assert_eq!(take_seen().len(), 2);
+}
+
+/// Sums of pairs, from the one with that number on.
+fn sums(queue: &Queue, len: usize, from: usize) {
+    let mut to = Buffer::filled(queue, len, 0.0_f32).expect("memory");
+    let pairs = Buffer::filled(queue, len + from, [0.5_f32; 2]).expect("memory");
+    let pairs = pairs.slice(from..).expect("a part");
+    queue.for_each((&mut to, pairs), |(to, pair)| *to = pair[0] + pair[1]).expect("it runs");
+}
+
+/// What code is made for.
+fn facts() {
+    on_launch(note);
+    let queue = queue("cuda:0");
+    let run = |len: usize, from: usize| {
+        sums(&queue, len, from);
+        assert_eq!(take_seen().len(), 1);
+        code()
+    };
+    // The first launch: its block, all of it, addresses that are multiples of 16.
+    let (first, loaded) = run(32, 0);
+    assert!(first.contains(".reqntid 32"), "{first}");
+    assert!(first.contains("ld.global.v2") && !first.contains("setp"), "{first}");
+    assert!(!first.contains("%ntid"), "{first}");
+    assert_eq!(run(32, 0).1, loaded);
+    // Not all of the block: it is asked for, and the range is a parameter again.
+    let (second, count) = run(20, 0);
+    assert!(second.contains(".reqntid 32") && second.contains("setp"), "{second}");
+    assert_eq!(count, loaded + 1);
+    // Other blocks, and an odd address.
+    let (third, count) = run(1 << 20, 1);
+    assert!(!third.contains("reqntid") && third.contains("%ntid"), "{third}");
+    assert!(!third.contains(".v2") && third.contains("setp"), "{third}");
+    assert_eq!(count, loaded + 2);
+    // That is for all launches, and the others are for those that they are made for.
+    for (len, from) in [(1 << 20, 0), (1000, 3), (64, 0), (32, 0), (20, 0)] {
+        assert_eq!(run(len, from).1, loaded + 2);
+    }
+    // Only where ids need more bits.
+    let launch = |len: usize| queue.parallel_for([1, len], |_| ()).expect("it runs");
+    launch(1 << 20);
+    let (_, loaded) = code();
+    launch(1 << 21);
+    assert_eq!(code().1, loaded);
+    launch(1 << 32);
+    assert_eq!(code().1, loaded + 1);
+}
+
+/// Each size of groups has its code.
+fn group_sizes() {
+    on_launch(note);
+    let queue = queue("cuda:0");
+    let launch = |size: usize| {
+        let range = NdRange::new(4 * size, size).expect("even groups");
+        queue
+            .parallel_for_groups(range, local::<u32>(size), |item, tile| {
+                tile.set(item.local_x(), 1);
+                let mut half = item.group_size() / 2;
+                while half > 0 {
+                    item.barrier();
+                    half /= 2;
+                }
+            })
+            .expect("it runs");
+        code()
+    };
+    // Loops that depend on the size alone are unrolled.
+    for size in [32, 64, 128, 256, 512, 1024, 16, 8] {
+        let (text, _) = launch(size);
+        assert!(text.contains(&format!(".reqntid {size}")) && !text.contains("%ntid"), "{text}");
+        let barriers = text.matches("barrier.sync").count() + text.matches("bar.sync").count();
+        assert_eq!(barriers, size.ilog2() as usize, "{text}");
+    }
+    let (_, loaded) = code();
+    launch(64);
+    assert_eq!(code().1, loaded);
+    // There are enough now: one for all others.
+    let (text, _) = launch(96);
+    assert!(text.contains(".maxntid 1024") && text.contains("%ntid"), "{text}");
+    for size in [2, 3, 4, 5, 6, 7] {
+        assert_eq!(launch(size).1, loaded + 1);
+    }
+}
+
+/// Nothing is counted on.
+fn off() {
+    on_launch(note);
+    let queue = queue("cuda:0");
+    for len in [32, 20, 1 << 20] {
+        sums(&queue, len, 0);
+        let (text, count) = code();
+        assert!(text.contains("%ntid") && !text.contains("reqntid"), "{text}");
+        assert!(!text.contains(".v2") && text.contains("setp"), "{text}");
+        assert_eq!(count, 1);
+    }
+    assert_eq!(take_seen().len(), 3);
+    // A launch that would like more takes what is there.
+    sums(&queue.with_adaptivity(schism::Adaptivity::Basic), 32, 0);
+    assert_eq!(code().1, 1);
+}
+
+/// A kernel, which is found or compiled: the test looks at what is kept.
+fn driver_version() {
+    on_launch(note);
+    let queue = queue("cuda:0");
+    queue.parallel_for(100, |_| ()).expect("it runs");
 }
 
 /// Without its compiler, there is no such device.

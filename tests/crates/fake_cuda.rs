@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `FAKE_CUDA_DEVICES` | how many devices there are; 1 |
 //! | `FAKE_CUDA_MEMORY` | bytes that each has; 1 GiB |
+//! | `FAKE_CUDA_VERSION` | the driver's version; 12040 |
 //! | `FAKE_CUDA_FAULTS` | what fails: `FUNCTION:WHICH=CODE`, separated by commas. `WHICH` counts the calls from 1; `*` is every call. With `@N` behind the function's name, the call must be for device `N` |
 //!
 //! Codes of 700 and more take the context with them, as a driver's do.
@@ -49,6 +50,8 @@ struct State {
     host: BTreeMap<usize, usize>,
     /// Names of functions.
     functions: HashMap<Handle, CString>,
+    /// What was loaded last.
+    code: CString,
     calls: HashMap<&'static str, u64>,
     faults: Vec<Fault>,
     on_launch: Option<OnLaunch>,
@@ -158,6 +161,12 @@ pub extern "C" fn fake_on_launch(on_launch: OnLaunch) {
     state().on_launch = Some(on_launch);
 }
 
+/// The code that was loaded last. It is there until the next is loaded.
+#[unsafe(no_mangle)]
+pub extern "C" fn fake_code() -> *const c_char {
+    state().code.as_ptr()
+}
+
 /// Bytes of device memory that are taken.
 #[unsafe(no_mangle)]
 pub extern "C" fn fake_memory() -> usize {
@@ -173,7 +182,7 @@ pub extern "C" fn cuInit(_: c_uint) -> Code {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> Code {
-    unsafe { version.write(12040) };
+    unsafe { version.write(number("FAKE_CUDA_VERSION", 12040) as c_int) };
     SUCCESS
 }
 
@@ -477,6 +486,7 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
     }
     let text = unsafe { CStr::from_ptr(image) }.to_string_lossy();
     assert!(text.contains(".version") && text.contains(".entry"), "this is no PTX: {text}");
+    state().code = unsafe { CStr::from_ptr(image) }.to_owned();
     new_handle("module", module)
 }
 

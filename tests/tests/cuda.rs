@@ -118,6 +118,43 @@ fn buffers_of_other_devices() {
 }
 
 #[test]
+fn what_code_is_made_for() {
+    run(&["facts"], &[]);
+}
+
+#[test]
+fn groups_of_many_sizes() {
+    run(&["group-sizes"], &[]);
+}
+
+#[test]
+fn nothing_is_adapted() {
+    run(&["off"], &[("SCHISM_ADAPTIVITY", "off")]);
+}
+
+/// What a driver reads may be something else to the next one.
+#[test]
+fn what_is_kept_is_for_one_version_of_the_driver() {
+    let Some(program) = program() else { return };
+    let folder = program.with_file_name("kept");
+    let kept = |version: &str| {
+        let folder = folder.to_str().expect("UTF-8");
+        let cache = [("SCHISM_CACHE", "1"), ("SCHISM_CACHE_DIR", folder)];
+        let variables = [("FAKE_CUDA_VERSION", version), cache[0], cache[1]];
+        run(&["driver-version"], &variables);
+        let files = std::fs::read_dir(folder).expect("something is kept");
+        files.filter(|file| file.as_ref().is_ok_and(|file| file.path().is_file())).count()
+    };
+    let _ = std::fs::remove_dir_all(&folder);
+    // Both read the same version of PTX.
+    let first = kept("12050");
+    assert!(first > 0);
+    assert_eq!(kept("12050"), first);
+    assert_eq!(kept("12060"), first + 1);
+    assert_eq!(kept("12050"), first + 1);
+}
+
+#[test]
 fn scopes() {
     run(&["order"], &[]);
 }

@@ -89,6 +89,11 @@ impl Context {
         self.id
     }
 
+    /// The device's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.gpu.name
+    }
+
     /// What the context was lost by, if it was.
     pub(crate) fn lost(&self) -> Option<&DriverError> {
         self.lost.get()

@@ -4,12 +4,13 @@ use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
 
 use schism_cache::Value;
 use schism_hcf::{KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::{
-    Bytes, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH, GPU_GROUPS, GPU_PRINT,
-    GPU_RANGE, GPU_RECORD, GpuKernel, GpuRequest, OK, TARGET_PTX, Text,
+    Bytes, FACT_GROUP_EXACT, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH, GPU_GROUPS,
+    GPU_PRINT, GPU_RANGE, GPU_RECORD, GpuKernel, GpuRequest, OK, TARGET_PTX, Text,
 };
 
 use super::api::{RawFunction, RawModule, number, symbol};
@@ -17,8 +18,8 @@ use super::context::Context;
 use crate::cpu_kernel::{Lists, take_text};
 use crate::error::{DriverError, ImageError};
 use crate::kernel_cache;
-use crate::kernels::Variant;
 use crate::stage2::stage2;
+use crate::variant::Variant;
 
 /// A part of the closure that becomes a parameter.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +55,8 @@ pub(crate) struct CudaKernel {
     pub(super) local_memory: usize,
     /// Bytes of it that the driver was told of.
     shared_memory: AtomicU32,
+    /// For the trace.
+    pub(super) version: Box<str>,
 }
 
 /// Bytes for what the driver's compiler says.
@@ -68,17 +71,20 @@ impl CudaKernel {
         kernel: &KernelRef<'_>,
         variant: &Variant,
     ) -> Result<Self, ImageError> {
+        let started = Instant::now();
         let lists = Lists::new(kernel, variant);
         // Mathematics is always schism's own here.
-        let pieces = if variant.gpu.pieces { FLAG_BASE } else { 0 };
+        let pieces = if variant.pieces { FLAG_BASE } else { 0 };
         let flags = lists.flags & !FLAG_PORTABLE_MATH | pieces;
-        let key = kernel_cache::key_of("PTX", record, kernel, flags, &variant.constants);
+        let key = kernel_cache::key_of("PTX", record, kernel, flags, variant);
         let key = key.map(|mut key| {
             key = key
                 .part("arch", context.gpu.arch().as_bytes())
                 .number("isa", context.gpu.isa().into())
-                .number("wide", variant.gpu.wide.into());
-            for items in variant.gpu.block {
+                .number("driver", context.gpu.driver.version.into())
+                .number("facts", facts(variant).into())
+                .number("aligned", variant.facts.aligned);
+            for items in variant.facts.block {
                 key = key.number("block", items.into());
             }
             key.finish()
@@ -87,9 +93,7 @@ impl CudaKernel {
             compile(context, image, kernel, variant, &lists, flags)
         })?;
         let code = Code::new(&found.value)?;
-        let started = std::time::Instant::now();
         let module = load(context, &code)?;
-        kernel_cache::trace(kernel, &found, code.text.count_bytes());
         let leaves = kernel.parameters.iter().map(|parameter| Leaf {
             offset: parameter.offset as usize,
             kind: match parameter.kind {
@@ -110,15 +114,14 @@ impl CudaKernel {
             local_memory: usize::try_from(kernel.groups.unwrap_or_default().local_size)
                 .unwrap_or(usize::MAX),
             shared_memory: AtomicU32::new(0),
+            version: variant.to_string().into(),
         };
         this.find(code.entry).map_err(|source| ImageError::Driver {
             source: Box::new(source),
             log: String::new(),
         })?;
-        tracing::debug!(
-            kernel = %kernel.display_name, device = context.gpu.name,
-            micros = started.elapsed().as_micros() as u64, "loaded"
-        );
+        let code_bytes = code.text.count_bytes();
+        kernel_cache::trace(kernel, context.name(), variant, &found, code_bytes, started);
         Ok(this)
     }
 
@@ -208,6 +211,12 @@ impl<'a> Code<'a> {
     }
 }
 
+/// What the code counts on, as stage 2 takes it.
+fn facts(variant: &Variant) -> u32 {
+    let small = if variant.facts.small { FACT_INDEX_32 } else { 0 };
+    small | if variant.facts.exact { FACT_GROUP_EXACT } else { 0 }
+}
+
 /// Has stage 2 make PTX of a kernel.
 fn compile(
     context: &Context,
@@ -230,15 +239,15 @@ fn compile(
         flags,
         constants: lists.constants.as_ptr(),
         constants_len: lists.constants.len(),
-        values: std::ptr::null(),
-        values_len: 0,
+        values: lists.values.as_ptr(),
+        values_len: lists.values.len(),
         target: TARGET_PTX,
         isa: context.gpu.isa(),
         arch: Bytes::new(arch.as_bytes()),
-        group: variant.gpu.block,
-        facts: if variant.gpu.wide { 0 } else { FACT_INDEX_32 },
+        group: variant.facts.block,
+        facts: facts(variant),
         local_align: kernel.groups.unwrap_or_default().local_align,
-        aligned: 0,
+        aligned: variant.facts.aligned,
     };
     let mut made = MaybeUninit::<GpuKernel>::uninit();
     let mut error = Text::EMPTY;

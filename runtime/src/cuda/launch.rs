@@ -14,8 +14,10 @@ use super::memory;
 use super::record::{Left, Record};
 use super::shadow::{Shadows, is_shadow};
 use super::stream::{Stream, Timer};
+use crate::adaptivity::Adaptivity;
 use crate::error::{KernelPanic, LaunchError};
-use crate::kernels::GpuVariant;
+use crate::facts::Facts;
+use crate::kernels::AskedOfGpu;
 use crate::launch::RawKernel;
 use crate::print;
 
@@ -50,14 +52,32 @@ impl Shape {
         })
     }
 
-    /// What the code must be prepared for.
-    pub(crate) fn variant(&self, context: &Context) -> GpuVariant {
-        let wide = (0..3)
-            .any(|axis| self.range[axis].saturating_add(self.offset[axis]) > i32::MAX as usize);
-        let (_, grid) = self.grid(context);
+    /// What the code must be prepared for, and what it can count on.
+    pub(crate) fn asks(&self, context: &Context, adaptivity: Adaptivity) -> AskedOfGpu {
+        let small = (0..3)
+            .all(|axis| self.range[axis].saturating_add(self.offset[axis]) <= i32::MAX as usize);
+        let (block, grid) = self.grid(context);
         let most = context.gpu.max_grid_xyz;
         let pieces = (0..3).any(|axis| grid[axis] > most[axis] as usize);
-        GpuVariant { wide, pieces, block: [0; 3] }
+        let mut facts = Facts { small, ..Facts::default() };
+        if adaptivity != Adaptivity::Off {
+            facts.exact = (0..3).all(|axis| self.range[axis].is_multiple_of(block[axis]));
+            // No block has more threads than fit into this type.
+            facts.block = block.map(|items| items as u32);
+        }
+        AskedOfGpu { pieces, facts, groups: self.group.is_some(), demands_block: false }
+    }
+
+    /// As [`asks`](Self::asks), for a launch whose groups are too large for code that is made for all sizes.
+    pub(crate) fn demands(&self, context: &Context, adaptivity: Adaptivity) -> AskedOfGpu {
+        let mut asks = self.asks(context, adaptivity);
+        asks.facts.block = self.grid(context).0.map(|items| items as u32);
+        AskedOfGpu { demands_block: true, ..asks }
+    }
+
+    /// The range as users write it.
+    fn slowest_first(&self) -> Vec<usize> {
+        self.range[..self.dimensions as usize].iter().rev().copied().collect()
     }
 
     /// Threads of a block and blocks of the grid, in each dimension.
@@ -217,6 +237,10 @@ pub(crate) unsafe fn launch(
             return Err(failed(error));
         }
     };
+    tracing::debug!(
+        kernel = raw.name(), device = context.name(), version = &*kernel.version,
+        range = ?shape.slowest_first(), ?grid, ?block, shared, "launched"
+    );
     Ok(Pending {
         stream: Arc::clone(stream),
         number,

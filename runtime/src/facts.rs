@@ -1,0 +1,239 @@
+//! What code can be made for, beside its kernel: what holds for some launches and not for others.
+
+use std::arch::asm;
+use std::fmt;
+
+use schism_hcf::{KernelRef, ParameterKind};
+use schism_jit_abi::ALIGNED;
+
+/// What a GPU's code may count on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Facts {
+    /// Ids and ranges fit into 31 bits.
+    pub(crate) small: bool,
+    /// The range is a multiple of the block in each dimension.
+    pub(crate) exact: bool,
+    /// The threads of a block, if they are known; else zeros.
+    pub(crate) block: [u32; 3],
+    /// Which parameters are addresses that are multiples of [`ALIGNED`].
+    pub(crate) aligned: u64,
+}
+
+impl Facts {
+    /// Whether all of this holds where `other` does.
+    pub(crate) fn hold_for(self, other: Self) -> bool {
+        self == self.and(other)
+    }
+
+    /// What holds for both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            small: self.small && other.small,
+            exact: self.exact && other.exact,
+            block: if self.block == other.block { self.block } else { [0; 3] },
+            aligned: self.aligned & other.aligned,
+        }
+    }
+
+    /// How much is known.
+    pub(crate) fn count(self) -> u32 {
+        u32::from(self.small)
+            + u32::from(self.exact)
+            + u32::from(self.block != [0; 3])
+            + self.aligned.count_ones()
+    }
+}
+
+/// A parameter whose value is known.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Known {
+    pub(crate) param: u32,
+    /// Where it is in the closure.
+    pub(crate) offset: usize,
+    pub(crate) bytes: Box<[u8]>,
+}
+
+impl Known {
+    /// Whether the closure has the value.
+    ///
+    /// # Safety
+    /// The closure is of the kernel's type.
+    #[inline]
+    pub(crate) unsafe fn holds_for(&self, closure: *const u8) -> bool {
+        // SAFETY: the parameter lies in the closure.
+        unsafe { is_there(closure.add(self.offset), &self.bytes) }
+    }
+}
+
+impl fmt::Debug for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "value[{}]=0x", self.param)?;
+        self.bytes.iter().rev().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// How many bytes are looked at in one piece.
+const PIECE: usize = 16;
+
+/// Whether these bytes are in memory. Some of that memory may have no value, such as what lies between fields.
+///
+/// # Safety
+/// So many bytes can be read.
+#[inline]
+pub(crate) unsafe fn is_there(place: *const u8, bytes: &[u8]) -> bool {
+    bytes.chunks(PIECE).zip(0..).all(|(piece, number)| {
+        // SAFETY: the caller's promise.
+        let found = unsafe { read(place.add(number * PIECE), piece.len()) };
+        found[..piece.len()] == *piece
+    })
+}
+
+/// Copies bytes, of which some may have no value.
+///
+/// # Safety
+/// So many bytes can be read.
+pub(crate) unsafe fn copy(place: *const u8, len: usize) -> Box<[u8]> {
+    let mut bytes = Vec::with_capacity(len);
+    for begin in (0..len).step_by(PIECE) {
+        let size = PIECE.min(len - begin);
+        // SAFETY: the caller's promise.
+        let piece = unsafe { read(place.add(begin), size) };
+        bytes.extend_from_slice(&piece[..size]);
+    }
+    bytes.into_boxed_slice()
+}
+
+/// # Safety
+/// `len` bytes can be read, at most [`PIECE`].
+#[inline]
+unsafe fn read(place: *const u8, len: usize) -> [u8; PIECE] {
+    let mut copy = [0_u8; PIECE];
+    // SAFETY: the caller's promise, and there is room. The comment does nothing; but as far as the compiler knows it has written
+    // all of the copy, so that from here on its bytes have values.
+    unsafe {
+        std::ptr::copy_nonoverlapping(place, copy.as_mut_ptr(), len);
+        asm!("/* {0} */", in(reg) copy.as_mut_ptr(), options(nostack, preserves_flags));
+    }
+    copy
+}
+
+/// A part of the closure that becomes a parameter by its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scalar {
+    pub(crate) param: u32,
+    pub(crate) offset: usize,
+    pub(crate) size: usize,
+    pub(crate) is_float: bool,
+}
+
+/// What of a kernel's parameters code can know.
+#[derive(Debug, Default)]
+pub(crate) struct Leaves {
+    /// Addresses, of the first parameters: their numbers, and where they are.
+    pointers: Box<[(u32, usize)]>,
+    /// Numbers.
+    pub(crate) scalars: Box<[Scalar]>,
+    /// What the program wants to be known: numbers and aggregates.
+    pub(crate) specialized: Box<[Scalar]>,
+}
+
+impl Leaves {
+    pub(crate) fn new(kernel: &KernelRef<'_>) -> Self {
+        let leaves = || kernel.parameters.iter().zip(0_u32..);
+        let scalar = |parameter: &schism_hcf::Parameter, param| Scalar {
+            param,
+            offset: parameter.offset as usize,
+            size: parameter.size as usize,
+            is_float: parameter.kind == ParameterKind::Float,
+        };
+        Self {
+            pointers: leaves()
+                .filter(|(parameter, param)| {
+                    parameter.kind == ParameterKind::Pointer && *param < u64::BITS
+                })
+                .map(|(parameter, param)| (param, parameter.offset as usize))
+                .collect(),
+            scalars: leaves()
+                .filter(|(parameter, _)| {
+                    let kinds = [ParameterKind::Integer, ParameterKind::Float];
+                    kinds.contains(&parameter.kind) && !parameter.specialized
+                })
+                .map(|(parameter, param)| scalar(parameter, param))
+                .collect(),
+            specialized: leaves()
+                .filter(|(parameter, _)| parameter.specialized)
+                .map(|(parameter, param)| scalar(parameter, param))
+                .collect(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(scalars: Vec<Scalar>, specialized: Vec<Scalar>) -> Self {
+        Self { pointers: Box::default(), scalars: scalars.into(), specialized: specialized.into() }
+    }
+
+    /// Which addresses are multiples of [`ALIGNED`]. Memory of a device and its shadow begin at multiples of more than that, so a
+    /// closure's addresses say it.
+    ///
+    /// # Safety
+    /// The closure is of the kernel's type.
+    #[inline]
+    pub(crate) unsafe fn aligned(&self, closure: *const u8) -> u64 {
+        self.pointers.iter().fold(0, |aligned, (param, offset)| {
+            // SAFETY: the leaf lies in the closure; it need not be aligned in a packed struct.
+            let address = unsafe { closure.add(*offset).cast::<u64>().read_unaligned() };
+            aligned | u64::from(address.is_multiple_of(ALIGNED)) << param
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(small: bool, exact: bool, block: u32, aligned: u64) -> Facts {
+        Facts {
+            small,
+            exact,
+            block: [block, u32::from(block != 0), u32::from(block != 0)],
+            aligned,
+        }
+    }
+
+    #[test]
+    fn facts_hold_where_no_less_is_known() {
+        let all = facts(true, true, 256, 0b101);
+        assert!(Facts::default().hold_for(all) && all.hold_for(all));
+        for less in [
+            facts(false, true, 256, 0b101),
+            facts(true, false, 256, 0b101),
+            facts(true, true, 0, 0b101),
+            facts(true, true, 128, 0b101),
+            facts(true, true, 256, 0b100),
+        ] {
+            assert!(!all.hold_for(less), "{less:?}");
+            let common = all.and(less);
+            assert!(common.hold_for(all) && common.hold_for(less));
+            assert!(common.count() < all.count());
+        }
+    }
+
+    #[test]
+    fn values_are_compared_byte_by_byte() {
+        let closure: [u8; 40] = std::array::from_fn(|i| i as u8);
+        for (offset, len) in [(0, 1), (3, 8), (1, 16), (5, 17), (0, 40), (40, 0)] {
+            // SAFETY: the array has these bytes.
+            let bytes = unsafe { copy(closure.as_ptr().add(offset), len) };
+            assert_eq!(*bytes, closure[offset..offset + len]);
+            let known = Known { param: 0, offset, bytes };
+            // SAFETY: as above.
+            assert!(unsafe { known.holds_for(closure.as_ptr()) });
+            for changed in offset..offset + len {
+                let mut other = closure;
+                other[changed] ^= 1;
+                // SAFETY: as above.
+                assert!(!unsafe { known.holds_for(other.as_ptr()) });
+            }
+        }
+    }
+}
