@@ -169,7 +169,7 @@ pub(crate) fn replace_invoke_by_branch(invoke: LLVMValueRef) {
 ///
 /// # Safety
 /// Both blocks belong to one live function.
-pub(crate) unsafe fn forget_edge(successor: LLVMBasicBlockRef, from: LLVMBasicBlockRef) {
+unsafe fn forget_edge(successor: LLVMBasicBlockRef, from: LLVMBasicBlockRef) {
     // SAFETY: as promised by the caller; every phi is replaced before it is erased.
     unsafe {
         let mut phi = LLVMGetFirstInstruction(successor);

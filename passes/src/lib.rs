@@ -54,7 +54,6 @@
 //! | `dead-arguments` | [`dead_arguments`]: removes the parameters that a kernel does not use |
 //! | `local-to-shared` | [`local_to_shared`]: one symbol for all memory of a work-group, with offsets for pointers (CUDA) |
 //! | `private-atomics` | [`private_atomics`]: atomic accesses of a work-item's own memory become plain ones (GPUs) |
-//! | `batch-checks` | [`batch_checks`]: checks that follow each other are made at once (GPUs) |
 //! | `address-spaces` | [`address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
 //!
 //! And others are for diagnostics, and for targets without a stack:
@@ -72,7 +71,6 @@
 
 pub mod address_spaces;
 pub mod aspects;
-pub mod batch_checks;
 pub mod body;
 pub mod builtins;
 pub mod call_sites;

@@ -27,9 +27,7 @@ use schism_jit_abi::code::OPEN_CONSTANT;
 use schism_passes::fast_math::{self, FastMath};
 use schism_passes::library_calls::{self, Native};
 use schism_passes::specialise::{self, SpecialiseError};
-use schism_passes::{
-    address_spaces, batch_checks, dead_arguments, local_to_shared, private_atomics,
-};
+use schism_passes::{address_spaces, dead_arguments, local_to_shared, private_atomics};
 
 use super::{Builder, Context, Machine, Value, take_message};
 use crate::JitError;
@@ -278,16 +276,6 @@ impl<'c> Module<'c> {
         let Some(function) = self.function(function) else { return };
         // SAFETY: the function is live and, as callers see to, a definition; this thread alone has the module.
         unsafe { dead_arguments::remove_unused(function.raw(), |index| indices.contains(&index)) };
-    }
-
-    /// Makes checks that follow each other at once, and says whether there were any. See [`batch_checks`].
-    pub fn batch_checks(&self) -> bool {
-        let mut changed = false;
-        for function in self.functions() {
-            // SAFETY: the function is one of this live module.
-            changed |= unsafe { batch_checks::run(function.raw()) };
-        }
-        changed
     }
 
     /// Makes atomic accesses of a work-item's own memory plain ones.

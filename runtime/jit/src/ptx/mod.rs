@@ -182,10 +182,6 @@ fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
 /// where two are one.
 const THREAD_JUMPS: &CStr = c"function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,instcombine<no-verify-fixpoint>,jump-threading,simplifycfg)";
 
-/// Brings the blocks between checks together, once those are made at once, and what they compute in common.
-const AFTER_CHECKS: &CStr =
-    c"function(simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
-
 /// NVIDIA's driver.
 struct Ptx {
     options: PtxOptions,
@@ -246,9 +242,6 @@ impl Target for Ptx {
         dump: &Dump,
     ) -> Result<PtxCode, JitError> {
         module.plain_private_atomics();
-        if module.batch_checks() {
-            module.run_passes(AFTER_CHECKS, Some(machine)).map_err(JitError::Internal)?;
-        }
         entry::trim(module, &mut entry)?;
         module.compare_addresses_as_numbers(context);
         debug_verify(module);
