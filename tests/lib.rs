@@ -5,6 +5,7 @@
 //! | `tests/passes.rs` | passes, over the IR files in `passes/` |
 //! | `tests/code_split.rs` | `SCHISM_DEVICE_CODE_SPLIT` |
 //! | `tests/random_ir.rs` | random modules through all passes, run before and after |
+//! | `tests/random_loops.rs` | random loops with checks, some of which fail, before and after the passes that move checks |
 //! | `tests/cache.rs` | compiled kernels that are kept on disk |
 //! | `tests/times.rs` | `SCHISM_TIME_PASSES` |
 //! | `tests/offsets.rs` | launches over ranges that do not begin at zero, on every device |
@@ -37,3 +38,4 @@ pub mod fuzz;
 pub mod lab;
 pub mod ptx;
 pub mod random_ir;
+pub mod random_loops;

@@ -19,7 +19,7 @@ use schism_passes::{machine, opt};
 const WORDS: usize = 8;
 
 /// Passes that may run in any order over a module that has its kernel, and change nothing that it does.
-const ANY_ORDER: [&str; 12] = [
+const ANY_ORDER: [&str; 14] = [
     "host-attributes",
     "convergence",
     "unwind",
@@ -32,6 +32,8 @@ const ANY_ORDER: [&str; 12] = [
     "aspects",
     "strip-debug",
     "split",
+    "loop-checks",
+    "group-checks",
 ];
 
 /// A module in both forms.
@@ -61,7 +63,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit as u64) as usize
     }
 }

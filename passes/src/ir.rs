@@ -80,6 +80,28 @@ pub(crate) fn instructions(function: LLVMValueRef) -> Vec<LLVMValueRef> {
     blocks(function).into_iter().flat_map(instructions_of).collect()
 }
 
+/// The blocks that a block goes on at; one is there twice if two edges lead to it.
+pub(crate) fn successors(block: LLVMBasicBlockRef) -> Vec<LLVMBasicBlockRef> {
+    // SAFETY: the block is one of a live function; an index is below the number of the terminator's successors.
+    unsafe {
+        let end = LLVMGetBasicBlockTerminator(block);
+        if end.is_null() {
+            return Vec::new();
+        }
+        (0..LLVMGetNumSuccessors(end)).map(|index| LLVMGetSuccessor(end, index)).collect()
+    }
+}
+
+/// What a phi is when it is come to from a block, if it can be.
+pub(crate) fn incoming(phi: LLVMValueRef, from: LLVMBasicBlockRef) -> Option<LLVMValueRef> {
+    // SAFETY: the value is a live phi, and each index is below the number of its edges.
+    unsafe {
+        (0..LLVMCountIncoming(phi))
+            .find(|&index| LLVMGetIncomingBlock(phi, index) == from)
+            .map(|index| LLVMGetIncomingValue(phi, index))
+    }
+}
+
 /// A list of LLVM's: the first element, then each one's next.
 fn list<T>(first: *mut T, next: impl Fn(*mut T) -> *mut T) -> Vec<*mut T> {
     let some = |element: *mut T| (!element.is_null()).then_some(element);
@@ -162,6 +184,33 @@ pub(crate) fn replace_invoke_by_branch(invoke: LLVMValueRef) {
         LLVMBuildBr(builder, normal);
         LLVMDisposeBuilder(builder);
         LLVMInstructionEraseFromParent(invoke);
+    }
+}
+
+/// The phis of a block.
+pub(crate) fn phis(block: LLVMBasicBlockRef) -> Vec<LLVMValueRef> {
+    let mut all = instructions_of(block);
+    all.retain(|&instruction| opcode(instruction) == Some(LLVMOpcode::LLVMPHI));
+    all
+}
+
+/// Lets a block that ends in a branch go on at one of its successors only.
+///
+/// # Safety
+/// The block is one of a live function, and `next` is one of its successors.
+pub(crate) unsafe fn always_go_to(block: LLVMBasicBlockRef, next: LLVMBasicBlockRef) {
+    // SAFETY: as promised by the caller; a branch has no uses.
+    unsafe {
+        let end = LLVMGetBasicBlockTerminator(block);
+        for other in successors(block).into_iter().filter(|other| *other != next) {
+            forget_edge(other, block);
+        }
+        let function = LLVMGetBasicBlockParent(block);
+        let builder = LLVMCreateBuilderInContext(LLVMGetTypeContext(LLVMTypeOf(function)));
+        LLVMPositionBuilderBefore(builder, end);
+        LLVMBuildBr(builder, next);
+        LLVMDisposeBuilder(builder);
+        LLVMInstructionEraseFromParent(end);
     }
 }
 
@@ -250,6 +299,20 @@ pub(crate) unsafe fn declare_pure_builtin(
         mark_pure(function);
         function
     }
+}
+
+/// Whether a call or an invoke has an attribute itself; its callee may have it, too.
+pub(crate) fn has_call_attribute(call: LLVMValueRef, name: &str) -> bool {
+    let place = llvm_sys::LLVMAttributeFunctionIndex;
+    // SAFETY: `call` is a live call or invoke.
+    unsafe { !LLVMGetCallSiteEnumAttribute(call, place, enum_kind(name)).is_null() }
+}
+
+/// Whether a function has an attribute.
+pub(crate) fn has_function_attribute(function: LLVMValueRef, name: &str) -> bool {
+    let place = llvm_sys::LLVMAttributeFunctionIndex;
+    // SAFETY: `function` is live.
+    unsafe { !LLVMGetEnumAttributeAtIndex(function, place, enum_kind(name)).is_null() }
 }
 
 /// LLVM's number for an attribute.

@@ -51,6 +51,8 @@
 //! | `fast-math` | [`fast_math`]: lets floating-point operations be inexact |
 //! | `library-calls` | [`library_calls`]: what a device does not compute by itself becomes a call of the device library |
 //! | `split` | [`split`]: keeps the kernels of one image of several, and what they reach |
+//! | `loop-checks` | [`loop_checks`]: loops in which nothing can panic run without their checks |
+//! | `group-checks` | [`group_checks`]: checks that come one after another are decided together |
 //! | `dead-arguments` | [`dead_arguments`]: removes the parameters that a kernel does not use |
 //! | `local-to-shared` | [`local_to_shared`]: one symbol for all memory of a work-group, with offsets for pointers (CUDA) |
 //! | `private-atomics` | [`private_atomics`]: atomic accesses of a work-item's own memory become plain ones (GPUs) |
@@ -70,6 +72,7 @@
 //! that inkwell has no form for, `threading` copies functions with further parameters.
 
 pub mod address_spaces;
+mod affine;
 pub mod aspects;
 pub mod body;
 pub mod builtins;
@@ -78,6 +81,7 @@ mod callees;
 pub mod cleanup;
 pub mod content;
 pub mod convergence;
+mod copy;
 pub mod costs;
 pub mod dead_arguments;
 pub mod descriptors;
@@ -85,6 +89,8 @@ pub mod device_check;
 pub mod emulate_constants;
 pub mod fast_math;
 pub mod formatters;
+mod graph;
+pub mod group_checks;
 pub mod host_attributes;
 pub mod implicit_offset;
 pub mod import_bodies;
@@ -94,6 +100,7 @@ pub mod kernel_entry;
 pub mod library_calls;
 pub mod local_memory;
 pub mod local_to_shared;
+pub mod loop_checks;
 pub mod machine;
 pub mod opt;
 pub mod panics;

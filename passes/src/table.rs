@@ -69,6 +69,8 @@ pub static OTHERS: &[Pass] = &[
     pass("fast-math", "lets floating-point operations be inexact", |module, job| Ok(crate::fast_math::run_on(module, job.spec.fast_math))),
     pass("library-calls", "what the target does not compute by itself becomes a call of the device library", |module, job| Ok(crate::library_calls::run_on(module, &Native::of_triple(&job.spec.target)))),
     pass("split", "keeps the kernels of one image of several, and what they reach", |module, job| Ok(crate::split::keep(module, &job.spec.part.iter().map(String::as_str).collect())?)),
+    pass("loop-checks", "loops in which nothing can panic run without their checks", |module, _| Ok(crate::loop_checks::run(module)?)),
+    pass("group-checks", "checks that come one after another are decided together", |module, _| Ok(crate::group_checks::run(module))),
     pass("dead-arguments", "removes the parameters that a kernel does not use", |module, job| { let kept = crate::dead_arguments::run(module, &job.kernels()); job.note_passed(kept); Ok(()) }),
     pass("local-to-shared", "one symbol for all memory of a work-group, with offsets for pointers (CUDA)", |module, job| { let align = job.kernels.iter().filter_map(|kernel| kernel.groups).map(|groups| groups.local_align).max(); crate::local_to_shared::run(module, &job.kernels(), align.unwrap_or(1)) }),
     pass("private-atomics", "atomic accesses of a work-item's own memory become plain ones (GPUs)", |module, _| Ok(crate::private_atomics::run_on(module))),

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use schism_tests::random_ir;
+use schism_tests::{random_ir, random_loops};
 
 fn main() -> ExitCode {
     let (mut seed, mut count) = (0_u64, 1000_u64);
@@ -21,9 +21,11 @@ fn main() -> ExitCode {
     }
     let mut failures = 0;
     for seed in seed..seed.saturating_add(count) {
-        if let Err(failure) = random_ir::check(seed) {
-            println!("{failure}");
-            failures += 1;
+        for result in [random_ir::check(seed), random_loops::check(seed).map(drop)] {
+            if let Err(failure) = result {
+                println!("{failure}");
+                failures += 1;
+            }
         }
     }
     println!("{count} modules, {failures} failures");

@@ -43,7 +43,7 @@ pub trait Target {
     ) -> Result<Self::Code, JitError>;
 }
 
-/// Lowers one kernel: check, flavour, optimise, generate. Runs on the caller's thread; LLVM's fatal errors end the
+/// Lowers one kernel: check, flavour, checks out of loops, optimise, generate. Runs on the caller's thread; LLVM's fatal errors end the
 /// process unless the thread is one of `llvm::isolated`.
 pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitError> {
     request.check()?;
@@ -58,6 +58,8 @@ pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitErr
     let state = target.flavour(&context, &module, kernel, request)?;
     times.done("flavour");
     dump.module("2-flavoured.ll", &module);
+    module.lift_checks(&machine).map_err(JitError::Internal)?;
+    times.done("checks");
     module
         .run_passes(c"default<O3>", Some(&machine))
         .map_err(|reason| JitError::BackendFailed { kernel: request.kernel.clone(), reason })?;

@@ -27,10 +27,16 @@ use schism_jit_abi::code::OPEN_CONSTANT;
 use schism_passes::fast_math::{self, FastMath};
 use schism_passes::library_calls::{self, Native};
 use schism_passes::specialise::{self, SpecialiseError};
-use schism_passes::{address_spaces, dead_arguments, local_to_shared, private_atomics};
+use schism_passes::{
+    address_spaces, dead_arguments, group_checks, local_to_shared, loop_checks, private_atomics,
+};
 
 use super::{Builder, Context, Machine, Value, take_message};
 use crate::JitError;
+
+/// Brings loops into the form in which checks are seen: what does not change in them stands in front of them, and they end where they
+/// go on.
+const SHAPE_LOOPS: &CStr = c"function<eager-inv>(lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(loop-instsimplify,licm,loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>)";
 
 /// A module of a [`Context`].
 pub struct Module<'c> {
@@ -284,6 +290,24 @@ impl<'c> Module<'c> {
             // SAFETY: the function is one of this live module, which this thread alone has.
             unsafe { private_atomics::run(function.raw()) };
         }
+    }
+
+    /// Lets loops in which nothing can panic run without their checks, and decides other checks together.
+    pub fn lift_checks(&self, machine: &Machine) -> Result<(), String> {
+        // SAFETY: the function is one of this live module.
+        let has_panics = |function: &Value| unsafe { loop_checks::has_panics(function.raw()) };
+        if !self.functions().iter().any(has_panics) {
+            return Ok(());
+        }
+        self.run_passes(SHAPE_LOOPS, Some(machine))?;
+        for function in self.functions() {
+            // SAFETY: the function is one of this live module, which this thread alone has.
+            unsafe {
+                loop_checks::run_on(function.raw())?;
+                group_checks::run_on(function.raw());
+            }
+        }
+        Ok(())
     }
 
     /// Runs passes given in the syntax of LLVM's `opt -passes=`.

@@ -1,0 +1,235 @@
+//! The blocks of a function as a graph: who dominates whom, and which are loops.
+//!
+//! LLVM's own analyses are not in its C interface. These are made anew after every change of the graph.
+
+use std::collections::{BTreeSet, HashMap};
+
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+
+use crate::ir;
+
+/// The blocks of a function, by their number in the function's order. The first is the entry.
+pub(crate) struct Graph {
+    /// The blocks.
+    pub blocks: Vec<LLVMBasicBlockRef>,
+    /// The number of each block.
+    pub index: HashMap<LLVMBasicBlockRef, usize>,
+    /// Where each block goes on; a block is there twice if two edges lead to it.
+    pub successors: Vec<Vec<usize>>,
+    /// Where each block is come to from.
+    pub predecessors: Vec<Vec<usize>>,
+    /// The place of each block in an order in which a block comes after all that dominate it; blocks that are never
+    /// come to have none.
+    place: Vec<Option<usize>>,
+    /// The closest of the blocks that dominate a block; the entry's is itself.
+    dominator: Vec<usize>,
+}
+
+/// A natural loop with one way in and one way back, as `loop-simplify` makes them.
+#[derive(Clone, Debug)]
+pub(crate) struct Loop {
+    /// The block that every turn begins with.
+    pub header: usize,
+    /// The only block outside from which the header is come to; it goes nowhere else.
+    pub preheader: usize,
+    /// The only block inside from which the header is come to.
+    pub latch: usize,
+    /// All blocks, in the function's order.
+    pub blocks: BTreeSet<usize>,
+    /// Whether there is no other loop inside.
+    pub innermost: bool,
+}
+
+impl Graph {
+    /// Of a function with a body.
+    pub fn of(function: LLVMValueRef) -> Self {
+        let blocks = ir::blocks(function);
+        let index: HashMap<_, _> = blocks.iter().copied().zip(0..).collect();
+        let successors: Vec<Vec<usize>> = blocks
+            .iter()
+            .map(|&block| ir::successors(block).into_iter().map(|next| index[&next]).collect())
+            .collect();
+        let mut predecessors = vec![Vec::new(); blocks.len()];
+        for (block, next) in successors.iter().enumerate() {
+            for &next in next {
+                predecessors[next].push(block);
+            }
+        }
+        let (place, order) = reverse_post_order(&successors);
+        let dominator = dominators(&order, &place, &predecessors);
+        Graph { blocks, index, successors, predecessors, place, dominator }
+    }
+
+    /// The block that an instruction stands in.
+    pub fn block_of(&self, instruction: LLVMValueRef) -> usize {
+        // SAFETY: the instruction stands in a block of the function, which the caller has not changed since.
+        self.index[&unsafe { LLVMGetInstructionParent(instruction) }]
+    }
+
+    /// Whether every way to `below` leads through `above`; a block dominates itself.
+    pub fn dominates(&self, above: usize, below: usize) -> bool {
+        let mut at = below;
+        while self.place[at].is_some() {
+            if at == above {
+                return true;
+            }
+            if self.dominator[at] == at {
+                return false;
+            }
+            at = self.dominator[at];
+        }
+        false
+    }
+
+    /// The loops with one way in and one way back, inner ones first.
+    pub fn loops(&self) -> Vec<Loop> {
+        let mut found: Vec<Loop> = Vec::new();
+        for header in 0..self.blocks.len() {
+            let from = &self.predecessors[header];
+            let (back, before): (Vec<usize>, Vec<usize>) =
+                from.iter().copied().partition(|&block| self.dominates(header, block));
+            let (&[latch], &[preheader]) = (&back[..], &before[..]) else { continue };
+            if self.successors[preheader].len() != 1 || self.place[preheader].is_none() {
+                continue;
+            }
+            let mut blocks = BTreeSet::from([header]);
+            let mut open = vec![latch];
+            while let Some(block) = open.pop() {
+                if self.place[block].is_some() && blocks.insert(block) {
+                    open.extend(&self.predecessors[block]);
+                }
+            }
+            found.push(Loop { header, preheader, latch, blocks, innermost: true });
+        }
+        for at in 0..found.len() {
+            // Any cycle inside, of whatever form, is an edge back to a block other than the header.
+            found[at].innermost = !self.has_inner_cycle(&found[at]);
+        }
+        found.sort_by_key(|one| one.blocks.len());
+        found
+    }
+
+    /// Whether a loop's blocks have a cycle that does not go through its header.
+    fn has_inner_cycle(&self, one: &Loop) -> bool {
+        // Blocks that nothing open leads to are taken away until none is left, or only cycles are.
+        let inside = |block: &usize| *block != one.header && one.blocks.contains(block);
+        let mut ways: HashMap<usize, usize> = HashMap::new();
+        for &block in one.blocks.iter().filter(|block| inside(block)) {
+            ways.insert(block, self.predecessors[block].iter().filter(|from| inside(from)).count());
+        }
+        let mut free: Vec<usize> =
+            ways.iter().filter(|(_, ways)| **ways == 0).map(|(&block, _)| block).collect();
+        let mut gone = 0;
+        while let Some(block) = free.pop() {
+            gone += 1;
+            for next in self.successors[block].iter().filter(|next| inside(next)) {
+                let Some(left) = ways.get_mut(next) else { continue };
+                *left -= 1;
+                if *left == 0 {
+                    free.push(*next);
+                }
+            }
+        }
+        gone < ways.len()
+    }
+}
+
+/// For each block its place, and the blocks that are come to in the order of their places.
+fn reverse_post_order(successors: &[Vec<usize>]) -> (Vec<Option<usize>>, Vec<usize>) {
+    let mut seen = vec![false; successors.len()];
+    let mut order = Vec::new();
+    // Each entry: a block, and how many of its successors have been followed.
+    let mut path = vec![(0, 0)];
+    seen[0] = true;
+    while let Some(&mut (block, ref mut followed)) = path.last_mut() {
+        if let Some(&next) = successors[block].get(*followed) {
+            *followed += 1;
+            if !seen[next] {
+                seen[next] = true;
+                path.push((next, 0));
+            }
+        } else {
+            order.push(block);
+            path.pop();
+        }
+    }
+    order.reverse();
+    let mut place = vec![None; successors.len()];
+    for (at, &block) in order.iter().enumerate() {
+        place[block] = Some(at);
+    }
+    (place, order)
+}
+
+/// The algorithm of Cooper, Harvey and Kennedy: the common dominator of all predecessors, until nothing changes.
+fn dominators(order: &[usize], place: &[Option<usize>], predecessors: &[Vec<usize>]) -> Vec<usize> {
+    const NONE: usize = usize::MAX;
+    let mut dominator = vec![NONE; place.len()];
+    dominator[0] = 0;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &block in order.iter().skip(1) {
+            let mut common = NONE;
+            for &from in predecessors[block].iter().filter(|from| place[**from].is_some()) {
+                if dominator[from] == NONE {
+                    continue;
+                }
+                let mut other = from;
+                if common == NONE {
+                    common = other;
+                }
+                while common != other {
+                    while place[common] > place[other] {
+                        common = dominator[common];
+                    }
+                    while place[other] > place[common] {
+                        other = dominator[other];
+                    }
+                }
+            }
+            if dominator[block] != common {
+                dominator[block] = common;
+                changed = true;
+            }
+        }
+    }
+    dominator
+}
+
+#[cfg(test)]
+mod tests {
+    use inkwell::context::Context;
+    use inkwell::memory_buffer::MemoryBuffer;
+    use inkwell::values::AsValueRef;
+
+    use super::Graph;
+
+    #[test]
+    fn loops_and_dominators() {
+        // Blocks by their numbers: an outer loop 1..=5 around an inner one, 3; then 7 cannot be come to.
+        let text = "define void @f(i1 %a) {
+            b0: br label %b1
+            b1: br i1 %a, label %b2, label %b4
+            b2: br label %b3
+            b3: br i1 %a, label %b3, label %b4.pre
+            b4.pre: br label %b4
+            b4: br i1 %a, label %b1, label %b6
+            b6: ret void
+            b7: br label %b6
+        }";
+        let context = Context::create();
+        let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "text");
+        let module = context.create_module_from_ir(buffer).expect("assembly");
+        let graph = Graph::of(module.get_function("f").expect("there").as_value_ref());
+        let dominates = |above, below| graph.dominates(above, below);
+        assert!(dominates(0, 6) && dominates(1, 5) && dominates(2, 4) && dominates(3, 3));
+        assert!(!dominates(2, 5) && !dominates(4, 3) && !dominates(7, 6) && !dominates(0, 7));
+        let loops = graph.loops();
+        let shapes: Vec<_> =
+            loops.iter().map(|one| (one.header, one.preheader, one.latch, one.innermost)).collect();
+        assert_eq!(shapes, [(3, 2, 3, true), (1, 0, 5, false)]);
+        assert_eq!(loops[1].blocks, [1, 2, 3, 4, 5].into());
+    }
+}
