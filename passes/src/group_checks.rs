@@ -36,7 +36,7 @@
 //! ```
 //!
 //! A load does not go past a branch, so a GPU waits for the first element before it asks for the second. In one block all loads
-//! are on their way together.
+//! are on their way together, and there is one branch.
 //!
 //! **What is decided early** is arithmetic of values that are there already: no access to memory is made earlier than before. The
 //! conditions are joined in their order, so that what one of them keeps from being computed is not looked at.
@@ -144,7 +144,7 @@ fn link(graph: &Graph, block: usize) -> Option<Link> {
 /// The checks that can be decided at the end of a block.
 fn group(graph: &Graph, loops: &[Loop], first: usize) -> Option<Group> {
     let mut blocks = vec![link(graph, first)?];
-    let (mut size, mut may_stay, mut loads) = (0, false, false);
+    let (mut size, mut may_stay) = (0, false);
     // What is computed between the checks, and can be computed before them.
     let mut inside: BTreeSet<usize> = BTreeSet::new();
     while let Some(&Link { next, .. }) = blocks.last() {
@@ -167,7 +167,6 @@ fn group(graph: &Graph, loops: &[Loop], first: usize) -> Option<Group> {
         }
         size += instructions.len();
         may_stay |= instructions.iter().any(|&one| may_stay_away(one));
-        loads |= instructions.iter().any(|&one| touches_memory(one));
         blocks.push(link);
     }
     // A panic that others share would have to know which way it was come to.
@@ -177,7 +176,7 @@ fn group(graph: &Graph, loops: &[Loop], first: usize) -> Option<Group> {
     while blocks.iter().any(|one| !own(one.panic, &blocks)) {
         blocks.pop();
     }
-    if blocks.len() < 2 || !loads {
+    if blocks.len() < 2 {
         return None;
     }
     Some(Group { blocks, size, may_stay })
@@ -187,18 +186,6 @@ fn group(graph: &Graph, loops: &[Loop], first: usize) -> Option<Group> {
 fn may_stay_away(instruction: LLVMValueRef) -> bool {
     ir::opcode(instruction) == Some(LLVMOpcode::LLVMCall)
         && !ir::callee(instruction).is_some_and(|callee| ir::name_of(callee).starts_with("llvm."))
-}
-
-fn touches_memory(instruction: LLVMValueRef) -> bool {
-    matches!(
-        ir::opcode(instruction),
-        Some(
-            LLVMOpcode::LLVMLoad
-                | LLVMOpcode::LLVMStore
-                | LLVMOpcode::LLVMAtomicRMW
-                | LLVMOpcode::LLVMAtomicCmpXchg
-        )
-    )
 }
 
 /// Whether an instruction computes something that nobody notices, and the same whenever it does: `freeze` may not.
