@@ -76,6 +76,13 @@ pub const PANIC: &str = "__schism_panic";
 /// descriptors for formatters; does not return.
 pub const PANIC_FORMAT: &str = "__schism_panic_format";
 
+/// `void (ptr shape, ptr location, i64 word...)`, with the number of words behind the name: a panic whose message is a shape and
+/// words. Made by [`crate::panic_shapes`], so no image has it.
+pub const PANIC_SHAPED: &str = "__schism_panic_shaped";
+
+/// What stage 2 makes of it, with what only the device knows in front: see [`crate::panic_exits`].
+pub const PANIC_SITE: &str = "__schism_panic_site";
+
 /// `void (ptr template, ptr arguments)`: prints such a message.
 pub const PRINT: &str = "__schism_print";
 

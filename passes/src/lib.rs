@@ -55,6 +55,8 @@
 //! | `group-checks` | [`group_checks`]: checks that come one after another are decided together |
 //! | `dead-arguments` | [`dead_arguments`]: removes the parameters that a kernel does not use |
 //! | `local-to-shared` | [`local_to_shared`]: one symbol for all memory of a work-group, with offsets for pointers (CUDA) |
+//! | `panic-shapes` | [`panic_shapes`]: panics that show plain values pass them on, and no memory (GPUs) |
+//! | `panic-exits` | [`panic_exits`]: the panics of a function leave by one block (GPUs) |
 //! | `private-atomics` | [`private_atomics`]: atomic accesses of a work-item's own memory become plain ones (GPUs) |
 //! | `address-spaces` | [`address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
 //!
@@ -103,6 +105,8 @@ pub mod local_to_shared;
 pub mod loop_checks;
 pub mod machine;
 pub mod opt;
+pub mod panic_exits;
+pub mod panic_shapes;
 pub mod panics;
 pub mod private_atomics;
 pub mod provider;

@@ -73,6 +73,8 @@ pub static OTHERS: &[Pass] = &[
     pass("group-checks", "checks that come one after another are decided together", |module, _| Ok(crate::group_checks::run(module))),
     pass("dead-arguments", "removes the parameters that a kernel does not use", |module, job| { let kept = crate::dead_arguments::run(module, &job.kernels()); job.note_passed(kept); Ok(()) }),
     pass("local-to-shared", "one symbol for all memory of a work-group, with offsets for pointers (CUDA)", |module, job| { let align = job.kernels.iter().filter_map(|kernel| kernel.groups).map(|groups| groups.local_align).max(); crate::local_to_shared::run(module, &job.kernels(), align.unwrap_or(1)) }),
+    pass("panic-shapes", "panics that show plain values pass them on, and no memory (GPUs)", |module, _| Ok(crate::panic_shapes::run(module))),
+    pass("panic-exits", "the panics of a function leave by one block (GPUs)", |module, _| Ok(crate::panic_exits::run(module))),
     pass("private-atomics", "atomic accesses of a work-item's own memory become plain ones (GPUs)", |module, _| Ok(crate::private_atomics::run_on(module))),
     pass("address-spaces", "tells accesses which of the target's memories they mean (GPUs)", |module, job| crate::address_spaces::run(module, &job.spec.target, &job.kernels())),
 ];

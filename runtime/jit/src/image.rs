@@ -20,7 +20,8 @@ pub const OFFSET_PARAMS: usize = 3;
 // Functions that mean something to a target. An image declares them and defines none.
 pub use schism_passes::builtins::{
     BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE,
-    PANIC, PANIC_FORMAT, PRINT, in_images as builtins, of_groups_in_images as group_builtins,
+    PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT, in_images as builtins,
+    of_groups_in_images as group_builtins,
 };
 
 /// Reads an image and reduces it to the request's kernel and what that reaches. All of it is internal except the kernel,

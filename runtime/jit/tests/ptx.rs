@@ -156,9 +156,16 @@ fn panics(kernel: &str) -> Source {
 
 #[test]
 fn a_panic_leaves_a_message_and_ends_the_work_item() {
-    for kernel in
-        ["inlined", "placeless", "recursive", "by_pointer", "itself", "always", "formatted"]
-    {
+    for kernel in [
+        "inlined",
+        "placeless",
+        "recursive",
+        "by_pointer",
+        "itself",
+        "always",
+        "formatted",
+        "shown_text",
+    ] {
         let ptx = Gpu::new(panics(kernel)).build();
         let text = &ptx.text;
         assert!(ptx.flags & GPU_RECORD != 0 && ptx.flags & GPU_PRINT == 0, "{kernel}");
@@ -167,7 +174,47 @@ fn a_panic_leaves_a_message_and_ends_the_work_item() {
         assert!(ptx.count(&["exit;"]) >= 1, "{text}");
         // A trap would end the context, with all memory in it.
         assert_eq!(ptx.count(&["trap;"]), 0, "{text}");
-        assert_eq!(ptx.count(&["atom.", "cas.b32"]), 1, "{text}");
+        assert!(ptx.count(&["atom.", "cas.b32"]) >= 1, "{text}");
+    }
+}
+
+#[test]
+fn a_panic_with_plain_values_calls_nothing_and_needs_no_memory() {
+    for kernel in ["inlined", "placeless", "always", "formatted", "counts", "several"] {
+        for source in [panics(kernel), panics(kernel).flags(FLAG_BASE)] {
+            let ptx = Gpu::new(source).build();
+            let text = &ptx.text;
+            for word in ["call", ".local", ".func", "__schism_gpu_panic", "shared"] {
+                assert!(!text.contains(word), "{kernel}: {word} in\n{text}");
+            }
+            assert_eq!(ptx.count(&["atom.", "cas.b32"]), 1, "{kernel}:\n{text}");
+        }
+    }
+    // Outside of the entry, too.
+    for kernel in ["recursive", "by_pointer", "itself"] {
+        let text = Gpu::new(panics(kernel)).build().text;
+        assert!(!text.contains("__schism_gpu_panic"), "{kernel}:\n{text}");
+    }
+}
+
+#[test]
+fn panics_of_a_kernel_leave_by_one_block() {
+    let ptx = Gpu::new(panics("several")).build();
+    let text = &ptx.text;
+    assert_eq!(ptx.count(&["st.release.gpu.global.b32"]), 1, "{text}");
+    // And one behind `exit`, in place of what is not reached.
+    assert_eq!(ptx.count(&["// begin inline asm"]), 4 + 1, "{text}");
+    // What they leave is prepared in blocks of their own: a loop has none of it.
+    let (_, body) = text.split_once("ld.global.b32").expect("a loop");
+    let (body, _) = body.split_once("bra").expect("its end");
+    assert!(!body.contains("schism_$_shape"), "{text}");
+}
+
+#[test]
+fn a_panic_that_shows_what_is_elsewhere_copies_it() {
+    for kernel in ["shown_text", "function_in_vtable"] {
+        let text = Gpu::new(panics(kernel)).build().text;
+        assert!(text.contains("__schism_gpu_panic"), "{kernel}:\n{text}");
     }
 }
 
@@ -183,7 +230,7 @@ fn no_message_is_looked_for_in_code() {
     let (list, _) = list.split_once("\n}").expect("its end");
     assert!(list.contains("format;") && list.contains("setp.eq"), "{}", ptx.text);
     // An empty one says so.
-    let ptx = Gpu::new(panics("formatted")).build();
+    let ptx = Gpu::new(panics("shown_text")).build();
     let (_, list) = ptx.text.rsplit_once("__schism_gpu_is_code(").expect("a list");
     let (list, _) = list.split_once("\n}").expect("its end");
     assert!(!list.contains("setp"), "{}", ptx.text);
@@ -257,6 +304,10 @@ fn what_kernels_contain_is_assembled_for_all_processors() {
         "always",
         "never",
         "formatted",
+        "counts",
+        "several",
+        "shown_text",
+        "shown_number",
     ] {
         for (group, facts) in [([0; 3], 0), ([128, 1, 1], FACT_INDEX_32 | FACT_GROUP_EXACT)] {
             let source = panics(kernel).flags(FLAG_BASE);
@@ -318,7 +369,7 @@ fn arrays_are_iterated_in_registers() {
 #[test]
 fn what_copies_messages_is_not_optimised_with_each_kernel() {
     // As it comes it is some two thousand lines, which LLVM would inline into each other.
-    let ptx = Gpu::new(panics("formatted")).build();
+    let ptx = Gpu::new(panics("shown_text")).build();
     let functions = ptx.count(&[".func"]);
     assert!(functions >= 7, "{functions} functions in\n{}", ptx.text);
 }
@@ -326,7 +377,7 @@ fn what_copies_messages_is_not_optimised_with_each_kernel() {
 #[test]
 fn what_copies_messages_is_as_small_as_they_allow() {
     // Numbers alone need no walk through descriptors.
-    let plain = Gpu::new(panics("formatted")).build();
+    let plain = Gpu::new(panics("shown_number")).build();
     assert!(plain.text.contains("__schism_gpu_panic_plain"), "{}", plain.text);
     let all = Gpu::new(panics("function_in_vtable")).build();
     assert!(!all.text.contains("__schism_gpu_panic_plain"), "{}", all.text);

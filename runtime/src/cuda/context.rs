@@ -204,6 +204,13 @@ impl Context {
         self.finish_transfers()
     }
 
+    /// Copies bytes of the device to the host, from wherever the driver has memory: it refuses other addresses. What somebody writes
+    /// meanwhile may be either.
+    pub(super) fn read_bytes(&self, to: &mut [u8], from: DevicePtr) -> Result<(), DriverError> {
+        // SAFETY: the bytes are ours to be written. It is the driver that reads, and it knows its memory.
+        unsafe { self.read(to.as_mut_ptr(), from, to.len()) }
+    }
+
     /// Fills memory of the device with a pattern of `pattern.len()` bytes, from its beginning.
     ///
     /// # Safety

@@ -461,7 +461,7 @@ impl Pending {
             return Err(context.launch_error((self.name)().to_owned(), error));
         }
         let Some(mut record) = self.record.take() else { return Ok(()) };
-        let left = record.collect();
+        let left = record.collect(&context);
         context.records.give(record);
         left.map_or(Ok(()), |left| self.tell(left))
     }

@@ -1,17 +1,17 @@
 //! Records: where kernels leave the messages of panics, and what they print.
 //!
 //! A record lies in memory of the host that the device reaches. Each launch in flight that may leave a message has one; the host
-//! reads it when the launch is over. The layout is `schism_jit_abi`'s.
+//! reads it when the launch is over. The layout is `schism_jit_abi`'s. Most panics refer to constants of the kernel, which the host
+//! then copies from the device: the kernel is loaded as long as the launch is known.
 
+use std::cell::{Cell, OnceCell};
 use std::fmt::Write as _;
-use std::mem::{offset_of, size_of};
+use std::mem::size_of;
 use std::sync::{Mutex, PoisonError};
 
-use schism_jit_abi::{
-    GPU_MESSAGE_COMPLETE, GPU_MESSAGE_CUT, GPU_MESSAGE_IN_GROUP, GPU_STATE_FREE, GpuChunk,
-    GpuMessage, GpuRecord,
-};
-use schism_message::Recorded;
+use schism_jit_abi::{GPU_STATE_FREE, GpuRecord};
+use schism_message::record::{Left as Message, Record as Content};
+use schism_message::{Memory, Recorded};
 
 use super::api::DevicePtr;
 use super::context::Context;
@@ -123,126 +123,43 @@ impl Record {
 
     /// What the launch left, which is over. The record is empty again then.
     #[inline]
-    pub(super) fn collect(&mut self) -> Option<Left> {
+    pub(super) fn collect(&mut self, context: &Context) -> Option<Left> {
         let header = self.header();
         let nothing =
             header.state == GPU_STATE_FREE && header.print_used == 0 && header.print_lost == 0;
-        if nothing { None } else { Some(self.collect_all(header)) }
+        if nothing { None } else { Some(self.collect_all(context, header)) }
     }
 
     #[cold]
-    fn collect_all(&mut self, header: GpuRecord) -> Left {
-        let mut left = Left { lost: header.print_lost, ..Left::default() };
+    fn collect_all(&mut self, context: &Context, header: GpuRecord) -> Left {
         let size = if self.prints { PRINTING } else { PLAIN };
         // SAFETY: so many initialised bytes, which nobody writes now that the launch is over.
         let bytes = unsafe { std::slice::from_raw_parts(self.host, size) };
-        let (rooms, prints) = bytes[HEADER..].split_at(PANIC_BYTES);
+        let content = Content::new(bytes);
+        let mut left = Left { lost: header.print_lost, ..Left::default() };
         if header.state != GPU_STATE_FREE {
-            left.panic = Some(panic(rooms));
+            left.panic = Some(panic(content.and_then(|content| content.panic()), context));
         }
-        let used = usize::try_from(header.print_used).unwrap_or(usize::MAX).min(prints.len());
-        let mut rest = &prints[..used];
-        while let Some((message, after)) = Message::first(rest) {
-            rest = after;
-            if message.flags & GPU_MESSAGE_COMPLETE != 0 {
-                left.printed.push(message.text());
-            } else {
-                left.lost += 1;
-            }
-        }
-        self.clear(used);
+        // What is printed was copied as a whole.
+        let prints = content.into_iter().flat_map(|content| content.prints());
+        left.printed.extend(prints.map(|message| text(&message, &Recorded(&[]))));
+        self.clear(usize::try_from(header.print_used).unwrap_or(usize::MAX));
         left
     }
 }
 
-/// A message in a record.
-struct Message<'a> {
-    flags: u32,
-    global_id: [u64; 3],
-    local_id: [u64; 3],
-    template: u64,
-    args: u64,
-    location: u64,
-    chunks: Vec<(u64, &'a [u8])>,
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u64> {
-    let bytes = bytes.get(at..at.checked_add(8)?)?;
-    Some(u64::from_le_bytes(bytes.try_into().ok()?))
-}
-
-fn half(bytes: &[u8], at: usize) -> Option<u32> {
-    let bytes = bytes.get(at..at.checked_add(4)?)?;
-    Some(u32::from_le_bytes(bytes.try_into().ok()?))
-}
-
-impl<'a> Message<'a> {
-    /// The first message, and what comes behind it.
-    fn first(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
-        let size = half(bytes, offset_of!(GpuMessage, size))? as usize;
-        if size < size_of::<GpuMessage>() || size > bytes.len() {
-            return None;
-        }
-        let (message, rest) = bytes.split_at(size);
-        let field = |at| word(message, at);
-        let three = |at| Some([field(at)?, field(at + 8)?, field(at + 16)?]);
-        let mut chunks = Vec::new();
-        let mut at = size_of::<GpuMessage>();
-        while let (Some(address), Some(len)) =
-            (field(at + offset_of!(GpuChunk, address)), field(at + offset_of!(GpuChunk, len)))
-        {
-            at += size_of::<GpuChunk>();
-            let Some(end) = usize::try_from(len).ok().and_then(|len| at.checked_add(len)) else {
-                break;
-            };
-            let Some(chunk) = message.get(at..end) else { break };
-            chunks.push((address, chunk));
-            at = end.next_multiple_of(16);
-        }
-        let message = Self {
-            flags: half(message, offset_of!(GpuMessage, flags))?,
-            global_id: three(offset_of!(GpuMessage, global_id))?,
-            local_id: three(offset_of!(GpuMessage, local_id))?,
-            template: field(offset_of!(GpuMessage, template))?,
-            args: field(offset_of!(GpuMessage, args))?,
-            location: field(offset_of!(GpuMessage, location))?,
-            chunks,
-        };
-        Some((message, rest))
+fn text(message: &Message<'_>, device: &dyn Memory) -> String {
+    let mut text = String::new();
+    // A `String` takes everything.
+    let _ = message.write(device, &mut text, LIMIT);
+    if message.is_cut() {
+        let _ = write!(text, " (the rest of the message had no room)");
     }
-
-    fn text(&self) -> String {
-        let mut text = String::new();
-        // A `String` takes everything.
-        let _ = schism_message::format(
-            &mut text,
-            &Recorded(&self.chunks),
-            self.template,
-            self.args,
-            LIMIT,
-        );
-        if self.flags & GPU_MESSAGE_CUT != 0 {
-            let _ = write!(text, " (the rest of the message had no room)");
-        }
-        text
-    }
-
-    /// `file:line:column`.
-    fn location(&self) -> Option<String> {
-        use schism_message::Memory as _;
-        if self.location == 0 {
-            return None;
-        }
-        let memory = Recorded(&self.chunks);
-        let location = memory.bytes(self.location, 24)?;
-        let (file, len) = (word(location, 0)?, usize::try_from(word(location, 8)?).ok()?);
-        let file = String::from_utf8_lossy(memory.bytes(file, len)?);
-        Some(format!("{file}:{}:{}", half(location, 16)?, half(location, 20)?))
-    }
+    text
 }
 
-fn panic(room: &[u8]) -> Panic {
-    let Some((message, _)) = Message::first(room) else {
+fn panic(message: Option<Message<'_>>, context: &Context) -> Panic {
+    let Some(message) = message else {
         return Panic {
             message: "a work-item panicked, and left no message".to_owned(),
             location: None,
@@ -250,11 +167,138 @@ fn panic(room: &[u8]) -> Panic {
             local_id: None,
         };
     };
-    let id = |id: [u64; 3]| id.map(|id| id as usize);
+    let device = DeviceMemory::new(|to, from| context.read_bytes(to, from).is_ok());
+    let location = message.location(&device);
     Panic {
-        message: message.text(),
-        location: message.location(),
-        work_item: Some(id(message.global_id)),
-        local_id: (message.flags & GPU_MESSAGE_IN_GROUP != 0).then(|| id(message.local_id)),
+        message: text(&message, &device),
+        location: location.map(|at| format!("{}:{}:{}", at.file, at.line, at.column)),
+        work_item: Some(message.global_id()),
+        local_id: message.local_id(),
+    }
+}
+
+/// The memory of a device, as far as a message needs it. Each part is copied when it is first asked for, and kept; what the device
+/// refuses is not there.
+struct DeviceMemory<F> {
+    /// Fills bytes from an address on, or says that it cannot.
+    copy: F,
+    first: OnceCell<Box<Piece>>,
+    /// Copies that may still be made.
+    left: Cell<usize>,
+}
+
+struct Piece {
+    address: u64,
+    bytes: Box<[u8]>,
+    next: OnceCell<Box<Piece>>,
+}
+
+impl<F: Fn(&mut [u8], DevicePtr) -> bool> DeviceMemory<F> {
+    /// The most copies for one message. Those that kernels leave take a dozen.
+    const COPIES: usize = 256;
+    /// Pieces begin and end at multiples of this, if the device allows. No page of memory is smaller.
+    const STEP: u64 = 256;
+    /// Addresses of devices are below.
+    const END: u64 = 1 << 56;
+
+    fn new(copy: F) -> Self {
+        Self { copy, first: OnceCell::new(), left: Cell::new(Self::COPIES) }
+    }
+
+    /// Copies `begin..end`.
+    fn fetch(&self, begin: u64, end: u64) -> Option<Box<Piece>> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        let mut bytes = vec![0; usize::try_from(end - begin).ok()?].into_boxed_slice();
+        let copied = (self.copy)(&mut bytes, begin);
+        copied.then(|| Box::new(Piece { address: begin, bytes, next: OnceCell::new() }))
+    }
+}
+
+impl<F: Fn(&mut [u8], DevicePtr) -> bool> Memory for DeviceMemory<F> {
+    fn bytes(&self, address: u64, len: usize) -> Option<&[u8]> {
+        if len == 0 {
+            return Some(&[]);
+        }
+        let end = address.checked_add(len as u64).filter(|end| *end <= Self::END)?;
+        if len > LIMIT || address == 0 {
+            return None;
+        }
+        let part = |piece: &Piece| {
+            let from = usize::try_from(address.checked_sub(piece.address)?).ok()?;
+            Some(from..from.checked_add(len).filter(|end| *end <= piece.bytes.len())?)
+        };
+        let mut place = &self.first;
+        while let Some(piece) = place.get() {
+            if let Some(part) = part(piece) {
+                return piece.bytes.get(part);
+            }
+            place = &piece.next;
+        }
+        let whole = address & !(Self::STEP - 1)..end.next_multiple_of(Self::STEP);
+        let piece = self.fetch(whole.start, whole.end).or_else(|| self.fetch(address, end))?;
+        let piece = place.get_or_init(|| piece);
+        piece.bytes.get(part(piece)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    /// A device with bytes from an address on, and a list of what was copied.
+    fn device(
+        begin: u64,
+        bytes: &[u8],
+        copies: &RefCell<Vec<(u64, usize)>>,
+    ) -> DeviceMemory<impl Fn(&mut [u8], DevicePtr) -> bool> {
+        DeviceMemory::new(move |to: &mut [u8], from| {
+            copies.borrow_mut().push((from, to.len()));
+            let from = from.checked_sub(begin).and_then(|from| usize::try_from(from).ok());
+            let found = from.and_then(|from| bytes.get(from..from.checked_add(to.len())?));
+            found.is_some_and(|found| {
+                to.copy_from_slice(found);
+                true
+            })
+        })
+    }
+
+    #[test]
+    fn what_is_near_is_copied_at_once_and_kept() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(1000).collect();
+        let copies = RefCell::default();
+        let memory = device(0x7000, &bytes, &copies);
+        assert_eq!(memory.bytes(0x7001, 3), Some(&bytes[1..4]));
+        assert_eq!(memory.bytes(0x7010, 200), Some(&bytes[16..216]));
+        assert_eq!(copies.borrow()[..], [(0x7000, 256)]);
+        // Not all of the last piece is there.
+        assert_eq!(memory.bytes(0x7000 + 990, 10), Some(&bytes[990..]));
+        assert_eq!(copies.borrow()[1..], [(0x7300, 256), (0x7000 + 990, 10)]);
+        assert_eq!(memory.bytes(0x7000 + 990, 11), None);
+        assert_eq!(memory.bytes(0x7001, 3), Some(&bytes[1..4]));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_not_asked_of_the_device() {
+        let copies = RefCell::default();
+        let memory = device(0, &[0; 512], &copies);
+        for (address, len) in [
+            (0, 8),
+            (u64::MAX, 8),
+            (u64::MAX - 7, 8),
+            (1 << 56, 1),
+            (8, LIMIT + 1),
+            (8, usize::MAX),
+        ] {
+            assert_eq!(memory.bytes(address, len), None, "{address:#x}, {len}");
+        }
+        assert_eq!(memory.bytes(u64::MAX, 0), Some(&[][..]));
+        assert!(copies.borrow().is_empty());
+        // Nor is it asked for ever.
+        for address in 1..2000 {
+            assert_eq!(memory.bytes(address << 20, 8), None);
+        }
+        assert!(copies.borrow().len() <= 256);
     }
 }

@@ -124,7 +124,9 @@ pub const GPU_STATE_COMPLETE: u32 = 2;
 /// The least room for a panic's message.
 pub const GPU_PANIC_LEAST: u32 = 1024;
 
-/// A message: this, then [`GpuChunk`]s, up to its size. Addresses are the device's; what they point to is in the chunks.
+/// A message: this, then [`GpuChunk`]s, up to its size. Addresses are the device's; what they point to is in the chunks. With
+/// [`GPU_MESSAGE_SHAPED`] words of 64 bits follow instead, and addresses are those of constants, which stay in the device's memory as
+/// long as the kernel's code.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug)]
 pub struct GpuMessage {
@@ -136,9 +138,9 @@ pub struct GpuMessage {
     pub global_id: [u64; 3],
     /// The work-item's place in its group.
     pub local_id: [u64; 3],
-    /// The first word of the message's `core::fmt::Arguments`.
+    /// The first word of the message's `core::fmt::Arguments`; or the address of its shape, which says what they are.
     pub template: u64,
-    /// The second word.
+    /// The second word, if there is no shape.
     pub args: u64,
     /// The address of a panic's `core::panic::Location`; 0 if it is not known.
     pub location: u64,
@@ -150,6 +152,8 @@ pub const GPU_MESSAGE_COMPLETE: u32 = 1;
 pub const GPU_MESSAGE_CUT: u32 = 2;
 /// The launch has groups, so the local id means something.
 pub const GPU_MESSAGE_IN_GROUP: u32 = 4;
+/// The message is a shape (`schism_message::shape`) and words.
+pub const GPU_MESSAGE_SHAPED: u32 = 8;
 
 /// A copy of some of the device's memory: this, then the bytes, then as many as make a multiple of 16.
 #[repr(C, align(16))]

@@ -15,7 +15,8 @@
 //! outside of what the memory gives, and the text has a limit, so a damaged record costs no more than its message.
 //!
 //! Where the host cannot read the kernel's memory, the kernel copies what its message is made of ([`recorder`]), and the host formats
-//! from the copies ([`record`]).
+//! from the copies ([`record`]). Of most panics it leaves no copy, but a few numbers beside constants that the host reads afterwards
+//! ([`shape`]).
 //!
 //! The template's form and that of an argument are those of the standard library that stage 1 is built for. Tests compare every
 //! option with that library's own formatting.
@@ -25,6 +26,7 @@ mod memory;
 mod options;
 pub mod record;
 pub mod recorder;
+pub mod shape;
 mod template;
 mod value;
 mod walk;

@@ -15,13 +15,14 @@ use core::fmt::{self, Write};
 use core::mem::{offset_of, size_of};
 
 use schism_jit_abi::{
-    GPU_MESSAGE_COMPLETE, GPU_MESSAGE_CUT, GPU_MESSAGE_IN_GROUP, GPU_PANIC_LEAST,
-    GPU_STATE_COMPLETE, GPU_STATE_FREE, GpuChunk, GpuMessage, GpuRecord,
+    GPU_MESSAGE_COMPLETE, GPU_MESSAGE_CUT, GPU_MESSAGE_IN_GROUP, GPU_MESSAGE_SHAPED,
+    GPU_PANIC_LEAST, GPU_STATE_COMPLETE, GPU_STATE_FREE, GpuChunk, GpuMessage, GpuRecord,
 };
 
-use crate::Memory;
 use crate::memory::{number, word, word_at};
-use crate::template::format;
+use crate::shape::{self, ROOM_ADDRESS};
+use crate::template::{DAMAGED, format};
+use crate::{Memory, Recorded};
 
 /// A record's bytes, after a launch.
 #[derive(Clone, Copy, Debug)]
@@ -158,33 +159,63 @@ impl<'a> Left<'a> {
         self.has(GPU_MESSAGE_CUT)
     }
 
-    /// Writes the text, up to `limit` bytes; what had no room is shown as such.
+    /// Writes the text, up to `limit` bytes; what had no room is shown as such. `device` is the device's memory, as far as it can
+    /// still be read: constants of the kernel. A message that was copied as a whole needs none of it.
     ///
     /// # Errors
     /// What `out` gives.
-    pub fn write(&self, out: &mut dyn Write, limit: usize) -> fmt::Result {
+    pub fn write(&self, device: &dyn Memory, out: &mut dyn Write, limit: usize) -> fmt::Result {
         let template = at::<8>(self.bytes, offset_of!(GpuMessage, template));
         let args = at::<8>(self.bytes, offset_of!(GpuMessage, args));
-        format(out, &self.chunks(), template, args, limit)
+        let chunks = self.chunks();
+        if !self.has(GPU_MESSAGE_SHAPED) {
+            return format(out, &Both(&chunks, device), template, args, limit);
+        }
+        let Some(room) = shape::room(device, template, |index| self.word(index)) else {
+            return out.write_str(DAMAGED);
+        };
+        let (template, args) = (at::<8>(&room, 0), at::<8>(&room, 8));
+        let room = [(ROOM_ADDRESS, &room[..])];
+        format(out, &Both(&Recorded(&room), device), template, args, limit)
     }
 
-    /// Where the panic stands; `None` if that is not known.
+    /// One of the words behind a message that has a shape.
+    fn word(&self, index: usize) -> Option<u64> {
+        let begin = size_of::<GpuMessage>() + 8 * index;
+        let bytes = self.bytes.get(begin..begin + 8)?;
+        Some(u64::from_le_bytes(bytes.try_into().ok()?))
+    }
+
+    /// Where the panic stands; `None` if that is not known. `device` is as for [`write`](Self::write).
     #[must_use]
-    pub fn location(&self) -> Option<Location<'a>> {
+    pub fn location<'m>(&'m self, device: &'m dyn Memory) -> Option<Location<'m>> {
         let location = at::<8>(self.bytes, offset_of!(GpuMessage, location));
         if location == 0 {
             return None;
         }
         let chunks = self.chunks();
-        let len = usize::try_from(word_at(&chunks, location, 1)?).ok()?;
-        let file = core::str::from_utf8(chunks.find(word(&chunks, location)?, len)?).ok()?;
-        let line = number(&chunks, location.checked_add(16)?).map(u32::from_le_bytes)?;
-        let column = number(&chunks, location.checked_add(20)?).map(u32::from_le_bytes)?;
-        Some(Location { file, line, column })
+        let memory = Both(&chunks, device);
+        let len = usize::try_from(word_at(&memory, location, 1)?).ok()?;
+        let file = word(&memory, location)?;
+        let line = number(&memory, location.checked_add(16)?).map(u32::from_le_bytes)?;
+        let column = number(&memory, location.checked_add(20)?).map(u32::from_le_bytes)?;
+        let file = chunks.find(file, len).or_else(|| device.bytes(file, len))?;
+        Some(Location { file: core::str::from_utf8(file).ok()?, line, column })
     }
 
     fn chunks(&self) -> Chunks<'a> {
-        Chunks(self.bytes.get(size_of::<GpuMessage>()..).unwrap_or_default())
+        let shaped = self.has(GPU_MESSAGE_SHAPED);
+        let bytes = self.bytes.get(size_of::<GpuMessage>()..).filter(|_| !shaped);
+        Chunks(bytes.unwrap_or_default())
+    }
+}
+
+/// What the first memory does not have, the second may.
+struct Both<'a>(&'a dyn Memory, &'a dyn Memory);
+
+impl Memory for Both<'_> {
+    fn bytes(&self, address: u64, len: usize) -> Option<&[u8]> {
+        self.0.bytes(address, len).or_else(|| self.1.bytes(address, len))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::value::{Context, Value, write_lossy};
 use crate::{ARGUMENT_SIZE, COUNT_OFFSET};
 
 /// Shown where a message is damaged.
-const DAMAGED: &str = "…";
+pub(crate) const DAMAGED: &str = "…";
 
 /// Writes the text of a message, up to `limit` bytes: `template` and `args` are the two words of its `core::fmt::Arguments`. Where
 /// the memory does not have what the message needs, the text says so or ends.

@@ -78,7 +78,8 @@ fn recorded(template: u64, args: u64) -> String {
         assert_eq!((left.global_id(), left.local_id()), ([1, 2, 3], Some([4, 5, 6])));
         assert!(!left.is_cut());
         let mut out = String::new();
-        left.write(&mut out, 1 << 20).expect("a string takes everything");
+        left.write(&schism_message::Recorded(&[]), &mut out, 1 << 20)
+            .expect("a string takes everything");
         out
     };
     let prints: Vec<String> = record.prints().map(text).collect();

@@ -4,7 +4,10 @@ use std::panic::Location;
 
 use schism_message::record::{Left, Record, empty};
 use schism_message::recorder::{Place, is_plain, panic, print};
-use schism_message::{Descriptor, Kind, MAGIC};
+use schism_message::{Descriptor, Kind, MAGIC, Recorded};
+
+/// What a message has that was copied needs no other memory.
+const NOTHING: Recorded<'static> = Recorded(&[]);
 
 const PLACE: Place = Place { global_id: [7, 0, 0], local_id: [0; 3], in_group: false };
 
@@ -45,7 +48,7 @@ impl Room {
 
 fn text(left: Left<'_>) -> String {
     let mut out = String::new();
-    left.write(&mut out, 1 << 16).expect("a string takes everything");
+    left.write(&NOTHING, &mut out, 1 << 16).expect("a string takes everything");
     out
 }
 
@@ -89,8 +92,8 @@ fn plain_values_are_left_with_less() {
     let [all, panicked] = [all, plain].map(|record| record.panic().expect("it was left"));
     assert_eq!(text(all), "item     7 of 2.5");
     assert_eq!(text(panicked), text(all));
-    assert_eq!(panicked.location(), all.location());
-    assert_eq!(panicked.location().expect("it was given").line, here.line());
+    assert_eq!(panicked.location(&NOTHING), all.location(&NOTHING));
+    assert_eq!(panicked.location(&NOTHING).expect("it was given").line, here.line());
     let prints: Vec<String> = plain.prints().map(text).collect();
     assert_eq!(prints, [text(all)]);
 
@@ -115,7 +118,7 @@ fn the_first_panic_is_kept_with_its_place() {
     assert!(record.is_used() && !left.is_cut());
     assert_eq!(text(left), "first");
     assert_eq!((left.global_id(), left.local_id()), ([7, 0, 0], None));
-    let location = left.location().expect("it was given");
+    let location = left.location(&NOTHING).expect("it was given");
     assert_eq!(
         (location.file, location.line, location.column),
         (file!(), here.line(), here.column())
@@ -124,7 +127,7 @@ fn the_first_panic_is_kept_with_its_place() {
     let mut room = Room::new(4096, 1024);
     room.panic("nowhere", None);
     let record = Record::new(room.bytes()).unwrap();
-    assert_eq!(record.panic().expect("it was left").location(), None);
+    assert_eq!(record.panic().expect("it was left").location(&NOTHING), None);
 }
 
 #[test]
@@ -135,7 +138,7 @@ fn a_panic_that_is_too_long_is_cut_and_keeps_its_place() {
     let left = record.panic().expect("it was left");
     assert!(left.is_cut());
     assert_eq!(text(left), "…");
-    assert_eq!(left.location().expect("it had room").file, file!());
+    assert_eq!(left.location(&NOTHING).expect("it had room").file, file!());
 }
 
 #[test]
@@ -179,7 +182,7 @@ fn bytes_that_are_no_record_are_read_without_harm() {
         let Some(record) = Record::new(&bytes[..len]) else { continue };
         whole += 1;
         for left in record.panic().into_iter().chain(record.prints()) {
-            let _ = (text(left), left.location(), left.global_id(), left.local_id());
+            let _ = (text(left), left.location(&NOTHING), left.global_id(), left.local_id());
         }
     }
     assert!(whole > 1000, "{whole}");

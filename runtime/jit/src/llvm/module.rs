@@ -28,7 +28,8 @@ use schism_passes::fast_math::{self, FastMath};
 use schism_passes::library_calls::{self, Native};
 use schism_passes::specialise::{self, SpecialiseError};
 use schism_passes::{
-    address_spaces, dead_arguments, group_checks, local_to_shared, loop_checks, private_atomics,
+    address_spaces, dead_arguments, group_checks, local_to_shared, loop_checks, panic_exits,
+    panic_shapes, private_atomics,
 };
 
 use super::{Builder, Context, Machine, Value, take_message};
@@ -282,6 +283,18 @@ impl<'c> Module<'c> {
         let Some(function) = self.function(function) else { return };
         // SAFETY: the function is live and, as callers see to, a definition; this thread alone has the module.
         unsafe { dead_arguments::remove_unused(function.raw(), |index| indices.contains(&index)) };
+    }
+
+    /// Lets panics that show plain values pass them on, and no memory.
+    pub fn shape_panics(&self) {
+        // SAFETY: the module is live, and this thread alone has it.
+        unsafe { panic_shapes::run_raw(self.raw) };
+    }
+
+    /// Lets the panics of a function leave by one block.
+    pub fn join_panics(&self) {
+        // SAFETY: the module is live, and this thread alone has it.
+        unsafe { panic_exits::run_raw(self.raw) };
     }
 
     /// Makes atomic accesses of a work-item's own memory plain ones.

@@ -62,7 +62,7 @@ fn plan(module: &Module<'_>, request: &Request, options: &PtxOptions) -> Entry {
         options.facts & FACT_GROUP_EXACT == 0 || uses(&GLOBAL_RANGE)
     };
     add(GPU_RANGE, range);
-    add(GPU_RECORD, uses(&[PANIC, PANIC_FORMAT, PRINT]));
+    add(GPU_RECORD, uses(&[PANIC, PANIC_FORMAT, PRINT]) || !message::shaped(module).is_empty());
     add(GPU_PRINT, uses(&[PRINT]));
 
     let mut next = request.params.len() as u32 + if request.offset { 3 } else { 0 };
@@ -110,8 +110,14 @@ pub fn wrap<'c>(
     while module.function(&entry.name).is_some() {
         entry.name.push('_');
     }
-    let plain = message::is_plain(module);
-    let text = text(&entry, request, options, plain)
+    let shaped = message::shaped(module);
+    // What stays in its own words needs what copies messages.
+    let copies = [PANIC, PANIC_FORMAT, PRINT]
+        .iter()
+        .filter_map(|name| module.function(name))
+        .any(|function| !function.users().is_empty());
+    let copied = copies.then(|| message::is_plain(module));
+    let text = text(&entry, request, options, copied, &shaped)
         .map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
     let around = Module::from_text(context, &text).map_err(JitError::Internal)?;
     around.set_target_of(module);
@@ -122,10 +128,11 @@ pub fn wrap<'c>(
     keep_facts(kernel, outer, &request.params);
     module.link(context, around).map_err(JitError::InvalidImage)?;
     kernel.set_internal();
-    if entry.flags & GPU_RECORD != 0 {
+    if copies {
         message::link(context, module)?;
     }
-    for function in builtins().filter_map(|name| module.function(name)) {
+    let shaped = shaped.iter().filter_map(|shaped| module.function(&shaped.name));
+    for function in builtins().filter_map(|name| module.function(name)).chain(shaped) {
         if !function.is_declaration() {
             function.set_internal();
         }
@@ -142,7 +149,8 @@ fn text(
     entry: &Entry,
     request: &Request,
     options: &PtxOptions,
-    plain: bool,
+    copied: Option<bool>,
+    shaped: &[message::Shaped],
 ) -> Result<String, std::fmt::Error> {
     let groups = entry.flags & GPU_GROUPS != 0;
     let axes = &AXES[..request.dimensions as usize];
@@ -191,8 +199,11 @@ fn text(
         }
     }
     writeln!(o, "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent nounwind")?;
-    if entry.flags & GPU_RECORD != 0 {
+    if let Some(plain) = copied {
         message::bodies(o, groups, plain)?;
+    }
+    for shaped in shaped {
+        shaped.body(o, options.base.then_some(&HIDDEN[3..6]))?;
     }
     writeln!(o, "declare void @llvm.assume(i1)")?;
     builtin_bodies(o, request, options, groups)?;

@@ -1,25 +1,44 @@
 //! What a work-item does that panics or prints: it leaves a message in the launch's record.
 //!
+//! **Panics with plain values** (`schism_passes::panic_shapes`) call nothing and use no memory of their own. While LLVM optimises,
+//! each is one call that does not return:
 //! ```llvm
-//!   call void @__schism_panic(ptr @text, i64 4, ptr @location)
+//!   call void @__schism_panic_site.1(ptr %schism.record, ptr @schism.shape, ptr @location, i64 %index)
 //!   unreachable
 //! ```
-//! becomes, where it stands,
+//! Afterwards all of a function go to one block (`schism_passes::panic_exits`), where the call becomes what it means: the first
+//! work-item writes its ids, which are read anew from the special registers, and the words; each ends with `exit`. The host reads the
+//! constants when the launch is over.
+//!
+//! **All others**
 //! ```llvm
-//!   call void @schism.panic(ptr %schism.record, ptr @text, ptr inttoptr (i64 9 to ptr), ptr @location, i64 %x, i64 0, i64 0)
+//!   call void @__schism_panic(ptr %text, i64 4, ptr @location)
 //!   unreachable
 //! ```
-//! and that function, which is never inlined, copies the message and ends the work-item with `exit`. The copying itself is Rust
+//! become, where they stand,
+//! ```llvm
+//!   call void @schism.panic(ptr %schism.record, ptr %text, ptr inttoptr (i64 9 to ptr), ptr @location, i64 %x, i64 0, i64 0)
+//!   unreachable
+//! ```
+//! and that function, which is never inlined, copies the message and ends the work-item. The copying itself is Rust
 //! (`recorder.rs`, of which the build script makes bitcode): it follows the message's template, its arguments and their descriptors.
-//! The host formats from the copies (`schism_message::record`).
+//! The host formats from the copies (`schism_message::record`). Kernels without such messages have none of it.
 
 use std::fmt::Write;
 
+use std::mem::{offset_of, size_of};
+
+use schism_jit_abi::{
+    GPU_MESSAGE_COMPLETE, GPU_MESSAGE_IN_GROUP, GPU_MESSAGE_SHAPED, GPU_STATE_CLAIMED,
+    GPU_STATE_COMPLETE, GPU_STATE_FREE, GpuMessage, GpuRecord,
+};
 use schism_message::{Kind, MAGIC, recorder};
 
-use crate::JitError;
-use crate::image::{self, GLOBAL_ID, PANIC, PANIC_FORMAT, PRINT};
+use super::PtxOptions;
+use crate::cpu::work_loop::AXES;
+use crate::image::{self, GLOBAL_ID, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT};
 use crate::llvm::{Context, Module, Value};
+use crate::{JitError, Request};
 
 /// The bitcode of `recorder.rs`.
 static RECORDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder/recorder.bc"));
@@ -129,4 +148,177 @@ pub fn bodies(o: &mut String, groups: bool, plain: bool) -> std::fmt::Result {
            ret void
          }}"
     )
+}
+
+/// A builtin that panics with so many words.
+#[derive(Debug)]
+pub struct Shaped {
+    /// Its name.
+    pub name: String,
+    words: usize,
+}
+
+/// Those that a module uses.
+pub fn shaped(module: &Module<'_>) -> Vec<Shaped> {
+    with_words(module, PANIC_SHAPED)
+}
+
+/// The functions that are named so and used, of all numbers of words.
+fn with_words(module: &Module<'_>, name: &str) -> Vec<Shaped> {
+    let functions = module.functions().into_iter().filter(|f| !f.users().is_empty());
+    functions
+        .filter_map(|function| {
+            let full = function.name();
+            let words = full.strip_prefix(name)?.strip_prefix('.')?.parse().ok()?;
+            Some(Shaped { name: full, words })
+        })
+        .collect()
+}
+
+/// What is in front of a site's words: `%record`, the first ids of this piece of the launch if there are several, `%shape`,
+/// `%location`.
+fn site_parameters(base: bool, words: usize) -> String {
+    let base = if base { ", i64 %base.x, i64 %base.y, i64 %base.z" } else { "" };
+    let words: String = (0..words).map(|word| format!(", i64 %w{word}")).collect();
+    format!("ptr %record{base}, ptr %shape, ptr %location{words}")
+}
+
+impl Shaped {
+    /// Its body, as LLVM's assembly: a call of the site. `base` are the functions that give the first ids of a piece of the launch.
+    ///
+    /// All memory may be read, so that what was written before the panic stays written.
+    pub fn body(&self, o: &mut String, base: Option<&[&str]>) -> std::fmt::Result {
+        let Self { name, words } = self;
+        let all = site_parameters(base.is_some(), *words);
+        let own: String = (0..*words).map(|word| format!(", i64 %w{word}")).collect();
+        let effects = "cold noreturn nounwind memory(read, inaccessiblemem: readwrite)";
+        writeln!(o, "declare void @{PANIC_SITE}.{words}({all}) {effects}")?;
+        writeln!(
+            o,
+            "define void @{name}(ptr %shape, ptr %location{own}) alwaysinline cold noreturn nounwind {{
+               %record = call ptr @schism.record()"
+        )?;
+        for (name, axis) in base.into_iter().flatten().zip(AXES) {
+            writeln!(o, "  %base.{axis} = call i64 @{name}()")?;
+        }
+        writeln!(o, "  call void @{PANIC_SITE}.{words}({all})\n  unreachable\n}}")
+    }
+}
+
+/// After optimisation: lets the panics with plain values leave their messages.
+pub fn leave<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    request: &Request,
+    options: &PtxOptions,
+    groups: bool,
+) -> Result<(), JitError> {
+    module.join_panics();
+    let sites = with_words(module, PANIC_SITE);
+    if sites.is_empty() {
+        return Ok(());
+    }
+    let mut text = "declare void @llvm.nvvm.exit()\n".to_owned();
+    for name in ["tid", "ctaid", "ntid"] {
+        for axis in AXES {
+            text += &format!("declare i32 @llvm.nvvm.read.ptx.sreg.{name}.{axis}()\n");
+        }
+    }
+    for site in &sites {
+        site.leave(&mut text, request, options, groups)
+            .map_err(|_| JitError::Internal("no memory for a text".to_owned()))?;
+    }
+    let bodies = Module::from_text(context, &text).map_err(JitError::Internal)?;
+    bodies.set_target_of(module);
+    module.link(context, bodies).map_err(JitError::Internal)?;
+    for site in sites {
+        if let Some(function) = module.function(&site.name) {
+            function.set_internal();
+        }
+    }
+    module.run_passes(c"always-inline,globaldce", None).map_err(JitError::Internal)
+}
+
+impl Shaped {
+    /// What a site does, as LLVM's assembly.
+    fn leave(
+        &self,
+        o: &mut String,
+        request: &Request,
+        options: &PtxOptions,
+        groups: bool,
+    ) -> std::fmt::Result {
+        const HEAD: usize = size_of::<GpuRecord>();
+        let Self { name, words } = self;
+        let all = site_parameters(options.base, *words);
+        writeln!(
+            o,
+            "define void @{name}({all}) alwaysinline cold noreturn nounwind {{
+               %state = getelementptr inbounds i8, ptr %record, i64 {}
+               %claim = cmpxchg ptr %state, i32 {GPU_STATE_FREE}, i32 {GPU_STATE_CLAIMED} syncscope(\"device\") monotonic monotonic
+               %won = extractvalue {{ i32, i1 }} %claim, 1
+               br i1 %won, label %leave, label %end
+             leave:",
+            offset_of!(GpuRecord, state)
+        )?;
+        let mut stores = 0;
+        let mut store = |o: &mut String, ty: &str, value: &str, offset: usize| {
+            stores += 1;
+            writeln!(
+                o,
+                "  %at.{stores} = getelementptr inbounds i8, ptr %record, i64 {}
+                   store {ty} {value}, ptr %at.{stores}, align {}",
+                HEAD + offset,
+                if ty == "i32" { 4 } else { 8 },
+            )
+        };
+        // The host sees to it that all that is not written is 0.
+        for (index, axis) in AXES.into_iter().enumerate().take(request.dimensions as usize) {
+            let size = match options.group[index] {
+                0 => format!("call i32 @llvm.nvvm.read.ptx.sreg.ntid.{axis}()"),
+                known => format!("add i32 {known}, 0"),
+            };
+            let base = if options.base { format!("%base.{axis}") } else { "0".to_owned() };
+            // The piece of a launch begins at a group, or at a work-item.
+            let [of_groups, of_items] = if groups { [&*base, "0"] } else { ["0", &base] };
+            writeln!(
+                o,
+                "  %tid.{axis}.32 = call i32 @llvm.nvvm.read.ptx.sreg.tid.{axis}()
+                   %tid.{axis} = zext nneg i32 %tid.{axis}.32 to i64
+                   %block.{axis}.32 = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.{axis}()
+                   %block.{axis} = zext nneg i32 %block.{axis}.32 to i64
+                   %size.{axis}.32 = {size}
+                   %size.{axis} = zext nneg i32 %size.{axis}.32 to i64
+                   %group.{axis} = add i64 %block.{axis}, {of_groups}
+                   %first.{axis} = mul i64 %group.{axis}, %size.{axis}
+                   %place.{axis} = add i64 %first.{axis}, %tid.{axis}
+                   %id.{axis} = add i64 %place.{axis}, {of_items}"
+            )?;
+            let place = 8 * index;
+            store(o, "i64", &format!("%id.{axis}"), offset_of!(GpuMessage, global_id) + place)?;
+            if groups {
+                let local = format!("%tid.{axis}");
+                store(o, "i64", &local, offset_of!(GpuMessage, local_id) + place)?;
+            }
+        }
+        store(o, "ptr", "%shape", offset_of!(GpuMessage, template))?;
+        store(o, "ptr", "%location", offset_of!(GpuMessage, location))?;
+        for word in 0..*words {
+            store(o, "i64", &format!("%w{word}"), size_of::<GpuMessage>() + 8 * word)?;
+        }
+        let size = (size_of::<GpuMessage>() + 8 * words).next_multiple_of(16);
+        let in_group = if groups { GPU_MESSAGE_IN_GROUP } else { 0 };
+        let flags = GPU_MESSAGE_COMPLETE | GPU_MESSAGE_SHAPED | in_group;
+        store(o, "i32", &size.to_string(), offset_of!(GpuMessage, size))?;
+        store(o, "i32", &flags.to_string(), offset_of!(GpuMessage, flags))?;
+        writeln!(
+            o,
+            "  store atomic i32 {GPU_STATE_COMPLETE}, ptr %state syncscope(\"device\") release, align 4
+               br label %end
+             end:
+               call void @llvm.nvvm.exit()
+               unreachable
+             }}"
+        )
+    }
 }

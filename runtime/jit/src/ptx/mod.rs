@@ -28,7 +28,7 @@
 //! **Exactness.** As on the CPU, nothing allows LLVM to change a result: a multiply and an add stay two operations, divisions and
 //! square roots are IEEE's, subnormal numbers are kept.
 //!
-//! **Panics and prints.** A work-item that panics copies its message into a record which the host can read ([`message`]), and ends
+//! **Panics and prints.** A work-item that panics leaves its message in a record which the host can read ([`message`]), and ends
 //! with `exit`; other work-items go on. It never traps: that would end the host's context, and all memory in it.
 //!
 //! **Constants and statics** of the image are in global memory: code reads tables at places that differ between work-items, which
@@ -43,14 +43,14 @@ use std::ffi::{CStr, CString};
 use std::time::Instant;
 
 use llvm_sys::LLVMOpcode;
-use schism_jit_abi::PARAM_POINTER;
+use schism_jit_abi::{GPU_GROUPS, PARAM_POINTER};
 use schism_passes::fast_math::FastMath;
 use schism_passes::library_calls::Native;
 
 use crate::cpu::{exact, inline};
 use crate::devicelib;
 use crate::dump::Dump;
-use crate::image::{GLOBAL_ID, GLOBAL_RANGE, LOCAL_MEMORY, group_builtins};
+use crate::image::{GLOBAL_ID, GLOBAL_RANGE, LOCAL_MEMORY, PANIC, PANIC_FORMAT, group_builtins};
 use crate::llvm::{Context, FileKind, Machine, Module, Value, isolated};
 use crate::target::{Target, lower};
 use crate::{JitError, Request};
@@ -206,10 +206,13 @@ impl Target for Ptx {
         request: &Request,
     ) -> Result<Self::State, JitError> {
         devicelib::supply(context, module, &Native::PTX)?;
-        let entry = entry::wrap(context, module, kernel, request, &self.options)?;
-        // What panics need not be in the entry: the record is found from everywhere.
+        // What panics need not be in the entry, for the record is found from everywhere; but a kernel that calls nothing has all its
+        // registers for itself.
         let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins());
-        inline::choose(context, module, ids);
+        inline::choose(context, module, ids.chain([PANIC, PANIC_FORMAT]));
+        module.run_passes(c"always-inline,function(sroa)", None).map_err(JitError::Internal)?;
+        module.shape_panics();
+        let entry = entry::wrap(context, module, kernel, request, &self.options)?;
         module
             .run_passes(c"always-inline,globaldce,function(sroa)", None)
             .map_err(JitError::Internal)?;
@@ -243,6 +246,8 @@ impl Target for Ptx {
     ) -> Result<PtxCode, JitError> {
         module.plain_private_atomics();
         entry::trim(module, &mut entry)?;
+        let groups = entry.flags & GPU_GROUPS != 0;
+        message::leave(context, module, request, &self.options, groups)?;
         module.compare_addresses_as_numbers(context);
         debug_verify(module);
         dump.module("3-optimised.ll", module);

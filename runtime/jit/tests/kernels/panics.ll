@@ -181,6 +181,111 @@ start:
   ret void
 }
 
+; A local that changes, as a program's own message has it.
+define void @counts(ptr %out, i64 %at) {
+start:
+  %args = alloca [2 x i64], align 8
+  %count = alloca i64, align 8
+  store i64 0, ptr %count
+  br label %loop
+loop:
+  %old = load i64, ptr %count
+  %new = add i64 %old, 1
+  store i64 %new, ptr %count
+  %to = getelementptr inbounds i64, ptr %out, i64 %old
+  %found = load i64, ptr %to
+  %more = icmp ult i64 %found, %at
+  br i1 %more, label %loop, label %bad
+bad:
+  store ptr %count, ptr %args
+  %f = getelementptr inbounds i8, ptr %args, i64 8
+  store ptr @u64, ptr %f
+  call void @__schism_panic_format(ptr @template, ptr %args, ptr @place)
+  unreachable
+}
+
+; In a loop and in front of it, with one value, two, and none.
+define void @several(ptr %out, i64 %at) {
+start:
+  %x = call i64 @__schism_global_id_x()
+  %wrong = icmp eq i64 %at, 77
+  br i1 %wrong, label %bad, label %good
+bad:
+  call void @fail()
+  unreachable
+good:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %good ], [ %next, %more ]
+  %sum = phi i32 [ 0, %good ], [ %plus, %more ]
+  call void @check(i64 %i, i64 %at)
+  %from = getelementptr inbounds i32, ptr %out, i64 %i
+  %element = load i32, ptr %from, align 4
+  %plus = add i32 %sum, %element
+  %full = icmp slt i32 %plus, 0
+  br i1 %full, label %over, label %more
+over:
+  %wide = zext i32 %plus to i64
+  call void @one(i64 %wide)
+  unreachable
+more:
+  %next = add i64 %i, 1
+  %again = icmp ult i64 %next, %x
+  br i1 %again, label %loop, label %end
+end:
+  %to = getelementptr inbounds i32, ptr %out, i64 %x
+  store i32 %plus, ptr %to, align 4
+  %least = icmp ugt i32 %plus, 3
+  br i1 %least, label %done, label %small
+small:
+  call void @__schism_panic(ptr @utf8, i64 6, ptr null)
+  unreachable
+done:
+  ret void
+}
+
+define internal void @one(i64 %value) {
+start:
+  %args = alloca [2 x i64], align 8
+  %first = alloca i64, align 8
+  store i64 %value, ptr %first
+  store ptr %first, ptr %args
+  %f = getelementptr inbounds i8, ptr %args, i64 8
+  store ptr @u64, ptr %f
+  call void @__schism_panic_format(ptr @template, ptr %args, ptr @place)
+  unreachable
+}
+
+; A text that is not a constant.
+define void @shown_text(ptr %out, i64 %at) {
+start:
+  %x = call i64 @__schism_global_id_x()
+  %wrong = icmp eq i64 %x, %at
+  br i1 %wrong, label %bad, label %good
+bad:
+  call void @__schism_panic(ptr %out, i64 %at, ptr @place)
+  unreachable
+good:
+  ret void
+}
+
+; A number that is somewhere else.
+define void @shown_number(ptr %out, i64 %at) {
+start:
+  %args = alloca [2 x i64], align 8
+  %x = call i64 @__schism_global_id_x()
+  %wrong = icmp eq i64 %x, %at
+  br i1 %wrong, label %bad, label %good
+bad:
+  store ptr %out, ptr %args
+  %f = getelementptr inbounds i8, ptr %args, i64 8
+  store ptr @u64, ptr %f
+  call void @__schism_panic_format(ptr @template, ptr %args, ptr @place)
+  unreachable
+good:
+  ret void
+}
+
 @vtable = private constant [4 x ptr] [ptr null, ptr inttoptr (i64 4 to ptr), ptr inttoptr (i64 4 to ptr), ptr @format]
 @dynamic = private constant { i32, i32, ptr, i64, ptr, i64 } { i32 34, i32 1547788061, ptr null, i64 0, ptr null, i64 0 }
 @part = private constant { i64, ptr, ptr, i64 } { i64 0, ptr @dynamic, ptr null, i64 0 }
