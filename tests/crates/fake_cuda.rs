@@ -1,5 +1,6 @@
 //! A driver without a GPU: it has the functions of NVIDIA's that the runtime calls, and plain memory of the process in place of a
-//! device's. It runs no kernels; a program can say what a launch shall do, see `fake_on_launch`.
+//! device's. It runs no kernels; a program can say what a launch shall do, see `fake_on_launch`. The variables of loaded code are in its
+//! memory, see `fake_variable`.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -52,6 +53,8 @@ struct State {
     functions: HashMap<Handle, CString>,
     /// What was loaded last.
     code: CString,
+    /// The variables of each loaded module: name, address, bytes.
+    variables: BTreeMap<Handle, Vec<(String, u64, usize)>>,
     calls: HashMap<&'static str, u64>,
     faults: Vec<Fault>,
     on_launch: Option<OnLaunch>,
@@ -171,6 +174,16 @@ pub extern "C" fn fake_code() -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn fake_memory() -> usize {
     state().memory.values().map(|(size, _)| size).sum()
+}
+
+/// The address of a variable of the module that was loaded last of those that have it, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fake_variable(name: *const c_char) -> u64 {
+    let name = unsafe { CStr::from_ptr(name) }.to_str().expect("UTF-8");
+    let state = state();
+    let all = state.variables.values().rev().flatten();
+    let found = all.into_iter().find(|variable| variable.0 == name);
+    found.map_or(0, |variable| variable.1)
 }
 
 // The driver's functions.
@@ -487,12 +500,55 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
     let text = unsafe { CStr::from_ptr(image) }.to_string_lossy();
     assert!(text.contains(".version") && text.contains(".entry"), "this is no PTX: {text}");
     state().code = unsafe { CStr::from_ptr(image) }.to_owned();
-    new_handle("module", module)
+    let result = new_handle("module", module);
+    let variables = variables(&text);
+    let mut state = state();
+    for (_, address, bytes) in &variables {
+        state.memory.insert(*address, (*bytes, CURRENT.get()));
+    }
+    state.variables.insert(unsafe { module.read() }, variables);
+    result
+}
+
+/// Makes the variables of a module, which have initial values: numbers and addresses of one another.
+/// `.global .align 8 .u64 name[2] = {generic(other), 7};`
+fn variables(text: &str) -> Vec<(String, u64, usize)> {
+    let declared = text.lines().filter_map(|line| {
+        let (ty, rest) = line.strip_prefix(".global .align ")?.split_once(" .")?.1.split_once(' ')?;
+        let (name, rest) = rest.split_once('[')?;
+        let (len, values) = rest.split_once("] = {")?;
+        let size: usize = ty.trim_start_matches(['b', 'u', 's']).parse().ok()?;
+        let len: usize = len.parse().ok()?;
+        let values: Vec<&str> = values.strip_suffix("};")?.split(", ").collect();
+        Some((name.to_owned(), size / 8, len, values))
+    });
+    let declared: Vec<_> = declared.collect();
+    let made = declared.iter().map(|(name, size, len, _)| {
+        (name.clone(), unsafe { alloc_zeroed(layout(size * len)) } as u64, size * len)
+    });
+    let made: Vec<(String, u64, usize)> = made.collect();
+    for ((_, size, _, values), (_, address, _)) in declared.iter().zip(&made) {
+        for (value, index) in values.iter().zip(0..) {
+            let value = match value.strip_prefix("generic(").and_then(|v| v.strip_suffix(')')) {
+                Some(other) => made.iter().find(|variable| variable.0 == other).expect("it is there").1,
+                None => value.parse().expect("a number"),
+            };
+            let to = (address + (index * size) as u64) as *mut u8;
+            unsafe { to.copy_from_nonoverlapping(value.to_le_bytes().as_ptr(), *size) };
+        }
+    }
+    made
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuModuleUnload(_: Handle) -> Code {
-    use_handle("cuModuleUnload")
+pub extern "C" fn cuModuleUnload(module: Handle) -> Code {
+    let result = use_handle("cuModuleUnload");
+    let mut state = state();
+    for (_, address, bytes) in state.variables.remove(&module).unwrap_or_default() {
+        state.memory.remove(&address);
+        unsafe { dealloc(address as *mut u8, layout(bytes)) };
+    }
+    result
 }
 
 #[unsafe(no_mangle)]

@@ -158,3 +158,11 @@ fn what_is_kept_is_for_one_version_of_the_driver() {
 fn scopes() {
     run(&["order"], &[]);
 }
+
+#[test]
+fn panics() {
+    run(&["panics"], &[]);
+    // The copies for location and shape, each with what is around it and without; not the one behind, of a buffer.
+    let faults: Vec<String> = (1..=4).map(|n| format!("cuMemcpyDtoHAsync_v2:{n}=1")).collect();
+    run(&["panics-unread"], &[("FAKE_CUDA_FAULTS", &faults.join(","))]);
+}
