@@ -8,7 +8,7 @@
 //! ```text
 //! kernel.rs     a kernel: what it captures, how it is launched
 //! groups.rs     launches with work-groups and barriers
-//! statement.rs  expression.rs  iterators.rs     the grammar
+//! statement.rs  expression.rs  iterators.rs  checked.rs     the grammar
 //! types.rs      generator.rs   node.rs          what the grammar is written with
 //! prelude.rs    what every generated program begins with
 //! run.rs        compiles, runs, compares
@@ -18,6 +18,7 @@
 //! The generated programs have one meaning: they end, have no undefined behaviour, and see nothing that
 //! Rust leaves open. `prelude.rs` says what that excludes.
 
+mod checked;
 mod expression;
 mod generator;
 mod groups;

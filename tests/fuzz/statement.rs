@@ -29,7 +29,7 @@ impl Generator {
     fn statement(&mut self, depth: u32) -> Node {
         self.budget -= 1;
         let deep = depth > 0;
-        match self.rng.u32(..40) {
+        match self.rng.u32(..42) {
             0..9 => self.let_statement(depth),
             9..17 => self.assignment(depth),
             17..20 if deep => {
@@ -54,6 +54,7 @@ impl Generator {
             36 if self.uses(25) && deep => self.mutable_closure(depth - 1),
             37 if self.uses(26) => self.atomic(depth),
             38 if self.uses(27) => self.destructuring(depth),
+            39 | 40 if self.uses(28) && deep => self.checked_loop(),
             _ => self.let_statement(depth),
         }
     }

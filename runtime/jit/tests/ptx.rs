@@ -397,6 +397,36 @@ fn loops_over_slices_are_counted() {
 }
 
 #[test]
+fn checks_are_decided_before_loops_and_together() {
+    use PARAM_INTEGER as INTEGER;
+    use PARAM_POINTER as POINTER;
+    let checks = |kernel: &str, params| {
+        let source = Source::new(include_str!("kernels/checks.ll"), kernel, words(params));
+        let ptx = Gpu::new(source).build();
+        let (_, entry) = ptx.text.split_once(".entry").expect("an entry");
+        entry.to_owned()
+    };
+    // One of the loops has many turns in one block: loads, products and sums, and one comparison, that of its end.
+    let entry = checks("product", &[POINTER, POINTER, INTEGER, POINTER, INTEGER, INTEGER]);
+    let unrolled = entry
+        .split("\n$L__BB")
+        .find(|block| block.matches("add.rn.f32").count() >= 4)
+        .unwrap_or_else(|| panic!("no unrolled loop in\n{entry}"));
+    let count = |what: &str| unrolled.matches(what).count();
+    let turns = count("add.rn.f32");
+    assert_eq!((count("mul.rn.f32"), count("ld.global")), (turns, 2 * turns), "{unrolled}");
+    assert_eq!((count("setp."), count("fma.")), (1, 0), "{unrolled}");
+    // The checked one is there, too.
+    assert!(entry.matches("add.rn.f32").count() > turns, "{entry}");
+
+    // Both loads are in one block, and in the copy that panics there is the first again.
+    let entry = checks("neighbours", &[POINTER, POINTER, INTEGER]);
+    let loads = |block: &str| block.matches("ld.global").count();
+    assert!(entry.split("\n$L__BB").any(|block| loads(block) == 2), "{entry}");
+    assert_eq!(loads(&entry), 3, "{entry}");
+}
+
+#[test]
 fn closures_that_a_launch_cannot_pass_are_refused() {
     // More than 4 kB needs PTX 8.1, which is chosen if none is asked for.
     let large = Gpu::new(subject("large"));
