@@ -53,6 +53,7 @@
 //! | `split` | [`split`]: keeps the kernels of one image of several, and what they reach |
 //! | `loop-checks` | [`loop_checks`]: loops in which nothing can panic run without their checks |
 //! | `group-checks` | [`group_checks`]: checks that come one after another are decided together |
+//! | `early-loads` | [`early_loads`]: loads from global memory come before stores to local memory (GPUs) |
 //! | `dead-arguments` | [`dead_arguments`]: removes the parameters that a kernel does not use |
 //! | `local-to-shared` | [`local_to_shared`]: one symbol for all memory of a work-group, with offsets for pointers (CUDA) |
 //! | `panic-shapes` | [`panic_shapes`]: panics that show plain values pass them on, and no memory (GPUs) |
@@ -88,6 +89,7 @@ pub mod costs;
 pub mod dead_arguments;
 pub mod descriptors;
 pub mod device_check;
+pub mod early_loads;
 pub mod emulate_constants;
 pub mod fast_math;
 pub mod formatters;

@@ -28,8 +28,8 @@ use schism_passes::fast_math::{self, FastMath};
 use schism_passes::library_calls::{self, Native};
 use schism_passes::specialise::{self, SpecialiseError};
 use schism_passes::{
-    address_spaces, dead_arguments, group_checks, local_to_shared, loop_checks, panic_exits,
-    panic_shapes, private_atomics,
+    address_spaces, dead_arguments, early_loads, group_checks, local_to_shared, loop_checks,
+    panic_exits, panic_shapes, private_atomics,
 };
 
 use super::{Builder, Context, Machine, Value, take_message};
@@ -321,6 +321,14 @@ impl<'c> Module<'c> {
             }
         }
         Ok(())
+    }
+
+    /// Brings loads from global memory in front of stores to the group's memory, in a module for a GPU.
+    pub fn load_early(&self) {
+        for function in self.functions() {
+            // SAFETY: the function is one of this live module, which this thread alone has.
+            unsafe { early_loads::run_on(function.raw()) };
+        }
     }
 
     /// Runs passes given in the syntax of LLVM's `opt -passes=`.

@@ -245,6 +245,7 @@ impl Target for Ptx {
         dump: &Dump,
     ) -> Result<PtxCode, JitError> {
         module.plain_private_atomics();
+        module.load_early();
         entry::trim(module, &mut entry)?;
         let groups = entry.flags & GPU_GROUPS != 0;
         message::leave(context, module, request, &self.options, groups)?;
