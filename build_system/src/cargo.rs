@@ -14,6 +14,7 @@ use crate::environment;
 use crate::error::Result;
 use crate::home::Home;
 use crate::setup::{self, Ready};
+use crate::targets::{self, Asked};
 use crate::toolchain::Toolchain;
 
 /// Runs a verb that compiles. Does not return when all goes well: this process becomes cargo.
@@ -21,8 +22,13 @@ pub fn compile(verb: &str, arguments: &[OsString]) -> Result<ExitCode> {
     if asks_for_help(arguments) {
         return plain(verb, arguments);
     }
+    let (asked, arguments) = targets::take(arguments)?;
     let ready = setup::ensure(&Home::from_environment()?)?;
     let mut cargo = command(&ready);
+    // What `install` builds is not what is at hand.
+    if verb != "install" || asked != Asked::Unsaid {
+        targets::apply(&mut cargo, &asked, &arguments)?;
+    }
     cargo.arg(verb).args(arguments);
     command::become_program(cargo, "to build")
 }

@@ -32,6 +32,7 @@ mod scratch;
 mod setup;
 mod sources;
 mod stage2;
+mod targets;
 mod toolchain;
 
 use std::process::ExitCode;

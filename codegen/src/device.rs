@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use rustc_middle::mir::mono::{CodegenUnit, CodegenUnitNameBuilder};
 use rustc_middle::ty::{Instance, TyCtxt};
-use rustc_span::Symbol;
 use rustc_span::def_id::LOCAL_CRATE;
+use rustc_span::{DUMMY_SP, Span, Symbol};
 use schism_hcf::{Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
 use schism_passes::costs::{Costs, Warnings};
 use schism_passes::split::SplitMode;
@@ -16,6 +16,7 @@ use schism_passes::{
     stage1,
 };
 
+use crate::ahead::{self, Missing};
 use crate::call_map::CallMap;
 use crate::kept::{self, Kept};
 use crate::kernels::KernelInfo;
@@ -59,6 +60,8 @@ pub(crate) enum DeviceHalf {
         record: Record,
         /// What there is to warn of.
         slow: Option<Box<Slow>>,
+        /// Code that was asked for and cannot be had.
+        missing: Vec<(String, Span)>,
         /// The name under which its object is kept for the next session, if it is.
         keep_as: Option<String>,
     },
@@ -107,6 +110,8 @@ pub(crate) enum Stage1Failure {
     Passes(Stage1Error),
     /// In the container.
     Container(HcfError),
+    /// In the code that is made ahead of time.
+    Ahead(String),
     /// The thread panicked.
     Panicked,
 }
@@ -181,11 +186,13 @@ pub(crate) fn make<'tcx>(
         ..DeviceSpec::default()
     };
     note("(collect the device half)", start);
+    let ahead = ahead::plan(tcx);
     let crate_id = crate_id(tcx);
     let dump_to = std::env::var_os("SCHISM_DUMP_STAGE1");
     let names: Vec<_> =
         kernels.iter().map(|kernel| (&kernel.display_name, kernel.dimensions)).collect();
-    let ingredients = (&spec, names, &unit.spec_constants, std_bodies::identity(tcx));
+    let ingredients =
+        (&spec, names, &unit.spec_constants, std_bodies::identity(tcx), ahead.ingredients());
     let keep_as = kept::name(tcx, name, &ingredients).filter(|_| dump_to.is_none());
     if let Some(kept) = keep_as.as_deref().and_then(|keep_as| kept::find(tcx, name, keep_as)) {
         return Some(DeviceHalf::Kept { kept, crate_id });
@@ -201,14 +208,24 @@ pub(crate) fn make<'tcx>(
     }
     spec.provider = std_bodies::provider(tcx);
     let crate_name = tcx.crate_name(LOCAL_CRATE).to_string();
-    Some(match pass(crate_name, &bitcode, &spec, &kernels, unit.spec_constants) {
-        Ok((bytes, costs)) => {
+    Some(match pass(crate_name, &bitcode, &spec, &kernels, unit.spec_constants, &ahead) {
+        Ok((bytes, costs, missing)) => {
+            let span_of = |name: &str| {
+                kernels
+                    .iter()
+                    .find(|kernel| kernel.name == name)
+                    .map_or(DUMMY_SP, |kernel| kernel.span)
+            };
+            let missing: Vec<_> = missing
+                .into_iter()
+                .map(|Missing { kernel, text }| (text, span_of(&kernel)))
+                .collect();
             let slow = (!costs.findings.is_empty()).then(|| {
                 let map = collect::call_map(tcx, entries.into_iter());
                 Box::new(Slow { costs, kernels, map })
             });
-            let keep_as = keep_as.filter(|_| slow.is_none());
-            DeviceHalf::Made { record: Record { bytes, crate_id }, slow, keep_as }
+            let keep_as = keep_as.filter(|_| slow.is_none() && missing.is_empty());
+            DeviceHalf::Made { record: Record { bytes, crate_id }, slow, missing, keep_as }
         }
         Err(cause) => {
             let map = collect::call_map(tcx, entries.into_iter());
@@ -225,7 +242,8 @@ fn pass(
     spec: &DeviceSpec,
     kernels: &[KernelInfo],
     spec_constants: Vec<SpecConstant>,
-) -> Result<(Vec<u8>, Costs), Stage1Failure> {
+    ahead: &ahead::Plan,
+) -> Result<(Vec<u8>, Costs, Vec<Missing>), Stage1Failure> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("schism device half".to_owned());
         let passes = move || {
@@ -235,10 +253,10 @@ fn pass(
             times::print(&crate_name, job.times.as_deref().unwrap_or_default());
             let mut image = image.map_err(Stage1Failure::Passes)?;
             let costs = std::mem::take(&mut image.costs);
-            container(crate_name, image, kernels, spec_constants)
-                .to_record()
-                .map(|bytes| (bytes, costs))
-                .map_err(Stage1Failure::Container)
+            let mut container = container(crate_name, image, kernels, spec_constants);
+            let missing = ahead.add_to(&mut container).map_err(Stage1Failure::Ahead)?;
+            let bytes = container.to_record().map_err(Stage1Failure::Container)?;
+            Ok((bytes, costs, missing))
         };
         let thread = thread
             .spawn_scoped(scope, passes)

@@ -10,6 +10,7 @@ use rustc_span::{BytePos, Span};
 use schism_passes::Stage1Error;
 use schism_passes::device_check::Report;
 
+use crate::ahead;
 use crate::call_map::{CallMap, ItemKind, Origin, Step};
 use crate::device::{self, Failure, Slow, Stage1Failure};
 use crate::kernels::KernelInfo;
@@ -25,8 +26,28 @@ pub(crate) fn report(sess: &Session, failure: &Failure) {
         Stage1Failure::Passes(Stage1Error::NotForDevices(report)) => refuse(sess, failure, report),
         Stage1Failure::Passes(error) => internal(sess, failure, &error.to_string()),
         Stage1Failure::Container(error) => internal(sess, failure, &error.to_string()),
+        Stage1Failure::Ahead(error) => ahead_of_time(sess, error),
         Stage1Failure::Panicked => internal(sess, failure, "a pass panicked"),
     }
+}
+
+/// Code that a build asks for cannot be made.
+fn ahead_of_time(sess: &Session, message: &str) {
+    let mut error = sess.dcx().struct_err(format!(
+        "schism could not make code of this crate's kernels ahead of time: {message}"
+    ));
+    error.help(format!(
+        "leave a target out of `--targets` ({}) to have its code made when a kernel is first launched",
+        ahead::TARGETS
+    ));
+    error.emit();
+}
+
+/// Warns of code that was asked for and that a target cannot have.
+pub(crate) fn warn_of_missing(sess: &Session, (text, span): &(String, Span)) {
+    let mut warning = sess.dcx().struct_span_warn(*span, text.clone());
+    warning.note("a launch of it on such a device is an error; on others it runs");
+    warning.emit();
 }
 
 /// A defect of schism itself: nothing that the user wrote should lead here.

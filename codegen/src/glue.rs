@@ -37,7 +37,7 @@ use rustc_span::def_id::LocalDefId;
 
 use crate::device::{self, DeviceHalf};
 use crate::driver::RUNTIME;
-use crate::{bodies, diagnostics, host, kept, marks, object};
+use crate::{ahead, bodies, diagnostics, host, kept, marks, object};
 
 type Llvm = LlvmCodegenBackend;
 type LlvmModule = <Llvm as WriteBackendMethods>::Module;
@@ -89,6 +89,7 @@ impl CodegenBackend for SchismBackend {
                 let value = value.as_deref().map(Symbol::intern);
                 sess.psess.env_depinfo.borrow_mut().insert((Symbol::intern(variable), value));
             }
+            ahead::track(sess);
         }
     }
 
@@ -167,7 +168,12 @@ impl CodegenBackend for SchismBackend {
         let half = DEVICE_HALF.lock().expect("no thread panics while it holds the lock").take();
         // Errors first: with one told, rustc ends before it writes any output.
         match &half {
-            Some(DeviceHalf::Made { slow: Some(slow), .. }) => diagnostics::warn(sess, slow),
+            Some(DeviceHalf::Made { slow, missing, .. }) => {
+                missing.iter().for_each(|missing| diagnostics::warn_of_missing(sess, missing));
+                if let Some(slow) = slow {
+                    diagnostics::warn(sess, slow);
+                }
+            }
             Some(DeviceHalf::Failed(failure)) => diagnostics::report(sess, failure),
             _ => {}
         }

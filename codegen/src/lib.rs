@@ -11,7 +11,7 @@
 //! 3. **Mend the host half.** [`host`] gives every launch site the descriptor of its kernel and
 //!    folds the IR constants.
 //!
-//! [`kept`] knows what incremental compilation spares of that, [`bodies`] which functions of dependencies
+//! [`ahead`] has stage 2 add code for the targets that a build asks for. [`kept`] knows what incremental compilation spares of that, [`bodies`] which functions of dependencies
 //! only kernels see. [`std_bodies`] knows where the standard library's own compiled code is, for functions without MIR.
 //!
 //! A crate without kernels takes none of these steps, and its objects are byte for byte those of
@@ -46,6 +46,7 @@ extern crate rustc_session;
 extern crate rustc_span;
 extern crate rustc_target;
 
+mod ahead;
 mod bodies;
 mod call_map;
 mod collect;

@@ -8,6 +8,7 @@ use schism_jit_abi::{
 };
 use schism_loader::Code;
 
+use crate::ahead::{self, Ahead};
 use crate::cuda;
 use crate::error::ImageError;
 use crate::options::Math;
@@ -149,13 +150,42 @@ impl CpuKernel {
         let Ok(flags) = <[u8; 4]>::try_from(&*found.meta) else {
             return Err(kernel_cache::damaged("flags"));
         };
-        let flags = u32::from_le_bytes(flags);
         // SAFETY: stage 2 made it, now or earlier: the key is of this processor and this version of the interface.
-        let code =
-            unsafe { Code::load(&found.bytes, crate::print::from_kernel) }.map_err(|error| {
-                let reason = format!("kernel `{}`: {error}", kernel.display_name);
-                ImageError::Compile { code: error.code(), reason }
-            })?;
+        unsafe {
+            let version = variant.to_string();
+            Self::of_object(&found.bytes, u32::from_le_bytes(flags), &[], kernel, version)
+        }
+    }
+
+    /// Loads code that was made ahead of time.
+    pub(crate) fn ahead(
+        ahead: &Ahead<'_, '_>,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+    ) -> Result<Self, ImageError> {
+        let constants = ahead::values(kernel, variant);
+        // SAFETY: stage 2 made it, for this version of the interface and for a level that this processor is of.
+        unsafe {
+            let (object, needs) = (ahead.image.data, ahead.code.needs);
+            Self::of_object(object, needs, &constants, kernel, ahead.version())
+        }
+    }
+
+    /// # Safety
+    /// Stage 2 made the object, for this processor and this version of the interface.
+    unsafe fn of_object(
+        object: &[u8],
+        flags: u32,
+        constants: &[(usize, &[u8])],
+        kernel: &KernelRef<'_>,
+        version: String,
+    ) -> Result<Self, ImageError> {
+        // SAFETY: the caller's promise.
+        let code = unsafe { Code::load_with(object, crate::print::from_kernel, constants) };
+        let code = code.map_err(|error| {
+            let reason = format!("kernel `{}`: {error}", kernel.display_name);
+            ImageError::Compile { code: error.code(), reason }
+        })?;
         let groups = kernel.groups.unwrap_or_default();
         // What does not fit is refused when it is launched.
         let bytes = |number| usize::try_from(number).unwrap_or(usize::MAX);
@@ -164,8 +194,8 @@ impl CpuKernel {
             let pointer = parameter.kind == ParameterKind::Pointer;
             pointer.then_some(parameter.offset as usize)
         });
-        let version = variant.to_string().into();
-        Ok(Self { code, flags, local_memory, pointers: pointers.collect(), version })
+        let pointers = pointers.collect();
+        Ok(Self { code, flags, local_memory, pointers, version: version.into() })
     }
 
     /// Bytes of code and constants.

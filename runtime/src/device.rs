@@ -3,6 +3,7 @@
 use std::env;
 use std::fmt;
 
+use crate::ahead::{self, On};
 use crate::cuda::{self, Gpu};
 use crate::error::DeviceError;
 use crate::groups;
@@ -62,11 +63,12 @@ impl Device {
     #[must_use]
     pub fn all() -> Vec<Self> {
         let stage2 = stage2().is_ok();
-        let cpu = stage2.then_some(Place::Cpu);
-        let gpus = if stage2 { cuda::gpus().unwrap_or_default() } else { &[] };
+        let cpu = (stage2 || ahead::is_there(On::Cpu)).then_some(Place::Cpu);
+        let gpus = cuda::gpus().unwrap_or_default().iter();
+        let gpus = gpus.filter(|gpu| stage2 || ahead::is_there(gpu.ahead()));
         cpu.into_iter()
             .chain([Place::Native])
-            .chain(gpus.iter().map(Place::Cuda))
+            .chain(gpus.map(Place::Cuda))
             .map(|place| Self { place, demanded: true })
             .collect()
     }
@@ -83,7 +85,12 @@ impl Device {
             return Self::by_name(&name.to_string_lossy());
         }
         // Programs without device code need not load LLVM; they are told at the first launch.
-        let place = if registry::has_device_code() {
+        let place = if !registry::has_device_code() {
+            Place::Native
+        } else if ahead::is_there(On::Cpu) {
+            // Code that was made ahead of time needs no compiler, so nobody looks for one.
+            Place::Cpu
+        } else {
             match stage2() {
                 Ok(_) => Place::Cpu,
                 Err(reason) => {
@@ -96,8 +103,6 @@ impl Device {
                     Place::Native
                 }
             }
-        } else {
-            Place::Native
         };
         Ok(Self { place, demanded: false })
     }
@@ -117,20 +122,27 @@ impl Device {
         let place = match name.trim() {
             "native" => Place::Native,
             "cpu" => {
-                stage2("cpu")?;
+                if !ahead::is_there(On::Cpu) {
+                    stage2("cpu")?;
+                }
                 Place::Cpu
             }
             name if is_gpu(name) => {
-                stage2(name)?;
+                if !ahead::is_there_for_gpus() {
+                    stage2(name)?;
+                }
                 let missing =
                     |reason: String| DeviceError::NoGpu { device: name.to_owned(), reason };
                 let gpus = cuda::gpus().map_err(|reason| missing(reason.to_owned()))?;
                 let name = if name == GPUS { "cuda:0" } else { name };
-                let gpu = gpus.iter().find(|gpu| gpu.name == name);
-                Place::Cuda(gpu.ok_or_else(|| {
+                let gpu = gpus.iter().find(|gpu| gpu.name == name).ok_or_else(|| {
                     let names: Vec<_> = gpus.iter().map(|gpu| &*gpu.name).collect();
                     missing(format!("the driver finds only {}", names.join(", ")))
-                })?)
+                })?;
+                if !ahead::is_there(gpu.ahead()) {
+                    stage2(name)?;
+                }
+                Place::Cuda(gpu)
             }
             other => {
                 let names: Vec<_> =
@@ -176,8 +188,9 @@ impl Device {
             (Place::Cuda(gpu), Ok(stage2)) => {
                 format!("{}, for {}", stage2.version, gpu.description())
             }
-            (Place::Cuda(gpu), Err(_)) => gpu.description(),
-            (Place::Cpu | Place::Native, _) => "the host's own code".to_owned(),
+            (Place::Cpu, Err(_)) => format!("made ahead of time, on {}", ahead::level()),
+            (Place::Cuda(gpu), Err(_)) => format!("made ahead of time, on {}", gpu.description()),
+            (Place::Native, _) => "the host's own code".to_owned(),
         }
     }
 

@@ -54,7 +54,7 @@ pub enum DeviceError {
     /// The device was asked for, but stage 2, which makes code for it, cannot be loaded.
     #[error(
         "the device `{device}` was asked for, but its compiler cannot be loaded: {reason}; run `cargo schism setup`, point SCHISM_JIT at \
-         libschism_jit.so, or use SCHISM_DEVICE=native"
+         libschism_jit.so, build with `cargo schism build --targets host,ptx:sm_80`, or use SCHISM_DEVICE=native"
     )]
     Stage2 {
         /// What was asked for.
@@ -403,6 +403,19 @@ pub enum ImageError {
     )]
     Stage2 {
         /// What was tried, and what came of it.
+        reason: String,
+    },
+    /// The kernel was compiled ahead of time, but not for this launch on this device, and stage 2 cannot be loaded.
+    #[error(
+        "it was compiled ahead of time for {available}, which does not serve {wanted}, and its compiler cannot be loaded: {reason}; add \
+         a target to `cargo schism build --targets`, or ship the compiler with the program (`cargo schism bundle --jit`)"
+    )]
+    Ahead {
+        /// The targets that there is code for, separated by commas.
+        available: String,
+        /// What is asked for.
+        wanted: String,
+        /// What was tried to load stage 2, and what came of it.
         reason: String,
     },
     /// The device's driver refused the code.

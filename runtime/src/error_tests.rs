@@ -36,7 +36,7 @@ numbered!(launch, LaunchError:
     LaunchError::InsideKernel, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Panicked(_));
 numbered!(image, ImageError:
     ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoImage { .. },
-    ImageError::AmbiguousConstant { .. }, ImageError::Stage2 { .. }, ImageError::Driver { .. }, ImageError::Compile { .. });
+    ImageError::AmbiguousConstant { .. }, ImageError::Stage2 { .. }, ImageError::Ahead { .. }, ImageError::Driver { .. }, ImageError::Compile { .. });
 
 /// Compares the texts, and looks whether every kind has one.
 fn check<E: std::error::Error>(cases: Vec<(E, &str)>, number: impl Fn(&E) -> (usize, usize)) {
@@ -64,7 +64,7 @@ fn devices() {
                 reason: text("/x/libschism_jit.so: no such file"),
             },
             "the device `cpu` was asked for, but its compiler cannot be loaded: /x/libschism_jit.so: no such file; run `cargo schism \
-             setup`, point SCHISM_JIT at libschism_jit.so, or use SCHISM_DEVICE=native",
+             setup`, point SCHISM_JIT at libschism_jit.so, build with `cargo schism build --targets host,ptx:sm_80`, or use SCHISM_DEVICE=native",
         ),
         (
             DeviceError::NoGpu { device: text("cuda"), reason: text("there is no libcuda.so.1") },
@@ -273,6 +273,15 @@ fn images() {
         (
             ImageError::Stage2 { reason: text("there is none") },
             "its compiler cannot be loaded: there is none; run `cargo schism setup` or point SCHISM_JIT at libschism_jit.so",
+        ),
+        (
+            ImageError::Ahead {
+                available: text("ptx:sm_80"),
+                wanted: text("host"),
+                reason: text("there is none"),
+            },
+            "it was compiled ahead of time for ptx:sm_80, which does not serve host, and its compiler cannot be loaded: there is none; add a \
+             target to `cargo schism build --targets`, or ship the compiler with the program (`cargo schism bundle --jit`)",
         ),
         (
             ImageError::Driver { source: driver(), log: text("ptxas: no") },

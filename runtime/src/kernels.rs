@@ -14,6 +14,7 @@ use schism_hcf::{ImageRef, KernelRef, ObjectId, RecordRef};
 
 use crate::__private::{DESCRIPTOR_ABI, Descriptor};
 use crate::adaptivity::Adaptivity;
+use crate::ahead::{self, Ahead, On};
 use crate::background;
 use crate::cpu_kernel::{CpuKernel, CpuObject};
 use crate::cpu_math;
@@ -188,12 +189,23 @@ trait Target: Clone + Send + 'static {
     /// Takes note of launches of a kernel.
     fn watch(leaves: &Leaves) -> Watch;
 
+    /// For which device code that was made ahead of time is looked for.
+    fn on(&self) -> On;
+
+    /// Loads code that was made ahead of time.
+    fn load(
+        &self,
+        ahead: &Ahead<'_, '_>,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+    ) -> Result<Self::Kernel, ImageError>;
+
     /// Finds or makes code.
     fn compile(
         &self,
         record: &RecordRef<'_>,
         kernel: &KernelRef<'_>,
-        image: &ImageRef<'_>,
+        image: &[u8],
         variant: &Variant,
     ) -> Result<Self::Kernel, ImageError>;
 }
@@ -222,15 +234,28 @@ impl Target for Cpu {
         if leaves.scalars.is_empty() { Watch::blind() } else { Watch::new(false) }
     }
 
+    fn on(&self) -> On {
+        On::Cpu
+    }
+
+    fn load(
+        &self,
+        ahead: &Ahead<'_, '_>,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+    ) -> Result<CpuKernel, ImageError> {
+        CpuKernel::ahead(ahead, kernel, variant)
+    }
+
     fn compile(
         &self,
         record: &RecordRef<'_>,
         kernel: &KernelRef<'_>,
-        image: &ImageRef<'_>,
+        image: &[u8],
         variant: &Variant,
     ) -> Result<CpuKernel, ImageError> {
         let started = Instant::now();
-        let found = CpuObject::get_or_compile(record, kernel, variant, image.data)?;
+        let found = CpuObject::get_or_compile(record, kernel, variant, image)?;
         let compiled = CpuKernel::load(&found.value, kernel, variant)?;
         let code_bytes = compiled.code_size();
         kernel_cache::trace(kernel, self.name(), variant, &found, code_bytes, started);
@@ -257,14 +282,27 @@ impl Target for Arc<Context> {
         Watch::new(true)
     }
 
+    fn on(&self) -> On {
+        self.ahead()
+    }
+
+    fn load(
+        &self,
+        ahead: &Ahead<'_, '_>,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+    ) -> Result<CudaKernel, ImageError> {
+        CudaKernel::ahead(self, ahead, kernel, variant)
+    }
+
     fn compile(
         &self,
         record: &RecordRef<'_>,
         kernel: &KernelRef<'_>,
-        image: &ImageRef<'_>,
+        image: &[u8],
         variant: &Variant,
     ) -> Result<CudaKernel, ImageError> {
-        CudaKernel::get_or_compile(self, record, image.data, kernel, variant)
+        CudaKernel::get_or_compile(self, record, image, kernel, variant)
     }
 }
 
@@ -384,6 +422,7 @@ unsafe fn version<T: Target>(
     site: Site,
     launch: &Launch,
 ) -> Compiled<T::Kernel> {
+    let launch = &launch.where_ahead(family.is_ahead);
     // SAFETY: the caller's promises.
     let compile = |wish: &Wish| unsafe { make(&target, site, &family.variant, wish) };
     // SAFETY: a closure of the site's type, which was compared with the container's when the family was made.
@@ -444,7 +483,9 @@ unsafe fn make<T: Target>(
     let record = unsafe { container.record()? };
     let (kernel, image) = find(record, name_of(descriptor)?, descriptor.dimensions, site.layout)?;
     let variant = Variant { facts: wish.facts, values: wish.values.clone(), ..base.clone() };
-    target.compile(record, kernel, image, &variant).map(Arc::new)
+    let load = |ahead: &Ahead<'_, '_>| target.load(ahead, kernel, &variant);
+    let compile = || target.compile(record, kernel, image.data(kernel)?, &variant);
+    ahead::choose(record, kernel, &variant, target.on(), load, compile).map(Arc::new)
 }
 
 /// The descriptor's entry, made by whoever comes first.
@@ -502,7 +543,8 @@ unsafe fn look_up<T: Target>(
     let (family, gone) = T::table().lock().slot(key, |variant| {
         let leaves = Leaves::new(kernel);
         let watch = T::watch(&leaves);
-        Family::new(variant, leaves, watch)
+        let is_ahead = ahead::is_exact(record, kernel, &variant, target.on());
+        Family::new(variant, leaves, watch).made_ahead(is_ahead)
     });
     drop(gone);
     Ok(family)
@@ -544,13 +586,24 @@ fn values(
     Ok(values)
 }
 
+/// What stage 2 makes code of, if a kernel has that.
+#[derive(Clone, Copy, Debug)]
+struct Source<'r, 'a>(Option<&'r ImageRef<'a>>);
+
+impl<'a> Source<'_, 'a> {
+    fn data(self, kernel: &KernelRef<'_>) -> Result<&'a [u8], ImageError> {
+        let none = || ImageError::NoImage { available: kernel.images.join(", ") };
+        self.0.map(|image| image.data).ok_or_else(none)
+    }
+}
+
 /// A kernel in its container, and the image that it is compiled from.
 fn find<'r, 'a>(
     record: &'r RecordRef<'a>,
     name: &str,
     dimensions: u32,
     closure: Layout,
-) -> Result<(&'r KernelRef<'a>, &'r ImageRef<'a>), ImageError> {
+) -> Result<(&'r KernelRef<'a>, Source<'r, 'a>), ImageError> {
     let mismatch = |reason: String| Err(ImageError::Mismatch { reason });
     let Some(kernel) = record.kernel(name) else {
         return mismatch(format!("it has no kernel {name}"));
@@ -570,10 +623,7 @@ fn find<'r, 'a>(
     }
     // A crate's kernels may be divided among several images.
     let mut images = kernel.images.iter().filter_map(|image| record.image(image));
-    let Some(image) = images.find(|image| image.format == FORMAT) else {
-        return Err(ImageError::NoImage { available: kernel.images.join(", ") });
-    };
-    Ok((kernel, image))
+    Ok((kernel, Source(images.find(|image| image.format == FORMAT))))
 }
 
 /// The container at `container` is going; `remaining` are the ids of those that stay. Launches that are still running keep their

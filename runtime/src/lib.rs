@@ -64,6 +64,7 @@
 #[doc(hidden)]
 pub mod __private;
 mod adaptivity;
+mod ahead;
 mod atomic;
 mod background;
 mod body;

@@ -59,6 +59,15 @@ pub(crate) fn has_device_code() -> bool {
     !containers().is_empty()
 }
 
+/// Whether something is so of any of the program's containers. Those that are damaged are passed over: whoever launches a kernel of
+/// theirs is told.
+pub(crate) fn any_record(what: impl Fn(&RecordRef<'_>) -> bool) -> bool {
+    // A shared object unregisters its container before it is unloaded, which waits for the lock.
+    let containers = containers();
+    // SAFETY: so what is registered stays loaded for as long as the lock is held.
+    containers.iter().any(|container| unsafe { container.record() }.is_ok_and(&what))
+}
+
 /// The container of a kernel. Loading registers them; a container whose registration a linker lost is added here.
 pub(crate) fn container_of(descriptor: &Descriptor) -> Arc<Container> {
     let (begin, end) = (descriptor.container_begin as usize, descriptor.container_end as usize);

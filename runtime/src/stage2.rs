@@ -84,6 +84,12 @@ fn library() -> Result<&'static Location, &'static str> {
     LIBRARY.get_or_init(find).as_ref().map_err(String::as_str)
 }
 
+/// Whether there is a file that may be stage 2.
+pub(crate) fn is_there() -> bool {
+    static THERE: OnceLock<bool> = OnceLock::new();
+    *THERE.get_or_init(|| library().is_ok_and(|library| library.path.is_file()))
+}
+
 fn find() -> Result<Location, String> {
     if let Some(path) = env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
         return Ok(Location { path: path.into(), named: true });

@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWrite
 use crate::adaptivity::Adaptivity;
 use crate::error::ImageError;
 use crate::facts::{Facts, Known, Leaves, copy};
+use crate::stage2;
 use crate::variant::Variant;
 use crate::watch::Watch;
 
@@ -36,6 +37,24 @@ pub(crate) struct Launch {
     /// Only a version for these blocks will do.
     pub(crate) demands_block: bool,
     pub(crate) adaptivity: Adaptivity,
+}
+
+impl Launch {
+    /// The launch as code that was made ahead of time can serve it, if there is that: such code counts on nothing but small ranges, so
+    /// it is not loaded once for each of the other facts. Without stage 2 there will be no other code.
+    #[inline]
+    pub(crate) fn where_ahead(&self, is_ahead: bool) -> Self {
+        let mut launch = *self;
+        if is_ahead {
+            let block = if launch.demands_block { launch.facts.block } else { [0; 3] };
+            launch.facts = Facts { small: launch.facts.small, block, ..Facts::default() };
+            launch.groups = false;
+            if !stage2::is_there() {
+                launch.adaptivity = Adaptivity::Off;
+            }
+        }
+        launch
+    }
 }
 
 /// A version that is to be made.
@@ -63,6 +82,8 @@ pub(crate) struct Family<K> {
     pub(crate) leaves: Leaves,
     versions: RwLock<Versions<K>>,
     pub(crate) watch: Watch,
+    /// The code was made ahead of time, for launches of which nothing is known.
+    pub(crate) is_ahead: bool,
 }
 
 #[derive(Debug)]
@@ -106,7 +127,12 @@ impl<K> Versions<K> {
 impl<K> Family<K> {
     pub(crate) fn new(variant: Variant, leaves: Leaves, watch: Watch) -> Self {
         let versions = Versions { list: Vec::new(), common: None, specialized: 0 };
-        Self { variant, leaves, versions: RwLock::new(versions), watch }
+        Self { variant, leaves, versions: RwLock::new(versions), watch, is_ahead: false }
+    }
+
+    /// The same, whose code was or was not made ahead of time.
+    pub(crate) fn made_ahead(self, is_ahead: bool) -> Self {
+        Self { is_ahead, ..self }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Versions<K>> {

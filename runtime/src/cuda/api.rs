@@ -132,6 +132,7 @@ functions! {
     );
     module_unload = "cuModuleUnload": fn(module: RawModule);
     module_function = "cuModuleGetFunction": fn(function: *mut RawFunction, module: RawModule, name: *const c_char);
+    module_global = "cuModuleGetGlobal_v2": fn(address: *mut DevicePtr, bytes: *mut usize, module: RawModule, name: *const c_char);
     function_attribute = "cuFuncGetAttribute": fn(value: *mut c_int, attribute: c_uint, function: RawFunction);
     set_function_attribute = "cuFuncSetAttribute": fn(function: RawFunction, attribute: c_uint, value: c_int);
     launch = "cuLaunchKernel": fn(
@@ -158,6 +159,7 @@ pub(super) mod number {
     pub(in crate::cuda) const SUCCESS: Code = 0;
     pub(in crate::cuda) const OUT_OF_MEMORY: Code = 2;
     pub(in crate::cuda) const NO_DEVICE: Code = 100;
+    pub(in crate::cuda) const NOT_FOUND: Code = 500;
     pub(in crate::cuda) const NOT_READY: Code = 600;
 
     /// Attributes of devices.

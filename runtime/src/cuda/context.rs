@@ -14,6 +14,7 @@ use super::free_list::FreeList;
 use super::gpu::Gpu;
 use super::record::Records;
 use super::shadow::{Shadow, Shadows};
+use crate::ahead::On;
 use crate::error::{BufferError, DriverError, LaunchError};
 
 /// See the module's documentation.
@@ -92,6 +93,11 @@ impl Context {
     /// The device's name.
     pub(crate) fn name(&self) -> &str {
         &self.gpu.name
+    }
+
+    /// Which code that was made ahead of time its GPU takes.
+    pub(crate) fn ahead(&self) -> On {
+        self.gpu.ahead()
     }
 
     /// What the context was lost by, if it was.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::api::{DeviceNumber, number, symbol};
 use super::context::Context;
 use super::driver::Driver;
+use crate::ahead::On;
 use crate::error::{DeviceError, DriverError};
 use crate::kernels;
 
@@ -110,6 +111,11 @@ impl Gpu {
         let (major, minor) = self.capability;
         let gib = self.memory as f64 / f64::from(1 << 30);
         format!("{}, sm_{major}{minor}, {gib:.0} GiB", self.model)
+    }
+
+    /// Which code that was made ahead of time it takes.
+    pub(crate) fn ahead(&self) -> On {
+        On::Gpu { capability: self.capability, isa: self.isa() }
     }
 
     /// What stage 2 calls the processor.

@@ -1,6 +1,6 @@
 //! A kernel that stage 2 compiled for a GPU, loaded by the driver.
 
-use std::ffi::{CStr, c_int, c_uint, c_void};
+use std::ffi::{CStr, CString, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use schism_cache::Value;
 use schism_hcf::{KernelRef, ParameterKind, RecordRef};
+use schism_jit_abi::code::OPEN_CONSTANT;
 use schism_jit_abi::{
     Bytes, FACT_GROUP_EXACT, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH, GPU_GROUPS,
     GPU_PRINT, GPU_RANGE, GPU_RECORD, GpuKernel, GpuRequest, OK, TARGET_PTX, Text,
@@ -15,6 +16,7 @@ use schism_jit_abi::{
 
 use super::api::{RawFunction, RawModule, number, symbol};
 use super::context::Context;
+use crate::ahead::{self, Ahead};
 use crate::cpu_kernel::{Lists, take_text};
 use crate::error::{DriverError, ImageError};
 use crate::kernel_cache;
@@ -48,6 +50,8 @@ pub(crate) struct CudaKernel {
     flags: u32,
     /// With it, the kernel takes where the launch begins.
     pub(super) offset: bool,
+    /// With it, the kernel takes the first id of the launch's piece.
+    pub(super) base: bool,
     pub(super) leaves: Box<[Leaf]>,
     /// The most threads of a block that its registers allow.
     pub(crate) max_block: u32,
@@ -93,7 +97,41 @@ impl CudaKernel {
             compile(context, image, kernel, variant, &lists, flags)
         })?;
         let code = Code::new(&found.value)?;
-        let module = load(context, &code)?;
+        let loaded = Self::of_code(context, &code, flags, kernel, variant.to_string())?;
+        let code_bytes = code.text.count_bytes();
+        kernel_cache::trace(kernel, context.name(), variant, &found, code_bytes, started);
+        Ok(loaded)
+    }
+
+    /// Loads code that was made ahead of time.
+    pub(crate) fn ahead(
+        context: &Arc<Context>,
+        ahead: &Ahead<'_, '_>,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+    ) -> Result<Self, ImageError> {
+        let text = |bytes: &[u8]| {
+            let nul = |_| ImageError::Mismatch { reason: "a NUL in its PTX".to_owned() };
+            CString::new(bytes).map_err(nul)
+        };
+        let (entry, text) = (text(ahead.code.entry.as_bytes())?, text(ahead.image.data)?);
+        let code = Code { flags: ahead.code.needs, entry: &entry, text: &text };
+        let loaded = Self::of_code(context, &code, ahead.code.flags, kernel, ahead.version())?;
+        for (index, value) in ahead::values(kernel, variant) {
+            loaded.set_constant(index, value)?;
+        }
+        Ok(loaded)
+    }
+
+    /// Gives code to the driver; `flags` are those of the request that it was made by.
+    fn of_code(
+        context: &Arc<Context>,
+        code: &Code<'_>,
+        flags: u32,
+        kernel: &KernelRef<'_>,
+        version: String,
+    ) -> Result<Self, ImageError> {
+        let module = load(context, code)?;
         let leaves = kernel.parameters.iter().map(|parameter| Leaf {
             offset: parameter.offset as usize,
             kind: match parameter.kind {
@@ -108,21 +146,43 @@ impl CudaKernel {
             function: RawFunction(std::ptr::null_mut()),
             flags: code.flags,
             offset: flags & FLAG_OFFSET != 0,
+            base: flags & FLAG_BASE != 0,
             leaves: leaves.collect(),
             max_block: 0,
             // What does not fit is refused when it is launched.
             local_memory: usize::try_from(kernel.groups.unwrap_or_default().local_size)
                 .unwrap_or(usize::MAX),
             shared_memory: AtomicU32::new(0),
-            version: variant.to_string().into(),
+            version: version.into(),
         };
         this.find(code.entry).map_err(|source| ImageError::Driver {
             source: Box::new(source),
             log: String::new(),
         })?;
-        let code_bytes = code.text.count_bytes();
-        kernel_cache::trace(kernel, context.name(), variant, &found, code_bytes, started);
         Ok(this)
+    }
+
+    /// Writes the value of an open constant. The context is the thread's.
+    fn set_constant(&self, index: usize, value: &[u8]) -> Result<(), ImageError> {
+        let refused = |source| ImageError::Driver { source: Box::new(source), log: String::new() };
+        let name = CString::new(format!("{OPEN_CONSTANT}{index}")).unwrap_or_default();
+        let (mut address, mut bytes) = (0, 0);
+        // SAFETY: the name ends with a NUL; address and size are ours to be written.
+        let code = unsafe {
+            let (address, bytes) = (&raw mut address, &raw mut bytes);
+            (self.context.api().module_global)(address, bytes, self.module, name.as_ptr())
+        };
+        if code == number::NOT_FOUND {
+            // Nothing reads it.
+            return Ok(());
+        }
+        self.context.check(code, symbol::module_global).map_err(refused)?;
+        if value.len() > bytes {
+            let reason = format!("a constant of {bytes} bytes has a value of {}", value.len());
+            return Err(ImageError::Mismatch { reason });
+        }
+        // SAFETY: the module's own memory, which has room for the value; nothing runs in the module yet.
+        unsafe { self.context.write(address, value.as_ptr(), value.len()) }.map_err(refused)
     }
 
     /// Finds the entry in the loaded module.

@@ -177,7 +177,7 @@ pub(crate) unsafe fn launch(
     }
     let most = context.gpu.max_grid_xyz.map(|most| most as usize);
     let in_pieces = (0..3).any(|axis| grid[axis] > most[axis]);
-    if in_pieces {
+    if kernel.base {
         for axis in 0..3 {
             parameters.push(hidden_base.cast::<u64>().wrapping_add(axis).cast());
         }

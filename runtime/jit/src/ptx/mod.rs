@@ -38,6 +38,7 @@ mod arch;
 mod code;
 mod entry;
 mod message;
+mod order;
 
 use std::ffi::{CStr, CString};
 use std::time::Instant;
@@ -255,7 +256,8 @@ impl Target for Ptx {
         unresolved(module, request)?;
         let failed = |reason| JitError::BackendFailed { kernel: request.kernel.clone(), reason };
         let text = machine.emit(module, FileKind::Assembly).map_err(failed)?;
-        dump.bytes("ptx", &text);
+        let text = order::sort_variables(&String::from_utf8_lossy(&text));
+        dump.bytes("ptx", text.as_bytes());
         if let Some(errors) = context.take_errors() {
             return Err(failed(errors));
         }

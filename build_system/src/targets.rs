@@ -1,0 +1,317 @@
+//! `--targets`: what code is made for ahead of time.
+//!
+//! The compiler reads the list from a variable, which it tells cargo of, so that a change of it builds the crates with kernels anew.
+//! Where the command line says nothing the variable may be set already, or the package's manifest says it:
+//!
+//! ```toml
+//! [package.metadata.schism]
+//! targets = ["host", "ptx:sm_80"]
+//! ```
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use schism_hcf::{TargetError, Targets};
+use serde_json::Value;
+
+use crate::command;
+use crate::error::{Error, Result};
+
+/// The variable that the compiler reads.
+pub const VARIABLE: &str = "SCHISM_TARGETS";
+
+/// The option.
+const OPTION: &str = "--targets";
+
+/// What the option takes for no targets at all.
+const NONE: &str = "none";
+
+/// The targets of a build.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The command line does not say.
+    Unsaid,
+    /// There are to be none.
+    None,
+    /// These.
+    Some(Targets),
+}
+
+/// Takes the option out of cargo's arguments, up to `--`.
+pub fn take(arguments: &[OsString]) -> Result<(Asked, Vec<OsString>)> {
+    let mut asked = Asked::Unsaid;
+    let mut rest = Vec::new();
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            rest.push(word.clone());
+            rest.extend(words.cloned());
+            break;
+        }
+        let text = word.to_str().unwrap_or_default();
+        let value = match text.strip_prefix(OPTION) {
+            Some("") => words.next().map(|value| value.to_string_lossy().into_owned()),
+            Some(value) if value.starts_with('=') => Some(value[1..].to_owned()),
+            _ => {
+                rest.push(word.clone());
+                continue;
+            }
+        };
+        if asked != Asked::Unsaid {
+            return Err(Error::Usage(format!("`{OPTION}` is there twice; give it one list")));
+        }
+        let value = value.filter(|value| !value.starts_with('-')).unwrap_or_default();
+        asked = match value.trim() {
+            NONE => Asked::None,
+            list => Asked::Some(list.parse().map_err(|error| named(OPTION, error))?),
+        };
+    }
+    Ok((asked, rest))
+}
+
+fn named(place: &str, error: TargetError) -> Error {
+    Error::Usage(format!("`{place}`: {error}"))
+}
+
+/// Tells the compiler that `cargo` starts of the targets: those that were asked for, or else those of the environment, or else those
+/// of the manifest of what these arguments have cargo build.
+pub fn apply(
+    cargo: &mut Command,
+    asked: &Asked,
+    arguments: &[OsString],
+) -> Result<Option<Targets>> {
+    let targets = match asked {
+        Asked::Some(targets) => Some(targets.clone()),
+        Asked::None => None,
+        Asked::Unsaid => match std::env::var(VARIABLE).ok().filter(|list| !list.is_empty()) {
+            Some(list) => Some(list.parse().map_err(|error| named(VARIABLE, error))?),
+            None => of_manifest(cargo.get_program(), arguments)?,
+        },
+    };
+    match &targets {
+        Some(targets) => cargo.env(VARIABLE, targets.to_string()),
+        None => cargo.env_remove(VARIABLE),
+    };
+    Ok(targets)
+}
+
+/// The targets in the manifests of the packages that these arguments select.
+fn of_manifest(cargo: &OsStr, arguments: &[OsString]) -> Result<Option<Targets>> {
+    let selection = Selection::of(arguments);
+    let mut metadata = Command::new(cargo);
+    metadata.args(["metadata", "--no-deps", "--format-version=1"]);
+    if let Some(path) = &selection.manifest {
+        metadata.arg("--manifest-path").arg(path);
+    }
+    // What is wrong here cargo says better when it builds.
+    let Ok(text) = command::capture(metadata, "to read the manifest", "") else { return Ok(None) };
+    let Ok(metadata) = serde_json::from_str::<Value>(&text) else { return Ok(None) };
+    selection.targets(&metadata)
+}
+
+/// Which packages cargo is to build.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Selection {
+    manifest: Option<PathBuf>,
+    packages: Vec<String>,
+    all: bool,
+}
+
+impl Selection {
+    fn of(arguments: &[OsString]) -> Self {
+        let mut selection = Self::default();
+        let mut words = arguments.iter().take_while(|word| *word != "--");
+        while let Some(word) = words.next() {
+            let text = word.to_str().unwrap_or_default();
+            let (option, value) = match text.split_once('=') {
+                Some((option, value)) if option.starts_with("--") => {
+                    (option, Some(OsStr::new(value)))
+                }
+                _ => (text, None),
+            };
+            let mut value =
+                || value.or_else(|| words.next().map(OsString::as_os_str)).unwrap_or_default();
+            match option {
+                "-p" | "--package" => {
+                    selection.packages.push(value().to_string_lossy().into_owned())
+                }
+                "--manifest-path" => selection.manifest = Some(value().into()),
+                "--workspace" | "--all" => selection.all = true,
+                _ => {
+                    if let Some(name) = text.strip_prefix("-p").filter(|_| !text.starts_with("--"))
+                    {
+                        selection.packages.push(name.to_owned());
+                    }
+                }
+            }
+        }
+        selection
+    }
+
+    /// The targets that cargo's description of the workspace has for the selected packages.
+    fn targets(&self, metadata: &Value) -> Result<Option<Targets>> {
+        let packages: Vec<&Value> = metadata["packages"].as_array().into_iter().flatten().collect();
+        let manifest = |package: &Value| package["manifest_path"].as_str().map(PathBuf::from);
+        let name = |package: &Value| package["name"].as_str().unwrap_or_default().to_owned();
+        let here = match &self.manifest {
+            Some(path) => std::path::absolute(path).ok(),
+            None => std::env::current_dir().ok().and_then(|folder| nearest(&folder)),
+        };
+        let at_hand = packages.iter().any(|package| manifest(package) == here);
+        let defaults: Vec<&str> = metadata["workspace_default_members"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let selected = packages.into_iter().filter(|package| {
+            if !self.packages.is_empty() {
+                let named = |spec: &String| spec.split('@').next() == Some(&name(package));
+                return self.packages.iter().any(named);
+            }
+            self.all
+                || if at_hand {
+                    manifest(package) == here
+                } else {
+                    package["id"].as_str().is_some_and(|id| defaults.contains(&id))
+                }
+        });
+        let mut found: Option<(String, Targets)> = None;
+        for package in selected {
+            let own = targets_in(&package["metadata"], &name(package))?;
+            let shared = || targets_in(&metadata["metadata"], "the workspace");
+            let Some(targets) = own.map_or_else(shared, |own| Ok(Some(own)))? else { continue };
+            match &found {
+                Some((other, theirs)) if *theirs != targets => {
+                    return Err(Error::Usage(format!(
+                        "the manifests of `{other}` and `{}` ask for other targets (`{theirs}` and `{targets}`), and one build has \
+                         one list; select one with `-p`, or say `{OPTION}`",
+                        name(package)
+                    )));
+                }
+                _ => found = Some((name(package), targets)),
+            }
+        }
+        Ok(found.map(|(_, targets)| targets))
+    }
+}
+
+/// `schism.targets` of a manifest's table for tools.
+fn targets_in(metadata: &Value, whose: &str) -> Result<Option<Targets>> {
+    let value = &metadata["schism"]["targets"];
+    if value.is_null() {
+        return Ok(None);
+    }
+    let names = value
+        .as_array()
+        .and_then(|list| list.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
+    let Some(names) = names else {
+        return Err(Error::Usage(format!(
+            "`metadata.schism.targets` of {whose} is no list of texts; write targets = [\"host\", \"ptx:sm_80\"]"
+        )));
+    };
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let place = format!("metadata.schism.targets of {whose}");
+    names.join(",").parse().map(Some).map_err(|error| named(&place, error))
+}
+
+/// The manifest that cargo takes in a folder.
+fn nearest(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().map(|folder| folder.join("Cargo.toml")).find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    fn asked(line: &str) -> std::result::Result<(String, String), String> {
+        let (asked, rest) = take(&words(line)).map_err(|error| error.to_string())?;
+        let asked = match asked {
+            Asked::Unsaid => "unsaid".to_owned(),
+            Asked::None => "none".to_owned(),
+            Asked::Some(targets) => targets.to_string(),
+        };
+        Ok((asked, rest.join(OsStr::new(" ")).into_string().unwrap()))
+    }
+
+    #[test]
+    fn the_option_is_taken_out() {
+        let is = |asked: &str, rest: &str| Ok((asked.to_owned(), rest.to_owned()));
+        assert_eq!(
+            asked("--release --targets ptx:sm_80,host -p x"),
+            is("host,ptx:sm_80", "--release -p x")
+        );
+        assert_eq!(asked("--targets=host --release"), is("host", "--release"));
+        assert_eq!(
+            asked("--target x86_64-unknown-linux-gnu"),
+            is("unsaid", "--target x86_64-unknown-linux-gnu")
+        );
+        assert_eq!(asked("--targets none"), is("none", ""));
+        assert_eq!(asked("-- --targets banana"), is("unsaid", "-- --targets banana"));
+    }
+
+    #[test]
+    fn mistakes_are_explained() {
+        for (line, says) in [
+            ("--targets", "no target is named; name some, such as `host,ptx:sm_80`"),
+            ("--targets --release", "no target is named"),
+            ("--targets=", "no target is named"),
+            ("--targets host,,ptx:sm_80", "no target is named"),
+            ("--targets ptx:sm_7", "no processor `sm_7`; `ptx:` takes one of sm_70"),
+            ("--targets ptx:banana", "no processor `banana`"),
+            ("--targets sm_80", "a target is `host`"),
+            ("--targets host,host", "`host` is named twice"),
+            ("--targets host --targets ptx:sm_80", "`--targets` is there twice"),
+        ] {
+            let error = asked(line).unwrap_err();
+            assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn packages_are_selected_as_cargo_does() {
+        let select = |line: &str| Selection::of(&words(line));
+        assert_eq!(select("-p a --package=b -pc --release").packages, ["a", "b", "c"]);
+        assert_eq!(select("--manifest-path x/Cargo.toml").manifest, Some("x/Cargo.toml".into()));
+        assert!(select("--workspace").all && !select("-- --workspace").all);
+    }
+
+    #[test]
+    fn the_manifest_says_it() {
+        let metadata: Value = serde_json::from_str(
+            r#"{"packages": [
+                {"name": "a", "id": "a#1", "manifest_path": "/w/a/Cargo.toml", "metadata": {"schism": {"targets": ["host", "ptx:sm_80"]}}},
+                {"name": "b", "id": "b#1", "manifest_path": "/w/b/Cargo.toml", "metadata": null},
+                {"name": "c", "id": "c#1", "manifest_path": "/w/c/Cargo.toml", "metadata": {"schism": {"targets": "host"}}},
+                {"name": "d", "id": "d#1", "manifest_path": "/w/d/Cargo.toml", "metadata": {"schism": {"targets": ["ptx:sm_7"]}}}
+            ], "workspace_default_members": ["a#1", "b#1"], "metadata": {"schism": {"targets": ["ptx:sm_90"]}}}"#,
+        )
+        .unwrap();
+        let of = |line: &str| {
+            let found = Selection::of(&words(line)).targets(&metadata);
+            found
+                .map(|targets| targets.map(|targets| targets.to_string()))
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(of("-p a"), Ok(Some("host,ptx:sm_80".to_owned())));
+        assert_eq!(of("-p a@0.1.0"), Ok(Some("host,ptx:sm_80".to_owned())));
+        assert_eq!(of("-p b"), Ok(Some("ptx:sm_90".to_owned())), "the workspace's");
+        assert_eq!(of("--manifest-path /w/a/Cargo.toml"), Ok(Some("host,ptx:sm_80".to_owned())));
+        assert_eq!(of("-p elsewhere"), Ok(None));
+        for (line, says) in [
+            ("-p c", "of c is no list of texts"),
+            ("-p d", "`metadata.schism.targets of d`: there is no processor `sm_7`"),
+            ("-p a -p b", "the manifests of `a` and `b` ask for other targets"),
+        ] {
+            let error = of(line).unwrap_err();
+            assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+}

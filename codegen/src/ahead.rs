@@ -1,0 +1,265 @@
+//! Code that is made ahead of time: the kernels of a container, lowered by stage 2 while the crate is compiled.
+//!
+//! `SCHISM_TARGETS` lists what for; `cargo schism build --targets` sets it. Each kernel gets some images for each target:
+//!
+//! | variant | what it serves |
+//! |---|---|
+//! | `plain` | launches that begin at zero, with less than 2³¹ work-items in each dimension on a GPU |
+//! | `general` | any size, pieces, values of specialization constants; on the CPU only for kernels with such constants |
+//! | `offset`, `general-offset` | the same for launches that begin elsewhere, of kernels that ask for it |
+//!
+//! Stage 2 is the library that `SCHISM_JIT` names. It runs on the LLVM that this process has loaded anyway. Each kernel is lowered
+//! by itself, so the result depends neither on how many threads do it nor on what else the crate has.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rustc_middle::ty::TyCtxt;
+use rustc_session::Session;
+use rustc_span::Symbol;
+use schism_hcf::{Code, Container, Image, KernelRef, Level, RecordRef, Target, Targets};
+use schism_jit_abi::library::{Made, Refused, Stage2, Wanted};
+use schism_jit_abi::{
+    ABI_VERSION, BACKEND_FAILED, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS,
+    UNRESOLVED_SYMBOLS, UNSUPPORTED,
+};
+
+/// The environment variable that says what code is made for.
+pub(crate) const TARGETS: &str = "SCHISM_TARGETS";
+
+/// The environment variable that names stage 2.
+const STAGE2: &str = "SCHISM_JIT";
+
+/// The format of the images that code is made of.
+const SOURCE: &str = "llvm-ir";
+
+/// The most threads that lower kernels.
+const MOST_THREADS: usize = 8;
+
+/// What the environment asks for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    targets: Vec<Target>,
+    stage2: PathBuf,
+}
+
+/// A kernel that a target cannot have.
+#[derive(Debug)]
+pub(crate) struct Missing {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Why it is missing, for people.
+    pub text: String,
+}
+
+/// Puts what code depends on into the crate's dependency information, so that cargo builds it anew when that changes.
+pub(crate) fn track(sess: &Session) {
+    let note = |variable: &str| {
+        let value = std::env::var(variable).ok();
+        let symbol = value.as_deref().map(Symbol::intern);
+        sess.psess.env_depinfo.borrow_mut().insert((Symbol::intern(variable), symbol));
+        value.filter(|value| !value.is_empty())
+    };
+    if note(TARGETS).is_some()
+        && let Some(library) = note(STAGE2)
+    {
+        sess.psess.file_depinfo.borrow_mut().insert(Symbol::intern(&library));
+    }
+}
+
+/// What the environment asks for; what makes no sense is an error.
+pub(crate) fn plan(tcx: TyCtxt<'_>) -> Plan {
+    let sess = tcx.sess;
+    let asked = std::env::var(TARGETS).unwrap_or_default();
+    if asked.is_empty() {
+        return Plan::default();
+    }
+    let has = |feature: &str| sess.unstable_target_features.contains(&Symbol::intern(feature));
+    let targets =
+        asked.parse::<Targets>().and_then(|targets| targets.for_host(Level::highest(has)));
+    let targets = targets.unwrap_or_else(|error| {
+        sess.dcx().err(format!("{TARGETS}: {error}"));
+        Vec::new()
+    });
+    if targets.iter().any(|target| matches!(target, Target::Host(_)))
+        && !sess.target.llvm_target.starts_with("x86_64-")
+    {
+        sess.dcx().err(format!(
+            "{TARGETS}: `host` is for x86-64, and this crate is built for {}",
+            sess.target.llvm_target
+        ));
+    }
+    let stage2 = std::env::var_os(STAGE2).filter(|path| !path.is_empty());
+    if stage2.is_none() {
+        sess.dcx().err(format!(
+            "{TARGETS} asks for code that is made ahead of time, and {STAGE2} does not name the library that makes it; use \
+             `cargo schism build --targets`"
+        ));
+    }
+    Plan { targets, stage2: stage2.map(PathBuf::from).unwrap_or_default() }
+}
+
+impl Plan {
+    /// What a container that was made earlier must have been made by. Empty if nothing is asked for.
+    pub(crate) fn ingredients(&self) -> String {
+        if self.targets.is_empty() {
+            return String::new();
+        }
+        let about = self.stage2.metadata().ok();
+        let changed = about.as_ref().and_then(|about| about.modified().ok());
+        format!("{:?} {:?} {:?}", self, about.map(|about| about.len()), changed)
+    }
+
+    /// Adds to a container the code of its kernels. What a target cannot have is returned.
+    ///
+    /// # Errors
+    /// What is wrong with stage 2, or with one of the kernels.
+    pub(crate) fn add_to(&self, container: &mut Container) -> Result<Vec<Missing>, String> {
+        if self.targets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let stage2 = Stage2::open(&self.stage2)
+            .map_err(|error| format!("{} ({STAGE2}) {error}", self.stage2.display()))?;
+        let bytes = container.to_record().map_err(|error| error.to_string())?;
+        let record = RecordRef::parse(&bytes).map_err(|error| error.to_string())?;
+        let mut jobs = Vec::new();
+        for (index, kernel) in record.kernels().iter().enumerate() {
+            for &target in &self.targets {
+                jobs.extend(forms(kernel, target).map(|form| Job { kernel, index, target, form }));
+            }
+        }
+        let results = run_all(&jobs, |job| job.run(stage2, &record));
+        let mut missing: Vec<Missing> = Vec::new();
+        for (job, result) in jobs.iter().zip(results) {
+            match result {
+                Ok(made) => {
+                    let image = job.image(made);
+                    container.kernels[job.index].images.push(image.name.clone());
+                    container.images.push(image);
+                }
+                Err(Refused {
+                    code: UNSUPPORTED | UNRESOLVED_SYMBOLS | BACKEND_FAILED,
+                    reason,
+                }) => {
+                    let Job { kernel, target, .. } = job;
+                    let text = format!(
+                        "kernel `{}` has no code for {target}: {reason}",
+                        kernel.display_name
+                    );
+                    // A kernel that a target cannot have lacks all its variants.
+                    if missing.last().is_none_or(|last| last.text != text) {
+                        missing.push(Missing { kernel: kernel.name.to_string(), text });
+                    }
+                }
+                Err(Refused { code, reason }) => {
+                    let Job { kernel, target, .. } = job;
+                    return Err(format!(
+                        "kernel `{}` cannot be compiled for {target} (code {code}): {reason}",
+                        kernel.display_name
+                    ));
+                }
+            }
+        }
+        Ok(missing)
+    }
+}
+
+/// One of the variants of a kernel's code for a target.
+#[derive(Clone, Copy)]
+struct Form {
+    name: &'static str,
+    flags: u32,
+    facts: u32,
+}
+
+fn forms(kernel: &KernelRef<'_>, target: Target) -> impl Iterator<Item = Form> + use<> {
+    let constants = if kernel.spec_constants.is_empty() { 0 } else { FLAG_OPEN_CONSTANTS };
+    let (plain_facts, general) = match target {
+        Target::Host(_) => (0, constants),
+        Target::Ptx(_) => (FACT_INDEX_32, constants | FLAG_BASE),
+    };
+    let forms = [
+        Form { name: "plain", flags: 0, facts: plain_facts },
+        Form { name: "general", flags: general, facts: 0 },
+        Form { name: "offset", flags: FLAG_OFFSET, facts: plain_facts },
+        Form { name: "general-offset", flags: general | FLAG_OFFSET, facts: 0 },
+    ];
+    let has_offset = kernel.offset_variant.is_some();
+    forms.into_iter().enumerate().filter_map(move |(place, form)| {
+        let is_general = place % 2 == 1;
+        let wanted = (form.flags & FLAG_OFFSET == 0 || has_offset) && (!is_general || general != 0);
+        wanted.then_some(form)
+    })
+}
+
+/// A piece of code to be made.
+struct Job<'a> {
+    kernel: &'a KernelRef<'a>,
+    /// The kernel's place in the container.
+    index: usize,
+    target: Target,
+    form: Form,
+}
+
+impl Job<'_> {
+    fn run(&self, stage2: Stage2, record: &RecordRef<'_>) -> Result<Made, Refused> {
+        let mut images = self.kernel.images.iter().filter_map(|name| record.image(name));
+        let image = images.find(|image| image.format == SOURCE).map_or(&[][..], |image| image.data);
+        let wanted = Wanted { image, kernel: self.kernel, flags: self.form.flags };
+        match self.target {
+            Target::Host(level) => stage2.compile_cpu(wanted, level.as_str()),
+            Target::Ptx(processor) => {
+                stage2.compile_ptx(wanted, &processor.to_string(), self.form.facts)
+            }
+        }
+    }
+
+    fn image(&self, made: Made) -> Image {
+        let Form { name: form, flags, facts } = self.form;
+        let target = self.target.to_string().replacen(':', ".", 1);
+        Image {
+            name: format!("{target}.{}.{form}", self.kernel.name),
+            format: Code::format(self.target).to_owned(),
+            variant: form.to_owned(),
+            code: Some(Code {
+                target: self.target,
+                interface: ABI_VERSION,
+                entry: made.entry,
+                flags,
+                facts,
+                needs: made.needs,
+            }),
+            exported_symbols: Vec::new(),
+            imported_symbols: Vec::new(),
+            data: made.code,
+        }
+    }
+}
+
+/// Runs all jobs on some threads. The results are in the jobs' order.
+fn run_all<J: Sync, R: Send>(jobs: &[J], run: impl Fn(&J) -> R + Sync) -> Vec<R> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.min(MOST_THREADS).min(jobs.len());
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, R)>> = Mutex::default();
+    let work = || {
+        while let Some((index, job)) = {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            jobs.get(index).map(|job| (index, job))
+        } {
+            let result = run(job);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            // Where there is no thread to be had, this one does the work.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}

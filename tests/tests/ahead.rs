@@ -1,0 +1,363 @@
+//! Code that is made ahead of time: it is in the program's containers, runs without stage 2, and gives the host's results.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use schism_hcf::{Container, RecordRef, records, sections_of_file};
+use schism_tests::container::containers;
+use schism_tests::lab::{Lab, clean_command, describe, output, source, text};
+
+/// Stage 2, which makes the code; `None` if there is none.
+fn stage2() -> Option<PathBuf> {
+    let named = std::env::var_os("SCHISM_JIT").map(PathBuf::from);
+    if named.is_none() {
+        println!("skipped: SCHISM_JIT is not set");
+    }
+    named
+}
+
+fn lab() -> Option<&'static Lab> {
+    stage2()?;
+    Lab::open(env!("CARGO_TARGET_TMPDIR"))
+}
+
+/// A compiler that makes code for targets.
+fn rustc(lab: &Lab, folder: &Path, targets: &str) -> Command {
+    let mut rustc = lab.rustc_with_runtime(folder);
+    rustc.env("SCHISM_TARGETS", targets).arg("-O");
+    rustc
+}
+
+/// The program without code, with code for the host and a GPU, with code for GPUs only.
+fn programs(lab: &Lab) -> &'static [PathBuf; 3] {
+    static PROGRAMS: OnceLock<[PathBuf; 3]> = OnceLock::new();
+    PROGRAMS.get_or_init(|| {
+        let folder = lab.folder("ahead");
+        [("none", ""), ("ahead", "host,ptx:sm_80"), ("gpus", "ptx:sm_75,ptx:sm_80,ptx:sm_90")].map(
+            |(name, targets)| {
+                text(
+                    rustc(lab, &folder, targets).arg(source("crates/ahead.rs")).args(["-o", name]),
+                );
+                folder.join(name)
+            },
+        )
+    })
+}
+
+/// A program that finds no stage 2, wherever it looks.
+fn without_stage2(program: &Path) -> Command {
+    let mut command = clean_command(program);
+    command.env("SCHISM_JIT", "/nowhere/libschism_jit.so").env("SCHISM_HOME", "/nowhere");
+    command
+}
+
+/// What a program prints, line by line, and what it says beside.
+fn lines(command: &mut Command) -> (Vec<String>, String) {
+    let output = output(command);
+    assert!(output.status.success(), "{}", describe(command, &output));
+    let stdout = String::from_utf8(output.stdout).expect("text");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    (stdout.lines().map(str::to_owned).collect(), stderr)
+}
+
+#[test]
+fn the_device_cpu_needs_no_compiler() {
+    let Some(lab) = lab() else { return };
+    let [none, ahead, gpus] = programs(lab);
+    let (host, _) = lines(clean_command(none).env("SCHISM_DEVICE", "native"));
+    assert!(
+        host.iter().any(|line| line
+            .contains("panics index out of bounds: the len is 3 but the index is 7 at ahead.rs:")),
+        "{host:?}"
+    );
+    assert!(host.iter().any(|line| line.ends_with("in Some([2])")), "{host:?}");
+    let (made, said) = lines(without_stage2(ahead).env("SCHISM_DEVICE", "cpu"));
+    assert_eq!(made[..made.len() - 1], host[..host.len() - 1]);
+    assert_eq!(made.last().map(String::as_str), Some("not compiled"));
+    assert!(said.contains("cpu: made ahead of time, on x86-64"), "{said}");
+    // Without a choice it is the device, too, and nobody is warned.
+    let (unasked, said) = lines(&mut without_stage2(ahead));
+    assert!(unasked == made && said.starts_with("cpu: ") && !said.contains("native"), "{said}");
+    // With a compiler, it compiles what the code does not fit: values of constants and inexact mathematics.
+    let (compiled, _) = lines(clean_command(ahead).env("SCHISM_DEVICE", "cpu"));
+    assert_eq!(compiled.last().map(String::as_str), Some("compiled"));
+    assert_eq!(compiled[..compiled.len() - 1], host[..host.len() - 1]);
+    // Code for other devices is none for this one.
+    for program in [none, gpus] {
+        let (said, _) = lines(without_stage2(program).env("SCHISM_DEVICE", "cpu"));
+        assert!(
+            said.len() == 1 && said[0].starts_with("no compiler: the device `cpu`"),
+            "{said:?}"
+        );
+        assert!(said[0].contains("--targets host"), "{said:?}");
+    }
+}
+
+/// The container of a program.
+fn container(program: &Path) -> Container {
+    containers(program).into_iter().next().expect("it has kernels")
+}
+
+#[test]
+fn the_container_has_all_that_a_launch_needs() {
+    let Some(lab) = lab() else { return };
+    let [none, ahead, gpus] = programs(lab);
+    assert!(container(none).images.iter().all(|image| image.code.is_none()));
+    let container_of_both = container(ahead);
+    for kernel in &container_of_both.kernels {
+        let forms = |target: &str| -> Vec<&str> {
+            let mut forms: Vec<_> = container_of_both
+                .images
+                .iter()
+                .filter(|image| kernel.images.contains(&image.name))
+                .filter(|image| {
+                    image.code.as_ref().is_some_and(|code| code.target.to_string() == target)
+                })
+                .map(|image| image.variant.as_str())
+                .collect();
+            forms.sort_unstable();
+            forms
+        };
+        let (host, ptx) = (forms("host:x86-64"), forms("ptx:sm_80"));
+        let (offset, constants) =
+            (kernel.offset_variant.is_some(), !kernel.spec_constants.is_empty());
+        assert_eq!(
+            ptx,
+            if offset {
+                &["general", "general-offset", "offset", "plain"][..]
+            } else {
+                &["general", "plain"]
+            }
+        );
+        assert_eq!(
+            host,
+            match (offset, constants) {
+                (false, false) => vec!["plain"],
+                (false, true) => vec!["general", "plain"],
+                (true, _) => vec!["offset", "plain"],
+            }
+        );
+        assert!(
+            container_of_both
+                .images
+                .iter()
+                .any(|image| image.code.is_none() && kernel.images[0] == image.name)
+        );
+    }
+    let targets = |container: &Container| {
+        let codes = container.images.iter().filter_map(|image| image.code.as_ref());
+        let mut targets: Vec<_> = codes.map(|code| code.target.to_string()).collect();
+        targets.sort();
+        targets.dedup();
+        targets
+    };
+    assert_eq!(targets(&container(gpus)), ["ptx:sm_75", "ptx:sm_80", "ptx:sm_90"]);
+    for image in container(gpus).images.iter().filter(|image| image.code.is_some()) {
+        let text = str::from_utf8(&image.data).expect("PTX is text");
+        let entry = &image.code.as_ref().expect("it is code").entry;
+        assert!(text.contains(&format!(".visible .entry {entry}(")), "{}", image.name);
+    }
+}
+
+#[test]
+fn two_builds_give_the_same_bytes() {
+    let Some(lab) = lab() else { return };
+    let [_, ahead, _] = programs(lab);
+    let folder = lab.folder("ahead-again");
+    let mut again = rustc(lab, &folder, "ptx:sm_80,host");
+    text(again.arg(source("crates/ahead.rs")).args(["-o", "ahead"]));
+    let bytes = |program: &Path| container(program).to_record().expect("a good container");
+    assert!(bytes(ahead) == bytes(&folder.join("ahead")));
+}
+
+#[test]
+fn cargo_builds_anew_when_the_targets_change() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("ahead-cargo");
+    lab.project(&folder, &[
+        ("Cargo.toml", "[package]\nname = \"targets\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[dependencies]\n@RUNTIME@\n[workspace]\n"),
+        ("src/lib.rs", "use schism::prelude::*;\n/// A kernel of a library.\npub fn run(queue: &Queue) { queue.parallel_for(3, |item| assert!(item.x() < 3)).expect(\"it runs\"); }\n"),
+        ("src/main.rs", "use schism::prelude::*;\nfn main() { let queue = Queue::new().expect(\"a device\"); targets::run(&queue); queue.parallel_for(2, |item| assert!(item.x() < 2)).expect(\"it runs\"); println!(\"{}\", queue.device()); }\n"),
+    ]);
+    let program = lab.target().join("debug/targets");
+    let build = |targets: Option<&str>| {
+        let mut cargo = lab.cargo_with_runtime(&folder);
+        cargo.args(["build", "--offline"]);
+        match targets {
+            Some(targets) => cargo.env("SCHISM_TARGETS", targets),
+            None => cargo.env_remove("SCHISM_TARGETS"),
+        };
+        let output = output(&mut cargo);
+        assert!(output.status.success(), "{}", describe(&cargo, &output));
+        let built = String::from_utf8_lossy(&output.stderr).contains("Compiling targets");
+        let mut all = containers(&program);
+        all.sort_by(|a, b| a.crate_name.cmp(&b.crate_name));
+        let codes = |container: &Container| {
+            container.images.iter().filter(|image| image.code.is_some()).count()
+        };
+        (built, all.iter().map(codes).collect::<Vec<_>>())
+    };
+    // The library and the program have a container each.
+    assert_eq!(build(None), (true, vec![0, 0]));
+    assert_eq!(build(None), (false, vec![0, 0]));
+    assert_eq!(build(Some("host")), (true, vec![1, 1]));
+    assert_eq!(build(Some("host")), (false, vec![1, 1]));
+    let mut run = without_stage2(&program);
+    assert_eq!(text(&mut run), "cpu\n");
+    assert_eq!(build(Some("host,host:x86-64-v3")), (true, vec![2, 2]));
+    assert_eq!(text(&mut run), "cpu\n");
+    // The trace says which code was taken.
+    let mut cargo = lab.cargo_with_runtime(&folder);
+    cargo.args(["build", "--offline", "--features", "schism/trace"]).env("SCHISM_TARGETS", "host");
+    text(&mut cargo);
+    let (_, trace) = lines(run.env("SCHISM_TRACE", "1"));
+    let taken = trace.lines().filter(|line| line.contains("made ahead of time"));
+    assert_eq!(taken.filter(|line| line.contains("target=host:x86-64")).count(), 2, "{trace}");
+    // What is wrong is told, and ends the build.
+    let fails = |targets: &str, stage2: Option<&str>| {
+        let mut cargo = lab.cargo_with_runtime(&folder);
+        cargo.args(["build", "--offline"]).env("SCHISM_TARGETS", targets);
+        if let Some(stage2) = stage2 {
+            cargo.env("SCHISM_JIT", stage2);
+        }
+        let output = output(&mut cargo);
+        assert!(!output.status.success(), "{}", describe(&cargo, &output));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let error = fails("ptx:sm_7", None);
+    assert!(error.contains("SCHISM_TARGETS: there is no processor `sm_7`"), "{error}");
+    let error = fails("host", Some("/nowhere.so"));
+    assert!(error.contains("/nowhere.so (SCHISM_JIT) cannot be loaded"), "{error}");
+    let error = fails("host", Some(""));
+    assert!(error.contains("use `cargo schism build --targets`"), "{error}");
+    assert_eq!(build(None), (true, vec![0, 0]));
+}
+
+#[test]
+fn a_library_brings_its_code() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("ahead-cdylib");
+    let kernels = folder.join("kernels.rs");
+    let text_of = "use schism::prelude::*;\n#[unsafe(no_mangle)]\npub extern \"C\" fn run() { Queue::new().unwrap().parallel_for(9, |item| assert!(item.x() < 9)).unwrap(); }\n";
+    fs::write(&kernels, text_of).expect("a file can be written");
+    for kind in ["cdylib", "staticlib", "rlib"] {
+        let mut library = rustc(lab, &folder, "host");
+        text(library.args(["--crate-type", kind]).arg(&kernels));
+    }
+    for file in ["libkernels.so", "libkernels.a", "libkernels.rlib"] {
+        let found = containers(&folder.join(file));
+        let codes = found
+            .iter()
+            .flat_map(|container| &container.images)
+            .filter(|image| image.code.is_some());
+        assert!(codes.count() > 0, "{file}");
+    }
+}
+
+/// Writes another container over the program's, which must not be longer.
+fn replace(program: &Path, to: &Path, change: impl Fn(&mut Container)) {
+    let mut bytes = fs::read(program).expect("a program");
+    let sections = sections_of_file(&bytes).expect("an ELF file");
+    let section = sections.iter().find(|section| !section.data.is_empty()).expect("a container");
+    let (offset, old) = (section.offset, section.data.to_vec());
+    let record: RecordRef<'_> = records(&old).next().expect("a container").expect("a good one");
+    let mut container = record.to_container();
+    change(&mut container);
+    let mut new = container.to_record().expect("a good container");
+    let longest = record.as_bytes().len();
+    // The generator's name fills it up: the program knows where the record ends.
+    let missing = longest.checked_sub(new.len()).expect("it is not longer");
+    container.generator.push_str(&".".repeat(missing));
+    new = container.to_record().expect("a good container");
+    assert_eq!(new.len(), longest);
+    let begin = offset + (record.as_bytes().as_ptr() as usize - old.as_ptr() as usize);
+    bytes[begin..begin + longest].copy_from_slice(&new);
+    fs::write(to, bytes).expect("a file can be written");
+    let mut rights = fs::metadata(to).expect("it is there").permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut rights, 0o755);
+    fs::set_permissions(to, rights).expect("rights can be set");
+}
+
+#[test]
+fn code_that_cannot_be_loaded_is_compiled_anew_or_told() {
+    let Some(lab) = lab() else { return };
+    let [none, ahead, _] = programs(lab);
+    let folder = lab.folder("ahead-damaged");
+    let program = folder.join("damaged");
+    replace(ahead, &program, |container| {
+        for image in container.images.iter_mut().filter(|image| image.format == "elf") {
+            let half = image.data.len() / 2;
+            image.data[..half].fill(0);
+        }
+    });
+    let (host, _) = lines(clean_command(none).env("SCHISM_DEVICE", "native"));
+    let (compiled, said) = lines(clean_command(&program).env("SCHISM_DEVICE", "cpu"));
+    assert_eq!(compiled[..compiled.len() - 1], host[..host.len() - 1]);
+    assert!(said.contains("that was made ahead of time cannot be used"), "{said}");
+    let (refused, _) = lines(without_stage2(&program).env("SCHISM_DEVICE", "cpu"));
+    assert!(
+        refused[0].contains("cannot run on device `cpu`")
+            && refused[0].contains("the generated object cannot be read"),
+        "{refused:?}"
+    );
+
+    // A bit that flipped is another matter: the whole container is not believed.
+    let mut bytes = fs::read(ahead).expect("a program");
+    let elf =
+        container(ahead).images.into_iter().find(|image| image.format == "elf").expect("code").data;
+    let at = bytes.windows(elf.len()).position(|window| window == elf).expect("it is there");
+    bytes[at + elf.len() / 2] ^= 4;
+    fs::write(&program, &bytes).expect("a file can be written");
+    let (refused, _) = lines(without_stage2(&program).env("SCHISM_DEVICE", "cpu"));
+    assert!(refused[0].starts_with("no compiler: "), "{refused:?}");
+    let (refused, _) = lines(clean_command(&program).env("SCHISM_DEVICE", "cpu"));
+    assert!(refused[0].contains("its device code is damaged"), "{refused:?}");
+}
+
+#[test]
+fn code_of_another_version_is_left_alone() {
+    let Some(lab) = lab() else { return };
+    let [none, ahead, _] = programs(lab);
+    let program = lab.folder("ahead-version").join("other");
+    replace(ahead, &program, |container| {
+        for code in container.images.iter_mut().filter_map(|image| image.code.as_mut()) {
+            code.interface -= 1;
+        }
+    });
+    let (refused, _) = lines(without_stage2(&program).env("SCHISM_DEVICE", "cpu"));
+    assert!(refused[0].starts_with("no compiler: "), "{refused:?}");
+    let (host, _) = lines(clean_command(none).env("SCHISM_DEVICE", "native"));
+    let (compiled, _) = lines(clean_command(&program).env("SCHISM_DEVICE", "cpu"));
+    assert_eq!(compiled[..compiled.len() - 1], host[..host.len() - 1]);
+}
+
+#[test]
+fn mathematics_of_schisms_own_is_not_ahead() {
+    let Some(lab) = lab() else { return };
+    let [_, ahead, _] = programs(lab);
+    let mut command = without_stage2(ahead);
+    command.env("SCHISM_DEVICE", "cpu").env("SCHISM_CPU_MATH", "portable");
+    let (refused, _) = lines(&mut command);
+    assert!(
+        refused[0].contains("which does not serve host with SCHISM_CPU_MATH=portable"),
+        "{refused:?}"
+    );
+    assert!(refused[0].contains("cargo schism bundle --jit"), "{refused:?}");
+}
+
+#[test]
+fn a_kernel_that_a_target_cannot_have_is_a_warning() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("ahead-missing");
+    let mut compile = rustc(lab, &folder, "ptx:sm_80,host");
+    compile.env("RUSTC_BOOTSTRAP", "1").arg(source("crates/unstable_floats.rs"));
+    let output = output(&mut compile);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}", describe(&compile, &output));
+    assert!(said.contains("has no code for ptx:sm_80"), "{}", describe(&compile, &output));
+    let program = containers(&folder.join("unstable_floats")).remove(0);
+    let has = |format: &str| program.images.iter().any(|image| image.format == format);
+    assert!(has("elf"));
+}
