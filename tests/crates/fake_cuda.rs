@@ -7,6 +7,7 @@
 //! | `FAKE_CUDA_DEVICES` | how many devices there are; 1 |
 //! | `FAKE_CUDA_MEMORY` | bytes that each has; 1 GiB |
 //! | `FAKE_CUDA_VERSION` | the driver's version; 12040 |
+//! | `FAKE_CUDA_CAPABILITY` | the compute capability of each, times ten; 90 |
 //! | `FAKE_CUDA_FAULTS` | what fails: `FUNCTION:WHICH=CODE`, separated by commas. `WHICH` counts the calls from 1; `*` is every call. With `@N` behind the function's name, the call must be for device `N` |
 //!
 //! Codes of 700 and more take the context with them, as a driver's do.
@@ -27,6 +28,7 @@ type Handle = usize;
 const OUT_OF_MEMORY: Code = 2;
 const INVALID_VALUE: Code = 1;
 const NO_CONTEXT: Code = 201;
+const NOT_FOUND: Code = 500;
 const SUCCESS: Code = 0;
 
 struct Context {
@@ -55,6 +57,8 @@ struct State {
     code: CString,
     /// The variables of each loaded module: name, address, bytes.
     variables: BTreeMap<Handle, Vec<(String, u64, usize)>>,
+    /// The variable of a module that was asked for last.
+    variable: u64,
     calls: HashMap<&'static str, u64>,
     faults: Vec<Fault>,
     on_launch: Option<OnLaunch>,
@@ -170,6 +174,12 @@ pub extern "C" fn fake_code() -> *const c_char {
     state().code.as_ptr()
 }
 
+/// The variable of a module that was asked for last; null if none was.
+#[unsafe(no_mangle)]
+pub extern "C" fn fake_variable() -> u64 {
+    state().variable
+}
+
 /// Bytes of device memory that are taken.
 #[unsafe(no_mangle)]
 pub extern "C" fn fake_memory() -> usize {
@@ -258,8 +268,8 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, what: c_uint, _
         8 => 48 << 10,
         16 => 4,
         19 | 41 => 1,
-        75 => 9,
-        76 => 0,
+        75 => number("FAKE_CUDA_CAPABILITY", 90) as c_int / 10,
+        76 => number("FAKE_CUDA_CAPABILITY", 90) as c_int % 10,
         97 => 227 << 10,
         _ => return INVALID_VALUE,
     };
@@ -514,6 +524,7 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
 /// `.global .align 8 .u64 name[2] = {generic(other), 7};`
 fn variables(text: &str) -> Vec<(String, u64, usize)> {
     let declared = text.lines().filter_map(|line| {
+        let line = line.strip_prefix(".visible ").unwrap_or(line);
         let (ty, rest) = line.strip_prefix(".global .align ")?.split_once(" .")?.1.split_once(' ')?;
         let (name, rest) = rest.split_once('[')?;
         let (len, values) = rest.split_once("] = {")?;
@@ -538,6 +549,30 @@ fn variables(text: &str) -> Vec<(String, u64, usize)> {
         }
     }
     made
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleGetGlobal_v2(
+    address: *mut u64,
+    bytes: *mut usize,
+    module: Handle,
+    name: *const c_char,
+) -> Code {
+    let mut state = state();
+    if let Err(code) = state.in_context("cuModuleGetGlobal_v2") {
+        return code;
+    }
+    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+    let mut variables = state.variables.get(&module).into_iter().flatten();
+    let Some((_, place, size)) = variables.find(|variable| variable.0 == name).cloned() else {
+        return NOT_FOUND;
+    };
+    state.variable = place;
+    unsafe {
+        address.write(place);
+        bytes.write(size);
+    }
+    SUCCESS
 }
 
 #[unsafe(no_mangle)]

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use schism_hcf::{Container, RecordRef, records, sections_of_file};
 use schism_tests::container::containers;
-use schism_tests::lab::{Lab, clean_command, describe, output, source, text};
+use schism_tests::lab::{Compiler, Lab, clean_command, describe, output, source, text};
 
 /// Stage 2, which makes the code; `None` if there is none.
 fn stage2() -> Option<PathBuf> {
@@ -360,4 +360,90 @@ fn a_kernel_that_a_target_cannot_have_is_a_warning() {
     let program = containers(&folder.join("unstable_floats")).remove(0);
     let has = |format: &str| program.images.iter().any(|image| image.format == format);
     assert!(has("elf"));
+}
+
+/// The program for the fake driver with code for three processors, and the driver beside it.
+fn on_gpus(lab: &Lab) -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let folder = lab.folder("ahead-cuda");
+        let mut driver = lab.rustc(Compiler::Stock, &folder);
+        driver.args(["--crate-type=cdylib", "-O"]);
+        text(driver.arg(source("crates/fake_cuda.rs")));
+        let mut compile = rustc(lab, &folder, "ptx:sm_75,ptx:sm_80,ptx:sm_90");
+        text(compile.arg(source("crates/cuda_ahead.rs")).args(["-o", "program"]));
+        folder.join("program")
+    })
+}
+
+fn on_gpu(program: &Path, mut command: Command, capability: &str) -> Command {
+    command.env("SCHISM_CUDA", program.with_file_name("libfake_cuda.so"));
+    command.env("FAKE_CUDA_CAPABILITY", capability);
+    command
+}
+
+#[test]
+fn a_gpu_gets_the_code_of_the_highest_processor_that_is_not_above_it() {
+    let Some(lab) = lab() else { return };
+    let program = on_gpus(lab);
+    for (capability, target) in
+        [("75", "sm_75"), ("86", "sm_80"), ("90", "sm_90"), ("100", "sm_90")]
+    {
+        let (said, _) = lines(&mut on_gpu(program, without_stage2(program), capability));
+        let code = |parameters: usize| format!("{target} with {parameters} parameters");
+        let expected = [
+            // An address and the range.
+            format!("elements: {}", code(2)),
+            format!("elements: {}", code(2)),
+            // With the values of constants left open comes the place of a piece.
+            format!("elements: {}", code(5)),
+            "constant: 77".to_owned(),
+            // A number, the range, a record.
+            format!("range: {}", code(3)),
+            format!("other blocks: {}", code(3)),
+            format!("large range: {}", code(6)),
+            format!("pieces: {}", code(6)),
+            format!("shifted range: {}", code(6)),
+            "not compiled".to_owned(),
+        ];
+        assert!(said[0].starts_with("made ahead of time, on "), "{said:?}");
+        assert_eq!(said[1..], expected);
+    }
+    // For an older one there is none.
+    let (said, _) = lines(&mut on_gpu(program, without_stage2(program), "70"));
+    assert!(
+        said.len() == 1 && said[0].contains("`cuda:0` was asked for, but its compiler"),
+        "{said:?}"
+    );
+    // An older driver does not know the newest processors' code.
+    let mut old = on_gpu(program, without_stage2(program), "90");
+    let (said, _) = lines(old.env("FAKE_CUDA_VERSION", "11040"));
+    assert!(said[1].contains("sm_80 with"), "{said:?}");
+}
+
+#[test]
+fn with_a_compiler_a_gpu_gets_what_it_asks_for() {
+    let Some(lab) = lab() else { return };
+    let program = on_gpus(lab);
+    let (said, _) = lines(&mut on_gpu(program, clean_command(program), "86"));
+    assert!(said[1].starts_with("elements: sm_80 with"), "what is there: {said:?}");
+    assert!(said[2].starts_with("elements: sm_86 with"), "inexact mathematics: {said:?}");
+    assert!(said[3].starts_with("elements: sm_86 with"), "values of constants: {said:?}");
+    assert!(said[5].starts_with("range: sm_80 with"), "what is there: {said:?}");
+    let (said, _) = lines(&mut on_gpu(program, clean_command(program), "70"));
+    assert!(said[1].starts_with("elements: sm_70 with"), "{said:?}");
+    // What the driver refuses is compiled now, and that is told.
+    let mut refusing = on_gpu(program, clean_command(program), "86");
+    let (said, told) = lines(refusing.env("FAKE_CUDA_FAULTS", "cuModuleLoadDataEx:1=218"));
+    assert!(said[1].starts_with("elements: sm_86 with"), "{said:?}");
+    assert!(
+        told.contains("its code for ptx:sm_80 that was made ahead of time cannot be used"),
+        "{told}"
+    );
+    let mut refusing = on_gpu(program, without_stage2(program), "86");
+    let (said, _) = lines(refusing.env("FAKE_CUDA_FAULTS", "cuModuleLoadDataEx:1=218"));
+    assert!(
+        said[1].contains("the driver refuses its code") && said[6].starts_with("range: sm_80"),
+        "{said:?}"
+    );
 }
