@@ -26,11 +26,11 @@ fn loaded() -> String {
     format!("{} with {parameters} parameters", target.trim())
 }
 
-/// The value that a constant of the module was given last.
+/// The value of a constant that is open in the code that was loaded last with one.
 fn constant() -> u32 {
-    let last: extern "C" fn() -> *const u32 =
+    let find: extern "C" fn(*const c_char) -> *const u32 =
         unsafe { std::mem::transmute(fake(c"fake_variable")) };
-    unsafe { last().as_ref() }.copied().unwrap_or(0)
+    unsafe { find(c"schism_constant_0".as_ptr()).as_ref() }.copied().unwrap_or(0)
 }
 
 static FACTOR: SpecConst<u32> = SpecConst::new(3);

@@ -57,8 +57,6 @@ struct State {
     code: CString,
     /// The variables of each loaded module: name, address, bytes.
     variables: BTreeMap<Handle, Vec<(String, u64, usize)>>,
-    /// The variable of a module that was asked for last.
-    variable: u64,
     calls: HashMap<&'static str, u64>,
     faults: Vec<Fault>,
     on_launch: Option<OnLaunch>,
@@ -172,12 +170,6 @@ pub extern "C" fn fake_on_launch(on_launch: OnLaunch) {
 #[unsafe(no_mangle)]
 pub extern "C" fn fake_code() -> *const c_char {
     state().code.as_ptr()
-}
-
-/// The variable of a module that was asked for last; null if none was.
-#[unsafe(no_mangle)]
-pub extern "C" fn fake_variable() -> u64 {
-    state().variable
 }
 
 /// Bytes of device memory that are taken.
@@ -567,7 +559,6 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
     let Some((_, place, size)) = variables.find(|variable| variable.0 == name).cloned() else {
         return NOT_FOUND;
     };
-    state.variable = place;
     unsafe {
         address.write(place);
         bytes.write(size);
