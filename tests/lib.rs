@@ -12,6 +12,7 @@
 //! | `tests/maths.rs` | mathematics in kernels: the host's, and schism's own library |
 //! | `tests/group_elements.rs` | work-groups whose work-items and groups own elements, on every device |
 //! | `tests/constants.rs` | specialization constants and inexact mathematics, on every device |
+//! | `tests/adaptivity.rs` | versions of kernels: specialized captures, what hot kernels know, the same results with and without |
 //! | `tests/language/` | what a kernel can say, on every device: the table `docs/language.md`, line by line |
 //! | `tests/dependencies.rs` | kernels that use crates which know nothing of schism |
 //! | `tests/bodies.rs` | bodies of the standard library's functions without MIR |

@@ -46,7 +46,7 @@ pub(crate) fn flatten<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>, specialized: &[
         let here = 1 << parameter.offset.trailing_zeros().min(63);
         parameter.align = parameter.align.min(align).min(here);
         let (begin, end) = (parameter.offset, parameter.offset + parameter.size);
-        parameter.specialized = !matches!(parameter.kind, ParameterKind::Pointer { .. })
+        parameter.specialized &= !matches!(parameter.kind, ParameterKind::Pointer { .. })
             && parts.iter().any(|part| part.start <= begin && end <= part.end);
     }
     Closure { size, align, parameters }
@@ -143,7 +143,7 @@ impl<'tcx> Flattener<'tcx> {
             size: scalar.size(dl).bytes(),
             align: scalar.align(dl).abi.bytes(),
             kind,
-            specialized: false,
+            specialized: matches!(scalar, Scalar::Initialized { .. }),
         });
     }
 
@@ -183,7 +183,29 @@ impl<'tcx> Flattener<'tcx> {
             size: layout.size.bytes(),
             align: layout.align.abi.bytes(),
             kind: ParameterKind::Bytes,
-            specialized: false,
+            specialized: self.is_full(layout),
         });
+    }
+
+    /// Whether all bytes of a value have a value. What lies between fields, or in another variant of an enum, has none.
+    fn is_full(&self, layout: TcxLayout<'tcx>) -> bool {
+        if let BackendRepr::Scalar(Scalar::Initialized { .. }) = layout.backend_repr {
+            return true;
+        }
+        let field = |index| TyAbiInterface::ty_and_layout_field(layout, &self.cx, index);
+        matches!(layout.variants, Variants::Single { .. })
+            && match layout.fields {
+                FieldsShape::Array { stride, .. } => {
+                    let element: TcxLayout<'tcx> = field(0);
+                    element.size == stride && self.is_full(element)
+                }
+                FieldsShape::Arbitrary { .. } => {
+                    let fields = (0..layout.fields.count()).map(field);
+                    let mut size = Size::ZERO;
+                    fields.inspect(|field| size += field.size).all(|field| self.is_full(field))
+                        && size == layout.size
+                }
+                _ => false,
+            }
     }
 }

@@ -68,7 +68,11 @@ impl Known {
 impl fmt::Debug for Known {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "value[{}]=0x", self.param)?;
-        self.bytes.iter().rev().try_for_each(|byte| write!(f, "{byte:02x}"))
+        let shown = &self.bytes[..self.bytes.len().min(PIECE)];
+        if shown.len() < self.bytes.len() {
+            f.write_str("…")?;
+        }
+        shown.iter().rev().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 

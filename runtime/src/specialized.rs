@@ -34,8 +34,8 @@ use std::ops::Deref;
 /// ```
 ///
 /// It is the value and nothing more: where the value cannot be made a constant it is read, with the same result. That is so on the
-/// device `native`, with [`Adaptivity::Off`](crate::Adaptivity::Off), in enums and in arrays of more than sixteen, and for addresses
-/// such as those in views.
+/// device `native`, with [`Adaptivity::Off`](crate::Adaptivity::Off), for what an enum holds, for addresses such as those in views,
+/// and where this type itself is in an enum or in an array of more than sixteen.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Specialized<T>(T);

@@ -4,6 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::mem;
 
 use schism::Device;
+use schism::Specialized;
 use schism::prelude::*;
 
 use super::{Case, agrees, case};
@@ -20,6 +21,7 @@ pub const CASES: &[Case] = &[
     case("arrays of 16 kB on the stack", large_arrays),
     case("lists of references on the stack", lists),
     case("sub-slices, windows and chunks of captured views", views),
+    case("captures that are constants of the code: `Specialized`", specialized),
     case("`core::hint`: `black_box`, `spin_loop`, `assert_unchecked`", hints),
 ];
 
@@ -230,4 +232,26 @@ fn hints() {
         unsafe { std::hint::assert_unchecked(x < 10) };
         [0_u8, 1, 2, 3, 4, 5, 6, 7, 8, 9][x as usize]
     });
+}
+
+fn specialized() {
+    #[derive(Clone, Copy)]
+    struct Taps {
+        weights: [i32; 5],
+        wraps: bool,
+        scale: f64,
+    }
+    let taps = Taps { weights: [1, -4, 6, -4, 1], wraps: false, scale: 0.1 };
+    for taps in [taps, Taps { wraps: true, ..taps }, Taps { weights: [0; 5], scale: -0.0, ..taps }] {
+        let (taps, table) = (Specialized::new(taps), Specialized::new([3_u8; 20]));
+        agrees(move |input| {
+            let mut sum = 0_i32;
+            for (i, weight) in taps.weights.iter().enumerate() {
+                let value = (input.index as i32 + i as i32) ^ i32::from(table[i]);
+                let product = value.wrapping_mul(*weight);
+                sum = if taps.wraps { sum.wrapping_add(product) } else { sum + product };
+            }
+            (sum, f64::from(sum) * taps.scale, table[input.index % 20], taps.get().weights[2])
+        });
+    }
 }
