@@ -33,6 +33,7 @@
 
 pub mod constants;
 pub mod container;
+pub mod devices;
 pub mod filecheck;
 #[path = "fuzz/mod.rs"]
 pub mod fuzz;

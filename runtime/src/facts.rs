@@ -21,8 +21,12 @@ pub(crate) struct Facts {
 
 impl Facts {
     /// Whether all of this holds where `other` does.
+    #[inline]
     pub(crate) fn hold_for(self, other: Self) -> bool {
-        self == self.and(other)
+        self.small <= other.small
+            && self.exact <= other.exact
+            && (self.block[0] == 0 || self.block == other.block)
+            && self.aligned & !other.aligned == 0
     }
 
     /// What holds for both.

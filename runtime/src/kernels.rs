@@ -423,15 +423,18 @@ unsafe fn version<T: Target>(
     launch: &Launch,
 ) -> Compiled<T::Kernel> {
     let launch = &launch.where_ahead(family.is_ahead);
+    // SAFETY: a closure of the site's type, which was compared with the container's when the family was made.
+    if let Some((compiled, wish)) = unsafe { family.ready(launch) } {
+        if let Some(wish) = wish {
+            // SAFETY: the caller's promises.
+            unsafe { leave_to_background(family, target, site, *wish) };
+        }
+        return Ok(compiled);
+    }
     // SAFETY: the caller's promises.
     let compile = |wish: &Wish| unsafe { make(&target, site, &family.variant, wish) };
-    // SAFETY: a closure of the site's type, which was compared with the container's when the family was made.
-    let (compiled, wish) = unsafe { family.choose(launch, compile) };
-    if let Some(wish) = wish {
-        // SAFETY: the caller's promises.
-        unsafe { leave_to_background(family, target, site, wish) };
-    }
-    compiled
+    // SAFETY: as above.
+    unsafe { family.make(launch, compile) }
 }
 
 /// # Safety

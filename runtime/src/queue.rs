@@ -631,17 +631,19 @@ impl Queue {
         {
             return Err(self.remote(kernel.name()));
         }
-        let version = match &work.body {
-            Body::Cpu(code) if tracing::enabled!(tracing::Level::DEBUG) => code.version.clone(),
-            Body::Cpu(_) | Body::Native(_) => Box::default(),
-        };
         let extent = work.extent;
         let offset = work.groups.as_ref().map_or(extent.offset, GroupWork::offset);
-        let started = tracing::enabled!(tracing::Level::DEBUG).then(std::time::Instant::now);
+        let started = tracing::enabled!(tracing::Level::DEBUG).then(|| {
+            let version = match &work.body {
+                Body::Cpu(code) => code.version.clone(),
+                Body::Native(_) => Box::from("the host's"),
+            };
+            (std::time::Instant::now(), version)
+        });
         // SAFETY: the caller's promises.
         let spread = unsafe { schedule::run(work, order.pool()) }
             .map_err(|failure| self.failed(kernel, extent.dimensions, offset, failure))?;
-        if let Some(started) = started {
+        if let Some((started, version)) = started {
             tracing::debug!(
                 kernel = kernel.name(), device = %self.device, version, range = ?extent.slowest_first(),
                 intervals = spread.intervals, helpers = spread.helpers, micros = started.elapsed().as_micros() as u64, "launched"

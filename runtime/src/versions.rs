@@ -67,11 +67,18 @@ pub(crate) struct Wish {
 
 /// A version that is there, or being made by whoever asked first.
 #[derive(Debug)]
-pub(crate) struct Version<K> {
-    pub(crate) wish: Arc<Wish>,
+struct Version<K> {
+    wish: Wish,
     /// It knows all values that the program wants to be known.
     specialized: bool,
-    compiled: Arc<OnceLock<Compiled<K>>>,
+    code: Code<K>,
+}
+
+#[derive(Debug)]
+enum Code<K> {
+    Ready(Arc<K>),
+    /// It may also have failed.
+    Making(Arc<OnceLock<Compiled<K>>>),
 }
 
 /// See the module's documentation.
@@ -104,9 +111,10 @@ impl<K> Versions<K> {
     #[inline]
     unsafe fn find(&self, launch: &Launch) -> Option<&Version<K>> {
         let adapts = launch.adaptivity != Adaptivity::Off;
+        // Few kernels have anything specialized; of the others every version knows all of that.
         let any = !adapts || self.specialized >= MOST_SPECIALIZED;
         self.list.iter().find(|version| {
-            let Wish { facts, values } = &*version.wish;
+            let Wish { facts, values } = &version.wish;
             facts.hold_for(launch.facts)
                 && (!launch.demands_block || facts.block == launch.facts.block)
                 && (any || version.specialized)
@@ -143,36 +151,28 @@ impl<K> Family<K> {
         self.versions.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The code for a launch, which `compile` makes if there is none; and what shall be made for launches to come.
+    /// The code for a launch, if it is there and well; and what shall be made for launches to come.
     ///
     /// # Safety
     /// The closure is of the kernel's type.
     #[inline]
-    pub(crate) unsafe fn choose(
-        &self,
-        launch: &Launch,
-        compile: impl FnOnce(&Wish) -> Compiled<K>,
-    ) -> (Compiled<K>, Option<Wish>) {
-        {
-            let versions = self.read();
-            // SAFETY: the caller's promise.
-            if let Some(version) = unsafe { versions.find(launch) }
-                && let Some(compiled) = version.compiled.get()
-            {
-                // SAFETY: as above.
-                let wish = unsafe { self.watch.note(launch, &version.wish, &self.leaves) };
-                let is_new = |wish: &Wish| versions.list.iter().all(|known| *known.wish != *wish);
-                return (compiled.clone(), wish.filter(is_new));
-            }
-        }
+    pub(crate) unsafe fn ready(&self, launch: &Launch) -> Option<(Arc<K>, Option<Box<Wish>>)> {
+        let versions = self.read();
+        // SAFETY: the caller's promise.
+        let version = unsafe { versions.find(launch) }?;
+        let Code::Ready(code) = &version.code else { return None };
         // SAFETY: as above.
-        (unsafe { self.make(launch, compile) }, None)
+        let wish = unsafe { self.watch.note(launch, &version.wish, &self.leaves) };
+        let is_new = |wish: &Box<Wish>| versions.list.iter().all(|known| known.wish != **wish);
+        Some((Arc::clone(code), wish.filter(is_new)))
     }
 
+    /// The code for a launch, which `compile` makes if nobody has.
+    ///
     /// # Safety
-    /// As for [`choose`](Self::choose).
+    /// As for [`ready`](Self::ready).
     #[cold]
-    unsafe fn make(
+    pub(crate) unsafe fn make(
         &self,
         launch: &Launch,
         compile: impl FnOnce(&Wish) -> Compiled<K>,
@@ -195,16 +195,26 @@ impl<K> Family<K> {
                     version
                 }
             };
-            (Arc::clone(&version.wish), Arc::clone(&version.compiled))
+            match &version.code {
+                Code::Ready(code) => return Ok(Arc::clone(code)),
+                Code::Making(slot) => (version.wish.clone(), Arc::clone(slot)),
+            }
         };
         // Only those who want the same version wait for it.
-        slot.get_or_init(|| compile(&wish)).clone()
+        let compiled = slot.get_or_init(|| compile(&wish)).clone();
+        if let Ok(code) = &compiled {
+            let mut versions = self.write();
+            if let Some(version) = versions.list.iter_mut().find(|known| known.wish == wish) {
+                version.code = Code::Ready(Arc::clone(code));
+            }
+        }
+        compiled
     }
 
     /// A version for a launch for which there is none.
     ///
     /// # Safety
-    /// As for [`choose`](Self::choose).
+    /// As for [`ready`](Self::ready).
     unsafe fn begin(&self, versions: &mut Versions<K>, launch: &Launch) -> Version<K> {
         let adapts = launch.adaptivity != Adaptivity::Off;
         let mut facts = launch.facts;
@@ -228,19 +238,19 @@ impl<K> Family<K> {
             }));
         }
         let specialized = values.len() == wanted.len();
-        Version { wish: Arc::new(Wish { facts, values }), specialized, compiled: Arc::default() }
+        let code = Code::Making(Arc::default());
+        Version { wish: Wish { facts, values }, specialized, code }
     }
 
     /// Adds a version that was made in the background.
-    pub(crate) fn add(&self, wish: Wish, compiled: Arc<K>) {
+    pub(crate) fn add(&self, wish: Wish, code: Arc<K>) {
         let mut versions = self.write();
-        if versions.list.iter().any(|known| *known.wish == wish) {
+        if versions.list.iter().any(|known| known.wish == wish) {
             return;
         }
         let knows = |param: u32| wish.values.iter().any(|known| known.param == param);
         let specialized = self.leaves.specialized.iter().all(|leaf| knows(leaf.param));
-        let compiled = Arc::new(OnceLock::from(Ok(compiled)));
-        versions.insert(Version { wish: Arc::new(wish), specialized, compiled });
+        versions.insert(Version { wish, specialized, code: Code::Ready(code) });
     }
 
     /// Forgets all versions: their kernel is gone.
@@ -270,15 +280,13 @@ mod tests {
 
     /// What a launch gets, and whether it waited for it.
     fn ask(family: &Family<Wish>, launch: Launch) -> (Wish, bool) {
-        let mut waited = false;
         // SAFETY: the closure has eight bytes.
-        let (compiled, _) = unsafe {
-            family.choose(&launch, |wish| {
-                waited = true;
-                Ok(Arc::new(wish.clone()))
-            })
-        };
-        ((*compiled.expect("it is made")).clone(), waited)
+        if let Some((compiled, _)) = unsafe { family.ready(&launch) } {
+            return ((*compiled).clone(), false);
+        }
+        // SAFETY: as above.
+        let compiled = unsafe { family.make(&launch, |wish| Ok(Arc::new(wish.clone()))) };
+        ((*compiled.expect("it is made")).clone(), true)
     }
 
     fn launch(facts: Facts, closure: &[u32; 2]) -> Launch {

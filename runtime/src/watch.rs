@@ -62,7 +62,12 @@ impl Watch {
     /// # Safety
     /// The closure is of the kernel's type.
     #[inline]
-    pub(crate) unsafe fn note(&self, launch: &Launch, now: &Wish, leaves: &Leaves) -> Option<Wish> {
+    pub(crate) unsafe fn note(
+        &self,
+        launch: &Launch,
+        now: &Wish,
+        leaves: &Leaves,
+    ) -> Option<Box<Wish>> {
         match self.asleep.load(Ordering::Relaxed) {
             FOREVER => None,
             0 => {
@@ -80,7 +85,8 @@ impl Watch {
 
     /// # Safety
     /// As for [`note`](Self::note).
-    unsafe fn look(&self, launch: &Launch, now: &Wish, leaves: &Leaves) -> Option<Wish> {
+    #[cold]
+    unsafe fn look(&self, launch: &Launch, now: &Wish, leaves: &Leaves) -> Option<Box<Wish>> {
         // Launches that come at the same time need not all be looked at.
         let mut window = self.window.try_lock().ok()?;
         let Window { seen, facts, values, .. } = &mut *window;
@@ -117,7 +123,7 @@ impl Watch {
         let wish = window.wish(leaves, launch.adaptivity)?;
         let more = (wish.values.len(), wish.facts.count());
         let is_more = more.0 > now.values.len() || more.1 > now.facts.count();
-        is_more.then_some(wish)
+        is_more.then(|| Box::new(wish))
     }
 }
 

@@ -33,6 +33,8 @@ fn main() {
         "facts" => facts(),
         "group-sizes" => group_sizes(),
         "off" => off(),
+        "background" => background(false),
+        "background-fails" => background(true),
         "driver-version" => driver_version(),
         "panics" => panics(),
         "panics-unread" => panics_unread(),
@@ -662,6 +664,37 @@ fn group_sizes() {
     assert!(text.contains(".maxntid 1024") && text.contains("%ntid"), "{text}");
     for size in [2, 3, 4, 5, 6, 7] {
         assert_eq!(launch(size).1, loaded + 1);
+    }
+}
+
+/// A kernel that is launched often gets code that knows more, and the launches that it is not for the one that there was. If the
+/// driver refuses it, they go on as they were.
+fn background(is_refused: bool) {
+    on_launch(note);
+    let queue = queue("cuda:0");
+    let mut numbers = Buffer::filled(&queue, 100, 1_u32).expect("memory");
+    let mut launch = |stride: u32, other: u32| {
+        queue
+            .for_each(&mut numbers, move |number| *number = number.wrapping_mul(stride) ^ other)
+            .expect("it runs");
+        let (text, count) = code();
+        (text.contains("mul.lo"), count)
+    };
+    for other in 0..50 {
+        assert_eq!(launch(8, 3 + other), (true, 1));
+    }
+    let begin = std::time::Instant::now();
+    let mut other = 0;
+    while launch(8, 3 + other).1 < 2 {
+        other += 1;
+        assert!(begin.elapsed().as_secs() < 60, "nothing comes of the background");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert!(other >= 48, "{other} launches are not often");
+    // A stride that is a power of two takes no multiplication.
+    assert_eq!(launch(8, 3).0, is_refused);
+    for other in 0..500 {
+        assert_eq!(launch(if other % 2 == 0 { 8 } else { 7 }, other).1, 2);
     }
 }
 

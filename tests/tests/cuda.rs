@@ -128,6 +128,12 @@ fn groups_of_many_sizes() {
 }
 
 #[test]
+fn what_hot_kernels_know() {
+    run(&["background"], &[]);
+    run(&["background-fails"], &[("FAKE_CUDA_FAULTS", "cuModuleLoadDataEx:2=218")]);
+}
+
+#[test]
 fn nothing_is_adapted() {
     run(&["off"], &[("SCHISM_ADAPTIVITY", "off")]);
 }

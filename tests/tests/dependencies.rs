@@ -11,7 +11,7 @@ fn agrees<T>(f: impl Fn(usize) -> T + Send + Sync + Copy + Capture)
 where
     T: Element + PartialEq + Debug + Default,
 {
-    agrees_on(&Device::all(), f);
+    agrees_on(&schism_tests::devices::listed(), f);
 }
 
 /// The same on the devices that have the host's mathematics library; others differ in the last bits.
@@ -19,7 +19,7 @@ fn agrees_with_the_library<T>(f: impl Fn(usize) -> T + Send + Sync + Copy + Capt
 where
     T: Element + PartialEq + Debug + Default,
 {
-    let mut devices = Device::all();
+    let mut devices = schism_tests::devices::listed();
     devices.retain(|device| device.kind() != DeviceKind::Cuda);
     agrees_on(&devices, f);
 }

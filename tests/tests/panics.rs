@@ -63,7 +63,7 @@ where
         .collect();
     let first = on_host.iter().flatten().next().expect("a work-item panics").0.clone();
     assert!(on_host.iter().any(Option::is_none), "each panics: {first}");
-    for device in Device::all() {
+    for device in schism_tests::devices::listed() {
         let queue = Queue::on(&device).expect("a device that is listed");
         let mut out = Buffer::filled(&queue, ITEMS, T::default()).expect("memory");
         let result = queue.for_each((0.., &mut out), move |(i, out)| *out = f(i));
@@ -303,7 +303,7 @@ impl std::fmt::Display for Own {
 #[test]
 fn code_of_its_own_is_shown_by_name() {
     quiet();
-    for device in Device::all() {
+    for device in schism_tests::devices::listed() {
         let queue = Queue::on(&device).expect("a device that is listed");
         let result = queue.parallel_for(4, |item| {
             if item.x() == 2 {
@@ -337,7 +337,7 @@ fn from_deep_inside() {
 #[test]
 fn one_record_of_many_panics() {
     quiet();
-    for device in Device::all() {
+    for device in schism_tests::devices::listed() {
         let queue = Queue::on(&device).expect("a device that is listed");
         for _ in 0..20 {
             let result = queue.parallel_for([100, 100], |item| {
@@ -353,7 +353,7 @@ fn one_record_of_many_panics() {
 #[test]
 fn a_long_message_is_cut() {
     quiet();
-    for device in Device::all() {
+    for device in schism_tests::devices::listed() {
         let queue = Queue::on(&device).expect("a device that is listed");
         let result = queue.parallel_for(1, |_| panic!("{:60000}{0:60000}", opaque(1_u8)));
         let Err(LaunchError::Panicked(panic)) = result else { panic!("{result:?}") };
@@ -491,7 +491,9 @@ fn what_ends_the_process_on_the_host() {
         let said = errors.split_once(" panicked at ").expect("a panic").1;
         let (place, said) = said.split_once(":\n").expect("a place");
         let message = said.split_once("\nnote: ").expect("the end of the message").0;
-        for device in Device::all().into_iter().filter(|device| device.name() != "native") {
+        for device in
+            schism_tests::devices::listed().into_iter().filter(|device| device.name() != "native")
+        {
             let queue = Queue::on(&device).expect("a device that is listed");
             let result = on_device(&queue);
             let Err(LaunchError::Panicked(panic)) = result else { panic!("{name}: {result:?}") };

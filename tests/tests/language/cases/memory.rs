@@ -242,7 +242,8 @@ fn specialized() {
         scale: f64,
     }
     let taps = Taps { weights: [1, -4, 6, -4, 1], wraps: false, scale: 0.1 };
-    for taps in [taps, Taps { wraps: true, ..taps }, Taps { weights: [0; 5], scale: -0.0, ..taps }] {
+    for taps in [taps, Taps { wraps: true, ..taps }, Taps { weights: [0; 5], scale: -0.0, ..taps }]
+    {
         let (taps, table) = (Specialized::new(taps), Specialized::new([3_u8; 20]));
         agrees(move |input| {
             let mut sum = 0_i32;

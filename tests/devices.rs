@@ -1,0 +1,31 @@
+//! The devices that tests run on, and which of them this machine has not.
+
+use std::io::Write;
+use std::sync::Once;
+
+use schism::Device;
+
+/// All devices. If there is no GPU, the first call in a process says so and why: where tests print to nobody, on standard error
+/// itself, since a test that ran on fewer devices passes all the same.
+#[must_use]
+pub fn listed() -> Vec<Device> {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        if let Err(reason) = Device::by_name("cuda:0") {
+            // Nobody need read it.
+            let _ = writeln!(std::io::stderr(), "skipped: no test runs on cuda, because {reason}");
+        }
+    });
+    Device::all()
+}
+
+#[cfg(test)]
+mod tests {
+    use schism::DeviceKind;
+
+    #[test]
+    fn a_gpu_is_listed_or_skipped() {
+        let has_gpu = super::listed().iter().any(|device| device.kind() == DeviceKind::Cuda);
+        assert_eq!(has_gpu, schism::Device::by_name("cuda:0").is_ok());
+    }
+}
