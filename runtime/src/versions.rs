@@ -163,8 +163,8 @@ impl<K> Family<K> {
         let Code::Ready(code) = &version.code else { return None };
         // SAFETY: as above.
         let wish = unsafe { self.watch.note(launch, &version.wish, &self.leaves) };
-        let is_new = |wish: &Box<Wish>| versions.list.iter().all(|known| known.wish != **wish);
-        Some((Arc::clone(code), wish.filter(is_new)))
+        let is_new = |wish: &Wish| versions.list.iter().all(|known| known.wish != *wish);
+        Some((Arc::clone(code), wish.filter(|wish| is_new(wish))))
     }
 
     /// The code for a launch, which `compile` makes if nobody has.

@@ -1,7 +1,7 @@
 //! Specialization constants, and how exact a launch is, on every device.
 
 use schism::prelude::*;
-use schism::{Device, DeviceKind, Math};
+use schism::{DeviceKind, Math};
 use schism_tests::constants::{SHARED, own, with_own};
 
 /// Runs a test on every device.

@@ -4,7 +4,7 @@ use std::ops::Range as Interval;
 use std::sync::atomic::Ordering::Relaxed;
 
 use schism::prelude::*;
-use schism::{Device, LaunchError, local_array};
+use schism::{LaunchError, local_array};
 
 /// Runs a test on every device.
 fn on_every_device(test: impl Fn(&Queue)) {

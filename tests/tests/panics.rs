@@ -7,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::sync::Once;
 
+use schism::LaunchError;
 use schism::prelude::*;
-use schism::{Device, LaunchError};
 
 thread_local! {
     /// Where the thread's last panic was, while it calls closures for comparison.
