@@ -11,13 +11,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cases::{REFUSED, SECTIONS};
 use schism::prelude::*;
-use schism::{Capture, Device, LaunchError};
+use schism::{Capture, LaunchError};
 use schism_tests::lab::{Lab, describe, output, source, workspace};
 
 #[test]
 fn every_line_that_works() {
     // The cases know nothing of this crate.
-    schism_tests::devices::listed();
+    let _ = schism_tests::devices::listed();
     let mut failures = Vec::new();
     for case in SECTIONS.iter().flat_map(|section| section.cases) {
         if catch_unwind(AssertUnwindSafe(case.run)).is_err() {
