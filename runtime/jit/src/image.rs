@@ -177,8 +177,13 @@ fn in_container(param: &Param) -> String {
     }
 }
 
-/// Builtins have the type that targets give them, and no body.
+/// Builtins have the type that targets give them, and no body. Those that stage 2 makes of others are not there.
 fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
+    let made_here =
+        |name: &String| [PANIC_SHAPED, PANIC_SITE].iter().any(|own| name.starts_with(own));
+    if let Some(name) = module.functions().into_iter().map(Value::name).find(made_here) {
+        return Err(JitError::InvalidImage(format!("it has a function `{name}` of its own")));
+    }
     let pointer = TypeKind::Pointer(0);
     let long = TypeKind::Integer(64);
     for name in builtins() {

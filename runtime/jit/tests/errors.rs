@@ -170,6 +170,17 @@ fn an_image_for_another_target() {
 }
 
 #[test]
+fn builtins_that_stage_2_makes() {
+    for name in ["__schism_panic_shaped.1", "__schism_panic_site.2"] {
+        let header = include_str!("kernels/header.ll");
+        let text = format!("{header}\n declare i32 @{name}(i64)\n define void @k() {{ ret void }}");
+        let mut source = Source::new(IDS, "k", Vec::new());
+        source.image = support::bitcode_of(&text);
+        check(source.error(), INVALID_IMAGE, &[name]);
+    }
+}
+
+#[test]
 fn builtins_with_other_types_or_bodies() {
     for (from, to) in [
         (

@@ -211,6 +211,31 @@ fn panics_of_a_kernel_leave_by_one_block() {
 }
 
 #[test]
+fn what_is_left_lies_where_the_host_looks_for_it() {
+    use std::mem::{offset_of, size_of};
+    let stores = |source: Source| {
+        let text = Gpu::new(source).build().text;
+        let offset = |line: &str| {
+            let (place, _) = line.split_once("st.global.b64")?.1.split_once(']')?;
+            place.split_once('+')?.1.parse::<usize>().ok()
+        };
+        let mut offsets: Vec<usize> = text.lines().filter_map(offset).collect();
+        offsets.sort_unstable();
+        assert_eq!(text.matches("atom.relaxed.gpu.global.cas.b32").count(), 1, "{text}");
+        offsets
+    };
+    let at = |offset: usize| size_of::<GpuRecord>() + offset;
+    let id = |axis: usize| at(offset_of!(GpuMessage, global_id) + 8 * axis);
+    let word = |index: usize| at(size_of::<GpuMessage>() + 8 * index);
+    let (shape, location) = (offset_of!(GpuMessage, template), offset_of!(GpuMessage, location));
+    let (shape, location) = (at(shape), at(location));
+    assert_eq!(stores(panics("inlined")), [id(0), shape, location]);
+    assert_eq!(stores(panics("formatted")), [id(0), shape, location, word(0), word(1)]);
+    let cube = panics("inlined").dimensions(3).flags(FLAG_BASE);
+    assert_eq!(stores(cube), [id(0), id(1), id(2), shape, location]);
+}
+
+#[test]
 fn a_panic_that_shows_what_is_elsewhere_copies_it() {
     for kernel in ["shown_text", "function_in_vtable"] {
         let text = Gpu::new(panics(kernel)).build().text;
