@@ -12,10 +12,10 @@
 //! After:
 //! ```llvm
 //! one:
-//!   call void asm sideeffect "", ""()
+//!   fence syncscope("block") acq_rel
 //!   br label %panic
 //! other:
-//!   call void asm sideeffect "", ""()
+//!   fence syncscope("block") acq_rel
 //!   br label %panic
 //! panic:
 //!   %shape = phi ptr [ @shape, %one ], [ @text, %other ]
@@ -26,13 +26,28 @@
 //!   unreachable
 //! ```
 //!
-//! So what leaves the message is there once. The empty assembly is what makes a block of its own of each: else the code generator would
-//! go to `%panic` right from the check, and prepare in front of it, panic or not, what `%panic` takes.
+//! So what leaves the message is there once. Where LLVM has joined panics already, they are taken apart first, and what only a panic
+//! needs is computed where it panics:
+//! ```llvm
+//!   %a = add i64 %i, 16                          ; in the loop, before the check
+//!   ...
+//! both:
+//!   %index = phi i64 [ %a, %one ], [ %b, %other ]
+//!   call void @__schism_panic_site.1(ptr %record, ptr @shape, ptr @here, i64 %index)
+//!   unreachable
+//! ```
+//! becomes two blocks, each with its own addition.
+//!
+//! The fence orders nothing that matters: it keeps a panic's block a block. Without it the code generator goes to `%panic` right from the
+//! check, and prepares what `%panic` takes in front of it; and NVIDIA's assembler makes of the short block instructions with a condition,
+//! which take their time in a loop that never panics.
+
+use std::collections::BTreeSet;
 
 use inkwell::module::Module;
-use llvm_sys::LLVMInlineAsmDialect;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
+use llvm_sys::{LLVMAtomicOrdering, LLVMOpcode};
 
 use crate::{builtins, ir};
 
@@ -48,10 +63,15 @@ pub fn run(module: &Module<'_>) {
 /// The module is live, and nobody else changes it during the call.
 pub unsafe fn run_raw(module: LLVMModuleRef) {
     for function in ir::functions(module) {
-        let calls: Vec<_> = ir::blocks(function)
-            .into_iter()
-            .filter_map(|block| ir::instructions_of(block).into_iter().find_map(panic_of))
-            .collect();
+        for panic in panics(function) {
+            // SAFETY: it is live: only the block of the one before it may have gone.
+            unsafe { take_apart(function, panic) };
+        }
+        let calls = panics(function);
+        for panic in &calls {
+            // SAFETY: it is live.
+            unsafe { sink_operands(panic.call) };
+        }
         if calls.len() > 1 {
             // SAFETY: they are live, the first of each block, so that none goes with another one.
             unsafe { join(function, &calls) };
@@ -65,6 +85,120 @@ struct Panic {
     call: LLVMValueRef,
     callee: LLVMValueRef,
     words: u32,
+}
+
+/// The panics of a function, one of each block.
+fn panics(function: LLVMValueRef) -> Vec<Panic> {
+    let blocks = ir::blocks(function).into_iter();
+    blocks.filter_map(|block| ir::instructions_of(block).into_iter().find_map(panic_of)).collect()
+}
+
+/// Makes of a block that chooses what to panic with by where control comes from a block for each of these places.
+///
+/// # Safety
+/// The panic is live, in the function.
+unsafe fn take_apart(function: LLVMValueRef, panic: Panic) {
+    // SAFETY: as promised by the caller. A block whose end is not reached is followed by none, so nothing else uses its values.
+    unsafe {
+        let block = LLVMGetInstructionParent(panic.call);
+        let is_phi = |value: &LLVMValueRef| ir::opcode(*value) == Some(LLVMOpcode::LLVMPHI);
+        let phis: Vec<_> = ir::instructions_of(block).into_iter().take_while(is_phi).collect();
+        let Some(&first) = phis.first() else { return };
+        let last = phis.last().copied().unwrap_or(first);
+        if LLVMGetNextInstruction(last) != panic.call {
+            return;
+        }
+        let places: BTreeSet<_> =
+            (0..LLVMCountIncoming(first)).map(|index| LLVMGetIncomingBlock(first, index)).collect();
+        let context = LLVMGetTypeContext(LLVMTypeOf(function));
+        let builder = LLVMCreateBuilderInContext(context);
+        let name = c"".as_ptr();
+        // In the order of the phi, which is always the same.
+        let order = (0..LLVMCountIncoming(first)).map(|index| LLVMGetIncomingBlock(first, index));
+        let mut left = places;
+        for place in order {
+            if !left.remove(&place) {
+                continue;
+            }
+            let from_there = |value: LLVMValueRef| {
+                if !phis.contains(&value) {
+                    return value;
+                }
+                let incoming = (0..LLVMCountIncoming(value))
+                    .find(|index| LLVMGetIncomingBlock(value, *index) == place);
+                incoming.map_or(value, |index| LLVMGetIncomingValue(value, index))
+            };
+            let count = LLVMGetNumArgOperands(panic.call);
+            let mut operands: Vec<_> =
+                (0..count).map(|index| from_there(LLVMGetOperand(panic.call, index))).collect();
+            let own = LLVMInsertBasicBlockInContext(context, block, name);
+            LLVMPositionBuilderAtEnd(builder, own);
+            let ty = LLVMGlobalGetValueType(panic.callee);
+            LLVMBuildCall2(builder, ty, panic.callee, operands.as_mut_ptr(), count, name);
+            LLVMBuildUnreachable(builder);
+            let branch = LLVMGetBasicBlockTerminator(place);
+            for index in 0..LLVMGetNumSuccessors(branch) {
+                if LLVMGetSuccessor(branch, index) == block {
+                    LLVMSetSuccessor(branch, index, own);
+                }
+            }
+        }
+        LLVMDisposeBuilder(builder);
+        LLVMDeleteBasicBlock(block);
+    }
+}
+
+/// Moves in front of a panic what only it needs.
+///
+/// # Safety
+/// The call is live.
+unsafe fn sink_operands(call: LLVMValueRef) {
+    // SAFETY: as promised by the caller. A value is known where its only user stands, and what it is computed of was known before.
+    unsafe {
+        let block = LLVMGetInstructionParent(call);
+        let builder = LLVMCreateBuilderInContext(LLVMGetTypeContext(LLVMTypeOf(call)));
+        let mut open = vec![call];
+        while let Some(user) = open.pop() {
+            for index in 0..LLVMGetNumOperands(user) as u32 {
+                let value = LLVMGetOperand(user, index);
+                let only_here = || ir::users(value).into_iter().all(|other| other == user);
+                if ir::opcode(value).is_some_and(is_arithmetic)
+                    && LLVMGetInstructionParent(value) != block
+                    && only_here()
+                {
+                    LLVMInstructionRemoveFromParent(value);
+                    LLVMPositionBuilderBefore(builder, user);
+                    LLVMInsertIntoBuilder(builder, value);
+                    open.push(value);
+                }
+            }
+        }
+        LLVMDisposeBuilder(builder);
+    }
+}
+
+/// Whether an instruction does nothing but compute a value of its operands.
+fn is_arithmetic(opcode: LLVMOpcode) -> bool {
+    use LLVMOpcode::*;
+    matches!(
+        opcode,
+        LLVMAdd
+            | LLVMSub
+            | LLVMMul
+            | LLVMAnd
+            | LLVMOr
+            | LLVMXor
+            | LLVMShl
+            | LLVMLShr
+            | LLVMAShr
+            | LLVMZExt
+            | LLVMSExt
+            | LLVMTrunc
+            | LLVMBitCast
+            | LLVMPtrToInt
+            | LLVMSelect
+            | LLVMICmp
+    )
 }
 
 fn panic_of(call: LLVMValueRef) -> Option<Panic> {
@@ -111,17 +245,15 @@ unsafe fn join(function: LLVMValueRef, calls: &[Panic]) {
         let name = c"".as_ptr();
         LLVMBuildCall2(builder, ty, widest.callee, operands.as_mut_ptr(), count, name);
         LLVMBuildUnreachable(builder);
-        let void = LLVMVoidTypeInContext(context);
-        let nothing = LLVMFunctionType(void, std::ptr::null_mut(), 0, 0);
-        let dialect = LLVMInlineAsmDialect::LLVMInlineAsmDialectATT;
-        let empty = std::ptr::null();
-        let assembly = LLVMGetInlineAsm(nothing, empty, 0, empty, 0, 1, 0, dialect, 0);
+        let ordering = LLVMAtomicOrdering::LLVMAtomicOrderingAcquireRelease;
+        let block_wide = LLVMGetSyncScopeID(context, c"block".as_ptr(), 5);
         for panic in calls {
             let block = LLVMGetInstructionParent(panic.call);
             ir::cut_block_at(panic.call);
             LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(block));
             LLVMPositionBuilderAtEnd(builder, block);
-            LLVMBuildCall2(builder, nothing, assembly, std::ptr::null_mut(), 0, name);
+            let fence = LLVMBuildFence(builder, ordering, 0, name);
+            LLVMSetAtomicSyncScopeID(fence, block_wide);
             LLVMBuildBr(builder, joined);
         }
         LLVMDisposeBuilder(builder);

@@ -8,11 +8,11 @@ declare void @__schism_panic_site.2(ptr, ptr, ptr, i64, i64) cold noreturn nounw
 
 ; CHECK: define void @f(
 ; CHECK: first:
-; CHECK-NEXT: call void asm sideeffect "", ""()
+; CHECK-NEXT: fence syncscope("block") acq_rel
 ; CHECK-NEXT: br label %panic
 ; CHECK: other:
 ; CHECK-NEXT: %k = load i64, ptr %to
-; CHECK-NEXT: call void asm sideeffect "", ""()
+; CHECK-NEXT: fence syncscope("block") acq_rel
 ; CHECK-NEXT: br label %panic
 ; CHECK: panic:
 ; CHECK-NEXT: %{{...}} = phi ptr [ @shape, %first ], [ @text, %other ]
@@ -43,5 +43,41 @@ other:
 ; CHECK-NEXT: unreachable
 define void @single(ptr %record, i64 %i) {
   call void @__schism_panic_site.1(ptr %record, ptr @text, ptr @there, i64 %i)
+  unreachable
+}
+
+; What LLVM has joined is taken apart, and what only panics need is computed there.
+; CHECK: define void @apart(
+; CHECK-NEXT: %used = add i64 %i, 5
+; CHECK-NEXT: %c = icmp ult i64 %used, %n
+; CHECK-NEXT: br i1 %c, label %more, label %{{...}}
+; CHECK: more:
+; CHECK-NEXT: switch i64 %n, label %done [
+; CHECK: done:
+; CHECK-NEXT: ret void
+; CHECK: fence syncscope("block") acq_rel
+; CHECK-NEXT: br label %panic
+; CHECK: %{{...}} = zext i32 %small to i64
+; CHECK-NEXT: %{{...}} = shl i64 %{{...}}, 4
+; CHECK-NEXT: fence syncscope("block") acq_rel
+; CHECK-NEXT: br label %panic
+; CHECK: panic:
+; CHECK: phi i64 [ %{{...}}, %{{...}} ], [ %{{...}}, %{{...}} ]
+define void @apart(ptr %record, i64 %i, i64 %n, i32 %small) {
+  %used = add i64 %i, 5
+  %wide = zext i32 %small to i64
+  %only = shl i64 %wide, 4
+  %c = icmp ult i64 %used, %n
+  br i1 %c, label %more, label %both
+more:
+  switch i64 %n, label %done [
+    i64 3, label %both
+    i64 4, label %both
+  ]
+done:
+  ret void
+both:
+  %index = phi i64 [ %used, %0 ], [ %only, %more ], [ %only, %more ]
+  call void @__schism_panic_site.1(ptr %record, ptr @text, ptr @there, i64 %index)
   unreachable
 }
