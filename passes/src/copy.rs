@@ -44,9 +44,11 @@ pub(crate) fn can_be_copied(instruction: LLVMValueRef) -> bool {
                         || ir::callee(instruction)
                             .is_some_and(|callee| ir::has_function_attribute(callee, name))
                 };
+                let assumes = ir::callee(instruction)
+                    .is_some_and(|callee| ir::name_of(callee) == "llvm.assume");
                 // Assembly may define a symbol.
                 LLVMIsAInlineAsm(called).is_null()
-                    && LLVMGetNumOperandBundles(instruction) == 0
+                    && (assumes || LLVMGetNumOperandBundles(instruction) == 0)
                     && !["convergent", "noduplicate", "nomerge", "returns_twice"].iter().any(has)
             }
             Some(

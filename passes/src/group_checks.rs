@@ -176,10 +176,31 @@ fn group(graph: &Graph, loops: &[Loop], first: usize) -> Option<Group> {
     while blocks.iter().any(|one| !own(one.panic, &blocks)) {
         blocks.pop();
     }
-    if blocks.len() < 2 {
+    if blocks.len() < 2 || !stays_apart(graph, &blocks) {
         return None;
     }
     Some(Group { blocks, size, may_stay })
+}
+
+/// Whether what is computed between the checks is needed only where all of them have passed, or only where one has failed. It is not where
+/// what is `cold` comes back.
+fn stays_apart(graph: &Graph, blocks: &[Link]) -> bool {
+    let inside: HashSet<usize> = blocks[1..].iter().map(|one| one.block).collect();
+    let panics: BTreeSet<usize> = blocks.iter().map(|one| one.panic).collect();
+    let mut failed: HashSet<usize> = HashSet::new();
+    let mut open: Vec<usize> = panics.iter().copied().collect();
+    while let Some(block) = open.pop() {
+        if failed.insert(block) {
+            open.extend(&graph.successors[block]);
+        }
+    }
+    let instructions = inside.iter().flat_map(|&block| ir::instructions_of(graph.blocks[block]));
+    instructions.flat_map(|value| ir::uses(value)).all(|at| {
+        let at = graph.index[&at];
+        inside.contains(&at)
+            || !failed.contains(&at)
+            || panics.iter().any(|&panic| graph.dominates(panic, at))
+    })
 }
 
 /// Whether a call may never come back.
@@ -309,16 +330,11 @@ unsafe fn join(graph: &Graph, group: &Group) {
         let panics: BTreeSet<usize> = group.blocks.iter().map(|one| one.panic).collect();
         for (&value, &twin) in &copied.values {
             for user in ir::users(value) {
-                let is_phi = ir::opcode(user) == Some(LLVMOpcode::LLVMPHI);
                 for index in 0..LLVMGetNumOperands(user) as u32 {
                     if LLVMGetOperand(user, index) != value {
                         continue;
                     }
-                    // A phi uses a value where it is come from.
-                    let at = match is_phi {
-                        true => LLVMGetIncomingBlock(user, index),
-                        false => LLVMGetInstructionParent(user),
-                    };
+                    let at = ir::used_at(user, index);
                     // The copies are in no graph yet.
                     let Some(&at) = graph.index.get(&at) else { continue };
                     if panics.iter().any(|&panic| graph.dominates(panic, at)) {

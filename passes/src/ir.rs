@@ -187,6 +187,36 @@ pub(crate) fn replace_invoke_by_branch(invoke: LLVMValueRef) {
     }
 }
 
+/// Where an instruction uses one of its operands: a phi does so where it is come from.
+///
+/// # Safety
+/// The user is an instruction of a live function, and the index below the number of its operands.
+pub(crate) unsafe fn used_at(user: LLVMValueRef, index: u32) -> LLVMBasicBlockRef {
+    // SAFETY: as promised by the caller; a phi has as many edges as operands.
+    unsafe {
+        match opcode(user) {
+            Some(LLVMOpcode::LLVMPHI) => LLVMGetIncomingBlock(user, index),
+            _ => LLVMGetInstructionParent(user),
+        }
+    }
+}
+
+/// The blocks in which a value is used, once for each use.
+pub(crate) fn uses(value: LLVMValueRef) -> Vec<LLVMBasicBlockRef> {
+    let mut places = Vec::new();
+    for user in users(value) {
+        // SAFETY: what uses an instruction is an instruction; each index is below the number of its operands.
+        unsafe {
+            for index in 0..LLVMGetNumOperands(user) as u32 {
+                if LLVMGetOperand(user, index) == value {
+                    places.push(used_at(user, index));
+                }
+            }
+        }
+    }
+    places
+}
+
 /// The phis of a block.
 pub(crate) fn phis(block: LLVMBasicBlockRef) -> Vec<LLVMValueRef> {
     let mut all = instructions_of(block);

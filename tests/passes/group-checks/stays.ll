@@ -54,6 +54,27 @@ panic:
   call void @__schism_panic(ptr null, i64 %index, ptr null)
   unreachable
 }
+declare void @rare() cold
+define i64 @comes_back(ptr %p, i64 %len, i64 %a, i64 %b) {
+first:
+  %a.inside = icmp ult i64 %a, %len
+  br i1 %a.inside, label %second, label %panic
+second:
+  %value = load i64, ptr %p
+  %b.inside = icmp ult i64 %b, %len
+  br i1 %b.inside, label %third, label %odd
+third:
+  store i64 0, ptr %p
+  br label %end
+odd:
+  call void @rare()
+  br label %end
+end:
+  ret i64 %value
+panic:
+  call void @__schism_panic(ptr null, i64 %a, ptr null)
+  unreachable
+}
 ; CHECK: define i64 @loaded
 ; CHECK: br i1 %a.inside, label %second, label %panic.a
 ; CHECK: br i1 %b.inside, label %third, label %panic.b
@@ -64,3 +85,6 @@ panic:
 ; CHECK: before:
 ; CHECK: br i1 %a.inside, label %second, label %panic
 ; CHECK: br i1 %b.inside, label %third, label %panic
+; CHECK: define i64 @comes_back
+; CHECK: br i1 %a.inside, label %second, label %panic
+; CHECK: br i1 %b.inside, label %third, label %odd
