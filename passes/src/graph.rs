@@ -102,9 +102,9 @@ impl Graph {
             }
             found.push(Loop { header, preheader, latch, blocks, innermost: true });
         }
-        for at in 0..found.len() {
+        for one in &mut found {
             // Any cycle inside, of whatever form, is an edge back to a block other than the header.
-            found[at].innermost = !self.has_inner_cycle(&found[at]);
+            one.innermost = !self.has_inner_cycle(one);
         }
         found.sort_by_key(|one| one.blocks.len());
         found

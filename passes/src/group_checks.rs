@@ -195,7 +195,7 @@ fn stays_apart(graph: &Graph, blocks: &[Link]) -> bool {
         }
     }
     let instructions = inside.iter().flat_map(|&block| ir::instructions_of(graph.blocks[block]));
-    instructions.flat_map(|value| ir::uses(value)).all(|at| {
+    instructions.flat_map(ir::uses).all(|at| {
         let at = graph.index[&at];
         inside.contains(&at)
             || !failed.contains(&at)

@@ -292,7 +292,7 @@ fn turns(graph: &Graph, of: &Loop, values: &mut Values<'_>, block: usize) -> Opt
     };
     // Where the highest bit is set, a step would be as well one back.
     let most = 1 << (value.bits() - 1);
-    (counted && step != 0 && step < most).then(|| Turns {
+    (counted && step != 0 && step < most).then_some(Turns {
         block,
         predicate,
         value,
@@ -502,11 +502,11 @@ unsafe fn condition(emit: &mut Emit, plan: &Plan) -> LLVMValueRef {
 
 impl Conditions<'_> {
     unsafe fn and(&mut self, condition: LLVMValueRef) {
-        // SAFETY: as promised by the callers: both are conditions, and neither is poison.
-        self.all = Some(match self.all {
-            None => condition,
-            Some(all) => unsafe { LLVMBuildAnd(self.emit.builder(), all, condition, c"".as_ptr()) },
+        let all = self.all.map(|all| {
+            // SAFETY: as promised by the callers: both are conditions, and neither is poison.
+            unsafe { LLVMBuildAnd(self.emit.builder(), all, condition, c"".as_ptr()) }
         });
+        self.all = Some(all.unwrap_or(condition));
     }
 
     unsafe fn compare(&mut self, predicate: LLVMIntPredicate, a: LLVMValueRef, b: LLVMValueRef) {
