@@ -23,6 +23,10 @@ pub enum Request {
     Hcf(Vec<OsString>),
     /// Show what kernels become.
     Emit(Vec<OsString>),
+    /// Lower a file's kernels to PTX.
+    LlvmToPtx(Vec<OsString>),
+    /// Collect what a program needs elsewhere.
+    Bundle(Vec<OsString>),
     /// Look at the kernels that programs keep.
     Cache(Vec<OsString>),
     /// Run passes over a file.
@@ -71,6 +75,8 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
         "bench" => return Ok(Request::Bench(rest)),
         "hcf" => return Ok(Request::Hcf(rest)),
         "emit" => return Ok(Request::Emit(rest)),
+        "llvm-to-ptx" => return Ok(Request::LlvmToPtx(rest)),
+        "bundle" => return Ok(Request::Bundle(rest)),
         "cache" => return Ok(Request::Cache(rest)),
         "opt" => return Ok(Request::Opt(rest)),
         "help" | "--help" | "-h" => return Ok(Request::Help),
@@ -108,9 +114,11 @@ pub fn asks_for_help(arguments: &[OsString]) -> bool {
 fn nearest(unknown: &str) -> String {
     let own = [
         "bench",
+        "bundle",
         "cache",
         "emit",
         "hcf",
+        "llvm-to-ptx",
         "opt",
         "help",
         "setup",

@@ -16,6 +16,7 @@ use crate::home::Home;
 use crate::publish;
 use crate::setup;
 use crate::stage2;
+use crate::targets::{self, Asked};
 
 /// The processor that PTX is for, unless another one is named: one whose code all newer ones run.
 const PROCESSOR: &str = "sm_80";
@@ -62,7 +63,11 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
             let ready = setup::ensure(&Home::from_environment()?)?;
             let file = match file {
                 Some(file) => file.clone(),
-                None => build(cargo::command(&ready), &request.build)?,
+                None => {
+                    let mut cargo = cargo::command(&ready);
+                    targets::apply(&mut cargo, &Asked::Unsaid, &request.build)?;
+                    build(cargo, &request.build, &[])?
+                }
             };
             (file, named.unwrap_or_else(|| ready.installed.stage2()))
         }
@@ -116,6 +121,20 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// `cargo schism llvm-to-ptx`: the same for a file, as one of stage 2's targets by itself. The file may have containers, or be a
+/// container.
+pub fn llvm_to_ptx(arguments: &[OsString]) -> Result<ExitCode> {
+    let mut all = vec![OsString::from("ptx")];
+    all.extend(arguments.iter().cloned());
+    let request = parse(&all)?;
+    if request.file.is_none() {
+        return Err(Error::Usage(
+            "`llvm-to-ptx` needs a file with kernels: a program, a library, an object or a container".to_owned(),
+        ));
+    }
+    run(&all)
+}
+
 fn parse(arguments: &[OsString]) -> Result<Request> {
     let usage = |text: String| Err(Error::Usage(text));
     let kinds = KINDS.map(|(name, _)| name).join(", ");
@@ -143,10 +162,7 @@ fn parse(arguments: &[OsString]) -> Result<Request> {
             Some("--kernel") => request.kernel = Some(value()?.to_string_lossy().into_owned()),
             Some("--arch") => request.processor = value()?.to_string_lossy().into_owned(),
             Some("-o" | "--output") => request.output = Some(value()?.into()),
-            Some(
-                "--example" | "-p" | "--package" | "--bin" | "--test" | "--bench" | "--features"
-                | "-F" | "--profile" | "--manifest-path" | "--target-dir",
-            ) => {
+            Some(option) if takes_value(option) => {
                 request.build.push(argument.clone());
                 request.build.push(value()?);
             }
@@ -170,12 +186,38 @@ fn parse(arguments: &[OsString]) -> Result<Request> {
     Ok(request)
 }
 
-/// Has cargo build one program, and says where it is.
-fn build(mut cargo: Command, arguments: &[OsString]) -> Result<PathBuf> {
-    let verb = if arguments.iter().any(|argument| argument == "--test") { "test" } else { "build" };
+/// Whether an option of cargo's has a value behind it.
+pub fn takes_value(option: &str) -> bool {
+    matches!(
+        option,
+        "--example"
+            | "-p"
+            | "--package"
+            | "--bin"
+            | "--test"
+            | "--bench"
+            | "--features"
+            | "-F"
+            | "--profile"
+            | "--manifest-path"
+            | "--target-dir"
+    )
+}
+
+/// Has cargo build one program, and says where it is. `extra` is for the compiler of that program alone.
+pub fn build(mut cargo: Command, arguments: &[OsString], extra: &[&str]) -> Result<PathBuf> {
+    let is_test = arguments.iter().any(|argument| argument == "--test");
+    let verb = match (is_test, extra) {
+        (true, _) => "test",
+        (false, []) => "build",
+        (false, _) => "rustc",
+    };
     cargo.arg(verb).args(arguments).arg("--message-format=json-render-diagnostics");
     if verb == "test" {
         cargo.arg("--no-run");
+    }
+    if verb == "rustc" {
+        cargo.arg("--").args(extra);
     }
     cargo.stdin(Stdio::null()).stderr(Stdio::inherit());
     let what = command::describe(&cargo);
@@ -205,22 +247,8 @@ fn build(mut cargo: Command, arguments: &[OsString]) -> Result<PathBuf> {
 
 /// The program that a message of cargo's is about.
 fn executable(message: &str) -> Option<String> {
-    let (_, rest) = message.split_once("\"executable\":\"")?;
-    let mut path = String::new();
-    let mut letters = rest.chars();
-    loop {
-        match letters.next()? {
-            '"' => return Some(path),
-            '\\' => match letters.next()? {
-                'u' => {
-                    let code: String = letters.by_ref().take(4).collect();
-                    path.push(char::from_u32(u32::from_str_radix(&code, 16).ok()?)?);
-                }
-                letter => path.push(letter),
-            },
-            letter => path.push(letter),
-        }
-    }
+    let message: serde_json::Value = serde_json::from_str(message).ok()?;
+    message["executable"].as_str().map(str::to_owned)
 }
 
 /// A new folder for stage 2's steps, which it writes to from then on.

@@ -2,15 +2,17 @@
 //!
 //! A map: [`arguments`] says what is asked for. [`setup`] provides, in order, the compiler ([`toolchain`]), its own crates
 //! ([`rustc_dev`]), and the plugin and stage 2 ([`artifacts`]), built from [`sources`]; everything lies in one [`home`].
-//! [`cargo`] then runs cargo with the result. [`doctor`], [`hcf`], [`emit`], [`kernel_cache`] and [`mod@bench`] look at what is there, and
+//! [`cargo`] then runs cargo with the result. [`doctor`], [`hcf`], [`emit`], [`bundle`], [`kernel_cache`] and [`mod@bench`] look at what is there, and
 //! [`opt`] is for people who work on schism's passes.
 
 mod arguments;
 mod artifacts;
 mod bench;
+mod bundle;
 mod cargo;
 mod command;
 mod doctor;
+mod elf;
 mod emit;
 mod environment;
 mod error;
@@ -74,6 +76,8 @@ fn serve(request: Request) -> Result<ExitCode> {
         }
         Request::Hcf(arguments) => return hcf::run(&arguments),
         Request::Emit(arguments) => return emit::run(&arguments),
+        Request::LlvmToPtx(arguments) => return emit::llvm_to_ptx(&arguments),
+        Request::Bundle(arguments) => return bundle::run(&arguments),
         Request::Cache(arguments) => return kernel_cache::run(&arguments),
         Request::Opt(arguments) => return opt::run(&arguments),
         Request::Bench(arguments) => return bench::run(&arguments),

@@ -102,11 +102,12 @@ fn find() -> Result<Location, String> {
     Ok(Location { path: candidates.swap_remove(found), named: false })
 }
 
-/// Where the library may be: beside the program, in `../lib` of it, in schism's home.
+/// Where the library may be: beside the program, in `lib` there (a bundle), in `../lib` of it, in schism's home.
 fn candidates() -> Vec<PathBuf> {
     let mut candidates = Vec::new();
     if let Some(folder) = env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned())) {
         candidates.push(folder.join(FILE_NAME));
+        candidates.push(folder.join("lib").join(FILE_NAME));
         candidates.extend(folder.parent().map(|above| above.join("lib").join(FILE_NAME)));
     }
     candidates.extend(home().map(|home| home.join("lib").join(FILE_NAME)));
