@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use schism_hcf::{Container, RecordRef, records, sections_of_file};
 use schism_tests::container::containers;
-use schism_tests::lab::{Compiler, Lab, clean_command, describe, output, source, text};
+use schism_tests::lab::{Compiler, Lab, clean_command, describe, output, source, text, workspace};
 
 /// Stage 2, which makes the code; `None` if there is none.
 fn stage2() -> Option<PathBuf> {
@@ -446,4 +446,73 @@ fn with_a_compiler_a_gpu_gets_what_it_asks_for() {
         said[1].contains("the driver refuses its code") && said[6].starts_with("range: sm_80"),
         "{said:?}"
     );
+}
+
+/// The subcommand, built once.
+fn cargo_schism(lab: &Lab) -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo-schism");
+    let mut cargo = lab.cargo(Compiler::Stock, &workspace());
+    cargo.env("CARGO_TARGET_DIR", &target);
+    text(cargo.args(["build", "--offline", "--package=cargo-schism", "--no-default-features"]));
+    target.join("debug/cargo-schism")
+}
+
+#[test]
+fn a_bundle_runs_where_it_is_moved_to() {
+    let Some(lab) = lab() else { return };
+    let [none, ahead, _] = programs(lab);
+    let folder = lab.folder("ahead-bundle");
+    let tool = cargo_schism(lab);
+    let bundle = |arguments: &[&str]| {
+        let mut command = clean_command(&tool);
+        command.current_dir(&folder).args(["schism", "bundle"]).args(arguments);
+        let output = output(&mut command);
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+    };
+    let name = |path: &Path| path.to_str().expect("UTF-8").to_owned();
+    // Nothing of this machine's settings helps it: it is moved, and its environment is empty.
+    let moved = |from: &str, program: &str| {
+        let (there, to) = (folder.join("elsewhere"), folder.join("elsewhere").join(from));
+        fs::create_dir_all(&there).expect("a folder can be made");
+        fs::rename(folder.join(from), &to).expect("a folder can be moved");
+        let mut command = Command::new(to.join(program));
+        command.env_clear().env("SCHISM_DEVICE", "cpu").env("SCHISM_CACHE", "0");
+        lines(&mut command).0
+    };
+    let (host, _) = lines(clean_command(none).env("SCHISM_DEVICE", "native"));
+    let results = &host[..host.len() - 1];
+
+    let (well, said) = bundle(&[&name(ahead)]);
+    assert!(well, "{said}");
+    for says in [
+        "ahead-bundle/ahead\n",
+        "in all",
+        "cpu     processors with x86-64\n",
+        "(ptx:sm_80)",
+        "libc.so.6",
+    ] {
+        assert!(said.contains(says), "{says}: {said}");
+    }
+    let made = moved("ahead-bundle", "ahead");
+    assert_eq!(made[..made.len() - 1], *results);
+    assert_eq!(made.last().map(String::as_str), Some("not compiled"));
+
+    let (well, said) = bundle(&[&name(none)]);
+    assert!(!well && said.contains("--targets host,ptx:sm_80") && said.contains("--jit"), "{said}");
+    let (well, said) = bundle(&[&name(none), "--jit", "-o", "with-jit"]);
+    assert!(well && said.contains("with-jit/lib/libLLVM"), "{said}");
+    assert!(said.contains("every x86-64 processor, by the compiler in the bundle"), "{said}");
+    let made = moved("with-jit", "none");
+    assert_eq!(made[..made.len() - 1], *results);
+    assert_eq!(made.last().map(String::as_str), Some("compiled"));
+
+    // The other tools know such containers.
+    let mut look = clean_command(&tool);
+    let tree = text(look.args(["schism", "hcf", &name(ahead)]));
+    assert!(tree.contains("code: target = ptx:sm_80, interface = "), "{tree}");
+    let mut lower = clean_command(&tool);
+    lower.args(["schism", "llvm-to-ptx", &name(ahead), "--kernel", "groups", "--arch", "sm_90"]);
+    let ptx = text(&mut lower);
+    assert!(ptx.contains(".target sm_90") && ptx.contains("bar.sync"), "{ptx}");
 }
