@@ -59,6 +59,7 @@
 //! | `panic-shapes` | [`panic_shapes`]: panics that show plain values pass them on, and no memory (GPUs) |
 //! | `panic-exits` | [`panic_exits`]: the panics of a function leave by one block (GPUs) |
 //! | `private-atomics` | [`private_atomics`]: atomic accesses of a work-item's own memory become plain ones (GPUs) |
+//! | `unroll-hints` | [`unroll_hints`]: small loops that are counted to a constant have several turns made one (GPUs) |
 //! | `address-spaces` | [`address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
 //!
 //! And others are for diagnostics, and for targets without a stack:
@@ -124,6 +125,7 @@ pub mod stage1;
 pub mod table;
 pub mod template;
 mod threading;
+pub mod unroll_hints;
 pub mod unwind;
 
 pub use provider::Provider;

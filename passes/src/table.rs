@@ -77,6 +77,7 @@ pub static OTHERS: &[Pass] = &[
     pass("panic-shapes", "panics that show plain values pass them on, and no memory (GPUs)", |module, _| Ok(crate::panic_shapes::run(module))),
     pass("panic-exits", "the panics of a function leave by one block (GPUs)", |module, _| Ok(crate::panic_exits::run(module))),
     pass("private-atomics", "atomic accesses of a work-item's own memory become plain ones (GPUs)", |module, _| Ok(crate::private_atomics::run_on(module))),
+    pass("unroll-hints", "small loops that are counted to a constant have several turns made one (GPUs)", |module, _| Ok(crate::unroll_hints::run(module))),
     pass("address-spaces", "tells accesses which of the target's memories they mean (GPUs)", |module, job| crate::address_spaces::run(module, &job.spec.target, &job.kernels())),
 ];
 

@@ -31,6 +31,11 @@ pub trait Target {
         request: &Request,
     ) -> Result<Self::State, JitError>;
 
+    /// Before optimisation, with checks out of loops: what the optimiser is told beside the code.
+    fn advise(&self, _module: &Module<'_>) -> Result<(), JitError> {
+        Ok(())
+    }
+
     /// After optimisation: adds what must not be optimised, and generates code.
     fn finish<'c>(
         &self,
@@ -59,6 +64,7 @@ pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitErr
     times.done("flavour");
     dump.module("2-flavoured.ll", &module);
     module.lift_checks(&machine).map_err(JitError::Internal)?;
+    target.advise(&module)?;
     times.done("checks");
     module
         .run_passes(c"default<O3>", Some(&machine))

@@ -27,6 +27,7 @@ use schism_jit_abi::code::OPEN_CONSTANT;
 use schism_passes::fast_math::{self, FastMath};
 use schism_passes::library_calls::{self, Native};
 use schism_passes::specialise::{self, SpecialiseError};
+use schism_passes::unroll_hints;
 use schism_passes::{
     address_spaces, dead_arguments, early_loads, group_checks, local_to_shared, loop_checks,
     panic_exits, panic_shapes, private_atomics,
@@ -303,6 +304,16 @@ impl<'c> Module<'c> {
             // SAFETY: the function is one of this live module, which this thread alone has.
             unsafe { private_atomics::run(function.raw()) };
         }
+    }
+
+    /// Asks for small loops to be unrolled. See [`unroll_hints`].
+    pub fn hint_unrolling(&self) -> Result<(), String> {
+        self.run_passes(c"function(loop-simplify)", None)?;
+        for function in self.functions() {
+            // SAFETY: the function is one of this live module, which this thread alone has.
+            unsafe { unroll_hints::run_on(function.raw()) };
+        }
+        Ok(())
     }
 
     /// Lets loops in which nothing can panic run without their checks, and decides other checks together.

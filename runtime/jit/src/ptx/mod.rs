@@ -236,6 +236,10 @@ impl Target for Ptx {
         Ok(entry)
     }
 
+    fn advise(&self, module: &Module<'_>) -> Result<(), JitError> {
+        module.hint_unrolling().map_err(JitError::Internal)
+    }
+
     fn finish<'c>(
         &self,
         context: &'c Context,
