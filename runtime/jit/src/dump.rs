@@ -19,8 +19,8 @@ pub struct Dump {
 }
 
 impl Dump {
-    /// Looks at the environment.
-    pub fn new(request: &Request) -> Self {
+    /// Looks at the environment. `target` tells what else the code is made for.
+    pub fn new(request: &Request, target: impl FnOnce() -> String) -> Self {
         let Some(directory) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) else {
             return Self { prefix: None };
         };
@@ -29,7 +29,7 @@ impl Dump {
             eprintln!("schism: {VARIABLE}: cannot make {}: {error}", directory.display());
             return Self { prefix: None };
         }
-        Self { prefix: Some(directory.join(file_name(request))) }
+        Self { prefix: Some(directory.join(file_name(request, &target()))) }
     }
 
     /// Whether anything is written.
@@ -60,7 +60,7 @@ impl Dump {
 }
 
 /// The kernel's name as far as a file name can have it, and a hash of everything that makes the code differ.
-fn file_name(request: &Request) -> String {
+fn file_name(request: &Request, target: &str) -> String {
     let readable: String = request
         .kernel
         .chars()
@@ -73,6 +73,8 @@ fn file_name(request: &Request) -> String {
     request.dimensions.hash(&mut hasher);
     request.offset.hash(&mut hasher);
     request.math.hash(&mut hasher);
+    request.values.hash(&mut hasher);
+    target.hash(&mut hasher);
     request.constants.hash(&mut hasher);
     format!("{readable}.{:08x}", hasher.finish() as u32)
 }

@@ -39,7 +39,7 @@ pub struct Request {
 }
 
 /// A parameter that has the same value in every launch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Known {
     /// The parameter's index.
     pub param: u32,

@@ -19,6 +19,11 @@ pub trait Target {
     /// The device's name, for error texts.
     const DEVICE: &'static str;
 
+    /// All that code for this target may differ by, beside the request.
+    fn to_text(&self) -> String {
+        String::new()
+    }
+
     /// The processor to generate code for.
     fn machine(&self) -> Result<Machine, JitError>;
 
@@ -52,7 +57,7 @@ pub trait Target {
 /// process unless the thread is one of `llvm::isolated`.
 pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitError> {
     request.check()?;
-    let dump = Dump::new(request);
+    let dump = Dump::new(request, || target.to_text());
     let mut times = Times::new(request);
     let context = Context::new();
     let machine = target.machine()?;

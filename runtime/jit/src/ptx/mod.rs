@@ -195,6 +195,10 @@ impl Target for Ptx {
     type State = entry::Entry;
     const DEVICE: &'static str = "cuda";
 
+    fn to_text(&self) -> String {
+        format!("{:?}", self.options)
+    }
+
     fn machine(&self) -> Result<Machine, JitError> {
         arch::machine(&self.options.arch, self.version)
     }
