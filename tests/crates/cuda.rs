@@ -604,17 +604,16 @@ fn facts() {
     };
     // The first launch: its block, all of it, addresses that are multiples of 16.
     let (first, loaded) = run(32, 0);
-    assert!(first.contains(".reqntid 32"), "{first}");
     assert!(first.contains("ld.global.v2") && !first.contains("setp"), "{first}");
-    assert!(!first.contains("%ntid"), "{first}");
+    assert!(!first.contains("ntid"), "{first}");
     assert_eq!(run(32, 0).1, loaded);
     // Not all of the block: it is asked for, and the range is a parameter again.
     let (second, count) = run(20, 0);
-    assert!(second.contains(".reqntid 32") && second.contains("setp"), "{second}");
+    assert!(!second.contains("%ntid") && second.contains("setp"), "{second}");
     assert_eq!(count, loaded + 1);
     // Other blocks, and an odd address.
     let (third, count) = run(1 << 20, 1);
-    assert!(!third.contains("reqntid") && third.contains("%ntid"), "{third}");
+    assert!(third.contains("%ntid"), "{third}");
     assert!(!third.contains(".v2") && third.contains("setp"), "{third}");
     assert_eq!(count, loaded + 2);
     // That is for all launches, and the others are for those that they are made for.
@@ -652,7 +651,7 @@ fn group_sizes() {
     // Loops that depend on the size alone are unrolled.
     for size in [32, 64, 128, 256, 512, 1024, 16, 8] {
         let (text, _) = launch(size);
-        assert!(text.contains(&format!(".reqntid {size}")) && !text.contains("%ntid"), "{text}");
+        assert!(text.contains(&format!(".maxntid {size}")) && !text.contains("%ntid"), "{text}");
         let barriers = text.matches("barrier.sync").count() + text.matches("bar.sync").count();
         assert_eq!(barriers, size.ilog2() as usize, "{text}");
     }
@@ -705,7 +704,7 @@ fn off() {
     for len in [32, 20, 1 << 20] {
         sums(&queue, len, 0);
         let (text, count) = code();
-        assert!(text.contains("%ntid") && !text.contains("reqntid"), "{text}");
+        assert!(text.contains("%ntid"), "{text}");
         assert!(!text.contains(".v2") && text.contains("setp"), "{text}");
         assert_eq!(count, 1);
     }

@@ -232,8 +232,11 @@ fn text(
     match (x, groups) {
         // A group may have any size that a device can have.
         (0, true) => writeln!(o, "attributes #0 = {{ nounwind \"nvvm.maxntid\"=\"1024\" }}")?,
+        // As many threads can have as many registers as there are. Nothing is required of the block: then a driver has nothing to
+        // compare at each launch, and the code asks for no size of it anyway.
         (0, false) => writeln!(o, "attributes #0 = {{ nounwind }}")?,
-        _ => writeln!(o, "attributes #0 = {{ nounwind \"nvvm.reqntid\"=\"{x},{y},{z}\" }}")?,
+        (_, false) if x * y * z <= 256 => writeln!(o, "attributes #0 = {{ nounwind }}")?,
+        _ => writeln!(o, "attributes #0 = {{ nounwind \"nvvm.maxntid\"=\"{x},{y},{z}\" }}")?,
     }
     Ok(out)
 }
