@@ -344,7 +344,7 @@ pub(crate) unsafe fn for_cpu(
     if asked.options.is_some() {
         let family = look_up()?;
         // SAFETY: the caller's promises.
-        return unsafe { version(&family, Cpu, site, &launch) };
+        return unsafe { version(&family, &Cpu, site, &launch) };
     }
     // SAFETY: only `entry` stores here, and entries live forever.
     let known = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() };
@@ -357,7 +357,7 @@ pub(crate) unsafe fn for_cpu(
         }
     };
     // SAFETY: the caller's promises.
-    unsafe { version(family, Cpu, site, &launch) }
+    unsafe { version(family, &Cpu, site, &launch) }
 }
 
 /// The compiled kernel in a context of a GPU, for a launch that holds what `of_gpu` says.
@@ -409,7 +409,7 @@ pub(crate) unsafe fn for_cuda(
     }
     let launch = Launch { facts, closure, groups, demands_block, adaptivity };
     // SAFETY: the caller's promises.
-    unsafe { version(&family, Arc::clone(context), site, &launch) }
+    unsafe { version(&family, context, site, &launch) }
 }
 
 /// The version of a kernel for a launch. What would be better for launches to come is left to the background.
@@ -418,7 +418,7 @@ pub(crate) unsafe fn for_cuda(
 /// As for [`for_cpu`]; the family is the site's.
 unsafe fn version<T: Target>(
     family: &Arc<Family<T::Kernel>>,
-    target: T,
+    target: &T,
     site: Site,
     launch: &Launch,
 ) -> Compiled<T::Kernel> {
@@ -427,12 +427,12 @@ unsafe fn version<T: Target>(
     if let Some((compiled, wish)) = unsafe { family.ready(launch) } {
         if let Some(wish) = wish {
             // SAFETY: the caller's promises.
-            unsafe { leave_to_background(family, target, site, *wish) };
+            unsafe { leave_to_background(family, target.clone(), site, *wish) };
         }
         return Ok(compiled);
     }
     // SAFETY: the caller's promises.
-    let compile = |wish: &Wish| unsafe { make(&target, site, &family.variant, wish) };
+    let compile = |wish: &Wish| unsafe { make(target, site, &family.variant, wish) };
     // SAFETY: as above.
     unsafe { family.make(launch, compile) }
 }
