@@ -58,6 +58,7 @@
 //! | `local-to-shared` | [`local_to_shared`]: one symbol for all memory of a work-group, with offsets for pointers (CUDA) |
 //! | `panic-shapes` | [`panic_shapes`]: panics that show plain values pass them on, and no memory (GPUs) |
 //! | `panic-exits` | [`panic_exits`]: the panics of a function leave by one block (GPUs) |
+//! | `keep-comparisons` | [`keep_comparisons`]: comparisons of 64 bits that are joined stay comparisons (GPUs) |
 //! | `private-atomics` | [`private_atomics`]: atomic accesses of a work-item's own memory become plain ones (GPUs) |
 //! | `unroll-hints` | [`unroll_hints`]: small loops that are counted to a constant have several turns made one (GPUs) |
 //! | `address-spaces` | [`address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
@@ -101,6 +102,7 @@ pub mod implicit_offset;
 pub mod import_bodies;
 mod ir;
 pub mod ir_constants;
+pub mod keep_comparisons;
 pub mod kernel_entry;
 pub mod library_calls;
 pub mod local_memory;

@@ -29,8 +29,8 @@ use schism_passes::library_calls::{self, Native};
 use schism_passes::specialise::{self, SpecialiseError};
 use schism_passes::unroll_hints;
 use schism_passes::{
-    address_spaces, dead_arguments, early_loads, group_checks, local_to_shared, loop_checks,
-    panic_exits, panic_shapes, private_atomics,
+    address_spaces, dead_arguments, early_loads, group_checks, keep_comparisons, local_to_shared,
+    loop_checks, panic_exits, panic_shapes, private_atomics,
 };
 
 use super::{Builder, Context, Machine, Value, take_message};
@@ -290,6 +290,12 @@ impl<'c> Module<'c> {
     pub fn shape_panics(&self) {
         // SAFETY: the module is live, and this thread alone has it.
         unsafe { panic_shapes::run_raw(self.raw) };
+    }
+
+    /// Keeps the code generator from making maxima of comparisons of 64 bits.
+    pub fn keep_comparisons(&self) {
+        // SAFETY: the module is live, and this thread alone has it.
+        unsafe { keep_comparisons::run_raw(self.raw) };
     }
 
     /// Lets the panics of a function leave by one block.

@@ -259,6 +259,7 @@ impl Target for Ptx {
         let groups = entry.flags & GPU_GROUPS != 0;
         message::leave(context, module, request, &self.options, groups)?;
         module.compare_addresses_as_numbers(context);
+        module.keep_comparisons();
         debug_verify(module);
         dump.module("3-optimised.ll", module);
         unresolved(module, request)?;
