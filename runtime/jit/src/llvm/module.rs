@@ -37,8 +37,8 @@ use super::{Builder, Context, Machine, Value, take_message};
 use crate::JitError;
 
 /// Brings loops into the form in which checks are seen: what does not change in them stands in front of them, and they end where they
-/// go on.
-const SHAPE_LOOPS: &CStr = c"function<eager-inv>(lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(loop-instsimplify,licm,loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>)";
+/// go on. Before that, checks go that can never fail: a loop need not be there twice for those.
+const SHAPE_LOOPS: &CStr = c"function<eager-inv>(lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,constraint-elimination,simplifycfg,loop-mssa(loop-instsimplify,licm,loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>)";
 
 /// A module of a [`Context`].
 pub struct Module<'c> {
