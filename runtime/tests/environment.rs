@@ -187,7 +187,7 @@ fn a_kernel_is_lowered_once_and_then_cached() {
         (" loaded stage 2 ", 1),
         (" found image ", 1),
         (" lowered ", 1),
-        (" cached ", 2),
+        (" version ", 1),
         (" launched ", 3),
         (" device=cpu ", 3),
     ] {

@@ -186,7 +186,10 @@ fn packed_captures() {
 
 #[test]
 fn panics_with_a_place() {
-    panics("index out of bounds", 3, |i| [1, 2, 3][std::hint::black_box(i)]);
+    // One work-item alone: which of several comes first is up to the device.
+    panics("index out of bounds", 3, |i| {
+        [1, 2, 3][std::hint::black_box(if i == 3 { i } else { 0 })]
+    });
     panics("unwrap()", 7, |i| (i != 7).then_some(1_u32).unwrap());
     panics("no seven", 7, |i| (if i == 7 { Err(3_u32) } else { Ok(1_u32) }).expect("no seven"));
     panics("nine", 9, |i| if i == 9 { panic!("nine") } else { i });
@@ -200,6 +203,6 @@ fn panics_with_a_place() {
         assert_ne!(i as u8, 6);
         i
     });
-    panics("divide by zero", 5, |i| 100 / (5 - i as i32).max(0));
+    panics("divide by zero", 5, |i| 100 / (5 - i as i32));
     panics("", 17, |i| [1_u8; 16][if i == 17 { i } else { 0 }..].len());
 }
