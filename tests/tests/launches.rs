@@ -111,7 +111,7 @@ fn every_launch_is_traced_to_the_device() {
     assert!(ended.status.success(), "{}", describe(&traced, &ended));
     let trace = String::from_utf8_lossy(&ended.stderr);
     let mut rest = &*trace;
-    for step in ["loaded stage 2", "found image", "lowered", "launch"] {
+    for step in ["found image", "loaded stage 2", "lowered", "launch"] {
         let at = rest.find(step);
         let at = at.unwrap_or_else(|| panic!("no `{step}` in this place: {trace}"));
         rest = &rest[at + step.len()..];

@@ -129,14 +129,15 @@ fn special() {
     agrees(|mut input| {
         let (a, b) = (VALUES[input.below(10)], VALUES[input.below(10)]);
         let small = a as f32;
+        // Of functions that are not rounded correctly everywhere, what all libraries agree on.
         (
             [number(a + b), number(a - b), number(a * b), number(a / b), number(a % b)],
             [
                 number(a.min(b) + 0.0),
                 number(a.max(b) + 0.0),
                 number(a.sqrt()),
-                number(a.powf(b)),
-                number(a.atan2(b)),
+                number(a.powf(b) as f32),
+                number(a.atan2(b) as f32),
             ],
             (a == b, a < b, a.is_nan(), a.is_subnormal(), a.is_normal(), a.is_sign_positive()),
             (
@@ -145,7 +146,7 @@ fn special() {
                 a as u8,
                 a as i64,
                 number(a.round()),
-                number(a.exp()),
+                number(a.exp() as f32),
             ),
         )
     });
