@@ -70,7 +70,7 @@ pub unsafe fn run_on(function: LLVMValueRef) {
 /// `load` is a load of a live function.
 unsafe fn hoist(load: LLVMValueRef) {
     let mut moved = vec![load];
-    let mut needed: HashSet<LLVMValueRef> = operands(load).collect();
+    let mut needed: HashSet<LLVMValueRef> = ir::operands(load).collect();
     let mut target = None;
     // How many of `moved` belong in front of the target.
     let mut count = 0;
@@ -85,7 +85,7 @@ unsafe fn hoist(load: LLVMValueRef) {
                 if !is_arithmetic(at) {
                     break;
                 }
-                needed.extend(operands(at));
+                needed.extend(ir::operands(at));
                 moved.push(at);
             } else if ir::opcode(at) == Some(LLVMOpcode::LLVMStore) && is_plain(at, SHARED) {
                 (target, count) = (Some(at), moved.len());
@@ -103,15 +103,6 @@ unsafe fn hoist(load: LLVMValueRef) {
             LLVMInsertIntoBuilder(builder, instruction);
         }
         LLVMDisposeBuilder(builder);
-    }
-}
-
-/// The instructions' operands.
-fn operands(instruction: LLVMValueRef) -> impl Iterator<Item = LLVMValueRef> {
-    // SAFETY: the instruction is live, and each index is below the number of its operands.
-    unsafe {
-        (0..LLVMGetNumOperands(instruction) as u32)
-            .map(move |index| LLVMGetOperand(instruction, index))
     }
 }
 
@@ -138,37 +129,22 @@ fn orders_nothing(access: LLVMValueRef) -> bool {
 
 fn is_arithmetic(instruction: LLVMValueRef) -> bool {
     use LLVMOpcode::*;
-    matches!(
-        ir::opcode(instruction),
-        Some(
-            LLVMAdd
-                | LLVMSub
-                | LLVMMul
-                | LLVMShl
-                | LLVMLShr
-                | LLVMAShr
-                | LLVMAnd
-                | LLVMOr
-                | LLVMXor
-                | LLVMICmp
-                | LLVMZExt
-                | LLVMSExt
-                | LLVMTrunc
-                | LLVMSelect
-                | LLVMGetElementPtr
-                | LLVMPtrToInt
-                | LLVMIntToPtr
-                | LLVMFreeze
-                | LLVMBitCast
-                | LLVMAddrSpaceCast
-                | LLVMFAdd
-                | LLVMFSub
-                | LLVMFMul
-                | LLVMFNeg
-                | LLVMFCmp
-                | LLVMExtractValue
+    ir::is_integer_arithmetic(instruction)
+        || matches!(
+            ir::opcode(instruction),
+            Some(
+                LLVMGetElementPtr
+                    | LLVMIntToPtr
+                    | LLVMFreeze
+                    | LLVMAddrSpaceCast
+                    | LLVMFAdd
+                    | LLVMFSub
+                    | LLVMFMul
+                    | LLVMFNeg
+                    | LLVMFCmp
+                    | LLVMExtractValue
+            )
         )
-    )
 }
 
 /// Whether a load may be made before an instruction instead of behind it.

@@ -212,30 +212,8 @@ fn may_stay_away(instruction: LLVMValueRef) -> bool {
 /// Whether an instruction computes something that nobody notices, and the same whenever it does: `freeze` may not.
 fn is_arithmetic(instruction: LLVMValueRef) -> bool {
     use LLVMOpcode::*;
-    matches!(
-        ir::opcode(instruction),
-        Some(
-            LLVMAdd
-                | LLVMSub
-                | LLVMMul
-                | LLVMShl
-                | LLVMLShr
-                | LLVMAShr
-                | LLVMAnd
-                | LLVMOr
-                | LLVMXor
-                | LLVMICmp
-                | LLVMZExt
-                | LLVMSExt
-                | LLVMTrunc
-                | LLVMSelect
-                | LLVMGetElementPtr
-                | LLVMPtrToInt
-                | LLVMIntToPtr
-                | LLVMFCmp
-                | LLVMBitCast
-        )
-    )
+    ir::is_integer_arithmetic(instruction)
+        || matches!(ir::opcode(instruction), Some(LLVMGetElementPtr | LLVMIntToPtr | LLVMFCmp))
 }
 
 /// Whether a value can be had before the blocks `inside`: it comes from elsewhere, or arithmetic makes it. `left` are the values that may
@@ -249,13 +227,10 @@ fn is_early(
     if ir::opcode(value).is_none() || !inside.contains(&graph.block_of(value)) {
         return true;
     }
-    // SAFETY: the value is an instruction, and each index below the number of its operands.
-    let mut operands =
-        unsafe { (0..LLVMGetNumOperands(value) as u32).map(|index| LLVMGetOperand(value, index)) };
     *left = left.saturating_sub(1);
     *left > 0
         && is_arithmetic(value)
-        && operands.all(|operand| is_early(graph, inside, operand, left))
+        && ir::operands(value).all(|operand| is_early(graph, inside, operand, left))
 }
 
 /// Computes a value of the blocks `inside` in front of an instruction.
@@ -277,8 +252,8 @@ unsafe fn early(
     }
     // SAFETY: the value is arithmetic, whose operands are early, too; the copy is made behind theirs.
     unsafe {
-        let operands: Vec<LLVMValueRef> = (0..LLVMGetNumOperands(value) as u32)
-            .map(|index| early(graph, inside, LLVMGetOperand(value, index), builder, known))
+        let operands: Vec<LLVMValueRef> = ir::operands(value)
+            .map(|operand| early(graph, inside, operand, builder, known))
             .collect();
         let twin = LLVMInstructionClone(value);
         LLVMInsertIntoBuilder(builder, twin);

@@ -102,6 +102,41 @@ pub(crate) fn incoming(phi: LLVMValueRef, from: LLVMBasicBlockRef) -> Option<LLV
     }
 }
 
+/// The operands of an instruction, in their order.
+pub(crate) fn operands(instruction: LLVMValueRef) -> impl Iterator<Item = LLVMValueRef> {
+    // SAFETY: the instruction is live, and each index is below the number of its operands.
+    unsafe {
+        (0..LLVMGetNumOperands(instruction) as u32)
+            .map(move |index| LLVMGetOperand(instruction, index))
+    }
+}
+
+/// Whether an instruction only computes a value of its operands, of integers, and the same one wherever it stands.
+pub(crate) fn is_integer_arithmetic(instruction: LLVMValueRef) -> bool {
+    use LLVMOpcode::*;
+    matches!(
+        opcode(instruction),
+        Some(
+            LLVMAdd
+                | LLVMSub
+                | LLVMMul
+                | LLVMShl
+                | LLVMLShr
+                | LLVMAShr
+                | LLVMAnd
+                | LLVMOr
+                | LLVMXor
+                | LLVMICmp
+                | LLVMZExt
+                | LLVMSExt
+                | LLVMTrunc
+                | LLVMSelect
+                | LLVMPtrToInt
+                | LLVMBitCast
+        )
+    )
+}
+
 /// A list of LLVM's: the first element, then each one's next.
 fn list<T>(first: *mut T, next: impl Fn(*mut T) -> *mut T) -> Vec<*mut T> {
     let some = |element: *mut T| (!element.is_null()).then_some(element);

@@ -42,7 +42,7 @@
 //! check, and prepares what `%panic` takes in front of it; and NVIDIA's assembler makes of the short block instructions with a condition,
 //! which take their time in a loop that never panics.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use inkwell::module::Module;
 use llvm_sys::core::*;
@@ -108,25 +108,21 @@ unsafe fn take_apart(function: LLVMValueRef, panic: Panic) {
         if LLVMGetNextInstruction(last) != panic.call {
             return;
         }
-        let places: BTreeSet<_> =
-            (0..LLVMCountIncoming(first)).map(|index| LLVMGetIncomingBlock(first, index)).collect();
         let context = LLVMGetTypeContext(LLVMTypeOf(function));
         let builder = LLVMCreateBuilderInContext(context);
         let name = c"".as_ptr();
         // In the order of the phi, which is always the same.
-        let order = (0..LLVMCountIncoming(first)).map(|index| LLVMGetIncomingBlock(first, index));
-        let mut left = places;
-        for place in order {
-            if !left.remove(&place) {
+        let mut seen = HashSet::new();
+        for index in 0..LLVMCountIncoming(first) {
+            let place = LLVMGetIncomingBlock(first, index);
+            if !seen.insert(place) {
                 continue;
             }
             let from_there = |value: LLVMValueRef| {
                 if !phis.contains(&value) {
                     return value;
                 }
-                let incoming = (0..LLVMCountIncoming(value))
-                    .find(|index| LLVMGetIncomingBlock(value, *index) == place);
-                incoming.map_or(value, |index| LLVMGetIncomingValue(value, index))
+                ir::incoming(value, place).unwrap_or(value)
             };
             let count = LLVMGetNumArgOperands(panic.call);
             let mut operands: Vec<_> =
@@ -159,10 +155,9 @@ unsafe fn sink_operands(call: LLVMValueRef) {
         let builder = LLVMCreateBuilderInContext(LLVMGetTypeContext(LLVMTypeOf(call)));
         let mut open = vec![call];
         while let Some(user) = open.pop() {
-            for index in 0..LLVMGetNumOperands(user) as u32 {
-                let value = LLVMGetOperand(user, index);
+            for value in ir::operands(user) {
                 let only_here = || ir::users(value).into_iter().all(|other| other == user);
-                if ir::opcode(value).is_some_and(is_arithmetic)
+                if ir::is_integer_arithmetic(value)
                     && LLVMGetInstructionParent(value) != block
                     && only_here()
                 {
@@ -175,30 +170,6 @@ unsafe fn sink_operands(call: LLVMValueRef) {
         }
         LLVMDisposeBuilder(builder);
     }
-}
-
-/// Whether an instruction does nothing but compute a value of its operands.
-fn is_arithmetic(opcode: LLVMOpcode) -> bool {
-    use LLVMOpcode::*;
-    matches!(
-        opcode,
-        LLVMAdd
-            | LLVMSub
-            | LLVMMul
-            | LLVMAnd
-            | LLVMOr
-            | LLVMXor
-            | LLVMShl
-            | LLVMLShr
-            | LLVMAShr
-            | LLVMZExt
-            | LLVMSExt
-            | LLVMTrunc
-            | LLVMBitCast
-            | LLVMPtrToInt
-            | LLVMSelect
-            | LLVMICmp
-    )
 }
 
 fn panic_of(call: LLVMValueRef) -> Option<Panic> {

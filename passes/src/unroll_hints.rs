@@ -96,14 +96,11 @@ fn turns(graph: &Graph, of: &Loop) -> Option<usize> {
 
 /// Whether a call is one of LLVM's own operations, such as a square root.
 fn is_operation(call: LLVMValueRef) -> bool {
-    let convergent = ir::enum_kind("convergent");
-    let Some(function) = ir::callee(call) else { return false };
-    let index = llvm_sys::LLVMAttributeFunctionIndex;
-    // SAFETY: a live function may be asked for the number of its intrinsic, and for an attribute of its own.
-    unsafe {
-        LLVMGetIntrinsicID(function) != 0
-            && LLVMGetEnumAttributeAtIndex(function, index, convergent).is_null()
-    }
+    ir::callee(call).is_some_and(|function| {
+        // SAFETY: any live function may be asked for the number of its intrinsic.
+        let is_intrinsic = unsafe { LLVMGetIntrinsicID(function) != 0 };
+        is_intrinsic && !ir::has_function_attribute(function, "convergent")
+    })
 }
 
 /// The constant that a block compares an integer with before it goes on; 0 if there is none, or a negative one.

@@ -1,7 +1,7 @@
 //! One record, in every way in which it can be damaged.
 
 use crate::support::{self, sample, seal_frame};
-use schism_hcf::{HcfError, Problem, RecordRef, format, records};
+use schism_hcf::{Container, HcfError, Problem, RecordRef, format, records};
 
 fn parse(bytes: &[u8]) -> Result<RecordRef<'_>, HcfError> {
     RecordRef::parse(bytes)
@@ -107,7 +107,12 @@ fn every_flipped_bit_is_noticed() {
 /// Behind a correct hash the reader itself must notice, or read another container.
 #[test]
 fn every_flipped_bit_behind_a_correct_hash_is_noticed_or_means_something_else() {
-    let bytes = sample().to_record().unwrap();
+    flip_every_bit_behind_a_correct_hash(&sample());
+}
+
+/// Each must be noticed, or be another container.
+pub fn flip_every_bit_behind_a_correct_hash(container: &Container) {
+    let bytes = container.to_record().unwrap();
     let header_len = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
     let appendix_len = u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize;
     let mut contents = bytes[64..64 + header_len + appendix_len].to_vec();
@@ -117,7 +122,7 @@ fn every_flipped_bit_behind_a_correct_hash_is_noticed_or_means_something_else() 
         let record = support::framed_at(&contents, header_len);
         match parse(&record) {
             Ok(other) => {
-                assert_ne!(other.to_container(), sample(), "bit {bit}");
+                assert_ne!(&other.to_container(), container, "bit {bit}");
                 support::exercise_section(&record);
             }
             Err(_) => noticed += 1,
