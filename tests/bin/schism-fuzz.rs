@@ -18,6 +18,8 @@ Usage: schism-fuzz [options]
   --opt LEVELS    levels of optimisation, taken in turn (default 0,1,2,3,s,z)
   --jobs J        programs at the same time (default 1)
   --keep FOLDER   leaves the programs that show a difference there
+  --pack FOLDER   leaves all programs there, compiled and not run: for a machine with other devices, where
+                  `PROGRAM all 0` compares them with the host
   --no-reduce     does not make small kernels of them
   --print         with --only: prints the kernel and does nothing else
 ";
@@ -35,6 +37,7 @@ fn arguments(mut arguments: impl Iterator<Item = String>) -> Result<Option<Argum
         levels: ["0", "1", "2", "3", "s", "z"].map(str::to_owned).to_vec(),
         jobs: 1,
         keep: None,
+        pack: None,
         reduce: true,
         verbose: true,
     };
@@ -65,6 +68,7 @@ fn arguments(mut arguments: impl Iterator<Item = String>) -> Result<Option<Argum
             "--only" => (options.first, options.count) = (number()?, 1),
             "--jobs" => options.jobs = number()? as usize,
             "--keep" => options.keep = Some(value.into()),
+            "--pack" => options.pack = Some(value.into()),
             "--opt" => {
                 options.levels = value.split(',').map(str::to_owned).collect();
                 if let Some(level) = options

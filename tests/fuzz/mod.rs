@@ -52,6 +52,8 @@ pub struct Options {
     pub jobs: usize,
     /// Where to leave the programs that show a difference.
     pub keep: Option<PathBuf>,
+    /// Where to leave all programs, which are not run then.
+    pub pack: Option<PathBuf>,
     /// Whether to make small kernels of those that show a difference.
     pub reduce: bool,
     /// Whether to tell of each program.
@@ -76,6 +78,16 @@ pub enum Error {
         program: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// A program that cannot be compiled, to be run elsewhere.
+    #[error(
+        "the program of kernel {first} and its neighbours cannot be compiled; search there without --pack:\n{why}"
+    )]
+    Pack {
+        /// The first kernel's number.
+        first: u64,
+        /// What the driver says.
+        why: String,
     },
     /// Plain rustc refuses a program, and not because of a kernel.
     #[error("plain rustc cannot compile generated programs; the first lines of what it says:\n{0}")]

@@ -401,6 +401,9 @@ fn run_batch(
         .clone()
         .map(|number| (number, Kernel::generate(options.seed, number).source.render()))
         .collect();
+    if let Some(folder) = &options.pack {
+        return pack(bench, folder, options.seed, kernels, &flags);
+    }
     let (lines, found) = bench.examine(kernels, &flags, true)?;
     let panicking = lines.iter().filter(|line| !line.contains(" panics=0 ")).count() as u64;
     let mut report = Report { kernels: lines.len() as u64, panicking, findings: Vec::new() };
@@ -439,6 +442,32 @@ fn run_batch(
         ));
     }
     Ok(report)
+}
+
+/// Compiles a program and leaves it in a folder, without the kernels that the driver refuses.
+fn pack(
+    bench: &Bench<'_>,
+    folder: &Path,
+    seed: u64,
+    mut kernels: Vec<(u64, String)>,
+    flags: &[String],
+) -> Result<Report, Error> {
+    let first = kernels.first().map_or(0, |kernel| kernel.0);
+    let program = loop {
+        match bench.compile(Compiler::Schism, &kernels, flags)? {
+            Compiled::Program(program) => break program,
+            Compiled::Refused(refused) => {
+                take_out(&mut kernels, |number| refused.contains_key(&number));
+            }
+            Compiled::Failed(why) => return Err(Error::Pack { first, why }),
+        }
+    };
+    let path = folder.join(format!("kernels-{seed}-{first}"));
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::copy(program, &path))
+        .map_err(|source| Error::Write { path, source })?;
+    let kernels = kernels.iter().filter(|kernel| !is_gone(&kernel.1)).count() as u64;
+    Ok(Report { kernels, ..Report::default() })
 }
 
 /// The command that makes one kernel again.

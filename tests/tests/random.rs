@@ -24,6 +24,7 @@ fn devices_agree_with_the_host() {
         levels: vec!["0".to_owned(), "2".to_owned()],
         jobs: 2,
         keep: None,
+        pack: None,
         reduce: false,
         verbose: false,
     };
