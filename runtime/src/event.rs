@@ -41,17 +41,13 @@ impl Event {
 
     /// A launch that a device runs by itself, or that is over.
     pub(crate) fn submitted(started: Result<Option<Pending>, LaunchError>) -> Self {
-        let event = Self::pending();
-        match started {
-            Ok(Some(pending)) => {
-                let completion = &event.completion;
-                *completion.result.lock().unwrap_or_else(PoisonError::into_inner) =
-                    Outcome::Pending(pending);
-            }
-            Ok(None) => event.complete(Ok(())),
-            Err(error) => event.complete(Err(error)),
-        }
-        event
+        let (outcome, complete) = match started {
+            Ok(Some(pending)) => (Outcome::Pending(pending), false),
+            Ok(None) => (Outcome::Known(Ok(())), true),
+            Err(error) => (Outcome::Known(Err(error)), true),
+        };
+        let (result, complete) = (Mutex::new(outcome), AtomicBool::new(complete));
+        Self { completion: Arc::new(Completion { result, complete, ..Completion::default() }) }
     }
 
     /// The launch is over; what it borrowed is not used any more.
@@ -68,13 +64,22 @@ impl Event {
     /// Whether the launch is over, well or not.
     #[must_use]
     pub fn is_complete(&self) -> bool {
+        self.is_complete_by(Pending::is_over)
+    }
+
+    /// As [`is_complete`](Self::is_complete), by what is known of the device without asking it.
+    pub(crate) fn is_known_complete(&self) -> bool {
+        self.is_complete_by(Pending::is_known_over)
+    }
+
+    fn is_complete_by(&self, is_over: impl Fn(&Pending) -> bool) -> bool {
         if self.completion.complete.load(Ordering::Acquire) {
             return true;
         }
         // If another thread has it, that thread waits for the launch.
         let Ok(mut result) = self.completion.result.try_lock() else { return false };
         match &*result {
-            Outcome::Pending(pending) if pending.is_over() => {
+            Outcome::Pending(pending) if is_over(pending) => {
                 self.finish(&mut result);
                 true
             }

@@ -374,20 +374,38 @@ pub(crate) unsafe fn for_cuda(
     if descriptor.abi != DESCRIPTOR_ABI {
         return Err(ImageError::Version { found: descriptor.abi, expected: DESCRIPTOR_ABI });
     }
-    let AskedOfGpu { pieces, mut facts, groups, demands_block } = of_gpu;
+    let AskedOfGpu { pieces, facts, groups, demands_block } = of_gpu;
     let site = Site { descriptor, layout: kernel.layout };
     // SAFETY: the caller's promises.
     let look_up = || unsafe { look_up(context, site, asked, pieces) };
     let here = |known: &&OnGpu| {
-        (known.context, known.offset, known.pieces) == (context.id(), asked.offset, pieces)
+        known.context == context.id() && known.offset == asked.offset && known.pieces == pieces
+    };
+    let closure = kernel.closure.cast::<u8>();
+    let launch_of = |family: &Family<CudaKernel>| {
+        let adaptivity = asked.adaptivity;
+        let mut facts = facts;
+        if adaptivity != Adaptivity::Off {
+            // SAFETY: the closure is of the kernel's type, and there.
+            facts.aligned = unsafe { family.leaves.aligned(closure) };
+        }
+        Launch { facts, closure, groups, demands_block, adaptivity }
     };
     // SAFETY: only `entry` stores here, and entries live forever.
     let known = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() };
-    let known = known.filter(|_| asked.options.is_none()).and_then(|entry| {
+    let mut family = None;
+    if let Some(entry) = known.filter(|_| asked.options.is_none()) {
         let known = entry.cuda.read().unwrap_or_else(PoisonError::into_inner);
-        known.iter().find(here).map(|known| Arc::clone(&known.family))
-    });
-    let family = match known {
+        if let Some(OnGpu { family: known, .. }) = known.iter().find(here) {
+            // SAFETY: the caller's promises.
+            if let Some(ready) = unsafe { ready(known, context, site, &launch_of(known)) } {
+                // As almost always.
+                return Ok(ready);
+            }
+            family = Some(Arc::clone(known));
+        }
+    }
+    let family = match family {
         Some(family) => family,
         None => {
             let family = look_up()?;
@@ -402,35 +420,46 @@ pub(crate) unsafe fn for_cuda(
             family
         }
     };
-    let (closure, adaptivity) = (kernel.closure.cast::<u8>(), asked.adaptivity);
-    if adaptivity != Adaptivity::Off {
-        // SAFETY: the closure is of the kernel's type, and there.
-        facts.aligned = unsafe { family.leaves.aligned(closure) };
-    }
-    let launch = Launch { facts, closure, groups, demands_block, adaptivity };
     // SAFETY: the caller's promises.
-    unsafe { version(&family, context, site, &launch) }
+    unsafe { version(&family, context, site, &launch_of(&family)) }
 }
 
-/// The version of a kernel for a launch. What would be better for launches to come is left to the background.
+/// The version of a kernel for a launch, if there is one. What would be better for launches to come is left to the background.
 ///
 /// # Safety
 /// As for [`for_cpu`]; the family is the site's.
+#[inline]
+unsafe fn ready<T: Target>(
+    family: &Arc<Family<T::Kernel>>,
+    target: &T,
+    site: Site,
+    launch: &Launch,
+) -> Option<Arc<T::Kernel>> {
+    let launch = &launch.where_ahead(family.is_ahead);
+    // SAFETY: a closure of the site's type, which was compared with the container's when the family was made.
+    let (compiled, wish) = unsafe { family.ready(launch) }?;
+    if let Some(wish) = wish {
+        // SAFETY: the caller's promises.
+        unsafe { leave_to_background(family, target.clone(), site, *wish) };
+    }
+    Some(compiled)
+}
+
+/// The version of a kernel for a launch, which is made if there is none.
+///
+/// # Safety
+/// As for [`ready`].
 unsafe fn version<T: Target>(
     family: &Arc<Family<T::Kernel>>,
     target: &T,
     site: Site,
     launch: &Launch,
 ) -> Compiled<T::Kernel> {
-    let launch = &launch.where_ahead(family.is_ahead);
-    // SAFETY: a closure of the site's type, which was compared with the container's when the family was made.
-    if let Some((compiled, wish)) = unsafe { family.ready(launch) } {
-        if let Some(wish) = wish {
-            // SAFETY: the caller's promises.
-            unsafe { leave_to_background(family, target.clone(), site, *wish) };
-        }
+    // SAFETY: the caller's promises.
+    if let Some(compiled) = unsafe { ready(family, target, site, launch) } {
         return Ok(compiled);
     }
+    let launch = &launch.where_ahead(family.is_ahead);
     // SAFETY: the caller's promises.
     let compile = |wish: &Wish| unsafe { make(target, site, &family.variant, wish) };
     // SAFETY: as above.

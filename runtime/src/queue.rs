@@ -551,12 +551,13 @@ impl Queue {
         if !shape.group_fits(context, u32::MAX) {
             return Err(self.group_too_large(shape, u32::MAX));
         }
-        let of_gpu = shape.asks(context, asked.adaptivity);
+        let grid = shape.grid(context);
+        let of_gpu = shape.asks(context, &grid, asked.adaptivity);
         // SAFETY: a kernel that can be launched is in a loaded shared object, with its descriptor.
         let mut code = unsafe { resolve_cuda(&self.device, context, &kernel, asked, of_gpu) }?;
         if !shape.group_fits(context, code.max_block) {
             // Code for this size only is content with fewer registers.
-            let of_gpu = shape.demands(context, asked.adaptivity);
+            let of_gpu = shape.demands(context, &grid, asked.adaptivity);
             // SAFETY: as above.
             code = unsafe { resolve_cuda(&self.device, context, &kernel, asked, of_gpu) }?;
             if !shape.group_fits(context, code.max_block) {
@@ -564,7 +565,7 @@ impl Queue {
             }
         }
         // SAFETY: the caller's promises; the code is this kernel's.
-        unsafe { cuda::launch(stream, code, &kernel, shape, self.timed) }
+        unsafe { cuda::launch(stream, code, &kernel, shape, &grid, self.timed) }
     }
 
     #[cold]

@@ -45,7 +45,7 @@ struct Events {
 }
 
 /// A scope with more launches than this looks for those that are over.
-const MANY_EVENTS: usize = 64;
+const MANY_EVENTS: usize = 256;
 
 impl Queue {
     /// Gives `submit` a scope, whose launches return at once and run in order, and waits for all of them.
@@ -324,7 +324,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let mut events = self.events();
         events.list.push(event);
         if events.list.len() >= events.many {
-            events.list.retain(|event| !event.is_complete() || event.result().is_err());
+            if let Lane::Cuda(stream) = self.queue.lane() {
+                stream.look();
+            }
+            events.list.retain(|event| !event.is_known_complete() || event.result().is_err());
             events.many = MANY_EVENTS.max(2 * events.list.len());
         }
     }

@@ -30,6 +30,7 @@ fn main() {
         "second-fails" => second_fails(),
         "foreign" => foreign(),
         "order" => order(),
+        "driver-calls" => driver_calls(),
         "facts" => facts(),
         "group-sizes" => group_sizes(),
         "off" => off(),
@@ -582,6 +583,70 @@ fn order() {
         Ok(())
     });
     assert!(matches!(result, Err(Error::Launch(LaunchError::ForeignBuffer { .. }))));
+    assert_eq!(take_seen().len(), 2);
+}
+
+/// A launch is one call of the driver, whoever changes the thread's context meanwhile.
+fn driver_calls() {
+    const LAUNCHES: usize = 5000;
+    const FUNCTIONS: [&str; 5] = [
+        "cuLaunchKernel", "cuCtxSetCurrent", "cuStreamSynchronize", "cuEventQuery", "cuEventRecord",
+    ];
+    on_launch(note);
+    let queues = [queue("cuda:0"), queue("cuda:1")];
+    for queue in &queues {
+        queue.parallel_for(1, |_| ()).expect("it runs");
+    }
+    let [queue, other] = &queues;
+    let launch = |item: Item<1>| assert!(item.x() < 100);
+    queue.parallel_for(1, launch).expect("it runs");
+    let before = FUNCTIONS.map(calls);
+    queue
+        .scope(|scope| {
+            (0..LAUNCHES).try_for_each(|_| scope.parallel_for(1, launch).map(drop))?;
+            Ok(())
+        })
+        .expect("they run");
+    let after = FUNCTIONS.map(calls);
+    let made: [u64; 5] = std::array::from_fn(|function| after[function] - before[function]);
+    assert_eq!((made[0], made[2]), (LAUNCHES as u64, 1));
+    let others = made[1] + made[3] + made[4];
+    assert!(others < LAUNCHES as u64 / 20, "{made:?}");
+    take_seen();
+
+    // Another library of the program's makes another context the thread's, or none.
+    let set: extern "C" fn(usize) -> u32 = unsafe { std::mem::transmute(fake("cuCtxSetCurrent")) };
+    let get: extern "C" fn(*mut usize) -> u32 = unsafe { std::mem::transmute(fake("cuCtxGetCurrent")) };
+    other.parallel_for(1, launch).expect("it runs");
+    let mut of_other = 0;
+    assert_eq!((get(&mut of_other), of_other == 0), (0, false));
+    take_seen();
+    for context in [0, of_other] {
+        queue.parallel_for(1, launch).expect("it runs");
+        assert_eq!(set(context), 0);
+        queue.parallel_for(1, launch).expect("it runs");
+        let event = queue.scope(|scope| {
+            let event = scope.parallel_for(1, launch)?;
+            assert_eq!(set(context), 0);
+            while !event.is_complete() {}
+            let timed = queue.timed();
+            assert_eq!(set(context), 0);
+            let timed = timed.scope(|scope| Ok(scope.parallel_for(1, launch)?))?;
+            assert!(timed.duration().is_some());
+            let event = scope.parallel_for(1, launch)?;
+            assert_eq!(set(context), 0);
+            event.wait()?;
+            Ok(event)
+        });
+        assert!(event.expect("they run").is_complete());
+        // Launches that the driver refused because of the context are not among these.
+        assert_eq!(take_seen().len(), 5);
+    }
+    // On other threads, too.
+    std::thread::scope(|threads| {
+        threads.spawn(|| queue.parallel_for(1, launch).expect("it runs"));
+        threads.spawn(|| other.parallel_for(1, launch).expect("it runs"));
+    });
     assert_eq!(take_seen().len(), 2);
 }
 

@@ -28,6 +28,7 @@ type Handle = usize;
 const OUT_OF_MEMORY: Code = 2;
 const INVALID_VALUE: Code = 1;
 const NO_CONTEXT: Code = 201;
+const INVALID_HANDLE: Code = 400;
 const NOT_FOUND: Code = 500;
 const SUCCESS: Code = 0;
 
@@ -51,6 +52,8 @@ struct State {
     /// Size and context of each piece of device memory.
     memory: BTreeMap<u64, (usize, Handle)>,
     host: BTreeMap<usize, usize>,
+    /// The contexts of streams and events.
+    owners: HashMap<Handle, Handle>,
     /// Names of functions.
     functions: HashMap<Handle, CString>,
     /// What was loaded last.
@@ -304,8 +307,15 @@ pub extern "C" fn cuCtxDestroy_v2(context: Handle) -> Code {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSetCurrent(context: Handle) -> Code {
-    assert!(context == 0 || state().contexts.contains_key(&context), "a context");
+    let mut state = state();
+    assert!(context == 0 || state.contexts.contains_key(&context), "a context");
     CURRENT.set(context);
+    code(state.call("cuCtxSetCurrent", None))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetCurrent(context: *mut Handle) -> Code {
+    unsafe { context.write(CURRENT.get()) };
     SUCCESS
 }
 
@@ -431,8 +441,19 @@ fn new_handle(function: &'static str, to: *mut Handle) -> Code {
     let result = state.in_context(function).map(|_| ());
     code(result.map(|()| {
         let handle = state.handle();
+        state.owners.insert(handle, CURRENT.get());
         unsafe { to.write(handle) };
     }))
+}
+
+/// As `use_handle`, for one that must be the current context's.
+fn use_own(function: &'static str, handle: Handle) -> Code {
+    let mut state = state();
+    if let Err(code) = state.in_context(function) {
+        return code;
+    }
+    let is_own = state.owners.get(&handle) == Some(&CURRENT.get());
+    if is_own { SUCCESS } else { INVALID_HANDLE }
 }
 
 fn use_handle(function: &'static str) -> Code {
@@ -450,8 +471,8 @@ pub extern "C" fn cuStreamDestroy_v2(_: Handle) -> Code {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuStreamSynchronize(_: Handle) -> Code {
-    use_handle("cuStreamSynchronize")
+pub extern "C" fn cuStreamSynchronize(stream: Handle) -> Code {
+    use_own("cuStreamSynchronize", stream)
 }
 
 #[unsafe(no_mangle)]
@@ -465,13 +486,13 @@ pub extern "C" fn cuEventDestroy_v2(_: Handle) -> Code {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuEventRecord(_: Handle, _: Handle) -> Code {
-    use_handle("cuEventRecord")
+pub extern "C" fn cuEventRecord(event: Handle, _: Handle) -> Code {
+    use_own("cuEventRecord", event)
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuEventQuery(_: Handle) -> Code {
-    use_handle("cuEventQuery")
+pub extern "C" fn cuEventQuery(event: Handle) -> Code {
+    use_own("cuEventQuery", event)
 }
 
 #[unsafe(no_mangle)]
@@ -613,14 +634,15 @@ pub unsafe extern "C" fn cuLaunchKernel(
     block_y: c_uint,
     block_z: c_uint,
     shared: c_uint,
-    _: Handle,
+    stream: Handle,
     parameters: *mut *mut c_void,
     _: *mut *mut c_void,
 ) -> Code {
-    let mut state = state();
-    if let Err(code) = state.in_context("cuLaunchKernel") {
-        return code;
+    let result = use_own("cuLaunchKernel", stream);
+    if result != SUCCESS {
+        return result;
     }
+    let state = state();
     let Some(name) = state.functions.get(&function).cloned() else { return INVALID_VALUE };
     let on_launch = state.on_launch;
     drop(state);

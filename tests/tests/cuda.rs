@@ -161,6 +161,11 @@ fn what_is_kept_is_for_one_version_of_the_driver() {
 }
 
 #[test]
+fn what_a_launch_asks_of_the_driver() {
+    run(&["driver-calls"], &[("FAKE_CUDA_DEVICES", "2")]);
+}
+
+#[test]
 fn scopes() {
     run(&["order"], &[]);
 }

@@ -5,6 +5,7 @@
 //! asks for a new context. Whether there is one is the driver's to say: after an illegal address it refuses until the process ends,
 //! and the new queue's error says that. The process goes on in any case, and with it its other devices.
 
+use std::cell::Cell;
 use std::ffi::c_uint;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -30,6 +31,12 @@ pub(crate) struct Context {
     transfers: OnceLock<RawStream>,
     free: Mutex<FreeList>,
     pub(super) records: Records,
+}
+
+thread_local! {
+    /// The id of the context that this crate made the thread's last. Other code of the program may have made another one the
+    /// thread's since.
+    static ENTERED: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Blocks of memory are at least so large, except where there is no room for that.
@@ -115,7 +122,38 @@ impl Context {
             return Err(lost.clone());
         }
         // SAFETY: the context lives as long as `self`.
-        self.check(unsafe { (self.api().context_set)(self.raw) }, symbol::context_set)
+        self.check(unsafe { (self.api().context_set)(self.raw) }, symbol::context_set)?;
+        ENTERED.set(self.id);
+        Ok(())
+    }
+
+    /// Calls a function of the driver that is given a stream or an event of this context, and so either does what it shall or
+    /// refuses: it cannot do it in another context. Making a context the thread's is a call of the driver too, so that is left out
+    /// where this crate has done it before. If other code has changed it since, the driver refuses, and `function` is called again.
+    #[inline]
+    pub(super) fn call(
+        &self,
+        call: &'static str,
+        function: impl Fn() -> Code,
+    ) -> Result<(), DriverError> {
+        let code = self.call_for_code(function)?;
+        self.check(code, call)
+    }
+
+    /// As [`call`](Self::call), for functions with codes that are no errors.
+    #[inline]
+    pub(super) fn call_for_code(&self, function: impl Fn() -> Code) -> Result<Code, DriverError> {
+        if let Some(lost) = self.lost.get() {
+            return Err(lost.clone());
+        }
+        if ENTERED.get() == self.id {
+            let code = function();
+            if !matches!(code, number::INVALID_CONTEXT | number::INVALID_HANDLE) {
+                return Ok(code);
+            }
+        }
+        self.enter()?;
+        Ok(function())
     }
 
     /// Turns a code into an error, and takes note of the loss of the context.

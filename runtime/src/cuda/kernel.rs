@@ -222,13 +222,14 @@ impl CudaKernel {
         self.flags & GPU_PRINT != 0
     }
 
-    /// Sees to it that a block may have so much shared memory. The context is the thread's.
+    /// Sees to it that a block may have so much shared memory.
     pub(super) fn allow_shared_memory(&self, bytes: u32) -> Result<(), DriverError> {
         let allowed = self.shared_memory.load(Ordering::Relaxed);
         if bytes <= allowed.max(self.context.gpu.shared_memory_unasked) {
             return Ok(());
         }
-        // SAFETY: a function of this context.
+        self.context.enter()?;
+        // SAFETY: a function of this context, which is the thread's.
         let code = unsafe {
             (self.context.api().set_function_attribute)(
                 self.function,

@@ -3,7 +3,9 @@
 //! Parameters are given to the driver as addresses of their values, so most come straight out of the closure. Addresses of buffers
 //! are translated on the way: a closure holds those of the shadows.
 
+use std::cell::LazyCell;
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +35,15 @@ pub(crate) struct Shape {
     pub(crate) dynamic: usize,
 }
 
+/// How a launch's range is divided: the threads of a block, and the blocks of the grid, x first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grid {
+    block: [usize; 3],
+    blocks: [usize; 3],
+    /// The range is a multiple of the block in each dimension.
+    exact: bool,
+}
+
 /// Work-items of a block, where the launch does not say.
 const BLOCK: usize = 256;
 
@@ -53,25 +64,32 @@ impl Shape {
     }
 
     /// What the code must be prepared for, and what it can count on.
-    pub(crate) fn asks(&self, context: &Context, adaptivity: Adaptivity) -> AskedOfGpu {
+    pub(crate) fn asks(
+        &self,
+        context: &Context,
+        grid: &Grid,
+        adaptivity: Adaptivity,
+    ) -> AskedOfGpu {
         let small = (0..3)
             .all(|axis| self.range[axis].saturating_add(self.offset[axis]) <= i32::MAX as usize);
-        let (block, grid) = self.grid(context);
-        let most = context.gpu.max_grid_xyz;
-        let pieces = (0..3).any(|axis| grid[axis] > most[axis] as usize);
         let mut facts = Facts { small, ..Facts::default() };
         if adaptivity != Adaptivity::Off {
-            facts.exact = (0..3).all(|axis| self.range[axis].is_multiple_of(block[axis]));
-            // No block has more threads than fit into this type.
-            facts.block = block.map(|items| items as u32);
+            facts.exact = grid.exact;
+            facts.block = grid.threads();
         }
+        let pieces = grid.is_too_large(context);
         AskedOfGpu { pieces, facts, groups: self.group.is_some(), demands_block: false }
     }
 
     /// As [`asks`](Self::asks), for a launch whose groups are too large for code that is made for all sizes.
-    pub(crate) fn demands(&self, context: &Context, adaptivity: Adaptivity) -> AskedOfGpu {
-        let mut asks = self.asks(context, adaptivity);
-        asks.facts.block = self.grid(context).0.map(|items| items as u32);
+    pub(crate) fn demands(
+        &self,
+        context: &Context,
+        grid: &Grid,
+        adaptivity: Adaptivity,
+    ) -> AskedOfGpu {
+        let mut asks = self.asks(context, grid, adaptivity);
+        asks.facts.block = grid.threads();
         AskedOfGpu { demands_block: true, ..asks }
     }
 
@@ -81,14 +99,14 @@ impl Shape {
     }
 
     /// Threads of a block and blocks of the grid, in each dimension.
-    fn grid(&self, context: &Context) -> ([usize; 3], [usize; 3]) {
+    pub(crate) fn grid(&self, context: &Context) -> Grid {
         let block = self.group.unwrap_or_else(|| {
             let [nx, ny, nz] = self.range;
             if self.dimensions == 1 {
-                // A small range is spread over all multiprocessors.
-                let most = context.gpu.multiprocessors as usize;
+                // A small range is spread over all multiprocessors: there are no fewer blocks than those, if possible.
+                let others = (context.gpu.multiprocessors as usize).saturating_sub(1);
                 let mut block = BLOCK;
-                while block > 32 && nx.div_ceil(block) < most {
+                while block > 32 && nx <= block * others {
                     block /= 2;
                 }
                 return [block, 1, 1];
@@ -99,7 +117,34 @@ impl Shape {
             let z = nz.min(BLOCK / x / y).min(64).next_power_of_two();
             [x, y, z]
         });
-        (block, std::array::from_fn(|axis| self.range[axis].div_ceil(block[axis])))
+        let mut grid = Grid { block, blocks: [0; 3], exact: true };
+        for axis in 0..3 {
+            let (blocks, rest) = divide(self.range[axis], block[axis]);
+            grid.blocks[axis] = blocks + usize::from(rest != 0);
+            grid.exact &= rest == 0;
+        }
+        grid
+    }
+}
+
+/// Quotient and rest. Almost all blocks are powers of two, for which this takes a tenth of the time of a division.
+fn divide(items: usize, block: usize) -> (usize, usize) {
+    if block.is_power_of_two() {
+        (items >> block.trailing_zeros(), items & (block - 1))
+    } else {
+        (items / block, items % block)
+    }
+}
+
+impl Grid {
+    /// The threads of a block, as the driver wants them: no block has more than fit into this type.
+    fn threads(&self) -> [u32; 3] {
+        self.block.map(|items| items as u32)
+    }
+
+    /// Whether it takes several launches.
+    fn is_too_large(&self, context: &Context) -> bool {
+        (0..3).any(|axis| self.blocks[axis] > context.gpu.max_grid_xyz[axis] as usize)
     }
 }
 
@@ -128,29 +173,29 @@ pub(crate) unsafe fn launch(
     kernel: Arc<CudaKernel>,
     raw: &RawKernel,
     shape: &Shape,
+    grid: &Grid,
     timed: bool,
 ) -> Result<Pending, LaunchError> {
     let context = &*stream.context;
     let failed = |error| context.launch_error(raw.name(), error);
-    context.enter().map_err(failed)?;
-    let (block, grid) = shape.grid(context);
+    let block = grid.threads();
     let shared = shared_memory(context, &kernel, raw, shape)?;
     kernel.allow_shared_memory(shared).map_err(failed)?;
 
     // Everything that parameters point to lives until the driver has copied it, which is before this returns.
     let leaves = kernel.leaves.len();
-    let mut words_here = [0_u64; MOST_PARAMETERS];
+    let mut words_here = [const { MaybeUninit::<u64>::uninit() }; MOST_PARAMETERS];
     let mut words_there;
-    let words: &mut [u64] = if leaves <= MOST_PARAMETERS {
+    let words = if leaves <= MOST_PARAMETERS {
         &mut words_here[..leaves]
     } else {
-        words_there = vec![0; leaves];
-        &mut words_there
+        words_there = Box::new_uninit_slice(leaves);
+        &mut *words_there
     };
     let mut copies = Vec::new();
     let mut parameters = Parameters::new(leaves + HIDDEN);
     {
-        let shadows = Shadows::read();
+        let shadows: LazyCell<Shadows> = LazyCell::new(Shadows::read);
         for (leaf, word) in kernel.leaves.iter().zip(words) {
             // SAFETY: leaves lie in the closure.
             let place = unsafe { raw.closure.cast::<u8>().add(leaf.offset) };
@@ -161,22 +206,19 @@ pub(crate) unsafe fn launch(
             parameters.push(value);
         }
     }
-    let hidden_offset = shape.offset.map(|offset| offset as u64);
-    let hidden_range = shape.range.map(|range| range as u64);
     let mut hidden_base = [0_u64; 3];
     let hidden_base = &raw mut hidden_base;
     if kernel.offset {
-        for word in &hidden_offset {
+        for word in &shape.offset {
             parameters.push(std::ptr::from_ref(word).cast());
         }
     }
     if kernel.takes_range() {
-        for word in &hidden_range[..shape.dimensions as usize] {
+        for word in &shape.range[..shape.dimensions as usize] {
             parameters.push(std::ptr::from_ref(word).cast());
         }
     }
-    let most = context.gpu.max_grid_xyz.map(|most| most as usize);
-    let in_pieces = (0..3).any(|axis| grid[axis] > most[axis]);
+    let in_pieces = grid.is_too_large(context);
     if kernel.base {
         for axis in 0..3 {
             parameters.push(hidden_base.cast::<u64>().wrapping_add(axis).cast());
@@ -192,33 +234,34 @@ pub(crate) unsafe fn launch(
     }
 
     let launch_piece = |stream, blocks: [usize; 3]| {
-        // SAFETY: the parameters are those that the kernel was compiled for, and can be read; function and stream are of the context,
-        // which is the thread's; the caller vouches for what the kernel does.
-        let code = unsafe {
+        // SAFETY: the parameters are those that the kernel was compiled for, and can be read; function and stream are of the context;
+        // the caller vouches for what the kernel does. The driver does nothing where it refuses.
+        let launch = || unsafe {
             (context.api().launch)(
                 kernel.function,
                 blocks[0] as u32,
                 blocks[1] as u32,
                 blocks[2] as u32,
-                block[0] as u32,
-                block[1] as u32,
-                block[2] as u32,
+                block[0],
+                block[1],
+                block[2],
                 shared,
                 stream,
                 parameters.as_ptr(),
                 std::ptr::null_mut(),
             )
         };
-        context.check(code, symbol::launch)
+        context.call(symbol::launch, launch)
     };
     let timer = timed.then(|| stream.take_timer()).transpose().map_err(failed)?;
     let submitted = stream.submit(timer.as_ref(), |stream| {
         if !in_pieces {
-            return launch_piece(stream, grid);
+            return launch_piece(stream, grid.blocks);
         }
         // Of work-items; of groups where there are some.
-        let unit = if kernel.has_groups() { [1; 3] } else { block };
-        for_each_piece(grid, most, |first, blocks| {
+        let unit = if kernel.has_groups() { [1; 3] } else { grid.block };
+        let most = context.gpu.max_grid_xyz.map(|most| most as usize);
+        for_each_piece(grid.blocks, most, |first, blocks| {
             // SAFETY: it lives, and the driver has copied what it was for the piece before.
             unsafe {
                 hidden_base.write(std::array::from_fn(|axis| (first[axis] * unit[axis]) as u64));
@@ -239,7 +282,7 @@ pub(crate) unsafe fn launch(
     };
     tracing::debug!(
         kernel = raw.name(), device = context.name(), version = &*kernel.version,
-        range = ?shape.slowest_first(), ?grid, ?block, shared, "launched"
+        range = ?shape.slowest_first(), grid = ?grid.blocks, ?block, shared, "launched"
     );
     Ok(Pending {
         stream: Arc::clone(stream),
@@ -258,7 +301,8 @@ const HIDDEN: usize = 10;
 
 /// Addresses of parameters' values.
 struct Parameters {
-    here: [*mut c_void; MOST_PARAMETERS + HIDDEN],
+    /// The first `len` have values.
+    here: [MaybeUninit<*mut c_void>; MOST_PARAMETERS + HIDDEN],
     len: usize,
     /// In place of the others, if there are many.
     there: Vec<*mut c_void>,
@@ -268,12 +312,12 @@ impl Parameters {
     fn new(most: usize) -> Self {
         let there =
             if most <= MOST_PARAMETERS + HIDDEN { Vec::new() } else { Vec::with_capacity(most) };
-        Self { here: [std::ptr::null_mut(); MOST_PARAMETERS + HIDDEN], len: 0, there }
+        Self { here: [const { MaybeUninit::uninit() }; _], len: 0, there }
     }
 
     fn push(&mut self, value: *const c_void) {
         if self.there.capacity() == 0 {
-            self.here[self.len] = value.cast_mut();
+            self.here[self.len].write(value.cast_mut());
             self.len += 1;
         } else {
             self.there.push(value.cast_mut());
@@ -282,7 +326,7 @@ impl Parameters {
 
     fn as_ptr(&self) -> *mut *mut c_void {
         let there = self.there.capacity() != 0;
-        let values = if there { self.there.as_ptr() } else { self.here.as_ptr() };
+        let values = if there { self.there.as_ptr() } else { self.here.as_ptr().cast() };
         // The driver only reads.
         values.cast_mut()
     }
@@ -296,11 +340,11 @@ impl Parameters {
 /// # Safety
 /// `place` is the leaf in a closure of the kernel's type.
 unsafe fn value(
-    shadows: &Shadows,
+    shadows: &LazyCell<Shadows>,
     context: &Context,
     leaf: &Leaf,
     place: *const u8,
-    word: &mut u64,
+    word: &mut MaybeUninit<u64>,
     copies: &mut Vec<Box<[u64]>>,
 ) -> Result<*const c_void, usize> {
     match leaf.kind {
@@ -308,7 +352,7 @@ unsafe fn value(
         LeafKind::Pointer { readonly } => {
             // SAFETY: the caller's promise; a field of a packed struct may lie anywhere.
             let address = unsafe { place.cast::<usize>().read_unaligned() };
-            *word = translate(shadows, context, address)?;
+            let word = word.write(translate(shadows, context, address)?);
             if !readonly {
                 memory::becomes_stale(address);
             }
@@ -369,7 +413,7 @@ unsafe fn copy_bytes(from: *const u8, to: *mut u8, size: usize) {
 }
 
 /// The device's address for one of a closure.
-fn translate(shadows: &Shadows, context: &Context, address: usize) -> Result<u64, usize> {
+fn translate(shadows: &LazyCell<Shadows>, context: &Context, address: usize) -> Result<u64, usize> {
     if is_shadow(address)
         && let Some(shadow) = shadows.find(address)
         && shadow.context == context.id
@@ -381,7 +425,7 @@ fn translate(shadows: &Shadows, context: &Context, address: usize) -> Result<u64
 
 #[cold]
 fn foreign_buffer(
-    shadows: &Shadows,
+    shadows: &LazyCell<Shadows>,
     context: &Context,
     kernel: String,
     address: usize,
@@ -442,6 +486,11 @@ impl Pending {
         self.stream.is_over(self.number)
     }
 
+    /// As [`is_over`](Self::is_over), without asking the device.
+    pub(crate) fn is_known_over(&self) -> bool {
+        self.stream.is_known_over(self.number)
+    }
+
     /// Waits for its end.
     pub(crate) fn finish(self) -> Result<(), LaunchError> {
         self.finish_timed().0
@@ -450,18 +499,21 @@ impl Pending {
     /// Waits for its end, and says how long it took, if it was to be timed.
     pub(crate) fn finish_timed(mut self) -> (Result<(), LaunchError>, Option<Duration>) {
         let result = self.wait();
+        // Most launches have none.
+        if self.timer.is_none() {
+            return (result, None);
+        }
         let timer = self.timer.take().filter(|_| self.stream.context.lost().is_none());
         (result, timer.and_then(|timer| self.stream.give_timer(timer)))
     }
 
     fn wait(&mut self) -> Result<(), LaunchError> {
-        let context = Arc::clone(&self.stream.context);
-        let waited = self.stream.wait(self.number);
-        if let Err(error) = waited {
+        let context = &*self.stream.context;
+        if let Err(error) = self.stream.wait(self.number) {
             return Err(context.launch_error((self.name)().to_owned(), error));
         }
         let Some(mut record) = self.record.take() else { return Ok(()) };
-        let left = record.collect(&context);
+        let left = record.collect(context);
         context.records.give(record);
         left.map_or(Ok(()), |left| self.tell(left))
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::api::{Code, RawEvent, RawStream, number, symbol};
+use super::api::{RawEvent, RawStream, number, symbol};
 use super::context::Context;
 use crate::error::DriverError;
 
@@ -48,6 +48,7 @@ impl Stream {
     }
 
     /// Puts a launch into the stream by `launch`, between the events of a timer, and gives its number.
+    /// With a timer, the context is the thread's.
     pub(super) fn submit(
         &self,
         timer: Option<&Timer>,
@@ -80,8 +81,9 @@ impl Stream {
         Ok(event)
     }
 
-    /// A timer that nothing uses. The context is the thread's.
+    /// A timer that nothing uses. Makes the context the thread's.
     pub(super) fn take_timer(&self) -> Result<Timer, DriverError> {
+        self.context.enter()?;
         let kept = self.state().timers.pop();
         kept.map_or_else(
             || {
@@ -110,47 +112,72 @@ impl Stream {
         if self.done.load(Ordering::Acquire) >= launch {
             return Ok(());
         }
-        self.context.enter()?;
         let submitted = self.state().submitted;
-        // SAFETY: the stream is this one's, of the thread's context.
-        let code = unsafe { (self.context.api().stream_synchronize)(self.raw) };
-        self.context.check(code, symbol::stream_synchronize)?;
+        // SAFETY: the stream is this one's.
+        let wait = || unsafe { (self.context.api().stream_synchronize)(self.raw) };
+        self.context.call(symbol::stream_synchronize, wait)?;
         self.done.fetch_max(submitted, Ordering::AcqRel);
         Ok(())
     }
 
+    /// Whether the launch with that number is known to be over, well or not, without asking the device.
+    pub(super) fn is_known_over(&self, launch: u64) -> bool {
+        self.done.load(Ordering::Acquire) >= launch || self.context.lost().is_some()
+    }
+
     /// Whether the launch with that number is known to be over, well or not. Whoever asks again and again is told at last.
     pub(super) fn is_over(&self, launch: u64) -> bool {
-        if self.done.load(Ordering::Acquire) >= launch || self.context.enter().is_err() {
+        if self.is_known_over(launch) {
             return true;
         }
-        let api = self.context.api();
         let mut state = self.state();
+        if self.look_at_marks(&mut state).is_err() || self.is_known_over(launch) {
+            return true;
+        }
+        self.mark(&mut state, launch);
+        false
+    }
+
+    /// Asks the device which launches are over, for all of them at once. What it was not asked before it may know the next time.
+    pub(crate) fn look(&self) {
+        let mut state = self.state();
+        if self.look_at_marks(&mut state).is_ok() {
+            let submitted = state.submitted;
+            self.mark(&mut state, submitted);
+        }
+    }
+
+    /// Takes note of the launches in front of the marks that the stream has come to.
+    fn look_at_marks(&self, state: &mut State) -> Result<(), DriverError> {
+        let api = self.context.api();
         while let Some((behind, event)) = state.marks.front().copied() {
             // SAFETY: an event of this context.
-            let code: Code = unsafe { (api.event_query)(event) };
+            let code = self.context.call_for_code(|| unsafe { (api.event_query)(event) })?;
             if code == number::NOT_READY {
                 break;
             }
-            if self.context.check(code, symbol::event_query).is_err() {
-                return true;
-            }
+            self.context.check(code, symbol::event_query)?;
             self.done.fetch_max(behind, Ordering::AcqRel);
             state.marks.pop_front();
             state.spare.push(event);
         }
-        if self.done.load(Ordering::Acquire) >= launch {
-            return true;
+        Ok(())
+    }
+
+    /// Sees to it that there is a mark behind a launch that is not over.
+    fn mark(&self, state: &mut State, launch: u64) {
+        let behind = state.marks.back().map_or(0, |(behind, _)| *behind);
+        if behind.max(self.done.load(Ordering::Acquire)) >= launch {
+            return;
         }
-        let marked = state.marks.back().is_some_and(|(behind, _)| *behind >= launch);
-        if !marked && let Err(error) = self.mark(&mut state) {
+        if let Err(error) = self.add_mark(state) {
             tracing::warn!(%error, "no event");
         }
-        false
     }
 
     /// Puts an event behind all launches so far.
-    fn mark(&self, state: &mut State) -> Result<(), DriverError> {
+    fn add_mark(&self, state: &mut State) -> Result<(), DriverError> {
+        self.context.enter()?;
         let event = match state.spare.pop() {
             Some(event) => event,
             None => self.create_event(number::EVENT_WITHOUT_TIME)?,
