@@ -17,7 +17,8 @@ use schism_jit_abi::Param;
 /// The processors that kernels are lowered to and assembled for.
 pub const PROCESSORS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
 
-/// The assembler takes minutes for more text than this: kernels that format numbers for themselves.
+/// The assembler takes minutes for more text than this: kernels that format numbers for themselves. They are left out, unless
+/// everything is asked for.
 const LARGE: usize = 1 << 19;
 
 /// What takes longer is told.
@@ -140,12 +141,14 @@ pub fn own_kernels() -> Outcome {
     outcome.into_inner().expect("no thread panicked")
 }
 
-/// The processors for a kernel: all of them take long, so they take turns, unless `SCHISM_PTX_ALL` is set.
+/// Whether `SCHISM_PTX_ALL` asks for everything: every kernel for every processor.
+fn everything() -> bool {
+    std::env::var_os("SCHISM_PTX_ALL").is_some_and(|value| !value.is_empty())
+}
+
+/// The processors for a kernel: all of them take long, so they take turns, unless everything is asked for.
 fn processors_of(index: usize) -> Vec<&'static str> {
-    if std::env::var_os("SCHISM_PTX_ALL").is_some_and(|value| !value.is_empty()) {
-        return PROCESSORS.to_vec();
-    }
-    vec![PROCESSORS[index % PROCESSORS.len()]]
+    if everything() { PROCESSORS.to_vec() } else { vec![PROCESSORS[index % PROCESSORS.len()]] }
 }
 
 /// A kernel to lower and assemble.
@@ -177,7 +180,7 @@ impl Job<'_> {
     fn for_processor(&self, processor: &str) -> Result<bool, String> {
         let code = self.lower(processor).map_err(|error| error.to_string())?;
         let Some(assembler) = self.assembler else { return Ok(false) };
-        if code.text().len() > LARGE {
+        if code.text().len() > LARGE && !everything() {
             println!("{} is too large to be assembled here", self.kernel.name);
             return Ok(false);
         }

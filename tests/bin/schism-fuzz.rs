@@ -108,6 +108,10 @@ fn main() -> ExitCode {
     let begin = std::time::Instant::now();
     match fuzz::run(lab, &options, &|line| println!("{line}")) {
         Ok(report) => {
+            if let Some(folder) = &options.pack {
+                println!("{} kernels in {}", report.kernels, folder.display());
+                return ExitCode::SUCCESS;
+            }
             let minutes = begin.elapsed().as_secs_f64() / 60.0;
             println!(
                 "{} kernels ({} of them panic), {} differences, seed {}, {:.1} minutes, {:.0} kernels a minute",
