@@ -1,5 +1,8 @@
 //! From an image's bitcode to a module that holds one checked kernel and what it reaches.
 //!
+//! An image has many kernels. What a function does is read only of those that the request's kernel reaches, which are linked to an
+//! empty module; the others cost next to nothing.
+//!
 //! The bytes come from a file, so nothing in them is believed: LLVM's verifier runs, the kernel's type is compared with
 //! the container's parameters, and constructs that an image must not have are refused with a reason. The container's
 //! checksum is the first guard all the same: LLVM's bitcode reader is not hardened. Of images with a few bits changed, about
@@ -28,27 +31,36 @@ pub use schism_passes::builtins::{
 /// which is then called [`KERNEL`] and has the request's parameters.
 pub fn load<'c>(
     context: &'c Context,
-    request: &Request,
+    request: &'c Request,
     machine: &Machine,
     device: &'static str,
 ) -> Result<(Module<'c>, Value), JitError> {
-    let module = Module::from_bitcode(context, &request.image).map_err(JitError::InvalidImage)?;
-    module.verify().map_err(JitError::InvalidImage)?;
-    let kernel = module
+    let invalid = JitError::InvalidImage;
+    let image = Module::from_bitcode_lazily(context, &request.image).map_err(invalid)?;
+    let kernel = image
         .function(&request.kernel)
         .filter(|function| !function.is_declaration())
         .ok_or_else(|| JitError::UnknownKernel(request.kernel.clone()))?;
-    check_target(&module, machine)?;
+    check_target(&image, machine)?;
     check_signature(kernel, request)?;
-    check_builtins(&module)?;
+    check_builtins(&image)?;
 
     kernel.set_name(KERNEL);
     if kernel.name() != KERNEL {
-        return Err(JitError::InvalidImage(format!("it has a function `{KERNEL}` of its own")));
+        return Err(invalid(format!("it has a function `{KERNEL}` of its own")));
     }
-    module.strip_debug_info();
-    internalise(&module);
+    image.strip_debug_info();
+    internalise(&image);
     kernel.set_external();
+    let module = Module::new(context, c"image");
+    module.set_target_of(&image);
+    module.declare_as(kernel);
+    module.link(context, image).map_err(invalid)?;
+    module.verify().map_err(invalid)?;
+    let kernel = module
+        .function(KERNEL)
+        .filter(|function| !function.is_declaration())
+        .ok_or_else(|| JitError::Internal("the kernel was not linked".to_owned()))?;
     if request.open_constants {
         module.open_constants(request.constants.iter().map(|(symbol, _)| symbol.as_str()))?;
     } else {
@@ -209,18 +221,11 @@ fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
     Ok(())
 }
 
-/// Hides every definition, so that what nothing uses goes away. LLVM's own lists (of constructors, of what is used by
-/// means that LLVM does not see) go at once: nothing reads them here.
+/// Hides every definition, so that only what the kernel uses is linked. LLVM's own lists (of constructors, of what is used by means
+/// that LLVM does not see) are among what is not: nothing reads them here.
 fn internalise(module: &Module<'_>) {
-    for global in module.globals() {
-        if global.name().starts_with("llvm.") && global.users().is_empty() {
-            // SAFETY: nothing uses the global, and this handle is the only one here.
-            unsafe { global.delete_global() };
-        } else if !global.is_declaration() {
-            global.set_internal();
-        }
-    }
-    for global in module.functions().into_iter().chain(module.aliases()) {
+    let globals = module.globals().into_iter().chain(module.functions());
+    for global in globals.chain(module.aliases()) {
         if !global.is_declaration() {
             global.set_internal();
         }

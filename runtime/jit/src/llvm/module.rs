@@ -54,24 +54,23 @@ impl<'c> Module<'c> {
         Self { raw, context: PhantomData }
     }
 
-    /// Reads bitcode of our own, function by function as the linker asks for them.
-    pub fn from_bitcode_lazily(
-        context: &'c Context,
-        bitcode: &'static [u8],
-    ) -> Result<Self, String> {
+    /// Reads bitcode: what a function does only when the linker asks for it. So the module is for being [linked](Self::link), and
+    /// its functions seem to be empty until then.
+    pub fn from_bitcode_lazily(context: &'c Context, bitcode: &'c [u8]) -> Result<Self, String> {
         let mut raw = null_mut();
-        // SAFETY: the context is live and `raw` is a live variable; the buffer borrows bytes that live forever, and belongs to
-        // the module from here on, or is disposed of by LLVM.
-        let failed = unsafe {
+        // SAFETY: the context is live and `raw` is a live variable; the buffer borrows bytes that live as long as the module can.
+        let (failed, buffer) = unsafe {
             let buffer = LLVMCreateMemoryBufferWithMemoryRange(
                 bitcode.as_ptr().cast(),
                 bitcode.len(),
-                c"library".as_ptr(),
+                c"image".as_ptr(),
                 0,
             );
-            LLVMGetBitcodeModuleInContext2(context.raw(), buffer, &mut raw)
+            (LLVMGetBitcodeModuleInContext2(context.raw(), buffer, &mut raw), buffer)
         };
         if failed != 0 || raw.is_null() {
+            // SAFETY: a module has its buffer; where there is none, the buffer stays ours.
+            unsafe { LLVMDisposeMemoryBuffer(buffer) };
             return Err(context.errors_or("not LLVM bitcode"));
         }
         Ok(Self { raw, context: PhantomData })

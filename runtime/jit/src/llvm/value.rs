@@ -464,15 +464,6 @@ impl Value {
         unsafe { LLVMSetMetadata(self.raw(), kind, node) };
     }
 
-    /// Removes a global variable from its module and frees it.
-    ///
-    /// # Safety
-    /// The value is a global variable without users, and no copy of this handle is used again.
-    pub unsafe fn delete_global(self) {
-        // SAFETY: the caller promises all that LLVM asks for.
-        unsafe { LLVMDeleteGlobal(self.raw()) };
-    }
-
     /// Removes a function from its module and frees it.
     ///
     /// # Safety
