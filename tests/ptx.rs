@@ -67,7 +67,21 @@ pub fn expect(lacking: &[&str]) {
         println!("skipped: this program has no kernels, since RUSTC is not schism's compiler");
         return;
     }
-    let outcome = own_kernels();
+    let path = std::env::current_exe().expect("this program has a path");
+    judge(&kernels_of(&path), lacking);
+}
+
+/// As [`expect`], for the kernels of a program or library, of which a GPU lacks nothing.
+///
+/// # Panics
+/// The file has no kernels, or one cannot be lowered or assembled.
+pub fn expect_of(file: &Path) {
+    let outcome = kernels_of(file);
+    assert!(outcome.kernels > 0, "no kernels in {}", file.display());
+    judge(&outcome, &[]);
+}
+
+fn judge(outcome: &Outcome, lacking: &[&str]) {
     let (expected, failures): (Vec<&String>, Vec<&String>) = outcome
         .failures
         .iter()
@@ -88,14 +102,10 @@ pub fn expect(lacking: &[&str]) {
     }
 }
 
-/// Lowers every kernel of this very program to every processor, and assembles it.
-///
-/// # Panics
-/// The program cannot be read, or has no kernels.
-pub fn own_kernels() -> Outcome {
-    let path = std::env::current_exe().expect("this program has a path");
-    let contents = std::fs::read(&path).expect("this program can be read");
-    let sections = sections_of_file(&contents).expect("this program is an object file");
+/// Lowers every kernel of a program or library, and assembles it.
+fn kernels_of(path: &Path) -> Outcome {
+    let contents = std::fs::read(path).expect("a program that can be read");
+    let sections = sections_of_file(&contents).expect("a program is an object file");
     let records: Vec<RecordRef<'_>> = sections
         .iter()
         .flat_map(|section| records(section.data))
@@ -112,9 +122,9 @@ pub fn own_kernels() -> Outcome {
     }
     let assembler = assembler();
     let assembler = assembler.as_deref();
-    let name = path.file_name().expect("a program has a name");
-    let folder = std::env::temp_dir().join("schism-ptx").join(name);
-    let folder = folder.as_path();
+    let name = path.file_name().expect("a program has a name").to_string_lossy();
+    let name = format!("{name}-{}", std::process::id());
+    let folder = &std::env::temp_dir().join("schism-ptx").join(name);
     std::fs::create_dir_all(folder).expect("a folder for the PTX can be made");
     let outcome = Mutex::new(Outcome { kernels: work.len(), ..Outcome::default() });
     let next = AtomicUsize::new(0);
@@ -138,6 +148,8 @@ pub fn own_kernels() -> Outcome {
             });
         }
     });
+    // What was not assembled stays there, to be looked at.
+    let _ = std::fs::remove_dir(folder);
     outcome.into_inner().expect("no thread panicked")
 }
 

@@ -84,6 +84,11 @@ struct Filter {
 }
 
 #[test]
+fn every_kernel_becomes_ptx() {
+    schism_tests::ptx::expect(&[]);
+}
+
+#[test]
 fn specialized_values_of_every_kind() {
     let filter =
         Filter { on: true, weights: [0.25, -0.0, f32::NAN], wide: -5, name: 'ß', shift: 3 };

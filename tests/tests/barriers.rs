@@ -65,6 +65,7 @@ fn check(ir: &str, options: &[&str], program: &Path) {
     let copied = calls(ir, "5other");
     let optimises = options.len() > 1 || options[0] != "-Copt-level=0";
     assert_eq!(copied > 1, optimises, "{copied} with {options:?}\n{ir}");
+    schism_tests::ptx::expect_of(program);
     for device in ["cpu", "native"] {
         let mut run = clean_command(program);
         assert_eq!(text(run.env("SCHISM_DEVICE", device)), format!("{device}\n"));

@@ -28,6 +28,11 @@ static TILE: SpecConst<u32> = SpecConst::new(16);
 static SCALE: SpecConst<f64> = SpecConst::new(0.5);
 
 #[test]
+fn every_kernel_becomes_ptx() {
+    schism_tests::ptx::expect(&[]);
+}
+
+#[test]
 fn the_default_and_other_values() {
     on_every_device(|queue| {
         let read = |queue: &Queue| value(queue, || (TILE.get() * 3, SCALE.get()));

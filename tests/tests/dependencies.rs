@@ -42,6 +42,11 @@ where
 }
 
 #[test]
+fn every_kernel_becomes_ptx() {
+    schism_tests::ptx::expect(&[]);
+}
+
+#[test]
 fn glam_vectors_and_matrices() {
     use glam::{DVec3, EulerRot, IVec2, Mat4, Quat, Vec3, Vec3A, Vec4};
     agrees_with_the_library(|i| {

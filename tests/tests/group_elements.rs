@@ -15,6 +15,11 @@ fn numbers(count: usize) -> Vec<u32> {
     (0..count as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 9).collect()
 }
 
+#[test]
+fn every_kernel_becomes_ptx() {
+    schism_tests::ptx::expect(&[]);
+}
+
 /// Each work-item keeps its element while it waits, and all of a group's come together in one.
 #[test]
 fn own_elements_across_barriers() {

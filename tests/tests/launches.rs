@@ -51,6 +51,7 @@ fn kernels_of_libraries_programs_and_traits() {
     let program = folder.join("program");
     assert_eq!(text(&mut on_device(&program, "cpu")), "cpu\n");
     assert_eq!(text(&mut on_device(&program, "native")), "native\n");
+    schism_tests::ptx::expect_of(&program);
 
     // Each crate brings the kernels that it instantiates.
     let kernels = |krate: &str| -> Vec<String> {

@@ -113,6 +113,7 @@ fn the_hosts_library_or_our_own() {
         let folder = lab.folder(&format!("maths-{level}"));
         let mut rustc = lab.rustc_with_runtime(&folder);
         text(rustc.arg(format!("-Copt-level={level}")).arg(source("crates/maths.rs")));
+        schism_tests::ptx::expect_of(&folder.join("maths"));
         for library in [None, Some("host"), Some("")] {
             let (said, results) = run(&folder, "cpu", library);
             assert_eq!(said, "cpu worst 0 other false\n");

@@ -23,6 +23,11 @@ fn on_device(queue: &Queue) -> bool {
 }
 
 #[test]
+fn every_kernel_becomes_ptx() {
+    schism_tests::ptx::expect(&[]);
+}
+
+#[test]
 fn ids_are_shifted_by_exactly_the_offset() {
     on_every_device(|queue| {
         for offset in [[0, 0, 0], [5, 3, 1], [1 << 33, 0, 0], [0, (1 << 32) - 1, 1 << 40]] {

@@ -93,6 +93,11 @@ fn opaque<T>(value: T) -> T {
 }
 
 #[test]
+fn every_kernel_becomes_ptx() {
+    schism_tests::ptx::expect(&[]);
+}
+
+#[test]
 fn operators() {
     same(|i| 7 / (i as i32 - 3));
     same(|i| 7 % (i as u8).wrapping_sub(3));

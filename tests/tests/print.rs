@@ -27,6 +27,7 @@ fn the_same_lines_on_every_device() {
         let folder = lab.folder(&format!("prints-{level}"));
         let mut rustc = lab.rustc_with_runtime(&folder);
         text(rustc.arg(format!("-Copt-level={level}")).arg(source("crates/prints.rs")));
+        schism_tests::ptx::expect_of(&folder.join("prints"));
         for (device, threads) in [("cpu", "1"), ("cpu", "4"), ("native", "4")] {
             let found = lines(&folder.join("prints"), device, threads);
             assert_eq!(found, expected, "on {device} with {threads} threads, level {level}");
