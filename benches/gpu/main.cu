@@ -9,6 +9,7 @@
 #include "measure.cuh"
 
 #include "black_scholes.cuh"
+#include "copies.cuh"
 #include "histogram.cuh"
 #include "launch.cuh"
 #include "mandelbrot.cuh"
@@ -28,6 +29,7 @@ int main(int count, char** arguments) {
     std::printf("device cuda:0 (%s, sm_%d%d)\n", properties.name, properties.major, properties.minor);
     Bench bench(settings);
     launch::run(bench);
+    copies::run(bench);
     stream::run<float>(bench);
     stream::run<double>(bench);
     reduction::run(bench);

@@ -212,10 +212,10 @@ inline double now() {
 }
 
 class Bench {
-    static constexpr int WARM_UP = 3;
     static constexpr size_t SAMPLE = 4096;
 
   public:
+    static constexpr int WARM_UP = 3;
     const Settings& settings;
     double first = 0;
 
@@ -242,11 +242,16 @@ class Bench {
     // Prints the line of a kernel whose result is in a buffer.
     template <class T>
     void report(const Case& what, const std::vector<double>& times, const Buffer<T>& result) {
+        report(what, times, result, settings.device_clock);
+    }
+
+    template <class T>
+    void report(const Case& what, const std::vector<double>& times, const Buffer<T>& result, bool device) {
         size_t step = std::max(result.len / SAMPLE, size_t(1));
         Buffer<T> sample(std::min(result.len, SAMPLE));
         sample_kernel<<<unsigned((sample.len + 255) / 256), 256>>>(result.data, sample.data, sample.len, step);
         CHECK(cudaGetLastError());
-        report_values(what, times, sample.to_vec(), settings.device_clock);
+        report_values(what, times, sample.to_vec(), device);
     }
 
     template <class T>

@@ -52,6 +52,13 @@ struct State {
     /// Size and context of each piece of device memory.
     memory: BTreeMap<u64, (usize, Handle)>,
     host: BTreeMap<usize, usize>,
+    /// Copies that a stream has not come to: numbers, addresses and bytes. Those of other memory of the host's are made at once, as a
+    /// driver does, which has copied such memory when its function returns.
+    copies: BTreeMap<Handle, Vec<(u64, u64, u64, usize)>>,
+    /// Copies so far.
+    copied: u64,
+    /// The stream of an event, and the copies in front of it.
+    events: HashMap<Handle, (Handle, u64)>,
     /// The contexts of streams and events.
     owners: HashMap<Handle, Handle>,
     /// Names of functions.
@@ -140,6 +147,26 @@ impl State {
         self.memory.range(..=address).next_back().is_some_and(|(begin, (size, context))| {
             *context == CURRENT.get() && address + bytes as u64 <= begin + *size as u64
         })
+    }
+}
+
+impl State {
+    /// Whether so many bytes are memory of the host that was got from here.
+    fn is_pinned(&self, address: u64, bytes: usize) -> bool {
+        let address = address as usize;
+        self.host
+            .range(..=address)
+            .next_back()
+            .is_some_and(|(begin, size)| address + bytes <= begin + size)
+    }
+
+    /// Makes the copies of a stream up to a number.
+    fn come_to(&mut self, stream: Handle, number: u64) {
+        for (_, to, from, bytes) in
+            self.copies.entry(stream).or_default().extract_if(.., |copy| copy.0 <= number)
+        {
+            unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
+        }
     }
 }
 
@@ -395,7 +422,14 @@ pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(to: *mut u64, host: u64, _
     SUCCESS
 }
 
-fn copy(function: &'static str, to: u64, from: u64, bytes: usize, ours: [bool; 2]) -> Code {
+fn copy(
+    function: &'static str,
+    to: u64,
+    from: u64,
+    bytes: usize,
+    stream: Handle,
+    ours: [bool; 2],
+) -> Code {
     let mut state = state();
     if let Err(code) = state.in_context(function) {
         return code;
@@ -404,28 +438,35 @@ fn copy(function: &'static str, to: u64, from: u64, bytes: usize, ours: [bool; 2
     if bad(ours[0], to) || bad(ours[1], from) {
         return INVALID_VALUE;
     }
-    unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes) };
+    state.copied += 1;
+    let number = state.copied;
+    state.copies.entry(stream).or_default().push((number, to, from, bytes));
+    let pageable = |is_ours: bool, address| !is_ours && !state.is_pinned(address, bytes);
+    if pageable(ours[0], to) || pageable(ours[1], from) {
+        state.come_to(stream, number);
+    }
     SUCCESS
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: usize, _: Handle) -> Code {
-    copy("cuMemcpyHtoDAsync_v2", to, from, bytes, [true, false])
+pub extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) -> Code {
+    copy("cuMemcpyHtoDAsync_v2", to, from, bytes, stream, [true, false])
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: usize, _: Handle) -> Code {
-    copy("cuMemcpyDtoHAsync_v2", to, from, bytes, [false, true])
+pub extern "C" fn cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) -> Code {
+    copy("cuMemcpyDtoHAsync_v2", to, from, bytes, stream, [false, true])
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, _: Handle) -> Code {
-    copy("cuMemcpyDtoDAsync_v2", to, from, bytes, [true, true])
+pub extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) -> Code {
+    copy("cuMemcpyDtoDAsync_v2", to, from, bytes, stream, [true, true])
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuMemsetD8Async(to: u64, value: u8, count: usize, _: Handle) -> Code {
+pub extern "C" fn cuMemsetD8Async(to: u64, value: u8, count: usize, stream: Handle) -> Code {
     let mut state = state();
+    state.come_to(stream, u64::MAX);
     if let Err(code) = state.in_context("cuMemsetD8Async") {
         return code;
     }
@@ -472,7 +513,11 @@ pub extern "C" fn cuStreamDestroy_v2(_: Handle) -> Code {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamSynchronize(stream: Handle) -> Code {
-    use_own("cuStreamSynchronize", stream)
+    let result = use_own("cuStreamSynchronize", stream);
+    if result == SUCCESS {
+        state().come_to(stream, u64::MAX);
+    }
+    result
 }
 
 #[unsafe(no_mangle)]
@@ -486,13 +531,36 @@ pub extern "C" fn cuEventDestroy_v2(_: Handle) -> Code {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuEventRecord(event: Handle, _: Handle) -> Code {
-    use_own("cuEventRecord", event)
+pub extern "C" fn cuEventRecord(event: Handle, stream: Handle) -> Code {
+    let result = use_own("cuEventRecord", event);
+    if result == SUCCESS {
+        let mut state = state();
+        let copied = state.copied;
+        state.events.insert(event, (stream, copied));
+    }
+    result
+}
+
+/// Waits for an event, which happens at once.
+fn wait_for(function: &'static str, event: Handle) -> Code {
+    let result = use_own(function, event);
+    if result == SUCCESS {
+        let mut state = state();
+        if let Some((stream, copies)) = state.events.get(&event).copied() {
+            state.come_to(stream, copies);
+        }
+    }
+    result
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuEventSynchronize(event: Handle) -> Code {
+    wait_for("cuEventSynchronize", event)
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventQuery(event: Handle) -> Code {
-    use_own("cuEventQuery", event)
+    wait_for("cuEventQuery", event)
 }
 
 #[unsafe(no_mangle)]

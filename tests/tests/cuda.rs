@@ -65,6 +65,15 @@ fn copies() {
 }
 
 #[test]
+fn large_copies() {
+    run(&["large-copies"], &[]);
+    run(&["large-copies-plain"], &[("FAKE_CUDA_FAULTS", "cuMemHostAlloc:*=2")]);
+    let faults = "cuMemcpyHtoDAsync_v2:7=1,cuMemcpyDtoHAsync_v2:9=1";
+    run(&["large-copies-fail"], &[("FAKE_CUDA_FAULTS", faults)]);
+    run(&["large-copies-lost"], &[("FAKE_CUDA_FAULTS", "cuEventSynchronize:3=700")]);
+}
+
+#[test]
 fn views_on_the_host() {
     run(&["mirrors"], &[]);
 }

@@ -120,6 +120,7 @@ functions! {
     event_create = "cuEventCreate": fn(event: *mut RawEvent, flags: c_uint);
     event_destroy = "cuEventDestroy_v2": fn(event: RawEvent);
     event_record = "cuEventRecord": fn(event: RawEvent, stream: RawStream);
+    event_synchronize = "cuEventSynchronize": fn(event: RawEvent);
     event_query = "cuEventQuery": fn(event: RawEvent);
     event_elapsed = "cuEventElapsedTime": fn(milliseconds: *mut f32, begin: RawEvent, end: RawEvent);
 

@@ -10,11 +10,12 @@ use std::ffi::c_uint;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::api::{Api, Code, DevicePtr, RawContext, RawStream, number, symbol};
+use super::api::{Api, Code, DevicePtr, RawContext, RawEvent, RawStream, number, symbol};
 use super::free_list::FreeList;
 use super::gpu::Gpu;
 use super::record::Records;
 use super::shadow::{Shadow, Shadows};
+use super::staging::{Staging, Way};
 use crate::ahead::On;
 use crate::error::{BufferError, DriverError, LaunchError};
 
@@ -31,6 +32,7 @@ pub(crate) struct Context {
     transfers: OnceLock<RawStream>,
     free: Mutex<FreeList>,
     pub(super) records: Records,
+    staging: Staging,
 }
 
 thread_local! {
@@ -80,6 +82,7 @@ impl Context {
             transfers: OnceLock::new(),
             free: Mutex::default(),
             records: Records::default(),
+            staging: Staging::default(),
         });
         let _ = this.transfers.set(this.create_stream()?);
         // SAFETY: the context is the thread's.
@@ -207,11 +210,34 @@ impl Context {
         self.transfers.get().copied().unwrap_or(RawStream::NULL)
     }
 
+    /// An event, of the context that is the thread's.
+    pub(super) fn create_event(&self) -> Result<RawEvent, DriverError> {
+        self.create_event_with(number::EVENT_WITHOUT_TIME)
+    }
+
+    /// An event whose time is taken, of the context that is the thread's.
+    pub(super) fn create_timed_event(&self) -> Result<RawEvent, DriverError> {
+        self.create_event_with(number::EVENT)
+    }
+
+    fn create_event_with(&self, flags: c_uint) -> Result<RawEvent, DriverError> {
+        let mut event = RawEvent::NULL;
+        // SAFETY: the event is ours to be written.
+        let code = unsafe { (self.api().event_create)(&raw mut event, flags) };
+        self.check(code, symbol::event_create)?;
+        Ok(event)
+    }
+
+    /// Waits for a stream of this context, which is the thread's.
+    pub(super) fn finish(&self, stream: RawStream) -> Result<(), DriverError> {
+        // SAFETY: as above.
+        let code = unsafe { (self.api().stream_synchronize)(stream) };
+        self.check(code, symbol::stream_synchronize)
+    }
+
     /// Waits for the copies.
     fn finish_transfers(&self) -> Result<(), DriverError> {
-        // SAFETY: a stream of this context, which is the thread's.
-        let code = unsafe { (self.api().stream_synchronize)(self.transfers()) };
-        self.check(code, symbol::stream_synchronize)
+        self.finish(self.transfers())
     }
 
     /// Copies bytes of the host to the device.
@@ -225,6 +251,10 @@ impl Context {
         bytes: usize,
     ) -> Result<(), DriverError> {
         self.enter()?;
+        // SAFETY: the caller's promises.
+        if unsafe { self.staging.copy(self, self.transfers(), to, Way::ToDevice(from), bytes) }? {
+            return Ok(());
+        }
         // SAFETY: the caller's promises; the copy is over when this function is.
         let code = unsafe { (self.api().copy_to_device)(to, from.cast(), bytes, self.transfers()) };
         self.check(code, symbol::copy_to_device)?;
@@ -242,6 +272,10 @@ impl Context {
         bytes: usize,
     ) -> Result<(), DriverError> {
         self.enter()?;
+        // SAFETY: the caller's promises.
+        if unsafe { self.staging.copy(self, self.transfers(), from, Way::ToHost(to), bytes) }? {
+            return Ok(());
+        }
         // SAFETY: the caller's promises; the copy is over when this function is.
         let code = unsafe { (self.api().copy_to_host)(to.cast(), from, bytes, self.transfers()) };
         self.check(code, symbol::copy_to_host)?;

@@ -12,6 +12,7 @@
 //! | `kernel` | a kernel, compiled and loaded |
 //! | `stream`, `launch` | launches |
 //! | `record` | messages of kernels |
+//! | `staging` | large copies |
 
 mod api;
 mod context;
@@ -23,6 +24,7 @@ mod launch;
 mod memory;
 mod record;
 mod shadow;
+mod staging;
 mod stream;
 
 pub(crate) use context::Context;

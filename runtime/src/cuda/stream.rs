@@ -1,7 +1,6 @@
 //! A queue's stream: launches go into it one by one, and are over in the same order.
 
 use std::collections::VecDeque;
-use std::ffi::c_uint;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -73,22 +72,14 @@ impl Stream {
         self.context.check(code, symbol::event_record)
     }
 
-    fn create_event(&self, flags: c_uint) -> Result<RawEvent, DriverError> {
-        let mut event = RawEvent::NULL;
-        // SAFETY: the event is ours to be written.
-        let code = unsafe { (self.context.api().event_create)(&raw mut event, flags) };
-        self.context.check(code, symbol::event_create)?;
-        Ok(event)
-    }
-
     /// A timer that nothing uses. Makes the context the thread's.
     pub(super) fn take_timer(&self) -> Result<Timer, DriverError> {
         self.context.enter()?;
         let kept = self.state().timers.pop();
         kept.map_or_else(
             || {
-                let begin = self.create_event(number::EVENT)?;
-                Ok(Timer { begin, end: self.create_event(number::EVENT)? })
+                let begin = self.context.create_timed_event()?;
+                Ok(Timer { begin, end: self.context.create_timed_event()? })
             },
             Ok,
         )
@@ -180,7 +171,7 @@ impl Stream {
         self.context.enter()?;
         let event = match state.spare.pop() {
             Some(event) => event,
-            None => self.create_event(number::EVENT_WITHOUT_TIME)?,
+            None => self.context.create_event()?,
         };
         state.marks.push_back((state.submitted, event));
         self.record(event)

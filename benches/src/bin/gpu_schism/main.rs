@@ -8,6 +8,7 @@
 //! ```
 
 mod black_scholes;
+mod copies;
 mod data;
 mod histogram;
 mod launch;
@@ -45,6 +46,7 @@ fn run() -> Outcome {
     println!("device {} ({})", queue.device(), queue.device().description());
     let bench = Bench::new(queue, settings);
     launch::run(&bench)?;
+    copies::run(&bench)?;
     stream::run::<f32>(&bench)?;
     stream::run::<f64>(&bench)?;
     reduction::run(&bench)?;

@@ -33,6 +33,8 @@ const SAMPLE: usize = 4096;
 pub const KERNELS: &[&str] = &[
     "launch_wait",
     "launch_submit",
+    "copy_in",
+    "copy_out",
     "copy",
     "mul",
     "add",
