@@ -5,7 +5,7 @@
 //! | `tests/passes.rs` | passes, over the IR files in `passes/` |
 //! | `tests/code_split.rs` | `SCHISM_DEVICE_CODE_SPLIT` |
 //! | `tests/random_ir.rs` | random modules through all passes, run before and after |
-//! | `tests/random_loops.rs` | random loops with checks, some of which fail, before and after the passes that move checks |
+//! | `tests/random_loops.rs` | random loops with checks, some of which fail, and with indices that are loaded, before and after the passes that move checks |
 //! | `tests/cache.rs` | compiled kernels that are kept on disk |
 //! | `tests/times.rs` | `SCHISM_TIME_PASSES` |
 //! | `tests/offsets.rs` | launches over ranges that do not begin at zero, on every device |
@@ -39,5 +39,6 @@ pub mod filecheck;
 pub mod fuzz;
 pub mod lab;
 pub mod ptx;
+pub mod random_gathers;
 pub mod random_ir;
 pub mod random_loops;

@@ -14,7 +14,7 @@ use crate::random_ir::{Random, results};
 const CALLS: usize = 24;
 
 /// What every module has: a panic that leaves what it was told.
-const AROUND: &str = "\
+pub(crate) const AROUND: &str = "\
 define internal void @panic(ptr %mem, i64 %which, i64 %index) cold noinline {
   %slot = and i64 %which, 7
   %at = getelementptr i64, ptr %mem, i64 %slot
@@ -63,7 +63,7 @@ fn number(random: &mut Random) -> u64 {
 }
 
 /// One of several.
-fn pick<'a>(random: &mut Random, of: &[&'a str]) -> &'a str {
+pub(crate) fn pick<'a>(random: &mut Random, of: &[&'a str]) -> &'a str {
     of[random.below(of.len())]
 }
 

@@ -53,6 +53,7 @@
 //! | `split` | [`split`]: keeps the kernels of one image of several, and what they reach |
 //! | `loop-checks` | [`loop_checks`]: loops in which nothing can panic run without their checks |
 //! | `group-checks` | [`group_checks`]: checks that come one after another are decided together |
+//! | `loop-chunks` | [`loop_chunks`]: loops that check what they load make several turns at once (GPUs) |
 //! | `early-loads` | [`early_loads`]: loads from global memory come before stores to local memory (GPUs) |
 //! | `dead-arguments` | [`dead_arguments`]: removes the parameters that a kernel does not use |
 //! | `local-to-shared` | [`local_to_shared`]: one symbol for all memory of a work-group, with offsets for pointers (CUDA) |
@@ -108,6 +109,7 @@ pub mod library_calls;
 pub mod local_memory;
 pub mod local_to_shared;
 pub mod loop_checks;
+pub mod loop_chunks;
 pub mod machine;
 pub mod opt;
 pub mod panic_exits;

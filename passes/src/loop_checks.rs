@@ -128,7 +128,7 @@ pub unsafe fn has_panics(function: LLVMValueRef) -> bool {
 }
 
 /// Whether a function has a way back: then it may have loops.
-fn returns(function: LLVMValueRef) -> bool {
+pub(crate) fn returns(function: LLVMValueRef) -> bool {
     let mut seen = HashSet::new();
     ir::blocks(function).into_iter().any(|block| {
         seen.insert(block);
@@ -163,12 +163,12 @@ enum Fact {
 }
 
 /// How a loop ends: the turn whose value is the first that the loop does not go on with.
-struct Turns {
+pub(crate) struct Turns {
     /// The block that every turn comes by, and that this is decided in.
     block: usize,
     /// What holds as long as the loop goes on.
     predicate: LLVMIntPredicate,
-    value: Affine,
+    pub(crate) value: Affine,
     /// By how much it changes.
     step: u64,
     bound: Expr,
@@ -216,7 +216,7 @@ fn plan(graph: &Graph, of: &Loop) -> Option<Plan> {
 }
 
 /// Whether what uses an instruction outside of the loop is a phi where the loop is left.
-fn is_closed(graph: &Graph, of: &Loop, instruction: LLVMValueRef) -> bool {
+pub(crate) fn is_closed(graph: &Graph, of: &Loop, instruction: LLVMValueRef) -> bool {
     ir::users(instruction).into_iter().all(|user| {
         let block = graph.block_of(user);
         of.blocks.contains(&block)
@@ -226,7 +226,7 @@ fn is_closed(graph: &Graph, of: &Loop, instruction: LLVMValueRef) -> bool {
 }
 
 /// If a block may leave the loop: the condition, where the loop goes on, and whether it does so if the condition holds.
-fn exit(graph: &Graph, of: &Loop, block: usize) -> Option<(LLVMValueRef, usize, bool)> {
+pub(crate) fn exit(graph: &Graph, of: &Loop, block: usize) -> Option<(LLVMValueRef, usize, bool)> {
     let &[yes, no] = &graph.successors[block][..] else { return None };
     let stays = of.blocks.contains(&yes);
     if stays == of.blocks.contains(&no) {
@@ -266,7 +266,12 @@ pub(crate) fn panics(graph: &Graph, mut block: usize) -> bool {
 }
 
 /// How a block ends the loop, if every turn comes by it and that can be counted.
-fn turns(graph: &Graph, of: &Loop, values: &mut Values<'_>, block: usize) -> Option<Turns> {
+pub(crate) fn turns(
+    graph: &Graph,
+    of: &Loop,
+    values: &mut Values<'_>,
+    block: usize,
+) -> Option<Turns> {
     let (condition, _, stays) = exit(graph, of, block)?;
     if !graph.dominates(block, of.latch) {
         return None;
@@ -457,9 +462,9 @@ unsafe fn carry_out(graph: &Graph, plan: &Plan) -> LLVMBasicBlockRef {
 }
 
 /// The conditions that are collected, and what makes them.
-struct Conditions<'a> {
-    emit: &'a mut Emit,
-    all: Option<LLVMValueRef>,
+pub(crate) struct Conditions<'a> {
+    pub(crate) emit: &'a mut Emit,
+    pub(crate) all: Option<LLVMValueRef>,
 }
 
 /// Makes the condition under which no check of the plan fails in any turn.
@@ -501,7 +506,7 @@ unsafe fn condition(emit: &mut Emit, plan: &Plan) -> LLVMValueRef {
 }
 
 impl Conditions<'_> {
-    unsafe fn and(&mut self, condition: LLVMValueRef) {
+    pub(crate) unsafe fn and(&mut self, condition: LLVMValueRef) {
         let all = self.all.map(|all| {
             // SAFETY: as promised by the callers: both are conditions, and neither is poison.
             unsafe { LLVMBuildAnd(self.emit.builder(), all, condition, c"".as_ptr()) }
@@ -509,7 +514,12 @@ impl Conditions<'_> {
         self.all = Some(all.unwrap_or(condition));
     }
 
-    unsafe fn compare(&mut self, predicate: LLVMIntPredicate, a: LLVMValueRef, b: LLVMValueRef) {
+    pub(crate) unsafe fn compare(
+        &mut self,
+        predicate: LLVMIntPredicate,
+        a: LLVMValueRef,
+        b: LLVMValueRef,
+    ) {
         // SAFETY: as promised by the callers: both are numbers of the same type.
         unsafe {
             let condition = LLVMBuildICmp(self.emit.builder(), predicate, a, b, c"".as_ptr());
@@ -526,7 +536,7 @@ impl Conditions<'_> {
     }
 
     /// The turn in which the loop ends at the latest.
-    unsafe fn end(&mut self, turns: &Turns) -> LLVMValueRef {
+    pub(crate) unsafe fn end(&mut self, turns: &Turns) -> LLVMValueRef {
         let Turns { predicate, value, step, bound, .. } = turns;
         let (bits, step) = (value.bits(), *step);
         let name = c"".as_ptr();
@@ -587,7 +597,7 @@ impl Conditions<'_> {
     }
 
     /// A value in a turn, in 64 bits. Adds the conditions under which it has wrapped neither there nor in any turn before.
-    unsafe fn last(&mut self, value: &Affine, turn: LLVMValueRef) -> LLVMValueRef {
+    pub(crate) unsafe fn last(&mut self, value: &Affine, turn: LLVMValueRef) -> LLVMValueRef {
         // SAFETY: as promised by the caller; all numbers are of 64 bits.
         unsafe {
             let first = self.emit.wide(&value.base);

@@ -71,6 +71,7 @@ pub static OTHERS: &[Pass] = &[
     pass("split", "keeps the kernels of one image of several, and what they reach", |module, job| Ok(crate::split::keep(module, &job.spec.part.iter().map(String::as_str).collect())?)),
     pass("loop-checks", "loops in which nothing can panic run without their checks", |module, _| Ok(crate::loop_checks::run(module)?)),
     pass("group-checks", "checks that come one after another are decided together", |module, _| Ok(crate::group_checks::run(module))),
+    pass("loop-chunks", "loops that check what they load make several turns at once (GPUs)", |module, _| Ok(crate::loop_chunks::run(module)?)),
     pass("early-loads", "loads from global memory come before stores to local memory (GPUs)", |module, _| Ok(crate::early_loads::run(module))),
     pass("dead-arguments", "removes the parameters that a kernel does not use", |module, job| { let kept = crate::dead_arguments::run(module, &job.kernels()); job.note_passed(kept); Ok(()) }),
     pass("local-to-shared", "one symbol for all memory of a work-group, with offsets for pointers (CUDA)", |module, job| { let align = job.kernels.iter().filter_map(|kernel| kernel.groups).map(|groups| groups.local_align).max(); crate::local_to_shared::run(module, &job.kernels(), align.unwrap_or(1)) }),

@@ -1,6 +1,6 @@
 //! Random loops with checks, before and after the passes that move checks: the same results, and the same panics at the same time.
 
-use schism_tests::random_loops;
+use schism_tests::{random_gathers, random_loops};
 
 #[test]
 fn loops_do_after_the_passes_what_they_did_before() {
@@ -13,4 +13,17 @@ fn loops_do_after_the_passes_what_they_did_before() {
     }
     // Otherwise nothing was tested.
     assert!(decided >= 30, "{decided} of 80");
+}
+
+#[test]
+fn loops_with_loaded_indices_do_the_same_several_turns_at_once() {
+    let mut made = 0;
+    for seed in 0..80 {
+        match random_gathers::check(seed) {
+            Ok(chunks) => made += usize::from(chunks),
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+    // Otherwise nothing was tested.
+    assert!(made >= 60, "{made} of 80");
 }

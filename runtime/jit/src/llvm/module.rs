@@ -30,7 +30,7 @@ use schism_passes::specialise::{self, SpecialiseError};
 use schism_passes::unroll_hints;
 use schism_passes::{
     address_spaces, dead_arguments, early_loads, group_checks, keep_comparisons, local_to_shared,
-    loop_checks, panic_exits, panic_shapes, private_atomics,
+    loop_checks, loop_chunks, panic_exits, panic_shapes, private_atomics,
 };
 
 use super::{Builder, Context, Machine, Value, take_message};
@@ -335,6 +335,15 @@ impl<'c> Module<'c> {
                 loop_checks::run_on(function.raw())?;
                 group_checks::run_on(function.raw());
             }
+        }
+        Ok(())
+    }
+
+    /// Makes several turns at once of loops that check what they load, in a module for a GPU.
+    pub fn make_chunks(&self) -> Result<(), String> {
+        for function in self.functions() {
+            // SAFETY: the function is one of this live module, which this thread alone has.
+            unsafe { loop_chunks::run_on(function.raw())? };
         }
         Ok(())
     }

@@ -255,6 +255,7 @@ impl Target for Ptx {
     ) -> Result<PtxCode, JitError> {
         module.plain_private_atomics();
         module.load_early();
+        module.make_chunks().map_err(JitError::Internal)?;
         entry::trim(module, &mut entry)?;
         let groups = entry.flags & GPU_GROUPS != 0;
         message::leave(context, module, request, &self.options, groups)?;
