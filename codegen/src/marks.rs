@@ -15,7 +15,7 @@
 //! inlined into others; and both halves lose it before LLVM optimises them.
 //!
 //! Which calls may come to a barrier is not known before everything has its types. A barrier takes the
-//! runtime's `NdItem`, so it is a call with one among its types: given as an argument, or inside of what is
+//! runtime's `NdItem`, and the operations of sub-groups, which are treated in the same way, its `SubGroup`. So it is a call with one among its types: given as an argument, or inside of what is
 //! given; or a call that is decided later, of a function pointer, a parameter's or an object's method, if
 //! that is not one of the standard library's own. A function without such calls is left alone.
 
@@ -44,7 +44,7 @@ pub(crate) fn mark<'tcx>(
     if tcx.hir_body_const_context(def_id).is_some() || tcx.is_coroutine(def_id.to_def_id()) {
         return body;
     }
-    let items = runtime_items::nd_items(tcx);
+    let items = runtime_items::meeting(tcx);
     if items.is_empty() {
         return body;
     }
@@ -93,7 +93,7 @@ pub(crate) fn mark<'tcx>(
 /// Looks for what may be a barrier among types.
 struct Search<'a, 'tcx> {
     tcx: TyCtxt<'tcx>,
-    /// The runtimes' `NdItem`.
+    /// The runtimes' `NdItem` and `SubGroup`.
     items: &'a [DefId],
     seen: HashSet<Ty<'tcx>>,
     /// What is known of the function's type parameters.
@@ -107,7 +107,8 @@ impl<'tcx> Search<'_, 'tcx> {
         if let ty::FnDef(def_id, _) = *function.kind()
             && self.tcx.is_foreign_item(def_id)
         {
-            return self.tcx.item_name(def_id).as_str() == builtins::BARRIER;
+            let name = self.tcx.item_name(def_id);
+            return builtins::convergent().any(|builtin| builtin == name.as_str());
         }
         self.seen.clear();
         let mut types = vec![function];

@@ -81,8 +81,9 @@ fn find_local(tcx: TyCtxt<'_>) -> Option<RuntimeItems> {
     })
 }
 
-/// The runtimes' `NdItem`, the only type with a way to a barrier; empty for nearly every crate.
-pub(crate) fn nd_items(tcx: TyCtxt<'_>) -> Vec<DefId> {
+/// The runtimes' `NdItem` and `SubGroup`, the only types with a way to a barrier or to what a sub-group does together; empty for nearly
+/// every crate.
+pub(crate) fn meeting(tcx: TyCtxt<'_>) -> Vec<DefId> {
     /// The answer for the crate that the process compiles, since it is asked for every function.
     static KNOWN: Mutex<Option<(StableCrateId, Vec<DefId>)>> = Mutex::new(None);
     // Asked each time: what is made of the answer depends on it, as far as incremental compilation knows.
@@ -92,26 +93,28 @@ pub(crate) fn nd_items(tcx: TyCtxt<'_>) -> Vec<DefId> {
     match &*known {
         Some((of, items)) if *of == id => items.clone(),
         _ => {
-            let items = find_nd_items(tcx, crates);
+            let items = find_meeting(tcx, crates);
             *known = Some((id, items.clone()));
             items
         }
     }
 }
 
-fn find_nd_items(tcx: TyCtxt<'_>, crates: &[CrateNum]) -> Vec<DefId> {
-    let (runtime, item) = (Symbol::intern(RUNTIME), Symbol::intern("NdItem"));
+fn find_meeting(tcx: TyCtxt<'_>, crates: &[CrateNum]) -> Vec<DefId> {
+    let runtime = Symbol::intern(RUNTIME);
+    let names = ["NdItem", "SubGroup"].map(Symbol::intern);
     let mut found = Vec::new();
     if tcx.crate_name(LOCAL_CRATE) == runtime {
         let definitions = tcx.hir_crate_items(()).definitions().map(|id| id.to_def_id());
         found.extend(definitions.filter(|&id| {
-            tcx.def_kind(id) == DefKind::Struct && tcx.opt_item_name(id) == Some(item)
+            tcx.def_kind(id) == DefKind::Struct
+                && tcx.opt_item_name(id).is_some_and(|name| names.contains(&name))
         }));
     }
     let runtimes = crates.iter().filter(|&&krate| tcx.crate_name(krate) == runtime);
     let children = runtimes.flat_map(|krate| tcx.module_children(krate.as_def_id()));
     found.extend(children.filter_map(|child| match child.res {
-        Res::Def(DefKind::Struct, id) if child.ident.name == item => Some(id),
+        Res::Def(DefKind::Struct, id) if names.contains(&child.ident.name) => Some(id),
         _ => None,
     }));
     found

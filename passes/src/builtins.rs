@@ -30,6 +30,42 @@ pub const GROUP_RANGE: [&str; 3] =
 /// `void ()`: waits for all work-items of the group; orders their accesses of local and global memory.
 pub const BARRIER: &str = "__schism_barrier";
 
+/// `i32 (i32 value, i32 lane)`: what the work-item at `lane` of the sub-group has called this with; `lane` is less than
+/// [`SUB_GROUP_SIZE`]. For this and all that sub-groups do: all work-items of a sub-group call it together. What comes of one that has
+/// ended, or was never there, is any number.
+pub const SHUFFLE: &str = "__schism_shuffle";
+
+/// `i32 (i32 value, i32 mask)`: the same for the lane whose number is the caller's with the bits of `mask` changed. `mask` is less than
+/// [`SUB_GROUP_SIZE`].
+pub const SHUFFLE_XOR: &str = "__schism_shuffle_xor";
+
+/// `i32 (i32 value, i32 distance)`: the same for the lane that many in front of the caller's; the caller's own value if there is none.
+/// `distance` is less than [`SUB_GROUP_SIZE`].
+pub const SHUFFLE_UP: &str = "__schism_shuffle_up";
+
+/// `i32 (i32 value, i32 distance)`: the same for the lane that many behind the caller's; the caller's own value if that is not less than
+/// [`SUB_GROUP_SIZE`].
+pub const SHUFFLE_DOWN: &str = "__schism_shuffle_down";
+
+/// `i32 (i32 flag)`: a bit for each lane, set where the flag is not 0.
+pub const BALLOT: &str = "__schism_ballot";
+
+/// `void ()`: waits for all work-items of the sub-group; orders their accesses of local and global memory.
+pub const SUB_GROUP_BARRIER: &str = "__schism_sub_group_barrier";
+
+/// The work-items of a sub-group: that many, in the order of their row-major index in the group. The last one of a group may have fewer.
+pub const SUB_GROUP_SIZE: usize = 32;
+
+/// The builtins that work-items call together: of a group, or of a sub-group.
+pub fn convergent() -> impl Iterator<Item = &'static str> {
+    [BARRIER].into_iter().chain(of_sub_groups())
+}
+
+/// The builtins that a sub-group calls together.
+pub fn of_sub_groups() -> impl Iterator<Item = &'static str> {
+    [SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, SHUFFLE_DOWN, BALLOT, SUB_GROUP_BARRIER].into_iter()
+}
+
 /// `ptr ()`: the first byte of the group's local memory, as aligned as the container says and at least to 16.
 pub const LOCAL_MEMORY: &str = "__schism_local_memory";
 
@@ -41,7 +77,7 @@ pub const LOCAL_DYNAMIC: &str = "__schism_local_dynamic";
 
 /// The builtins that give the same value all through a work-item.
 pub fn pure() -> impl Iterator<Item = &'static str> {
-    let of_groups = of_groups().filter(|name| *name != BARRIER);
+    let of_groups = of_groups().filter(|name| convergent().all(|other| other != *name));
     GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(of_groups)
 }
 
@@ -55,7 +91,8 @@ pub fn of_groups_in_images() -> impl Iterator<Item = &'static str> {
     [LOCAL_ID, LOCAL_RANGE, GROUP_ID, GROUP_RANGE]
         .into_iter()
         .flatten()
-        .chain([BARRIER, LOCAL_MEMORY])
+        .chain([LOCAL_MEMORY])
+        .chain(convergent())
 }
 
 /// All that an image has after all passes.

@@ -15,6 +15,8 @@
 //! attributes #1 = { convergent }
 //! ```
 //!
+//! The operations of sub-groups (shuffles, votes) are treated in the same way as barriers.
+//!
 //! A barrier is good only where all work-items of a group come to the same one. So LLVM must neither
 //! copy a call of it into the two arms of a branch, nor merge the calls of two arms into one, nor
 //! move it to where fewer work-items come. `convergent` says so, and it has to stand on everything
@@ -33,7 +35,7 @@ use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use crate::builtins::BARRIER;
+use crate::builtins::convergent;
 use crate::ir;
 
 /// The text of a mark: a comment for every assembler.
@@ -42,18 +44,23 @@ pub const MARK: &str = "/* schism: convergent */";
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
     remove_marks(module);
-    let Some(barrier) = module.get_function(BARRIER) else { return };
-    let barrier = barrier.as_value_ref();
-    let reaching = Reaching::of(module, barrier);
+    let barriers: Vec<LLVMValueRef> =
+        convergent().filter_map(|name| Some(module.get_function(name)?.as_value_ref())).collect();
+    if barriers.is_empty() {
+        return;
+    }
+    let reaching = Reaching::of(module, &barriers);
     for &function in &reaching.functions {
         ir::add_attribute_at(function, llvm_sys::LLVMAttributeFunctionIndex, "convergent", 0);
     }
-    ir::add_attribute_at(barrier, llvm_sys::LLVMAttributeFunctionIndex, "nomerge", 0);
+    for &barrier in &barriers {
+        ir::add_attribute_at(barrier, llvm_sys::LLVMAttributeFunctionIndex, "nomerge", 0);
+    }
     for function in module.get_functions() {
         for call in ir::instructions(function.as_value_ref()) {
             if reaching.has(call) {
                 ir::add_call_attribute(call, "convergent");
-                if ir::callee(call) == Some(barrier) {
+                if ir::callee(call).is_some_and(|callee| barriers.contains(&callee)) {
                     ir::add_call_attribute(call, "nomerge");
                 }
             }
@@ -112,16 +119,16 @@ fn is_call(instruction: LLVMValueRef) -> bool {
 
 /// What may come to a barrier.
 struct Reaching {
-    /// The functions, the barrier's own declaration included.
+    /// The functions, the barriers' own declarations included.
     functions: HashSet<LLVMValueRef>,
     /// Whether one of them has its address taken, so that a call through a pointer may be of it.
     by_pointer: bool,
 }
 
 impl Reaching {
-    fn of(module: &Module<'_>, barrier: LLVMValueRef) -> Self {
+    fn of(module: &Module<'_>, barriers: &[LLVMValueRef]) -> Self {
         let mut reaching = Self { functions: HashSet::new(), by_pointer: false };
-        let mut open = vec![barrier];
+        let mut open = barriers.to_vec();
         while let Some(function) = open.pop() {
             if !reaching.functions.insert(function) {
                 continue;

@@ -250,6 +250,27 @@ pub enum LaunchError {
         /// Work-items that had ended.
         ended: usize,
     },
+    /// Some work-items of a sub-group came to one of its operations (a shuffle, a vote) and others did not. Other groups may or may not
+    /// have run.
+    #[error(
+        "kernel `{kernel}` has an operation of a sub-group that not all of its work-items come to: on device `{device}`, in sub-group \
+         {sub_group} of group {group:?}, {waiting} waited when {elsewhere} had ended or waited for something else; put the operation \
+         where all or none of a sub-group come by"
+    )]
+    DivergentSubGroup {
+        /// The kernel.
+        kernel: String,
+        /// The device.
+        device: String,
+        /// The group, slowest dimension first.
+        group: Vec<usize>,
+        /// The sub-group in the group.
+        sub_group: usize,
+        /// Work-items at the operation.
+        waiting: usize,
+        /// Work-items that had ended, or waited at another operation or at a barrier.
+        elsewhere: usize,
+    },
     /// The system has no memory for the stacks that work-items wait on.
     #[error(
         "kernel `{kernel}` has no stack for a work-item that waits at a barrier: {reason}; use smaller groups or fewer threads \

@@ -32,7 +32,7 @@ numbered!(buffer, BufferError:
 numbered!(launch, LaunchError:
     LaunchError::RangeOverflow { .. }, LaunchError::EmptyGroup { .. }, LaunchError::UnevenGroups { .. },
     LaunchError::GroupTooLarge { .. }, LaunchError::LocalMemory { .. }, LaunchError::DivergentBarrier { .. },
-    LaunchError::NoStack { .. }, LaunchError::NoLength, LaunchError::EmptyChunks { .. }, LaunchError::Length { .. },
+    LaunchError::DivergentSubGroup { .. }, LaunchError::NoStack { .. }, LaunchError::NoLength, LaunchError::EmptyChunks { .. }, LaunchError::Length { .. },
     LaunchError::InsideKernel, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Panicked(_));
 numbered!(image, ImageError:
     ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoImage { .. },
@@ -181,6 +181,19 @@ fn launches() {
             },
             "kernel `saxpy::main::{closure#0}` has a barrier that not all work-items of a group come to: on device `cpu`, in group \
              [1, 2], 3 waited when 5 had ended; put the barrier where all or none of a group come by",
+        ),
+        (
+            LaunchError::DivergentSubGroup {
+                kernel: kernel(),
+                device: device(),
+                group: vec![1, 2],
+                sub_group: 4,
+                waiting: 3,
+                elsewhere: 5,
+            },
+            "kernel `saxpy::main::{closure#0}` has an operation of a sub-group that not all of its work-items come to: on device `cpu`, \
+             in sub-group 4 of group [1, 2], 3 waited when 5 had ended or waited for something else; put the operation where all or \
+             none of a sub-group come by",
         ),
         (
             LaunchError::NoStack { kernel: kernel(), reason: text("out of memory") },

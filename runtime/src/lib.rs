@@ -34,6 +34,7 @@
 //!   [`Queue::for_each_in_groups`]: launch and wait. [`Queue::scope`]: launch, and wait
 //!   later.
 //! - [`NdRange`], [`NdItem`], [`Local`]: work-groups, whose work-items share local memory and wait for each other.
+//! - [`SubGroup`]: the 32 work-items of a group that give each other values without memory.
 //! - [`SpecConst`], [`Specialized`]: values that are constants when a kernel is compiled. [`Queue::with`], [`Queue::with_math`],
 //!   [`Queue::with_adaptivity`]: options of launches.
 //! - [`Capture`], [`Element`]: what may go to a device.
@@ -123,7 +124,9 @@ pub use error::{
     BufferError, DeviceError, DriverError, Error, ImageError, KernelPanic, LaunchError,
 };
 pub use event::Event;
-pub use groups::{Local, LocalArray, LocalNumber, Locals, NdItem, NdRange, local};
+pub use groups::{
+    LaneValue, Local, LocalArray, LocalNumber, Locals, NdItem, NdRange, SubGroup, local,
+};
 pub use item::Item;
 pub use options::Math;
 pub use origin::{Begin, Origin, Zero};

@@ -377,7 +377,7 @@ impl Queue {
     ///
     /// # Errors
     /// [`LaunchError`], among others [`LaunchError::GroupTooLarge`], [`LaunchError::LocalMemory`] and
-    /// [`LaunchError::DivergentBarrier`].
+    /// [`LaunchError::DivergentBarrier`], [`LaunchError::DivergentSubGroup`].
     pub fn parallel_for_groups<const D: usize, O, L, F>(
         &self,
         range: NdRange<D, O>,
@@ -685,6 +685,16 @@ impl Queue {
                 waiting,
                 ended,
             },
+            Failure::DivergentSubGroup { group, sub_group, waiting, elsewhere } => {
+                LaunchError::DivergentSubGroup {
+                    kernel: name,
+                    device,
+                    group: place(group),
+                    sub_group,
+                    waiting,
+                    elsewhere,
+                }
+            }
             Failure::NoStack { reason } => LaunchError::NoStack { kernel: name, reason },
             Failure::LocalMemory { bytes } => self.local_memory(kernel, bytes),
         }

@@ -1,9 +1,11 @@
 //! Kernels in which the compiler would like to copy a call: the branch in front of it decides the branch behind it.
 //!
-//! Each case is there twice: with a barrier, and with a call of `other`, which takes no part in any group.
+//! Each case is there twice: with a barrier, and with a call of `other`, which takes no part in any group. Some are there once more with
+//! a vote of a sub-group.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use schism::SubGroup;
 use schism::prelude::*;
 
 #[inline(never)]
@@ -58,6 +60,16 @@ fn object(cells: &[AtomicU32], low: bool, call: &dyn Fn()) {
     shape!(cells, low, call());
 }
 
+#[inline(never)]
+fn vote(sub_group: &SubGroup<'_>) -> bool {
+    sub_group.all(false)
+}
+
+#[inline(never)]
+fn given<F: Fn() -> bool>(cells: &[AtomicU32], low: bool, call: F) {
+    shape!(cells, low, drop(call()));
+}
+
 fn range() -> NdRange<1> {
     NdRange::new(64, 16).expect("even groups")
 }
@@ -90,6 +102,28 @@ pub fn barriers(queue: &Queue, buffer: &mut Buffer<u32>) -> Result<(), LaunchErr
     })
 }
 
+/// The votes in the source: 4.
+pub fn votes(queue: &Queue, buffer: &mut Buffer<u32>) -> Result<(), LaunchError> {
+    let cells = buffer.atomic_view();
+    queue.parallel_for_groups(range(), (), move |item, ()| {
+        shape!(cells, item.local_x() < 8, drop(item.sub_group().any(true)));
+    })?;
+    queue.parallel_for_groups(range(), (), move |item, ()| {
+        let sub_group = item.sub_group();
+        shape!(cells, sub_group.local_id() < 8, drop(vote(&sub_group)));
+    })?;
+    queue.parallel_for_groups(range(), (), move |item, ()| {
+        let sub_group = item.sub_group();
+        given(&cells, item.local_x() < 8, move || sub_group.any(false));
+    })?;
+    queue.parallel_for_groups(range(), (), move |item, ()| {
+        for round in 0..item.sub_group().group_range() {
+            let first = round == 0;
+            shape!(cells, item.local_x() == 3, if first { drop(item.sub_group().ballot(true)) });
+        }
+    })
+}
+
 /// The same shape with a call that may be copied: 1.
 pub fn others(queue: &Queue, buffer: &mut Buffer<u32>) -> Result<(), LaunchError> {
     let cells = buffer.atomic_view();
@@ -103,7 +137,9 @@ fn main() {
     let queue = Queue::new().expect("a device");
     let mut buffer = Buffer::filled(&queue, 4, 0_u32).expect("memory");
     barriers(&queue, &mut buffer).expect("they run");
+    votes(&queue, &mut buffer).expect("they run");
     others(&queue, &mut buffer).expect("it runs");
-    assert_eq!(buffer.to_vec(), [3 * (5 * 32 + 16 + 32), 5 * (5 * 32 + 16 + 32), 64, 0]);
+    let taken = 5 * 32 + 16 + 3 * 32 + 4 + 32;
+    assert_eq!(buffer.to_vec(), [3 * taken, 5 * taken, 64, 0]);
     println!("{}", queue.device());
 }

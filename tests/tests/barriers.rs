@@ -1,4 +1,4 @@
-//! Barriers stay as many as the source has, through every compiler and every level of optimisation.
+//! Barriers, and what sub-groups do together, stay as many as the source has, through every compiler and every level of optimisation.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,8 +19,12 @@ fn lab() -> Option<&'static Lab> {
 /// Barriers in `crates/barriers.rs`.
 const BARRIERS: usize = 6;
 
-/// Functions in `crates/barriers.rs` that come to a barrier, by a part of their symbols. Each is called once.
-const FUNCTIONS: [&str; 4] = ["6helper", "4step", "7generic", "6object"];
+/// Votes of sub-groups in it.
+const VOTES: usize = 4;
+
+/// Functions in `crates/barriers.rs` that come to a barrier or a vote, by a part of their symbols. Each is called once.
+const FUNCTIONS: [&str; 6] =
+    ["6helper", "4step", "7generic", "6object", "8barriers4vote", "5given"];
 
 /// Everything about optimisation that the source must not depend on.
 const LEVELS: [&[&str]; 8] = [
@@ -51,6 +55,7 @@ fn compile(mut rustc: Command, folder: &Path, options: &[&str]) -> (PathBuf, Str
 /// Checks a device half, and that the compiler has copied the other call if it optimises at all.
 fn check(ir: &str, options: &[&str], program: &Path) {
     assert_eq!(calls(ir, "@__schism_barrier()"), BARRIERS, "{options:?}\n{ir}");
+    assert_eq!(calls(ir, "@__schism_ballot("), VOTES, "{options:?}\n{ir}");
     for function in FUNCTIONS {
         assert_eq!(calls(ir, function), 1, "{function} with {options:?}\n{ir}");
     }
@@ -134,12 +139,16 @@ fn through_llvm() {
     let keep = "function(sroa,simplifycfg<sink-common-insts;hoist-common-insts;switch-range-to-icmp>,\
                 jump-threading,correlated-propagation,simplifycfg<sink-common-insts;hoist-common-insts>,\
                 gvn-sink,gvn-hoist,sink,loop-mssa(licm),loop-mssa(simple-loop-unswitch<nontrivial>),jump-threading,simplifycfg)";
+    let mut copies_votes = false;
     for passes in [keep, "default<O1>", "default<O2>", "default<O3>", "default<Os>"] {
         let optimised = optimise(&ir, passes);
         assert_eq!(calls(&optimised, "@__schism_barrier()"), BARRIERS, "{passes}\n{optimised}");
+        assert_eq!(calls(&optimised, "@__schism_ballot("), VOTES, "{passes}\n{optimised}");
         // Without the attributes LLVM copies them.
         let free = ir.replace("convergent nomerge", "").replace("convergent", "");
         let copied = optimise(&free, passes);
         assert!(calls(&copied, "@__schism_barrier()") != BARRIERS, "{passes}\n{copied}");
+        copies_votes |= calls(&copied, "@__schism_ballot(") != VOTES;
     }
+    assert!(copies_votes, "no pass would have copied a vote");
 }

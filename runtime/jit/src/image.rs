@@ -22,9 +22,10 @@ pub const OFFSET_PARAMS: usize = 3;
 
 // Functions that mean something to a target. An image declares them and defines none.
 pub use schism_passes::builtins::{
-    BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE,
-    PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT, in_images as builtins,
-    of_groups_in_images as group_builtins,
+    BALLOT, BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY,
+    LOCAL_RANGE, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT, SHUFFLE, SHUFFLE_DOWN,
+    SHUFFLE_UP, SHUFFLE_XOR, SUB_GROUP_BARRIER, convergent as meeting_builtins,
+    in_images as builtins, of_groups_in_images as group_builtins,
 };
 
 /// Reads an image and reduces it to the request's kernel and what that reaches. All of it is internal except the kernel,
@@ -197,14 +198,16 @@ fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
         return Err(JitError::InvalidImage(format!("it has a function `{name}` of its own")));
     }
     let pointer = TypeKind::Pointer(0);
-    let long = TypeKind::Integer(64);
+    let (long, number) = (TypeKind::Integer(64), TypeKind::Integer(32));
     for name in builtins() {
         let Some(function) = module.function(name) else { continue };
         let (returns, takes) = match name {
             PANIC => (TypeKind::Void, vec![pointer, long, pointer]),
             PANIC_FORMAT => (TypeKind::Void, vec![pointer, pointer, pointer]),
             PRINT => (TypeKind::Void, vec![pointer, pointer]),
-            BARRIER => (TypeKind::Void, Vec::new()),
+            BARRIER | SUB_GROUP_BARRIER => (TypeKind::Void, Vec::new()),
+            SHUFFLE | SHUFFLE_XOR | SHUFFLE_UP | SHUFFLE_DOWN => (number, vec![number; 2]),
+            BALLOT => (number, vec![number]),
             LOCAL_MEMORY => (pointer, Vec::new()),
             _ => (long, Vec::new()),
         };

@@ -305,9 +305,19 @@ fn subject(kernel: &str) -> Source {
     Source::new(include_str!("kernels/gpu.ll"), kernel, params)
 }
 
-const SUBJECTS: [&str; 11] = [
-    "private", "atomics", "memory", "integers", "floats", "tables", "ends", "bytes", "group",
-    "prints", "iterates",
+const SUBJECTS: [&str; 12] = [
+    "private",
+    "atomics",
+    "memory",
+    "integers",
+    "floats",
+    "tables",
+    "ends",
+    "bytes",
+    "group",
+    "sub_group",
+    "prints",
+    "iterates",
 ];
 
 #[test]
@@ -381,6 +391,24 @@ fn groups_share_memory_and_wait_for_each_other() {
     let text = aligned.build().text;
     assert!(text.contains(".shared .align 512"), "{text}");
     assert!(text.contains(".maxntid 1024"), "a group may have any size: {text}");
+}
+
+#[test]
+fn a_sub_group_is_a_warp() {
+    let ptx = Gpu::new(subject("sub_group")).group([64, 1, 1]).build();
+    let text = &ptx.text;
+    assert_eq!(ptx.flags, GPU_GROUPS, "{text}");
+    for (words, last) in [
+        (&["shfl.sync.idx.b32"][..], "31, -1;"),
+        (&["shfl.sync.bfly.b32", " 16,"], "31, -1;"),
+        (&["shfl.sync.up.b32", " 1,"], "0, -1;"),
+        (&["shfl.sync.down.b32", " 1,"], "31, -1;"),
+        (&["bar.warp.sync"], "-1;"),
+        (&["vote.sync.ballot.b32"], "-1;"),
+    ] {
+        let words: Vec<&str> = words.iter().copied().chain([last]).collect();
+        assert_eq!(ptx.count(&words), 1, "{words:?} in\n{text}");
+    }
 }
 
 #[test]

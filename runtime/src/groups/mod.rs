@@ -17,6 +17,7 @@ mod memory;
 mod nd_item;
 mod nd_range;
 mod stacks;
+mod sub_group;
 
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
@@ -31,6 +32,7 @@ pub use self::nd_item::NdItem;
 pub(crate) use self::nd_item::group_of_first;
 pub(crate) use self::nd_range::NdExtent;
 pub use self::nd_range::NdRange;
+pub use self::sub_group::{LaneValue, SubGroup};
 
 use self::fibers::{Fibers, GiveUp};
 use self::host::{Arrays, HostGroup};
@@ -162,6 +164,9 @@ impl Group<'_> {
             Failure::DivergentBarrier { waiting, ended, .. } => {
                 Failure::DivergentBarrier { group: self.id, waiting, ended }
             }
+            Failure::DivergentSubGroup { sub_group, waiting, elsewhere, .. } => {
+                Failure::DivergentSubGroup { group: self.id, sub_group, waiting, elsewhere }
+            }
             other => other,
         }
     }
@@ -178,6 +183,7 @@ impl Group<'_> {
             range: groups.xyz,
             local_memory: self.memory,
             barrier: Some(cpu_barrier),
+            sub_group: Some(cpu_sub_group),
             data: std::ptr::from_ref(&fibers).cast_mut().cast(),
         };
         // SAFETY: the caller's promises; boxes of a group lie in the range.
@@ -233,4 +239,18 @@ impl Group<'_> {
 unsafe extern "C" fn cpu_barrier(data: *mut c_void) {
     // SAFETY: the caller's promise. A group that is given up never comes back here: its stacks are forgotten.
     unsafe { (*data.cast::<Fibers<'_>>()).wait() };
+}
+
+/// What generated code calls for what a sub-group does together.
+///
+/// # Safety
+/// `data` is the [`Fibers`] that run the calling work-item.
+unsafe extern "C" fn cpu_sub_group(
+    data: *mut c_void,
+    operation: u32,
+    value: u32,
+    argument: u32,
+) -> u32 {
+    // SAFETY: as above.
+    unsafe { (*data.cast::<Fibers<'_>>()).meet(operation, value, argument) }.unwrap_or(value)
 }

@@ -22,6 +22,10 @@ pub const SWAP: &str = "__schism_cpu_swap_context";
 /// `extern "C" fn(*const CpuGroup)`: waits for the other work-items of the group.
 pub const BARRIER: &str = "__schism_cpu_barrier";
 
+/// `extern "C" fn(*const CpuGroup, u32, u32, u32) -> u32`: does what a sub-group does together: the operation, the caller's value, and
+/// the operation's argument, see [`CpuGroup::sub_group`].
+pub const SUB_GROUP: &str = "__schism_cpu_sub_group";
+
 /// `extern "C" fn(*mut PanicRecord, *const u8, usize, *const Location, usize, usize, usize)`: fills the record of a panic whose
 /// message is text: the text and its length, the place (or null), the work-item's global id.
 pub const RECORD_TEXT: &str = "__schism_cpu_record_text";

@@ -35,7 +35,7 @@ use core::ffi::{CStr, c_void};
 pub use gpu::*;
 
 /// The version of everything in this crate. Any change of a layout or of a meaning counts it up.
-pub const ABI_VERSION: u32 = 9;
+pub const ABI_VERSION: u32 = 10;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -289,7 +289,7 @@ pub struct CpuObject {
 
 /// The kernel reads [`CpuChunk::group`], so a chunk lies within one work-group.
 pub const CPU_GROUPS: u32 = 1;
-/// The kernel may call [`CpuGroup::barrier`], so a chunk is one work-item, on a stack of its own.
+/// The kernel may call [`CpuGroup::barrier`] or [`CpuGroup::sub_group`], so a chunk is one work-item, on a stack of its own.
 pub const CPU_BARRIER: u32 = 2;
 
 /// Runs one work-item after the other, x fastest, for every id in the chunk. Returns [`RUN_OK`], or [`RUN_PANICKED`] at
@@ -349,9 +349,33 @@ pub struct CpuGroup {
     /// Returns when all work-items of the group have called it, or never: the caller's stack may be given up instead. Called with
     /// `data`, on the thread that the entry function was called on, which may run other work-items of the group meanwhile.
     pub barrier: Option<unsafe extern "C" fn(data: *mut c_void)>,
-    /// What `barrier` takes.
+    /// Does what a sub-group does together: one of the `SUB_GROUP_` operations, with the caller's value and the operation's argument.
+    /// Returns when all work-items of the sub-group have called it, or never, as `barrier` does. The sub-groups are
+    /// [`SUB_GROUP_SIZE`] work-items each in the order of their row-major index in the group; the last one may have fewer.
+    pub sub_group: Option<SubGroupFn>,
+    /// What `barrier` and `sub_group` take.
     pub data: *mut c_void,
 }
+
+/// The type of [`CpuGroup::sub_group`].
+pub type SubGroupFn =
+    unsafe extern "C" fn(data: *mut c_void, operation: u32, value: u32, argument: u32) -> u32;
+
+/// The work-items of a sub-group, on every device.
+pub const SUB_GROUP_SIZE: usize = 32;
+
+/// The value of the work-item at the lane that the argument says, less than [`SUB_GROUP_SIZE`].
+pub const SUB_GROUP_SHUFFLE: u32 = 0;
+/// The same for the caller's lane with the bits of the argument changed.
+pub const SUB_GROUP_SHUFFLE_XOR: u32 = 1;
+/// The same for the lane that many in front of the caller's, or the caller's own value.
+pub const SUB_GROUP_SHUFFLE_UP: u32 = 2;
+/// The same for the lane that many behind the caller's, or the caller's own value.
+pub const SUB_GROUP_SHUFFLE_DOWN: u32 = 3;
+/// A bit for each lane, set where the value is not 0.
+pub const SUB_GROUP_BALLOT: u32 = 4;
+/// Nothing but the waiting.
+pub const SUB_GROUP_BARRIER: u32 = 5;
 
 /// What a panicking work-item leaves behind.
 #[repr(C)]

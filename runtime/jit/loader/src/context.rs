@@ -2,8 +2,8 @@
 //!
 //! The entry function makes an [`ItemContext`] on its stack and a thread-local points to it while the box runs.
 //!
-//! A barrier lets other work-items of the group run on this thread, each with a context of its own: [`barrier`] puts the
-//! thread-local back as the entry function found it, and sets it again afterwards.
+//! A barrier, or an operation of a sub-group, lets other work-items of the group run on this thread, each with a context of its own:
+//! [`barrier`] and [`sub_group`] put the thread-local back as the entry function found it, and set it again afterwards.
 
 use std::cell::Cell;
 use std::ptr::null_mut;
@@ -30,16 +30,42 @@ pub extern "C" fn swap(context: *mut ItemContext) -> *mut ItemContext {
 /// # Safety
 /// `group` is that of the running work-item.
 pub unsafe extern "C" fn barrier(group: *const CpuGroup) {
+    // SAFETY: the caller's promise; a kernel with barriers gets groups that have one.
+    away(|| unsafe {
+        if let Some(wait) = (*group).barrier {
+            wait((*group).data);
+        }
+    });
+}
+
+/// Called by generated code: does what a sub-group does together.
+///
+/// # Safety
+/// `group` is that of the running work-item.
+pub unsafe extern "C" fn sub_group(
+    group: *const CpuGroup,
+    operation: u32,
+    value: u32,
+    argument: u32,
+) -> u32 {
+    // SAFETY: the caller's promise; a kernel with such operations gets groups that have them.
+    away(|| unsafe {
+        match (*group).sub_group {
+            Some(meet) => meet((*group).data, operation, value, argument),
+            None => value,
+        }
+    })
+}
+
+/// Lets other work-items run on this thread meanwhile. If `wait` never returns, this frame is given up with the rest of its stack, and has
+/// nothing to clean up.
+#[inline(always)]
+fn away<R: Copy>(wait: impl FnOnce() -> R) -> R {
     let context = CONTEXT.get();
     // SAFETY: a context that is set is that of the entry function that runs the work-item.
     let before = unsafe { context.as_ref() }.map_or(null_mut(), |context| context.previous);
     CONTEXT.set(before);
-    // SAFETY: the caller's promise; a kernel with barriers gets groups that have one. If it never returns, this frame is
-    // given up with the rest of its stack, and has nothing to clean up.
-    unsafe {
-        if let Some(wait) = (*group).barrier {
-            wait((*group).data);
-        }
-    }
+    let result = wait();
     CONTEXT.set(context);
+    result
 }

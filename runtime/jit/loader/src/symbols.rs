@@ -6,7 +6,7 @@
 use std::ffi::{CStr, CString, c_void};
 use std::sync::OnceLock;
 
-use schism_jit_abi::code::{BARRIER, CURRENT, PRINT, RECORD_FORMAT, RECORD_TEXT, SWAP};
+use schism_jit_abi::code::{BARRIER, CURRENT, PRINT, RECORD_FORMAT, RECORD_TEXT, SUB_GROUP, SWAP};
 
 use crate::context;
 use crate::message::{self, PrintFn};
@@ -46,6 +46,7 @@ pub fn find(name: &str, print: PrintFn) -> Option<*const ()> {
         CURRENT => return Some(context::current as *const ()),
         SWAP => return Some(context::swap as *const ()),
         BARRIER => return Some(context::barrier as *const ()),
+        SUB_GROUP => return Some(context::sub_group as *const ()),
         RECORD_TEXT => return Some(message::record_text as *const ()),
         RECORD_FORMAT => return Some(message::record_format as *const ()),
         PRINT => return Some(print as *const ()),

@@ -8,16 +8,15 @@
 use std::mem::offset_of;
 
 use schism_jit_abi::CpuGroup;
-use schism_jit_abi::code::{
-    BARRIER as CPU_BARRIER, CURRENT, ItemContext, RECORD_FORMAT, RECORD_TEXT,
-};
+use schism_jit_abi::code::{CURRENT, ItemContext, RECORD_FORMAT, RECORD_TEXT};
 
+use super::meet;
 use super::message::record_declarations;
 use super::work_loop::{ITEM, item_parameters};
 use crate::JitError;
 use crate::image::{
-    BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE,
-    PANIC, PANIC_FORMAT, builtins,
+    GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE, PANIC,
+    PANIC_FORMAT, builtins,
 };
 use crate::llvm::{Context, Module};
 
@@ -125,9 +124,10 @@ fn bodies_text(groups: bool) -> String {
 /// The builtins that ask for the group.
 fn group_bodies_text() -> String {
     let mut out = String::new();
+    let mut find = format!("  %context = call ptr @{CURRENT}()\n");
+    find += &load("group", "ptr", "%context", offset_of!(ItemContext, group));
     let begin = |out: &mut String, ty: &str, name: &str| {
-        *out += &format!("define {ty} @{name}() nounwind {{\n  %context = call ptr @{CURRENT}()\n");
-        *out += &load("group", "ptr", "%context", offset_of!(ItemContext, group));
+        *out += &format!("define {ty} @{name}() nounwind {{\n{find}");
     };
     for (name, index) in LOCAL_ID.into_iter().zip(0..) {
         begin(&mut out, "i64", name);
@@ -149,8 +149,5 @@ fn group_bodies_text() -> String {
     begin(&mut out, "ptr", LOCAL_MEMORY);
     out += &load("value", "ptr", "%group", offset_of!(CpuGroup, local_memory));
     out += "  ret ptr %value\n}\n";
-    begin(&mut out, "void", BARRIER);
-    out += &format!("  call void @{CPU_BARRIER}(ptr %group)\n  ret void\n}}\n");
-    out += &format!("declare void @{CPU_BARRIER}(ptr) nounwind\n");
-    out
+    out + &meet::bodies_text(&find)
 }

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 use std::mem::{offset_of, size_of};
 
-use schism_jit_abi::code::{self, CURRENT, ENTRY, ItemContext, SWAP};
+use schism_jit_abi::code::{CURRENT, ENTRY, ItemContext, SWAP};
 use schism_jit_abi::{CPU_BARRIER, CPU_GROUPS, CpuChunk};
 
+use super::meet;
 use super::work_loop::{AXES, LOOP, loop_parameters, offset_values, type_text};
 use crate::image::{PANIC, PANIC_FORMAT};
 use crate::llvm::{Context, Module};
@@ -33,8 +34,8 @@ pub fn add<'c>(
     if let Some(outer) = module.function(LOOP) {
         outer.set_internal();
     }
-    let barrier = used(code::BARRIER);
-    Ok(if groups { CPU_GROUPS } else { 0 } | if barrier { CPU_BARRIER } else { 0 })
+    let waits = meet::waits(module);
+    Ok(if groups { CPU_GROUPS } else { 0 } | if waits { CPU_BARRIER } else { 0 })
 }
 
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@
 //! never touch the same bytes with one of them a write. LLVM then needs no checks of pointers at run time, and can vectorise
 //! where it could not have made any.
 //!
-//! A kernel with barriers runs one work-item at a time, so there is nothing to say of others, and another work-item may have
+//! A kernel with barriers, or with operations of sub-groups, runs one work-item at a time, so there is nothing to say of others, and another work-item may have
 //! written what is read after a barrier.
 //!
 //! Private memory is the exception. Every work-item's locals are the same bytes of the loop function's stack, one after the
@@ -14,14 +14,14 @@
 
 use llvm_sys::LLVMOpcode;
 
+use super::meet;
 use super::work_loop::{ITEMS, LOOP};
 use crate::llvm::{Context, Module, Value, metadata_kind};
-use schism_jit_abi::code::BARRIER as CPU_BARRIER;
 
 /// Marks the loop function's accesses, if all of them are plain. Locals must have been made values where possible.
 pub fn mark(context: &Context, module: &Module<'_>) {
     let Some(outer) = module.function(LOOP) else { return };
-    if module.function(CPU_BARRIER).is_some() {
+    if meet::waits(module) {
         return;
     }
     let Some(&items) = module.named_metadata(ITEMS).first() else { return };

@@ -49,9 +49,9 @@
 //! and a place to land.
 //!
 //! **Work-groups.** A kernel that asks for its group gets it as one more argument of the loop function, and the box is part
-//! of one group; local ids are differences. A barrier is a call of a function that the runtime gives with the group. The
-//! runtime then runs every work-item of the group as a box of its own, on a stack of its own, and the call returns when all
-//! have made it.
+//! of one group; local ids are differences. A barrier, or an operation of a sub-group, is a call of a function that the runtime gives
+//! with the group ([`meet`]). The runtime then runs every work-item of the group as a box of its own, on a stack of its own, and the
+//! call returns when all have made it.
 //!
 //! **Independence.** Work-items do not race, so no two of them touch the same memory unless all only read it or use
 //! atomics. [`independent`] tells the vectoriser so where that is all there is to a kernel's memory.
@@ -68,6 +68,7 @@ pub(crate) mod exact;
 mod host;
 mod independent;
 pub(crate) mod inline;
+mod meet;
 mod message;
 mod stack;
 pub(crate) mod work_loop;

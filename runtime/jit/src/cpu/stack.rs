@@ -1,16 +1,15 @@
-//! The stack of kernels with barriers.
+//! The stack of kernels with barriers or operations of sub-groups.
 //!
 //! Their work-items run on small stacks with a page behind the end that faults. A function with a frame larger than a page
 //! could step over it, so its frame is touched page by page: what rustc has done for the host half, and what is taken out of
 //! images since other devices know nothing of it.
 
-use crate::image::BARRIER;
+use super::meet;
 use crate::llvm::{Context, Module};
-use schism_jit_abi::code::BARRIER as CPU_BARRIER;
 
-/// Asks for touched frames, if the kernel may come to a barrier.
+/// Asks for touched frames, if the kernel may come to a barrier or to an operation of a sub-group.
 pub fn probe(context: &Context, module: &Module<'_>) {
-    if module.function(CPU_BARRIER).is_none() && module.function(BARRIER).is_none() {
+    if !meet::waits(module) {
         return;
     }
     for function in module.functions() {

@@ -5,14 +5,13 @@ use std::fmt::Write;
 use std::mem::offset_of;
 
 use llvm_sys::LLVMOpcode;
-use schism_jit_abi::code::BARRIER as CPU_BARRIER;
 use schism_jit_abi::{CpuGroup, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, Param};
 
 use super::message::{INNER_FORMAT, INNER_TEXT};
-use super::{deep, message};
+use super::{deep, meet, message};
 use crate::image::{
-    BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_MEMORY,
-    LOCAL_RANGE, PANIC, PANIC_FORMAT, PRINT, builtins, group_builtins,
+    GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE,
+    PANIC, PANIC_FORMAT, PRINT, builtins, group_builtins,
 };
 use crate::llvm::{Builder, Context, Module, Value, attribute_kind, kind_of};
 use crate::{JitError, Request};
@@ -22,9 +21,6 @@ pub const LOOP: &str = "schism.loop";
 
 /// Called once a work-item with the nest's values, until [`resolve`]: where the builtins' values are.
 pub const ITEM: &str = "schism.item";
-
-/// Waits for the other work-items of the group.
-pub const WAIT: &str = "schism.wait";
 
 /// Names the node that stands for all work-items' memory accesses.
 pub const ITEMS: &std::ffi::CStr = c"schism.items";
@@ -346,24 +342,7 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
     }
 
     let groups = item.params().len() > GROUP_OPERAND as usize;
-    if let Some(barrier) = module.function(BARRIER) {
-        let text = format!(
-            "declare void @{CPU_BARRIER}(ptr) nounwind
-             define void @{WAIT}(ptr %group) alwaysinline nounwind {{
-               call void @{CPU_BARRIER}(ptr %group)
-               ret void
-             }}"
-        );
-        let wait = Module::from_text(context, &text).map_err(JitError::Internal)?;
-        wait.set_target_of(module);
-        module.link(context, wait).map_err(JitError::InvalidImage)?;
-        let wait = module.function(WAIT).ok_or_else(|| missing(WAIT))?;
-        for call in calls_in(outer, barrier) {
-            Builder::before(context, call).call(wait, &[value(GROUP_OPERAND)?]);
-            // SAFETY: a call that returns nothing has no users, and `calls_in` gives each call once.
-            unsafe { call.erase() };
-        }
-    }
+    meet::resolve(context, module, outer, || value(GROUP_OPERAND))?;
 
     let panics = [(PANIC, INNER_TEXT), (PANIC_FORMAT, INNER_FORMAT)];
     if panics.iter().any(|(name, _)| module.function(name).is_some()) {
@@ -406,14 +385,11 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
         // SAFETY: a call that returns nothing has no users, and the handle is not used again.
         unsafe { marker.erase() };
     }
-    if let Some(wait) = module.function(WAIT).filter(|known| !known.is_declaration()) {
-        wait.set_internal();
-    }
     Ok(())
 }
 
 /// The calls of `callee` in `caller`, each once.
-fn calls_in(caller: Value, callee: Value) -> Vec<Value> {
+pub fn calls_in(caller: Value, callee: Value) -> Vec<Value> {
     let mut seen = HashSet::new();
     callee
         .users()

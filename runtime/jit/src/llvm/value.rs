@@ -558,19 +558,19 @@ impl Builder {
         }
     }
 
-    /// Calls a function with arguments of its parameters' types.
-    pub fn call(&self, callee: Value, arguments: &[Value]) {
+    /// Calls a function with arguments of its parameters' types. Gives the call, which is its result if the function has one.
+    pub fn call(&self, callee: Value, arguments: &[Value]) -> Option<Value> {
         let mut arguments: Vec<_> = arguments.iter().map(|value| value.raw()).collect();
         // SAFETY: all values are live, the builder has a place, and callers pass what the callee's type asks for.
         unsafe {
-            LLVMBuildCall2(
+            Value::new(LLVMBuildCall2(
                 self.raw,
                 callee.function_type(),
                 callee.raw(),
                 arguments.as_mut_ptr(),
                 arguments.len() as u32,
                 c"".as_ptr(),
-            );
+            ))
         }
     }
 

@@ -8,7 +8,7 @@ use schism_jit_abi::{
     GPU_RECORD, PARAM_BYTES, Param,
 };
 
-use super::{PtxOptions, message};
+use super::{PtxOptions, message, sub_group};
 use crate::cpu::work_loop::{
     AXES, keep_facts, known_value, needs_groups, offset_values, type_text,
 };
@@ -207,6 +207,7 @@ fn text(
     }
     writeln!(o, "declare void @llvm.assume(i1)")?;
     builtin_bodies(o, request, options, groups)?;
+    sub_group::bodies(o)?;
 
     writeln!(o, "define void @{}({}) #0 {{\nstart:", entry.name, parameters.join(", "))?;
     let kept: Vec<String> = HIDDEN

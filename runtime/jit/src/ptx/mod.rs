@@ -39,6 +39,7 @@ mod code;
 mod entry;
 mod message;
 mod order;
+mod sub_group;
 
 use std::ffi::{CStr, CString};
 use std::time::Instant;

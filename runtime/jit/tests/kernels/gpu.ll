@@ -204,6 +204,22 @@ start:
   ret void
 }
 
+; What a sub-group does together.
+define void @sub_group(ptr %p, ptr %out, i64 %n) {
+start:
+  %id = call i64 @__schism_local_id_x()
+  %number = trunc i64 %n to i32
+  %place = trunc i64 %id to i32
+  %a = call i32 @__schism_shuffle(i32 %place, i32 %number)
+  %b = call i32 @__schism_shuffle_xor(i32 %a, i32 16)
+  call void @__schism_sub_group_barrier()
+  %c = call i32 @__schism_shuffle_up(i32 %b, i32 1)
+  %d = call i32 @__schism_shuffle_down(i32 %c, i32 1)
+  %e = call i32 @__schism_ballot(i32 %d)
+  store i32 %e, ptr %out
+  ret void
+}
+
 @template = private unnamed_addr constant [12 x i8] c"\05item \C0\02 ok\00", align 1
 @u64 = private constant { i32, i32, ptr, i64, ptr, i64 } { i32 19, i32 1547788061, ptr null, i64 0, ptr null, i64 0 }
 
@@ -223,6 +239,12 @@ declare ptr @__schism_local_memory() nounwind willreturn memory(none)
 declare i64 @__schism_local_id_x() nounwind willreturn memory(none)
 declare i64 @__schism_group_id_x() nounwind willreturn memory(none)
 declare void @__schism_barrier() convergent nounwind
+declare i32 @__schism_shuffle(i32, i32) convergent nounwind
+declare i32 @__schism_shuffle_xor(i32, i32) convergent nounwind
+declare i32 @__schism_shuffle_up(i32, i32) convergent nounwind
+declare i32 @__schism_shuffle_down(i32, i32) convergent nounwind
+declare i32 @__schism_ballot(i32) convergent nounwind
+declare void @__schism_sub_group_barrier() convergent nounwind
 declare void @__schism_print(ptr, ptr) nounwind
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)

@@ -1,0 +1,164 @@
+//! What work-items do together: barriers, and the operations of sub-groups.
+//!
+//! Each builtin becomes a call of a function of the process that loads the code, with the group in front; one function does all that
+//! sub-groups do:
+//! ```llvm
+//! define i32 @schism.meet.__schism_shuffle(ptr %group, i32 %value, i32 %argument) alwaysinline nounwind {
+//!   %result = call i32 @__schism_cpu_sub_group(ptr %group, i32 0, i32 %value, i32 %argument)
+//!   ret i32 %result
+//! }
+//! ```
+//! In the loop function the group is a parameter; elsewhere it is found through the work-item's context ([`super::deep`]).
+
+use schism_jit_abi as abi;
+use schism_jit_abi::code;
+
+use super::work_loop::calls_in;
+use crate::JitError;
+use crate::image::{
+    BALLOT, BARRIER, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR, SUB_GROUP_BARRIER,
+    meeting_builtins,
+};
+use crate::llvm::{Builder, Context, Module, Value};
+
+/// Declarations of the two functions.
+const DECLARATIONS: [&str; 2] = [
+    "declare void @__schism_cpu_barrier(ptr) nounwind\n",
+    "declare i32 @__schism_cpu_sub_group(ptr, i32, i32, i32) nounwind\n",
+];
+
+/// The functions that make work-items wait.
+const FUNCTIONS: [&str; 2] = [code::BARRIER, code::SUB_GROUP];
+
+/// What a builtin is to the runtime.
+enum Meeting {
+    Barrier,
+    /// An operation of a sub-group, with how many numbers it takes and whether it gives one.
+    SubGroup {
+        operation: u32,
+        takes: usize,
+        gives: bool,
+    },
+}
+
+impl Meeting {
+    fn of(builtin: &str) -> Self {
+        let operation = |operation, takes| Self::SubGroup { operation, takes, gives: takes > 0 };
+        match builtin {
+            BARRIER => Self::Barrier,
+            SHUFFLE => operation(abi::SUB_GROUP_SHUFFLE, 2),
+            SHUFFLE_XOR => operation(abi::SUB_GROUP_SHUFFLE_XOR, 2),
+            SHUFFLE_UP => operation(abi::SUB_GROUP_SHUFFLE_UP, 2),
+            SHUFFLE_DOWN => operation(abi::SUB_GROUP_SHUFFLE_DOWN, 2),
+            BALLOT => operation(abi::SUB_GROUP_BALLOT, 1),
+            SUB_GROUP_BARRIER => operation(abi::SUB_GROUP_BARRIER, 0),
+            other => unreachable!("`{other}` is no builtin that work-items call together"),
+        }
+    }
+
+    fn takes(&self) -> usize {
+        match self {
+            Self::Barrier => 0,
+            Self::SubGroup { takes, .. } => *takes,
+        }
+    }
+
+    fn result(&self) -> &'static str {
+        match self {
+            Self::SubGroup { gives: true, .. } => "i32",
+            _ => "void",
+        }
+    }
+
+    /// What a function does that has the group in `%group` and what it takes by [`NAMES`].
+    fn body(&self) -> String {
+        match self {
+            Self::Barrier => {
+                format!("  call void @{}(ptr %group)\n  ret void\n", code::BARRIER)
+            }
+            Self::SubGroup { operation, takes, gives } => {
+                let number = |at: usize| {
+                    if at < *takes { format!("%{}", NAMES[at]) } else { "0".to_owned() }
+                };
+                let call = format!(
+                    "  %result = call i32 @{}(ptr %group, i32 {operation}, i32 {}, i32 {})\n",
+                    code::SUB_GROUP,
+                    number(0),
+                    number(1)
+                );
+                call + if *gives { "  ret i32 %result\n" } else { "  ret void\n" }
+            }
+        }
+    }
+}
+
+/// The names of what an operation takes.
+const NAMES: [&str; 2] = ["value", "argument"];
+
+/// Whether a kernel may wait: then its work-items run on stacks of their own.
+pub fn waits(module: &Module<'_>) -> bool {
+    let uses = |name: &str| module.function(name).is_some_and(|f| !f.users().is_empty());
+    FUNCTIONS.into_iter().chain(meeting_builtins()).any(uses)
+}
+
+/// Definitions of all builtins, for functions that find the group by lines of their own.
+pub fn bodies_text(find_group: &str) -> String {
+    let mut out = DECLARATIONS.concat();
+    for builtin in meeting_builtins() {
+        let meeting = Meeting::of(builtin);
+        let numbers = NAMES.map(|name| format!("i32 %{name}"));
+        out += &format!(
+            "define {} @{builtin}({}) nounwind {{\n{find_group}{}}}\n",
+            meeting.result(),
+            numbers[..meeting.takes()].join(", "),
+            meeting.body()
+        );
+    }
+    out
+}
+
+/// Makes the builtins of the loop function calls of functions that get the group.
+pub fn resolve<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    outer: Value,
+    group: impl Fn() -> Result<Value, JitError>,
+) -> Result<(), JitError> {
+    let used: Vec<&str> =
+        meeting_builtins().filter(|name| module.function(name).is_some()).collect();
+    if used.is_empty() {
+        return Ok(());
+    }
+    let mut text = DECLARATIONS.concat();
+    for builtin in &used {
+        let meeting = Meeting::of(builtin);
+        let numbers = NAMES.map(|name| format!(", i32 %{name}"));
+        text += &format!(
+            "define {} @schism.meet.{builtin}(ptr %group{}) alwaysinline nounwind {{\n{}}}\n",
+            meeting.result(),
+            numbers[..meeting.takes()].concat(),
+            meeting.body()
+        );
+    }
+    let bodies = Module::from_text(context, &text).map_err(JitError::Internal)?;
+    bodies.set_target_of(module);
+    module.link(context, bodies).map_err(JitError::InvalidImage)?;
+    for builtin in used {
+        let name = format!("schism.meet.{builtin}");
+        let missing = || JitError::Internal(format!("`{name}` is gone"));
+        let (Some(from), Some(to)) = (module.function(builtin), module.function(&name)) else {
+            return Err(missing());
+        };
+        to.set_internal();
+        for call in calls_in(outer, from) {
+            let operands = (0..Meeting::of(builtin).takes() as u32).map(|at| call.operand(at));
+            let mut arguments = vec![group()?];
+            arguments.extend(operands.collect::<Option<Vec<Value>>>().ok_or_else(missing)?);
+            let new = Builder::before(context, call).call(to, &arguments).ok_or_else(missing)?;
+            call.replace_uses(new);
+            // SAFETY: nothing uses the call any more, and `calls_in` gives each call once.
+            unsafe { call.erase() };
+        }
+    }
+    Ok(())
+}
