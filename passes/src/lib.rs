@@ -84,6 +84,7 @@ pub mod body;
 pub mod builtins;
 pub mod call_sites;
 mod callees;
+mod chunks;
 pub mod cleanup;
 pub mod content;
 pub mod convergence;

@@ -173,22 +173,15 @@ done:
 }
 ; CHECK: define i64 @stores(
 ; CHECK-NOT: phi i32
-; CHECK-NOT: poison
 ; CHECK: define i64 @waits(
 ; CHECK-NOT: phi i32
-; CHECK-NOT: poison
 ; CHECK: define i64 @counter(
 ; CHECK-NOT: phi i32
-; CHECK-NOT: poison
 ; CHECK: define i64 @twice(
 ; CHECK-NOT: phi i32
-; CHECK-NOT: poison
 ; CHECK: define i64 @group(
 ; CHECK-NOT: phi i32
-; CHECK-NOT: poison
 ; CHECK: define i64 @uncounted(
 ; CHECK-NOT: phi i32
-; CHECK-NOT: poison
 ; CHECK: define i64 @seen(
 ; CHECK-NOT: phi i32
-; CHECK-NOT: poison
