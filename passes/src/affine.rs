@@ -99,7 +99,20 @@ pub(crate) fn difference(a: &Expr, b: &Expr) -> Expr {
         (Some(a_value), Some(b_value)) => constant(a.bits, a_value.wrapping_sub(b_value)),
         (_, Some(0)) => a.clone(),
         _ if a == b => constant(a.bits, 0),
-        _ => node(a.bits, Kind::Difference(a.clone(), b.clone())),
+        // The end of a slice is its beginning and its size: what the beginning is cancels out.
+        _ => match &a.kind {
+            Kind::Sum(rest, other) | Kind::Sum(other, rest) if other == b => rest.clone(),
+            _ => node(a.bits, Kind::Difference(a.clone(), b.clone())),
+        },
+    }
+}
+
+/// What a constant was added to.
+pub(crate) fn before(expr: &Expr, by: u64) -> Option<Expr> {
+    match &expr.kind {
+        Kind::Sum(a, b) if known(b) == Some(by) => Some(a.clone()),
+        Kind::Sum(a, b) if known(a) == Some(by) => Some(b.clone()),
+        _ => None,
     }
 }
 
@@ -257,7 +270,8 @@ impl<'a> Values<'a> {
             }
         }
         if self.is_outside(value) {
-            return Some(Affine::fixed(node(bits, Kind::Leaf(value))));
+            let leaf = || Affine::fixed(node(bits, Kind::Leaf(value)));
+            return Some(self.place(value, depth).unwrap_or_else(leaf));
         }
         // SAFETY: the value is an instruction of the loop; each opcode has the operands that are asked for.
         let operand = |index| unsafe { LLVMGetOperand(value, index) };
@@ -318,6 +332,27 @@ impl<'a> Values<'a> {
             }
             _ => None,
         }
+    }
+
+    /// The address that a `getelementptr` from outside of the loop with one index makes.
+    fn place(&mut self, value: LLVMValueRef, depth: u32) -> Option<Affine> {
+        if ir::opcode(value) != Some(LLVMOpcode::LLVMGetElementPtr) {
+            return None;
+        }
+        // SAFETY: a `getelementptr` of a live module has a pointer and, if it has two operands, an index.
+        let (first, index, size) = unsafe {
+            if LLVMGetNumOperands(value) != 2 {
+                return None;
+            }
+            let layout = LLVMGetModuleDataLayout(LLVMGetGlobalParent(ir::parent_function(value)));
+            let size = LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(value));
+            (LLVMGetOperand(value, 0), LLVMGetOperand(value, 1), size)
+        };
+        if bits_of(index) != Some(64) {
+            return None;
+        }
+        let by = self.within(index, depth)?.times(&constant(64, size));
+        Some(self.within(first, depth)?.plus(by)).filter(Affine::is_small)
     }
 
     /// A phi of the header that the latch changes by the same amount in every turn.

@@ -61,7 +61,7 @@
 //! | `panic-exits` | [`panic_exits`]: the panics of a function leave by one block (GPUs) |
 //! | `keep-comparisons` | [`keep_comparisons`]: comparisons of 64 bits that are joined stay comparisons (GPUs) |
 //! | `private-atomics` | [`private_atomics`]: atomic accesses of a work-item's own memory become plain ones (GPUs) |
-//! | `unroll-hints` | [`unroll_hints`]: small loops that are counted to a constant have several turns made one (GPUs) |
+//! | `unroll-hints` | [`unroll_hints`]: small loops that are counted have several turns made one (GPUs) |
 //! | `address-spaces` | [`address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
 //!
 //! And others are for diagnostics, and for targets without a stack:

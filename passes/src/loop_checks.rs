@@ -549,18 +549,29 @@ impl Conditions<'_> {
             let size = self.emit.number(64, step);
             if *predicate == LLVMIntNE {
                 // The first multiple of the step that is the distance is the distance, if it is a multiple.
-                let distance = match value.step {
-                    Step::Down(_) => affine::difference(&value.base, bound),
-                    _ => affine::difference(bound, &value.base),
+                let up = matches!(value.step, Step::Up(_));
+                // What the loop compares is often the value of the turn to come. Then all turns are counted, and one taken off again:
+                // LLVM knows of a slice that it is not empty, and not how much is left of it behind its first element.
+                let before = affine::before(&value.base, step).filter(|_| up);
+                let first = before.as_ref().unwrap_or(&value.base);
+                let distance = match up {
+                    true => affine::difference(bound, first),
+                    false => affine::difference(first, bound),
                 };
                 let distance = self.emit.wide(&distance);
-                if step == 1 {
-                    return distance;
+                let mut turns = distance;
+                if step != 1 {
+                    let rest = LLVMBuildURem(self.emit.builder(), distance, size, name);
+                    let none = self.emit.number(64, 0);
+                    self.compare(LLVMIntEQ, rest, none);
+                    turns = LLVMBuildUDiv(self.emit.builder(), distance, size, name);
                 }
-                let rest = LLVMBuildURem(self.emit.builder(), distance, size, name);
-                let none = self.emit.number(64, 0);
-                self.compare(LLVMIntEQ, rest, none);
-                return LLVMBuildUDiv(self.emit.builder(), distance, size, name);
+                if before.is_some() {
+                    let one = self.emit.number(64, 1);
+                    self.compare(LLVMIntUGE, turns, one);
+                    turns = LLVMBuildSub(self.emit.builder(), turns, one, name);
+                }
+                return turns;
             }
             let first = self.emit.wide(&value.base);
             let mut bound = self.emit.wide(bound);

@@ -1,4 +1,4 @@
-//! Small loops that are counted to a constant get a hint of how many turns are to be made one. Runs in stage 2, before optimisation.
+//! Small loops that are counted get a hint of how many turns are to be made one. Runs in stage 2, before optimisation.
 //!
 //! Before:
 //! ```llvm
@@ -17,7 +17,8 @@
 //! ```
 //!
 //! A GPU starts one instruction after the other: counting and jumping are a tenth of a loop of twenty instructions. What LLVM takes
-//! for small enough is meant for processors that do both beside the rest. Only innermost loops that call nothing, with no way out to
+//! for small enough is meant for processors that do both beside the rest. It also waits for memory once for all loads that it comes to
+//! before it needs the first, so very small loops with several loads get the hint whatever they are counted to. Only innermost loops that call nothing, with no way out to
 //! a panic, get the hint; one that has a hint keeps it.
 
 use inkwell::module::Module;
@@ -39,6 +40,12 @@ const TURNS: usize = 16;
 
 /// Loops that are counted to less are left to LLVM, which may make all their turns one.
 const COUNT: u64 = 64;
+
+/// A loop that waits for memory, and is counted to whatever number, gets the hint if its turn has no more instructions.
+const WAITING: usize = 16;
+
+/// So many loads a turn are worth it.
+const LOADS: usize = 2;
 
 /// LLVM's name for what is known of a loop.
 const LOOP: &str = "llvm.loop";
@@ -70,9 +77,10 @@ pub unsafe fn run_on(function: LLVMValueRef) {
 
 /// How many turns of a loop are to be made one, if more than one.
 fn turns(graph: &Graph, of: &Loop) -> Option<usize> {
-    let mut size = 0;
+    let (mut size, mut loads) = (0, 0);
     for &block in &of.blocks {
         for instruction in ir::instructions_of(graph.blocks[block]) {
+            loads += usize::from(ir::opcode(instruction) == Some(LLVMOpcode::LLVMLoad));
             match ir::opcode(instruction) {
                 Some(LLVMOpcode::LLVMPHI) => {}
                 Some(LLVMOpcode::LLVMCall) if !is_operation(instruction) => return None,
@@ -80,7 +88,7 @@ fn turns(graph: &Graph, of: &Loop) -> Option<usize> {
             }
         }
     }
-    let mut counted = false;
+    let (mut counted, mut ends) = (false, 0);
     for &block in &of.blocks {
         for &next in graph.successors[block].iter().filter(|next| !of.blocks.contains(next)) {
             if loop_checks::panics(graph, next) {
@@ -88,10 +96,30 @@ fn turns(graph: &Graph, of: &Loop) -> Option<usize> {
             }
             // SAFETY: the block is one of the live function.
             counted |= unsafe { counts_to(graph.blocks[block]) } >= COUNT;
+            ends += 1;
         }
     }
+    // What is loaded in several turns is on its way together.
+    counted |= loads >= LOADS && ends == 1 && size <= WAITING && is_compared(graph, of);
     let most = (SIZE / size).min(TURNS);
     (counted && most > 1).then(|| 1 << most.ilog2())
+}
+
+/// Whether the loop ends where a value of it equals, or exceeds, one from outside.
+fn is_compared(graph: &Graph, of: &Loop) -> bool {
+    // SAFETY: the latch is a block of the live function; a branch is asked for a condition that it has.
+    let condition = unsafe {
+        let end = LLVMGetBasicBlockTerminator(graph.blocks[of.latch]);
+        if ir::opcode(end) != Some(LLVMOpcode::LLVMBr) || LLVMIsConditional(end) == 0 {
+            return false;
+        }
+        LLVMGetCondition(end)
+    };
+    let is_outside = |value: LLVMValueRef| {
+        ir::opcode(value).is_none() || !of.blocks.contains(&graph.block_of(value))
+    };
+    ir::opcode(condition) == Some(LLVMOpcode::LLVMICmp)
+        && ir::operands(condition).filter(|operand| is_outside(*operand)).count() == 1
 }
 
 /// Whether a call is one of LLVM's own operations, such as a square root.

@@ -2,9 +2,10 @@
 
 use std::arch::asm;
 use std::fmt;
+use std::mem::MaybeUninit;
 
 use schism_hcf::{KernelRef, ParameterKind};
-use schism_jit_abi::ALIGNED;
+use schism_jit_abi::{ALIGNED, NARROW};
 
 /// What a GPU's code may count on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -17,6 +18,8 @@ pub(crate) struct Facts {
     pub(crate) block: [u32; 3],
     /// Which parameters are addresses that are multiples of [`ALIGNED`].
     pub(crate) aligned: u64,
+    /// Which parameters are integers of 64 bits that are below [`NARROW`].
+    pub(crate) narrow: u64,
 }
 
 impl Facts {
@@ -27,6 +30,7 @@ impl Facts {
             && self.exact <= other.exact
             && (self.block[0] == 0 || self.block == other.block)
             && self.aligned & !other.aligned == 0
+            && self.narrow & !other.narrow == 0
     }
 
     /// What holds for both.
@@ -36,6 +40,7 @@ impl Facts {
             exact: self.exact && other.exact,
             block: if self.block == other.block { self.block } else { [0; 3] },
             aligned: self.aligned & other.aligned,
+            narrow: self.narrow & other.narrow,
         }
     }
 
@@ -45,6 +50,7 @@ impl Facts {
             + u32::from(self.exact)
             + u32::from(self.block != [0; 3])
             + self.aligned.count_ones()
+            + self.narrow.count_ones()
     }
 }
 
@@ -125,6 +131,22 @@ unsafe fn read(place: *const u8, len: usize) -> [u8; PIECE] {
     copy
 }
 
+/// A number in memory, some of whose bytes may have no value.
+///
+/// # Safety
+/// Eight bytes can be read.
+#[inline]
+unsafe fn word(place: *const u8) -> u64 {
+    // SAFETY: the caller's promise; nothing is said of the place's alignment, nor of what is there.
+    let word = unsafe { place.cast::<MaybeUninit<u64>>().read_unaligned() };
+    let number;
+    // SAFETY: it copies a register. As far as the compiler knows it makes the number, so that it has a value.
+    unsafe {
+        asm!("mov {0}, {1}", out(reg) number, in(reg) word, options(pure, nomem, nostack, preserves_flags));
+    }
+    number
+}
+
 /// A part of the closure that becomes a parameter by its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scalar {
@@ -139,6 +161,8 @@ pub(crate) struct Scalar {
 pub(crate) struct Leaves {
     /// Addresses, of the first parameters: their numbers, and where they are.
     pointers: Box<[(u32, usize)]>,
+    /// Integers of 64 bits, of the first parameters.
+    longs: Box<[(u32, usize)]>,
     /// Numbers.
     pub(crate) scalars: Box<[Scalar]>,
     /// What the program wants to be known: numbers and aggregates.
@@ -154,13 +178,17 @@ impl Leaves {
             size: parameter.size as usize,
             is_float: parameter.kind == ParameterKind::Float,
         };
-        Self {
-            pointers: leaves()
-                .filter(|(parameter, param)| {
-                    parameter.kind == ParameterKind::Pointer && *param < u64::BITS
+        let of_kind = |kind| {
+            leaves()
+                .filter(move |(leaf, param)| {
+                    leaf.kind == kind && leaf.size == 8 && *param < u64::BITS
                 })
-                .map(|(parameter, param)| (param, parameter.offset as usize))
-                .collect(),
+                .map(|(leaf, param)| (param, leaf.offset as usize))
+                .collect()
+        };
+        Self {
+            pointers: of_kind(ParameterKind::Pointer),
+            longs: of_kind(ParameterKind::Integer),
             scalars: leaves()
                 .filter(|(parameter, _)| {
                     let kinds = [ParameterKind::Integer, ParameterKind::Float];
@@ -177,21 +205,26 @@ impl Leaves {
 
     #[cfg(test)]
     pub(crate) fn of(scalars: Vec<Scalar>, specialized: Vec<Scalar>) -> Self {
-        Self { pointers: Box::default(), scalars: scalars.into(), specialized: specialized.into() }
+        let (scalars, specialized) = (scalars.into(), specialized.into());
+        Self { scalars, specialized, ..Self::default() }
     }
 
-    /// Which addresses are multiples of [`ALIGNED`]. Memory of a device and its shadow begin at multiples of more than that, so a
-    /// closure's addresses say it.
+    /// Which addresses are multiples of [`ALIGNED`], and which integers are below [`NARROW`]. Memory of a device and its shadow begin
+    /// at multiples of more than that, so a closure's addresses say it.
     ///
     /// # Safety
     /// The closure is of the kernel's type.
     #[inline]
-    pub(crate) unsafe fn aligned(&self, closure: *const u8) -> u64 {
-        self.pointers.iter().fold(0, |aligned, (param, offset)| {
-            // SAFETY: the leaf lies in the closure; it need not be aligned in a packed struct.
-            let address = unsafe { closure.add(*offset).cast::<u64>().read_unaligned() };
-            aligned | u64::from(address.is_multiple_of(ALIGNED)) << param
-        })
+    pub(crate) unsafe fn facts(&self, closure: *const u8) -> (u64, u64) {
+        let which = |leaves: &[(u32, usize)], is_so: fn(u64) -> bool| {
+            leaves.iter().fold(0, |params, (param, offset)| {
+                // SAFETY: the leaf lies in the closure, and is as large as the number.
+                let number = unsafe { word(closure.add(*offset)) };
+                params | u64::from(is_so(number)) << param
+            })
+        };
+        let aligned = which(&self.pointers, |address| address.is_multiple_of(ALIGNED));
+        (aligned, which(&self.longs, |number| number < NARROW))
     }
 }
 
@@ -199,12 +232,13 @@ impl Leaves {
 mod tests {
     use super::*;
 
-    fn facts(small: bool, exact: bool, block: u32, aligned: u64) -> Facts {
+    fn facts(small: bool, exact: bool, block: u32, params: u64) -> Facts {
         Facts {
             small,
             exact,
             block: [block, u32::from(block != 0), u32::from(block != 0)],
-            aligned,
+            aligned: params,
+            narrow: params << 8,
         }
     }
 
@@ -223,6 +257,31 @@ mod tests {
             let common = all.and(less);
             assert!(common.hold_for(all) && common.hold_for(less));
             assert!(common.count() < all.count());
+        }
+    }
+
+    #[test]
+    fn addresses_and_integers_are_looked_at() {
+        let leaves = Leaves {
+            pointers: Box::new([(0, 0), (2, 9)]),
+            longs: Box::new([(1, 17), (5, 25), (63, 33)]),
+            ..Leaves::default()
+        };
+        let closure = |words: [u64; 5]| {
+            let mut bytes = [0xff; 41];
+            for (word, at) in words.into_iter().zip([0, 9, 17, 25, 33]) {
+                bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
+            }
+            bytes
+        };
+        for (words, aligned, narrow) in [
+            ([16, 0, 0, 1, NARROW - 1], 0b101, 1 << 63 | 1 << 5 | 1 << 1),
+            ([8, 1 << 40, NARROW, u64::MAX, 1 << 32], 0b100, 0),
+            ([15, 24, 1 << 31 | 1, 7, 1 << 63], 0, 1 << 5),
+        ] {
+            // SAFETY: all leaves lie in the bytes.
+            let facts = unsafe { leaves.facts(closure(words).as_ptr()) };
+            assert_eq!(facts, (aligned, narrow), "{words:x?}");
         }
     }
 

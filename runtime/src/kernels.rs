@@ -387,7 +387,7 @@ pub(crate) unsafe fn for_cuda(
         let mut facts = facts;
         if adaptivity != Adaptivity::Off {
             // SAFETY: the closure is of the kernel's type, and there.
-            facts.aligned = unsafe { family.leaves.aligned(closure) };
+            (facts.aligned, facts.narrow) = unsafe { family.leaves.facts(closure) };
         }
         Launch { facts, closure, groups, demands_block, adaptivity }
     };

@@ -46,10 +46,12 @@ impl fmt::Display for Variant {
             [x, 1, 1] => words.push(format!("block={x}")),
             [x, y, z] => words.push(format!("block={x}x{y}x{z}")),
         }
-        let aligned = (0..u64::BITS).filter(|index| self.facts.aligned >> index & 1 != 0);
-        let aligned: Vec<String> = aligned.map(|index| index.to_string()).collect();
-        if !aligned.is_empty() {
-            words.push(format!("aligned={}", aligned.join(",")));
+        for (word, mask) in [("aligned", self.facts.aligned), ("narrow", self.facts.narrow)] {
+            let params = (0..u64::BITS).filter(|index| mask >> index & 1 != 0);
+            let params: Vec<String> = params.map(|index| index.to_string()).collect();
+            if !params.is_empty() {
+                words.push(format!("{word}={}", params.join(",")));
+            }
         }
         words.extend(self.values.iter().map(|known| format!("{known:?}")));
         words.extend(self.constants.iter().map(|(symbol, _)| format!("constant={symbol}")));
@@ -65,13 +67,14 @@ mod tests {
     #[test]
     fn words() {
         assert_eq!(Variant::default().to_string(), "general");
-        let facts = Facts { small: true, exact: true, block: [32, 8, 1], aligned: 0b101 };
+        let facts =
+            Facts { small: true, exact: true, block: [32, 8, 1], aligned: 0b101, narrow: 0b10 };
         let known = |param, bytes: &[u8]| Known { param, offset: 0, bytes: bytes.into() };
         let values = vec![known(3, &[1, 0]), known(4, &[0xff])];
         let variant = Variant { facts, values, math: Math::Relaxed, ..Variant::default() };
         assert_eq!(
             variant.to_string(),
-            "math=relaxed index=32 exact block=32x8x1 aligned=0,2 value[3]=0x0001 value[4]=0xff"
+            "math=relaxed index=32 exact block=32x8x1 aligned=0,2 narrow=1 value[3]=0x0001 value[4]=0xff"
         );
         let facts = Facts { block: [64, 1, 1], ..Facts::default() };
         assert_eq!(Variant { facts, ..Variant::default() }.to_string(), "block=64");

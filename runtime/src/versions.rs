@@ -275,7 +275,7 @@ mod tests {
     }
 
     fn facts(exact: bool, block: u32) -> Facts {
-        Facts { small: true, exact, block: [block, 1, 1], aligned: 0 }
+        Facts { small: true, exact, block: [block, 1, 1], aligned: 0, narrow: 0 }
     }
 
     /// What a launch gets, and whether it waited for it.

@@ -193,7 +193,7 @@ mod tests {
     }
 
     const NOTHING: Wish = Wish {
-        facts: Facts { small: false, exact: false, block: [0; 3], aligned: 0 },
+        facts: Facts { small: false, exact: false, block: [0; 3], aligned: 0, narrow: 0 },
         values: Vec::new(),
     };
 

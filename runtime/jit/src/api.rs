@@ -169,6 +169,7 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions)
         base: request.flags & FLAG_BASE != 0,
         local_align: request.local_align,
         aligned: request.aligned,
+        narrow: request.narrow,
     };
     Ok((common, options))
 }

@@ -42,8 +42,70 @@ fn facts_about_a_launch_make_its_code_smaller() {
     assert_eq!(ptx.parameters().len(), 3, "no range is needed:\n{text}");
     assert!(!text.contains("ntid"), "{text}");
     assert!(!text.contains("setp"), "no guard is needed:\n{text}");
+    // Ids of 32 bits are compared as such, and elements' addresses are one multiplication and addition.
     let ptx = plain.facts(FACT_INDEX_32).build();
-    assert_eq!(ptx.count(&["mul.wide.u32"]), 0, "{}", ptx.text);
+    assert_eq!(ptx.count(&["mad.lo.s32"]), 1, "{}", ptx.text);
+    assert_eq!(ptx.count(&["setp.ge.u32"]), 1, "{}", ptx.text);
+    assert_eq!(ptx.count(&["cvt.u64"]), 0, "{}", ptx.text);
+}
+
+#[test]
+fn narrow_integers_are_parameters_of_32_bits() {
+    let text =
+        "define void @columns(ptr align 4 %to, ptr noalias readonly align 4 %from, i64 %width) {
+          %x = call i64 @__schism_global_id_x()
+          %y = call i64 @__schism_global_id_y()
+          %row = mul i64 %y, %width
+          %at = add i64 %row, %x
+          %from.at = getelementptr inbounds float, ptr %from, i64 %at
+          %value = load float, ptr %from.at, align 4
+          %to.at = getelementptr inbounds float, ptr %to, i64 %at
+          store float %value, ptr %to.at, align 4
+          ret void
+        }";
+    let params = words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]);
+    let source = Source::new(text, "columns", params).dimensions(2);
+    let facts = FACT_INDEX_32 | FACT_GROUP_EXACT;
+    let plain = Gpu::new(source).group([32, 8, 1]).facts(facts);
+    let ptx = plain.clone().build();
+    assert_eq!(ptx.parameters()[2], ".u64", "{}", ptx.text);
+    assert_eq!(ptx.count(&["mad.lo.s64"]), 1, "{}", ptx.text);
+    let ptx = plain.clone().narrow(0b100).build();
+    assert_eq!(ptx.parameters()[2], ".u32", "{}", ptx.text);
+    assert_eq!(ptx.count(&["mul.wide.u32"]), 1, "{}", ptx.text);
+    assert_eq!(ptx.count(&[".lo.s64"]), 0, "{}", ptx.text);
+    // Its value may be known as well.
+    let ptx = plain.clone().narrow(0b100).value(2, &64_u64.to_le_bytes()).build();
+    assert_eq!(ptx.count(&["ld.param", "param_2"]), 0, "{}", ptx.text);
+    assert_eq!(ptx.count(&["mul.lo"]) + ptx.count(&["mad"]), 0, "{}", ptx.text);
+    for wrong in [0b1, 0b1000] {
+        let (code, words) = plain.clone().narrow(wrong).error();
+        assert_eq!(code, INVALID_REQUEST);
+        assert!(words.contains("is no integer of 64 bits"), "{words}");
+    }
+}
+
+#[test]
+fn places_in_a_block_of_known_size_need_no_check() {
+    let text = "declare i64 @__schism_local_id_x()
+        declare i64 @__schism_local_id_y()
+        define void @places(ptr align 8 %to) {
+          %x = call i64 @__schism_local_id_x()
+          %y = call i64 @__schism_local_id_y()
+          %row = mul i64 %y, 33
+          %at = add i64 %row, %x
+          %is.inside = icmp ult i64 %at, 264
+          %result = select i1 %is.inside, i64 %at, i64 -1
+          store i64 %result, ptr %to, align 8
+          ret void
+        }";
+    let source = Source::new(text, "places", words(&[PARAM_POINTER])).dimensions(2);
+    let plain = Gpu::new(source).facts(FACT_INDEX_32);
+    assert_eq!(plain.clone().build().count(&["setp"]), 1);
+    let ptx = plain.clone().group([32, 8, 1]).build();
+    assert_eq!(ptx.count(&["setp"]), 0, "{}", ptx.text);
+    let ptx = plain.group([64, 8, 1]).build();
+    assert_eq!(ptx.count(&["setp"]), 1, "{}", ptx.text);
 }
 
 #[test]

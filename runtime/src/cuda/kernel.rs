@@ -87,7 +87,8 @@ impl CudaKernel {
                 .number("isa", context.gpu.isa().into())
                 .number("driver", context.gpu.driver.version.into())
                 .number("facts", facts(variant).into())
-                .number("aligned", variant.facts.aligned);
+                .number("aligned", variant.facts.aligned)
+                .number("narrow", variant.facts.narrow);
             for items in variant.facts.block {
                 key = key.number("block", items.into());
             }
@@ -309,6 +310,7 @@ fn compile(
         facts: facts(variant),
         local_align: kernel.groups.unwrap_or_default().local_align,
         aligned: variant.facts.aligned,
+        narrow: variant.facts.narrow,
     };
     let mut made = MaybeUninit::<GpuKernel>::uninit();
     let mut error = Text::EMPTY;

@@ -1,4 +1,5 @@
-; A loop counted to a constant gets a hint by its size; one that may panic, calls something or is not counted so gets none.
+; A loop counted to a constant, or one with several loads, gets a hint by its size; one that may panic, calls something or is not counted so
+; gets none.
 declare void @panic() cold noreturn nounwind
 declare void @other()
 
@@ -71,9 +72,43 @@ turn:
 done:
   ret void
 }
+
+define float @loads(ptr %from, ptr %end, ptr %weights) {
+begin:
+  br label %turn
+turn:
+  %at = phi ptr [ %from, %begin ], [ %next, %turn ]
+  %x = phi float [ 0.0, %begin ], [ %z, %turn ]
+  %y = load float, ptr %at
+  %v = load float, ptr %weights
+  %w = fmul float %y, %v
+  %z = fadd float %x, %w
+  %next = getelementptr float, ptr %at, i64 1
+  %last = icmp eq ptr %next, %end
+  br i1 %last, label %done, label %turn
+done:
+  ret float %z
+}
+
+define float @follows(ptr %from) {
+begin:
+  br label %turn
+turn:
+  %at = phi ptr [ %from, %begin ], [ %next, %turn ]
+  %next = load ptr, ptr %at
+  %last = icmp eq ptr %next, %at
+  br i1 %last, label %done, label %turn
+done:
+  ret float 0.0
+}
 ; CHECK: define float @counted
 ; CHECK: br i1 %more, label %turn, label %done, !llvm.loop !0
 ; CHECK: define void @panics
 ; CHECK-NOT: !llvm.loop
+; CHECK: define float @loads
+; CHECK: br i1 %last, label %done, label %turn, !llvm.loop !2
+; CHECK: define float @follows
+; CHECK-NOT: !llvm.loop
+; CHECK: ret float 0.0
 ; CHECK: !0 = distinct !{!0, !1}
 ; CHECK-NEXT: !1 = !{!"llvm.loop.unroll.count", i32 16}

@@ -50,10 +50,15 @@ pub struct GpuRequest {
     pub local_align: u64,
     /// Bit `i`: parameter `i` is a pointer, and in every launch of this code a multiple of [`ALIGNED`].
     pub aligned: u64,
+    /// Bit `i`: parameter `i` is an integer of 64 bits, and in every launch of this code below [`NARROW`].
+    pub narrow: u64,
 }
 
 /// What [`GpuRequest::aligned`] means: as much as one instruction loads or stores at most.
 pub const ALIGNED: u64 = 16;
+
+/// What [`GpuRequest::narrow`] means: such numbers are the same as signed and as unsigned ones of 32 bits.
+pub const NARROW: u64 = 1 << 31;
 
 /// The launch's range, and the last id that it has with its offset, are below 2³¹ in each dimension.
 pub const FACT_INDEX_32: u32 = 1;

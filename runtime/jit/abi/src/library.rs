@@ -152,6 +152,7 @@ impl Stage2 {
             facts,
             local_align: wanted.kernel.groups.unwrap_or_default().local_align,
             aligned: 0,
+            narrow: 0,
         };
         let mut out = MaybeUninit::<GpuKernel>::uninit();
         let mut error = Text::EMPTY;

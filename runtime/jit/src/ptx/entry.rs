@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
+use llvm_sys::LLVMOpcode;
 use schism_jit_abi::{
     ALIGNED, FACT_GROUP_EXACT, FACT_INDEX_32, GPU_BARRIER, GPU_GROUPS, GPU_PRINT, GPU_RANGE,
-    GPU_RECORD, PARAM_BYTES, Param,
+    GPU_RECORD, NARROW, PARAM_BYTES, Param,
 };
 
 use super::{PtxOptions, message, sub_group};
@@ -16,7 +17,7 @@ use crate::image::{
     BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_RANGE, PANIC,
     PANIC_FORMAT, PRINT, builtins,
 };
-use crate::llvm::{Context, Module, Value};
+use crate::llvm::{Context, Module, TypeKind, Value};
 use crate::{JitError, Request};
 
 /// Gives all that is known in the entry only to functions that stay outside of it.
@@ -159,15 +160,26 @@ fn text(
     let mut parameters = Vec::new();
     let mut arguments = Vec::new();
     let mut declared = Vec::new();
+    let mut wide = Vec::new();
     for (param, index) in request.params.iter().zip(0_u32..) {
         let Param { size, align, kind, .. } = *param;
         let ty = match kind {
             PARAM_BYTES => format!("ptr byval([{size} x i8]) align {align}"),
             _ => type_text(param),
         };
-        parameters.push(format!("{ty} %p{index}"));
+        // The driver passes what is there: each parameter has one value, whatever the kernel may know of it.
+        let is_narrow = is_narrow(options, index);
+        parameters.push(match kind {
+            PARAM_BYTES => format!("{ty} %p{index}"),
+            _ if is_narrow => format!("{} %p{index}", narrow_type()),
+            _ => format!("{ty} noundef %p{index}"),
+        });
         arguments.push(match known_value(o, request, index)? {
             Some(known) => known,
+            None if is_narrow => {
+                wide.push(format!("p{index}"));
+                format!("i64 %p{index}.wide")
+            }
             None => format!("{ty} %p{index}"),
         });
         declared.push(ty);
@@ -178,14 +190,28 @@ fn text(
         declared.push("i64".to_owned());
     }
     let small = options.facts & FACT_INDEX_32 != 0;
-    let limit = if small { "2147483648" } else { "-9223372036854775808" };
+    let mut kept = Vec::new();
     for (name, place) in HIDDEN.iter().zip(&entry.hidden) {
-        if place.is_some() {
-            parameters.push(match *name {
-                "schism.record" => format!("ptr noundef nonnull align 16 %{name}"),
-                _ => format!("i64 noundef range(i64 0, {limit}) %{name}"),
-            });
+        let ty = hidden_type(name);
+        if place.is_none() {
+            kept.push(format!("{ty} zeroinitializer"));
+            continue;
         }
+        kept.push(match *name {
+            "schism.record" => {
+                parameters.push(format!("{ty} noundef nonnull align 16 %{name}"));
+                format!("{ty} %{name}")
+            }
+            _ if small => {
+                parameters.push(format!("{} %{name}", narrow_type()));
+                wide.push((*name).to_owned());
+                format!("{ty} %{name}.wide")
+            }
+            _ => {
+                parameters.push(format!("{ty} noundef range(i64 0, {}) %{name}", i64::MIN));
+                format!("{ty} %{name}")
+            }
+        });
     }
 
     writeln!(o, "declare void @{KERNEL}({})", declared.join(", "))?;
@@ -210,19 +236,16 @@ fn text(
     sub_group::bodies(o)?;
 
     writeln!(o, "define void @{}({}) #0 {{\nstart:", entry.name, parameters.join(", "))?;
-    let kept: Vec<String> = HIDDEN
-        .iter()
-        .zip(&entry.hidden)
-        .map(|(name, place)| match place {
-            Some(_) => format!("{} %{name}", hidden_type(name)),
-            None => format!("{} zeroinitializer", hidden_type(name)),
-        })
-        .collect();
+    for name in wide {
+        writeln!(o, "  %{name}.wide = zext nneg i32 %{name} to i64")?;
+    }
     writeln!(o, "  call void @{KEEP}({})", kept.join(", "))?;
     if !groups && options.facts & FACT_GROUP_EXACT == 0 {
         for (index, axis) in axes.iter().enumerate() {
             writeln!(o, "  %{axis} = call i64 @{}()", GLOBAL_ID[index])?;
-            writeln!(o, "  %{axis}.inside = icmp ult i64 %{axis}, %{}", HIDDEN[index])?;
+            let range =
+                if small { format!("{}.wide", HIDDEN[index]) } else { HIDDEN[index].into() };
+            writeln!(o, "  %{axis}.inside = icmp ult i64 %{axis}, %{range}")?;
             writeln!(o, "  br i1 %{axis}.inside, label %{axis}.go, label %done\n{axis}.go:")?;
         }
     }
@@ -240,6 +263,16 @@ fn text(
         _ => writeln!(o, "attributes #0 = {{ nounwind \"nvvm.maxntid\"=\"{x},{y},{z}\" }}")?,
     }
     Ok(out)
+}
+
+/// Whether a parameter of 64 bits has 32 in the entry: those that the driver copies first are the number.
+fn is_narrow(options: &PtxOptions, param: u32) -> bool {
+    param < u64::BITS && options.narrow >> param & 1 != 0
+}
+
+/// The type and the attributes of such a parameter.
+fn narrow_type() -> String {
+    format!("i32 noundef range(i32 0, {})", (NARROW as u32).cast_signed())
 }
 
 fn hidden_type(name: &str) -> &'static str {
@@ -262,11 +295,21 @@ fn builtin_bodies(
     let mut define = |name: &str, lines: String, result: &str| {
         writeln!(o, "define i64 @{name}() alwaysinline nounwind {{\n{lines}  ret i64 {result}\n}}")
     };
-    // A special register as a value of 64 bits. Block sizes and indices fit into 31 bits.
+    // A special register as a value of 64 bits. Block sizes and indices fit into 31 bits, and are less than what depends on the block,
+    // if that is known.
     let register = |value: &str, name: &str, axis: &str| {
+        let block = AXES.into_iter().zip(options.group).find(|(of, _)| *of == axis);
+        let block = block.map_or(0, |(_, size)| size);
+        let limit = match name {
+            "tid" if block > 0 => block,
+            "ctaid" if small && block > 0 => (NARROW as u32).div_ceil(block),
+            "nctaid" if small && block > 0 => (NARROW as u32).div_ceil(block) + 1,
+            _ => NARROW as u32,
+        };
         format!(
-            "  %{value}.32 = call i32 @llvm.nvvm.read.ptx.sreg.{name}.{axis}()
-               %{value} = zext nneg i32 %{value}.32 to i64\n"
+            "  %{value}.32 = call range(i32 0, {}) i32 @llvm.nvvm.read.ptx.sreg.{name}.{axis}()
+               %{value} = zext nneg i32 %{value}.32 to i64\n",
+            limit.cast_signed()
         )
     };
     let block = |value: &str, index: usize| match options.group[index] {
@@ -357,6 +400,16 @@ fn builtin_bodies(
     )
 }
 
+/// A hidden parameter in as many bits as is asked for.
+fn as_hidden(param: &Value, kinds: &[TypeKind], place: u32) -> Option<Value> {
+    match kinds.get(place as usize)? {
+        TypeKind::Integer(32) => {
+            param.users().into_iter().find(|user| user.opcode() == LLVMOpcode::LLVMZExt)
+        }
+        _ => Some(*param),
+    }
+}
+
 /// Gives what only the entry knows to whoever asks: the entry's own parameters in the entry, and elsewhere (in functions that were
 /// not inlined) what each work-item has left in the block's shared memory. All of them leave the same there, so there is nothing to
 /// wait for.
@@ -366,14 +419,14 @@ pub fn resolve<'c>(
     entry: &Entry,
 ) -> Result<(), JitError> {
     let outer = module.function(&entry.name).ok_or_else(|| missing(&entry.name))?;
-    let params = outer.params();
+    let (params, kinds) = (outer.params(), outer.param_kinds());
     let mut deep = false;
     for (name, place) in HIDDEN.iter().zip(entry.hidden) {
         let Some(function) = module.function(name) else { continue };
         for call in calls_in(outer, function) {
-            let value = place.and_then(|place| params.get(place as usize));
-            let value = value.ok_or_else(|| missing(name))?;
-            call.replace_uses(*value);
+            let value =
+                place.and_then(|place| as_hidden(params.get(place as usize)?, &kinds, place));
+            call.replace_uses(value.ok_or_else(|| missing(name))?);
             // SAFETY: nothing uses the call any more, and `calls_in` gives each call once.
             unsafe { call.erase() };
         }

@@ -45,7 +45,7 @@ use std::ffi::{CStr, CString};
 use std::time::Instant;
 
 use llvm_sys::LLVMOpcode;
-use schism_jit_abi::{GPU_GROUPS, PARAM_POINTER};
+use schism_jit_abi::{GPU_GROUPS, PARAM_INTEGER, PARAM_POINTER};
 use schism_passes::fast_math::FastMath;
 use schism_passes::library_calls::Native;
 
@@ -74,6 +74,8 @@ pub struct PtxOptions {
     pub local_align: u64,
     /// Bit `i`: parameter `i` is a pointer that is always a multiple of `schism_jit_abi::ALIGNED`.
     pub aligned: u64,
+    /// Bit `i`: parameter `i` is an integer of 64 bits that is always below `schism_jit_abi::NARROW`.
+    pub narrow: u64,
 }
 
 /// A kernel as PTX.
@@ -172,6 +174,13 @@ fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
     };
     if let Some(index) = (0..64).find(|i| options.aligned >> i & 1 != 0 && !is_pointer(*i)) {
         return wrong(format!("the aligned parameter {index} is no pointer"));
+    }
+    let is_long = |index: u32| {
+        let param = request.params.get(index as usize);
+        param.is_some_and(|param| param.kind == PARAM_INTEGER && param.size == 8)
+    };
+    if let Some(index) = (0..64).find(|i| options.narrow >> i & 1 != 0 && !is_long(*i)) {
+        return wrong(format!("the narrow parameter {index} is no integer of 64 bits"));
     }
     Ok(())
 }

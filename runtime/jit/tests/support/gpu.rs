@@ -15,6 +15,7 @@ pub struct Gpu {
     pub facts: u32,
     pub local_align: u64,
     pub aligned: u64,
+    pub narrow: u64,
 }
 
 /// A kernel as PTX.
@@ -36,6 +37,7 @@ impl Gpu {
             facts: 0,
             local_align: 0,
             aligned: 0,
+            narrow: 0,
         }
     }
 
@@ -61,6 +63,11 @@ impl Gpu {
 
     pub fn aligned(mut self, pointers: u64) -> Self {
         self.aligned = pointers;
+        self
+    }
+
+    pub fn narrow(mut self, integers: u64) -> Self {
+        self.narrow = integers;
         self
     }
 
@@ -102,6 +109,7 @@ impl Gpu {
             facts: self.facts,
             local_align: self.local_align,
             aligned: self.aligned,
+            narrow: self.narrow,
         };
         let mut out = std::mem::MaybeUninit::<GpuKernel>::uninit();
         let mut error = Text::EMPTY;
