@@ -53,6 +53,19 @@ pub const BALLOT: &str = "__schism_ballot";
 /// `void ()`: waits for all work-items of the sub-group; orders their accesses of local and global memory.
 pub const SUB_GROUP_BARRIER: &str = "__schism_sub_group_barrier";
 
+/// `i32 (i32 value)`: the sum of what all of the sub-group have called it with, in 32 bits.
+pub const REDUCE_ADD: &str = "__schism_reduce_add";
+
+/// The same for the least and the greatest number with a sign, and for those without.
+pub const REDUCE_LEAST: [&str; 4] =
+    ["__schism_reduce_min", "__schism_reduce_max", "__schism_reduce_umin", "__schism_reduce_umax"];
+
+/// `i64 ()`: ticks of the processor that the work-item runs on.
+pub const CLOCK: &str = "__schism_clock";
+
+/// `i64 ()`: nanoseconds, for all work-items of a device from the same beginning.
+pub const TIME: &str = "__schism_time";
+
 /// The work-items of a sub-group: that many, in the order of their row-major index in the group. The last one of a group may have fewer.
 pub const SUB_GROUP_SIZE: usize = 32;
 
@@ -63,7 +76,14 @@ pub fn convergent() -> impl Iterator<Item = &'static str> {
 
 /// The builtins that a sub-group calls together.
 pub fn of_sub_groups() -> impl Iterator<Item = &'static str> {
-    [SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, SHUFFLE_DOWN, BALLOT, SUB_GROUP_BARRIER].into_iter()
+    [SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, SHUFFLE_DOWN, BALLOT, SUB_GROUP_BARRIER]
+        .into_iter()
+        .chain(reductions())
+}
+
+/// The builtins that make one number of those of a sub-group, for all of it.
+pub fn reductions() -> impl Iterator<Item = &'static str> {
+    [REDUCE_ADD].into_iter().chain(REDUCE_LEAST)
 }
 
 /// `ptr ()`: the first byte of the group's local memory, as aligned as the container says and at least to 16.
@@ -98,7 +118,7 @@ pub fn of_groups_in_images() -> impl Iterator<Item = &'static str> {
 /// All that an image has after all passes.
 pub fn in_images() -> impl Iterator<Item = &'static str> {
     let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE);
-    ids.chain(of_groups_in_images()).chain([PANIC, PANIC_FORMAT, PRINT])
+    ids.chain(of_groups_in_images()).chain([PANIC, PANIC_FORMAT, PRINT, CLOCK, TIME])
 }
 
 /// Where the launch begins in each dimension, `i64 ()`, fastest-varying dimension first. These exist only until

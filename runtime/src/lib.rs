@@ -37,6 +37,7 @@
 //! - [`SubGroup`]: the 32 work-items of a group that give each other values without memory.
 //! - [`SpecConst`], [`Specialized`]: values that are constants when a kernel is compiled. [`Queue::with`], [`Queue::with_math`],
 //!   [`Queue::with_adaptivity`]: options of launches.
+//! - [`device_clock`], [`device_time`]: clocks in kernels.
 //! - [`Capture`], [`Element`]: what may go to a device.
 //! - [`dprintln!`], [`dprint!`]: print from kernels.
 //! - [`Error`]: what can go wrong.
@@ -71,6 +72,7 @@ mod background;
 mod body;
 mod buffer;
 mod capture;
+mod clock;
 mod cpu_kernel;
 mod cpu_math;
 mod cuda;
@@ -118,6 +120,7 @@ pub use adaptivity::Adaptivity;
 pub use atomic::AtomicElement;
 pub use buffer::Buffer;
 pub use capture::Capture;
+pub use clock::{device_clock, device_time};
 pub use device::{Device, DeviceKind};
 pub use element::Element;
 pub use error::{
@@ -125,7 +128,7 @@ pub use error::{
 };
 pub use event::Event;
 pub use groups::{
-    LaneValue, Local, LocalArray, LocalNumber, Locals, NdItem, NdRange, SubGroup, local,
+    LaneNumber, LaneValue, Local, LocalArray, LocalNumber, Locals, NdItem, NdRange, SubGroup, local,
 };
 pub use item::Item;
 pub use options::Math;

@@ -22,10 +22,11 @@ pub const OFFSET_PARAMS: usize = 3;
 
 // Functions that mean something to a target. An image declares them and defines none.
 pub use schism_passes::builtins::{
-    BALLOT, BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY,
-    LOCAL_RANGE, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT, SHUFFLE, SHUFFLE_DOWN,
-    SHUFFLE_UP, SHUFFLE_XOR, SUB_GROUP_BARRIER, convergent as meeting_builtins,
-    in_images as builtins, of_groups_in_images as group_builtins,
+    BALLOT, BARRIER, CLOCK, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY,
+    LOCAL_RANGE, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT, REDUCE_ADD, REDUCE_LEAST,
+    SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR, SUB_GROUP_BARRIER, TIME,
+    convergent as meeting_builtins, in_images as builtins, of_groups_in_images as group_builtins,
+    reductions,
 };
 
 /// Reads an image and reduces it to the request's kernel and what that reaches. All of it is internal except the kernel,
@@ -208,6 +209,7 @@ fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
             BARRIER | SUB_GROUP_BARRIER => (TypeKind::Void, Vec::new()),
             SHUFFLE | SHUFFLE_XOR | SHUFFLE_UP | SHUFFLE_DOWN => (number, vec![number; 2]),
             BALLOT => (number, vec![number]),
+            name if reductions().any(|reduction| reduction == name) => (number, vec![number]),
             LOCAL_MEMORY => (pointer, Vec::new()),
             _ => (long, Vec::new()),
         };

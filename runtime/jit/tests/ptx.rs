@@ -367,7 +367,7 @@ fn subject(kernel: &str) -> Source {
     Source::new(include_str!("kernels/gpu.ll"), kernel, params)
 }
 
-const SUBJECTS: [&str; 12] = [
+const SUBJECTS: [&str; 14] = [
     "private",
     "atomics",
     "memory",
@@ -378,6 +378,8 @@ const SUBJECTS: [&str; 12] = [
     "bytes",
     "group",
     "sub_group",
+    "reductions",
+    "clocks",
     "prints",
     "iterates",
 ];
@@ -471,6 +473,27 @@ fn a_sub_group_is_a_warp() {
         let words: Vec<&str> = words.iter().copied().chain([last]).collect();
         assert_eq!(ptx.count(&words), 1, "{words:?} in\n{text}");
     }
+}
+
+#[test]
+fn a_warp_reduces_at_once_where_it_can() {
+    let of = |arch: &str| Gpu::new(subject("reductions")).arch(arch).build();
+    let ptx = of("sm_80");
+    for kind in ["add.s32", "min.s32", "max.s32", "min.u32", "max.u32"] {
+        assert_eq!(ptx.count(&["redux.sync", kind]), 1, "{kind} in\n{}", ptx.text);
+    }
+    assert_eq!(ptx.count(&["shfl"]), 0, "{}", ptx.text);
+    let ptx = of("sm_75");
+    assert_eq!(ptx.count(&["redux"]), 0, "{}", ptx.text);
+    let shuffles = (ptx.count(&["shfl.sync.down"]), ptx.count(&["shfl.sync.idx"]));
+    assert_eq!(shuffles, (5 * 5, 5), "{}", ptx.text);
+}
+
+#[test]
+fn clocks_are_registers() {
+    let ptx = Gpu::new(subject("clocks")).build();
+    assert_eq!(ptx.count(&["%clock64;"]), 2, "each is read: {}", ptx.text);
+    assert_eq!(ptx.count(&["%globaltimer;"]), 1, "{}", ptx.text);
 }
 
 #[test]

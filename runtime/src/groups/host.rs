@@ -169,6 +169,22 @@ fn __schism_ballot(flag: u32) -> u32 {
     meet(schism_jit_abi::SUB_GROUP_BALLOT, flag, 0)
 }
 
+macro_rules! reductions {
+    ($($name:ident: $operation:ident;)*) => {$(
+        #[unsafe(no_mangle)]
+        fn $name(value: u32) -> u32 {
+            meet(schism_jit_abi::$operation, value, 0)
+        }
+    )*};
+}
+reductions! {
+    __schism_reduce_add: SUB_GROUP_ADD;
+    __schism_reduce_min: SUB_GROUP_MIN;
+    __schism_reduce_max: SUB_GROUP_MAX;
+    __schism_reduce_umin: SUB_GROUP_UMIN;
+    __schism_reduce_umax: SUB_GROUP_UMAX;
+}
+
 #[unsafe(no_mangle)]
 fn __schism_sub_group_barrier() {
     meet(schism_jit_abi::SUB_GROUP_BARRIER, 0, 0);

@@ -9,6 +9,7 @@
 //! | device `cpu`, barriers | `fibers`: one call for each work-item, on stacks that are switched at barriers |
 //! | device `native` | the same, with the host half's body; barriers find the group through a thread-local (`host`) |
 
+mod collectives;
 mod fibers;
 mod host;
 mod kernel;
@@ -16,6 +17,7 @@ mod local;
 mod memory;
 mod nd_item;
 mod nd_range;
+mod reduce;
 mod stacks;
 mod sub_group;
 
@@ -32,6 +34,7 @@ pub use self::nd_item::NdItem;
 pub(crate) use self::nd_item::group_of_first;
 pub(crate) use self::nd_range::NdExtent;
 pub use self::nd_range::NdRange;
+pub use self::reduce::LaneNumber;
 pub use self::sub_group::{LaneValue, SubGroup};
 
 use self::fibers::{Fibers, GiveUp};

@@ -5,8 +5,9 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use schism_jit_abi::{
-    SUB_GROUP_BALLOT, SUB_GROUP_SHUFFLE, SUB_GROUP_SHUFFLE_DOWN, SUB_GROUP_SHUFFLE_UP,
-    SUB_GROUP_SHUFFLE_XOR,
+    SUB_GROUP_ADD, SUB_GROUP_BALLOT, SUB_GROUP_MAX, SUB_GROUP_MIN, SUB_GROUP_SHUFFLE,
+    SUB_GROUP_SHUFFLE_DOWN, SUB_GROUP_SHUFFLE_UP, SUB_GROUP_SHUFFLE_XOR, SUB_GROUP_UMAX,
+    SUB_GROUP_UMIN,
 };
 
 use super::nd_item::NdItem;
@@ -244,7 +245,7 @@ impl SubGroup<'_> {
     }
 }
 
-mod sealed {
+pub(super) mod sealed {
     pub trait Sealed {}
 }
 
@@ -384,8 +385,18 @@ impl Lanes {
                 let set = values.iter().zip(0..).filter(|(value, _)| value.get() != 0);
                 return set.fold(0, |all, (_, lane)| all | 1 << lane);
             }
+            SUB_GROUP_ADD => return fold(values, u32::wrapping_add),
+            SUB_GROUP_MIN => return fold(values, |a, b| (a as i32).min(b as i32) as u32),
+            SUB_GROUP_MAX => return fold(values, |a, b| (a as i32).max(b as i32) as u32),
+            SUB_GROUP_UMIN => return fold(values, u32::min),
+            SUB_GROUP_UMAX => return fold(values, u32::max),
             _ => None,
         };
         from.and_then(|lane| values.get(lane)).unwrap_or(&values[lane]).get()
     }
+}
+
+/// What an operation makes of all values, of which there is at least one.
+fn fold(values: &[Cell<u32>], operation: impl Fn(u32, u32) -> u32) -> u32 {
+    values.iter().map(Cell::get).reduce(operation).unwrap_or_default()
 }

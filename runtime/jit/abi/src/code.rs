@@ -37,6 +37,9 @@ pub const RECORD_FORMAT: &str = "__schism_cpu_record_format";
 /// `extern "C" fn(*const u8, usize)`: prints a message of two such words.
 pub const PRINT: &str = "__schism_cpu_print";
 
+/// `extern "C" fn() -> u64`: nanoseconds since some beginning, the same for all threads.
+pub const TIME: &str = "__schism_cpu_time";
+
 /// Where a thread's running work-item is described. The entry function makes it on its stack; generated code has the offsets
 /// built in.
 #[repr(C, align(16))]

@@ -376,6 +376,16 @@ pub const SUB_GROUP_SHUFFLE_DOWN: u32 = 3;
 pub const SUB_GROUP_BALLOT: u32 = 4;
 /// Nothing but the waiting.
 pub const SUB_GROUP_BARRIER: u32 = 5;
+/// The sum of all values, in 32 bits.
+pub const SUB_GROUP_ADD: u32 = 6;
+/// The least of all values, as numbers with a sign.
+pub const SUB_GROUP_MIN: u32 = 7;
+/// The greatest of all values, as numbers with a sign.
+pub const SUB_GROUP_MAX: u32 = 8;
+/// The least of all values, as numbers without a sign.
+pub const SUB_GROUP_UMIN: u32 = 9;
+/// The greatest of all values, as numbers without a sign.
+pub const SUB_GROUP_UMAX: u32 = 10;
 
 /// What a panicking work-item leaves behind.
 #[repr(C)]

@@ -57,6 +57,14 @@ pub unsafe extern "C" fn sub_group(
     })
 }
 
+/// Called by generated code: nanoseconds since some beginning, the same for all threads of the system.
+pub extern "C" fn time() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the place can be written; the clock is always there.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
+}
+
 /// Lets other work-items run on this thread meanwhile. If `wait` never returns, this frame is given up with the rest of its stack, and has
 /// nothing to clean up.
 #[inline(always)]

@@ -6,7 +6,9 @@
 use std::ffi::{CStr, CString, c_void};
 use std::sync::OnceLock;
 
-use schism_jit_abi::code::{BARRIER, CURRENT, PRINT, RECORD_FORMAT, RECORD_TEXT, SUB_GROUP, SWAP};
+use schism_jit_abi::code::{
+    BARRIER, CURRENT, PRINT, RECORD_FORMAT, RECORD_TEXT, SUB_GROUP, SWAP, TIME,
+};
 
 use crate::context;
 use crate::message::{self, PrintFn};
@@ -49,6 +51,7 @@ pub fn find(name: &str, print: PrintFn) -> Option<*const ()> {
         SUB_GROUP => return Some(context::sub_group as *const ()),
         RECORD_TEXT => return Some(message::record_text as *const ()),
         RECORD_FORMAT => return Some(message::record_format as *const ()),
+        TIME => return Some(context::time as *const ()),
         PRINT => return Some(print as *const ()),
         _ => {}
     }

@@ -16,8 +16,8 @@ use schism_jit_abi::code;
 use super::work_loop::calls_in;
 use crate::JitError;
 use crate::image::{
-    BALLOT, BARRIER, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR, SUB_GROUP_BARRIER,
-    meeting_builtins,
+    BALLOT, BARRIER, REDUCE_ADD, REDUCE_LEAST, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR,
+    SUB_GROUP_BARRIER, meeting_builtins,
 };
 use crate::llvm::{Builder, Context, Module, Value};
 
@@ -52,6 +52,11 @@ impl Meeting {
             SHUFFLE_DOWN => operation(abi::SUB_GROUP_SHUFFLE_DOWN, 2),
             BALLOT => operation(abi::SUB_GROUP_BALLOT, 1),
             SUB_GROUP_BARRIER => operation(abi::SUB_GROUP_BARRIER, 0),
+            REDUCE_ADD => operation(abi::SUB_GROUP_ADD, 1),
+            name if name == REDUCE_LEAST[0] => operation(abi::SUB_GROUP_MIN, 1),
+            name if name == REDUCE_LEAST[1] => operation(abi::SUB_GROUP_MAX, 1),
+            name if name == REDUCE_LEAST[2] => operation(abi::SUB_GROUP_UMIN, 1),
+            name if name == REDUCE_LEAST[3] => operation(abi::SUB_GROUP_UMAX, 1),
             other => unreachable!("`{other}` is no builtin that work-items call together"),
         }
     }

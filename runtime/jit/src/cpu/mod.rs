@@ -78,6 +78,7 @@ use std::time::Instant;
 use schism_passes::fast_math::FastMath;
 use schism_passes::library_calls::Native;
 
+use crate::clock::{self, Time};
 use crate::devicelib;
 use crate::dump::Dump;
 use crate::image::{KERNEL, builtins};
@@ -138,6 +139,7 @@ impl Target for Cpu {
             devicelib::supply(context, module, &Native::CPU)?;
         }
         message::add_print(context, module)?;
+        clock::add(context, module, Time::Process)?;
         work_loop::wrap(context, module, kernel, request)?;
         inline::choose(context, module, builtins());
         module

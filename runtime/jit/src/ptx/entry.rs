@@ -233,7 +233,7 @@ fn text(
     }
     writeln!(o, "declare void @llvm.assume(i1)")?;
     builtin_bodies(o, request, options, groups)?;
-    sub_group::bodies(o)?;
+    sub_group::bodies(o, &options.arch)?;
 
     writeln!(o, "define void @{}({}) #0 {{\nstart:", entry.name, parameters.join(", "))?;
     for name in wide {

@@ -49,6 +49,7 @@ use schism_jit_abi::{GPU_GROUPS, PARAM_INTEGER, PARAM_POINTER};
 use schism_passes::fast_math::FastMath;
 use schism_passes::library_calls::Native;
 
+use crate::clock::{self, Time};
 use crate::cpu::{exact, inline};
 use crate::devicelib;
 use crate::dump::Dump;
@@ -221,6 +222,7 @@ impl Target for Ptx {
         request: &Request,
     ) -> Result<Self::State, JitError> {
         devicelib::supply(context, module, &Native::PTX)?;
+        clock::add(context, module, Time::Target)?;
         // What panics need not be in the entry, for the record is found from everywhere; but a kernel that calls nothing has all its
         // registers for itself.
         let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins());

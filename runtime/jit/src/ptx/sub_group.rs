@@ -11,7 +11,10 @@
 
 use std::fmt::Write;
 
-use crate::image::{BALLOT, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR, SUB_GROUP_BARRIER};
+use crate::image::{
+    BALLOT, REDUCE_ADD, REDUCE_LEAST, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR,
+    SUB_GROUP_BARRIER,
+};
 
 /// The builtins, the names of the intrinsics for them, and the last operand of those: the lane at which shuffles end.
 const SHUFFLES: [(&str, &str, u32); 4] = [
@@ -21,8 +24,11 @@ const SHUFFLES: [(&str, &str, u32); 4] = [
     (SHUFFLE_DOWN, "down", 31),
 ];
 
-/// Defines the builtins.
-pub fn bodies(o: &mut String) -> std::fmt::Result {
+/// The processors from this on make one number of all lanes' in one instruction.
+const REDUCES: u32 = 80;
+
+/// Defines the builtins, for a processor such as `sm_80`.
+pub fn bodies(o: &mut String, arch: &str) -> std::fmt::Result {
     for (builtin, kind, end) in SHUFFLES {
         writeln!(
             o,
@@ -46,5 +52,74 @@ pub fn bodies(o: &mut String) -> std::fmt::Result {
            call void @llvm.nvvm.bar.warp.sync(i32 -1)
            ret void
          }}"
-    )
+    )?;
+    let number: String = arch.chars().filter(char::is_ascii_digit).collect();
+    if number.parse::<u32>().is_ok_and(|number| number >= REDUCES) {
+        return reductions_at_once(o);
+    }
+    reductions_by_halves(o)
+}
+
+/// The reductions, and what two numbers become in each: an instruction, or an intrinsic.
+fn reductions() -> impl Iterator<Item = (&'static str, &'static str)> {
+    [REDUCE_ADD].into_iter().chain(REDUCE_LEAST).zip(["add", "min", "max", "umin", "umax"])
+}
+
+fn reductions_at_once(o: &mut String) -> std::fmt::Result {
+    for (builtin, kind) in reductions() {
+        writeln!(
+            o,
+            "declare i32 @llvm.nvvm.redux.sync.{kind}(i32, i32)
+             define i32 @{builtin}(i32 %value) alwaysinline convergent nounwind {{
+               %result = call i32 @llvm.nvvm.redux.sync.{kind}(i32 %value, i32 -1)
+               ret i32 %result
+             }}"
+        )?;
+    }
+    Ok(())
+}
+
+/// Each lane takes in the one 16 behind it, then 8, 4, 2, 1, if it is there; then lane 0 has all, and gives it to the others.
+fn reductions_by_halves(o: &mut String) -> std::fmt::Result {
+    writeln!(o, "declare i32 @llvm.ctpop.i32(i32)\ndeclare i32 @llvm.nvvm.read.ptx.sreg.laneid()")?;
+    for (builtin, kind) in reductions() {
+        let intrinsic = match kind {
+            "add" => None,
+            "min" | "max" => Some(format!("llvm.s{kind}.i32")),
+            _ => Some(format!("llvm.{kind}.i32")),
+        };
+        if let Some(intrinsic) = &intrinsic {
+            writeln!(o, "declare i32 @{intrinsic}(i32, i32)")?;
+        }
+        writeln!(
+            o,
+            "define i32 @{builtin}(i32 %value) alwaysinline convergent nounwind {{
+               %lanes = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 true)
+               %size = call i32 @llvm.ctpop.i32(i32 %lanes)
+               %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()"
+        )?;
+        let mut before = "%value".to_owned();
+        for step in [16, 8, 4, 2, 1] {
+            let both = match &intrinsic {
+                None => format!("add i32 {before}, %other.{step}"),
+                Some(name) => format!("call i32 @{name}(i32 {before}, i32 %other.{step})"),
+            };
+            writeln!(
+                o,
+                "  %other.{step} = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 {before}, i32 {step}, i32 31)
+                   %both.{step} = {both}
+                   %from.{step} = add i32 %lane, {step}
+                   %is.{step} = icmp ult i32 %from.{step}, %size
+                   %now.{step} = select i1 %is.{step}, i32 %both.{step}, i32 {before}"
+            )?;
+            before = format!("%now.{step}");
+        }
+        writeln!(
+            o,
+            "  %result = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 {before}, i32 0, i32 31)
+               ret i32 %result
+             }}"
+        )?;
+    }
+    Ok(())
 }

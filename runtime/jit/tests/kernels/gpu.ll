@@ -220,6 +220,32 @@ start:
   ret void
 }
 
+; One number of all of a sub-group, five times.
+define void @reductions(ptr %p, ptr %out, i64 %n) {
+start:
+  %id = call i64 @__schism_local_id_x()
+  %place = trunc i64 %id to i32
+  %a = call i32 @__schism_reduce_add(i32 %place)
+  %b = call i32 @__schism_reduce_min(i32 %a)
+  %c = call i32 @__schism_reduce_max(i32 %b)
+  %d = call i32 @__schism_reduce_umin(i32 %c)
+  %e = call i32 @__schism_reduce_umax(i32 %d)
+  store i32 %e, ptr %out
+  ret void
+}
+
+define void @clocks(ptr %p, ptr %out, i64 %n) {
+start:
+  %ticks = call i64 @__schism_clock()
+  store volatile i64 %ticks, ptr %p
+  %time = call i64 @__schism_time()
+  %again = call i64 @__schism_clock()
+  %taken = sub i64 %again, %ticks
+  %sum = add i64 %taken, %time
+  store i64 %sum, ptr %out
+  ret void
+}
+
 @template = private unnamed_addr constant [12 x i8] c"\05item \C0\02 ok\00", align 1
 @u64 = private constant { i32, i32, ptr, i64, ptr, i64 } { i32 19, i32 1547788061, ptr null, i64 0, ptr null, i64 0 }
 
@@ -245,6 +271,13 @@ declare i32 @__schism_shuffle_up(i32, i32) convergent nounwind
 declare i32 @__schism_shuffle_down(i32, i32) convergent nounwind
 declare i32 @__schism_ballot(i32) convergent nounwind
 declare void @__schism_sub_group_barrier() convergent nounwind
+declare i32 @__schism_reduce_add(i32) convergent nounwind
+declare i32 @__schism_reduce_min(i32) convergent nounwind
+declare i32 @__schism_reduce_max(i32) convergent nounwind
+declare i32 @__schism_reduce_umin(i32) convergent nounwind
+declare i32 @__schism_reduce_umax(i32) convergent nounwind
+declare i64 @__schism_clock()
+declare i64 @__schism_time()
 declare void @__schism_print(ptr, ptr) nounwind
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)

@@ -1,0 +1,54 @@
+//! Clocks: what the builtins are that read one.
+//!
+//! Before:
+//! ```llvm
+//! %ticks = call i64 @__schism_clock()
+//! ```
+//! After, when the body is inlined:
+//! ```llvm
+//! %ticks = call i64 @llvm.readcyclecounter()
+//! ```
+//! That is `rdtsc` of x86-64, and the register `%clock64` of PTX. The time in nanoseconds is `%globaltimer` of PTX; a CPU asks the process
+//! that has loaded the code.
+
+use schism_jit_abi::code;
+
+use crate::JitError;
+use crate::image::{CLOCK, TIME};
+use crate::llvm::{Context, Module};
+
+/// Who tells the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Time {
+    /// The process that has loaded the code.
+    Process,
+    /// The target, by an instruction.
+    Target,
+}
+
+/// Gives the builtins bodies, which are inlined wherever they are called.
+pub fn add<'c>(context: &'c Context, module: &Module<'c>, time: Time) -> Result<(), JitError> {
+    let source = match time {
+        Time::Process => code::TIME,
+        Time::Target => "llvm.readsteadycounter",
+    };
+    for (builtin, source) in [(CLOCK, "llvm.readcyclecounter"), (TIME, source)] {
+        if module.function(builtin).is_none() {
+            continue;
+        }
+        let text = format!(
+            "declare i64 @{source}() nounwind
+             define i64 @{builtin}() alwaysinline nounwind {{
+               %value = call i64 @{source}()
+               ret i64 %value
+             }}\n"
+        );
+        let body = Module::from_text(context, &text).map_err(JitError::Internal)?;
+        body.set_target_of(module);
+        module.link(context, body).map_err(JitError::InvalidImage)?;
+        if let Some(function) = module.function(builtin) {
+            function.set_internal();
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! Clocks that kernels can read.
+
+unsafe extern "C" {
+    safe fn __schism_clock() -> u64;
+    safe fn __schism_time() -> u64;
+}
+
+/// Ticks of the processor that the work-item runs on, from any beginning.
+///
+/// On the host devices they are those of the time-stamp counter (`rdtsc`), which has one rate whatever the processor's clock does. On an
+/// NVIDIA GPU they are clock cycles of the multiprocessor (`%clock64`). The difference of two readings of one work-item says how long what
+/// lies in between took; those of work-items that run elsewhere have another beginning.
+///
+/// Compilers move computations past a reading if nothing forbids it, as they do on the host.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut ticks = Buffer::filled(&queue, 1, 0_u64)?;
+/// queue.for_each(&mut ticks, |ticks| {
+///     let start = schism::device_clock();
+///     let root = std::hint::black_box(2.0_f64).sqrt();
+///     std::hint::black_box(root);
+///     *ticks = schism::device_clock().wrapping_sub(start);
+/// })?;
+/// println!("a root takes {} ticks or less", ticks.to_vec()[0]);
+/// # Ok(())
+/// # }
+/// ```
+#[inline(always)]
+#[must_use]
+pub fn device_clock() -> u64 {
+    __schism_clock()
+}
+
+/// Nanoseconds from any beginning, which is the same for all work-items of a device, and all launches on it.
+///
+/// How fine it is depends on the device: on the host devices it is the system's monotonic clock; an NVIDIA GPU has a timer
+/// (`%globaltimer`) that goes on once a microsecond or less often. For short times see [`device_clock`].
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut times = Buffer::filled(&queue, 2, 0_u64)?;
+/// queue.for_each(&mut times, |time| *time = schism::device_time())?;
+/// let first = times.to_vec();
+/// queue.for_each(&mut times, |time| *time = schism::device_time())?;
+/// assert!(times.to_vec()[0] >= first[1]);
+/// # Ok(())
+/// # }
+/// ```
+#[inline(always)]
+#[must_use]
+pub fn device_time() -> u64 {
+    __schism_time()
+}
+
+/// What the host half links.
+mod host {
+    #[unsafe(no_mangle)]
+    extern "C" fn __schism_clock() -> u64 {
+        // SAFETY: every x86-64 processor has the counter.
+        unsafe { core::arch::x86_64::_rdtsc() }
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn __schism_time() -> u64 {
+        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the place can be written; the clock is always there.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+        (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
+    }
+}
