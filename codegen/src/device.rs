@@ -33,6 +33,9 @@ pub(crate) const SPLIT: &str = "SCHISM_DEVICE_CODE_SPLIT";
 /// The environment variable that says what to warn of.
 pub(crate) const WARN: &str = "SCHISM_WARN";
 
+/// Asks for places in the source, for profilers of GPUs. They come from the debug information that the crate is compiled with.
+pub(crate) const LINES: &str = "SCHISM_LINES";
+
 /// The device half's codegen unit, once the crate is known to have kernels: what the compiler's
 /// query for it leaves for the passes.
 static UNIT: Mutex<Option<Unit>> = Mutex::new(None);
@@ -182,6 +185,7 @@ pub(crate) fn make<'tcx>(
             })
             .collect(),
         split: split_mode(tcx),
+        lines: std::env::var(LINES).is_ok_and(|value| !value.is_empty() && value != "0"),
         warnings: warnings(tcx),
         ..DeviceSpec::default()
     };

@@ -84,7 +84,7 @@ impl CodegenBackend for SchismBackend {
         if sess.opts.externs.get(RUNTIME).is_some() {
             // Goes into the crate's dependency information, so that cargo builds it anew when a variable
             // changes. Not into every crate's: those that come before the runtime would be built anew, too.
-            for variable in [device::SPLIT, device::WARN] {
+            for variable in [device::SPLIT, device::WARN, device::LINES] {
                 let value = std::env::var(variable).ok();
                 let value = value.as_deref().map(Symbol::intern);
                 sess.psess.env_depinfo.borrow_mut().insert((Symbol::intern(variable), value));

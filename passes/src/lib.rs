@@ -40,7 +40,7 @@
 //! | `device-check` | [`device_check`]: refuses what no device has, with every use of it |
 //! | `aspects` | [`aspects`]: notes what each kernel needs of a device and of the runtime |
 //! | `costs` | [`costs`]: finds what works and makes kernels slow, for warnings |
-//! | `strip-debug` | drops debug information, which only the checks need |
+//! | `strip-debug` | drops debug information, which only the checks need, unless lines are asked for ([`line_tables`]) |
 //!
 //! Others are for stage 2, which knows the launch:
 //!
@@ -107,6 +107,7 @@ pub mod ir_constants;
 pub mod keep_comparisons;
 pub mod kernel_entry;
 pub mod library_calls;
+pub mod line_tables;
 pub mod local_memory;
 pub mod local_to_shared;
 pub mod loop_checks;

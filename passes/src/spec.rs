@@ -36,6 +36,8 @@ pub struct DeviceSpec {
     pub target: String,
     /// How kernels are divided into images.
     pub split: SplitMode,
+    /// Places in the source stay in the image, as far as the module has them.
+    pub lines: bool,
     /// Which costs to look for.
     pub warnings: Warnings,
     /// For the pass `split` alone: the kernels to keep.

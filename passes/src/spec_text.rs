@@ -220,6 +220,7 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
             spec.warnings = word.parse().map_err(|unknown| error(format!("{unknown}")))?;
         }
         "body" => provide(spec, value).map_err(error)?,
+        "lines" => spec.lines = word(0, "whether they stay")? == "stay",
         "part" => spec.part.extend(words.iter().map(|&word| word.to_owned())),
         "target" => spec.target = word(0, "the triple")?.to_owned(),
         other => return Err(error(format!("there is no key `{other}`"))),

@@ -16,7 +16,7 @@ use crate::costs::Costs;
 use crate::device_check::Report;
 use crate::local_memory::GroupNeeds;
 use crate::table::{self, Job, PassError};
-use crate::{ir, split};
+use crate::{ir, line_tables, split};
 
 /// A finished device module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,8 +147,12 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
     let module = Module::parse_bitcode_from_buffer(&buffer, &context)
         .map_err(|message| Stage1Error::Parse(message.to_string()))?;
     call_sites::untag(&module);
-    // Reports read the module again; without them it only makes each pass slower.
-    module.strip_debug_info();
+    if job.spec.lines {
+        line_tables::reduce(&module).map_err(lines_failed)?;
+    } else {
+        // Reports read the module again; without them it only makes each pass slower.
+        module.strip_debug_info();
+    }
     job.note("(read the module)", start);
     if let Err(error) = shape(&module, job) {
         return Err(match error {
@@ -160,6 +164,11 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
         place_costs(&buffer, job);
     }
     let start = job.start();
+    let module = if job.spec.lines {
+        line_tables::run(&context, module).map_err(lines_failed)?
+    } else {
+        module
+    };
     // Names of files and functions of the host's build do not belong into the image: they would
     // make its bytes depend on the directory of the build.
     module.set_source_file_name("device");
@@ -173,6 +182,10 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
     }
     job.note("(split and write the module)", start);
     Ok(DeviceImage { parts, kernels: job.kernels.clone(), costs: job.costs.clone() })
+}
+
+fn lines_failed(message: String) -> Stage1Error {
+    Stage1Error::Pass { pass: "line-tables", cause: message.into() }
 }
 
 /// Notes what each kernel is.

@@ -55,7 +55,7 @@ pub static STAGE1: &[Pass] = &[
     pass("device-check", "refuses what no device has, with every use of it", |module, job| { job.refuse(crate::device_check::run(module)); Ok(crate::device_check::release_statics(module)?) }),
     pass("aspects", "notes what each kernel needs of a device and of the runtime", |module, job| Ok(crate::aspects::run(module, job.spec, &mut job.kernels))),
     pass("costs", "finds what works and makes kernels slow, for warnings", |module, job| Ok(job.costs = crate::costs::run(module, job.spec.warnings, &job.sites)?)),
-    pass("strip-debug", "drops debug information, which only the checks need", |module, _| { module.strip_debug_info(); Ok(()) }),
+    pass("strip-debug", "drops debug information, which only the checks need, unless lines are asked for", |module, job| { if !job.spec.lines { module.strip_debug_info(); } Ok(()) }),
 ];
 
 /// Passes that are not part of stage 1: for stage 2's targets, and for people at `schism-opt`.

@@ -33,6 +33,7 @@ fn main() {
         "refused-code" => refused_code(),
         "second-fails" => second_fails(),
         "foreign" => foreign(),
+        "lines" => lines(),
         "order" => order(),
         "driver-calls" => driver_calls(),
         "facts" => facts(),
@@ -693,6 +694,16 @@ fn order() {
     });
     assert!(matches!(result, Err(Error::Launch(LaunchError::ForeignBuffer { .. }))));
     assert_eq!(take_seen().len(), 2);
+}
+
+/// The program was compiled with lines.
+fn lines() {
+    on_launch(note);
+    queue("cuda:0").parallel_for(1, |item| assert!(item.x() < 100)).expect("it runs");
+    let (text, _) = code();
+    let file = text.lines().find(|line| line.contains(".file") && line.contains("/cuda.rs\""));
+    let number = file.and_then(|line| line.split_whitespace().nth(1)).expect("this file");
+    assert!(text.contains(&format!(".loc\t{number} ")), "{text}");
 }
 
 /// A launch is one call of the driver, whoever changes the thread's context meanwhile.

@@ -590,6 +590,8 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
     }
     let text = unsafe { CStr::from_ptr(image) }.to_string_lossy();
     assert!(text.contains(".version") && text.contains(".entry"), "this is no PTX: {text}");
+    let lines = (0..count as usize).any(|index| unsafe { options.add(index).read() } == 13);
+    assert_eq!(lines, text.contains("\t.loc\t"), "the driver is asked for lines where there are some");
     state().code = unsafe { CStr::from_ptr(image) }.to_owned();
     let result = new_handle("module", module);
     let variables = variables(&text);

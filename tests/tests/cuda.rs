@@ -174,6 +174,20 @@ fn what_a_launch_asks_of_the_driver() {
     run(&["driver-calls"], &[("FAKE_CUDA_DEVICES", "2")]);
 }
 
+/// The lines of the source of a program that is compiled for them. Other programs have none, as the fake driver sees to.
+#[test]
+fn lines_of_the_source() {
+    let Some(program) = program() else { return };
+    let lab = Lab::open(env!("CARGO_TARGET_TMPDIR")).expect("there is a program");
+    let folder = lab.folder("cuda_lines");
+    let mut rustc = lab.rustc_with_runtime(&folder);
+    rustc.env("SCHISM_LINES", "1").arg("-Cdebuginfo=line-tables-only");
+    text(rustc.args(["-o", "program"]).arg(source("crates/cuda.rs")));
+    let mut command = clean_command(folder.join("program"));
+    command.env("SCHISM_CUDA", program.with_file_name("libfake_cuda.so"));
+    check(command.arg("lines"), "lines");
+}
+
 #[test]
 fn scopes() {
     run(&["order"], &[]);

@@ -30,12 +30,13 @@ pub use schism_passes::builtins::{
 };
 
 /// Reads an image and reduces it to the request's kernel and what that reaches. All of it is internal except the kernel,
-/// which is then called [`KERNEL`] and has the request's parameters.
+/// which is then called [`KERNEL`] and has the request's parameters. Without `lines` it has no places in the source.
 pub fn load<'c>(
     context: &'c Context,
     request: &'c Request,
     machine: &Machine,
     device: &'static str,
+    lines: bool,
 ) -> Result<(Module<'c>, Value), JitError> {
     let invalid = JitError::InvalidImage;
     let image = Module::from_bitcode_lazily(context, &request.image).map_err(invalid)?;
@@ -51,7 +52,9 @@ pub fn load<'c>(
     if kernel.name() != KERNEL {
         return Err(invalid(format!("it has a function `{KERNEL}` of its own")));
     }
-    image.strip_debug_info();
+    if !lines {
+        image.strip_debug_info();
+    }
     internalise(&image);
     kernel.set_external();
     let module = Module::new(context, c"image");

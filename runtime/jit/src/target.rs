@@ -19,6 +19,9 @@ pub trait Target {
     /// The device's name, for error texts.
     const DEVICE: &'static str;
 
+    /// Whether code says what lines of the source it is from, if the image says that.
+    const LINES: bool;
+
     /// All that code for this target may differ by, beside the request.
     fn to_text(&self) -> String {
         String::new()
@@ -62,7 +65,7 @@ pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitErr
     let context = Context::new();
     let machine = target.machine()?;
     times.done("target");
-    let (module, kernel) = image::load(&context, request, &machine, T::DEVICE)?;
+    let (module, kernel) = image::load(&context, request, &machine, T::DEVICE, T::LINES)?;
     times.done("load");
     dump.module("1-image.ll", &module);
     let state = target.flavour(&context, &module, kernel, request)?;

@@ -117,6 +117,47 @@ fn pieces_of_launches_and_offsets_are_parameters_in_their_order() {
 }
 
 #[test]
+fn lines_of_the_source_are_named() {
+    let image = include_str!("kernels/lines.ll");
+    let build = |image: &str| {
+        let params = vec![param(0, 8, PARAM_POINTER), param(8, 4, PARAM_FLOAT)];
+        Gpu::new(Source::new(image, "lines", params)).arch("sm_90").build().text
+    };
+    let text = build(image);
+    let file = |name: &str| {
+        let line = text.lines().find(|line| line.contains(".file") && line.contains(name));
+        let line = line.unwrap_or_else(|| panic!("no {name} in\n{text}"));
+        line.split_whitespace().nth(1).expect("a number").to_owned()
+    };
+    // The first store is the other function's, which was taken in.
+    let (kernel, helper) = (file("/source/kernel.rs"), file("/source/helper.rs"));
+    let (first, second) = (format!(".loc\t{helper} 11 9"), format!(".loc\t{kernel} 3 7"));
+    assert!(text.contains(&first) && text.contains(&second), "{text}");
+    // Full debug information would keep the driver from optimising.
+    assert!(!text.contains(", debug\n") && !text.contains(".debug_info"), "{text}");
+    if let Some(ptxas) = ptxas::find() {
+        ptxas::assemble(&ptxas, "sm_90", &text);
+    }
+    // The code is what it is without.
+    let without: String =
+        image.split_inclusive('\n').filter(|line| !line.starts_with('!')).collect();
+    let without: Vec<&str> = without.split(" !dbg !").collect();
+    let without: String = without
+        .iter()
+        .map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()).trim_end_matches(','))
+        .collect();
+    let code = |text: &str| -> Vec<String> {
+        let of_lines = |line: &&str| {
+            [".loc", ".file", ".section", "$L__tmp", "$L__func_"]
+                .iter()
+                .any(|word| line.trim().starts_with(word))
+        };
+        text.lines().filter(|line| !line.is_empty() && !of_lines(line)).map(str::to_owned).collect()
+    };
+    assert_eq!(code(&text), code(&build(&without)));
+}
+
+#[test]
 fn a_known_value_is_not_read() {
     let source = saxpy("saxpy");
     let ptx = Gpu::new(source.clone()).value(2, &2.5_f32.to_le_bytes()).build();

@@ -201,4 +201,5 @@ pub(super) mod number {
     /// Options of loading code.
     pub(in crate::cuda) const LOG_BUFFER: c_uint = 5;
     pub(in crate::cuda) const LOG_BYTES: c_uint = 6;
+    pub(in crate::cuda) const LINES: c_uint = 13;
 }

@@ -63,6 +63,9 @@ pub(crate) struct CudaKernel {
     pub(super) version: Box<str>,
 }
 
+/// What names a line of the source.
+const LINE: &[u8] = b"\t.loc\t";
+
 /// Bytes for what the driver's compiler says.
 const LOG: usize = 16 << 10;
 
@@ -340,17 +343,23 @@ fn load(context: &Context, code: &Code<'_>) -> Result<RawModule, ImageError> {
     let failed = |source, log: String| ImageError::Driver { source: Box::new(source), log };
     context.enter().map_err(|error| failed(error, String::new()))?;
     let mut log = vec![0_u8; LOG];
-    let mut options = [number::LOG_BUFFER, number::LOG_BYTES];
-    // The second is a number in a pointer's place.
-    let mut values: [*mut c_void; 2] =
-        [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(LOG)];
+    let mut options = [number::LOG_BUFFER, number::LOG_BYTES, number::LINES];
+    // The others are numbers in a pointer's place.
+    let mut values: [*mut c_void; 3] = [
+        log.as_mut_ptr().cast(),
+        std::ptr::without_provenance_mut(LOG),
+        std::ptr::without_provenance_mut(1),
+    ];
+    // Code with lines of its source, which profilers show.
+    let lines = code.text.to_bytes().windows(LINE.len()).any(|bytes| bytes == LINE);
+    let count = if lines { options.len() } else { options.len() - 1 };
     let mut module = RawModule::NULL;
     // SAFETY: the code ends with a NUL; the log is as long as it says; the module is ours to be written.
     let result = unsafe {
         (context.api().module_load)(
             &raw mut module,
             code.text.as_ptr().cast(),
-            options.len() as c_uint,
+            count as c_uint,
             options.as_mut_ptr(),
             values.as_mut_ptr(),
         )

@@ -118,8 +118,8 @@ impl Shape {
             [x, y, z]
         });
         let mut grid = Grid { block, blocks: [0; 3], exact: true };
-        for axis in 0..3 {
-            let (blocks, rest) = divide(self.range[axis], block[axis]);
+        for (axis, items) in block.into_iter().enumerate() {
+            let (blocks, rest) = divide(self.range[axis], items);
             grid.blocks[axis] = blocks + usize::from(rest != 0);
             grid.exact &= rest == 0;
         }

@@ -123,6 +123,7 @@ impl Target for Cpu {
     type Code = (Vec<u8>, u32);
     type State = ();
     const DEVICE: &'static str = "cpu";
+    const LINES: bool = false;
 
     fn machine(&self) -> Result<Machine, JitError> {
         host::machine(&self.name)

@@ -8,6 +8,7 @@
 //! it is erased. Erasing and moving modules is done in few places, and those are unsafe and say why they hold.
 
 mod fatal;
+mod lines;
 mod machine;
 mod module;
 mod value;

@@ -205,6 +205,7 @@ impl Target for Ptx {
     type Code = PtxCode;
     type State = entry::Entry;
     const DEVICE: &'static str = "cuda";
+    const LINES: bool = true;
 
     fn to_text(&self) -> String {
         format!("{:?}", self.options)
@@ -273,6 +274,7 @@ impl Target for Ptx {
         message::leave(context, module, request, &self.options, groups)?;
         module.compare_addresses_as_numbers(context);
         module.keep_comparisons();
+        module.adopt_lines(&entry.name);
         debug_verify(module);
         dump.module("3-optimised.ll", module);
         unresolved(module, request)?;
