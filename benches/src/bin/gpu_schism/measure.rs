@@ -5,7 +5,7 @@
 //! | key | value |
 //! |---|---|
 //! | `kernel`, `type`, `size` | what was measured |
-//! | `variant` | `exact`, `relaxed`; the twins say `nofma`, `fma` |
+//! | `variant` | `exact`, `relaxed`, `specialised` (exact, and sizes are constants); the twins say `nofma`, `fma` |
 //! | `bytes` | what a run must read and write at least; 0 where that is not what limits it |
 //! | `clock` | `device` or `host` |
 //! | `median`, `min`, `p95` | seconds of a run, among `runs` timed ones after [`WARM_UP`] others |
@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use schism::prelude::*;
-use schism::{Error, Math};
+use schism::{Error, Math, Specialized};
 
 use crate::Outcome;
 use crate::real::Digest;
@@ -76,12 +76,43 @@ pub struct Case {
     pub bytes: usize,
 }
 
+/// How a kernel is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// As Rust computes: the default.
+    Exact,
+    /// With [`Math::Relaxed`].
+    Relaxed,
+    /// As `Exact`; the kernel captures its sizes as [`Specialized`](schism::Specialized).
+    Specialised,
+}
+
+/// A size as a kernel captures it: read in each launch, or a constant of the code.
+pub trait Size: Copy + Send + Sync + Capture + 'static {
+    /// The number.
+    fn get(self) -> usize;
+}
+
+impl Size for usize {
+    #[inline(always)]
+    fn get(self) -> usize {
+        self
+    }
+}
+
+impl Size for Specialized<usize> {
+    #[inline(always)]
+    fn get(self) -> usize {
+        *self
+    }
+}
+
 /// A kernel that is about to be measured in one variant.
 #[derive(Debug)]
 pub struct Run<'a> {
     bench: &'a Bench,
     case: Case,
-    math: Math,
+    variant: Variant,
     /// Where the launches go.
     pub queue: Queue,
 }
@@ -117,17 +148,31 @@ impl Bench {
 
     /// The variants in which a kernel is measured: none, if it is not asked for.
     pub fn runs(&self, case: Case) -> impl Iterator<Item = Run<'_>> {
+        self.variants(case, &[Variant::Exact, Variant::Relaxed])
+    }
+
+    /// The same for a kernel whose sizes may be constants of the code.
+    pub fn sized_runs(&self, case: Case) -> impl Iterator<Item = Run<'_>> {
+        self.variants(case, &[Variant::Exact, Variant::Relaxed, Variant::Specialised])
+    }
+
+    fn variants<'a>(
+        &'a self,
+        case: Case,
+        variants: &'static [Variant],
+    ) -> impl Iterator<Item = Run<'a>> {
         let wanted = self.settings.wants(case.kernel);
         // Each launch of a timed queue says how long it took.
         let queue = match self.settings.clock {
             Clock::Device => self.queue.timed(),
             Clock::Host => self.queue.clone(),
         };
-        [Math::Exact, Math::Relaxed].into_iter().filter(move |_| wanted).map(move |math| Run {
-            bench: self,
-            case,
-            math,
-            queue: queue.with_math(math),
+        variants.iter().filter(move |_| wanted).map(move |&variant| {
+            let math = match variant {
+                Variant::Relaxed => Math::Relaxed,
+                Variant::Exact | Variant::Specialised => Math::Exact,
+            };
+            Run { bench: self, case, variant, queue: queue.with_math(math) }
         })
     }
 
@@ -154,7 +199,12 @@ where
 impl Run<'_> {
     /// Whether results must equal the host's bit by bit.
     pub fn is_exact(&self) -> bool {
-        self.math == Math::Exact
+        self.variant != Variant::Relaxed
+    }
+
+    /// Whether sizes are constants of the code.
+    pub fn is_specialised(&self) -> bool {
+        self.variant == Variant::Specialised
     }
 
     /// Times a kernel. `run` launches it, waits, and says which launches that were.
@@ -198,7 +248,11 @@ impl Run<'_> {
 
     fn print(&self, times: &Times, bits: u64, sum: f64) {
         let Case { kernel, element, size, bytes } = self.case;
-        let variant = if self.is_exact() { "exact" } else { "relaxed" };
+        let variant = match self.variant {
+            Variant::Exact => "exact",
+            Variant::Relaxed => "relaxed",
+            Variant::Specialised => "specialised",
+        };
         let clock = if times.clock == Clock::Device { "device" } else { "host" };
         let (median, min, p95) = (times.at(0.5), times.at(0.0), times.at(0.95));
         let (first, runs) = (times.first, times.sorted.len());
@@ -244,7 +298,7 @@ impl Run<'_> {
             _ => near(result, host),
         };
         let (kernel, element) = (self.case.kernel, self.case.element);
-        let name = format!("{kernel} {element} {:?}", self.math);
+        let name = format!("{kernel} {element} {:?}", self.variant);
         let wrong = if result.len() == host.len() {
             let at = result.iter().zip(host).position(|pair| !same(pair));
             at.map(|at| format!("element {at} is {:?}, the host's {:?}", result[at], host[at]))

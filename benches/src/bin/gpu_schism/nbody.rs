@@ -1,7 +1,7 @@
 //! Bodies under gravity, all pairs: a group keeps as many bodies in local memory as it has work-items.
 
-use schism::local_array;
 use schism::prelude::*;
+use schism::{Specialized, local_array};
 
 use crate::Outcome;
 use crate::data::between;
@@ -55,6 +55,26 @@ impl Body {
     }
 }
 
+/// The acceleration of a body under the pull of all, with the help of its group.
+#[inline(always)]
+fn acceleration(item: NdItem<'_, 1>, body: &Body, bodies: &[Body]) -> Body {
+    let tile = local_array!(item, Body; GROUP).as_mut_ptr();
+    let lane = item.local_x();
+    let mut acceleration = Body::default();
+    for first in (0..bodies.len()).step_by(GROUP) {
+        // SAFETY: the tile has an element for each work-item; what others read of it lies between the barriers.
+        unsafe { tile.add(lane).write(bodies[first + lane]) };
+        item.barrier();
+        for other in 0..GROUP {
+            // SAFETY: all elements were written before the barrier, and are not again before the next.
+            let other = unsafe { tile.add(other).read() };
+            acceleration = body.pulled(acceleration, other);
+        }
+        item.barrier();
+    }
+    acceleration
+}
+
 /// Measures `nbody`.
 pub fn run(bench: &Bench) -> Outcome {
     if !bench.wants(&["nbody"]) {
@@ -68,26 +88,23 @@ pub fn run(bench: &Bench) -> Outcome {
     let from = Buffer::from_slice(bench.queue(), &bodies)?;
     let mut to = Buffer::with_len(bench.queue(), n)?;
     let range = NdRange::new(n, GROUP)?;
-    for run in bench.runs(Case { kernel: "nbody", element: Body::NAME, size: n, bytes: 0 }) {
+    for run in bench.sized_runs(Case { kernel: "nbody", element: Body::NAME, size: n, bytes: 0 }) {
         let times = run.time(|| {
             let sources = (&from, whole(&from), &mut to);
             submit(&run.queue, |scope| {
+                if run.is_specialised() {
+                    let n = Specialized::new(n);
+                    return scope.for_each_in_groups(
+                        range,
+                        (),
+                        sources,
+                        move |item, (), (body, bodies, to)| {
+                            *to = acceleration(item, body, &bodies[..*n]);
+                        },
+                    );
+                }
                 scope.for_each_in_groups(range, (), sources, |item, (), (body, bodies, to)| {
-                    let tile = local_array!(item, Body; GROUP).as_mut_ptr();
-                    let lane = item.local_x();
-                    let mut acceleration = Body::default();
-                    for first in (0..bodies.len()).step_by(GROUP) {
-                        // SAFETY: the tile has an element for each work-item; what others read of it lies between the barriers.
-                        unsafe { tile.add(lane).write(bodies[first + lane]) };
-                        item.barrier();
-                        for other in 0..GROUP {
-                            // SAFETY: all elements were written before the barrier, and are not again before the next.
-                            let other = unsafe { tile.add(other).read() };
-                            acceleration = body.pulled(acceleration, other);
-                        }
-                        item.barrier();
-                    }
-                    *to = acceleration;
+                    *to = acceleration(item, body, bodies);
                 })
             })
         })?;

@@ -1,11 +1,11 @@
 //! The product of two square matrices: naive, and by tiles in local memory.
 
-use schism::local_array;
 use schism::prelude::*;
+use schism::{Specialized, local_array};
 
 use crate::Outcome;
 use crate::data::between;
-use crate::measure::{Bench, Case, submit};
+use crate::measure::{Bench, Case, Run, Size, Times, submit};
 
 /// The side of a tile, and of a group.
 const TILE: usize = 32;
@@ -17,6 +17,60 @@ fn product(side: usize, a: &[f32], b: &[f32]) -> Vec<f32> {
         (0..side).fold(0.0, |sum, k| sum + a[row * side + k] * b[k * side + column])
     };
     (0..side * side).map(element).collect()
+}
+
+fn time_naive<S: Size>(
+    run: &Run,
+    [a, b]: [&Buffer<f32>; 2],
+    c: &mut Buffer<f32>,
+    side: S,
+) -> Outcome<Times> {
+    run.time(|| {
+        submit(&run.queue, |scope| {
+            let sources = (&mut *c, whole(a), whole(b));
+            let range = [side.get(), side.get()];
+            scope.for_each_in(range, sources, move |item, (c, a, b)| {
+                let side = side.get();
+                let [row, column] = item.id();
+                let mut sum = 0.0;
+                for (k, a) in a[row * side..][..side].iter().enumerate() {
+                    sum += a * b[k * side + column];
+                }
+                *c = sum;
+            })
+        })
+    })
+}
+
+fn time_tiled<S: Size>(
+    run: &Run,
+    [a, b]: [&Buffer<f32>; 2],
+    c: &mut Buffer<f32>,
+    side: S,
+) -> Outcome<Times> {
+    let range = NdRange::new([side.get(), side.get()], [TILE, TILE])?;
+    run.time(|| {
+        let sources = (whole(a), whole(b), &mut *c);
+        submit(&run.queue, |scope| {
+            scope.for_each_in_groups(range, (), sources, move |item, (), (a, b, c)| {
+                let side = side.get();
+                let a_tile = local_array!(item, f32; TILE * TILE);
+                let b_tile = local_array!(item, f32; TILE * TILE);
+                let ([row, column], [y, x]) = (item.global_id(), item.local_id());
+                let mut sum = 0.0;
+                for first in (0..side).step_by(TILE) {
+                    a_tile.set(y * TILE + x, a[row * side + first + x]);
+                    b_tile.set(y * TILE + x, b[(first + y) * side + column]);
+                    item.barrier();
+                    for k in 0..TILE {
+                        sum += a_tile.get(y * TILE + k) * b_tile.get(k * TILE + x);
+                    }
+                    item.barrier();
+                }
+                *c = sum;
+            })
+        })
+    })
 }
 
 /// Measures `sgemm_naive` and `sgemm_tiled`.
@@ -31,47 +85,20 @@ pub fn run(bench: &Bench) -> Outcome {
     let mut c = Buffer::with_len(bench.queue(), side * side)?;
     let case = |kernel| Case { kernel, element: "f32", size: side, bytes: 0 };
 
-    for run in bench.runs(case("sgemm_naive")) {
-        let times = run.time(|| {
-            submit(&run.queue, |scope| {
-                let sources = (&mut c, whole(&a), whole(&b));
-                scope.for_each_in([side, side], sources, move |item, (c, a, b)| {
-                    let [row, column] = item.id();
-                    let mut sum = 0.0;
-                    for (k, a) in a[row * side..][..side].iter().enumerate() {
-                        sum += a * b[k * side + column];
-                    }
-                    *c = sum;
-                })
-            })
-        })?;
+    for run in bench.sized_runs(case("sgemm_naive")) {
+        let times = match run.is_specialised() {
+            true => time_naive(&run, [&a, &b], &mut c, Specialized::new(side)),
+            false => time_naive(&run, [&a, &b], &mut c, side),
+        }?;
         run.report(&times, &c)?;
         run.check(&c, 1e-4, || product(side, &host_a, &host_b));
     }
 
-    let range = NdRange::new([side, side], [TILE, TILE])?;
-    for run in bench.runs(case("sgemm_tiled")) {
-        let times = run.time(|| {
-            let sources = (whole(&a), whole(&b), &mut c);
-            submit(&run.queue, |scope| {
-                scope.for_each_in_groups(range, (), sources, move |item, (), (a, b, c)| {
-                    let a_tile = local_array!(item, f32; TILE * TILE);
-                    let b_tile = local_array!(item, f32; TILE * TILE);
-                    let ([row, column], [y, x]) = (item.global_id(), item.local_id());
-                    let mut sum = 0.0;
-                    for first in (0..side).step_by(TILE) {
-                        a_tile.set(y * TILE + x, a[row * side + first + x]);
-                        b_tile.set(y * TILE + x, b[(first + y) * side + column]);
-                        item.barrier();
-                        for k in 0..TILE {
-                            sum += a_tile.get(y * TILE + k) * b_tile.get(k * TILE + x);
-                        }
-                        item.barrier();
-                    }
-                    *c = sum;
-                })
-            })
-        })?;
+    for run in bench.sized_runs(case("sgemm_tiled")) {
+        let times = match run.is_specialised() {
+            true => time_tiled(&run, [&a, &b], &mut c, Specialized::new(side)),
+            false => time_tiled(&run, [&a, &b], &mut c, side),
+        }?;
         run.report(&times, &c)?;
         run.check(&c, 1e-4, || product(side, &host_a, &host_b));
     }

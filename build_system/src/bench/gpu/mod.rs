@@ -2,9 +2,11 @@
 //!
 //! Three programs take turns in one session: `gpu_schism` of the package `schism-bench`, and its twin, `benches/gpu/main.cu`, compiled
 //! by nvcc in two ways: as it does by default, which contracts a product and a sum to one operation, and with `-fmad=false`, which rounds
-//! each, as Rust does. So there are three ratios, nvcc's time by schism's:
+//! each, as Rust does. So there are four ratios, nvcc's time by schism's:
 //!
 //! - `exact`: schism by default beside `-fmad=false`. Like with like: both round every operation, and the results agree bit by bit.
+//! - `specialised`: the same, of kernels whose sizes schism makes constants of their code (`Specialized`); nvcc's are the same programs as
+//!   before, which read them. With `exact` beside it this shows what specialization does.
 //! - `relaxed`: schism with `Math::Relaxed` beside nvcc by default. Both may contract.
 //! - `default`: each as it is when nobody asks for anything.
 
