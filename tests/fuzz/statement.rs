@@ -54,7 +54,8 @@ impl Generator {
             36 if self.uses(25) && deep => self.mutable_closure(depth - 1),
             37 if self.uses(26) => self.atomic(depth),
             38 if self.uses(27) => self.destructuring(depth),
-            39 | 40 if self.uses(28) && deep => self.checked_loop(),
+            39 if self.uses(28) && deep => self.checked_loop(),
+            40 if self.uses(28) && deep => self.gathering_loop(),
             _ => self.let_statement(depth),
         }
     }
