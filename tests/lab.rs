@@ -46,7 +46,7 @@ pub struct Runtime {
 }
 
 /// What a lab's programs and compilers must not inherit from the cargo that runs the tests.
-const FOREIGN_VARIABLES: [&str; 24] = [
+const FOREIGN_VARIABLES: [&str; 25] = [
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_INCREMENTAL",
@@ -66,6 +66,7 @@ const FOREIGN_VARIABLES: [&str; 24] = [
     "SCHISM_DEVICE",
     "SCHISM_DEVICE_CODE_SPLIT",
     "SCHISM_DUMP_STAGE1",
+    "SCHISM_LIBDEVICE",
     "SCHISM_LINES",
     "SCHISM_TARGETS",
     "SCHISM_TIME_PASSES",

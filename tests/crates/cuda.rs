@@ -34,6 +34,12 @@ fn main() {
         "second-fails" => second_fails(),
         "foreign" => foreign(),
         "lines" => lines(),
+        "own-mathematics" => sine().expect("it runs"),
+        "no-libdevice" => {
+            let error = sine().expect_err("this is no library").to_string();
+            let error = format!("{error}{:?}", sine().expect_err("the same again"));
+            assert!(error.contains("libdevice"), "{error}");
+        }
         "order" => order(),
         "driver-calls" => driver_calls(),
         "facts" => facts(),
@@ -694,6 +700,14 @@ fn order() {
     });
     assert!(matches!(result, Err(Error::Launch(LaunchError::ForeignBuffer { .. }))));
     assert_eq!(take_seen().len(), 2);
+}
+
+/// A kernel with a function of C.
+fn sine() -> Result<(), LaunchError> {
+    on_launch(note);
+    let queue = queue("cuda:0");
+    let mut numbers = Buffer::filled(&queue, 10, 1.0_f32).expect("memory");
+    queue.for_each(&mut numbers, |x| *x = x.sin())
 }
 
 /// The program was compiled with lines.

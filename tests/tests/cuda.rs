@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use schism_tests::lab::{Compiler, Lab, clean_command, source, text};
+use schism_tests::lab::{Compiler, Lab, clean_command, output, source, text};
 
 /// The program, and the fake driver beside it.
 fn program() -> Option<&'static Path> {
@@ -186,6 +186,21 @@ fn lines_of_the_source() {
     let mut command = clean_command(folder.join("program"));
     command.env("SCHISM_CUDA", program.with_file_name("libfake_cuda.so"));
     check(command.arg("lines"), "lines");
+}
+
+#[test]
+fn mathematics_of_the_vendor() {
+    let Some(program) = program() else { return };
+    // What is not there is told, and schism's own stays.
+    let mut command = clean_command(program);
+    command.env("SCHISM_CUDA", program.with_file_name("libfake_cuda.so"));
+    let ended = output(command.arg("own-mathematics").env("SCHISM_LIBDEVICE", "/no/such/library"));
+    let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(ended.status.success() && told.contains("/no/such/library"), "{told}");
+    assert_eq!(told.matches("schism's own mathematics").count(), 1, "{told}");
+    let file = program.with_file_name("libdevice.bc");
+    std::fs::write(&file, b"BC\xC0\xDE and nothing that makes sense").expect("written");
+    run(&["no-libdevice"], &[("SCHISM_LIBDEVICE", file.to_str().expect("UTF-8"))]);
 }
 
 #[test]

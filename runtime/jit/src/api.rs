@@ -15,7 +15,7 @@ use schism_passes::fast_math::FastMath;
 
 use crate::cpu::{CpuCode, compile_cpu, cpu_name};
 use crate::llvm::{self, panic_text};
-use crate::ptx::{PtxCode, PtxOptions, compile_ptx};
+use crate::ptx::{Libdevice, PtxCode, PtxOptions, compile_ptx};
 use crate::request::Known;
 use crate::{JitError, Request};
 
@@ -158,8 +158,8 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions)
     };
     // SAFETY: the caller's promise about the same lists and texts.
     let common = unsafe { copy_request(&common) }?;
-    // SAFETY: the caller promises that the text can be read.
-    let arch = unsafe { request.arch.as_slice() };
+    // SAFETY: the caller promises that text and library can be read.
+    let (arch, libdevice) = unsafe { (request.arch.as_slice(), request.libdevice.as_slice()) };
     let options = PtxOptions {
         arch: String::from_utf8(arch.to_vec())
             .map_err(|_| invalid("an architecture that is not UTF-8"))?,
@@ -170,6 +170,7 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions)
         local_align: request.local_align,
         aligned: request.aligned,
         narrow: request.narrow,
+        libdevice: Libdevice(libdevice.to_vec()),
     };
     Ok((common, options))
 }

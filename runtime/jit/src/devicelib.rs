@@ -16,8 +16,19 @@
 //!   …
 //! ```
 //!
+//! A GPU's vendor has such a library, too: NVIDIA's is called libdevice. Where a program asks for it, its functions are called in place
+//! of those that it has and that no two libraries compute alike, by the names that they have there:
+//!
+//! ```llvm
+//!   %y = call double @__nv_asin(double %x)
+//! ```
+//!
+//! What it asks of the code generator (`__nvvm_reflect`: the processor, whether subnormal numbers are kept) LLVM answers.
+//!
 //! No operation of it is allowed to be inexact, so each function gives the same bits on all devices that take it from here.
 //! That holds for launches with inexact mathematics too: they allow what is the kernel's own.
+
+use std::collections::HashSet;
 
 use schism_passes::library_calls::{Native, PREFIX};
 
@@ -36,20 +47,27 @@ const RARE: [&str; 1] = ["_4libm4math14rem_pio2_large14rem_pio2_large"];
 
 /// Gives a module the functions that its device lacks. Called before anything is inlined; the module's own functions are
 /// internal already, or what is known by name.
+///
+/// `libdevice` is the vendor's library, as bitcode; empty, if it is not to be used.
 pub fn supply<'c>(
     context: &'c Context,
     module: &Module<'c>,
     device: &Native,
+    libdevice: &'c [u8],
 ) -> Result<(), JitError> {
     if module.functions().iter().any(|function| function.name().starts_with(PREFIX)) {
         return Err(JitError::InvalidImage(format!("it has functions called `{PREFIX}…`")));
     }
     module.call_library(device);
-    let called: Vec<Value> = module
-        .functions()
-        .into_iter()
-        .filter(|function| function.name().starts_with(PREFIX))
-        .collect();
+    let called = || -> Vec<Value> {
+        let functions = module.functions().into_iter();
+        functions.filter(|function| function.name().starts_with(PREFIX)).collect()
+    };
+    if !libdevice.is_empty() && !called().is_empty() {
+        let wrong = |reason| JitError::InvalidRequest(format!("libdevice: {reason}"));
+        call_vendor(context, module, &called(), libdevice).map_err(wrong)?;
+    }
+    let called = called();
     if called.is_empty() {
         return Ok(());
     }
@@ -57,6 +75,62 @@ pub fn supply<'c>(
     module.link(context, library).map_err(JitError::Internal)?;
     module.internalise_optional();
     Ok(())
+}
+
+/// What comes before a function's name in C, in the name of libdevice's.
+const VENDOR: &str = "__nv_";
+
+/// The functions of `f64` that may be the vendor's; those of `f32` end in `f`. What has one right result is not among them.
+const OF_VENDOR: [&str; 26] = [
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf",
+    "erfc", "exp", "exp2", "exp10", "expm1", "hypot", "log", "log10", "log1p", "log2", "pow",
+    "sin", "sinh", "tan", "tanh",
+];
+
+/// Has these functions be the vendor's, as far as it has them.
+fn call_vendor<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    called: &[Value],
+    libdevice: &'c [u8],
+) -> Result<(), String> {
+    let library = Module::from_bitcode_lazily(context, libdevice)?;
+    let own: HashSet<String> = module.functions().into_iter().map(Value::name).collect();
+    if let Some(name) = own.iter().find(|name| name.starts_with(VENDOR)) {
+        return Err(format!("the image has a `{name}` of its own"));
+    }
+    for function in called {
+        let name = function.name();
+        let name = name.strip_prefix(PREFIX).unwrap_or_default();
+        if !OF_VENDOR.iter().any(|known| name == *known || name.strip_suffix('f') == Some(known)) {
+            continue;
+        }
+        let theirs = format!("{VENDOR}{name}");
+        let Some(found) = library.function(&theirs).filter(|theirs| !theirs.is_declaration())
+        else {
+            continue;
+        };
+        if found.function_type() != function.function_type() {
+            return Err(format!("its `{theirs}` has another type"));
+        }
+        module.declare_as(found);
+        let declared = module.function(&theirs).ok_or("a function is gone")?;
+        function.replace_uses(declared);
+        // SAFETY: nothing uses the function any more, and `called` has each one once.
+        unsafe { function.delete_function() };
+    }
+    library.set_target_of(module);
+    library.strip_debug_info();
+    library.make_optional();
+    module.link(context, library)?;
+    module.internalise_optional();
+    for function in module.functions() {
+        if !function.is_declaration() && !own.contains(&function.name()) {
+            function.remove_unwinding(context);
+            image::normalise(context, function);
+        }
+    }
+    module.verify()
 }
 
 /// A module with these functions and what they call, for the device.
@@ -178,7 +252,7 @@ mod tests {
             let context = Context::new();
             let module = Module::from_text(&context, &calls()).expect("good text");
             module.verify().expect("a good module");
-            supply(&context, &module, &device).expect("all functions");
+            supply(&context, &module, &device, &[]).expect("all functions");
             module.verify().expect("a good module");
             for function in module.functions() {
                 let name = function.name();
@@ -225,14 +299,14 @@ mod tests {
             define double @f(double %x) {\n  %y = call double @sin(double %x)\n  ret double %y\n}\n\
             define double @sin.of.ours(double %x) {\n  ret double %x\n}\n";
         let module = Module::from_text(&context, text).expect("good text");
-        supply(&context, &module, &Native::PTX).expect("linked");
+        supply(&context, &module, &Native::PTX, &[]).expect("linked");
         let count = |part: &str| {
             module.functions().iter().filter(|function| function.name().contains(part)).count()
         };
         assert_eq!((count("4math3sin3sin"), count("4math4tanh4tanh")), (1, 0));
         let without = Module::from_text(&context, "define void @f() {\n  ret void\n}\n");
         let without = without.expect("good text");
-        supply(&context, &without, &Native::PTX).expect("nothing to link");
+        supply(&context, &without, &Native::PTX, &[]).expect("nothing to link");
         assert_eq!(without.functions().len(), 1);
     }
 
@@ -241,7 +315,7 @@ mod tests {
         let context = Context::new();
         let text = "define double @schism.lib.sin(double %x) {\n  ret double %x\n}\n";
         let module = Module::from_text(&context, text).expect("good text");
-        let error = supply(&context, &module, &Native::PTX).expect_err("a name of ours");
+        let error = supply(&context, &module, &Native::PTX, &[]).expect_err("a name of ours");
         assert!(matches!(error, JitError::InvalidImage(_)), "{error}");
     }
 }

@@ -41,5 +41,5 @@ mod times;
 pub use api::{schism_jit_api, version};
 pub use cpu::{CpuCode, compile_cpu, cpu_name};
 pub use error::JitError;
-pub use ptx::{PtxCode, PtxOptions, compile_ptx};
+pub use ptx::{Libdevice, PtxCode, PtxOptions, compile_ptx};
 pub use request::{Known, Request};

@@ -32,7 +32,7 @@ pub trait Target {
 
     /// Turns a kernel into what the device starts: its parameters, its builtins, its panics.
     fn flavour<'c>(
-        &self,
+        &'c self,
         context: &'c Context,
         module: &Module<'c>,
         kernel: Value,

@@ -5,7 +5,7 @@ mod support;
 use schism_jit_abi::*;
 use support::gpu::Gpu;
 use support::ptxas;
-use support::{Source, param, words};
+use support::{Source, bitcode, param, words};
 
 fn saxpy(kernel: &str) -> Source {
     let params =
@@ -155,6 +155,48 @@ fn lines_of_the_source_are_named() {
         text.lines().filter(|line| !line.is_empty() && !of_lines(line)).map(str::to_owned).collect()
     };
     assert_eq!(code(&text), code(&build(&without)));
+}
+
+#[test]
+fn mathematics_of_the_vendor_where_it_is_asked_for() {
+    let params = || vec![param(0, 8, PARAM_POINTER), param(8, 4, PARAM_FLOAT)];
+    let plain = Gpu::new(Source::new(include_str!("kernels/vendor.ll"), "maths", params()));
+    let library = bitcode(include_str!("kernels/libdevice.ll"));
+    let text = plain.clone().libdevice(&library).build().text;
+    // What it has is its, and subnormal numbers are kept; what it has not is not.
+    assert!(text.contains("0f40A00000") && text.contains("0f41100000"), "5 and 9 in\n{text}");
+    for word in ["0f42DE0000", "nvvm_reflect", "__nv_", "77, 77"] {
+        assert!(!text.contains(word), "{word} in\n{text}");
+    }
+    let own = plain.build().text;
+    assert!(own.len() > text.len() && !own.contains("0f40A00000"), "{own}");
+    // Square roots are the device's in any case.
+    let root = "define void @maths(ptr %out, float %x) {
+          %y = call float @llvm.sqrt.f32(float %x)
+          store float %y, ptr %out
+          ret void
+        }
+        declare float @llvm.sqrt.f32(float)";
+    let root = Gpu::new(Source::new(root, "maths", params())).libdevice(&library).build().text;
+    assert!(root.contains("sqrt.rn.f32"), "{root}");
+    // What is no such library.
+    let cosine = include_str!("kernels/vendor.ll").replace("sinf", "cosf");
+    let cosine = Gpu::new(Source::new(&cosine, "maths", params())).libdevice(&library);
+    for (wrong, part) in
+        [(cosine, "`__nv_cosf` has another type"), (plain.clone().libdevice(b"BC"), "libdevice: ")]
+    {
+        let (code, text) = wrong.error();
+        assert_eq!(code, INVALID_REQUEST, "{text}");
+        assert!(text.contains(part), "{text}");
+    }
+    // NVIDIA's own, if it is at hand.
+    let Some(path) = std::env::var_os("SCHISM_LIBDEVICE") else { return };
+    let library = std::fs::read(path).expect("the library");
+    let text = plain.arch("sm_90").libdevice(&library).build().text;
+    assert!(!text.contains("__nv_") && !text.contains("nvvm_reflect"), "{text}");
+    if let Some(ptxas) = ptxas::find() {
+        ptxas::assemble(&ptxas, "sm_90", &text);
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ use schism_jit_abi::{
 
 use super::api::{RawFunction, RawModule, number, symbol};
 use super::context::Context;
+use super::libdevice::libdevice;
 use crate::ahead::{self, Ahead};
 use crate::cpu_kernel::{Lists, take_text};
 use crate::error::{DriverError, ImageError};
@@ -92,6 +93,9 @@ impl CudaKernel {
                 .number("facts", facts(variant).into())
                 .number("aligned", variant.facts.aligned)
                 .number("narrow", variant.facts.narrow);
+            if let Some(libdevice) = libdevice() {
+                key = key.part("libdevice", libdevice.key.as_bytes());
+            }
             for items in variant.facts.block {
                 key = key.number("block", items.into());
             }
@@ -314,6 +318,7 @@ fn compile(
         local_align: kernel.groups.unwrap_or_default().local_align,
         aligned: variant.facts.aligned,
         narrow: variant.facts.narrow,
+        libdevice: libdevice().map_or(Bytes::EMPTY, |library| Bytes::new(&library.bitcode)),
     };
     let mut made = MaybeUninit::<GpuKernel>::uninit();
     let mut error = Text::EMPTY;

@@ -11,6 +11,7 @@
 //! | `memory` | a buffer's memory, and what the host reads of it |
 //! | `kernel` | a kernel, compiled and loaded |
 //! | `stream`, `launch` | launches |
+//! | `libdevice` | the vendor's mathematics, where it is asked for |
 //! | `record` | messages of kernels |
 //! | `staging` | large copies |
 
@@ -21,6 +22,7 @@ mod free_list;
 mod gpu;
 mod kernel;
 mod launch;
+mod libdevice;
 mod memory;
 mod record;
 mod shadow;

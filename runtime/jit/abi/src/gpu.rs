@@ -52,6 +52,9 @@ pub struct GpuRequest {
     pub aligned: u64,
     /// Bit `i`: parameter `i` is an integer of 64 bits, and in every launch of this code below [`NARROW`].
     pub narrow: u64,
+    /// NVIDIA's library of mathematics, as LLVM bitcode: what it computes is called there, and the rest in stage 2's own. Empty: all is
+    /// stage 2's own.
+    pub libdevice: Bytes,
 }
 
 /// What [`GpuRequest::aligned`] means: as much as one instruction loads or stores at most.

@@ -153,6 +153,7 @@ impl Stage2 {
             local_align: wanted.kernel.groups.unwrap_or_default().local_align,
             aligned: 0,
             narrow: 0,
+            libdevice: Bytes::EMPTY,
         };
         let mut out = MaybeUninit::<GpuKernel>::uninit();
         let mut error = Text::EMPTY;

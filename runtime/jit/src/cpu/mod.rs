@@ -130,14 +130,14 @@ impl Target for Cpu {
     }
 
     fn flavour<'c>(
-        &self,
+        &'c self,
         context: &'c Context,
         module: &Module<'c>,
         kernel: Value,
         request: &Request,
     ) -> Result<(), JitError> {
         if request.portable_math {
-            devicelib::supply(context, module, &Native::CPU)?;
+            devicelib::supply(context, module, &Native::CPU, &[])?;
         }
         message::add_print(context, module)?;
         clock::add(context, module, Time::Process)?;

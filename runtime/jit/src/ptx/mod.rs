@@ -42,6 +42,7 @@ mod order;
 mod sub_group;
 
 use std::ffi::{CStr, CString};
+use std::fmt;
 use std::time::Instant;
 
 use llvm_sys::LLVMOpcode;
@@ -77,6 +78,18 @@ pub struct PtxOptions {
     pub aligned: u64,
     /// Bit `i`: parameter `i` is an integer of 64 bits that is always below `schism_jit_abi::NARROW`.
     pub narrow: u64,
+    /// The mathematics of the vendor, instead of the device library's.
+    pub libdevice: Libdevice,
+}
+
+/// NVIDIA's library of mathematics, as LLVM bitcode; empty, if it is not to be used.
+#[derive(Clone, Default)]
+pub struct Libdevice(pub Vec<u8>);
+
+impl fmt::Debug for Libdevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Libdevice({} bytes)", self.0.len())
+    }
 }
 
 /// A kernel as PTX.
@@ -216,13 +229,13 @@ impl Target for Ptx {
     }
 
     fn flavour<'c>(
-        &self,
+        &'c self,
         context: &'c Context,
         module: &Module<'c>,
         kernel: Value,
         request: &Request,
     ) -> Result<Self::State, JitError> {
-        devicelib::supply(context, module, &Native::PTX)?;
+        devicelib::supply(context, module, &Native::PTX, &self.options.libdevice.0)?;
         clock::add(context, module, Time::Target)?;
         // What panics need not be in the entry, for the record is found from everywhere; but a kernel that calls nothing has all its
         // registers for itself.

@@ -16,6 +16,7 @@ pub struct Gpu {
     pub local_align: u64,
     pub aligned: u64,
     pub narrow: u64,
+    pub libdevice: Vec<u8>,
 }
 
 /// A kernel as PTX.
@@ -38,6 +39,7 @@ impl Gpu {
             local_align: 0,
             aligned: 0,
             narrow: 0,
+            libdevice: Vec::new(),
         }
     }
 
@@ -68,6 +70,11 @@ impl Gpu {
 
     pub fn narrow(mut self, integers: u64) -> Self {
         self.narrow = integers;
+        self
+    }
+
+    pub fn libdevice(mut self, bitcode: &[u8]) -> Self {
+        self.libdevice = bitcode.to_vec();
         self
     }
 
@@ -110,6 +117,7 @@ impl Gpu {
             local_align: self.local_align,
             aligned: self.aligned,
             narrow: self.narrow,
+            libdevice: Bytes::new(&self.libdevice),
         };
         let mut out = std::mem::MaybeUninit::<GpuKernel>::uninit();
         let mut error = Text::EMPTY;

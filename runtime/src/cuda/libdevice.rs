@@ -1,0 +1,114 @@
+//! NVIDIA's library of mathematics, for programs that ask for it in place of schism's own.
+//!
+//! It comes with NVIDIA's compilers, and not with the driver, so most machines that run programs have none. Functions of it are as fast
+//! as those of CUDA's programs, and give the same results as there; they are not always the results of the other devices.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::{env, fs, io};
+
+use schism_cache::Key;
+
+use crate::notice;
+
+/// Asks for it: `1` for wherever the toolkit is, else the file. Code that was made ahead of time is as it is.
+const VARIABLE: &str = "SCHISM_LIBDEVICE";
+
+/// Where it is in a toolkit.
+const IN_TOOLKIT: &str = "nvvm/libdevice/libdevice.10.bc";
+
+/// Where toolkits are installed.
+const INSTALLED: &str = "/usr/local";
+
+/// The library.
+pub(super) struct Libdevice {
+    /// LLVM bitcode.
+    pub(super) bitcode: Vec<u8>,
+    /// Tells it from others.
+    pub(super) key: Key,
+}
+
+/// The library, if it is asked for and there; if it is not there, the user is told once.
+pub(super) fn libdevice() -> Option<&'static Libdevice> {
+    static LIBDEVICE: OnceLock<Option<Libdevice>> = OnceLock::new();
+    LIBDEVICE
+        .get_or_init(|| {
+            let asked = env::var_os(VARIABLE).filter(|value| !value.is_empty() && value != "0")?;
+            let found = find(&asked);
+            found
+                .inspect_err(|reason| {
+                    notice::warn(format_args!("{reason}; kernels take schism's own mathematics"))
+                })
+                .ok()
+        })
+        .as_ref()
+}
+
+fn find(asked: &OsString) -> Result<Libdevice, String> {
+    if asked != "1" {
+        return read(Path::new(asked))
+            .map_err(|error| format!("{VARIABLE} is `{}`: {error}", Path::new(asked).display()));
+    }
+    let places = places();
+    let found = places.iter().find(|place| place.is_file()).ok_or_else(|| {
+        let places: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
+        format!(
+            "{VARIABLE} asks for NVIDIA's libdevice, and there is none of {}",
+            places.join(", ")
+        )
+    })?;
+    read(found).map_err(|error| format!("{}: {error}", found.display()))
+}
+
+/// Where it may be: in the toolkit that the environment names, or in those that are installed, `cuda` first.
+fn places() -> Vec<PathBuf> {
+    let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os);
+    let mut places: Vec<PathBuf> =
+        named.filter(|folder| !folder.is_empty()).map(PathBuf::from).collect();
+    places.push(Path::new(INSTALLED).join("cuda"));
+    let mut installed: Vec<PathBuf> = fs::read_dir(INSTALLED)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("cuda-"))
+        })
+        .collect();
+    installed.sort_by(|a, b| b.cmp(a));
+    places.extend(installed);
+    places.iter().map(|folder| folder.join(IN_TOOLKIT)).collect()
+}
+
+fn read(path: &Path) -> io::Result<Libdevice> {
+    let bitcode = fs::read(path)?;
+    if !bitcode.starts_with(b"BC\xC0\xDE") {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "this is no LLVM bitcode"));
+    }
+    let key = Key::builder("libdevice").part("bitcode", &bitcode).finish();
+    tracing::debug!(path = %path.display(), bytes = bitcode.len(), "found libdevice");
+    Ok(Libdevice { bitcode, key })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_library_is_told() {
+        let folder = env::temp_dir().join(format!("schism-libdevice-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let file = folder.join("libdevice.bc");
+        let reason = |path: &Path| find(&path.as_os_str().to_owned()).err().expect("no library");
+        assert!(reason(&file).contains("SCHISM_LIBDEVICE is `"), "{}", reason(&file));
+        fs::write(&file, b"text").expect("written");
+        assert!(reason(&file).contains("no LLVM bitcode"), "{}", reason(&file));
+        let one = |bytes: &[u8]| {
+            fs::write(&file, bytes).expect("written");
+            find(&file.as_os_str().to_owned()).expect("a library").key
+        };
+        let (first, second) = (one(b"BC\xC0\xDE1"), one(b"BC\xC0\xDE2"));
+        assert!(first != second && first == one(b"BC\xC0\xDE1"));
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+}
