@@ -407,6 +407,14 @@ pub enum ImageError {
         /// The images' names, separated by commas.
         available: String,
     },
+    /// The kernel computes with what the device does not have.
+    #[error(
+        "it needs {what}, which this device does not have; use other types in it, or launch it on the device `cpu`"
+    )]
+    Lacks {
+        /// What the device lacks.
+        what: &'static str,
+    },
     /// The launch gives a value to a specialization constant, and two constants are declared at its place.
     #[error(
         "the specialization constants `{first}` and `{second}` are declared at the same place, so their values cannot be told \

@@ -36,7 +36,7 @@ numbered!(launch, LaunchError:
     LaunchError::InsideKernel, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Panicked(_));
 numbered!(image, ImageError:
     ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoImage { .. },
-    ImageError::AmbiguousConstant { .. }, ImageError::Stage2 { .. }, ImageError::Ahead { .. }, ImageError::Driver { .. }, ImageError::Compile { .. });
+    ImageError::Lacks { .. }, ImageError::AmbiguousConstant { .. }, ImageError::Stage2 { .. }, ImageError::Ahead { .. }, ImageError::Driver { .. }, ImageError::Compile { .. });
 
 /// Compares the texts, and looks whether every kind has one.
 fn check<E: std::error::Error>(cases: Vec<(E, &str)>, number: impl Fn(&E) -> (usize, usize)) {
@@ -277,6 +277,11 @@ fn images() {
         (
             ImageError::NoImage { available: text("ptx.sm_90") },
             "its container has no image for this device, only ptx.sm_90; build the program with `cargo schism build`",
+        ),
+        (
+            ImageError::Lacks { what: "floating-point numbers of 128 bits" },
+            "it needs floating-point numbers of 128 bits, which this device does not have; use other types in it, or launch it on the \
+             device `cpu`",
         ),
         (
             ImageError::AmbiguousConstant { first: text("A"), second: text("B") },

@@ -60,6 +60,21 @@ fn no_compiler() {
 }
 
 #[test]
+fn what_no_gpu_has() {
+    let Some(program) = program() else { return };
+    let lab = Lab::open(env!("CARGO_TARGET_TMPDIR")).expect("there is a program");
+    let folder = lab.folder("cuda-floats");
+    let mut rustc = lab.rustc_with_runtime(&folder);
+    text(rustc.env("RUSTC_BOOTSTRAP", "1").arg(source("crates/unstable_floats.rs")));
+    let mut command = clean_command(folder.join("unstable_floats"));
+    command.env("SCHISM_CUDA", program.with_file_name("libfake_cuda.so"));
+    let ended = output(command.env("SCHISM_DEVICE", "cuda:0"));
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(!ended.status.success());
+    assert!(said.contains("Lacks { what: \"floating-point numbers of 128 bits\" }"), "{said}");
+}
+
+#[test]
 fn copies() {
     run(&["memory"], &[]);
 }

@@ -116,6 +116,38 @@ fn pieces_of_launches_and_offsets_are_parameters_in_their_order() {
     assert_eq!(types, [".u64"; 5], "range of two dimensions, then three bases: {}", ptx.text);
 }
 
+/// A recursive function that asks for the range: only the entry has it.
+#[test]
+fn what_only_the_entry_knows_is_left_by_one_work_item_behind_a_barrier() {
+    let text = "define internal i64 @deep(i64 %n) noinline {
+          %is.end = icmp eq i64 %n, 0
+          br i1 %is.end, label %end, label %more
+        more:
+          %less = sub i64 %n, 1
+          %found = call i64 @deep(i64 %less)
+          %result = mul i64 %found, %n
+          ret i64 %result
+        end:
+          %range = call i64 @__schism_global_range_x()
+          ret i64 %range
+        }
+        define void @asks(ptr align 8 %to, i64 %n) {
+          %result = call i64 @deep(i64 %n)
+          store i64 %result, ptr %to, align 8
+          ret void
+        }";
+    let source = Source::new(text, "asks", words(&[PARAM_POINTER, PARAM_INTEGER]));
+    let ptx = Gpu::new(source).build();
+    let entry = &ptx.text[ptx.text.find(".entry").expect("an entry")..];
+    let place = |what: &str| entry.find(what).unwrap_or_else(|| panic!("no {what}: {entry}"));
+    // All work-items wait, those outside of the range too, and only one has written.
+    assert!(place("bra") < place("st.shared"), "{entry}");
+    assert!(place("st.shared") < place("bar.sync"), "{entry}");
+    assert!(place("bar.sync") < place("call"), "{entry}");
+    assert!(place("bar.sync") < place("%ctaid.x"), "the guard is behind it: {entry}");
+    assert_eq!(ptx.count(&["bar.sync"]), 1, "{entry}");
+}
+
 #[test]
 fn lines_of_the_source_are_named() {
     let image = include_str!("kernels/lines.ll");

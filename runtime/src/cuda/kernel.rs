@@ -295,6 +295,10 @@ fn compile(
     lists: &Lists<'_>,
     flags: u32,
 ) -> Result<Value, ImageError> {
+    // A word that stage 1 gives kernels; of those there are, the only one that no GPU of NVIDIA's can do.
+    if kernel.aspects.iter().any(|aspect| aspect == "fp128") {
+        return Err(ImageError::Lacks { what: "floating-point numbers of 128 bits" });
+    }
     let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_owned() })?;
     let arch = context.gpu.arch();
     let request = GpuRequest {

@@ -215,7 +215,7 @@ fn text(
     }
 
     writeln!(o, "declare void @{KERNEL}({})", declared.join(", "))?;
-    writeln!(o, "declare void @{KEEP}({})", keep_types())?;
+    writeln!(o, "declare void @{KEEP}({}) convergent nounwind", keep_types())?;
     for name in HIDDEN {
         writeln!(o, "declare {} @{name}() nounwind willreturn memory(none)", hidden_type(name))?;
     }
@@ -411,8 +411,7 @@ fn as_hidden(param: &Value, kinds: &[TypeKind], place: u32) -> Option<Value> {
 }
 
 /// Gives what only the entry knows to whoever asks: the entry's own parameters in the entry, and elsewhere (in functions that were
-/// not inlined) what each work-item has left in the block's shared memory. All of them leave the same there, so there is nothing to
-/// wait for.
+/// not inlined) what the block's first work-item has left in its shared memory, for which the others wait before they begin.
 pub fn resolve<'c>(
     context: &'c Context,
     module: &Module<'c>,
@@ -502,7 +501,19 @@ fn deep_bodies() -> String {
     }
     let parameters: Vec<String> =
         HIDDEN.iter().zip(0..).map(|(name, i)| format!("{} %v{i}", hidden_type(name))).collect();
-    out += &format!("define void @{KEEP}({}) alwaysinline nounwind {{\n", parameters.join(", "));
+    for axis in AXES {
+        out += &format!("declare i32 @llvm.nvvm.read.ptx.sreg.tid.{axis}()\n");
+    }
+    out += "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent nounwind\n";
+    out += &format!(
+        "define void @{KEEP}({}) alwaysinline convergent nounwind {{\n",
+        parameters.join(", ")
+    );
+    for axis in AXES {
+        out += &format!("  %{axis} = call i32 @llvm.nvvm.read.ptx.sreg.tid.{axis}()\n");
+    }
+    out += "  %xy = or i32 %x, %y\n  %xyz = or i32 %xy, %z\n  %is.first = icmp eq i32 %xyz, 0\n";
+    out += "  br i1 %is.first, label %first, label %all\nfirst:\n";
     for (name, index) in HIDDEN.iter().zip(0..) {
         out += &at(index);
         out += &format!(
@@ -510,6 +521,8 @@ fn deep_bodies() -> String {
             hidden_type(name)
         );
     }
+    out += "  br label %all\nall:\n";
+    out += "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
     out + "  ret void\n}\n"
 }
 
