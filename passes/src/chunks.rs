@@ -252,7 +252,7 @@ impl Maker<'_> {
                 LLVMAddIncoming(phi, [first].as_mut_ptr(), [preheader].as_mut_ptr(), 1);
                 phi
             };
-            let turn = phi_of(self.int(32), first_turn);
+            let turn = phi_of(self.int(32), if plan.joined { first_turn } else { start.count });
             let phis: Vec<(LLVMValueRef, LLVMValueRef)> = ir::phis(old)
                 .into_iter()
                 .zip(&begins)
@@ -285,10 +285,13 @@ impl Maker<'_> {
             // The loop as it was goes on at the chunk's first turn.
             self.go_on_in(resume);
             let none = self.number(32, 0);
-            let before = LLVMBuildICmp(self.builder, LLVMIntSLT, turn, none, NAME);
-            let place = LLVMBuildNeg(self.builder, turn, NAME);
-            let place = LLVMBuildSelect(self.builder, before, place, none, NAME);
-            let place = LLVMBuildZExt(self.builder, place, self.int(64), NAME);
+            let mut place = self.number(64, 0);
+            if plan.joined {
+                let before = LLVMBuildICmp(self.builder, LLVMIntSLT, turn, none, NAME);
+                let back = LLVMBuildNeg(self.builder, turn, NAME);
+                let back = LLVMBuildSelect(self.builder, before, back, none, NAME);
+                place = LLVMBuildZExt(self.builder, back, self.int(64), NAME);
+            }
             for &(phi, now) in &phis {
                 let now = match plan.counters.get(&phi) {
                     Some(&step) if plan.joined => self.forward(now, self.steps(place, step)),
@@ -311,7 +314,10 @@ impl Maker<'_> {
             let nexts = self.turns();
 
             // The next chunk.
-            let next_turn = LLVMBuildAdd(self.builder, turn, self.done, NAME);
+            let next_turn = match plan.joined {
+                true => LLVMBuildAdd(self.builder, turn, self.done, NAME),
+                false => LLVMBuildSub(self.builder, turn, self.done, NAME),
+            };
             let done = LLVMBuildZExt(self.builder, self.done, self.int(64), NAME);
             let mut edges = vec![(turn, next_turn)];
             for &(phi, now) in &phis {
@@ -329,7 +335,10 @@ impl Maker<'_> {
                     (phi, self.last(last, &nexts))
                 })
                 .collect();
-            let more = LLVMBuildICmp(self.builder, LLVMIntSLT, next_turn, start.count, NAME);
+            let more = match plan.joined {
+                true => LLVMBuildICmp(self.builder, LLVMIntSLT, next_turn, start.count, NAME),
+                false => LLVMBuildICmp(self.builder, LLVMIntNE, next_turn, none, NAME),
+            };
             LLVMBuildCondBr(self.builder, more, header, out);
             for (phi, value) in edges.into_iter().chain(ends) {
                 LLVMAddIncoming(phi, [value].as_mut_ptr(), [self.block].as_mut_ptr(), 1);
@@ -340,7 +349,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Says which turns of a chunk are turns.
+    /// Says which turns of a chunk are turns. `turn` is the chunk's first one if loads are joined, else how many turns are left.
     unsafe fn count_off(&mut self, turn: LLVMValueRef, count: LLVMValueRef) {
         let plan = self.plan;
         let ty = self.int(32);
@@ -358,8 +367,7 @@ impl Maker<'_> {
                 self.done = int(plan.chunk as i64);
                 return;
             }
-            let mut done = LLVMBuildSub(self.builder, count, turn, NAME);
-            done = self.least(done, int(plan.chunk as i64));
+            let mut done = self.least(turn, int(plan.chunk as i64));
             for load in plan.loads.iter().filter(|load| load.early) {
                 let stride = load.stride.expect("early loads go on by a constant");
                 let address = self.address(LLVMGetOperand(load.instruction, 0), &self.state);

@@ -44,16 +44,17 @@
 //! **What is loaded early** is what a turn loads before its first check, at addresses that go on by a constant.
 //! - If each load goes on by the size of what it loads, chunks are as memory is divided: eight elements from an address that is a
 //!   multiple of their size. The first chunk begins before the first turn, and the last one ends behind the last turn. In each
-//!   there is an element that is loaded anyway, and nothing that is accessible to a GPU ends in the middle of such a chunk (its pages have 4 KiB at least).
-//!   Loads that are in different places in their chunks leave the loop as it was.
+//!   there is an element that is loaded anyway, and what is accessible to a GPU does not end in the middle of such a chunk: pages have
+//!   4 KiB at least. Tables that have their elements in different places of their chunks leave the loop as it was.
 //! - If not, a chunk has two turns, or one if the second one's loads are not in the pages of the first one's.
 //!
-//! Memory that is not the program's could be read like that, but not seen: values that no turn has loaded are used by none. On a CPU this would
-//! be seen by tools that watch memory, and loads would be split where GPUs join them.
+//! So memory that is not the program's may be read, but is not seen: values that no turn loads are used by none. On a CPU, tools that
+//! watch memory would see it, and there is less to win.
 //!
-//! **Nothing else changes.** All other loads are made when all checks of the chunk have passed, each only if its turn is one. What comes
-//! after the other in turns comes after the other here, so sums of floating-point numbers are the same. What panics does so in the loop as it was. Loops
-//! that do anything but load and compute are left alone, and so are loops whose turns cannot be counted beforehand.
+//! **Nothing else changes.** All other loads are made when all checks of the chunk have passed, each only if its turn is one. What
+//! comes after the other in turns comes after the other here, so sums of floating-point numbers are the same. What panics does so in
+//! the loop as it was. Loops that do anything but load and compute are left alone, and so are loops whose turns cannot be counted
+//! beforehand.
 
 use std::collections::{HashMap, HashSet};
 
