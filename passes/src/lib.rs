@@ -31,6 +31,7 @@
 //! | `panics` | [`panics`]: calls of panic functions become `__schism_panic` or `__schism_panic_format` |
 //! | `kernel-entry` | [`kernel_entry`]: makes the kernels, flattened parameters around the entry function |
 //! | `reachability` | [`reachability`]: keeps what kernels reach, through calls and through constants |
+//! | `scoped-atomics` | [`scoped_atomics`]: atomic accesses that say who they are for become those of LLVM |
 //! | `hold-statics` | [`device_check::hold_statics`]: keeps statics whose value can change from being folded |
 //! | `implicit-offset` | [`implicit_offset`]: kernels that read where their launch begins get a variant that is told |
 //! | `cleanup` | [`cleanup`]: target-neutral simplification, so that stage 2 starts from small IR |
@@ -121,6 +122,7 @@ pub mod private_atomics;
 pub mod provider;
 pub mod reachability;
 pub mod recursion;
+pub mod scoped_atomics;
 mod signature;
 pub mod spec;
 pub mod spec_constants;

@@ -46,6 +46,7 @@ pub static STAGE1: &[Pass] = &[
     pass("panics", "calls of panic functions become `__schism_panic` or `__schism_panic_format`", |module, job| Ok(crate::panics::run(module, &job.spec.panics, &job.spec.types))),
     pass("kernel-entry", "makes the kernels: flattened parameters around the entry function", |module, job| Ok(crate::kernel_entry::run(module, &job.spec.kernels)?)),
     pass("reachability", "keeps what kernels reach, through calls and through constants", |module, job| Ok(crate::reachability::run(module, &job.kernels())?)),
+    pass("scoped-atomics", "atomic accesses that say who they are for become those of LLVM", |module, _| Ok(crate::scoped_atomics::run(module))),
     pass("hold-statics", "keeps the simplification from folding statics whose value can change", |module, _| Ok(crate::device_check::hold_statics(module))),
     pass("implicit-offset", "kernels that read where their launch begins get a variant that is told", |module, job| { let refused = crate::implicit_offset::run(module, &mut job.kernels); job.refuse(refused); Ok(()) }),
     pass("cleanup", "target-neutral simplification, so that stage 2 starts from small IR", |module, _| Ok(crate::cleanup::run(module)?)),

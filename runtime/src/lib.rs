@@ -37,6 +37,7 @@
 //! - [`SubGroup`]: the 32 work-items of a group that give each other values without memory.
 //! - [`SpecConst`], [`Specialized`]: values that are constants when a kernel is compiled. [`Queue::with`], [`Queue::with_math`],
 //!   [`Queue::with_adaptivity`]: options of launches.
+//! - [`AtomicF32`], [`AtomicF64`], [`AtomicRef`], [`fence`](fence()): atomics of floats, and for the work-items that a [scope](memory_scope) says.
 //! - [`device_clock`], [`device_time`]: clocks in kernels.
 //! - [`Capture`], [`Element`]: what may go to a device.
 //! - [`dprintln!`], [`dprint!`]: print from kernels.
@@ -118,7 +119,9 @@ mod watch;
 
 pub use __private::is_device;
 pub use adaptivity::Adaptivity;
-pub use atomic::AtomicElement;
+pub use atomic::{
+    AtomicElement, AtomicF32, AtomicF64, AtomicRef, MemoryScope, fence, memory_scope,
+};
 pub use buffer::Buffer;
 pub use capture::Capture;
 pub use clock::{device_clock, device_time};

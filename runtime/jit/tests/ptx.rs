@@ -482,7 +482,7 @@ fn subject(kernel: &str) -> Source {
     Source::new(include_str!("kernels/gpu.ll"), kernel, params)
 }
 
-const SUBJECTS: [&str; 14] = [
+const SUBJECTS: [&str; 16] = [
     "private",
     "atomics",
     "memory",
@@ -492,6 +492,8 @@ const SUBJECTS: [&str; 14] = [
     "ends",
     "bytes",
     "group",
+    "scopes",
+    "updates",
     "sub_group",
     "reductions",
     "clocks",
@@ -554,6 +556,45 @@ fn atomics_are_ordered_for_the_device_and_not_for_all_the_system() {
     assert!(ptx.count(&["atom.", ".gpu."]) >= 4, "{}", ptx.text);
     assert!(ptx.count(&["fence", ".gpu"]) >= 2, "{}", ptx.text);
     assert_eq!(ptx.count(&[".sys"]), 0, "{}", ptx.text);
+}
+
+#[test]
+fn atomics_with_scopes_have_those_of_the_target() {
+    let ptx = Gpu::new(subject("scopes")).build();
+    let text = &ptx.text;
+    // These are for all of the device; the order is the fences'.
+    assert_eq!(ptx.count(&["atom.global"]), 7, "{text}");
+    assert_eq!(ptx.count(&["ld.acquire.sys"]), 1, "{text}");
+    assert_eq!(ptx.count(&["st.release.cta"]), 1, "{text}");
+    assert_eq!(ptx.count(&["fence", ".sc", ".sys"]), 1, "{text}");
+    assert_eq!(ptx.count(&["fence", ".acq_rel", ".cta"]), 1 + 2 + 1, "{text}");
+    assert_eq!(ptx.count(&["fence", ".gpu"]), 0, "{text}");
+}
+
+/// LLVM would leave out the orders of `atomicrmw`.
+#[test]
+fn orders_of_updates_are_kept() {
+    let ptx = Gpu::new(subject("updates")).build();
+    let lines = ptx.text.lines().map(str::trim);
+    let kept: Vec<&str> = lines
+        .filter(|line| line.starts_with("atom") || line.starts_with("fence"))
+        .filter_map(|line| line.split(['\t', ' ', ';']).next())
+        .collect();
+    let (order, all) = ("fence.acq_rel.gpu", "fence.sc.gpu");
+    let expected = [
+        "atom.global.add.u32",
+        "atom.global.or.b32",
+        order,
+        order,
+        "atom.global.add.u32",
+        order,
+        "atom.global.and.b32",
+        order,
+        all,
+        "atom.global.xor.b32",
+        order,
+    ];
+    assert_eq!(kept, expected, "{}", ptx.text);
 }
 
 #[test]

@@ -458,6 +458,33 @@ impl Value {
         }
     }
 
+    /// The scope of an atomic access or a fence, as LLVM numbers them.
+    pub fn scope(self) -> u32 {
+        // SAFETY: the value is live; callers have an atomic access or a fence.
+        unsafe { LLVMGetAtomicSyncScopeID(self.raw()) }
+    }
+
+    /// The order of an atomic access or a fence.
+    pub fn ordering(self) -> LLVMAtomicOrdering {
+        // SAFETY: as above.
+        unsafe { LLVMGetOrdering(self.raw()) }
+    }
+
+    /// Gives an atomic access or a fence another order, which it can have.
+    pub fn set_ordering(self, ordering: LLVMAtomicOrdering) {
+        // SAFETY: as above.
+        unsafe { LLVMSetOrdering(self.raw(), ordering) };
+    }
+
+    /// Whether an atomic access or a fence has this scope.
+    pub fn has_scope(self, context: &Context, scope: &str) -> bool {
+        // SAFETY: as above.
+        unsafe {
+            let id = LLVMGetSyncScopeID(context.raw(), scope.as_ptr().cast(), scope.len());
+            LLVMGetAtomicSyncScopeID(self.raw()) == id
+        }
+    }
+
     /// Attaches metadata, which is of the same context.
     pub fn set_metadata(self, kind: u32, node: LLVMValueRef) {
         // SAFETY: the value is live; callers have an instruction, and a live node of its context.
@@ -581,6 +608,12 @@ impl Builder {
             let product = LLVMBuildFMul(self.raw, a.raw(), b.raw(), c"".as_ptr());
             Value::new(LLVMBuildFAdd(self.raw, product, c.raw(), c"".as_ptr()))
         }
+    }
+
+    /// A fence with a scope that LLVM has a number for.
+    pub fn fence(&self, ordering: LLVMAtomicOrdering, scope: u32) {
+        // SAFETY: the builder has a place.
+        unsafe { LLVMBuildFenceSyncScope(self.raw, ordering, scope, c"".as_ptr()) };
     }
 
     /// What a comparison of two pointers is as one of two numbers of 64 bits.

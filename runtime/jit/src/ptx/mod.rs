@@ -35,6 +35,7 @@
 //! the constant bank is slow at.
 
 mod arch;
+mod atomics;
 mod code;
 mod entry;
 mod message;
@@ -45,7 +46,6 @@ use std::ffi::{CStr, CString};
 use std::fmt;
 use std::time::Instant;
 
-use llvm_sys::LLVMOpcode;
 use schism_jit_abi::{GPU_GROUPS, PARAM_INTEGER, PARAM_POINTER};
 use schism_passes::fast_math::FastMath;
 use schism_passes::library_calls::Native;
@@ -252,7 +252,7 @@ impl Target for Ptx {
         if request.math == FastMath::EXACT {
             exact::unfuse(context, module);
         }
-        narrow_atomics(context, module);
+        atomics::narrow(context, module);
         module.plain_private_atomics();
         if module.function(LOCAL_MEMORY).is_some() {
             module.use_shared_memory(self.options.local_align)?;
@@ -279,8 +279,10 @@ impl Target for Ptx {
         mut entry: Self::State,
         dump: &Dump,
     ) -> Result<PtxCode, JitError> {
+        atomics::drop_own_fences(context, module);
         module.plain_private_atomics();
         module.load_early();
+        atomics::order_updates(context, module);
         module.make_chunks().map_err(JitError::Internal)?;
         entry::trim(module, &mut entry)?;
         let groups = entry.flags & GPU_GROUPS != 0;
@@ -305,22 +307,6 @@ impl Target for Ptx {
             flags: entry.flags,
             lower_micros: 0,
         })
-    }
-}
-
-/// Lets atomics and fences order what work-items of the same device see: nobody else looks at the memory meanwhile.
-fn narrow_atomics(context: &Context, module: &Module<'_>) {
-    for instruction in module.functions().into_iter().flat_map(Value::instructions) {
-        let is_atomic = match instruction.opcode() {
-            LLVMOpcode::LLVMFence | LLVMOpcode::LLVMAtomicRMW | LLVMOpcode::LLVMAtomicCmpXchg => {
-                true
-            }
-            LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMStore => instruction.is_atomic(),
-            _ => false,
-        };
-        if is_atomic {
-            instruction.set_scope(context, "device");
-        }
     }
 }
 

@@ -204,6 +204,40 @@ start:
   ret void
 }
 
+; Every order, without a scope.
+define void @updates(ptr %p, ptr %out, i64 %v) {
+start:
+  %v32 = trunc i64 %v to i32
+  %a = atomicrmw add ptr %p, i32 %v32 monotonic, align 4
+  %b = atomicrmw or ptr %p, i32 %a acquire, align 4
+  %c = atomicrmw add ptr %p, i32 %b release, align 4
+  %d = atomicrmw and ptr %p, i32 %c acq_rel, align 4
+  %e = atomicrmw xor ptr %p, i32 %d seq_cst, align 4
+  store i32 %e, ptr %out
+  ret void
+}
+
+; Who an access is for.
+define void @scopes(ptr %p, ptr %out, i64 %v) {
+start:
+  %v32 = trunc i64 %v to i32
+  %float = bitcast i32 %v32 to float
+  %a = atomicrmw add ptr %p, i32 %v32 syncscope("singlethread") monotonic, align 4
+  %b = atomicrmw xchg ptr %p, i32 %a syncscope("subgroup") acquire, align 4
+  %c = atomicrmw umax ptr %p, i32 %b syncscope("workgroup") acq_rel, align 4
+  %d = atomicrmw fadd ptr %p, float %float syncscope("workgroup") monotonic, align 4
+  %e = atomicrmw or ptr %p, i32 %c syncscope("device") monotonic, align 4
+  %f = atomicrmw and ptr %p, i32 %e syncscope("system") monotonic, align 4
+  %g = atomicrmw xor ptr %p, i32 %f monotonic, align 4
+  %h = load atomic i32, ptr %p syncscope("system") acquire, align 4
+  store atomic i32 %g, ptr %p syncscope("workgroup") release, align 4
+  fence syncscope("singlethread") seq_cst
+  fence syncscope("workgroup") acq_rel
+  fence syncscope("system") seq_cst
+  store i32 %h, ptr %out
+  ret void
+}
+
 ; What a sub-group does together.
 define void @sub_group(ptr %p, ptr %out, i64 %n) {
 start:

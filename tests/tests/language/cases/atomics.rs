@@ -6,8 +6,8 @@ use std::sync::atomic::{
     AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence,
 };
 
-use schism::Device;
 use schism::prelude::*;
+use schism::{AtomicF32, AtomicF64, AtomicRef, Device, memory_scope};
 
 use super::{Case, agrees, case};
 
@@ -20,6 +20,8 @@ pub const CASES: &[Case] = &[
     case("`AtomicBool`", of_bool),
     case("`fence`, `compiler_fence`", fences),
     case("`fetch_update`, loops around `compare_exchange_weak`", updates),
+    case("`schism::AtomicF32`, `AtomicF64`", of_floats),
+    case("`schism::AtomicRef` of every scope, `schism::fence`", scopes),
     case("histograms: work-items that share a view", shared),
 ];
 
@@ -129,4 +131,42 @@ fn shared() {
         assert_eq!(bins.to_vec(), expected, "on {device}");
         assert_eq!(most.to_vec(), [largest], "on {device}");
     }
+}
+
+fn of_floats() {
+    agrees(|mut input| {
+        let number = |bits: u64| (bits % 100_000) as f64 * 0.125;
+        let x = AtomicF32::new(number(input.bits()) as f32);
+        let y = AtomicF64::new(number(input.bits()));
+        let all = [
+            x.fetch_add(number(input.bits()) as f32, Relaxed),
+            x.fetch_sub(0.5, AcqRel),
+            x.swap(3.0, SeqCst),
+            x.compare_exchange(3.0, 4.0, Relaxed, Relaxed).unwrap_or(0.0),
+            x.load(Acquire),
+        ];
+        let wide = [
+            y.fetch_add(number(input.bits()), Relaxed),
+            y.fetch_sub(0.5, AcqRel),
+            y.compare_exchange(3.0, 4.0, Relaxed, Relaxed).unwrap_or_else(|found| -found),
+            y.load(SeqCst),
+        ];
+        (all.map(f32::to_bits), wide.map(f64::to_bits))
+    });
+}
+
+fn scopes() {
+    agrees(|mut input| {
+        let x = AtomicU64::new(input.bits());
+        let own = AtomicRef::<_, memory_scope::WorkItem>::new(&x);
+        let group = AtomicRef::<_, memory_scope::WorkGroup>::new(&x);
+        let system = AtomicRef::<_, memory_scope::System>::new(&x);
+        let a = own.fetch_add(input.bits(), Relaxed);
+        schism::fence::<memory_scope::WorkItem>(SeqCst);
+        let b = group.fetch_max(input.bits(), AcqRel);
+        schism::fence::<memory_scope::WorkGroup>(AcqRel);
+        let c = system.fetch_xor(input.bits(), SeqCst);
+        schism::fence::<memory_scope::Device>(Release);
+        (a, b, c, own.load(Acquire))
+    });
 }

@@ -1,4 +1,8 @@
-//! Buffers as atomics.
+//! Buffers as atomics; atomics of floats, and for some work-items only.
+
+mod builtins;
+mod float;
+mod scoped;
 
 use std::slice;
 use std::sync::atomic::{
@@ -6,11 +10,13 @@ use std::sync::atomic::{
     AtomicU64, AtomicUsize,
 };
 
+pub use self::float::{AtomicF32, AtomicF64};
+pub use self::scoped::{AtomicRef, MemoryScope, fence, memory_scope};
 use crate::buffer::Buffer;
 use crate::element::Element;
 use crate::view::View;
 
-/// Integers that can be changed by several work-items at once.
+/// Numbers that can be changed by several work-items at once.
 ///
 /// # Safety
 /// `Atomic` has the size, alignment and valid values of `Self`.
@@ -23,7 +29,7 @@ macro_rules! atomic_elements {
     ($($plain:ty => $atomic:ty),* $(,)?) => {$(
         const _: () = assert!(size_of::<$plain>() == size_of::<$atomic>());
 
-        // SAFETY: the standard library guarantees the same size and bit validity. A buffer's alignment is larger than any of
+        // SAFETY: the standard library guarantees the same size and bit validity, and floats have that of their bits. A buffer's alignment is larger than any of
         // these, and that of its elements is their size, which is what the atomics need.
         unsafe impl AtomicElement for $plain {
             type Atomic = $atomic;
@@ -33,6 +39,7 @@ macro_rules! atomic_elements {
 atomic_elements! {
     i8 => AtomicI8, i16 => AtomicI16, i32 => AtomicI32, i64 => AtomicI64, isize => AtomicIsize,
     u8 => AtomicU8, u16 => AtomicU16, u32 => AtomicU32, u64 => AtomicU64, usize => AtomicUsize,
+    f32 => AtomicF32, f64 => AtomicF64,
 }
 
 impl<T: AtomicElement> Buffer<T> {
