@@ -11,7 +11,23 @@ use crate::panics;
 /// A launch that was submitted to a [scope](crate::Queue::scope).
 #[derive(Clone, Debug)]
 pub struct Event {
-    completion: Arc<Completion>,
+    batch: Arc<Batch>,
+    /// Which of the batch it is.
+    index: usize,
+}
+
+/// Launches that are submitted one after another have their ends in one piece of memory: to get one for each, and to give it back,
+/// takes as long as much of the rest of a launch.
+type Batch = [Completion; BATCH];
+
+const BATCH: usize = 16;
+
+/// The launches of a scope, in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    batches: Vec<Arc<Batch>>,
+    /// How many of the last batch are launches.
+    used: usize,
 }
 
 #[derive(Debug, Default)]
@@ -34,25 +50,69 @@ enum Outcome {
     Known(Result<(), LaunchError>),
 }
 
-impl Event {
-    pub(crate) fn pending() -> Self {
-        Self { completion: Arc::default() }
+impl Events {
+    /// Another launch, which somebody will [complete](Event::complete).
+    pub(crate) fn add(&mut self) -> Event {
+        let batch = match self.batches.last() {
+            Some(batch) if self.used < BATCH => batch,
+            _ => {
+                self.used = 0;
+                self.batches.push(Arc::default());
+                &self.batches[self.batches.len() - 1]
+            }
+        };
+        let event = Event { batch: Arc::clone(batch), index: self.used };
+        self.used += 1;
+        event
     }
 
-    /// A launch that a device runs by itself, or that is over.
-    pub(crate) fn submitted(started: Result<Option<Pending>, LaunchError>) -> Self {
-        let (outcome, complete) = match started {
-            Ok(Some(pending)) => (Outcome::Pending(pending), false),
-            Ok(None) => (Outcome::Known(Ok(())), true),
-            Err(error) => (Outcome::Known(Err(error)), true),
-        };
-        let (result, complete) = (Mutex::new(outcome), AtomicBool::new(complete));
-        Self { completion: Arc::new(Completion { result, complete, ..Completion::default() }) }
+    /// As many launches as there may be, or some more.
+    pub(crate) fn len(&self) -> usize {
+        self.batches.len() * BATCH
+    }
+
+    /// All launches.
+    pub(crate) fn into_iter(self) -> impl Iterator<Item = Event> {
+        let (last, used) = (self.batches.len().saturating_sub(1), self.used);
+        self.batches.into_iter().enumerate().flat_map(move |(number, batch)| {
+            let used = if number == last { used } else { BATCH };
+            (0..used).map(move |index| Event { batch: Arc::clone(&batch), index })
+        })
+    }
+
+    /// Forgets launches that are over, and were well, as far as that is known without asking a device.
+    pub(crate) fn forget_complete(&mut self) {
+        let last = self.batches.last().filter(|_| self.used < BATCH).map(Arc::as_ptr);
+        self.batches.retain(|batch| {
+            let is_over = |index| {
+                let event = Event { batch: Arc::clone(batch), index };
+                event.is_known_complete() && event.result().is_ok()
+            };
+            Some(Arc::as_ptr(batch)) == last || !(0..BATCH).all(is_over)
+        });
+    }
+}
+
+impl Event {
+    fn completion(&self) -> &Completion {
+        &self.batch[self.index]
+    }
+
+    /// A device runs the launch by itself, or it is over.
+    pub(crate) fn submitted(&self, started: Result<Option<Pending>, LaunchError>) {
+        match started {
+            Ok(Some(pending)) => {
+                let result = &self.completion().result;
+                *result.lock().unwrap_or_else(PoisonError::into_inner) = Outcome::Pending(pending);
+            }
+            Ok(None) => self.complete(Ok(())),
+            Err(error) => self.complete(Err(error)),
+        }
     }
 
     /// The launch is over; what it borrowed is not used any more.
     pub(crate) fn complete(&self, result: Result<(), LaunchError>) {
-        let completion = &self.completion;
+        let completion = self.completion();
         let mut known = completion.result.lock().unwrap_or_else(PoisonError::into_inner);
         *known = Outcome::Known(result);
         // Under the lock, so that whoever has waited also sees it complete.
@@ -73,11 +133,11 @@ impl Event {
     }
 
     fn is_complete_by(&self, is_over: impl Fn(&Pending) -> bool) -> bool {
-        if self.completion.complete.load(Ordering::Acquire) {
+        if self.completion().complete.load(Ordering::Acquire) {
             return true;
         }
         // If another thread has it, that thread waits for the launch.
-        let Ok(mut result) = self.completion.result.try_lock() else { return false };
+        let Ok(mut result) = self.completion().result.try_lock() else { return false };
         match &*result {
             Outcome::Pending(pending) if is_over(pending) => {
                 self.finish(&mut result);
@@ -96,7 +156,7 @@ impl Event {
                 self.took(duration);
             }
             *result = Outcome::Known(ended);
-            self.completion.complete.store(true, Ordering::Release);
+            self.completion().complete.store(true, Ordering::Release);
         }
     }
 
@@ -117,12 +177,12 @@ impl Event {
     /// ```
     #[must_use]
     pub fn duration(&self) -> Option<Duration> {
-        self.is_complete().then(|| self.completion.duration.get().copied()).flatten()
+        self.is_complete().then(|| self.completion().duration.get().copied()).flatten()
     }
 
     pub(crate) fn took(&self, duration: Duration) {
         // Known once: a launch ends once.
-        let _ = self.completion.duration.set(duration);
+        let _ = self.completion().duration.set(duration);
     }
 
     /// Waits for the end of the launch. Its error is returned here, each time, and then no more by the scope.
@@ -133,17 +193,17 @@ impl Event {
         if panics::inside() && !self.is_complete() {
             return Err(LaunchError::InsideKernel);
         }
-        self.completion.observed.store(true, Ordering::Relaxed);
+        self.completion().observed.store(true, Ordering::Relaxed);
         self.result()
     }
 
     pub(crate) fn is_observed(&self) -> bool {
-        self.completion.observed.load(Ordering::Relaxed)
+        self.completion().observed.load(Ordering::Relaxed)
     }
 
     /// Waits for the end of the launch.
     pub(crate) fn result(&self) -> Result<(), LaunchError> {
-        let mut result = self.completion.result.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut result = self.completion().result.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if matches!(*result, Outcome::Pending(_)) {
                 self.finish(&mut result);
@@ -151,7 +211,7 @@ impl Event {
             if let Outcome::Known(result) = &*result {
                 return result.clone();
             }
-            result = self.completion.changed.wait(result).unwrap_or_else(PoisonError::into_inner);
+            result = self.completion().changed.wait(result).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }

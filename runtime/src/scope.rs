@@ -11,7 +11,7 @@ use crate::capture::Capture;
 use crate::cuda::Pending;
 use crate::element::Element;
 use crate::error::{Error, LaunchError};
-use crate::event::Event;
+use crate::event::{Event, Events};
 use crate::for_each::{ForEach, ForEachIn};
 use crate::groups::{self, ForEachInGroups, Groups, Locals, NdItem, NdRange};
 use crate::item::Item;
@@ -32,14 +32,14 @@ pub struct Scoped<'scope>(PhantomData<fn(&'scope ()) -> &'scope ()>);
 pub struct Scope<'scope, 'env: 'scope> {
     queue: Queue,
     /// Launches that may not be over.
-    events: Mutex<Events>,
+    launches: Mutex<Launches>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
 #[derive(Debug)]
-struct Events {
-    list: Vec<Event>,
+struct Launches {
+    events: Events,
     /// With so many, those that are over are looked for.
     many: usize,
 }
@@ -86,7 +86,7 @@ impl Queue {
         self.refuse_inside_kernels()?;
         let scope = Scope {
             queue: self.clone(),
-            events: Mutex::new(Events { list: Vec::new(), many: MANY_EVENTS }),
+            launches: Mutex::new(Launches { events: Events::default(), many: MANY_EVENTS }),
             scope: PhantomData,
             env: PhantomData,
         };
@@ -95,11 +95,11 @@ impl Queue {
         // A kernel on the native device may submit to its own scope, through threads of its own. What it submits is listed before
         // its launch is over, so that there is nothing left when the list stays empty.
         loop {
-            let events = std::mem::take(&mut scope.events().list);
-            if events.is_empty() {
+            let events = std::mem::take(&mut scope.launches().events);
+            if events.len() == 0 {
                 break;
             }
-            for event in events {
+            for event in events.into_iter() {
                 let result = event.result();
                 if launched.is_ok() && !event.is_observed() {
                     launched = result;
@@ -278,8 +278,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         }))
     }
 
-    fn events(&self) -> MutexGuard<'_, Events> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    fn launches(&self) -> MutexGuard<'_, Launches> {
+        self.launches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts a launch into the queue. `run` has the queue's turn when it is called, and is gone when the event completes.
@@ -293,12 +293,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
                 let result = panic::catch_unwind(AssertUnwindSafe(|| run(&self.queue)));
                 let result = result
                     .unwrap_or_else(|payload| Err(panics::while_dropping(payload, &self.queue)));
-                let event = Event::submitted(result);
-                self.list(event.clone());
-                return event;
+                return self.list(|event| event.submitted(result));
             }
         };
-        let event = Event::pending();
+        let event = self.list(|_| ());
         let (queue, completion) = (self.queue.clone(), event.clone());
         let task: Box<dyn FnOnce() + Send + 'scope> = Box::new(move || {
             // Captures of the kernel are dropped here too; in a program for the native device only, that may be anything.
@@ -314,21 +312,22 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         // SAFETY: only the lifetime changes. The task is called or dropped before its event completes, and the scope, which
         // ends before 'scope does, waits for that.
         let task = unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + 'scope>, Task>(task) };
-        self.list(event.clone());
         Order::submit(order, task);
         event
     }
 
-    /// Adds a launch to those that the scope waits for.
-    fn list(&self, event: Event) {
-        let mut events = self.events();
-        events.list.push(event);
-        if events.list.len() >= events.many {
+    /// Adds a launch to those that the scope waits for; `begin` is told before anybody else knows it.
+    fn list(&self, begin: impl FnOnce(&Event)) -> Event {
+        let mut launches = self.launches();
+        let event = launches.events.add();
+        begin(&event);
+        if launches.events.len() > launches.many {
             if let Lane::Cuda(stream) = self.queue.lane() {
                 stream.look();
             }
-            events.list.retain(|event| !event.is_known_complete() || event.result().is_err());
-            events.many = MANY_EVENTS.max(2 * events.list.len());
+            launches.events.forget_complete();
+            launches.many = MANY_EVENTS.max(2 * launches.events.len());
         }
+        event
     }
 }
