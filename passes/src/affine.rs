@@ -526,17 +526,47 @@ impl Emit {
         // points to.
         // SAFETY: the leaf is a live integer or pointer that dominates the builder's place.
         let value = unsafe {
+            let leaf = if is_sound(leaf, SOUND) { self.without_promises(leaf) } else { leaf };
             let value = match is_pointer(leaf) {
                 true => LLVMBuildPtrToInt(self.builder, leaf, self.int(64), name),
                 false => leaf,
             };
-            match LLVMIsConstant(leaf) != 0 && LLVMIsUndef(leaf) == 0 {
+            match is_sound(leaf, SOUND) {
                 true => value,
                 false => LLVMBuildFreeze(self.builder, value, name),
             }
         };
         self.leaves.insert(leaf, value);
         value
+    }
+
+    /// The same arithmetic once more, without the promises (`nuw`, say) that make poison of it where they are broken. LLVM knows the range of
+    /// what comes out, which it does not of a `freeze`.
+    ///
+    /// # Safety
+    /// The value is [sound](is_sound), and dominates the builder's place.
+    unsafe fn without_promises(&mut self, value: LLVMValueRef) -> LLVMValueRef {
+        use LLVMOpcode::*;
+        let Some(opcode) = ir::opcode(value).filter(|opcode| *opcode != LLVMCall) else {
+            return value;
+        };
+        // SAFETY: as promised by the caller; the operands dominate what they are operands of.
+        unsafe {
+            let ty = LLVMTypeOf(value);
+            let mut operand = |index| {
+                let operand = LLVMGetOperand(value, index);
+                self.without_promises(operand)
+            };
+            let first = operand(0);
+            let name = c"".as_ptr();
+            match opcode {
+                LLVMZExt | LLVMTrunc => LLVMBuildCast(self.builder, opcode, first, ty, name),
+                _ => {
+                    let second = operand(1);
+                    LLVMBuildBinOp(self.builder, opcode, first, second, name)
+                }
+            }
+        }
     }
 
     /// A value that is used as a condition, not poison.
@@ -563,6 +593,52 @@ impl Emit {
             let function = LLVMGetIntrinsicDeclaration(self.module, id, types.as_mut_ptr(), 1);
             let ty = LLVMIntrinsicGetType(self.context, id, types.as_mut_ptr(), 1);
             LLVMBuildCall2(self.builder, ty, function, [a, b].as_mut_ptr(), 2, c"".as_ptr())
+        }
+    }
+}
+
+/// How many steps of arithmetic are made once more at most.
+const SOUND: u32 = 4;
+
+/// Whether an integer is poison only if a promise of the arithmetic that makes it is broken.
+fn is_sound(value: LLVMValueRef, depth: u32) -> bool {
+    use LLVMOpcode::*;
+    // SAFETY: the value is live, and each kind of value is asked for what it has.
+    unsafe {
+        let noundef = ir::enum_kind("noundef");
+        if LLVMIsConstant(value) != 0 {
+            return LLVMIsUndef(value) == 0;
+        }
+        if !LLVMIsAArgument(value).is_null() {
+            let function = LLVMGetParamParent(value);
+            let mut params = vec![std::ptr::null_mut(); LLVMCountParams(function) as usize];
+            LLVMGetParams(function, params.as_mut_ptr());
+            let place = params.iter().position(|param| *param == value);
+            return place.is_some_and(|place| {
+                !LLVMGetEnumAttributeAtIndex(function, place as u32 + 1, noundef).is_null()
+            });
+        }
+        match ir::opcode(value) {
+            Some(LLVMCall) => {
+                !LLVMGetCallSiteEnumAttribute(value, 0, noundef).is_null()
+                    || ir::callee(value).is_some_and(|callee| {
+                        !LLVMGetEnumAttributeAtIndex(callee, 0, noundef).is_null()
+                    })
+            }
+            Some(
+                LLVMAdd | LLVMSub | LLVMMul | LLVMAnd | LLVMOr | LLVMXor | LLVMZExt | LLVMTrunc,
+            ) => depth > 0 && ir::operands(value).all(|operand| is_sound(operand, depth - 1)),
+            // By a constant that is less than the bits that there are.
+            Some(LLVMShl | LLVMLShr) => {
+                let by = LLVMGetOperand(value, 1);
+                let bits = LLVMGetIntTypeWidth(LLVMTypeOf(by));
+                depth > 0
+                    && bits <= 64
+                    && !LLVMIsAConstantInt(by).is_null()
+                    && LLVMConstIntGetZExtValue(by) < u64::from(bits)
+                    && is_sound(LLVMGetOperand(value, 0), depth - 1)
+            }
+            _ => false,
         }
     }
 }

@@ -61,6 +61,7 @@
 //! | `panic-shapes` | [`panic_shapes`]: panics that show plain values pass them on, and no memory (GPUs) |
 //! | `panic-exits` | [`panic_exits`]: the panics of a function leave by one block (GPUs) |
 //! | `keep-comparisons` | [`keep_comparisons`]: comparisons of 64 bits that are joined stay comparisons (GPUs) |
+//! | `shared-products` | [`shared_products`]: products that differ by a constant times the same factor share one multiplication (GPUs) |
 //! | `private-atomics` | [`private_atomics`]: atomic accesses of a work-item's own memory become plain ones (GPUs) |
 //! | `unroll-hints` | [`unroll_hints`]: small loops that are counted have several turns made one (GPUs) |
 //! | `address-spaces` | [`address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
@@ -123,6 +124,7 @@ pub mod provider;
 pub mod reachability;
 pub mod recursion;
 pub mod scoped_atomics;
+pub mod shared_products;
 mod signature;
 pub mod spec;
 pub mod spec_constants;

@@ -30,7 +30,7 @@ use schism_passes::specialise::{self, SpecialiseError};
 use schism_passes::unroll_hints;
 use schism_passes::{
     address_spaces, dead_arguments, early_loads, group_checks, keep_comparisons, local_to_shared,
-    loop_checks, loop_chunks, panic_exits, panic_shapes, private_atomics,
+    loop_checks, loop_chunks, panic_exits, panic_shapes, private_atomics, shared_products,
 };
 
 use super::{Builder, Context, Machine, Value, take_message};
@@ -353,6 +353,14 @@ impl<'c> Module<'c> {
         for function in self.functions() {
             // SAFETY: the function is one of this live module, which this thread alone has.
             unsafe { early_loads::run_on(function.raw()) };
+        }
+    }
+
+    /// Has products that differ by a constant times the same factor share one multiplication, in a module for a GPU.
+    pub fn share_products(&self) {
+        for function in self.functions() {
+            // SAFETY: the function is one of this live module, which this thread alone has.
+            unsafe { shared_products::run_on(function.raw()) };
         }
     }
 

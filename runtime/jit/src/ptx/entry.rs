@@ -306,6 +306,12 @@ fn builtin_bodies(
             "nctaid" if small && block > 0 => (NARROW as u32).div_ceil(block) + 1,
             _ => NARROW as u32,
         };
+        // No grid has more blocks in these dimensions.
+        let limit = match name {
+            "ctaid" if axis != "x" => limit.min(65_535),
+            "nctaid" if axis != "x" => limit.min(65_536),
+            _ => limit,
+        };
         format!(
             "  %{value}.32 = call range(i32 0, {}) i32 @llvm.nvvm.read.ptx.sreg.{name}.{axis}()
                %{value} = zext nneg i32 %{value}.32 to i64\n",

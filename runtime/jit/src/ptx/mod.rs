@@ -288,6 +288,7 @@ impl Target for Ptx {
         let groups = entry.flags & GPU_GROUPS != 0;
         message::leave(context, module, request, &self.options, groups)?;
         module.compare_addresses_as_numbers(context);
+        module.share_products();
         module.keep_comparisons();
         module.adopt_lines(&entry.name);
         debug_verify(module);
