@@ -105,7 +105,8 @@ fn turns(graph: &Graph, of: &Loop) -> Option<usize> {
     (counted && most > 1).then(|| 1 << most.ilog2())
 }
 
-/// Whether the loop ends where a value of it equals, or exceeds, one from outside.
+/// Whether the loop ends where a value of it equals, or exceeds, one from outside that is no constant: of those that are counted to a
+/// small constant LLVM makes all turns one.
 fn is_compared(graph: &Graph, of: &Loop) -> bool {
     // SAFETY: the latch is a block of the live function; a branch is asked for a condition that it has.
     let condition = unsafe {
@@ -120,6 +121,8 @@ fn is_compared(graph: &Graph, of: &Loop) -> bool {
     };
     ir::opcode(condition) == Some(LLVMOpcode::LLVMICmp)
         && ir::operands(condition).filter(|operand| is_outside(*operand)).count() == 1
+        // SAFETY: any live value may be asked.
+        && ir::operands(condition).all(|operand| unsafe { LLVMIsConstant(operand) } == 0)
 }
 
 /// Whether a call is one of LLVM's own operations, such as a square root.

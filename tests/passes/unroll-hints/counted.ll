@@ -101,6 +101,24 @@ turn:
 done:
   ret float 0.0
 }
+
+define float @loads_little(ptr %from, ptr %weights) {
+begin:
+  br label %turn
+turn:
+  %k = phi i64 [ 0, %begin ], [ %next, %turn ]
+  %x = phi float [ 0.0, %begin ], [ %z, %turn ]
+  %at = getelementptr float, ptr %from, i64 %k
+  %y = load float, ptr %at
+  %w = load float, ptr %weights
+  %yw = fmul float %y, %w
+  %z = fadd float %x, %yw
+  %next = add i64 %k, 1
+  %last = icmp eq i64 %next, 32
+  br i1 %last, label %done, label %turn
+done:
+  ret float %z
+}
 ; CHECK: define float @counted
 ; CHECK: br i1 %more, label %turn, label %done, !llvm.loop !0
 ; CHECK: define void @panics
@@ -110,5 +128,7 @@ done:
 ; CHECK: define float @follows
 ; CHECK-NOT: !llvm.loop
 ; CHECK: ret float 0.0
+; CHECK-NOT: !llvm.loop
+; CHECK: ret float %z
 ; CHECK: !0 = distinct !{!0, !1}
 ; CHECK-NEXT: !1 = !{!"llvm.loop.unroll.count", i32 16}
