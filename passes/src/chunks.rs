@@ -489,7 +489,10 @@ impl Maker<'_> {
                         self.go_on_in(next);
                         let ty = LLVMTypeOf(instruction);
                         let phi = LLVMBuildPhi(self.builder, ty, NAME);
-                        let mut values = [loaded, LLVMConstNull(ty)];
+                        // Checks look at what is loaded early. What an inactive turn makes of the rest is not selected; a zero would be
+                        // one more register for each turn to set, and the device's compiler then asks for the elements later.
+                        let none = if load.early { LLVMConstNull(ty) } else { LLVMGetPoison(ty) };
+                        let mut values = [loaded, none];
                         let mut blocks = [here, before];
                         LLVMAddIncoming(phi, values.as_mut_ptr(), blocks.as_mut_ptr(), 2);
                         phi

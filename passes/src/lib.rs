@@ -61,6 +61,7 @@
 //! | `panic-shapes` | [`panic_shapes`]: panics that show plain values pass them on, and no memory (GPUs) |
 //! | `panic-exits` | [`panic_exits`]: the panics of a function leave by one block (GPUs) |
 //! | `keep-comparisons` | [`keep_comparisons`]: comparisons of 64 bits that are joined stay comparisons (GPUs) |
+//! | `aligned-steps` | [`aligned_steps`]: accesses at addresses that go on by steps have the alignment of the first (GPUs) |
 //! | `shared-products` | [`shared_products`]: products that differ by a constant times the same factor share one multiplication (GPUs) |
 //! | `private-atomics` | [`private_atomics`]: atomic accesses of a work-item's own memory become plain ones (GPUs) |
 //! | `unroll-hints` | [`unroll_hints`]: small loops that are counted have several turns made one (GPUs) |
@@ -81,6 +82,7 @@
 
 pub mod address_spaces;
 mod affine;
+pub mod aligned_steps;
 pub mod aspects;
 pub mod body;
 pub mod builtins;

@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_module_without_any_is_left_alone() {
         let context = Context::create();
-        let text = "@text = constant [33 x i8] c\" = distinct !DICompileUnit(FullDeb\"\n";
+        let text = "@text = constant [34 x i8] c\" = distinct !DICompileUnit(FullDeb\"\n";
         let module = run(&context, read(&context, text)).expect("a module");
         assert!(module.print_to_string().to_string().contains(text.trim()));
     }

@@ -16,7 +16,7 @@ pub(crate) struct Facts {
     pub(crate) exact: bool,
     /// The threads of a block, if they are known; else zeros.
     pub(crate) block: [u32; 3],
-    /// Which parameters are addresses that are multiples of [`ALIGNED`].
+    /// Which parameters are addresses or integers of 64 bits that are multiples of [`ALIGNED`].
     pub(crate) aligned: u64,
     /// Which parameters are integers of 64 bits that are below [`NARROW`].
     pub(crate) narrow: u64,
@@ -223,7 +223,8 @@ impl Leaves {
                 params | u64::from(is_so(number)) << param
             })
         };
-        let aligned = which(&self.pointers, |address| address.is_multiple_of(ALIGNED));
+        let is_aligned = |number: u64| number.is_multiple_of(ALIGNED);
+        let aligned = which(&self.pointers, is_aligned) | which(&self.longs, is_aligned);
         (aligned, which(&self.longs, |number| number < NARROW))
     }
 }
@@ -275,9 +276,9 @@ mod tests {
             bytes
         };
         for (words, aligned, narrow) in [
-            ([16, 0, 0, 1, NARROW - 1], 0b101, 1 << 63 | 1 << 5 | 1 << 1),
-            ([8, 1 << 40, NARROW, u64::MAX, 1 << 32], 0b100, 0),
-            ([15, 24, 1 << 31 | 1, 7, 1 << 63], 0, 1 << 5),
+            ([16, 0, 0, 1, NARROW - 1], 0b111, 1 << 63 | 1 << 5 | 1 << 1),
+            ([8, 1 << 40, NARROW, u64::MAX, 1 << 32], 1 << 63 | 0b110, 0),
+            ([15, 24, 1 << 31 | 1, 7, 1 << 63], 1 << 63, 1 << 5),
         ] {
             // SAFETY: all leaves lie in the bytes.
             let facts = unsafe { leaves.facts(closure(words).as_ptr()) };

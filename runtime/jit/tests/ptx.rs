@@ -86,6 +86,50 @@ fn narrow_integers_are_parameters_of_32_bits() {
 }
 
 #[test]
+fn rows_of_a_width_that_is_a_multiple_begin_at_aligned_addresses() {
+    let text =
+        "define void @sums(ptr align 4 %to, ptr noalias readonly align 4 %from, i64 %width) {
+        start:
+          %y = call i64 @__schism_global_id_x()
+          %row = mul i64 %y, %width
+          %first = getelementptr inbounds float, ptr %from, i64 %row
+          %is.empty = icmp eq i64 %width, 0
+          br i1 %is.empty, label %end, label %turn
+        turn:
+          %k = phi i64 [ 0, %start ], [ %k.next, %turn ]
+          %sum = phi float [ 0.0, %start ], [ %sum.next, %turn ]
+          %at = getelementptr inbounds float, ptr %first, i64 %k
+          %value = load float, ptr %at, align 4
+          %sum.next = fadd float %sum, %value
+          %k.next = add nuw i64 %k, 1
+          %is.last = icmp eq i64 %k.next, %width
+          br i1 %is.last, label %end, label %turn
+        end:
+          %result = phi float [ 0.0, %start ], [ %sum.next, %turn ]
+          %to.at = getelementptr inbounds float, ptr %to, i64 %y
+          store float %result, ptr %to.at, align 4
+          ret void
+        }";
+    let params = words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]);
+    let plain = Gpu::new(Source::new(text, "sums", params)).group([32, 1, 1]);
+    let plain = plain.facts(FACT_INDEX_32 | FACT_GROUP_EXACT);
+    // Neither of the two is enough.
+    for aligned in [0b010, 0b100] {
+        let ptx = plain.clone().aligned(aligned).build();
+        assert_eq!(ptx.count(&[".v4"]), 0, "{}", ptx.text);
+    }
+    for narrow in [0, 0b100] {
+        let ptx = plain.clone().aligned(0b110).narrow(narrow).build();
+        assert!(ptx.count(&["ld.global.nc.v4"]) > 0, "{}", ptx.text);
+        // The bits that are zero anyway are not masked.
+        assert!(!ptx.text.contains("-16;") && !ptx.text.contains("2147483632;"), "{}", ptx.text);
+    }
+    let (code, words) = plain.clone().aligned(0b1000).error();
+    assert_eq!(code, INVALID_REQUEST);
+    assert!(words.contains("neither a pointer nor an integer of 64 bits"), "{words}");
+}
+
+#[test]
 fn places_in_a_block_of_known_size_need_no_check() {
     let text = "declare i64 @__schism_local_id_x()
         declare i64 @__schism_local_id_y()
@@ -283,7 +327,7 @@ fn what_lies_at_aligned_addresses_is_loaded_at_once() {
     assert_eq!(ptx.count(&["ld.global.nc.v4"]), 1, "{}", ptx.text);
     let (code, words) = Gpu::new(source).aligned(0b100).error();
     assert_eq!(code, INVALID_REQUEST);
-    assert!(words.contains("parameter 2 is no pointer"), "{words}");
+    assert!(words.contains("parameter 2 is neither a pointer"), "{words}");
 }
 
 #[test]

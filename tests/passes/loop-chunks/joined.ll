@@ -45,7 +45,7 @@ done:
 ; CHECK: load <4 x float>, ptr addrspace(1) {{...}}, align 16
 ; CHECK: br i1
 ; CHECK: load float, ptr addrspace(1) {{...}}, align 4, !noundef
-; CHECK: phi float [ {{...}} ], [ 0.000000e+00, {{...}} ]
+; CHECK: phi float [ {{...}} ], [ poison, {{...}} ]
 ; CHECK: fadd float
 ; CHECK: select i1
 ; The order of the sums.

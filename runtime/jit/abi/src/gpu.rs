@@ -48,7 +48,7 @@ pub struct GpuRequest {
     pub facts: u32,
     /// The alignment that the kernel's local memory needs, in bytes, a power of two; 0 if it needs none in particular.
     pub local_align: u64,
-    /// Bit `i`: parameter `i` is a pointer, and in every launch of this code a multiple of [`ALIGNED`].
+    /// Bit `i`: parameter `i` is a pointer or an integer of 64 bits, and in every launch of this code a multiple of [`ALIGNED`].
     pub aligned: u64,
     /// Bit `i`: parameter `i` is an integer of 64 bits, and in every launch of this code below [`NARROW`].
     pub narrow: u64,
@@ -57,7 +57,8 @@ pub struct GpuRequest {
     pub libdevice: Bytes,
 }
 
-/// What [`GpuRequest::aligned`] means: as much as one instruction loads or stores at most.
+/// What [`GpuRequest::aligned`] means: of an address, as much as one instruction loads or stores at most; of a number, such as the width
+/// of a picture, that each row begins at such an address, and that so many turns of a loop at once leave no rest.
 pub const ALIGNED: u64 = 16;
 
 /// What [`GpuRequest::narrow`] means: such numbers are the same as signed and as unsigned ones of 32 bits.

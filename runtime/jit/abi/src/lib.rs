@@ -35,7 +35,7 @@ use core::ffi::{CStr, c_void};
 pub use gpu::*;
 
 /// The version of everything in this crate. Any change of a layout or of a meaning counts it up.
-pub const ABI_VERSION: u32 = 12;
+pub const ABI_VERSION: u32 = 13;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";

@@ -29,8 +29,9 @@ use schism_passes::library_calls::{self, Native};
 use schism_passes::specialise::{self, SpecialiseError};
 use schism_passes::unroll_hints;
 use schism_passes::{
-    address_spaces, dead_arguments, early_loads, group_checks, keep_comparisons, local_to_shared,
-    loop_checks, loop_chunks, panic_exits, panic_shapes, private_atomics, shared_products,
+    address_spaces, aligned_steps, dead_arguments, early_loads, group_checks, keep_comparisons,
+    local_to_shared, loop_checks, loop_chunks, panic_exits, panic_shapes, private_atomics,
+    shared_products,
 };
 
 use super::{Builder, Context, Machine, Value, take_message};
@@ -353,6 +354,14 @@ impl<'c> Module<'c> {
         for function in self.functions() {
             // SAFETY: the function is one of this live module, which this thread alone has.
             unsafe { early_loads::run_on(function.raw()) };
+        }
+    }
+
+    /// Tells accesses at addresses that go on by steps their alignment.
+    pub fn align_steps(&self) {
+        for function in self.functions() {
+            // SAFETY: the function is one of this live module, which this thread alone has.
+            unsafe { aligned_steps::run_on(function.raw()) };
         }
     }
 

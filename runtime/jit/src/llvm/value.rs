@@ -369,6 +369,16 @@ impl Value {
         Self::new(unsafe { LLVMGetOperand(self.raw(), index) })
     }
 
+    /// The value of a constant integer of 64 bits or fewer, with its sign.
+    pub fn constant(self) -> Option<i64> {
+        // SAFETY: a live value; only a constant integer of such a width is asked for its value.
+        unsafe {
+            let is_one = !LLVMIsAConstantInt(self.raw()).is_null()
+                && LLVMGetIntTypeWidth(LLVMTypeOf(self.raw())) <= 64;
+            is_one.then(|| LLVMConstIntGetSExtValue(self.raw()))
+        }
+    }
+
     /// Everything that uses the value; twice, if it does so twice.
     pub fn users(self) -> Vec<Value> {
         // SAFETY: the value is live, and so are its uses until something changes, which nothing does during the walk.

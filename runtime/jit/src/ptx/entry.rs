@@ -6,7 +6,7 @@ use std::fmt::Write;
 use llvm_sys::LLVMOpcode;
 use schism_jit_abi::{
     ALIGNED, FACT_GROUP_EXACT, FACT_INDEX_32, GPU_BARRIER, GPU_GROUPS, GPU_PRINT, GPU_RANGE,
-    GPU_RECORD, NARROW, PARAM_BYTES, Param,
+    GPU_RECORD, NARROW, PARAM_BYTES, PARAM_INTEGER, PARAM_POINTER, Param,
 };
 
 use super::{PtxOptions, message, sub_group};
@@ -123,8 +123,10 @@ pub fn wrap<'c>(
     let around = Module::from_text(context, &text).map_err(JitError::Internal)?;
     around.set_target_of(module);
     let outer = around.function(&entry.name).ok_or_else(|| missing(&entry.name))?;
-    for index in (0..request.params.len()).filter(|i| *i < 64 && options.aligned >> i & 1 != 0) {
-        kernel.align_parameter(context, index as u32, ALIGNED);
+    for (param, index) in request.params.iter().zip(0..) {
+        if param.kind == PARAM_POINTER && is_aligned(options, index) {
+            kernel.align_parameter(context, index, ALIGNED);
+        }
     }
     keep_facts(kernel, outer, &request.params);
     module.link(context, around).map_err(JitError::InvalidImage)?;
@@ -160,7 +162,7 @@ fn text(
     let mut parameters = Vec::new();
     let mut arguments = Vec::new();
     let mut declared = Vec::new();
-    let mut wide = Vec::new();
+    let (mut wide, mut even) = (Vec::new(), Vec::new());
     for (param, index) in request.params.iter().zip(0_u32..) {
         let Param { size, align, kind, .. } = *param;
         let ty = match kind {
@@ -169,6 +171,7 @@ fn text(
         };
         // The driver passes what is there: each parameter has one value, whatever the kernel may know of it.
         let is_narrow = is_narrow(options, index);
+        let is_even = kind == PARAM_INTEGER && is_aligned(options, index);
         parameters.push(match kind {
             PARAM_BYTES => format!("{ty} %p{index}"),
             _ if is_narrow => format!("{} %p{index}", narrow_type()),
@@ -176,9 +179,18 @@ fn text(
         });
         arguments.push(match known_value(o, request, index)? {
             Some(known) => known,
+            None if is_narrow && is_even => {
+                wide.push(format!("p{index}"));
+                even.push(format!("p{index}.wide"));
+                format!("i64 %p{index}.wide.even")
+            }
             None if is_narrow => {
                 wide.push(format!("p{index}"));
                 format!("i64 %p{index}.wide")
+            }
+            None if is_even => {
+                even.push(format!("p{index}"));
+                format!("i64 %p{index}.even")
             }
             None => format!("{ty} %p{index}"),
         });
@@ -239,6 +251,10 @@ fn text(
     for name in wide {
         writeln!(o, "  %{name}.wide = zext nneg i32 %{name} to i64")?;
     }
+    // The bits that are zero anyway, in words that every analysis of LLVM's reads.
+    for name in even {
+        writeln!(o, "  %{name}.even = and i64 %{name}, {}", ALIGNED.cast_signed().wrapping_neg())?;
+    }
     writeln!(o, "  call void @{KEEP}({})", kept.join(", "))?;
     if !groups && options.facts & FACT_GROUP_EXACT == 0 {
         for (index, axis) in axes.iter().enumerate() {
@@ -270,7 +286,12 @@ fn is_narrow(options: &PtxOptions, param: u32) -> bool {
     param < u64::BITS && options.narrow >> param & 1 != 0
 }
 
-/// The type and the attributes of such a parameter.
+/// Whether a parameter is a multiple of [`ALIGNED`].
+const fn is_aligned(options: &PtxOptions, param: u32) -> bool {
+    param < u64::BITS && options.aligned >> param & 1 != 0
+}
+
+/// The type and the attributes of a narrow parameter.
 fn narrow_type() -> String {
     format!("i32 noundef range(i32 0, {})", (NARROW as u32).cast_signed())
 }
@@ -464,6 +485,33 @@ pub fn resolve<'c>(
         function.set_internal();
     }
     module.run_passes(c"always-inline,globaldce", None).map_err(JitError::Internal)
+}
+
+/// After optimisation: multiples of [`ALIGNED`] are the parameters themselves again, without the mask that showed their zeros. To LLVM's
+/// code generator a masked number is sixteen times something, of which it keeps every multiple that a loop needs.
+pub fn show_multiples(module: &Module<'_>, entry: &Entry, request: &Request, options: &PtxOptions) {
+    let Some(outer) = module.function(&entry.name) else { return };
+    let zeros = ALIGNED.cast_signed() - 1;
+    for ((param, value), index) in request.params.iter().zip(outer.params()).zip(0..) {
+        if param.kind != PARAM_INTEGER || !is_aligned(options, index) {
+            continue;
+        }
+        // Bits that the number may have, beside those.
+        let all = if is_narrow(options, index) { NARROW.cast_signed() - 1 } else { -1 };
+        let is_mask = |user: &Value| {
+            user.opcode() == LLVMOpcode::LLVMAnd
+                && user.operand(0) == Some(value)
+                && user
+                    .operand(1)
+                    .and_then(Value::constant)
+                    .is_some_and(|mask| (mask | zeros) & all == all)
+        };
+        for mask in value.users().into_iter().filter(is_mask) {
+            mask.replace_uses(value);
+            // SAFETY: nothing uses it any more, and an instruction that uses a value twice is no mask of it.
+            unsafe { mask.erase() };
+        }
+    }
 }
 
 /// After optimisation: takes away hidden parameters that are not needed after all.

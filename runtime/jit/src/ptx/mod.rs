@@ -74,7 +74,7 @@ pub struct PtxOptions {
     pub base: bool,
     /// The alignment that local memory needs.
     pub local_align: u64,
-    /// Bit `i`: parameter `i` is a pointer that is always a multiple of `schism_jit_abi::ALIGNED`.
+    /// Bit `i`: parameter `i` is a pointer or an integer of 64 bits that is always a multiple of `schism_jit_abi::ALIGNED`.
     pub aligned: u64,
     /// Bit `i`: parameter `i` is an integer of 64 bits that is always below `schism_jit_abi::NARROW`.
     pub narrow: u64,
@@ -186,13 +186,17 @@ fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
     let is_pointer = |index: u32| {
         request.params.get(index as usize).is_some_and(|param| param.kind == PARAM_POINTER)
     };
-    if let Some(index) = (0..64).find(|i| options.aligned >> i & 1 != 0 && !is_pointer(*i)) {
-        return wrong(format!("the aligned parameter {index} is no pointer"));
-    }
     let is_long = |index: u32| {
         let param = request.params.get(index as usize);
         param.is_some_and(|param| param.kind == PARAM_INTEGER && param.size == 8)
     };
+    if let Some(index) =
+        (0..64).find(|i| options.aligned >> i & 1 != 0 && !is_pointer(*i) && !is_long(*i))
+    {
+        return wrong(format!(
+            "the aligned parameter {index} is neither a pointer nor an integer of 64 bits"
+        ));
+    }
     if let Some(index) = (0..64).find(|i| options.narrow >> i & 1 != 0 && !is_long(*i)) {
         return wrong(format!("the narrow parameter {index} is no integer of 64 bits"));
     }
@@ -288,6 +292,8 @@ impl Target for Ptx {
         let groups = entry.flags & GPU_GROUPS != 0;
         message::leave(context, module, request, &self.options, groups)?;
         module.compare_addresses_as_numbers(context);
+        module.align_steps();
+        entry::show_multiples(module, &entry, request, &self.options);
         module.share_products();
         module.keep_comparisons();
         module.adopt_lines(&entry.name);
