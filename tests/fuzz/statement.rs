@@ -362,11 +362,12 @@ impl Generator {
             1 => Node::part("$.reverse();\n", [place]),
             2 => {
                 let by = self.expr(&USIZE, 0);
-                Node::part(&format!("$.rotate_left($ % {len});\n"), [place, by])
+                // The argument may read the place, which is lent while a method of slices is called.
+                Node::part(&format!("{{ let by = $ % {len}; $.rotate_left(by); }}\n"), [by, place])
             }
             3 => {
                 let value = self.expr(&item, depth);
-                Node::part("$.fill($);\n", [place, value])
+                Node::part("{ let with = $; $.fill(with); }\n", [value, place])
             }
             4 => {
                 let (a, b) = (self.rng.usize(..len), self.rng.usize(..len));
