@@ -11,7 +11,7 @@ use llvm_sys::LLVMOpcode;
 use llvm_sys::LLVMTypeKind::{LLVMIntegerTypeKind, LLVMPointerTypeKind};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMPointerSizeForAS};
+use llvm_sys::target::{LLVMGetModuleDataLayout, LLVMPointerSizeForAS};
 
 use crate::graph::{Graph, Loop};
 use crate::ir;
@@ -336,18 +336,7 @@ impl<'a> Values<'a> {
 
     /// The address that a `getelementptr` from outside of the loop with one index makes.
     fn place(&mut self, value: LLVMValueRef, depth: u32) -> Option<Affine> {
-        if ir::opcode(value) != Some(LLVMOpcode::LLVMGetElementPtr) {
-            return None;
-        }
-        // SAFETY: a `getelementptr` of a live module has a pointer and, if it has two operands, an index.
-        let (first, index, size) = unsafe {
-            if LLVMGetNumOperands(value) != 2 {
-                return None;
-            }
-            let layout = LLVMGetModuleDataLayout(LLVMGetGlobalParent(ir::parent_function(value)));
-            let size = LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(value));
-            (LLVMGetOperand(value, 0), LLVMGetOperand(value, 1), size)
-        };
+        let (first, index, size) = ir::element(value)?;
         if bits_of(index) != Some(64) {
             return None;
         }
@@ -429,17 +418,15 @@ pub(crate) fn is_wide_pointer(module: LLVMModuleRef, value: LLVMValueRef) -> boo
 
 /// How many bytes a `getelementptr` with one constant index goes on.
 fn offset(instruction: LLVMValueRef) -> Option<u64> {
-    // SAFETY: the instruction is a `getelementptr` of a live module, whose first operand is the pointer.
-    unsafe {
-        let index = LLVMGetOperand(instruction, 1);
-        if LLVMGetNumOperands(instruction) != 2 || LLVMIsAConstantInt(index).is_null() {
+    let (_, index, size) = ir::element(instruction)?;
+    // SAFETY: the index is a live value; a constant integer is asked for its value.
+    let index = unsafe {
+        if LLVMIsAConstantInt(index).is_null() {
             return None;
         }
-        let module = LLVMGetGlobalParent(ir::parent_function(instruction));
-        let layout = LLVMGetModuleDataLayout(module);
-        let size = LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(instruction));
-        Some((LLVMConstIntGetSExtValue(index) as u64).wrapping_mul(size))
-    }
+        LLVMConstIntGetSExtValue(index)
+    };
+    Some((index as u64).wrapping_mul(size))
 }
 
 /// Makes instructions of expressions, in front of one instruction.
@@ -610,13 +597,7 @@ fn is_sound(value: LLVMValueRef, depth: u32) -> bool {
             return LLVMIsUndef(value) == 0;
         }
         if !LLVMIsAArgument(value).is_null() {
-            let function = LLVMGetParamParent(value);
-            let mut params = vec![std::ptr::null_mut(); LLVMCountParams(function) as usize];
-            LLVMGetParams(function, params.as_mut_ptr());
-            let place = params.iter().position(|param| *param == value);
-            return place.is_some_and(|place| {
-                !LLVMGetEnumAttributeAtIndex(function, place as u32 + 1, noundef).is_null()
-            });
+            return ir::parameter_attribute(value, "noundef").is_some();
         }
         match ir::opcode(value) {
             Some(LLVMCall) => {

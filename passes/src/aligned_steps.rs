@@ -29,10 +29,9 @@ use inkwell::values::AsValueRef;
 use llvm_sys::LLVMOpcode::*;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMTargetDataRef};
 
 use crate::graph::Graph;
-use crate::ir;
+use crate::{affine, ir};
 
 /// How many steps of arithmetic are looked through.
 const DEPTH: u32 = 8;
@@ -58,9 +57,7 @@ pub unsafe fn run_on(function: LLVMValueRef) {
     }
     let graph = Graph::of(function);
     let loops = graph.loops();
-    // SAFETY: as promised by the caller; the layout lives as long as the module.
-    let layout = unsafe { LLVMGetModuleDataLayout(LLVMGetGlobalParent(function)) };
-    let mut known = Known { function, layout, phis: HashMap::new() };
+    let mut known = Known { phis: HashMap::new() };
     // Loops come before those inside of them: what those begin at may be a phi of theirs.
     let mut order: Vec<_> = loops.iter().collect();
     order.sort_by_key(|one| std::cmp::Reverse(one.blocks.len()));
@@ -71,9 +68,9 @@ pub unsafe fn run_on(function: LLVMValueRef) {
                 ir::incoming(phi, graph.blocks[one.latch]),
             );
             let (Some(first), Some(next)) = (first, next) else { continue };
-            if let Some((base, step)) = known.constant_step(next)
+            if let Some((base, step)) = constant_step(next)
                 && base == phi
-                && is_pointer(phi)
+                && affine::is_pointer(phi)
             {
                 let zeros = known.of_address(first, DEPTH).min(zeros_of(step));
                 known.phis.insert(phi, zeros);
@@ -92,7 +89,7 @@ pub unsafe fn run_on(function: LLVMValueRef) {
         // SAFETY: the access is a live load or store, whose address is that operand.
         unsafe {
             let address = LLVMGetOperand(access, place);
-            let Some((base, offset)) = known.constant_step(address) else { continue };
+            let Some((base, offset)) = constant_step(address) else { continue };
             let Some(&zeros) = known.phis.get(&base) else { continue };
             let bytes = 1 << zeros.min(zeros_of(offset)).min(MOST);
             if bytes > LLVMGetAlignment(access) {
@@ -104,74 +101,30 @@ pub unsafe fn run_on(function: LLVMValueRef) {
 
 /// What is known of a function's values: how many of their lowest bits are zero at least.
 struct Known {
-    function: LLVMValueRef,
-    layout: LLVMTargetDataRef,
     /// Of addresses that go on by steps.
     phis: HashMap<LLVMValueRef, u32>,
 }
 
 impl Known {
-    /// What an address is made of: another one that is not made so itself, and a constant number of bytes.
-    fn constant_step(&self, mut address: LLVMValueRef) -> Option<(LLVMValueRef, i64)> {
-        let mut bytes = 0_i64;
-        while let Some((base, index, size)) = self.element(address) {
-            // SAFETY: the index is a live value; a constant integer is asked for its value.
-            let index = unsafe {
-                if LLVMIsAConstantInt(index).is_null() {
-                    return Some((address, bytes));
-                }
-                LLVMConstIntGetSExtValue(index)
-            };
-            bytes = bytes.checked_add(index.checked_mul(size.try_into().ok()?)?)?;
-            address = base;
-        }
-        Some((address, bytes))
-    }
-
-    /// The parts of an address that is another one and one index, and the size of the elements.
-    fn element(&self, address: LLVMValueRef) -> Option<(LLVMValueRef, LLVMValueRef, u64)> {
-        // SAFETY: the address is a live value, and is asked for what it has.
-        unsafe {
-            let is_one = ir::opcode(address) == Some(LLVMGetElementPtr)
-                && LLVMGetNumOperands(address) == 2
-                && is_pointer(address);
-            let size = |ty| LLVMABISizeOfType(self.layout, ty);
-            is_one.then(|| {
-                let ty = LLVMGetGEPSourceElementType(address);
-                (LLVMGetOperand(address, 0), LLVMGetOperand(address, 1), size(ty))
-            })
-        }
-    }
-
     /// Of an address.
     fn of_address(&self, address: LLVMValueRef, depth: u32) -> u32 {
         if let Some(&zeros) = self.phis.get(&address) {
             return zeros;
         }
-        if let Some((base, index, size)) = self.element(address).filter(|_| depth > 0) {
+        if let Some((base, index, size)) = element(address).filter(|_| depth > 0) {
             let offset = self.of_number(index, depth - 1).saturating_add(size.trailing_zeros());
             return self.of_address(base, depth - 1).min(offset);
         }
-        // SAFETY: the address is a live value, and is asked for what its kind has; the number of a parameter's attributes is one more
-        // than its own.
-        unsafe {
-            if !LLVMIsAArgument(address).is_null() {
-                let place = (0..LLVMCountParams(self.function))
-                    .find(|&place| LLVMGetParam(self.function, place) == address);
-                let attribute = place.map_or(std::ptr::null_mut(), |place| {
-                    LLVMGetEnumAttributeAtIndex(self.function, place + 1, ir::enum_kind("align"))
-                });
-                return match attribute.is_null() {
-                    true => 0,
-                    false => LLVMGetEnumAttributeValue(attribute).trailing_zeros(),
-                };
-            }
-            match ir::opcode(address) {
-                Some(LLVMAddrSpaceCast) if depth > 0 => {
-                    self.of_address(LLVMGetOperand(address, 0), depth - 1)
-                }
-                _ => 0,
-            }
+        if let Some(align) = ir::parameter_attribute(address, "align") {
+            // SAFETY: an attribute with a number.
+            return unsafe { LLVMGetEnumAttributeValue(align) }.trailing_zeros();
+        }
+        match ir::opcode(address) {
+            // SAFETY: the instruction has an operand.
+            Some(LLVMAddrSpaceCast) if depth > 0 => unsafe {
+                self.of_address(LLVMGetOperand(address, 0), depth - 1)
+            },
+            _ => 0,
         }
     }
 
@@ -211,8 +164,24 @@ const fn zeros_of(number: i64) -> u32 {
     number.trailing_zeros()
 }
 
-/// Whether a value is an address, and not several.
-fn is_pointer(value: LLVMValueRef) -> bool {
-    // SAFETY: the value is live.
-    unsafe { LLVMGetTypeKind(LLVMTypeOf(value)) == llvm_sys::LLVMTypeKind::LLVMPointerTypeKind }
+/// The parts of an address, and not of several, that is another one and one index.
+fn element(address: LLVMValueRef) -> Option<(LLVMValueRef, LLVMValueRef, u64)> {
+    ir::element(address).filter(|_| affine::is_pointer(address))
+}
+
+/// What an address is made of: another one that is not made so itself, and a constant number of bytes.
+fn constant_step(mut address: LLVMValueRef) -> Option<(LLVMValueRef, i64)> {
+    let mut bytes = 0_i64;
+    while let Some((base, index, size)) = element(address) {
+        // SAFETY: the index is a live value; a constant integer is asked for its value.
+        let index = unsafe {
+            if LLVMIsAConstantInt(index).is_null() {
+                return Some((address, bytes));
+            }
+            LLVMConstIntGetSExtValue(index)
+        };
+        bytes = bytes.checked_add(index.checked_mul(size.try_into().ok()?)?)?;
+        address = base;
+    }
+    Some((address, bytes))
 }

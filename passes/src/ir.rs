@@ -11,6 +11,7 @@ use inkwell::values::{AsValueRef, FunctionValue};
 use llvm_sys::core::*;
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
 use llvm_sys::prelude::*;
+use llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout};
 use llvm_sys::transforms::pass_builder::{
     LLVMCreatePassBuilderOptions, LLVMDisposePassBuilderOptions, LLVMRunPasses,
     LLVMRunPassesOnFunction,
@@ -141,6 +142,37 @@ pub(crate) fn is_integer_arithmetic(instruction: LLVMValueRef) -> bool {
 fn list<T>(first: *mut T, next: impl Fn(*mut T) -> *mut T) -> Vec<*mut T> {
     let some = |element: *mut T| (!element.is_null()).then_some(element);
     std::iter::successors(some(first), |element| some(next(*element))).collect()
+}
+
+/// The parts of an address that is another one and one index: the other, the index, and how many bytes the index counts.
+pub(crate) fn element(address: LLVMValueRef) -> Option<(LLVMValueRef, LLVMValueRef, u64)> {
+    // SAFETY: a `getelementptr` of a live module has a pointer and, if it has two operands, an index.
+    unsafe {
+        if opcode(address) != Some(LLVMOpcode::LLVMGetElementPtr)
+            || LLVMGetNumOperands(address) != 2
+        {
+            return None;
+        }
+        let layout = LLVMGetModuleDataLayout(LLVMGetGlobalParent(parent_function(address)));
+        let size = LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(address));
+        Some((LLVMGetOperand(address, 0), LLVMGetOperand(address, 1), size))
+    }
+}
+
+/// The attribute of this name that a value has as a parameter of its function.
+pub(crate) fn parameter_attribute(value: LLVMValueRef, name: &str) -> Option<LLVMAttributeRef> {
+    // SAFETY: the value is live; only a parameter is asked for its function. The number of a parameter's attributes is one more than
+    // its own.
+    unsafe {
+        if LLVMIsAArgument(value).is_null() {
+            return None;
+        }
+        let function = LLVMGetParamParent(value);
+        let place =
+            (0..LLVMCountParams(function)).find(|&place| LLVMGetParam(function, place) == value)?;
+        let attribute = LLVMGetEnumAttributeAtIndex(function, place + 1, enum_kind(name));
+        (!attribute.is_null()).then_some(attribute)
+    }
 }
 
 /// The opcode of a value if it is an instruction.

@@ -64,7 +64,7 @@ use llvm_sys::LLVMOpcode;
 use llvm_sys::LLVMTypeKind::*;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMSizeOfTypeInBits};
+use llvm_sys::target::{LLVMGetModuleDataLayout, LLVMSizeOfTypeInBits};
 
 use crate::affine::{self, Step, Values};
 use crate::chunks::Maker;
@@ -371,16 +371,13 @@ fn stride(graph: &Graph, of: &Loop, counters: &Counters, value: LLVMValueRef) ->
                 let by = u32::try_from(number(operand(1))?).ok().filter(|by| *by < 64)?;
                 Some(stride(operand(0))?.wrapping_shl(by))
             }
-            LLVMGetElementPtr if LLVMGetNumOperands(value) == 2 => {
-                let module = LLVMGetGlobalParent(ir::parent_function(value));
-                let layout = LLVMGetModuleDataLayout(module);
-                let size = LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(value));
-                let index = operand(1);
+            LLVMGetElementPtr => {
+                let (base, index, size) = ir::element(value)?;
                 if LLVMGetIntTypeWidth(LLVMTypeOf(index)) != 64 {
                     return None;
                 }
                 let by = stride(index)?.wrapping_mul(i64::try_from(size).ok()?);
-                Some(stride(operand(0))?.wrapping_add(by))
+                Some(stride(base)?.wrapping_add(by))
             }
             _ => None,
         }

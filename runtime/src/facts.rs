@@ -216,16 +216,18 @@ impl Leaves {
     /// The closure is of the kernel's type.
     #[inline]
     pub(crate) unsafe fn facts(&self, closure: *const u8) -> (u64, u64) {
-        let which = |leaves: &[(u32, usize)], is_so: fn(u64) -> bool| {
-            leaves.iter().fold(0, |params, (param, offset)| {
-                // SAFETY: the leaf lies in the closure, and is as large as the number.
-                let number = unsafe { word(closure.add(*offset)) };
-                params | u64::from(is_so(number)) << param
-            })
-        };
-        let is_aligned = |number: u64| number.is_multiple_of(ALIGNED);
-        let aligned = which(&self.pointers, is_aligned) | which(&self.longs, is_aligned);
-        (aligned, which(&self.longs, |number| number < NARROW))
+        // SAFETY: each leaf lies in the closure, and is as large as the number.
+        let number = |offset: usize| unsafe { word(closure.add(offset)) };
+        let (mut aligned, mut narrow) = (0, 0);
+        for &(param, offset) in &self.pointers {
+            aligned |= u64::from(number(offset).is_multiple_of(ALIGNED)) << param;
+        }
+        for &(param, offset) in &self.longs {
+            let number = number(offset);
+            aligned |= u64::from(number.is_multiple_of(ALIGNED)) << param;
+            narrow |= u64::from(number < NARROW) << param;
+        }
+        (aligned, narrow)
     }
 }
 

@@ -12,7 +12,7 @@
 //! | [`api`](schism_jit_api) | the C interface |
 //! | `target` | the steps that every target takes, and what a target adds |
 //! | `image` | reading and checking an image, and cutting out one kernel |
-//! | `clock` | clocks of targets
+//! | `clock` | clocks of targets |
 //! | `devicelib` | mathematics for devices that have none |
 //! | `cpu` | the CPU: a loop nest around the kernel |
 //! | `ptx` | NVIDIA's GPUs: an entry around the kernel, and its PTX |

@@ -230,7 +230,7 @@ impl Context {
 
     /// Waits for a stream of this context, which is the thread's.
     pub(super) fn finish(&self, stream: RawStream) -> Result<(), DriverError> {
-        // SAFETY: as above.
+        // SAFETY: callers give a stream of this context, which is the thread's.
         let code = unsafe { (self.api().stream_synchronize)(stream) };
         self.check(code, symbol::stream_synchronize)
     }

@@ -315,10 +315,7 @@ impl<'c> Module<'c> {
     /// Asks for small loops to be unrolled. See [`unroll_hints`].
     pub fn hint_unrolling(&self) -> Result<(), String> {
         self.run_passes(c"function(loop-simplify)", None)?;
-        for function in self.functions() {
-            // SAFETY: the function is one of this live module, which this thread alone has.
-            unsafe { unroll_hints::run_on(function.raw()) };
-        }
+        self.run_on_each_function(unroll_hints::run_on);
         Ok(())
     }
 
@@ -351,25 +348,24 @@ impl<'c> Module<'c> {
 
     /// Brings loads from global memory in front of stores to the group's memory, in a module for a GPU.
     pub fn load_early(&self) {
-        for function in self.functions() {
-            // SAFETY: the function is one of this live module, which this thread alone has.
-            unsafe { early_loads::run_on(function.raw()) };
-        }
+        self.run_on_each_function(early_loads::run_on);
     }
 
     /// Tells accesses at addresses that go on by steps their alignment.
     pub fn align_steps(&self) {
-        for function in self.functions() {
-            // SAFETY: the function is one of this live module, which this thread alone has.
-            unsafe { aligned_steps::run_on(function.raw()) };
-        }
+        self.run_on_each_function(aligned_steps::run_on);
     }
 
     /// Has products that differ by a constant times the same factor share one multiplication, in a module for a GPU.
     pub fn share_products(&self) {
+        self.run_on_each_function(shared_products::run_on);
+    }
+
+    /// Runs a pass that changes one function and nothing else.
+    fn run_on_each_function(&self, pass: unsafe fn(LLVMValueRef)) {
         for function in self.functions() {
-            // SAFETY: the function is one of this live module, which this thread alone has.
-            unsafe { shared_products::run_on(function.raw()) };
+            // SAFETY: the function is one of this live module, which this thread alone has; a pass asks for no more.
+            unsafe { pass(function.raw()) };
         }
     }
 
