@@ -42,3 +42,4 @@ pub mod ptx;
 pub mod random_gathers;
 pub mod random_ir;
 pub mod random_loops;
+pub mod sub_groups;

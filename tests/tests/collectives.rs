@@ -3,27 +3,7 @@
 
 use schism::prelude::*;
 use schism::{LaneNumber, LaneValue, LocalNumber};
-
-/// Runs a case on every device.
-fn on_every_device(mut case: impl FnMut(&Queue)) {
-    for device in schism_tests::devices::listed() {
-        case(&Queue::on(&device).expect("a device that is listed"));
-    }
-}
-
-/// Sizes of groups: one sub-group and less, whole ones, and whole ones with a rest.
-const SIZES: [usize; 10] = [1, 2, 7, 31, 32, 33, 64, 95, 256, 1000];
-
-/// Numbers that look like any.
-fn random(seed: u64) -> impl Iterator<Item = u64> {
-    let mut state = seed;
-    std::iter::repeat_with(move || {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ z >> 31
-    })
-}
+use schism_tests::sub_groups::{SIZES, on_every_device, random};
 
 /// A number whose bits can be compared, with what the host computes.
 trait Number: LaneNumber + LocalNumber + Element {

@@ -4,27 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use schism::prelude::*;
 use schism::{DeviceKind, LaneValue, SubGroup, local_array};
-
-/// Runs a case on every device.
-fn on_every_device(mut case: impl FnMut(&Queue)) {
-    for device in schism_tests::devices::listed() {
-        case(&Queue::on(&device).expect("a device that is listed"));
-    }
-}
-
-/// Sizes of groups: one sub-group and less, whole ones, and whole ones with a rest.
-const SIZES: [usize; 10] = [1, 2, 7, 31, 32, 33, 64, 95, 256, 1000];
-
-/// Numbers that look like any.
-fn random(seed: u64) -> impl Iterator<Item = u64> {
-    let mut state = seed;
-    std::iter::repeat_with(move || {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ z >> 31
-    })
-}
+use schism_tests::sub_groups::{SIZES, on_every_device, random};
 
 /// Where a work-item is that has the index `x` in a launch of groups of `size`: its lane, the size of its sub-group, and the index of
 /// that one's first.
