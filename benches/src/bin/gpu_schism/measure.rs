@@ -83,7 +83,7 @@ pub enum Variant {
     Exact,
     /// With [`Math::Relaxed`].
     Relaxed,
-    /// As `Exact`; the kernel captures its sizes as [`Specialized`](schism::Specialized).
+    /// As `Exact`; the kernel captures its sizes as [`schism::Specialized`].
     Specialised,
 }
 
