@@ -88,7 +88,7 @@ impl CpuObject {
             .map(|key| key.finish());
         kernel_cache::get_or_compile(key, || {
             let stage2 =
-                stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_owned() })?;
+                stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_string() })?;
             let made = Self::compile(stage2, image, kernel, variant)?;
             tracing::debug!(
                 kernel = %kernel.display_name, micros = made.lower_micros, code_bytes = made.object.len(), "lowered"

@@ -9,7 +9,7 @@ use crate::error::DeviceError;
 use crate::groups;
 use crate::notice::Notice;
 use crate::registry;
-use crate::stage2::about as stage2;
+use crate::stage2::{Missing, about as stage2};
 
 /// Chooses the default device.
 const VARIABLE: &str = "SCHISM_DEVICE";
@@ -60,17 +60,31 @@ impl Eq for Device {}
 
 impl Device {
     /// All devices of this machine. The first call looks for them, which takes some milliseconds.
+    ///
+    /// Devices that need a compiler are left out where there is none. Where one is found that does not fit the program, the user is
+    /// told, once, unless `SCHISM_DEVICE` is `native`.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        let stage2 = stage2().is_ok();
-        let cpu = (stage2 || ahead::is_there(On::Cpu)).then_some(Place::Cpu);
         let gpus = cuda::gpus().unwrap_or_default().iter();
-        let gpus = gpus.filter(|gpu| stage2 || ahead::is_there(gpu.ahead()));
-        cpu.into_iter()
-            .chain([Place::Native])
-            .chain(gpus.map(Place::Cuda))
+        let all = [Place::Cpu, Place::Native].into_iter().chain(gpus.map(Place::Cuda));
+        let (there, left_out): (Vec<_>, Vec<_>) = all
             .map(|place| Self { place, demanded: true })
-            .collect()
+            .partition(|device| match device.place {
+                Place::Native => true,
+                Place::Cpu => stage2().is_ok() || ahead::is_there(On::Cpu),
+                Place::Cuda(gpu) => stage2().is_ok() || ahead::is_there(gpu.ahead()),
+            });
+        let is_native = || env::var_os(VARIABLE).is_some_and(|name| name == "native");
+        if let Err(missing) = stage2()
+            && missing.is_a_surprise()
+            && !left_out.is_empty()
+            && !is_native()
+        {
+            let names: Vec<_> = left_out.iter().map(|device| format!("`{device}`")).collect();
+            let devices = if names.len() == 1 { "the device" } else { "the devices" };
+            tell_missing(format_args!("{devices} {} cannot be used", names.join(", ")), missing);
+        }
+        there
     }
 
     /// The device that the environment variable `SCHISM_DEVICE` names; without it `cpu`, or `native` where that cannot be had.
@@ -79,7 +93,7 @@ impl Device {
     /// choice the program goes on with `native` and warns once.
     ///
     /// # Errors
-    /// [`DeviceError::Unknown`] and [`DeviceError::Stage2`], for the named device.
+    /// As for [`Device::by_name`], for the named device.
     pub fn default_device() -> Result<Self, DeviceError> {
         if let Some(name) = env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
             return Self::by_name(&name.to_string_lossy());
@@ -93,13 +107,8 @@ impl Device {
         } else {
             match stage2() {
                 Ok(_) => Place::Cpu,
-                Err(reason) => {
-                    static NOTICE: Notice = Notice::new();
-                    NOTICE.warn(format_args!(
-                        "kernels run on the device `native`, because the compiler for the device `cpu` cannot be loaded: \
-                         {reason}; run `cargo schism setup`, point SCHISM_JIT at libschism_jit.so, or set SCHISM_DEVICE=native \
-                         to be content with this"
-                    ));
+                Err(missing) => {
+                    tell_missing("kernels run on the device `native`", missing);
                     Place::Native
                 }
             }
@@ -110,15 +119,12 @@ impl Device {
     /// The device of that name: `cpu`, `native`, or `cuda:0`, `cuda:1` and so on; `cuda` is the first of these.
     ///
     /// # Errors
-    /// [`DeviceError::Unknown`]; [`DeviceError::Stage2`] if the compiler for `cpu` or `cuda` cannot be loaded; [`DeviceError::NoGpu`] if
-    /// there is no driver, or it finds no GPU.
+    /// [`DeviceError::Unknown`]; [`DeviceError::Stage2`] if the compiler for `cpu` or `cuda` cannot be loaded, and
+    /// [`DeviceError::Stage2Version`] if it is of another version of schism; [`DeviceError::NoGpu`] if there is no driver, or it finds no
+    /// GPU.
     pub fn by_name(name: &str) -> Result<Self, DeviceError> {
-        let stage2 = |device: &str| {
-            let device = device.to_owned();
-            stage2()
-                .map(|_| ())
-                .map_err(|reason| DeviceError::Stage2 { device, reason: reason.to_owned() })
-        };
+        let stage2 =
+            |device: &str| stage2().map(|_| ()).map_err(|missing| missing.error_for(device));
         let place = match name.trim() {
             "native" => Place::Native,
             "cpu" => {
@@ -215,6 +221,22 @@ impl Device {
     pub(crate) const fn demanded(&self) -> bool {
         self.demanded
     }
+}
+
+/// Tells the user, once in a process, what comes of it that there is no stage 2.
+fn tell_missing(consequence: impl fmt::Display, missing: &Missing) {
+    static NOTICE: Notice = Notice::new();
+    let remedy = match missing {
+        Missing::Version { .. } => {
+            "run `cargo schism setup` and build the program again, both with one version, point SCHISM_JIT at the libschism_jit.so of the \
+             program's version"
+        }
+        _ => "run `cargo schism setup`, point SCHISM_JIT at libschism_jit.so",
+    };
+    NOTICE.warn(format_args!(
+        "{consequence}, because the compiler for it cannot be loaded: {missing}; {remedy}, or set SCHISM_DEVICE=native to be content with \
+         this"
+    ));
 }
 
 /// The name of all GPUs of NVIDIA's.

@@ -4,6 +4,7 @@
 //! whose text would be read twice; but for what a device's driver returns, which is there to be looked at.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use schism_hcf::HcfError;
 
@@ -61,6 +62,23 @@ pub enum DeviceError {
         device: String,
         /// What was tried, and what came of it.
         reason: String,
+    },
+    /// The device was asked for, but stage 2, which makes code for it, belongs to another version of schism than the program.
+    #[error(
+        "the device `{device}` was asked for, but its compiler {} speaks version {} of the interface, and this program speaks version \
+         {expected}: they belong to different versions of schism; run `cargo schism setup` and build the program again, both with one \
+         version, point SCHISM_JIT at the libschism_jit.so of the program's version, or use SCHISM_DEVICE=native",
+        .path.display(), .found.map_or("?".to_owned(), |found| found.to_string())
+    )]
+    Stage2Version {
+        /// What was asked for.
+        device: String,
+        /// The library that was found.
+        path: PathBuf,
+        /// The version of the interface that the library speaks, if that can be found out.
+        found: Option<u32>,
+        /// The version that the program speaks.
+        expected: u32,
     },
     /// A GPU was asked for, and there is none that can be used.
     #[error(

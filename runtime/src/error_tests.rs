@@ -26,7 +26,7 @@ macro_rules! numbered {
     };
 }
 numbered!(device, DeviceError:
-    DeviceError::Unknown { .. }, DeviceError::Stage2 { .. }, DeviceError::NoGpu { .. }, DeviceError::Driver { .. }, DeviceError::Threads { .. }, DeviceError::CpuMath { .. });
+    DeviceError::Unknown { .. }, DeviceError::Stage2 { .. }, DeviceError::Stage2Version { .. }, DeviceError::NoGpu { .. }, DeviceError::Driver { .. }, DeviceError::Threads { .. }, DeviceError::CpuMath { .. });
 numbered!(buffer, BufferError:
     BufferError::TooLarge { .. }, BufferError::OutOfMemory { .. }, BufferError::AddressSpace { .. }, BufferError::Driver { .. }, BufferError::DeviceLost { .. }, BufferError::Length { .. }, BufferError::Range { .. });
 numbered!(launch, LaunchError:
@@ -65,6 +65,17 @@ fn devices() {
             },
             "the device `cpu` was asked for, but its compiler cannot be loaded: /x/libschism_jit.so: no such file; run `cargo schism \
              setup`, point SCHISM_JIT at libschism_jit.so, build with `cargo schism build --targets host,ptx:sm_80`, or use SCHISM_DEVICE=native",
+        ),
+        (
+            DeviceError::Stage2Version {
+                device: text("cuda:0"),
+                path: "/x/libschism_jit.so".into(),
+                found: Some(3),
+                expected: 4,
+            },
+            "the device `cuda:0` was asked for, but its compiler /x/libschism_jit.so speaks version 3 of the interface, and this program \
+             speaks version 4: they belong to different versions of schism; run `cargo schism setup` and build the program again, both with \
+             one version, point SCHISM_JIT at the libschism_jit.so of the program's version, or use SCHISM_DEVICE=native",
         ),
         (
             DeviceError::NoGpu { device: text("cuda"), reason: text("there is no libcuda.so.1") },

@@ -1,13 +1,15 @@
 //! Finding and opening stage 2, the shared library that turns device images into machine code.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use libloading::Library;
 use schism_cache::{Key, Value};
-use schism_jit_abi::{ABI_VERSION, ENTRY_SYMBOL, EntryFn, JitApi};
+use schism_jit_abi::{ABI_VERSION, ENTRY_SYMBOL, EntryFn, JitApi, version_of};
 
+use crate::error::DeviceError;
 use crate::{identity, kernel_cache};
 
 /// Names the library; nothing else is tried then.
@@ -31,23 +33,64 @@ pub(crate) struct About {
     pub(crate) cpu: String,
 }
 
-/// Stage 2, loaded by the first call; or what was tried and what came of it.
-pub(crate) fn stage2() -> Result<&'static Stage2, &'static str> {
-    static STAGE2: OnceLock<Result<Stage2, String>> = OnceLock::new();
-    let load = || {
-        let library = library().map_err(str::to_owned)?;
-        open(&library.path).map_err(|reason| match library.named {
-            true => format!("{reason} (from {VARIABLE})"),
-            false => reason,
-        })
-    };
-    STAGE2.get_or_init(load).as_ref().map_err(String::as_str)
+/// Why there is no stage 2: what was tried, and what came of it.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum Missing {
+    /// There is no file of that name in any of the places, and none was named.
+    #[error("{VARIABLE} is not set, and there is none of {tried}")]
+    NoFile { tried: String },
+    /// The system cannot load the file or what that needs, as another LLVM; or it is another library.
+    #[error("{reason}{}", From(*.named))]
+    Unusable { reason: String, named: bool },
+    /// It belongs to another version of schism.
+    #[error(
+        "{} speaks version {} of the interface, and this program speaks version {ABI_VERSION}: they belong to different versions of \
+         schism{}",
+        .path.display(), .found.map_or("?".to_owned(), |found| found.to_string()), From(*.named)
+    )]
+    Version { path: PathBuf, found: Option<u32>, named: bool },
+}
+
+/// Who says where the library is.
+struct From(bool);
+
+impl fmt::Display for From {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 { write!(f, " (from {VARIABLE})") } else { Ok(()) }
+    }
+}
+
+impl Missing {
+    /// Whether somebody would think that there is a stage 2.
+    pub(crate) const fn is_a_surprise(&self) -> bool {
+        !matches!(self, Self::NoFile { .. })
+    }
+
+    /// The error of who asked for a device.
+    pub(crate) fn error_for(&self, device: &str) -> DeviceError {
+        let device = device.to_owned();
+        match self {
+            Self::Version { path, found, .. } => DeviceError::Stage2Version {
+                device,
+                path: path.clone(),
+                found: *found,
+                expected: ABI_VERSION,
+            },
+            _ => DeviceError::Stage2 { device, reason: self.to_string() },
+        }
+    }
+}
+
+/// Stage 2, loaded by the first call.
+pub(crate) fn stage2() -> Result<&'static Stage2, &'static Missing> {
+    static STAGE2: OnceLock<Result<Stage2, Missing>> = OnceLock::new();
+    STAGE2.get_or_init(|| open(library().map_err(Missing::clone)?)).as_ref()
 }
 
 /// What stage 2 says of itself. A stage 2 that was opened once, in whatever process, and that is still the same, is not opened to
 /// be asked again: that takes longer than to launch a kernel that was kept.
-pub(crate) fn about() -> Result<&'static About, &'static str> {
-    static ABOUT: OnceLock<Result<About, String>> = OnceLock::new();
+pub(crate) fn about() -> Result<&'static About, &'static Missing> {
+    static ABOUT: OnceLock<Result<About, Missing>> = OnceLock::new();
     let ask = || {
         let key = identity()
             .and_then(|identity| {
@@ -57,12 +100,12 @@ pub(crate) fn about() -> Result<&'static About, &'static str> {
             .map(|key| key.finish());
         let found = kernel_cache::get_or_compile(key, || {
             let About { version, cpu } = &stage2()?.about;
-            Ok::<_, &str>(Value { meta: version.clone().into(), bytes: cpu.clone().into() })
+            Ok::<_, &Missing>(Value { meta: version.clone().into(), bytes: cpu.clone().into() })
         })?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok(About { version: text(&found.value.meta), cpu: text(&found.value.bytes) })
     };
-    ABOUT.get_or_init(|| ask().map_err(str::to_owned)).as_ref().map_err(String::as_str)
+    ABOUT.get_or_init(|| ask().map_err(Missing::clone)).as_ref()
 }
 
 /// Which stage 2 this is, as far as that can be told without opening it.
@@ -79,9 +122,9 @@ struct Location {
     named: bool,
 }
 
-fn library() -> Result<&'static Location, &'static str> {
-    static LIBRARY: OnceLock<Result<Location, String>> = OnceLock::new();
-    LIBRARY.get_or_init(find).as_ref().map_err(String::as_str)
+fn library() -> Result<&'static Location, &'static Missing> {
+    static LIBRARY: OnceLock<Result<Location, Missing>> = OnceLock::new();
+    LIBRARY.get_or_init(find).as_ref()
 }
 
 /// Whether there is a file that may be stage 2.
@@ -90,14 +133,14 @@ pub(crate) fn is_there() -> bool {
     *THERE.get_or_init(|| library().is_ok_and(|library| library.path.is_file()))
 }
 
-fn find() -> Result<Location, String> {
+fn find() -> Result<Location, Missing> {
     if let Some(path) = env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
         return Ok(Location { path: path.into(), named: true });
     }
     let mut candidates = candidates();
     let Some(found) = candidates.iter().position(|path| path.is_file()) else {
         let tried: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
-        return Err(format!("{VARIABLE} is not set, and there is none of {}", tried.join(", ")));
+        return Err(Missing::NoFile { tried: tried.join(", ") });
     };
     Ok(Location { path: candidates.swap_remove(found), named: false })
 }
@@ -123,22 +166,26 @@ fn home() -> Option<PathBuf> {
     })
 }
 
-fn open(path: &Path) -> Result<Stage2, String> {
+fn open(location: &Location) -> Result<Stage2, Missing> {
+    let Location { path, named } = location;
     let started = std::time::Instant::now();
+    let unusable = |reason| Missing::Unusable { reason, named: *named };
     // SAFETY: whoever chose the path vouches for the library's initialisers: it is set-up's own, or was named on purpose.
-    let library =
-        unsafe { Library::new(path) }.map_err(|error| format!("{}: {error}", path.display()))?;
+    let library = unsafe { Library::new(path) }
+        .map_err(|error| unusable(format!("{}: {error}", path.display())))?;
     // SAFETY: the symbol's type is fixed by the interface; the name is its own.
-    let entry = unsafe { library.get::<EntryFn>(ENTRY_SYMBOL.to_bytes_with_nul()) }
-        .map_err(|error| format!("{} is not schism's stage 2: {error}", path.display()))?;
+    let entry =
+        unsafe { library.get::<EntryFn>(ENTRY_SYMBOL.to_bytes_with_nul()) }.map_err(|error| {
+            unusable(format!("{} is not schism's stage 2: {error}", path.display()))
+        })?;
     // SAFETY: the interface allows any argument.
     let api = unsafe { entry(ABI_VERSION) };
     // SAFETY: it is null or lives as long as the library is loaded, which from here on is forever.
-    let api: &'static JitApi = unsafe { api.as_ref() }.ok_or_else(|| {
-        format!(
-            "{} does not speak version {ABI_VERSION} of the interface: it belongs to another version of schism",
-            path.display()
-        )
+    let api: &'static JitApi = unsafe { api.as_ref() }.ok_or_else(|| Missing::Version {
+        path: path.clone(),
+        // SAFETY: the library is loaded.
+        found: unsafe { version_of(*entry) },
+        named: *named,
     })?;
     std::mem::forget(library);
     // SAFETY: both texts live as long as the library.

@@ -1,5 +1,5 @@
 //! Launches twice and prints what came of it: the device, a sum, and which half ran; or the errors, each
-//! with the kinds of its sources.
+//! with the kinds of its sources. With the argument `devices` it lists the devices first, twice.
 
 use std::error::Error;
 
@@ -27,6 +27,7 @@ fn kind(error: &schism::Error) -> &'static str {
     match error {
         schism::Error::Device(DeviceError::Unknown { .. }) => "unknown device",
         schism::Error::Device(DeviceError::Stage2 { .. }) => "no stage 2",
+        schism::Error::Device(DeviceError::Stage2Version { .. }) => "another version",
         schism::Error::Launch(LaunchError::Image { .. }) => "image",
         schism::Error::Launch(LaunchError::NoDeviceCode { .. }) => "no device code",
         _ => "other",
@@ -34,6 +35,12 @@ fn kind(error: &schism::Error) -> &'static str {
 }
 
 fn main() {
+    if std::env::args().nth(1).is_some_and(|argument| argument == "devices") {
+        for _ in 0..2 {
+            let names: Vec<_> = Device::all().iter().map(ToString::to_string).collect();
+            println!("devices {}", names.join(" "));
+        }
+    }
     if let Err(error) = run() {
         println!("error {}", kind(&error));
         let mut next: Option<&dyn Error> = Some(&error);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use schism_tests::lab::{Lab, clean_command, describe, output, source, text};
+use schism_tests::lab::{Compiler, Lab, clean_command, describe, output, source, text};
 
 fn lab() -> Option<&'static Lab> {
     Lab::open(env!("CARGO_TARGET_TMPDIR"))
@@ -191,6 +191,71 @@ fn without_stage_2_the_program_runs_its_own_code() {
     }
 }
 
+/// Stage 2 of another version of schism: it is said at the first occasion, once, with both versions; and there is an error for who asks
+/// for a device that needs it.
+#[test]
+fn stage_2_of_another_version_is_named() {
+    let Some(lab) = lab() else { return };
+    let program = program(lab, "damage");
+    let folder = lab.folder("bad-input-version");
+    let mut rustc = lab.rustc(Compiler::Stock, &folder);
+    text(rustc.arg("--crate-type=cdylib").arg(source("crates/fake_jit.rs")));
+    let fake = folder.join("libfake_jit.so").display().to_string();
+    let (ours, native) = (schism_jit_abi::ABI_VERSION, "devices native");
+    for (other, found) in [
+        (ours - 1, (ours - 1).to_string()),
+        (ours + 30, (ours + 30).to_string()),
+        (0, "?".to_owned()),
+    ] {
+        let command = |variables: &[(&str, &str)]| {
+            let mut command = clean_command(&program);
+            command.env("SCHISM_JIT", &fake).env("FAKE_JIT_VERSION", other.to_string());
+            command.envs(variables.iter().copied());
+            command
+        };
+        let versions = format!(
+            "{fake} speaks version {found} of the interface, and this program speaks version {ours}: they belong to different versions"
+        );
+        let says = |ended: &Ended, parts: &[&str]| {
+            assert_eq!(ended.errors.lines().count(), 1, "{}", ended.report);
+            for part in [&*versions, "cargo schism setup", "SCHISM_JIT", "SCHISM_DEVICE=native"]
+                .iter()
+                .chain(parts)
+            {
+                assert!(ended.errors.contains(part), "`{part}` is not said: {}", ended.report);
+            }
+        };
+        let ended = run(&mut command(&[]));
+        assert_eq!(ended.lines, HOST, "{}", ended.report);
+        says(&ended, &["schism: kernels run on the device `native`"]);
+        let ended = run(command(&[]).arg("devices"));
+        assert_eq!(ended.lines[..2], [native; 2], "{}", ended.report);
+        assert_eq!(ended.lines[2..], HOST, "{}", ended.report);
+        says(&ended, &["schism: the device `cpu` cannot be used"]);
+        for device in ["cpu", "cuda:0"] {
+            let ended = run(&mut command(&[("SCHISM_DEVICE", device)]));
+            assert_eq!(ended.lines, ["error another version"], "{}", ended.report);
+            says(&ended, &[&format!("the device `{device}` was asked for")]);
+        }
+        let ended = run(command(&[("SCHISM_DEVICE", "native")]).arg("devices"));
+        assert_eq!((ended.lines.len(), ended.errors.as_str()), (4, ""), "{}", ended.report);
+    }
+    // What is no stage 2 at all is left out as loudly; where there is none, nobody is surprised.
+    let text = variant(&program, "no-library-either.so", b"this is no shared library");
+    let ended = run(clean_command(&program).env("SCHISM_JIT", &text).arg("devices"));
+    assert_eq!(
+        ended.errors.matches("the device `cpu` cannot be used").count(),
+        1,
+        "{}",
+        ended.report
+    );
+    let mut command = clean_command(&program);
+    command.env_remove("SCHISM_JIT").env("SCHISM_HOME", &folder).env("SCHISM_DEVICE", "cpu");
+    let ended = run(command.arg("devices"));
+    assert!(!ended.errors.contains("cannot be used"), "{}", ended.report);
+    assert_eq!(ended.lines, [native, native, "error no stage 2"], "{}", ended.report);
+}
+
 #[test]
 fn an_unknown_device_is_answered_with_the_known_ones() {
     let Some(lab) = lab() else { return };
@@ -210,7 +275,7 @@ fn a_program_of_plain_rustc_says_once_that_it_runs_on_the_host() {
     let Some(lab) = lab() else { return };
     // Against the same runtime, but by the compiler that knows nothing of kernels.
     let folder = lab.folder("bad-input-plain");
-    let mut rustc = lab.rustc(schism_tests::lab::Compiler::Stock, &folder);
+    let mut rustc = lab.rustc(Compiler::Stock, &folder);
     lab.runtime().add_to(&mut rustc);
     text(rustc.arg(source("crates/damage.rs")));
     let program = folder.join("damage");

@@ -299,7 +299,7 @@ fn compile(
     if kernel.aspects.iter().any(|aspect| aspect == "fp128") {
         return Err(ImageError::Lacks { what: "floating-point numbers of 128 bits" });
     }
-    let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_owned() })?;
+    let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_string() })?;
     let arch = context.gpu.arch();
     let request = GpuRequest {
         image: Bytes::new(image),

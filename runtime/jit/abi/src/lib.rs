@@ -44,6 +44,17 @@ pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
 /// table lives as long as the library is loaded.
 pub type EntryFn = unsafe extern "C" fn(abi_version: u32) -> *const JitApi;
 
+/// The version that a library of another version of schism speaks, for a message that names it: a library speaks one version, so
+/// each is asked for. `None` if it speaks none of the first thousand.
+///
+/// # Safety
+/// `entry` is a library's [`ENTRY_SYMBOL`], and the library is loaded.
+#[must_use]
+pub unsafe fn version_of(entry: EntryFn) -> Option<u32> {
+    // SAFETY: as promised by the caller; any version may be asked for, and nothing of a table is read.
+    (1..1000).find(|version| !unsafe { entry(*version) }.is_null())
+}
+
 /// Borrowed bytes: `ptr` may be null (or anything) when `len` is 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

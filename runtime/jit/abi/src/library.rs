@@ -6,14 +6,14 @@ use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use std::borrow::ToOwned;
 use std::path::Path;
-use std::string::String;
+use std::string::{String, ToString};
 use std::vec::Vec;
 
 use schism_hcf::KernelRef;
 
 use crate::{
     ABI_VERSION, Bytes, Constant, CpuObject, CpuRequest, ENTRY_SYMBOL, EntryFn, GpuKernel,
-    GpuRequest, JitApi, OK, Param, TARGET_PTX, Text, code,
+    GpuRequest, JitApi, OK, Param, TARGET_PTX, Text, code, version_of,
 };
 
 /// Stage 2, open. It stays loaded until the process ends.
@@ -32,9 +32,13 @@ pub enum OpenError {
     Foreign(libloading::Error),
     /// It belongs to another version of schism.
     #[error(
-        "does not speak version {ABI_VERSION} of the interface: it belongs to another version of schism"
+        "belongs to another version of schism: it speaks version {} of the interface, and version {ABI_VERSION} is needed",
+        .found.map_or("?".to_owned(), |found| found.to_string())
     )]
-    Version,
+    Version {
+        /// The version of the interface that it speaks, if that can be found out.
+        found: Option<u32>,
+    },
 }
 
 /// Stage 2 refused a kernel.
@@ -84,7 +88,9 @@ impl Stage2 {
         let entry = *entry.map_err(OpenError::Foreign)?;
         core::mem::forget(library);
         // SAFETY: any version may be asked for; what comes back is null or a table that lives as long as the library, which stays.
-        unsafe { entry(ABI_VERSION).as_ref() }.map(Self).ok_or(OpenError::Version)
+        let api = unsafe { entry(ABI_VERSION).as_ref() };
+        // SAFETY: the library's own symbol; it stays.
+        api.map(Self).ok_or_else(|| OpenError::Version { found: unsafe { version_of(entry) } })
     }
 
     /// Name and version of stage 2 and of its LLVM.
@@ -243,8 +249,6 @@ impl Lists {
 
 #[cfg(test)]
 mod tests {
-    use std::string::ToString;
-
     use super::*;
 
     #[test]
@@ -252,5 +256,26 @@ mod tests {
         let error = |path: &str| Stage2::open(Path::new(path)).unwrap_err().to_string();
         assert!(error("/nonexistent.so").starts_with("cannot be loaded: "));
         assert!(error("libc.so.6").starts_with("is no stage 2: "));
+    }
+
+    #[test]
+    fn another_version_is_named() {
+        unsafe extern "C" fn older(version: u32) -> *const JitApi {
+            let table = core::ptr::without_provenance(8);
+            if version == ABI_VERSION - 1 { table } else { core::ptr::null() }
+        }
+        unsafe extern "C" fn none(_: u32) -> *const JitApi {
+            core::ptr::null()
+        }
+        // SAFETY: functions of this program.
+        let found = unsafe { [version_of(older), version_of(none)] };
+        assert_eq!(found, [Some(ABI_VERSION - 1), None]);
+        let texts = found.map(|found| OpenError::Version { found }.to_string());
+        let expected = std::format!(
+            "speaks version {} of the interface, and version {ABI_VERSION} is",
+            ABI_VERSION - 1
+        );
+        assert!(texts[0].contains(&expected), "{}", texts[0]);
+        assert!(texts[1].contains("version ? of"), "{}", texts[1]);
     }
 }
