@@ -6,7 +6,7 @@
 //! memory that can be read, and is never written: it holds zeros, and takes no room. Views hold addresses in the shadow, and a
 //! launch puts the device's in their place.
 //!
-//! What the host reads through a view is a copy, which lies elsewhere: see [`super::mirror`].
+//! What the host reads through a view is a copy, which lies elsewhere: see [`super::memory`].
 
 use std::io;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

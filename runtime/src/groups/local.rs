@@ -374,7 +374,7 @@ pub fn local_array<'g, T: Element, const N: usize, const D: usize>(
 ///
 /// Each place in the source that says `local_array!` is one array, whichever work-item comes there and however often. In a generic
 /// function, instances with element types of the same size and alignment share one array. Its elements are not initialised, see
-/// [`Local`](crate::Local).
+/// [`Local`].
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
