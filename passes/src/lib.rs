@@ -17,7 +17,7 @@
 //!
 //! # Order, and where to add a pass
 //!
-//! [`table`] lists the passes in the order in which they run. One pass is one file whose module
+//! [`table`] lists the passes in the order in which they run. One pass is one file, or one folder, whose module
 //! doc shows IR before and after:
 //!
 //! | pass | what it does |
