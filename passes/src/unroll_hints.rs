@@ -18,15 +18,19 @@
 //!
 //! A GPU starts one instruction after the other: counting and jumping are a tenth of a loop of twenty instructions. What LLVM takes
 //! for small enough is meant for processors that do both beside the rest. It also waits for memory once for all loads that it comes to
-//! before it needs the first, so very small loops with several loads get the hint whatever they are counted to. Only innermost loops that call nothing, with no way out to
-//! a panic, get the hint; one that has a hint keeps it.
+//! before it needs the first, so very small loops with several loads get the hint whatever they are counted to: for as many turns as have
+//! [`REQUESTS`] on their way. Only innermost loops that call nothing, with no way out to a panic, get the hint; one that has a hint
+//! keeps it.
+//!
+//! What an operation [weighs](weight) is how many instructions a GPU has for it: an exact division is dozens, with a way aside for rare
+//! operands. Copies of those gain nothing, and the driver works on each.
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;
-use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use llvm_sys::prelude::*;
+use llvm_sys::{LLVMFastMathApproxFunc, LLVMOpcode, LLVMTypeKind};
 
 use crate::graph::{Graph, Loop};
 use crate::ir;
@@ -46,6 +50,12 @@ const WAITING: usize = 16;
 
 /// So many loads a turn are worth it.
 const LOADS: usize = 2;
+
+/// So many requests on their way are as many as memory answers at once.
+const REQUESTS: usize = 16;
+
+/// Loads of elements that stand side by side which become one request.
+const SIDE_BY_SIDE: usize = 4;
 
 /// LLVM's name for what is known of a loop.
 const LOOP: &str = "llvm.loop";
@@ -77,15 +87,15 @@ pub unsafe fn run_on(function: LLVMValueRef) {
 
 /// How many turns of a loop are to be made one, if more than one.
 fn turns(graph: &Graph, of: &Loop) -> Option<usize> {
-    let (mut size, mut loads) = (0, 0);
+    let (mut size, mut loads) = (0, Vec::new());
     for &block in &of.blocks {
         for instruction in ir::instructions_of(graph.blocks[block]) {
-            loads += usize::from(ir::opcode(instruction) == Some(LLVMOpcode::LLVMLoad));
             match ir::opcode(instruction) {
-                Some(LLVMOpcode::LLVMPHI) => {}
                 Some(LLVMOpcode::LLVMCall) if !is_operation(instruction) => return None,
-                _ => size += 1,
+                Some(LLVMOpcode::LLVMLoad) => loads.push(instruction),
+                _ => {}
             }
+            size += weight(instruction);
         }
     }
     let (mut counted, mut ends) = (false, 0);
@@ -99,10 +109,91 @@ fn turns(graph: &Graph, of: &Loop) -> Option<usize> {
             ends += 1;
         }
     }
-    // What is loaded in several turns is on its way together.
-    counted |= loads >= LOADS && ends == 1 && size <= WAITING && is_compared(graph, of);
     let most = (SIZE / size).min(TURNS);
-    (counted && most > 1).then(|| 1 << most.ilog2())
+    let most = if counted {
+        most
+    } else {
+        // What is loaded in several turns is on its way together.
+        let waits = loads.len() >= LOADS && ends == 1 && size <= WAITING && is_compared(graph, of);
+        let side_by_side = loads.iter().filter(|load| goes_on(graph, of, **load)).count();
+        let requests = SIDE_BY_SIDE * loads.len() - (SIDE_BY_SIDE - 1) * side_by_side;
+        let enough = (SIDE_BY_SIDE * REQUESTS).div_ceil(requests.max(1)).next_power_of_two();
+        if waits { most.min(enough) } else { 1 }
+    };
+    (most > 1).then(|| 1 << most.ilog2())
+}
+
+/// How many instructions of a GPU an instruction becomes, about.
+fn weight(instruction: LLVMValueRef) -> usize {
+    use LLVMOpcode::*;
+    // SAFETY: the instruction is live; operands are asked for by numbers that it has, and flags where LLVM says that there can be some.
+    unsafe {
+        let is_wide = |value| {
+            let ty = LLVMTypeOf(value);
+            match LLVMGetTypeKind(ty) {
+                LLVMTypeKind::LLVMIntegerTypeKind => LLVMGetIntTypeWidth(ty) > 32,
+                kind => kind == LLVMTypeKind::LLVMDoubleTypeKind,
+            }
+        };
+        let is_exact = || {
+            LLVMCanValueUseFastMathFlags(instruction) == 0
+                || LLVMGetFastMathFlags(instruction) & LLVMFastMathApproxFunc == 0
+        };
+        match ir::opcode(instruction) {
+            Some(LLVMPHI) => 0,
+            Some(LLVMFDiv | LLVMFRem) if is_exact() => 16 << u32::from(is_wide(instruction)),
+            Some(LLVMCall) if is_root(instruction) && is_exact() => {
+                16 << u32::from(is_wide(instruction))
+            }
+            Some(LLVMUDiv | LLVMSDiv | LLVMURem | LLVMSRem) => {
+                let by_constant = LLVMIsConstant(LLVMGetOperand(instruction, 1)) != 0;
+                match (by_constant, is_wide(instruction)) {
+                    (true, false) => 4,
+                    (true, true) => 8,
+                    (false, false) => 16,
+                    (false, true) => 64,
+                }
+            }
+            // The next turn's has to wait for it.
+            Some(LLVMAtomicRMW | LLVMAtomicCmpXchg) => 16,
+            // There are half as many units for numbers of 64 bits, or fewer.
+            Some(LLVMFAdd | LLVMFSub | LLVMFMul) if is_wide(instruction) => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// Whether a call takes a square root.
+fn is_root(call: LLVMValueRef) -> bool {
+    ir::callee(call).is_some_and(|function| ir::name_of(function).starts_with("llvm.sqrt."))
+}
+
+/// Whether what a load reads stands beside what it reads in the next turn: its address is a value of the loop, or is counted by one, that
+/// goes on by a constant.
+fn goes_on(graph: &Graph, of: &Loop, load: LLVMValueRef) -> bool {
+    let address = ir::operands(load).next();
+    let Some(address) = address else { return false };
+    let latch = graph.blocks[of.latch];
+    let is_counter = |value: LLVMValueRef| {
+        let is_phi = ir::opcode(value) == Some(LLVMOpcode::LLVMPHI);
+        if !is_phi || !of.blocks.contains(&graph.block_of(value)) {
+            return false;
+        }
+        ir::incoming(value, latch).is_some_and(|next| {
+            let is_step = matches!(
+                ir::opcode(next),
+                Some(LLVMOpcode::LLVMAdd | LLVMOpcode::LLVMGetElementPtr)
+            );
+            is_step
+                && ir::operands(next).all(|operand| {
+                    // SAFETY: any live value may be asked.
+                    operand == value || unsafe { LLVMIsConstant(operand) } != 0
+                })
+        })
+    };
+    is_counter(address)
+        || ir::opcode(address) == Some(LLVMOpcode::LLVMGetElementPtr)
+            && ir::operands(address).any(is_counter)
 }
 
 /// Whether the loop ends where a value of it equals, or exceeds, one from outside that is no constant: of those that are counted to a
