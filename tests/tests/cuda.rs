@@ -1,6 +1,6 @@
 //! GPUs of NVIDIA's without one: the runtime over a driver that is none, `crates/fake_cuda.rs`.
 //!
-//! Each test is a run of the program `crates/cuda.rs`, which the environment gives devices and faults.
+//! Each test is a run of the program `crates/cuda/`, which the environment gives devices and faults.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,7 @@ fn program() -> Option<&'static Path> {
         rustc.args(["--crate-type=cdylib", "-O"]);
         text(rustc.arg(source("crates/fake_cuda.rs")));
         let mut rustc = lab.rustc_with_runtime(&folder);
-        text(rustc.args(["-o", "program"]).arg(source("crates/cuda.rs")));
+        text(rustc.args(["--crate-name=cuda", "-o", "program"]).arg(source("crates/cuda/main.rs")));
         Some(folder.join("program"))
     };
     PROGRAM.get_or_init(compile).as_deref()
@@ -197,7 +197,7 @@ fn lines_of_the_source() {
     let folder = lab.folder("cuda_lines");
     let mut rustc = lab.rustc_with_runtime(&folder);
     rustc.env("SCHISM_LINES", "1").arg("-Cdebuginfo=line-tables-only");
-    text(rustc.args(["-o", "program"]).arg(source("crates/cuda.rs")));
+    text(rustc.args(["--crate-name=cuda", "-o", "program"]).arg(source("crates/cuda/main.rs")));
     let mut command = clean_command(folder.join("program"));
     command.env("SCHISM_CUDA", program.with_file_name("libfake_cuda.so"));
     check(command.arg("lines"), "lines");

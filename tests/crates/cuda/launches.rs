@@ -1,0 +1,221 @@
+//! What a launch asks of the driver: parameters, blocks and grids, the order, the calls.
+
+use std::ffi::{c_char, c_uint, c_void};
+
+use schism::prelude::*;
+use schism::Error;
+
+use crate::fake::{Parameters, calls, fake, note, on_launch, take_seen};
+use crate::queue;
+
+extern "C" fn saxpy(
+    _: *const c_char,
+    grid: *const c_uint,
+    block: *const c_uint,
+    _: c_uint,
+    parameters: *mut *mut c_void,
+) {
+    let parameters = Parameters(parameters);
+    // Sources first: the address of `y`; address and length of `x`. Then the closure's factor.
+    let len: usize = parameters.get(2);
+    let (y, x) = (parameters.elements::<f32>(0, len), parameters.elements::<f32>(1, len));
+    let factor: f32 = parameters.get(3);
+    let range: u64 = parameters.get(4);
+    assert_eq!(range as usize, len);
+    let (grid, block) = unsafe { (grid.read(), block.read()) };
+    assert!((grid as usize * block as usize) >= len && block % 32 == 0);
+    for (y, x) in y.iter_mut().zip(x) {
+        *y += factor * *x;
+    }
+}
+
+/// Values and addresses come where the kernel expects them.
+pub fn parameters() {
+    on_launch(saxpy);
+    let queue = queue("cuda:0");
+    let x: Vec<f32> = (0..1000).map(|i| i as f32).collect();
+    let device_x = Buffer::from_slice(&queue, &x).expect("memory");
+    let mut device_y = Buffer::filled(&queue, 1000, 1.0_f32).expect("memory");
+    let factor = 2.5;
+    queue
+        .for_each((&mut device_y, &device_x), move |(y, x)| *y += factor * *x)
+        .expect("it runs");
+    let expected: Vec<f32> = x.iter().map(|x| 1.0 + 2.5 * x).collect();
+    assert_eq!(device_y.to_vec(), expected);
+    // A part of a buffer has an address in the middle.
+    queue
+        .for_each(
+            (
+                device_y.slice_mut(10..20).expect("a part"),
+                device_x.slice(500..510).expect("a part"),
+            ),
+            move |(y, x)| *y += factor * *x,
+        )
+        .expect("it runs");
+    let found = device_y.to_vec();
+    assert_eq!(found[10], expected[10] + 2.5 * 500.0);
+    assert_eq!((found[9], found[20]), (expected[9], expected[20]));
+}
+
+pub fn shapes() {
+    on_launch(note);
+    let queue = queue("cuda:0");
+    let covers = |range: [usize; 3]| {
+        let [(grid, block, 0, _)]: [_; 1] = take_seen().try_into().expect("one launch") else {
+            panic!("no local memory")
+        };
+        for axis in 0..3 {
+            let threads = grid[axis] as usize * block[axis] as usize;
+            assert!((range[axis]..range[axis] + block[axis] as usize).contains(&threads));
+        }
+        assert!(block.iter().product::<u32>() <= 1024);
+    };
+    for n in [1, 31, 33, 1000, 1 << 20, (1 << 33) + 1] {
+        queue.parallel_for(n, |_| ()).expect("it runs");
+        covers([n, 1, 1]);
+        queue.parallel_for([3, n], |_| ()).expect("it runs");
+        covers([n, 3, 1]);
+        queue.parallel_for([5, 2, n], |_| ()).expect("it runs");
+        covers([n, 2, 5]);
+    }
+    queue.parallel_for(0, |_| ()).expect("it runs");
+    assert_eq!(take_seen().len(), 0);
+    // More rows than a grid has: in pieces.
+    queue.parallel_for([40_000_000, 1], |_| ()).expect("it runs");
+    let seen = take_seen();
+    let rows: usize = seen.iter().map(|(grid, block, ..)| (grid[1] * block[1]) as usize).sum();
+    assert!(seen.len() > 1 && (40_000_000..40_001_000).contains(&rows));
+
+    let range = NdRange::new([4, 64, 96], [2, 8, 32]).expect("even groups");
+    queue
+        .parallel_for_groups(range, local::<u32>(100), |item, tile| {
+            tile.set(item.local_x(), 1);
+            schism::local_array!(item, u64; 7).set(0, 1);
+            item.barrier();
+        })
+        .expect("it runs");
+    let seen = take_seen();
+    assert_eq!((seen[0].0, seen[0].1), ([3, 8, 2], [32, 8, 2]));
+    assert!((400 + 56..1000).contains(&seen[0].2), "{} bytes", seen[0].2);
+    let most = queue.device().local_memory_size();
+    let range = NdRange::new(32, 32).expect("one group");
+    let launch = |bytes| {
+        queue.parallel_for_groups(range, local::<u8>(bytes), |item, tile| tile.set(item.x(), 1))
+    };
+    launch(most).expect("just as much");
+    assert_eq!(calls("cuFuncSetAttribute"), 1);
+    assert!(matches!(launch(most + 1), Err(LaunchError::LocalMemory { limit, .. }) if limit == most));
+    for local in [[2048, 1, 1], [1, 1024, 2], [128, 1, 1]] {
+        let range = NdRange::new(local, local).expect("one group");
+        let result = queue.parallel_for_groups(range, (), |item, ()| item.barrier());
+        assert!(matches!(result, Err(LaunchError::GroupTooLarge { .. })), "{local:?}");
+    }
+}
+
+pub fn order() {
+    on_launch(note);
+    let queue = queue("cuda:0");
+    let mut buffer = Buffer::filled(&queue, 300, 1_u32).expect("memory");
+    queue
+        .scope(|scope| {
+            let mut lent = scope.lend(&mut buffer);
+            let mut events = Vec::new();
+            for _ in 0..100 {
+                events.push(scope.for_each(&mut lent, |x| *x += 1)?);
+                events.push(scope.parallel_for([2, 3], |_| ())?);
+            }
+            assert_eq!(calls("cuStreamSynchronize"), 1, "the copy; launches are not waited for");
+            while !events[77].is_complete() {}
+            events[3].wait()?;
+            Ok(())
+        })
+        .expect("they run");
+    let seen = take_seen();
+    assert_eq!(seen.len(), 200);
+    assert!(seen.chunks(2).all(|pair| pair[0].3 == seen[0].3 && pair[1].3 == seen[1].3));
+    assert_ne!(seen[0].3, seen[1].3);
+    let (timed, untimed) = queue
+        .scope(|scope| Ok(scope.parallel_for(1, |_| ())?))
+        .and_then(|untimed| {
+            let timed = queue.timed().scope(|scope| Ok(scope.parallel_for(1, |_| ())?))?;
+            Ok((timed, untimed))
+        })
+        .expect("they run");
+    assert_eq!(timed.duration(), Some(std::time::Duration::from_micros(1500)));
+    assert_eq!(untimed.duration(), None);
+    assert_eq!(take_seen().len(), 2);
+    // An error of one is the scope's, and the others run.
+    let mut foreign = Buffer::filled(&self::queue("cpu"), 3, 1_u32).expect("memory");
+    let result = queue.scope(|scope| {
+        scope.parallel_for(1, |_| ())?;
+        scope.for_each(&mut foreign, |x| *x += 1)?;
+        scope.parallel_for(1, |_| ())?;
+        Ok(())
+    });
+    assert!(matches!(result, Err(Error::Launch(LaunchError::ForeignBuffer { .. }))));
+    assert_eq!(take_seen().len(), 2);
+}
+
+/// A launch is one call of the driver, whoever changes the thread's context meanwhile.
+pub fn driver_calls() {
+    const LAUNCHES: usize = 5000;
+    const FUNCTIONS: [&str; 5] = [
+        "cuLaunchKernel", "cuCtxSetCurrent", "cuStreamSynchronize", "cuEventQuery", "cuEventRecord",
+    ];
+    on_launch(note);
+    let queues = [queue("cuda:0"), queue("cuda:1")];
+    for queue in &queues {
+        queue.parallel_for(1, |_| ()).expect("it runs");
+    }
+    let [queue, other] = &queues;
+    let launch = |item: Item<1>| assert!(item.x() < 100);
+    queue.parallel_for(1, launch).expect("it runs");
+    let before = FUNCTIONS.map(calls);
+    queue
+        .scope(|scope| {
+            (0..LAUNCHES).try_for_each(|_| scope.parallel_for(1, launch).map(drop))?;
+            Ok(())
+        })
+        .expect("they run");
+    let after = FUNCTIONS.map(calls);
+    let made: [u64; 5] = std::array::from_fn(|function| after[function] - before[function]);
+    assert_eq!((made[0], made[2]), (LAUNCHES as u64, 1));
+    let others = made[1] + made[3] + made[4];
+    assert!(others < LAUNCHES as u64 / 20, "{made:?}");
+    take_seen();
+
+    // Another library of the program's makes another context the thread's, or none.
+    let set: extern "C" fn(usize) -> u32 = unsafe { std::mem::transmute(fake("cuCtxSetCurrent")) };
+    let get: extern "C" fn(*mut usize) -> u32 = unsafe { std::mem::transmute(fake("cuCtxGetCurrent")) };
+    other.parallel_for(1, launch).expect("it runs");
+    let mut of_other = 0;
+    assert_eq!((get(&mut of_other), of_other == 0), (0, false));
+    take_seen();
+    for context in [0, of_other] {
+        queue.parallel_for(1, launch).expect("it runs");
+        assert_eq!(set(context), 0);
+        queue.parallel_for(1, launch).expect("it runs");
+        let event = queue.scope(|scope| {
+            let event = scope.parallel_for(1, launch)?;
+            assert_eq!(set(context), 0);
+            while !event.is_complete() {}
+            let timed = queue.timed();
+            assert_eq!(set(context), 0);
+            let timed = timed.scope(|scope| Ok(scope.parallel_for(1, launch)?))?;
+            assert!(timed.duration().is_some());
+            let event = scope.parallel_for(1, launch)?;
+            assert_eq!(set(context), 0);
+            event.wait()?;
+            Ok(event)
+        });
+        assert!(event.expect("they run").is_complete());
+        // Launches that the driver refused because of the context are not among these.
+        assert_eq!(take_seen().len(), 5);
+    }
+    // On other threads, too.
+    std::thread::scope(|threads| {
+        threads.spawn(|| queue.parallel_for(1, launch).expect("it runs"));
+        threads.spawn(|| other.parallel_for(1, launch).expect("it runs"));
+    });
+    assert_eq!(take_seen().len(), 2);
+}

@@ -1,0 +1,81 @@
+//! Uses devices of the fake driver, see `../fake_cuda.rs`. The argument says what to do; the test sets the environment.
+//!
+//! The fake driver runs no kernels. A function of this program does in their place: it knows a launch by the types and the order of
+//! its parameters, which are those of the closure.
+//!
+//! | file | concern |
+//! |---|---|
+//! | `fake.rs` | the fake driver's own functions, and what stands in a kernel's place |
+//! | `devices.rs` | which devices there are, and what belongs to them |
+//! | `memory.rs`, `large_copies.rs` | buffers and copies |
+//! | `launches.rs` | what a launch asks of the driver |
+//! | `code.rs` | which code launches have made |
+//! | `panics.rs`, `errors.rs` | what goes wrong in kernels, and in the driver |
+
+mod code;
+mod devices;
+mod errors;
+mod fake;
+mod large_copies;
+mod launches;
+mod memory;
+mod panics;
+
+use std::env;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use schism::prelude::*;
+
+fn main() {
+    let what = env::args().nth(1).expect("what to do");
+    match &*what {
+        "devices" => devices::devices(),
+        "no-device" => devices::no_device(),
+        "memory" => memory::memory(),
+        "large-copies" => large_copies::large_copies(),
+        "large-copies-plain" => large_copies::large_copies_plain(),
+        "large-copies-fail" => large_copies::large_copies_fail(),
+        "large-copies-lost" => large_copies::large_copies_lost(),
+        "mirrors" => memory::mirrors(),
+        "out-of-memory" => memory::out_of_memory(),
+        "pool" => memory::pool(),
+        "parameters" => launches::parameters(),
+        "shapes" => launches::shapes(),
+        "lost" => errors::lost(),
+        "refused-launch" => errors::refused_launch(),
+        "refused-code" => errors::refused_code(),
+        "second-fails" => devices::second_fails(),
+        "foreign" => devices::foreign(),
+        "lines" => code::lines(),
+        "own-mathematics" => code::sine().expect("it runs"),
+        "no-libdevice" => {
+            let error = code::sine().expect_err("this is no library").to_string();
+            let error = format!("{error}{:?}", code::sine().expect_err("the same again"));
+            assert!(error.contains("libdevice"), "{error}");
+        }
+        "order" => launches::order(),
+        "driver-calls" => launches::driver_calls(),
+        "facts" => code::facts(),
+        "group-sizes" => code::group_sizes(),
+        "off" => code::off(),
+        "background" => code::background(false),
+        "background-fails" => code::background(true),
+        "driver-version" => code::driver_version(),
+        "panics" => panics::panics(),
+        "panics-unread" => panics::panics_unread(),
+        "stage2" => devices::stage2(),
+        other => panic!("{other} is not known"),
+    }
+    println!("{what} is as it should be");
+}
+
+fn queue(device: &str) -> Queue {
+    Queue::on(&Device::by_name(device).expect("a device")).expect("a queue")
+}
+
+fn panic_of(run: impl FnOnce()) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(run)).expect_err("it panics");
+    payload.downcast_ref::<String>().cloned().unwrap_or_else(|| {
+        payload.downcast_ref::<&str>().expect("a text").to_string()
+    })
+}
