@@ -19,7 +19,7 @@ use schism_passes::{machine, opt};
 const WORDS: usize = 8;
 
 /// Passes that may run in any order over a module that has its kernel, and change nothing that it does.
-const ANY_ORDER: [&str; 14] = [
+const ANY_ORDER: [&str; 15] = [
     "host-attributes",
     "convergence",
     "unwind",
@@ -34,6 +34,7 @@ const ANY_ORDER: [&str; 14] = [
     "split",
     "loop-checks",
     "group-checks",
+    "detours",
 ];
 
 /// A module in both forms.
@@ -94,6 +95,9 @@ declare i64 @__schism_global_offset_x()
 declare i64 @llvm.fptosi.sat.i64.f64(double)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+!0 = !{!\"branch_weights\", i32 2000, i32 1}
+!1 = !{!\"branch_weights\", i32 1, i32 2000}
+!2 = !{!\"branch_weights\", i32 2, i32 1}
 ";
 
 const KERNEL: &str = "\
@@ -245,7 +249,7 @@ impl<'r> Body<'r> {
 
     fn statement(&mut self) {
         let (a, b) = (self.value(), self.value());
-        let kinds = if self.depth < 3 { 18 } else { 13 };
+        let kinds = if self.depth < 3 { 19 } else { 13 };
         match self.random.below(kinds) {
             0..=2 => {
                 let operations = ["add", "sub", "mul", "xor", "and", "or"];
@@ -293,8 +297,12 @@ impl<'r> Body<'r> {
                 let id = self.name();
                 let (one, other) = (self.address("%mem", WORDS), self.address("%local", 4));
                 writeln!(self.text, "  %c{id} = icmp ult i64 {a}, {b}").expect("text");
-                writeln!(self.text, "  %s{id} = select i1 %c{id}, ptr {one}, ptr {other}")
-                    .expect("text");
+                let weights = self.random.below(3);
+                writeln!(
+                    self.text,
+                    "  %s{id} = select i1 %c{id}, ptr {one}, ptr {other}, !prof !{weights}"
+                )
+                .expect("text");
                 self.define(&format!("load i64, ptr %s{id}"));
             }
             11 => {
@@ -311,6 +319,7 @@ impl<'r> Body<'r> {
             14 => self.panic(&a, &b),
             15 => self.choose(&a, &b),
             16 => self.repeat(&a),
+            17 => self.detours(),
             _ => self.switch(&a),
         }
     }
@@ -372,11 +381,52 @@ impl<'r> Body<'r> {
         let id = self.name();
         let end = format!("end{id}");
         writeln!(self.text, "  %k{id} = icmp slt i64 {a}, {b}").expect("text");
-        writeln!(self.text, "  br i1 %k{id}, label %then{id}, label %else{id}").expect("text");
+        // What a branch nearly always does is only said, and may be wrong.
+        let weights = self.random.below(3);
+        writeln!(self.text, "  br i1 %k{id}, label %then{id}, label %else{id}, !prof !{weights}")
+            .expect("text");
         let (one, from_one) = self.nested(&format!("then{id}"), &end);
         let (other, from_other) = self.nested(&format!("else{id}"), &end);
         self.label(&end);
         self.define(&format!("phi i64 [ {one}, %{from_one} ], [ {other}, %{from_other} ]"));
+    }
+
+    /// Detours in a row, with nothing but arithmetic on and between them. The weights say that few values take them, or that most do.
+    fn detours(&mut self) {
+        for _ in 0..2 + self.random.below(3) {
+            let (a, b, id) = (self.value(), self.value(), self.name());
+            let (near, far) = (format!("near{id}"), format!("far{id}"));
+            let weights = self.random.below(2);
+            writeln!(self.text, "  %k{id} = icmp slt i64 {a}, {b}").expect("text");
+            let form = self.random.below(4);
+            if form == 0 {
+                self.define(&format!("select i1 %k{id}, i64 {a}, i64 {b}, !prof !{weights}"));
+                continue;
+            }
+            // Both sides have a block, or one of them goes straight on.
+            let before = self.block.clone();
+            let end = format!("join{id}");
+            let first = if form == 1 { &end } else { &near };
+            let second = if form == 2 { &end } else { &far };
+            writeln!(
+                self.text,
+                "  br i1 %k{id}, label %{first}, label %{second}, !prof !{weights}"
+            )
+            .expect("text");
+            let mut incoming = Vec::new();
+            for (label, used, operation) in [(&near, first, "add"), (&far, second, "xor")] {
+                if used == &end {
+                    incoming.push(format!("[ {a}, %{before} ]"));
+                    continue;
+                }
+                self.label(label);
+                writeln!(self.text, "  %{label}.x = {operation} i64 {a}, {b}\n  br label %{end}")
+                    .expect("text");
+                incoming.push(format!("[ %{label}.x, %{label} ]"));
+            }
+            self.label(&end);
+            self.define(&format!("phi i64 {}", incoming.join(", ")));
+        }
     }
 
     fn switch(&mut self, a: &str) {

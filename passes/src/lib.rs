@@ -61,6 +61,7 @@
 //! | `panic-shapes` | [`panic_shapes`]: panics that show plain values pass them on, and no memory (GPUs) |
 //! | `panic-exits` | [`panic_exits`]: the panics of a function leave by one block (GPUs) |
 //! | `keep-comparisons` | [`keep_comparisons`]: comparisons of 64 bits that are joined stay comparisons (GPUs) |
+//! | `detours` | [`detours`]: detours that few values take are decided once, behind what all others need (GPUs) |
 //! | `aligned-steps` | [`aligned_steps`]: accesses at addresses that go on by steps have the alignment of the first (GPUs) |
 //! | `shared-products` | [`shared_products`]: products that differ by a constant times the same factor share one multiplication (GPUs) |
 //! | `private-atomics` | [`private_atomics`]: atomic accesses of a work-item's own memory become plain ones (GPUs) |
@@ -96,6 +97,7 @@ mod copy;
 pub mod costs;
 pub mod dead_arguments;
 pub mod descriptors;
+pub mod detours;
 pub mod device_check;
 pub mod early_loads;
 pub mod emulate_constants;

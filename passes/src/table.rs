@@ -79,6 +79,7 @@ pub static OTHERS: &[Pass] = &[
     pass("panic-shapes", "panics that show plain values pass them on, and no memory (GPUs)", |module, _| Ok(crate::panic_shapes::run(module))),
     pass("panic-exits", "the panics of a function leave by one block (GPUs)", |module, _| Ok(crate::panic_exits::run(module))),
     pass("keep-comparisons", "comparisons of 64 bits that are joined stay comparisons (GPUs)", |module, _| Ok(crate::keep_comparisons::run(module))),
+    pass("detours", "detours that few values take are decided once, behind what all others need (GPUs)", |module, _| Ok(crate::detours::run(module))),
     pass("aligned-steps", "accesses at addresses that go on by steps have the alignment of the first (GPUs)", |module, _| Ok(crate::aligned_steps::run(module))),
     pass("shared-products", "products that differ by a constant times the same factor share one multiplication (GPUs)", |module, _| Ok(crate::shared_products::run(module))),
     pass("private-atomics", "atomic accesses of a work-item's own memory become plain ones (GPUs)", |module, _| Ok(crate::private_atomics::run_on(module))),

@@ -28,3 +28,17 @@ fn a_seed_gives_one_module() {
     assert_eq!(random_ir::generate(7).source, random_ir::generate(7).source);
     assert_ne!(random_ir::generate(7).source, random_ir::generate(8).source);
 }
+
+#[test]
+fn random_modules_have_detours_that_are_left() {
+    let run = |source: &str, passes: &str| {
+        let input = schism_passes::opt::read(source.as_bytes(), &[]).expect("a valid module");
+        schism_passes::opt::run(&input, passes).expect("valid IR")
+    };
+    let mut left = 0;
+    for seed in 0..60 {
+        let module = random_ir::generate(seed).with_kernel;
+        left += usize::from(run(&module, "unwind,cleanup,detours").contains("freeze i1"));
+    }
+    assert!(left >= 5, "{left} of 60");
+}

@@ -22,6 +22,10 @@ const LN_2_LOW: f32 = 1.428_606_8e-6;
 /// Between this and its negative, `expf` is a normal number.
 const NORMAL: f32 = 87.0;
 
+/// Says that few arguments come to where this is called: what is for them is left out of the way of all others.
+#[cold]
+fn rare() {}
+
 /// A power of two; the lowest bits of `exponent` are one that a normal number has.
 fn power(exponent: u32) -> f32 {
     f32::from_bits((exponent << 23).wrapping_add(1.0_f32.to_bits()))
@@ -53,6 +57,7 @@ pub extern "C" fn expf(x: f32) -> f32 {
         // The result is a normal number: its exponent is the polynomial's and `n`.
         return f32::from_bits(value.to_bits().wrapping_add(exponent << 23));
     }
+    rare();
     // In two steps, each by a normal number: the first result is exact, the second is rounded once where it is subnormal.
     let half = exponent >> 1;
     let scaled = value * power(half) * power(exponent.wrapping_sub(half));
@@ -66,13 +71,20 @@ pub extern "C" fn expf(x: f32) -> f32 {
 #[must_use]
 pub extern "C" fn logf(x: f32) -> f32 {
     const TWO_THIRDS: u32 = 0x3F2A_AAAB;
-    let subnormal = x < f32::MIN_POSITIVE;
-    let x = choose(subnormal, x * 8_388_608.0, x);
+    /// What one more in the exponent's bits is.
+    const EXPONENT: f32 = 8_388_608.0;
+
+    // Subnormal or zero, whose logarithm is below all; or below zero, which is a case of its own.
+    let (x, shifted_by) = if x < f32::MIN_POSITIVE {
+        rare();
+        (x * EXPONENT, choose(x == 0.0, f32::NEG_INFINITY, -23.0 * EXPONENT))
+    } else {
+        (x, -0.0)
+    };
     let bits = x.to_bits();
     // What is above 2/3 in the exponent's bits.
     let above = bits.wrapping_sub(TWO_THIRDS) & 0xFF80_0000;
-    let shifted_by = choose(subnormal, -23.0, 0.0);
-    let exponent = fmaf(above.cast_signed() as f32, 1.0 / 8_388_608.0, shifted_by);
+    let exponent = above.cast_signed() as f32 + shifted_by;
     let f = f32::from_bits(bits.wrapping_sub(above)) - 1.0;
     let quotient = polynomial(
         f,
@@ -88,9 +100,12 @@ pub extern "C" fn logf(x: f32) -> f32 {
             -0.500_000_03,
         ],
     );
-    let logarithm = fmaf(exponent, LN_2, fmaf(f * f, quotient, f));
-    // Infinity and NaN stay what they are, and of what is below zero this makes a NaN: these are the largest by their bits.
-    let special = fmaf(x, f32::INFINITY, f32::INFINITY);
-    let logarithm = choose(bits >= f32::INFINITY.to_bits(), special, logarithm);
-    choose(x == 0.0, f32::NEG_INFINITY, logarithm)
+    let logarithm = fmaf(exponent, LN_2 / EXPONENT, fmaf(f * f, quotient, f));
+    if bits < f32::INFINITY.to_bits() {
+        return logarithm;
+    }
+    rare();
+    // Infinity and NaN stay what they are, and of what is below zero this makes a NaN: these are the largest by their bits. So is
+    // -0, whose logarithm is that of 0.
+    choose(x == 0.0, f32::NEG_INFINITY, fmaf(x, f32::INFINITY, f32::INFINITY))
 }

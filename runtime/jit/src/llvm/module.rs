@@ -29,9 +29,9 @@ use schism_passes::library_calls::{self, Native};
 use schism_passes::specialise::{self, SpecialiseError};
 use schism_passes::unroll_hints;
 use schism_passes::{
-    address_spaces, aligned_steps, dead_arguments, early_loads, group_checks, keep_comparisons,
-    local_to_shared, loop_checks, loop_chunks, panic_exits, panic_shapes, private_atomics,
-    shared_products,
+    address_spaces, aligned_steps, dead_arguments, detours, early_loads, group_checks,
+    keep_comparisons, local_to_shared, loop_checks, loop_chunks, panic_exits, panic_shapes,
+    private_atomics, shared_products,
 };
 
 use super::{Builder, Context, Machine, Value, take_message};
@@ -290,6 +290,12 @@ impl<'c> Module<'c> {
     pub fn shape_panics(&self) {
         // SAFETY: the module is live, and this thread alone has it.
         unsafe { panic_shapes::run_raw(self.raw) };
+    }
+
+    /// Has detours that few values take be decided once, behind what all others need.
+    pub fn leave_detours(&self) {
+        // SAFETY: the module is live, and this thread alone has it.
+        unsafe { detours::run_raw(self.raw) };
     }
 
     /// Keeps the code generator from making maxima of comparisons of 64 bits.
