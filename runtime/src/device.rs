@@ -140,11 +140,11 @@ impl Device {
                 let missing =
                     |reason: String| DeviceError::NoGpu { device: name.to_owned(), reason };
                 let gpus = cuda::gpus().map_err(|reason| missing(reason.to_owned()))?;
-                let name = if name == GPUS { "cuda:0" } else { name };
-                let gpu = gpus.iter().find(|gpu| gpu.name == name).ok_or_else(|| {
-                    let names: Vec<_> = gpus.iter().map(|gpu| &*gpu.name).collect();
-                    missing(format!("the driver finds only {}", names.join(", ")))
-                })?;
+                let gpu =
+                    gpus.iter().find(|gpu| name == GPUS || gpu.name == name).ok_or_else(|| {
+                        let names: Vec<_> = gpus.iter().map(|gpu| &*gpu.name).collect();
+                        missing(format!("the driver finds only {}", names.join(", ")))
+                    })?;
                 if !ahead::is_there(gpu.ahead()) {
                     stage2(name)?;
                 }
@@ -234,7 +234,7 @@ fn tell_missing(consequence: impl fmt::Display, missing: &Missing) {
         _ => "run `cargo schism setup`, point SCHISM_JIT at libschism_jit.so",
     };
     NOTICE.warn(format_args!(
-        "{consequence}, because the compiler for it cannot be loaded: {missing}; {remedy}, or set SCHISM_DEVICE=native to be content with \
+        "{consequence}, because the compiler for kernels cannot be loaded: {missing}; {remedy}, or set SCHISM_DEVICE=native to be content with \
          this"
     ));
 }

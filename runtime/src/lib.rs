@@ -90,6 +90,7 @@ mod item;
 mod kernel_cache;
 mod kernels;
 mod launch;
+mod library;
 #[cfg(all(test, not(schism_driver)))]
 mod native_tests;
 mod notice;

@@ -5,12 +5,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use libloading::Library;
 use schism_cache::{Key, Value};
 use schism_jit_abi::{ABI_VERSION, ENTRY_SYMBOL, EntryFn, JitApi, version_of};
 
 use crate::error::DeviceError;
-use crate::{identity, kernel_cache};
+use crate::{identity, kernel_cache, library};
 
 /// Names the library; nothing else is tried then.
 const VARIABLE: &str = "SCHISM_JIT";
@@ -84,7 +83,7 @@ impl Missing {
 /// Stage 2, loaded by the first call.
 pub(crate) fn stage2() -> Result<&'static Stage2, &'static Missing> {
     static STAGE2: OnceLock<Result<Stage2, Missing>> = OnceLock::new();
-    STAGE2.get_or_init(|| open(library().map_err(Missing::clone)?)).as_ref()
+    STAGE2.get_or_init(|| open(location().map_err(Missing::clone)?)).as_ref()
 }
 
 /// What stage 2 says of itself. A stage 2 that was opened once, in whatever process, and that is still the same, is not opened to
@@ -111,7 +110,7 @@ pub(crate) fn about() -> Result<&'static About, &'static Missing> {
 /// Which stage 2 this is, as far as that can be told without opening it.
 pub(crate) fn identity() -> Option<Key> {
     static IDENTITY: OnceLock<Option<Key>> = OnceLock::new();
-    *IDENTITY.get_or_init(|| identity::of_stage2(&library().ok()?.path))
+    *IDENTITY.get_or_init(|| identity::of_stage2(&location().ok()?.path))
 }
 
 /// Where stage 2 is.
@@ -122,15 +121,15 @@ struct Location {
     named: bool,
 }
 
-fn library() -> Result<&'static Location, &'static Missing> {
-    static LIBRARY: OnceLock<Result<Location, Missing>> = OnceLock::new();
-    LIBRARY.get_or_init(find).as_ref()
+fn location() -> Result<&'static Location, &'static Missing> {
+    static LOCATION: OnceLock<Result<Location, Missing>> = OnceLock::new();
+    LOCATION.get_or_init(find).as_ref()
 }
 
 /// Whether there is a file that may be stage 2.
 pub(crate) fn is_there() -> bool {
     static THERE: OnceLock<bool> = OnceLock::new();
-    *THERE.get_or_init(|| library().is_ok_and(|library| library.path.is_file()))
+    *THERE.get_or_init(|| location().is_ok_and(|location| location.path.is_file()))
 }
 
 fn find() -> Result<Location, Missing> {
@@ -171,13 +170,13 @@ fn open(location: &Location) -> Result<Stage2, Missing> {
     let started = std::time::Instant::now();
     let unusable = |reason| Missing::Unusable { reason, named: *named };
     // SAFETY: whoever chose the path vouches for the library's initialisers: it is set-up's own, or was named on purpose.
-    let library = unsafe { Library::new(path) }
-        .map_err(|error| unusable(format!("{}: {error}", path.display())))?;
+    let library = unsafe { library::open(path) }.map_err(unusable)?;
     // SAFETY: the symbol's type is fixed by the interface; the name is its own.
-    let entry =
-        unsafe { library.get::<EntryFn>(ENTRY_SYMBOL.to_bytes_with_nul()) }.map_err(|error| {
-            unusable(format!("{} is not schism's stage 2: {error}", path.display()))
-        })?;
+    let entry = unsafe { library.get::<EntryFn>(ENTRY_SYMBOL.to_bytes_with_nul()) };
+    let entry = entry.map_err(|error| {
+        let reason = library::reason(&error);
+        unusable(format!("{} is not schism's stage 2: {reason}", path.display()))
+    })?;
     // SAFETY: the interface allows any argument.
     let api = unsafe { entry(ABI_VERSION) };
     // SAFETY: it is null or lives as long as the library is loaded, which from here on is forever.

@@ -59,7 +59,7 @@ struct State {
     copied: u64,
     /// The stream of an event, and the copies in front of it.
     events: HashMap<Handle, (Handle, u64)>,
-    /// The contexts of streams and events.
+    /// The contexts of streams, events, modules and functions.
     owners: HashMap<Handle, Handle>,
     /// Names of functions.
     functions: HashMap<Handle, CString>,
@@ -323,6 +323,10 @@ pub extern "C" fn cuCtxDestroy_v2(context: Handle) -> Code {
     let result = state.call("cuCtxDestroy_v2", None);
     code(result.map(|()| {
         state.contexts.remove(&context).expect("a context");
+        state.owners.retain(|_, owner| *owner != context);
+        if CURRENT.get() == context {
+            CURRENT.set(0);
+        }
         state.memory.retain(|address, (size, of)| {
             if *of == context {
                 unsafe { dealloc(*address as *mut u8, layout(*size)) };
@@ -641,10 +645,11 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
     module: Handle,
     name: *const c_char,
 ) -> Code {
-    let mut state = state();
-    if let Err(code) = state.in_context("cuModuleGetGlobal_v2") {
-        return code;
+    let result = use_own("cuModuleGetGlobal_v2", module);
+    if result != SUCCESS {
+        return result;
     }
+    let state = state();
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
     let mut variables = state.variables.get(&module).into_iter().flatten();
     let Some((_, place, size)) = variables.find(|variable| variable.0 == name).cloned() else {
@@ -671,16 +676,19 @@ pub extern "C" fn cuModuleUnload(module: Handle) -> Code {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleGetFunction(
     function: *mut Handle,
-    _: Handle,
+    module: Handle,
     name: *const c_char,
 ) -> Code {
+    let result = use_own("cuModuleGetFunction", module);
+    if result != SUCCESS {
+        return result;
+    }
     let mut state = state();
-    let result = state.in_context("cuModuleGetFunction").map(|_| ());
-    code(result.map(|()| {
-        let handle = state.handle();
-        state.functions.insert(handle, unsafe { CStr::from_ptr(name) }.to_owned());
-        unsafe { function.write(handle) };
-    }))
+    let handle = state.handle();
+    state.functions.insert(handle, unsafe { CStr::from_ptr(name) }.to_owned());
+    state.owners.insert(handle, CURRENT.get());
+    unsafe { function.write(handle) };
+    SUCCESS
 }
 
 #[unsafe(no_mangle)]
@@ -713,6 +721,10 @@ pub unsafe extern "C" fn cuLaunchKernel(
         return result;
     }
     let state = state();
+    // Code is loaded into one context, and no other has it.
+    if state.owners.get(&function) != Some(&CURRENT.get()) {
+        return INVALID_HANDLE;
+    }
     let Some(name) = state.functions.get(&function).cloned() else { return INVALID_VALUE };
     let on_launch = state.on_launch;
     drop(state);

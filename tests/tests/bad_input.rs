@@ -256,6 +256,33 @@ fn stage_2_of_another_version_is_named() {
     assert_eq!(ended.lines, [native, native, "error no stage 2"], "{}", ended.report);
 }
 
+/// Stage 2 is there, and the LLVM that it needs is not: it is that which is named.
+#[test]
+fn a_missing_llvm_is_named() {
+    let Some(lab) = lab() else { return };
+    let program = program(lab, "damage");
+    let folder = lab.folder("bad-input-llvm");
+    let cdylib = |name: &str, arguments: &[&str]| {
+        let mut rustc = lab.rustc(Compiler::Stock, &folder);
+        rustc.args(["--crate-type=cdylib", "--crate-name", name]).args(arguments);
+        text(rustc.arg(source("crates/fake_jit.rs")));
+        folder.join(format!("lib{name}.so"))
+    };
+    let llvm = cdylib("LLVM_gone", &[]);
+    let needs = cdylib("needs", &["-Clink-args=-Wl,--no-as-needed -L. -lLLVM_gone"]);
+    std::fs::remove_file(&llvm).expect("our file can be removed");
+    for (device, kind) in [("", HOST.to_vec()), ("cpu", vec!["error no stage 2"])] {
+        let mut command = clean_command(&program);
+        let ended = run(command.env("SCHISM_JIT", &needs).env("SCHISM_DEVICE", device));
+        assert_eq!(ended.lines, kind, "{}", ended.report);
+        for part in
+            ["libLLVM_gone.so: cannot open", &needs.display().to_string(), "cargo schism setup"]
+        {
+            assert!(ended.errors.contains(part), "`{part}` is not said: {}", ended.report);
+        }
+    }
+}
+
 #[test]
 fn an_unknown_device_is_answered_with_the_known_ones() {
     let Some(lab) = lab() else { return };

@@ -46,7 +46,8 @@ fn two_devices() {
 fn no_device() {
     run(&["no-device", "finds no GPU"], &[("FAKE_CUDA_DEVICES", "0")]);
     run(&["no-device", "SCHISM_CUDA is empty"], &[("SCHISM_CUDA", "")]);
-    run(&["no-device", "/no/such/driver.so"], &[("SCHISM_CUDA", "/no/such/driver.so")]);
+    let path = "/no/such/driver.so";
+    run(&["no-device", "/no/such/driver.so: cannot open"], &[("SCHISM_CUDA", path)]);
     // A library, but none of the driver's functions.
     run(&["no-device", "`cuInit`"], &[("SCHISM_CUDA", "libc.so.6")]);
     run(&["no-device", "`cuInit` failed"], &[("FAKE_CUDA_FAULTS", "cuInit:1=999")]);
@@ -130,8 +131,31 @@ fn refused_code() {
     run(&["refused-code"], &[("FAKE_CUDA_FAULTS", "cuModuleLoadDataEx:1=218")]);
 }
 
+/// Processors and drivers that are newer than what code can be made for, and a driver that is older than its processor.
+#[test]
+fn processors_that_nobody_knows() {
+    for (capability, driver, what) in [
+        ("90", "12040", ["sm_90", "sm_90", "8.4"]),
+        ("110", "13000", ["sm_110", "sm_110", "9.0"]),
+        ("120", "12080", ["sm_120", "sm_120", "8.7"]),
+        ("121", "13020", ["sm_121", "sm_121", "9.0"]),
+        ("121", "12080", ["sm_121", "sm_120", "8.7"]),
+        ("122", "13000", ["sm_122", "sm_121", "9.0"]),
+        ("150", "17030", ["sm_150", "sm_121", "9.0"]),
+        ("91", "12040", ["sm_91", "sm_90", "8.4"]),
+        ("90", "11040", ["sm_90", "sm_87", "7.4"]),
+    ] {
+        let variables = [("FAKE_CUDA_CAPABILITY", capability), ("FAKE_CUDA_VERSION", driver)];
+        run(&["processor", what[0], what[1], what[2]], &variables);
+    }
+}
+
 #[test]
 fn one_of_two_devices_fails() {
+    let variables = [("FAKE_CUDA_DEVICES", "2"), ("FAKE_CUDA_FAULTS", "cuDeviceGet@0:*=101")];
+    run(&["first-fails"], &variables);
+    let variables = [("FAKE_CUDA_DEVICES", "2"), ("FAKE_CUDA_FAULTS", "cuLaunchKernel@1:*=719")];
+    run(&["second-lost"], &variables);
     let variables = [("FAKE_CUDA_DEVICES", "2"), ("FAKE_CUDA_FAULTS", "cuCtxCreate_v2@1:*=101")];
     run(&["second-fails"], &variables);
 }

@@ -9,6 +9,7 @@ use libloading::Library;
 use super::api::{Api, Code, DeviceNumber, number, symbol};
 use super::gpu::Gpu;
 use crate::error::DriverError;
+use crate::library;
 
 /// Names the driver's library; nothing else is tried then. An empty value: there is no driver.
 const VARIABLE: &str = "SCHISM_CUDA";
@@ -83,7 +84,7 @@ fn find() -> Result<Vec<Gpu>, String> {
 
 fn open(path: &OsString) -> Result<Library, String> {
     // SAFETY: the system's driver, or a library that was named on purpose: its initialisers may run.
-    unsafe { Library::new(path) }.map_err(|error| format!("{}: {error}", path.to_string_lossy()))
+    unsafe { library::open(path) }
 }
 
 impl Driver {

@@ -4,6 +4,9 @@ use std::ffi::{c_char, c_int};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use schism_hcf::Processor;
+use schism_jit_abi::PTX_PROCESSORS;
+
 use super::api::{DeviceNumber, number, symbol};
 use super::context::Context;
 use super::driver::Driver;
@@ -22,6 +25,10 @@ pub(crate) struct Gpu {
     pub(crate) memory: usize,
     /// The compute capability: major and minor.
     pub(crate) capability: (u32, u32),
+    /// What stage 2 calls the processor that code is made for: this one, or the newest one before it that stage 2 and the driver know.
+    pub(super) processor: String,
+    /// The newest version of PTX that the driver reads, times ten.
+    pub(super) isa: u32,
     /// Threads of a block, altogether and in each dimension.
     pub(crate) max_block: u32,
     pub(super) max_block_xyz: [u32; 3],
@@ -61,13 +68,29 @@ impl Gpu {
                 text: "the device cannot reach memory of the host".to_owned(),
             });
         }
+        let name = format!("cuda:{ordinal}");
+        let capability = (get(number::MAJOR)?, get(number::MINOR)?);
+        let isa = newest_ptx(driver.version);
+        let own = format!("sm_{}{}", capability.0, capability.1);
+        // Older ones than all that there are have no code; stage 2 says so.
+        let processor = processor_for(capability, isa).map_or_else(|| own.clone(), str::to_owned);
+        if processor != own {
+            tracing::info!(
+                device = name,
+                own,
+                processor,
+                "code for this GPU is made for an older processor: its own is not known, or too new for the driver"
+            );
+        }
         Ok(Self {
             driver,
             number: device,
-            name: format!("cuda:{ordinal}"),
+            name,
             model: String::from_utf8_lossy(&model[..end]).into_owned(),
             memory,
-            capability: (get(number::MAJOR)?, get(number::MINOR)?),
+            capability,
+            processor,
+            isa,
             max_block: get(number::MAX_BLOCK)?,
             max_block_xyz: [
                 get(number::MAX_BLOCK_X)?,
@@ -110,33 +133,41 @@ impl Gpu {
     pub(crate) fn description(&self) -> String {
         let (major, minor) = self.capability;
         let gib = self.memory as f64 / f64::from(1 << 30);
-        format!("{}, sm_{major}{minor}, {gib:.0} GiB", self.model)
+        let mut own = format!("sm_{major}{minor}");
+        if self.processor != own {
+            own = format!("{own} with code for {}", self.processor);
+        }
+        format!("{}, {own}, {gib:.0} GiB", self.model)
     }
 
     /// Which code that was made ahead of time it takes.
     pub(crate) fn ahead(&self) -> On {
-        On::Gpu { capability: self.capability, isa: self.isa() }
+        On::Gpu { capability: self.capability, isa: self.isa }
     }
+}
 
-    /// What stage 2 calls the processor.
-    pub(super) fn arch(&self) -> String {
-        let (major, minor) = self.capability;
-        format!("sm_{major}{minor}")
+/// The newest version of PTX that a driver reads, times ten; 0 if that is not known. It counts with the driver: 11.0 reads 7.0, 12.0
+/// reads 8.0, and so on, but for two steps that a version left out. Newer drivers read all that older ones do.
+fn newest_ptx(driver: u32) -> u32 {
+    match (driver / 1000, driver % 1000 / 10) {
+        (..=10, _) => 0,
+        (11, minor) => 70 + minor.min(8),
+        (12, minor @ 0..=5) => 80 + minor,
+        (12, minor) => 79 + minor.min(9),
+        (13, minor) => 90 + minor.min(9),
+        _ => 99,
     }
+}
 
-    /// The newest version of PTX that the driver reads, times ten. It counts with the driver: 11.0 reads 7.0, 12.0 reads 8.0, and
-    /// so on, but for two steps that a version left out.
-    pub(super) fn isa(&self) -> u32 {
-        let (major, minor) = (self.driver.version / 1000, self.driver.version % 1000 / 10);
-        match (major, minor) {
-            (..=10, _) => 0,
-            (11, minor) => 70 + minor.min(8),
-            (12, minor @ 0..=5) => 80 + minor,
-            (12, minor) => 79 + minor.min(9),
-            (13, minor) => 90 + minor.min(9),
-            _ => 90,
-        }
-    }
+/// The newest processor whose code runs on a compute capability, and which a version of PTX knows.
+fn processor_for(capability: (u32, u32), isa: u32) -> Option<&'static str> {
+    PTX_PROCESSORS
+        .iter()
+        .filter(|(_, first)| isa == 0 || *first <= isa)
+        .filter_map(|(name, _)| Some((name.parse::<Processor>().ok()?, *name)))
+        .filter(|(processor, _)| processor.is_open() && processor.runs_on(capability))
+        .max_by_key(|(processor, _)| processor.capability())
+        .map(|(_, name)| name)
 }
 
 impl fmt::Debug for Gpu {
@@ -145,5 +176,42 @@ impl fmt::Debug for Gpu {
             .field("name", &self.name)
             .field("model", &self.model)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_for_the_newest_processor_that_all_know() {
+        // Each processor of today has its own.
+        for (name, first) in PTX_PROCESSORS {
+            let processor: Processor = name.parse().unwrap();
+            if processor.is_open() {
+                assert_eq!(processor_for(processor.capability(), 99), Some(name));
+                assert_eq!(processor_for(processor.capability(), first), Some(name));
+                assert_eq!(processor_for(processor.capability(), 0), Some(name));
+            }
+        }
+        // Those of tomorrow, and one that was left out.
+        assert_eq!(processor_for((12, 2), 90), Some("sm_121"));
+        assert_eq!(processor_for((15, 0), 99), Some("sm_121"));
+        assert_eq!(processor_for((9, 9), 99), Some("sm_90"));
+        // A driver that is older than the processor.
+        assert_eq!(processor_for((12, 1), 87), Some("sm_120"));
+        assert_eq!(processor_for((12, 0), 86), Some("sm_101"));
+        assert_eq!(processor_for((9, 0), 70), Some("sm_80"));
+        // A processor that is older than all.
+        assert_eq!(processor_for((6, 1), 99), None);
+    }
+
+    #[test]
+    fn ptx_counts_with_the_driver() {
+        let known = [(10020, 0), (11000, 70), (11080, 78), (12000, 80), (12050, 85), (12060, 85)];
+        let newer = [(12080, 87), (12090, 88), (13000, 90), (13020, 92), (14000, 99), (23050, 99)];
+        for (driver, ptx) in known.into_iter().chain(newer) {
+            assert_eq!(newest_ptx(driver), ptx, "{driver}");
+        }
     }
 }

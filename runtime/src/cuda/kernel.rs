@@ -87,8 +87,8 @@ impl CudaKernel {
         let key = kernel_cache::key_of("PTX", record, kernel, flags, variant);
         let key = key.map(|mut key| {
             key = key
-                .part("arch", context.gpu.arch().as_bytes())
-                .number("isa", context.gpu.isa().into())
+                .part("arch", context.gpu.processor.as_bytes())
+                .number("isa", context.gpu.isa.into())
                 .number("driver", context.gpu.driver.version.into())
                 .number("facts", facts(variant).into())
                 .number("aligned", variant.facts.aligned)
@@ -300,7 +300,6 @@ fn compile(
         return Err(ImageError::Lacks { what: "floating-point numbers of 128 bits" });
     }
     let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_string() })?;
-    let arch = context.gpu.arch();
     let request = GpuRequest {
         image: Bytes::new(image),
         kernel: Bytes::new(lists.symbol.as_bytes()),
@@ -315,8 +314,8 @@ fn compile(
         values: lists.values.as_ptr(),
         values_len: lists.values.len(),
         target: TARGET_PTX,
-        isa: context.gpu.isa(),
-        arch: Bytes::new(arch.as_bytes()),
+        isa: context.gpu.isa,
+        arch: Bytes::new(context.gpu.processor.as_bytes()),
         group: variant.facts.block,
         facts: facts(variant),
         local_align: kernel.groups.unwrap_or_default().local_align,

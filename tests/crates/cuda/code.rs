@@ -1,5 +1,7 @@
 //! Which code launches have made: what it counts on, for which versions, with which mathematics.
 
+use std::env;
+
 use schism::prelude::*;
 
 use crate::fake::{code, note, on_launch, take_seen};
@@ -132,6 +134,24 @@ pub fn off() {
     // A launch that would like more takes what is there.
     sums(&queue.with_adaptivity(schism::Adaptivity::Basic), 32, 0);
     assert_eq!(code().1, 1);
+}
+
+/// Code is made for a processor, in a version of PTX, both of which the test knows.
+pub fn processor() {
+    let [own, processor, version] = [2, 3, 4].map(|index| env::args().nth(index).expect("what is there"));
+    on_launch(note);
+    let device = Device::by_name("cuda:0").expect("a device");
+    let said = device.description();
+    let expected = if own == processor { format!(", {own}, ") } else { format!(", {own} with code for {processor}, ") };
+    assert!(said.contains(&expected), "{said}");
+    let queue = queue("cuda:0");
+    let mut numbers = Buffer::filled(&queue, 10, 1_u32).expect("memory");
+    queue.for_each(&mut numbers, |x| *x += 1).expect("it runs");
+    assert_eq!(take_seen().len(), 1);
+    let (text, _) = code();
+    for line in [format!(".target {processor}"), format!(".version {version}")] {
+        assert!(text.lines().any(|other| other.starts_with(&line)), "{line}: {text}");
+    }
 }
 
 /// A kernel, which is found or compiled: the test looks at what is kept.

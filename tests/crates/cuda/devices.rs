@@ -5,7 +5,7 @@ use std::env;
 use schism::prelude::*;
 use schism::{DeviceError, Error};
 
-use crate::fake::{note, on_launch};
+use crate::fake::{calls, note, on_launch};
 use crate::memory::add_one;
 use crate::queue;
 
@@ -49,14 +49,31 @@ pub fn stage2() {
     assert_eq!(Device::all().len(), 1);
 }
 
+/// The driver does not know its first device.
+pub fn first_fails() {
+    let all: Vec<_> = Device::all().iter().map(ToString::to_string).collect();
+    assert_eq!(all, ["cpu", "native", "cuda:1"]);
+    assert_eq!(Device::by_name("cuda").expect("the first that there is").name(), "cuda:1");
+    let error = Device::by_name("cuda:0").expect_err("it fails").to_string();
+    assert!(error.contains("finds only cuda:1"), "{error}");
+    assert_eq!(Buffer::from_slice(&queue("cuda"), &[7]).expect("memory").to_vec(), [7]);
+}
+
+/// The second device has no context for anyone.
 pub fn second_fails() {
-    let error = Queue::on(&Device::by_name("cuda:1").expect("it is listed")).expect_err("it fails");
-    assert!(matches!(&error, DeviceError::Driver { device, .. } if device == "cuda:1"), "{error}");
-    assert!(error.to_string().contains("CUDA_ERROR_INVALID_DEVICE"), "{error}");
-    let queue = queue("cuda:0");
-    let mut buffer = Buffer::from_slice(&queue, &[1]).expect("memory");
-    queue.for_each(&mut buffer, |number| *number += 1).expect("it runs");
-    assert_eq!(buffer.to_vec(), [1]);
+    on_launch(add_one);
+    let first = queue("cuda:0");
+    let mut buffer = Buffer::from_slice(&first, &[1_u32, 2, 3, 4]).expect("memory");
+    for tries in 1..3 {
+        let error = Queue::on(&Device::by_name("cuda:1").expect("it is listed")).expect_err("it fails");
+        assert!(matches!(&error, DeviceError::Driver { device, .. } if device == "cuda:1"), "{error}");
+        assert!(error.to_string().contains("CUDA_ERROR_INVALID_DEVICE"), "{error}");
+        assert_eq!(calls("cuCtxCreate_v2"), 1 + tries, "it is asked again");
+        // The other one goes on, with what was there before, and with what is new.
+        first.for_each(&mut buffer, |number| *number += 1).expect("it runs");
+    }
+    assert_eq!(buffer.to_vec(), [3, 4, 5, 6]);
+    assert_eq!(Buffer::from_slice(&queue("cuda:0"), &[9]).expect("memory").to_vec(), [9]);
 }
 
 /// Buffers of one device and queues of another.

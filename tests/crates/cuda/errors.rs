@@ -1,9 +1,10 @@
 //! What the driver refuses, and contexts that are lost.
 
 use schism::prelude::*;
-use schism::{BufferError, ImageError};
+use schism::{BufferError, Error, ImageError};
 
-use crate::fake::calls;
+use crate::fake::{calls, code, note, on_launch, take_seen};
+use crate::memory::add_one;
 use crate::{panic_of, queue};
 
 fn is_lost(error: &BufferError) -> bool {
@@ -11,50 +12,92 @@ fn is_lost(error: &BufferError) -> bool {
         if device == "cuda:0" && source.code == 700 && source.name == "CUDA_ERROR_ILLEGAL_ADDRESS")
 }
 
+/// One kernel, wherever it is launched.
+fn increase(queue: &Queue, numbers: &mut Buffer<u32>) -> Result<(), LaunchError> {
+    queue.for_each(numbers, |number| *number += 1)
+}
+
 /// The launch's wait fails as after an illegal address: see the test's environment.
 pub fn lost() {
+    on_launch(add_one);
     let before = queue("cuda:0");
     let mut buffer = Buffer::filled(&before, 100, 1_u32).expect("memory");
     let other = Buffer::filled(&before, 100, 2_u32).expect("memory");
     assert_eq!(other.view()[3], 2);
-    let error = before.for_each(&mut buffer, |number| *number += 1).expect_err("it is lost");
+    let error = increase(&before, &mut buffer).expect_err("it is lost");
     let LaunchError::DeviceLost { device, source, .. } = &error else { panic!("{error}") };
     assert_eq!((&**device, source.code), ("cuda:0", 700));
     assert!(error.to_string().contains("make a new queue"), "{error}");
 
-    // All that was there says so.
+    // All that was there says so, and asks the driver for nothing.
+    let asked = [calls("cuLaunchKernel"), calls("cuMemcpyDtoHAsync_v2"), calls("cuMemAlloc_v2")];
     assert!(is_lost(&buffer.try_to_vec().expect_err("it is lost")));
     assert!(is_lost(&buffer.write(&[0; 100]).expect_err("it is lost")));
     assert!(is_lost(&buffer.read(&mut [0; 100]).expect_err("it is lost")));
     assert!(is_lost(&Buffer::filled(&before, 1, 1).expect_err("it is lost")));
-    let error = before.parallel_for(1, |_| ()).expect_err("it is lost");
+    let error = increase(&before, &mut buffer).expect_err("it is lost");
     assert!(matches!(error, LaunchError::DeviceLost { .. }), "{error}");
+    let result = before.scope(|scope| {
+        scope.parallel_for(1, |_| ())?;
+        Ok(())
+    });
+    assert!(matches!(result, Err(Error::Launch(LaunchError::DeviceLost { .. }))), "{result:?}");
     assert!(panic_of(|| drop(buffer.to_vec())).contains("was lost"));
     // What the host has read stays.
     assert_eq!(other.view()[3], 2);
     assert!(panic_of(|| assert_eq!(buffer.view()[0], 0)).contains("was lost"));
+    assert_eq!(asked, [calls("cuLaunchKernel"), calls("cuMemcpyDtoHAsync_v2"), calls("cuMemAlloc_v2")]);
 
-    // The process goes on with a new queue.
+    // The process goes on with a new queue, for which the same kernel is loaded anew.
     let after = queue("cuda:0");
-    let mut new = Buffer::from_slice(&after, &[1, 2, 3]).expect("memory");
-    after.for_each(&mut new, |number| *number += 1).expect("it runs");
-    assert_eq!(new.to_vec(), [1, 2, 3]);
-    let error = after.for_each(&mut buffer, |number| *number += 1).expect_err("it was lost");
+    let mut new = Buffer::from_slice(&after, &[1, 2, 3, 4]).expect("memory");
+    let (_, loaded) = code();
+    increase(&after, &mut new).expect("it runs");
+    assert_eq!((new.to_vec(), code().1), (vec![2, 3, 4, 5], loaded + 1));
+    let error = increase(&after, &mut buffer).expect_err("it was lost");
     assert!(matches!(error, LaunchError::ForeignBuffer { .. }), "{error}");
     assert_eq!(calls("cuCtxDestroy_v2"), 0);
     drop((buffer, other, before));
     assert_eq!(calls("cuCtxDestroy_v2"), 1);
-    assert_eq!(new.to_vec(), [1, 2, 3]);
+    increase(&after, &mut new).expect("it runs");
+    assert_eq!(new.to_vec(), [3, 4, 5, 6]);
+}
+
+/// Each launch on the second device ends its context. The first one has the same kernel, and nothing to do with it.
+pub fn second_lost() {
+    on_launch(add_one);
+    let first = queue("cuda:0");
+    let mut sound = Buffer::from_slice(&first, &[1, 2, 3, 4]).expect("memory");
+    increase(&first, &mut sound).expect("it runs");
+    for round in 1..3 {
+        // A new queue has a new context.
+        let second = queue("cuda:1");
+        let mut gone = Buffer::from_slice(&second, &[1, 2, 3, 4]).expect("memory");
+        assert_eq!(gone.to_vec(), [1, 2, 3, 4]);
+        let error = increase(&second, &mut gone).expect_err("it is lost");
+        let LaunchError::DeviceLost { device, source, .. } = &error else { panic!("{error}") };
+        assert_eq!((&**device, source.code, source.call), ("cuda:1", 719, "cuLaunchKernel"));
+        let error = gone.try_to_vec().expect_err("it is lost");
+        assert!(matches!(&error, BufferError::DeviceLost { device, .. } if device == "cuda:1"), "{error}");
+        increase(&first, &mut sound).expect("it runs");
+        assert_eq!(sound.to_vec(), [2 + round, 3 + round, 4 + round, 5 + round]);
+        assert_eq!(calls("cuCtxCreate_v2"), 1 + u64::from(round));
+    }
+    // Where both had a kernel from the beginning, each has its own.
+    assert_eq!(code().1, 3);
 }
 
 /// Driver errors that leave the context alone.
 pub fn refused_launch() {
+    on_launch(note);
     let queue = queue("cuda:0");
     let error = queue.parallel_for(1, |_| ()).expect_err("it is refused");
     let LaunchError::Driver { source, .. } = &error else { panic!("{error}") };
     assert_eq!((source.call, source.code), ("cuLaunchKernel", 1));
     assert!(error.to_string().contains("CUDA_ERROR_INVALID_VALUE"), "{error}");
+    assert_eq!(take_seen().len(), 0);
     queue.parallel_for(1, |_| ()).expect("the next one is not");
+    assert_eq!(take_seen().len(), 1);
     // A code that nobody knows.
     let error = queue.parallel_for(1, |_| ()).expect_err("it is refused");
     assert!(error.to_string().contains("error 12345"), "{error}");

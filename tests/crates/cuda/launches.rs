@@ -212,7 +212,35 @@ pub fn driver_calls() {
         // Launches that the driver refused because of the context are not among these.
         assert_eq!(take_seen().len(), 5);
     }
-    // On other threads, too.
+    // Memory, copies and code, too: of the queue's device, whichever the thread's context is.
+    for (context, kernel) in [(0, 0), (of_other, 1)] {
+        assert_eq!(set(context), 0);
+        let mut buffer = Buffer::from_slice(queue, &[1_u32, 2, 3]).expect("memory");
+        assert_eq!(set(context), 0);
+        buffer.write(&[4, 5, 6]).expect("as long");
+        assert_eq!(set(context), 0);
+        assert_eq!(buffer.to_vec(), [4, 5, 6]);
+        assert_eq!(set(context), 0);
+        let large = Buffer::filled(queue, 5 << 20, 7_u8).expect("memory");
+        assert_eq!(set(context), 0);
+        assert!(large.to_vec().iter().all(|byte| *byte == 7));
+        assert_eq!(set(context), 0);
+        drop(large);
+        // Kernels that were not compiled before.
+        let first = |item: Item<1>| assert!(item.x() < 101);
+        let second = |item: Item<1>| assert!(item.x() < 102);
+        assert_eq!(set(context), 0);
+        if kernel == 0 { queue.parallel_for(1, first) } else { queue.parallel_for(1, second) }
+            .expect("it runs");
+        assert_eq!(set(context), 0);
+        let new = crate::queue("cuda:0");
+        assert_eq!(set(context), 0);
+        new.parallel_for(1, launch).expect("it runs");
+        assert_eq!(set(context), 0);
+        drop(new);
+        assert_eq!(take_seen().len(), 2);
+    }
+    // On other threads as well.
     std::thread::scope(|threads| {
         threads.spawn(|| queue.parallel_for(1, launch).expect("it runs"));
         threads.spawn(|| other.parallel_for(1, launch).expect("it runs"));

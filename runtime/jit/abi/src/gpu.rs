@@ -7,6 +7,39 @@ use crate::{Bytes, Constant, KnownValue, Param};
 /// [`GpuRequest::target`]: the text of NVIDIA's PTX.
 pub const TARGET_PTX: u32 = 1;
 
+/// The processors that PTX can be made for, and the first version of PTX that knows each, times ten. What has a letter is for that very
+/// processor (`a`) or for its family (`f`), and runs on no other.
+pub const PTX_PROCESSORS: [(&str, u32); 28] = [
+    ("sm_70", 60),
+    ("sm_72", 61),
+    ("sm_75", 63),
+    ("sm_80", 70),
+    ("sm_86", 71),
+    ("sm_87", 74),
+    ("sm_88", 90),
+    ("sm_89", 78),
+    ("sm_90", 78),
+    ("sm_90a", 80),
+    ("sm_100", 86),
+    ("sm_100a", 86),
+    ("sm_100f", 88),
+    ("sm_101", 86),
+    ("sm_101a", 86),
+    ("sm_101f", 88),
+    ("sm_103", 88),
+    ("sm_103a", 88),
+    ("sm_103f", 88),
+    ("sm_110", 90),
+    ("sm_110a", 90),
+    ("sm_110f", 90),
+    ("sm_120", 87),
+    ("sm_120a", 87),
+    ("sm_120f", 88),
+    ("sm_121", 88),
+    ("sm_121a", 88),
+    ("sm_121f", 88),
+];
+
 /// What to compile for a GPU. The first fields are those of [`crate::CpuRequest`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -19,3 +19,13 @@ impl From<&Parameter> for Param {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::PTX_PROCESSORS;
+
+    #[test]
+    fn targets_of_containers_are_the_processors_that_there_is_code_for() {
+        assert_eq!(PTX_PROCESSORS.map(|(name, _)| name), schism_hcf::PROCESSORS);
+    }
+}

@@ -3,44 +3,13 @@
 use std::ffi::{CStr, CString};
 use std::sync::Once;
 
+use schism_jit_abi::PTX_PROCESSORS as PROCESSORS;
+
 use crate::JitError;
 use crate::llvm::Machine;
 
 /// The triple that makes LLVM write for NVIDIA's driver.
 const TRIPLE: &CStr = c"nvptx64-nvidia-cuda";
-
-/// Processors, and the first version of PTX that knows each, times ten. What has a letter is for that very processor (`a`) or for its
-/// family (`f`), and runs on no other.
-const PROCESSORS: [(&str, u32); 28] = [
-    ("sm_70", 60),
-    ("sm_72", 61),
-    ("sm_75", 63),
-    ("sm_80", 70),
-    ("sm_86", 71),
-    ("sm_87", 74),
-    ("sm_88", 90),
-    ("sm_89", 78),
-    ("sm_90", 78),
-    ("sm_90a", 80),
-    ("sm_100", 86),
-    ("sm_100a", 86),
-    ("sm_100f", 88),
-    ("sm_101", 86),
-    ("sm_101a", 86),
-    ("sm_101f", 88),
-    ("sm_103", 88),
-    ("sm_103a", 88),
-    ("sm_103f", 88),
-    ("sm_110", 90),
-    ("sm_110a", 90),
-    ("sm_110f", 90),
-    ("sm_120", 87),
-    ("sm_120a", 87),
-    ("sm_120f", 88),
-    ("sm_121", 88),
-    ("sm_121a", 88),
-    ("sm_121f", 88),
-];
 
 /// The versions of PTX that this LLVM writes, times ten.
 const VERSIONS: [u32; 26] = [
