@@ -60,6 +60,9 @@ pub struct AddressSpaces {
     pub kernel_convention: u32,
 }
 
+/// LLVM's number of the calling convention of a kernel in PTX.
+pub(crate) const PTX_KERNEL: u32 = 71;
+
 /// NVIDIA's GPUs, as PTX numbers its state spaces. Constants are in global memory: the constant bank reads one place at a time, and
 /// work-items look up tables at places of their own.
 pub const NVPTX: AddressSpaces = AddressSpaces {
@@ -68,7 +71,7 @@ pub const NVPTX: AddressSpaces = AddressSpaces {
     variables: 1,
     constants: 1,
     by_reference: None,
-    kernel_convention: 71,
+    kernel_convention: PTX_KERNEL,
 };
 
 /// AMD's GPUs. Locals are in address space 5, as the data layout says.

@@ -64,6 +64,7 @@
 //! | `detours` | [`detours`]: detours that few values take are decided once, behind what all others need (GPUs) |
 //! | `aligned-steps` | [`aligned_steps`]: accesses at addresses that go on by steps have the alignment of the first (GPUs) |
 //! | `shared-products` | [`shared_products`]: products that differ by a constant times the same factor share one multiplication (GPUs) |
+//! | `narrow-steps` | [`narrow_steps`]: addresses that differ by a number of 32 bits are one step from each other (NVIDIA) |
 //! | `private-atomics` | [`private_atomics`]: atomic accesses of a work-item's own memory become plain ones (GPUs) |
 //! | `unroll-hints` | [`unroll_hints`]: small loops that are counted have several turns made one (GPUs) |
 //! | `address-spaces` | [`address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
@@ -119,6 +120,7 @@ pub mod local_to_shared;
 pub mod loop_checks;
 pub mod loop_chunks;
 pub mod machine;
+pub mod narrow_steps;
 pub mod opt;
 pub mod panic_exits;
 pub mod panic_shapes;

@@ -82,6 +82,7 @@ pub static OTHERS: &[Pass] = &[
     pass("detours", "detours that few values take are decided once, behind what all others need (GPUs)", |module, _| Ok(crate::detours::run(module))),
     pass("aligned-steps", "accesses at addresses that go on by steps have the alignment of the first (GPUs)", |module, _| Ok(crate::aligned_steps::run(module))),
     pass("shared-products", "products that differ by a constant times the same factor share one multiplication (GPUs)", |module, _| Ok(crate::shared_products::run(module))),
+    pass("narrow-steps", "addresses that differ by a number of 32 bits are one step from each other (NVIDIA)", |module, _| Ok(crate::narrow_steps::run(module))),
     pass("private-atomics", "atomic accesses of a work-item's own memory become plain ones (GPUs)", |module, _| Ok(crate::private_atomics::run_on(module))),
     pass("unroll-hints", "small loops that are counted have several turns made one (GPUs)", |module, _| Ok(crate::unroll_hints::run(module))),
     pass("address-spaces", "tells accesses which of the target's memories they mean (GPUs)", |module, job| crate::address_spaces::run(module, &job.spec.target, &job.kernels())),

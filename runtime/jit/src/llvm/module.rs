@@ -30,8 +30,8 @@ use schism_passes::specialise::{self, SpecialiseError};
 use schism_passes::unroll_hints;
 use schism_passes::{
     address_spaces, aligned_steps, dead_arguments, detours, early_loads, group_checks,
-    keep_comparisons, local_to_shared, loop_checks, loop_chunks, panic_exits, panic_shapes,
-    private_atomics, shared_products,
+    keep_comparisons, local_to_shared, loop_checks, loop_chunks, narrow_steps, panic_exits,
+    panic_shapes, private_atomics, shared_products,
 };
 
 use super::{Builder, Context, Machine, Value, take_message};
@@ -365,6 +365,11 @@ impl<'c> Module<'c> {
     /// Has products that differ by a constant times the same factor share one multiplication, in a module for a GPU.
     pub fn share_products(&self) {
         self.run_on_each_function(shared_products::run_on);
+    }
+
+    /// Makes addresses that differ by a number of 32 bits steps from each other, in a module for NVIDIA's GPUs.
+    pub fn step_narrowly(&self) {
+        self.run_on_each_function(narrow_steps::run_on);
     }
 
     /// Runs a pass that changes one function and nothing else.

@@ -295,6 +295,7 @@ impl Target for Ptx {
         module.align_steps();
         entry::show_multiples(module, &entry, request, &self.options);
         module.share_products();
+        module.step_narrowly();
         module.leave_detours();
         module.keep_comparisons();
         module.adopt_lines(&entry.name);
