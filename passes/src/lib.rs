@@ -66,6 +66,7 @@
 //! | `shared-products` | [`shared_products`]: products that differ by a constant times the same factor share one multiplication (GPUs) |
 //! | `narrow-steps` | [`narrow_steps`]: addresses that differ by a number of 32 bits are one step from each other (NVIDIA) |
 //! | `private-atomics` | [`private_atomics`]: atomic accesses of a work-item's own memory become plain ones (GPUs) |
+//! | `quiet-loads` | [`quiet_loads`]: loads of the group's memory that nobody can store to meanwhile become plain ones (GPUs) |
 //! | `unroll-hints` | [`unroll_hints`]: small loops that are counted have several turns made one (GPUs) |
 //! | `address-spaces` | [`address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
 //!
@@ -127,6 +128,7 @@ pub mod panic_shapes;
 pub mod panics;
 pub mod private_atomics;
 pub mod provider;
+pub mod quiet_loads;
 pub mod reachability;
 pub mod recursion;
 pub mod scoped_atomics;

@@ -43,6 +43,9 @@ use crate::ir;
 /// The mark of a load that gives the same whenever it is made.
 const INVARIANT: &str = "invariant.load";
 
+/// How many steps a sum may have that are of one number.
+const STEPS: u32 = 64;
+
 /// How far the beginning of an address is looked for.
 const DEPTH: u32 = 8;
 
@@ -63,34 +66,32 @@ pub unsafe fn run_on(function: LLVMValueRef) {
     for block in ir::blocks(function) {
         let mut rows: Vec<Row> = Vec::new();
         for address in ir::instructions_of(block).into_iter().filter_map(address) {
-            match rows.iter_mut().find(|row| row.has(&address)) {
-                Some(row) => row.add(address),
-                None => rows.push(Row::of(address)),
+            if !rows.iter_mut().any(|row| row.add(&address)) {
+                rows.push(Row::of(address));
             }
         }
-        for row in rows {
-            let Row { addresses, factor: Some(factor) } = row else { continue };
-            let (mut at, mut multiple) = (addresses[0].value, addresses[0].multiple);
-            for next in &addresses[1..] {
-                let bytes = next
-                    .multiple
-                    .checked_sub(multiple)
-                    .and_then(|more| u32::try_from(more.checked_mul(next.size)?).ok());
-                if let Some(bytes @ 1..) = bytes {
+        for Row { first, addresses } in rows {
+            let Some(factor) = first.factor else { continue };
+            let (mut at, mut multiple) = addresses[0];
+            for (next, other) in addresses.into_iter().skip(1) {
+                let elements = other.checked_sub(multiple);
+                let bytes = elements.and_then(|elements| elements.checked_mul(first.size));
+                if let Some(bytes @ 1..) = bytes.and_then(|bytes| u32::try_from(bytes).ok()) {
                     // SAFETY: both are addresses of this block, `at` before `next`, and differ by so many times the factor.
-                    at = unsafe { step(&mut steps, at, next.value, factor, bytes) };
-                    multiple = next.multiple;
+                    at = unsafe { step(&mut steps, at, next, factor, bytes) };
+                    multiple = other;
                 }
             }
         }
     }
 }
 
-/// An address: `pointer + size * (rest + multiple * factor)`.
+/// An address: `pointer + size * index`, where the index is `rest + multiple * factor`.
 struct Address {
     value: LLVMValueRef,
     pointer: LLVMValueRef,
     size: u64,
+    index: LLVMValueRef,
     rest: LLVMValueRef,
     multiple: u64,
     /// The number of 32 bits; none if the multiple is 0.
@@ -99,25 +100,35 @@ struct Address {
 
 /// Addresses that differ by multiples of one number, as they come.
 struct Row {
-    addresses: Vec<Address>,
-    factor: Option<LLVMValueRef>,
+    /// The first one's parts; its multiple is 0 as long as there is no factor.
+    first: Address,
+    /// Each one, and its multiple.
+    addresses: Vec<(LLVMValueRef, u64)>,
 }
 
 impl Row {
     fn of(first: Address) -> Self {
-        Row { factor: first.factor, addresses: vec![first] }
+        Row { addresses: vec![(first.value, first.multiple)], first }
     }
 
-    fn has(&self, other: &Address) -> bool {
-        let first = &self.addresses[0];
-        let same = (first.pointer, first.size, first.rest);
-        same == (other.pointer, other.size, other.rest)
-            && (self.factor == other.factor || self.factor.is_none() || other.factor.is_none())
-    }
-
-    fn add(&mut self, next: Address) {
-        self.factor = self.factor.or(next.factor);
-        self.addresses.push(next);
+    /// Adds an address, if it is one of the row.
+    fn add(&mut self, next: &Address) -> bool {
+        let first = &mut self.first;
+        if (first.pointer, first.size) != (next.pointer, next.size) {
+            return false;
+        }
+        // The first one's index may be a sum itself, of which the others know nothing.
+        if self.addresses.len() == 1 && next.rest == first.index {
+            (first.rest, first.multiple, first.factor) = (first.index, 0, next.factor);
+            self.addresses[0].1 = 0;
+        }
+        let multiple = match next.index == first.rest {
+            true => 0,
+            false if (next.rest, next.factor) == (first.rest, first.factor) => next.multiple,
+            false => return false,
+        };
+        self.addresses.push((next.value, multiple));
+        true
     }
 }
 
@@ -134,22 +145,25 @@ fn address(value: LLVMValueRef) -> Option<Address> {
     if !is_global {
         return None;
     }
-    if ir::opcode(index) == Some(LLVMOpcode::LLVMAdd) {
-        let parts: Vec<LLVMValueRef> = ir::operands(index).collect();
-        for (rest, part) in [(parts[0], parts[1]), (parts[1], parts[0])] {
-            if let Some((factor, multiple)) = product(part) {
-                return Some(Address {
-                    value,
-                    pointer,
-                    size,
-                    rest,
-                    multiple,
-                    factor: Some(factor),
-                });
-            }
+    let (mut rest, mut multiple, mut factor) = (index, 0_u64, None);
+    for _ in 0..STEPS {
+        let Some((other, of, more)) = sum(rest) else { break };
+        if factor.is_some_and(|factor| factor != of) {
+            break;
         }
+        (rest, factor, multiple) = (other, Some(of), multiple.wrapping_add(more));
     }
-    Some(Address { value, pointer, size, rest: index, multiple: 0, factor: None })
+    Some(Address { value, pointer, size, index, rest, multiple, factor })
+}
+
+/// A number and a constant times a number of 32 bits: the three.
+fn sum(value: LLVMValueRef) -> Option<(LLVMValueRef, LLVMValueRef, u64)> {
+    if ir::opcode(value) != Some(LLVMOpcode::LLVMAdd) {
+        return None;
+    }
+    let parts: Vec<LLVMValueRef> = ir::operands(value).collect();
+    let orders = [(parts[0], parts[1]), (parts[1], parts[0])];
+    orders.into_iter().find_map(|(rest, part)| product(part).map(|(of, times)| (rest, of, times)))
 }
 
 /// A constant times a number of 32 bits that has 64: that number, and the constant.

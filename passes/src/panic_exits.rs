@@ -175,8 +175,12 @@ unsafe fn sink_operands(call: LLVMValueRef) {
 fn panic_of(call: LLVMValueRef) -> Option<Panic> {
     let callee = ir::callee(call)?;
     let name = ir::name_of(callee);
-    let words = name.strip_prefix(builtins::PANIC_SITE)?.strip_prefix('.')?.parse().ok()?;
-    Some(Panic { call, callee, words })
+    Some(Panic { call, callee, words: words_of(&name)? })
+}
+
+/// How many words what leaves a panic's message takes; none of other functions.
+pub(crate) fn words_of(function: &str) -> Option<u32> {
+    function.strip_prefix(builtins::PANIC_SITE)?.strip_prefix('.')?.parse().ok()
 }
 
 /// # Safety

@@ -105,7 +105,7 @@ fn is_local(address: LLVMValueRef) -> bool {
 ///
 /// # Safety
 /// `access` is a live load or store.
-unsafe fn make_plain(access: LLVMValueRef) {
+pub(crate) unsafe fn make_plain(access: LLVMValueRef) {
     let plain = LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic;
     // SAFETY: as promised by the caller. What is not atomic has no scope but the widest.
     unsafe {

@@ -67,3 +67,27 @@ next:
   store float %x, ptr addrspace(1) %e, align 4
   ret void
 }
+
+; Indices that are each a sum of the one before.
+; CHECK: define ptx_kernel void @chain
+; CHECK: %1 = getelementptr i8, ptr addrspace(1) %a, i64 %0
+; CHECK: %2 = getelementptr i8, ptr addrspace(1) %1, i64 %0
+; CHECK: %3 = getelementptr i8, ptr addrspace(1) %2, i64 %0
+define ptx_kernel void @chain(ptr addrspace(1) %p, i64 %row, i32 %width, i32 %other) {
+begin:
+  %wide = zext i32 %width to i64
+  %far = zext i32 %other to i64
+  %first = add i64 %row, %far
+  %a = getelementptr float, ptr addrspace(1) %p, i64 %first
+  store float 1.0, ptr addrspace(1) %a, align 4
+  %second = add i64 %first, %wide
+  %b = getelementptr float, ptr addrspace(1) %p, i64 %second
+  store float 2.0, ptr addrspace(1) %b, align 4
+  %third = add i64 %second, %wide
+  %c = getelementptr float, ptr addrspace(1) %p, i64 %third
+  store float 3.0, ptr addrspace(1) %c, align 4
+  %fourth = add i64 %wide, %third
+  %d = getelementptr float, ptr addrspace(1) %p, i64 %fourth
+  store float 4.0, ptr addrspace(1) %d, align 4
+  ret void
+}

@@ -31,7 +31,7 @@ use schism_passes::unroll_hints;
 use schism_passes::{
     address_spaces, aligned_steps, dead_arguments, detours, early_loads, group_checks,
     keep_comparisons, local_to_shared, loop_checks, loop_chunks, narrow_steps, panic_exits,
-    panic_shapes, private_atomics, shared_products,
+    panic_shapes, private_atomics, quiet_loads, shared_products,
 };
 
 use super::{Builder, Context, Machine, Value, take_message};
@@ -316,6 +316,11 @@ impl<'c> Module<'c> {
             // SAFETY: the function is one of this live module, which this thread alone has.
             unsafe { private_atomics::run(function.raw()) };
         }
+    }
+
+    /// Makes loads of the group's memory plain that nobody can store to meanwhile, in a module for a GPU.
+    pub fn plain_quiet_loads(&self) {
+        self.run_on_each_function(quiet_loads::run_on);
     }
 
     /// Asks for small loops to be unrolled. See [`unroll_hints`].

@@ -266,6 +266,7 @@ impl Target for Ptx {
         module.run_passes(THREAD_JUMPS, None).map_err(JitError::Internal)?;
         module.compare_addresses_as_numbers(context);
         module.separate_address_spaces(&entry.name)?;
+        module.plain_quiet_loads();
         debug_verify(module);
         Ok(entry)
     }
