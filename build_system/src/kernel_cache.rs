@@ -1,4 +1,7 @@
 //! `cargo schism cache`: looks at the compiled kernels that programs keep.
+//!
+//! What is counted are entries. A kernel has one for each of its versions on each kind of device, and each compiler has one of its own,
+//! with its version and processor. For a GPU it is PTX that is kept: what the driver makes of that, the driver keeps or not.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -21,7 +24,10 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let action = parse(arguments)?;
     let settings = Settings::from_environment(&|problem| eprintln!("warning: {problem}"));
     let Some(path) = settings.folder else {
-        println!("nothing is kept: SCHISM_CACHE is 0, or there is no folder for it");
+        println!(
+            "programs that are started from here keep nothing, and take nothing that was kept: SCHISM_CACHE is 0, or there is no folder \
+             for it; what others have kept is left alone"
+        );
         return Ok(ExitCode::SUCCESS);
     };
     if !path.exists() {
@@ -34,8 +40,8 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
             let usage = folder.usage().at("read", &path)?;
             println!("{}", path.display());
             println!(
-                "{} kernel(s), {} of {} at most",
-                usage.entries,
+                "{}, {} of {} at most: kernels, one for each version of each, and what compilers say of themselves",
+                entries(usage.entries),
                 in_words(usage.bytes),
                 in_words(folder.limit())
             );
@@ -45,7 +51,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         }
         Action::Clear => {
             let removed = folder.clear().at("clear", &path)?;
-            println!("removed {} kernel(s), {}", removed.entries, in_words(removed.bytes));
+            println!("removed {}, {}", entries(removed.entries), in_words(removed.bytes));
         }
         Action::Verify => {
             let checked = folder.verify().at("read", &path)?;
@@ -53,9 +59,9 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
                 println!("{problem}");
             }
             println!(
-                "{}: {} kernel(s) intact, {} not",
+                "{}: {} intact, {} not",
                 path.display(),
-                checked.good,
+                entries(checked.good),
                 checked.problems.len()
             );
             if !checked.problems.is_empty() {
@@ -74,6 +80,10 @@ fn parse(arguments: &[OsString]) -> Result<Action> {
         ["verify"] => Ok(Action::Verify),
         _ => Err(Error::Usage("`cache` takes one of info, clear and verify".to_owned())),
     }
+}
+
+fn entries(count: u64) -> String {
+    if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
 }
 
 /// How long ago that was, for people.
@@ -104,6 +114,11 @@ mod tests {
         assert_eq!(ask("verify"), Some(Action::Verify));
         assert_eq!(ask("empty"), None);
         assert_eq!(ask("clear verify"), None);
+    }
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!([0, 1, 2].map(entries), ["0 entries", "1 entry", "2 entries"]);
     }
 
     #[test]

@@ -134,14 +134,14 @@ fn kept_kernels_are_counted_checked_and_removed() {
         folder.write(&key(number), &Value { meta: vec![1], bytes: vec![2; 100] }).unwrap();
     }
     let (code, said) = ask("cache info");
-    assert!(code == Some(0) && said.contains("3 kernel(s), 12.3 kB"), "{said}");
-    assert!(ask("cache verify").1.contains("3 kernel(s) intact, 0 not"));
+    assert!(code == Some(0) && said.contains("3 entries, 12.3 kB"), "{said}");
+    assert!(ask("cache verify").1.contains("3 entries intact, 0 not"));
     std::fs::write(folder.entry(&key(1)), "nonsense").unwrap();
     let (code, said) = ask("cache verify");
-    assert!(code == Some(1) && said.contains("2 kernel(s) intact, 1 not"), "{said}");
+    assert!(code == Some(1) && said.contains("2 entries intact, 1 not"), "{said}");
     assert!(said.contains(&key(1).to_string()) && said.contains("is damaged"), "{said}");
-    assert!(ask("cache clear").1.contains("removed 3 kernel(s)"));
-    assert!(ask("cache").1.contains("0 kernel(s)"));
+    assert!(ask("cache clear").1.contains("removed 3 entries"));
+    assert!(ask("cache").1.contains("0 entries"));
     assert_eq!(ask("cache empty").0, Some(2));
     let off = machine.schism("cache").env("SCHISM_CACHE", "0").output().unwrap();
     assert!(String::from_utf8(off.stdout).unwrap().contains("SCHISM_CACHE is 0"));
