@@ -65,6 +65,8 @@
 //! | `aligned-steps` | [`aligned_steps`]: accesses at addresses that go on by steps have the alignment of the first (GPUs) |
 //! | `shared-products` | [`shared_products`]: products that differ by a constant times the same factor share one multiplication (GPUs) |
 //! | `narrow-steps` | [`narrow_steps`]: addresses that differ by a number of 32 bits are one step from each other (NVIDIA) |
+//! | `short-divisions` | [`short_divisions`]: counts of turns that fit into 32 bits are divided in 32 bits (GPUs) |
+//! | `wide-copies` | [`wide_copies`]: large fills and copies of memory become loops of words (GPUs) |
 //! | `private-atomics` | [`private_atomics`]: atomic accesses of a work-item's own memory become plain ones (GPUs) |
 //! | `quiet-loads` | [`quiet_loads`]: loads of the group's memory that nobody can store to meanwhile become plain ones (GPUs) |
 //! | `unroll-hints` | [`unroll_hints`]: small loops that are counted have several turns made one (GPUs) |
@@ -135,6 +137,7 @@ pub mod reachability;
 pub mod recursion;
 pub mod scoped_atomics;
 pub mod shared_products;
+pub mod short_divisions;
 mod signature;
 pub mod spec;
 pub mod spec_constants;
@@ -147,6 +150,7 @@ pub mod template;
 mod threading;
 pub mod unroll_hints;
 pub mod unwind;
+pub mod wide_copies;
 
 pub use provider::Provider;
 pub use schism_message::{Kind, Trait};

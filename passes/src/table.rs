@@ -83,6 +83,8 @@ pub static OTHERS: &[Pass] = &[
     pass("aligned-steps", "accesses at addresses that go on by steps have the alignment of the first (GPUs)", |module, _| Ok(crate::aligned_steps::run(module))),
     pass("shared-products", "products that differ by a constant times the same factor share one multiplication (GPUs)", |module, _| Ok(crate::shared_products::run(module))),
     pass("narrow-steps", "addresses that differ by a number of 32 bits are one step from each other (NVIDIA)", |module, _| Ok(crate::narrow_steps::run(module))),
+    pass("short-divisions", "counts of turns that fit into 32 bits are divided in 32 bits (GPUs)", |module, _| Ok(crate::short_divisions::run(module))),
+    pass("wide-copies", "large fills and copies of memory become loops of words (GPUs)", |module, _| Ok(crate::wide_copies::run(module))),
     pass("private-atomics", "atomic accesses of a work-item's own memory become plain ones (GPUs)", |module, _| Ok(crate::private_atomics::run_on(module))),
     pass("quiet-loads", "loads of the group's memory that nobody can store to meanwhile become plain ones (GPUs)", |module, _| Ok(crate::quiet_loads::run(module))),
     pass("unroll-hints", "small loops that are counted have several turns made one (GPUs)", |module, _| Ok(crate::unroll_hints::run(module))),

@@ -31,7 +31,7 @@ use schism_passes::unroll_hints;
 use schism_passes::{
     address_spaces, aligned_steps, dead_arguments, detours, early_loads, group_checks,
     keep_comparisons, local_to_shared, loop_checks, loop_chunks, narrow_steps, panic_exits,
-    panic_shapes, private_atomics, quiet_loads, shared_products,
+    panic_shapes, private_atomics, quiet_loads, shared_products, short_divisions, wide_copies,
 };
 
 use super::{Builder, Context, Machine, Value, take_message};
@@ -375,6 +375,16 @@ impl<'c> Module<'c> {
     /// Makes addresses that differ by a number of 32 bits steps from each other, in a module for NVIDIA's GPUs.
     pub fn step_narrowly(&self) {
         self.run_on_each_function(narrow_steps::run_on);
+    }
+
+    /// Divides counts of turns in 32 bits where they fit, in a module for a GPU.
+    pub fn shorten_divisions(&self) {
+        self.run_on_each_function(short_divisions::run_on);
+    }
+
+    /// Makes loops of words of large fills and copies of memory, in a module for a GPU.
+    pub fn copy_words(&self) {
+        self.run_on_each_function(wide_copies::run_on);
     }
 
     /// Runs a pass that changes one function and nothing else.

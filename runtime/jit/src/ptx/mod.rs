@@ -289,6 +289,8 @@ impl Target for Ptx {
         module.load_early();
         atomics::order_updates(context, module);
         module.make_chunks().map_err(JitError::Internal)?;
+        module.copy_words();
+        module.shorten_divisions();
         entry::trim(module, &mut entry)?;
         let groups = entry.flags & GPU_GROUPS != 0;
         message::leave(context, module, request, &self.options, groups)?;
