@@ -10,6 +10,7 @@ use crate::groups;
 use crate::notice::Notice;
 use crate::registry;
 use crate::stage2::{Missing, about as stage2};
+use crate::trace;
 
 /// Chooses the default device.
 const VARIABLE: &str = "SCHISM_DEVICE";
@@ -65,6 +66,7 @@ impl Device {
     /// told, once, unless `SCHISM_DEVICE` is `native`.
     #[must_use]
     pub fn all() -> Vec<Self> {
+        trace::install();
         let gpus = cuda::gpus().unwrap_or_default().iter();
         let all = [Place::Cpu, Place::Native].into_iter().chain(gpus.map(Place::Cuda));
         let (there, left_out): (Vec<_>, Vec<_>) = all
@@ -95,6 +97,7 @@ impl Device {
     /// # Errors
     /// As for [`Device::by_name`], for the named device.
     pub fn default_device() -> Result<Self, DeviceError> {
+        trace::install();
         if let Some(name) = env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
             return Self::by_name(&name.to_string_lossy());
         }
@@ -123,6 +126,7 @@ impl Device {
     /// [`DeviceError::Stage2Version`] if it is of another version of schism; [`DeviceError::NoGpu`] if there is no driver, or it finds no
     /// GPU.
     pub fn by_name(name: &str) -> Result<Self, DeviceError> {
+        trace::install();
         let stage2 =
             |device: &str| stage2().map(|_| ()).map_err(|missing| missing.error_for(device));
         let place = match name.trim() {

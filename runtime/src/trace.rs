@@ -1,7 +1,7 @@
 //! `SCHISM_TRACE`: what the runtime does, on standard error.
 //!
-//! Events go to the program's own `tracing` subscriber if it has one. If not, the variable installs a small one: `1` shows each
-//! step (as `debug`), and `error`, `warn`, `info`, `debug`, `trace` choose a level.
+//! Events go to the program's own `tracing` subscriber, if it has one when it first asks for a device or a queue. If not, the variable
+//! installs a small one: `1` shows each step (as `debug`), and `error`, `warn`, `info`, `debug`, `trace` choose a level.
 
 #[cfg(not(feature = "trace"))]
 pub(crate) fn install() {}

@@ -52,7 +52,10 @@ fn no_device() {
     run(&["no-device", "`cuInit`"], &[("SCHISM_CUDA", "libc.so.6")]);
     run(&["no-device", "`cuInit` failed"], &[("FAKE_CUDA_FAULTS", "cuInit:1=999")]);
     run(&["no-device", "finds no GPU"], &[("FAKE_CUDA_FAULTS", "cuDeviceGetCount:1=100")]);
-    run(&["no-device", "finds no GPU"], &[("FAKE_CUDA_FAULTS", "cuDeviceGet:*=101")]);
+    let refused = "finds no GPU that can be used: `cuDeviceGet` failed: invalid device ordinal";
+    run(&["no-device", refused], &[("FAKE_CUDA_FAULTS", "cuDeviceGet:*=101")]);
+    // Older than all processors that there is code for.
+    run(&["no-device", "no code can be made for sm_61"], &[("FAKE_CUDA_CAPABILITY", "61")]);
 }
 
 #[test]

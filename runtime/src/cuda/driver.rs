@@ -64,10 +64,13 @@ fn find() -> Result<Vec<Gpu>, String> {
     } else {
         driver.check(code, symbol::device_count).map_err(|e| e.to_string())?;
     }
+    let mut left_out = String::new();
     let gpus = (0..count.max(0)).filter_map(|ordinal| {
-        Gpu::new(driver, ordinal)
-            .inspect_err(|error| tracing::warn!(ordinal, %error, "a GPU is left out"))
-            .ok()
+        let gpu = Gpu::new(driver, ordinal).inspect_err(|error| {
+            tracing::warn!(ordinal, %error, "a GPU is left out");
+            left_out = format!(": {error}");
+        });
+        gpu.ok()
     });
     let gpus: Vec<_> = gpus.collect();
     tracing::debug!(
@@ -77,7 +80,7 @@ fn find() -> Result<Vec<Gpu>, String> {
         "opened the driver"
     );
     if gpus.is_empty() {
-        return Err("the driver finds no GPU that can be used".to_owned());
+        return Err(format!("the driver finds no GPU that can be used{left_out}"));
     }
     Ok(gpus)
 }

@@ -26,7 +26,7 @@ pub(crate) struct Gpu {
     /// The compute capability: major and minor.
     pub(crate) capability: (u32, u32),
     /// What stage 2 calls the processor that code is made for: this one, or the newest one before it that stage 2 and the driver know.
-    pub(super) processor: String,
+    pub(super) processor: &'static str,
     /// The newest version of PTX that the driver reads, times ten.
     pub(super) isa: u32,
     /// Threads of a block, altogether and in each dimension.
@@ -72,8 +72,12 @@ impl Gpu {
         let capability = (get(number::MAJOR)?, get(number::MINOR)?);
         let isa = newest_ptx(driver.version);
         let own = format!("sm_{}{}", capability.0, capability.1);
-        // Older ones than all that there are have no code; stage 2 says so.
-        let processor = processor_for(capability, isa).map_or_else(|| own.clone(), str::to_owned);
+        let processor = processor_for(capability, isa).ok_or_else(|| DriverError {
+            call: symbol::device_attribute,
+            code: number::SUCCESS,
+            name: "too old".to_owned(),
+            text: format!("no code can be made for {own}, or not for this driver"),
+        })?;
         if processor != own {
             tracing::info!(
                 device = name,
