@@ -1,6 +1,6 @@
 //! Loops that all work-items of a group go through together, since there is a barrier in each turn.
 //!
-//! [`loop_checks`](crate::loop_checks) makes two loops of one, and a condition chooses. For such a loop the group decides together:
+//! [`loop_checks`] makes two loops of one, and a condition chooses. For such a loop the group decides together:
 //! ```llvm
 //!   %mine = ...                                  ; none of this work-item's turns can panic
 //!   %all = call i1 @llvm.nvvm.barrier.cta.red.and.aligned.all(i32 0, i1 %mine)

@@ -45,7 +45,7 @@
 //! was: what panics does so in its turn, after all that comes before it. So do loops that nothing is known of.
 //!
 //! **Groups.** The condition may differ between the work-items of a group, but all must come to the same barriers. So for a loop with a
-//! barrier in it, they decide together ([`group_loops`]): if one work-item's condition does not hold, all take the loop as it was. Such a
+//! barrier in it, they decide together (`group_loops`): if one work-item's condition does not hold, all take the loop as it was. Such a
 //! loop may have loops inside, as that over tiles has one over a tile's elements.
 
 use std::collections::HashSet;

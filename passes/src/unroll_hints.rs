@@ -19,10 +19,10 @@
 //! A GPU starts one instruction after the other: counting and jumping are a tenth of a loop of twenty instructions. What LLVM takes
 //! for small enough is meant for processors that do both beside the rest. It also waits for memory once for all loads that it comes to
 //! before it needs the first, so very small loops with several loads get the hint whatever they are counted to: for as many turns as have
-//! [`REQUESTS`] on their way. Only innermost loops that call nothing, with no way out to a panic, get the hint; one that has a hint
+//! `REQUESTS` on their way. Only innermost loops that call nothing, with no way out to a panic, get the hint; one that has a hint
 //! keeps it.
 //!
-//! What an operation [weighs](weight) is how many instructions a GPU has for it: an exact division is dozens, with a way aside for rare
+//! What an operation weighs is how many instructions a GPU has for it: an exact division is dozens, with a way aside for rare
 //! operands. Copies of those gain nothing, and the driver works on each.
 
 use inkwell::module::Module;

@@ -24,7 +24,7 @@
 //!
 //! For a GPU LLVM makes of these a loop over bytes, whatever the alignment is. It takes eight times as many accesses, and NVIDIA's
 //! assembler, which sees how often such a loop turns, makes hundreds of its turns one and is long about it. What is smaller than
-//! [`LARGE`] LLVM writes down word by word itself.
+//! `LARGE` LLVM writes down word by word itself.
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;

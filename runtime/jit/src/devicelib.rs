@@ -1,7 +1,7 @@
 //! The device library: C's mathematics for devices that have none.
 //!
 //! The crate `schism-devicelib` and the crate `libm` that it is over travel in this library as LLVM bitcode (see `build.rs`). The
-//! pass [`library_calls`] makes calls of it where a device needs them; what is called, and what that calls in turn, is linked into
+//! pass `library-calls` makes calls of it where a device needs them; what is called, and what that calls in turn, is linked into
 //! the kernel's module as internal functions and optimised with the kernel:
 //!
 //! ```llvm
