@@ -41,6 +41,9 @@ static EXPORTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schism_devicel
 /// What they are over.
 static LIBM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libm.bc"));
 
+/// Where the functions of `libm` are, in their symbols.
+const MATH: &str = "_4libm4math";
+
 /// Functions that few arguments need, by the ends of their symbols: the remainder of large angles. Its loops, unrolled into each
 /// sine, would be ten times the rest.
 const RARE: [&str; 1] = ["_4libm4math14rem_pio2_large14rem_pio2_large"];
@@ -146,10 +149,16 @@ fn library<'c>(
         library.declare_as(*function);
     }
     for bitcode in [EXPORTS, LIBM] {
+        if !lacks_functions(&library, device) {
+            break;
+        }
         let part = Module::from_bitcode_lazily(context, bitcode)?;
         part.set_target_of(module);
         part.make_optional();
         library.link(context, part)?;
+        for function in library.functions().into_iter().filter(|f| !f.is_declaration()) {
+            function.remove_unwinding(context);
+        }
     }
     for function in library.functions() {
         if let Some((intrinsic, bits)) = exact_intrinsic(&function.name(), device) {
@@ -158,7 +167,6 @@ fn library<'c>(
             // SAFETY: nothing uses the function any more, and `functions` has each one once.
             unsafe { function.delete_function() };
         } else if !function.is_declaration() {
-            function.remove_unwinding(context);
             function.remove_function_attribute("nonlazybind");
             image::normalise(context, function);
             if RARE.iter().any(|rare| function.name().ends_with(rare)) {
@@ -189,11 +197,27 @@ fn library<'c>(
     Ok(library)
 }
 
+/// Whether a library calls what it does not have, and what is not the device's. To read what all functions of `libm` are called takes longer
+/// than to optimise one of them.
+fn lacks_functions(library: &Module<'_>, device: &Native) -> bool {
+    library.functions().into_iter().any(|function| {
+        let is_ours = || function.is_intrinsic() || function.has_function_attribute("noreturn");
+        let is_called = || !function.users().is_empty() || function.name().starts_with(PREFIX);
+        function.is_declaration()
+            && !is_ours()
+            && is_called()
+            && exact_intrinsic(&function.name(), device).is_none()
+    })
+}
+
 /// The intrinsic that a function of `libm` is the same as, if the device computes it exactly, and the bits of its numbers.
 fn exact_intrinsic(symbol: &str, device: &Native) -> Option<(&'static str, u32)> {
+    if !symbol.contains(MATH) {
+        return None;
+    }
     device.exact.iter().find_map(|name| {
         let length = name.len();
-        let of_module = format!("_4libm4math{length}{name}");
+        let of_module = format!("{MATH}{length}{name}");
         if symbol.ends_with(&format!("{of_module}{length}{name}")) {
             return Some((*name, 64));
         }
