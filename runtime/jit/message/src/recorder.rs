@@ -83,7 +83,7 @@ impl Copy {
     }
 
     /// # Safety
-    /// The words are those of a message and of a location or null, as in [`panic`].
+    /// The words are those of a message and of a location or null, as in [`panic()`].
     #[inline(never)]
     unsafe fn take<const PLAIN: bool>(&mut self, template: u64, args: u64, location: u64) {
         // SAFETY: as promised by the caller.
