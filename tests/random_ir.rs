@@ -19,7 +19,7 @@ use schism_passes::{machine, opt};
 const WORDS: usize = 8;
 
 /// Passes that may run in any order over a module that has its kernel, and change nothing that it does.
-const ANY_ORDER: [&str; 15] = [
+const ANY_ORDER: [&str; 16] = [
     "host-attributes",
     "convergence",
     "unwind",
@@ -35,6 +35,7 @@ const ANY_ORDER: [&str; 15] = [
     "loop-checks",
     "group-checks",
     "detours",
+    "narrow-checks",
 ];
 
 /// A module in both forms.
@@ -249,7 +250,7 @@ impl<'r> Body<'r> {
 
     fn statement(&mut self) {
         let (a, b) = (self.value(), self.value());
-        let kinds = if self.depth < 3 { 19 } else { 13 };
+        let kinds = if self.depth < 3 { 20 } else { 13 };
         match self.random.below(kinds) {
             0..=2 => {
                 let operations = ["add", "sub", "mul", "xor", "and", "or"];
@@ -320,6 +321,7 @@ impl<'r> Body<'r> {
             15 => self.choose(&a, &b),
             16 => self.repeat(&a),
             17 => self.detours(),
+            18 => self.checks(&a, &b),
             _ => self.switch(&a),
         }
     }
@@ -427,6 +429,53 @@ impl<'r> Body<'r> {
             self.label(&end);
             self.define(&format!("phi i64 {}", incoming.join(", ")));
         }
+    }
+
+    /// Checks of near indices against a length of 32 bits, joined, and accesses where they hold.
+    fn checks(&mut self, a: &str, b: &str) {
+        let (length, far, id) = (self.value(), self.value(), self.name());
+        let mut code = |line: String| writeln!(self.text, "  {line}").expect("text");
+        code(format!("%len{id}.low = trunc i64 {length} to i32"));
+        code(format!("%len{id}.32 = and i32 %len{id}.low, {}", WORDS - 1));
+        code(format!("%len{id} = zext nneg i32 %len{id}.32 to i64"));
+        code(format!("%far{id}.low = trunc i64 {far} to i32"));
+        let step = if self.random.below(2) == 0 {
+            "and i32 %far{}.low, 3"
+        } else {
+            "lshr i32 %far{}.low, 1"
+        };
+        code(format!("%far{id}.32 = {}", step.replace("{}", &id.to_string())));
+        code(format!("%far{id} = zext nneg i32 %far{id}.32 to i64"));
+        let mask = if self.random.below(3) == 0 { -1 } else { WORDS as i64 - 1 };
+        code(format!("%at{id}.0 = and i64 {a}, {mask}"));
+        let near = if self.random.below(2) == 0 { "add" } else { "sub" };
+        code(format!("%at{id}.1 = {near} i64 %at{id}.0, %far{id}"));
+        code(format!("%at{id}.2 = add i64 %at{id}.1, {}", self.random.below(3) as i64 - 1));
+        for at in 0..3 {
+            code(format!("%in{id}.{at} = icmp ult i64 %at{id}.{at}, %len{id}"));
+        }
+        code(format!("%in{id}.3 = select i1 %in{id}.0, i1 %in{id}.1, i1 false"));
+        code(format!("%in{id}.4 = and i1 %in{id}.3, %in{id}.2"));
+        // Whether one is the last, which needs no more than 32 bits.
+        code(format!("%last{id} = add nsw i64 %len{id}, -1"));
+        let comparison = ["eq", "ne", "slt"][self.random.below(3)];
+        code(format!("%is{id} = icmp {comparison} i64 %last{id}, %far{id}"));
+        code(format!("%is{id}.wide = zext i1 %is{id} to i64"));
+        code(format!("br i1 %in{id}.4, label %yes{id}, label %no{id}"));
+        writeln!(self.text, "yes{id}:").expect("text");
+        let mut code = |line: String| writeln!(self.text, "  {line}").expect("text");
+        for at in 0..3 {
+            code(format!("%el{id}.{at} = getelementptr i64, ptr %mem, i64 %at{id}.{at}"));
+        }
+        code(format!("%x{id} = load i64, ptr %el{id}.1"));
+        code(format!("%w{id} = load i64, ptr %el{id}.2"));
+        code(format!("%xw{id} = sub i64 %x{id}, %w{id}"));
+        code(format!("store i64 %xw{id}, ptr %el{id}.0"));
+        code(format!("br label %no{id}"));
+        let before = self.block.clone();
+        self.label(&format!("no{id}"));
+        self.define(&format!("phi i64 [ %xw{id}, %yes{id} ], [ {b}, %{before} ]"));
+        self.values.push(format!("%is{id}.wide"));
     }
 
     fn switch(&mut self, a: &str) {

@@ -62,6 +62,7 @@
 //! | `panic-exits` | [`panic_exits`]: the panics of a function leave by one block (GPUs) |
 //! | `keep-comparisons` | [`keep_comparisons`]: comparisons of 64 bits that are joined stay comparisons (GPUs) |
 //! | `detours` | [`detours`]: detours that few values take are decided once, behind what all others need (GPUs) |
+//! | `narrow-checks` | [`narrow_checks`]: checks of indices against a length of 31 bits are made in 32 bits (GPUs) |
 //! | `aligned-steps` | [`aligned_steps`]: accesses at addresses that go on by steps have the alignment of the first (GPUs) |
 //! | `shared-products` | [`shared_products`]: products that differ by a constant times the same factor share one multiplication (GPUs) |
 //! | `narrow-steps` | [`narrow_steps`]: addresses that differ by a number of 32 bits are one step from each other (NVIDIA) |
@@ -125,6 +126,7 @@ pub mod loop_checks;
 pub mod loop_chunks;
 mod loop_marks;
 pub mod machine;
+pub mod narrow_checks;
 pub mod narrow_steps;
 pub mod opt;
 pub mod panic_exits;

@@ -80,6 +80,7 @@ pub static OTHERS: &[Pass] = &[
     pass("panic-exits", "the panics of a function leave by one block (GPUs)", |module, _| Ok(crate::panic_exits::run(module))),
     pass("keep-comparisons", "comparisons of 64 bits that are joined stay comparisons (GPUs)", |module, _| Ok(crate::keep_comparisons::run(module))),
     pass("detours", "detours that few values take are decided once, behind what all others need (GPUs)", |module, _| Ok(crate::detours::run(module))),
+    pass("narrow-checks", "checks of indices against a length of 31 bits are made in 32 bits (GPUs)", |module, _| Ok(crate::narrow_checks::run(module))),
     pass("aligned-steps", "accesses at addresses that go on by steps have the alignment of the first (GPUs)", |module, _| Ok(crate::aligned_steps::run(module))),
     pass("shared-products", "products that differ by a constant times the same factor share one multiplication (GPUs)", |module, _| Ok(crate::shared_products::run(module))),
     pass("narrow-steps", "addresses that differ by a number of 32 bits are one step from each other (NVIDIA)", |module, _| Ok(crate::narrow_steps::run(module))),

@@ -30,15 +30,17 @@ fn a_seed_gives_one_module() {
 }
 
 #[test]
-fn random_modules_have_detours_that_are_left() {
+fn random_modules_have_what_passes_for_gpus_look_for() {
     let run = |source: &str, passes: &str| {
         let input = schism_passes::opt::read(source.as_bytes(), &[]).expect("a valid module");
         schism_passes::opt::run(&input, passes).expect("valid IR")
     };
-    let mut left = 0;
+    let (mut left, mut narrowed) = (0, 0);
     for seed in 0..60 {
         let module = random_ir::generate(seed).with_kernel;
         left += usize::from(run(&module, "unwind,cleanup,detours").contains("freeze i1"));
+        let comparisons = |passes| run(&module, passes).matches("icmp ult i32").count();
+        narrowed += usize::from(comparisons("unwind,narrow-checks") > comparisons("unwind"));
     }
-    assert!(left >= 5, "{left} of 60");
+    assert!(left >= 5 && narrowed >= 5, "{left} and {narrowed} of 60");
 }

@@ -30,8 +30,9 @@ use schism_passes::specialise::{self, SpecialiseError};
 use schism_passes::unroll_hints;
 use schism_passes::{
     address_spaces, aligned_steps, dead_arguments, detours, early_loads, group_checks,
-    keep_comparisons, local_to_shared, loop_checks, loop_chunks, narrow_steps, panic_exits,
-    panic_shapes, private_atomics, quiet_loads, shared_products, short_divisions, wide_copies,
+    keep_comparisons, local_to_shared, loop_checks, loop_chunks, narrow_checks, narrow_steps,
+    panic_exits, panic_shapes, private_atomics, quiet_loads, shared_products, short_divisions,
+    wide_copies,
 };
 
 use super::{Builder, Context, Machine, Value, take_message};
@@ -296,6 +297,12 @@ impl<'c> Module<'c> {
     pub fn leave_detours(&self) {
         // SAFETY: the module is live, and this thread alone has it.
         unsafe { detours::run_raw(self.raw) };
+    }
+
+    /// Makes checks of indices against small lengths in 32 bits.
+    pub fn narrow_checks(&self) {
+        // SAFETY: the module is live, and this thread alone has it.
+        unsafe { narrow_checks::run_raw(self.raw) };
     }
 
     /// Keeps the code generator from making maxima of comparisons of 64 bits.

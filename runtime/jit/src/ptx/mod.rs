@@ -299,6 +299,7 @@ impl Target for Ptx {
         entry::show_multiples(module, &entry, request, &self.options);
         module.share_products();
         module.step_narrowly();
+        module.narrow_checks();
         module.leave_detours();
         module.keep_comparisons();
         module.adopt_lines(&entry.name);
