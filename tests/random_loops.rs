@@ -26,29 +26,12 @@ define internal void @panic(ptr %mem, i64 %which, i64 %index) cold noinline {
 }
 ";
 
-/// The barrier of a group, and the one that tells what holds for all of it.
-const BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
-const ALL: &str = "llvm.nvvm.barrier.cta.red.and.aligned.all";
-
 /// Writes the module of a seed.
 #[must_use]
 pub fn generate(seed: u64) -> String {
-    write(seed, false)
-}
-
-/// Writes the module of a seed: its loop has a barrier, and a loop inside.
-#[must_use]
-pub fn generate_with_barrier(seed: u64) -> String {
-    write(seed, true)
-}
-
-fn write(seed: u64, barrier: bool) -> String {
     let mut random = Random::new(seed);
     let mut text = AROUND.to_owned();
-    if barrier {
-        text += &format!("declare void @{BARRIER}(i32)\n");
-    }
-    function(&mut random, &mut text, barrier).expect("writing to a string");
+    function(&mut random, &mut text).expect("writing to a string");
     text += "define void @kernel(ptr %mem, i64 %n, i64 %v, i64 %never) {\n";
     for call in 0..CALLS {
         let arguments: Vec<String> =
@@ -85,12 +68,11 @@ pub(crate) fn pick<'a>(random: &mut Random, of: &[&'a str]) -> &'a str {
 }
 
 /// The function with the loop. Its blocks are named by what they do; `%turn` is the header.
-fn function(random: &mut Random, o: &mut String, barrier: bool) -> std::fmt::Result {
+fn function(random: &mut Random, o: &mut String) -> std::fmt::Result {
     let wide = random.below(3) > 0;
     let ty = if wide { "i64" } else { "i32" };
     let step = pick(random, &["1", "1", "1", "1", "2", "3", "32", "-1", "-1", "-3"]);
-    // A group that comes to a barrier in each turn does so before one of it leaves.
-    let early = random.below(2) == 0 && !barrier;
+    let early = random.below(2) == 0;
     writeln!(
         o,
         "define internal i64 @f(ptr %mem, i64 %len, i64 %a, i64 %b, i64 %c, i64 %from, i64 %to) {{\nbefore:"
@@ -106,10 +88,6 @@ fn function(random: &mut Random, o: &mut String, barrier: bool) -> std::fmt::Res
     writeln!(o, "  %fuel = phi i64 [ 40, %before ], [ %fuel.next, %back ]")?;
     writeln!(o, "  %sum = phi i64 [ 0, %before ], [ %sum.next, %back ]")?;
     writeln!(o, "  %k.next = add {ty} %k, {step}")?;
-    match wide {
-        true => writeln!(o, "  %k.next.wide = add i64 %k.next, 0")?,
-        false => writeln!(o, "  %k.next.wide = zext i32 %k.next to i64")?,
-    }
     let tested = pick(random, &["%k", "%k.next"]);
     let more = match step.starts_with('-') {
         true => pick(random, &["ne", "ugt", "ne", "ult", "sgt"]),
@@ -125,27 +103,7 @@ fn function(random: &mut Random, o: &mut String, barrier: bool) -> std::fmt::Res
     for number in 0..checks {
         check_of(random, o, number, wide, number + 1 == checks)?;
     }
-    writeln!(o, "end:")?;
-    if barrier {
-        writeln!(
-            o,
-            "  call void @{BARRIER}(i32 0)
-               br label %inner
-             inner:
-               %i = phi i64 [ 0, %end ], [ %i.next, %inner ]
-               %i.slot = and i64 %i, 7
-               %i.at = getelementptr i64, ptr %mem, i64 %i.slot
-               %i.old = load i64, ptr %i.at
-               %i.new = xor i64 %i.old, %k.next.wide
-               store i64 %i.new, ptr %i.at
-               %i.next = add i64 %i, 1
-               %i.more = icmp ult i64 %i.next, {}
-               br i1 %i.more, label %inner, label %after
-             after:",
-            1 + random.below(4)
-        )?;
-    }
-    writeln!(o, "  %sum.next = add i64 %sum, %x.{}", checks - 1)?;
+    writeln!(o, "end:\n  %sum.next = add i64 %sum, %x.{}", checks - 1)?;
     match early {
         true => writeln!(o, "  br label %burn")?,
         false => writeln!(o, "{test} %burn, label %done")?,
@@ -225,28 +183,6 @@ pub fn check(seed: u64) -> Result<bool, String> {
     compare(seed, &generate(seed), &lists, |output| output.contains("freeze"))
 }
 
-/// As [`check`], of loops that a group goes through together. Says whether the group decides together.
-///
-/// # Errors
-/// What went wrong, with the module and the passes.
-pub fn check_with_barrier(seed: u64) -> Result<bool, String> {
-    let lists = ["loop-checks", "group-checks,loop-checks"];
-    compare(seed, &generate_with_barrier(seed), &lists, |output| output.contains(ALL))
-}
-
-/// The module as the host can run it: a group of one work-item, which waits for nobody.
-fn of_one(module: &str) -> String {
-    let is_declaration = |line: &&str| line.starts_with("declare") && line.contains("@llvm.nvvm.");
-    let lines = module.lines().filter(|line| !is_declaration(line));
-    let text: String = lines.flat_map(|line| [line, "\n"]).collect();
-    let mut text = text.replace(BARRIER, "group_barrier").replace(ALL, "group_all");
-    if module.contains(BARRIER) {
-        text += "define internal void @group_barrier(i32 %number) { ret void }\n";
-        text += "define internal i1 @group_all(i32 %number, i1 %mine) { ret i1 %mine }\n";
-    }
-    text
-}
-
 /// Runs lists of passes over a module, and compares what it does with what it did. Says whether any of the outputs is as `is_changed`
 /// says.
 pub(crate) fn compare(
@@ -257,7 +193,7 @@ pub(crate) fn compare(
 ) -> Result<bool, String> {
     let fail =
         |passes: &str, what: String| Err(format!("seed {seed}, {passes}: {what}\n\n{source}"));
-    let expected = match results(&of_one(source)) {
+    let expected = match results(source) {
         Ok(expected) => expected,
         Err(what) => return fail("no passes", what),
     };
@@ -269,7 +205,7 @@ pub(crate) fn compare(
             Err(error) => return fail(passes, error.to_string()),
         };
         changed |= is_changed(&output);
-        match results(&of_one(&output)) {
+        match results(&output) {
             Ok(found) if found == expected => {}
             other => return fail(passes, format!("{expected:?} became {other:?}\n{output}\nof")),
         }

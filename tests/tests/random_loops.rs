@@ -16,19 +16,6 @@ fn loops_do_after_the_passes_what_they_did_before() {
 }
 
 #[test]
-fn loops_of_groups_do_the_same_when_the_group_decides() {
-    let mut decided = 0;
-    for seed in 0..80 {
-        match random_loops::check_with_barrier(seed) {
-            Ok(together) => decided += usize::from(together),
-            Err(failure) => panic!("{failure}"),
-        }
-    }
-    // Otherwise nothing was tested.
-    assert!(decided >= 30, "{decided} of 80");
-}
-
-#[test]
 fn loops_with_loaded_indices_do_the_same_several_turns_at_once() {
     let mut made = 0;
     for seed in 0..80 {
