@@ -44,9 +44,7 @@
 //! it may be computed where the loop would not have come to it. If it does not hold, or cannot be told, the loop runs as it
 //! was: what panics does so in its turn, after all that comes before it. So do loops that nothing is known of.
 //!
-//! **Groups.** The condition may differ between the work-items of a group, but all must come to the same barriers. So for a loop with a
-//! barrier in it, they decide together (`group_loops`): if one work-item's condition does not hold, all take the loop as it was. Such a
-//! loop may have loops inside, as that over tiles has one over a tile's elements.
+//! **Groups.** The condition may differ between the work-items of a group, so a loop with a barrier stays one (`copy::can_be_copied`).
 
 use std::collections::HashSet;
 
@@ -60,7 +58,7 @@ use llvm_sys::prelude::*;
 use crate::affine::{self, Affine, Emit, Expr, Step, Values};
 use crate::copy;
 use crate::graph::{Graph, Loop};
-use crate::{group_loops, ir};
+use crate::ir;
 
 /// How many instructions a loop may have to be copied.
 const LOOP: usize = 500;
@@ -103,26 +101,20 @@ pub unsafe fn run_on(function: LLVMValueRef) -> Result<(), String> {
     }
     let mut done = HashSet::new();
     let mut growth = 0;
-    // Loops with a barrier come last: what they contain is as it will be then.
-    for with_barrier in [false, true] {
-        loop {
-            let graph = Graph::of(function);
-            let barrier = |one: &Loop| group_loops::barrier(&graph, one);
-            let Some(plan) = graph.loops().into_iter().find_map(|one| {
-                let barrier = barrier(&one).filter(|_| with_barrier);
-                ((one.innermost || barrier.is_some()) && done.insert(graph.blocks[one.header]))
-                    .then(|| plan(&graph, &one, barrier))
-                    .flatten()
-                    .filter(|plan| growth + plan.size <= GROWTH)
-            }) else {
-                break;
-            };
-            growth += plan.size;
-            // SAFETY: the plan was made of the function as it is.
-            done.extend(unsafe { carry_out(&graph, &plan) });
-        }
+    loop {
+        let graph = Graph::of(function);
+        let Some(plan) = graph.loops().into_iter().find_map(|one| {
+            (one.innermost && done.insert(graph.blocks[one.header]))
+                .then(|| plan(&graph, &one))
+                .flatten()
+                .filter(|plan| growth + plan.size <= GROWTH)
+        }) else {
+            return Ok(());
+        };
+        growth += plan.size;
+        // SAFETY: the plan was made of the function as it is.
+        done.insert(unsafe { carry_out(&graph, &plan) });
     }
-    Ok(())
 }
 
 /// Whether a function that is optimised has panics.
@@ -151,8 +143,6 @@ struct Plan {
     size: usize,
     turns: Option<Turns>,
     checks: Vec<Check>,
-    /// The function of the barrier that all of a group come to in each turn, if there is one.
-    barrier: Option<LLVMValueRef>,
 }
 
 /// An exit that ends in a panic, and what keeps every turn from taking it.
@@ -185,14 +175,11 @@ pub(crate) struct Turns {
 }
 
 /// Looks at a loop.
-fn plan(graph: &Graph, of: &Loop, barrier: Option<LLVMValueRef>) -> Option<Plan> {
+fn plan(graph: &Graph, of: &Loop) -> Option<Plan> {
     let instructions: Vec<LLVMValueRef> =
         of.blocks.iter().flat_map(|&block| ir::instructions_of(graph.blocks[block])).collect();
     let fits = instructions.len() <= LOOP
-        && instructions.iter().all(|&one| {
-            let is_common = || barrier.is_some() && group_loops::is_common(one);
-            (copy::can_be_copied(one) || is_common()) && is_closed(graph, of, one)
-        });
+        && instructions.iter().all(|&one| copy::can_be_copied(one) && is_closed(graph, of, one));
     if !fits {
         return None;
     }
@@ -225,7 +212,7 @@ fn plan(graph: &Graph, of: &Loop, barrier: Option<LLVMValueRef>) -> Option<Plan>
         checks.push(Check { block, inside, after_end, facts });
     }
     let size = instructions.len();
-    (!checks.is_empty()).then(|| Plan { of: of.clone(), size, turns, checks, barrier })
+    (!checks.is_empty()).then(|| Plan { of: of.clone(), size, turns, checks })
 }
 
 /// Whether what uses an instruction outside of the loop is a phi where the loop is left.
@@ -434,11 +421,11 @@ fn swapped(predicate: LLVMIntPredicate) -> LLVMIntPredicate {
     }
 }
 
-/// Copies the loop, takes the checks out of the first one, and lets the condition choose. Returns the copy's blocks.
+/// Copies the loop, takes the checks out of the first one, and lets the condition choose. Returns the copy's header.
 ///
 /// # Safety
 /// The plan is of the graph's function, which is as it was then.
-unsafe fn carry_out(graph: &Graph, plan: &Plan) -> Vec<LLVMBasicBlockRef> {
+unsafe fn carry_out(graph: &Graph, plan: &Plan) -> LLVMBasicBlockRef {
     let of = &plan.of;
     // SAFETY: as promised by the caller. What the condition is made of dominates the preheader, since the loop uses it and does
     // not contain it. Phis outside of the loop are where the loop is left: each gets an edge from the copy for each from the loop.
@@ -446,10 +433,7 @@ unsafe fn carry_out(graph: &Graph, plan: &Plan) -> Vec<LLVMBasicBlockRef> {
         let block = |number: usize| graph.blocks[number];
         let end = LLVMGetBasicBlockTerminator(block(of.preheader));
         let mut emit = Emit::before(end);
-        let mut all = condition(&mut emit, plan);
-        if let Some(barrier) = plan.barrier {
-            all = group_loops::decide_together(emit.builder(), barrier, all);
-        }
+        let all = condition(&mut emit, plan);
 
         let blocks: Vec<LLVMBasicBlockRef> =
             of.blocks.iter().map(|&number| block(number)).collect();
@@ -473,10 +457,7 @@ unsafe fn carry_out(graph: &Graph, plan: &Plan) -> Vec<LLVMBasicBlockRef> {
         for check in &plan.checks {
             ir::always_go_to(block(check.block), block(check.inside));
         }
-        if plan.barrier.is_some() {
-            group_loops::keep_small(graph, of, &copied);
-        }
-        blocks.iter().map(|block| copied.blocks[block]).collect()
+        copied.block(header)
     }
 }
 

@@ -35,7 +35,11 @@ use llvm_sys::{LLVMAtomicOrdering, LLVMOpcode, LLVMTypeKind};
 
 use crate::graph::Graph;
 use crate::private_atomics::make_plain;
-use crate::{group_loops, ir, panic_exits};
+use crate::{ir, panic_exits};
+
+/// The barriers of a whole group.
+const BARRIERS: [&str; 2] =
+    ["llvm.nvvm.barrier.cta.sync.aligned.all", "llvm.nvvm.barrier.cta.red.and.aligned.all"];
 
 /// The address space of the group's memory, and that of what may be any memory.
 const SHARED: u32 = 3;
@@ -111,7 +115,7 @@ fn what(instruction: LLVMValueRef) -> What {
             // SAFETY: any function may be asked for the number of its intrinsic, and for its blocks.
             let (is_operation, is_declared) =
                 unsafe { (LLVMGetIntrinsicID(callee) != 0, LLVMCountBasicBlocks(callee) == 0) };
-            if [group_loops::BARRIER, group_loops::ALL].contains(&name.as_str()) {
+            if BARRIERS.contains(&name.as_str()) {
                 What::Barrier
             } else if is_operation {
                 // It stores only to what it is given the address of.

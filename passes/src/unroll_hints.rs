@@ -28,11 +28,13 @@
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;
 use llvm_sys::core::*;
+use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMFastMathApproxFunc, LLVMOpcode, LLVMTypeKind};
 
 use crate::graph::{Graph, Loop};
-use crate::{ir, loop_checks, loop_marks};
+use crate::ir;
+use crate::loop_checks;
 
 /// Instructions that turns made one may have.
 const SIZE: usize = 256;
@@ -55,8 +57,8 @@ const REQUESTS: usize = 16;
 /// Loads of elements that stand side by side which become one request.
 const SIDE_BY_SIDE: usize = 4;
 
-/// LLVM's name for the hint.
-const COUNTED: &str = "llvm.loop.unroll.count";
+/// LLVM's name for what is known of a loop.
+const LOOP: &str = "llvm.loop";
 
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
@@ -78,13 +80,7 @@ pub unsafe fn run_on(function: LLVMValueRef) {
     for of in graph.loops().into_iter().filter(|of| of.innermost) {
         if let Some(turns) = turns(&graph, &of) {
             // SAFETY: the latch is a block of the live function.
-            unsafe {
-                loop_marks::mark(
-                    LLVMGetBasicBlockTerminator(graph.blocks[of.latch]),
-                    COUNTED,
-                    Some(turns),
-                )
-            };
+            unsafe { hint(LLVMGetBasicBlockTerminator(graph.blocks[of.latch]), turns) };
         }
     }
 }
@@ -250,5 +246,33 @@ unsafe fn counts_to(block: LLVMBasicBlockRef) -> u64 {
         });
         let values = constants.map(|bound| LLVMConstIntGetSExtValue(bound));
         values.filter_map(|value| u64::try_from(value).ok()).max().unwrap_or(0)
+    }
+}
+
+/// Leaves the hint, unless there is one.
+///
+/// # Safety
+/// `end` is the terminator of a loop's latch in a live module.
+unsafe fn hint(end: LLVMValueRef, turns: usize) {
+    // SAFETY: as promised by the caller. The node names itself, as LLVM wants it of a loop's; what stands for it until it is there
+    // goes with that.
+    unsafe {
+        let context = LLVMGetTypeContext(LLVMTypeOf(end));
+        let kind = LLVMGetMDKindIDInContext(context, LOOP.as_ptr().cast(), LOOP.len() as u32);
+        if !LLVMGetMetadata(end, kind).is_null() {
+            return;
+        }
+        let name = "llvm.loop.unroll.count";
+        let number = LLVMConstInt(LLVMInt32TypeInContext(context), turns as u64, 0);
+        let mut count = [
+            LLVMMDStringInContext2(context, name.as_ptr().cast(), name.len()),
+            LLVMValueAsMetadata(number),
+        ];
+        let count = LLVMMDNodeInContext2(context, count.as_mut_ptr(), count.len());
+        let itself = LLVMTemporaryMDNode(context, std::ptr::null_mut(), 0);
+        let mut parts = [itself, count];
+        let node = LLVMMDNodeInContext2(context, parts.as_mut_ptr(), parts.len());
+        LLVMMetadataReplaceAllUsesWith(itself, node);
+        LLVMSetMetadata(end, kind, LLVMMetadataAsValue(context, node));
     }
 }
