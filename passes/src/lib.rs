@@ -65,6 +65,7 @@
 //! | `narrow-checks` | [`narrow_checks`]: checks of indices against a length of 31 bits are made in 32 bits (GPUs) |
 //! | `aligned-steps` | [`aligned_steps`]: accesses at addresses that go on by steps have the alignment of the first (GPUs) |
 //! | `shared-products` | [`shared_products`]: products that differ by a constant times the same factor share one multiplication (GPUs) |
+//! | `launch-bounds` | [`launch_bounds`]: kernels with loops that load much may have more registers (NVIDIA) |
 //! | `narrow-steps` | [`narrow_steps`]: addresses that differ by a number of 32 bits are one step from each other (NVIDIA) |
 //! | `short-divisions` | [`short_divisions`]: counts of turns that fit into 32 bits are divided in 32 bits (GPUs) |
 //! | `wide-copies` | [`wide_copies`]: large fills and copies of memory become loops of words (GPUs) |
@@ -117,6 +118,7 @@ mod ir;
 pub mod ir_constants;
 pub mod keep_comparisons;
 pub mod kernel_entry;
+pub mod launch_bounds;
 pub mod library_calls;
 pub mod line_tables;
 pub mod local_memory;

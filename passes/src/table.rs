@@ -83,6 +83,7 @@ pub static OTHERS: &[Pass] = &[
     pass("narrow-checks", "checks of indices against a length of 31 bits are made in 32 bits (GPUs)", |module, _| Ok(crate::narrow_checks::run(module))),
     pass("aligned-steps", "accesses at addresses that go on by steps have the alignment of the first (GPUs)", |module, _| Ok(crate::aligned_steps::run(module))),
     pass("shared-products", "products that differ by a constant times the same factor share one multiplication (GPUs)", |module, _| Ok(crate::shared_products::run(module))),
+    pass("launch-bounds", "kernels with loops that load much may have more registers (NVIDIA)", |module, _| Ok(crate::launch_bounds::run(module))),
     pass("narrow-steps", "addresses that differ by a number of 32 bits are one step from each other (NVIDIA)", |module, _| Ok(crate::narrow_steps::run(module))),
     pass("short-divisions", "counts of turns that fit into 32 bits are divided in 32 bits (GPUs)", |module, _| Ok(crate::short_divisions::run(module))),
     pass("wide-copies", "large fills and copies of memory become loops of words (GPUs)", |module, _| Ok(crate::wide_copies::run(module))),

@@ -30,9 +30,9 @@ use schism_passes::specialise::{self, SpecialiseError};
 use schism_passes::unroll_hints;
 use schism_passes::{
     address_spaces, aligned_steps, dead_arguments, detours, early_loads, group_checks,
-    keep_comparisons, local_to_shared, loop_checks, loop_chunks, narrow_checks, narrow_steps,
-    panic_exits, panic_shapes, private_atomics, quiet_loads, shared_products, short_divisions,
-    wide_copies,
+    keep_comparisons, launch_bounds, local_to_shared, loop_checks, loop_chunks, narrow_checks,
+    narrow_steps, panic_exits, panic_shapes, private_atomics, quiet_loads, shared_products,
+    short_divisions, wide_copies,
 };
 
 use super::{Builder, Context, Machine, Value, take_message};
@@ -392,6 +392,11 @@ impl<'c> Module<'c> {
     /// Makes loops of words of large fills and copies of memory, in a module for a GPU.
     pub fn copy_words(&self) {
         self.run_on_each_function(wide_copies::run_on);
+    }
+
+    /// Gives kernels with loops that load much more registers, in a module for NVIDIA's GPUs.
+    pub fn bound_launches(&self) {
+        self.run_on_each_function(launch_bounds::run_on);
     }
 
     /// Runs a pass that changes one function and nothing else.

@@ -8,6 +8,7 @@ use schism_jit_abi::{
     ALIGNED, FACT_GROUP_EXACT, FACT_INDEX_32, GPU_BARRIER, GPU_GROUPS, GPU_PRINT, GPU_RANGE,
     GPU_RECORD, NARROW, PARAM_BYTES, PARAM_INTEGER, PARAM_POINTER, Param,
 };
+use schism_passes::launch_bounds::BLOCK;
 
 use super::{PtxOptions, message, sub_group};
 use crate::cpu::work_loop::{
@@ -269,15 +270,16 @@ fn text(
     writeln!(o, "  br label %done\ndone:\n  ret void\n}}")?;
 
     let [x, y, z] = options.group;
-    match (x, groups) {
+    let bounds = match (x, groups) {
         // A group may have any size that a device can have.
-        (0, true) => writeln!(o, "attributes #0 = {{ nounwind \"nvvm.maxntid\"=\"1024\" }}")?,
+        (0, true) => "\"nvvm.maxntid\"=\"1024\"".to_owned(),
         // As many threads can have as many registers as there are. Nothing is required of the block: then a driver has nothing to
         // compare at each launch, and the code asks for no size of it anyway.
-        (0, false) => writeln!(o, "attributes #0 = {{ nounwind }}")?,
-        (_, false) if x * y * z <= 256 => writeln!(o, "attributes #0 = {{ nounwind }}")?,
-        _ => writeln!(o, "attributes #0 = {{ nounwind \"nvvm.maxntid\"=\"{x},{y},{z}\" }}")?,
-    }
+        (0, false) => String::new(),
+        (_, false) if x * y * z <= 256 => format!("\"{BLOCK}\"=\"{x},{y},{z}\""),
+        _ => format!("\"nvvm.maxntid\"=\"{x},{y},{z}\" \"{BLOCK}\"=\"{x},{y},{z}\""),
+    };
+    writeln!(o, "attributes #0 = {{ nounwind {bounds} }}")?;
     Ok(out)
 }
 

@@ -301,6 +301,7 @@ impl Target for Ptx {
         module.step_narrowly();
         module.narrow_checks();
         module.leave_detours();
+        module.bound_launches();
         module.keep_comparisons();
         module.adopt_lines(&entry.name);
         debug_verify(module);
