@@ -74,10 +74,11 @@ pub extern "C" fn logf(x: f32) -> f32 {
     /// What one more in the exponent's bits is.
     const EXPONENT: f32 = 8_388_608.0;
 
-    // Subnormal or zero, whose logarithm is below all; or below zero, which is a case of its own.
+    // Subnormal or zero, whose logarithm is below all; or below zero, which is a case of its own. The sum makes a zero of either sign
+    // the positive one.
     let (x, shifted_by) = if x < f32::MIN_POSITIVE {
         rare();
-        (x * EXPONENT, choose(x == 0.0, f32::NEG_INFINITY, -23.0 * EXPONENT))
+        (fmaf(x, EXPONENT, 0.0), choose(x == 0.0, f32::NEG_INFINITY, -23.0 * EXPONENT))
     } else {
         (x, -0.0)
     };
@@ -105,7 +106,6 @@ pub extern "C" fn logf(x: f32) -> f32 {
         return logarithm;
     }
     rare();
-    // Infinity and NaN stay what they are, and of what is below zero this makes a NaN: these are the largest by their bits. So is
-    // -0, whose logarithm is that of 0.
-    choose(x == 0.0, f32::NEG_INFINITY, fmaf(x, f32::INFINITY, f32::INFINITY))
+    // Infinity and NaN stay what they are, and of what is below zero this makes a NaN: these are the largest by their bits.
+    fmaf(x, f32::INFINITY, f32::INFINITY)
 }
