@@ -125,6 +125,7 @@ pub mod local_memory;
 pub mod local_to_shared;
 pub mod loop_checks;
 pub mod loop_chunks;
+mod loop_marks;
 pub mod machine;
 pub mod narrow_checks;
 pub mod narrow_steps;

@@ -1,4 +1,4 @@
-//! Small loops that are counted get a hint of how many turns are to be made one. Runs in stage 2, before optimisation.
+//! Loops get a hint of how many turns are to be made one, or that none is to be copied. Runs in stage 2, before optimisation.
 //!
 //! Before:
 //! ```llvm
@@ -23,18 +23,21 @@
 //! keeps it.
 //!
 //! What an operation weighs is how many instructions a GPU has for it: an exact division is dozens, with a way aside for rare
-//! operands. Copies of those gain nothing, and the driver works on each.
+//! operands. Copies of those gain nothing, and the driver works on each. So LLVM is kept from putting a copy of the first turn in front of a
+//! loop with such operations, too, which it does where a condition is another one in the first turn:
+//! ```llvm
+//! !2 = distinct !{!2, !3}
+//! !3 = !{!"llvm.loop.peeled.count", i32 7}
+//! ```
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;
 use llvm_sys::core::*;
-use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMFastMathApproxFunc, LLVMOpcode, LLVMTypeKind};
 
 use crate::graph::{Graph, Loop};
-use crate::ir;
-use crate::loop_checks;
+use crate::{ir, loop_checks, loop_marks};
 
 /// Instructions that turns made one may have.
 const SIZE: usize = 256;
@@ -57,8 +60,15 @@ const REQUESTS: usize = 16;
 /// Loads of elements that stand side by side which become one request.
 const SIDE_BY_SIDE: usize = 4;
 
-/// LLVM's name for what is known of a loop.
-const LOOP: &str = "llvm.loop";
+/// What weighs as much is not to be there for the first turn once more.
+const HEAVY: usize = 16;
+
+/// LLVM's name for how many turns stand in front of a loop already. Of so many it adds none.
+const PEELED: &str = "llvm.loop.peeled.count";
+const MOST_PEELED: usize = 7;
+
+/// LLVM's name for the hint.
+const COUNTED: &str = "llvm.loop.unroll.count";
 
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
@@ -77,10 +87,18 @@ pub unsafe fn run_on(function: LLVMValueRef) {
         return;
     }
     let graph = Graph::of(function);
-    for of in graph.loops().into_iter().filter(|of| of.innermost) {
-        if let Some(turns) = turns(&graph, &of) {
-            // SAFETY: the latch is a block of the live function.
-            unsafe { hint(LLVMGetBasicBlockTerminator(graph.blocks[of.latch]), turns) };
+    for of in graph.loops() {
+        let turns = if of.innermost { turns(&graph, &of) } else { None };
+        // Loops around small ones are the innermost when all turns of those are one.
+        let (property, number) = match turns {
+            Some(turns) => (COUNTED, turns),
+            None if is_heavy(&graph, &of) => (PEELED, MOST_PEELED),
+            None => continue,
+        };
+        // SAFETY: the latch is a block of the live function.
+        unsafe {
+            let end = LLVMGetBasicBlockTerminator(graph.blocks[of.latch]);
+            loop_marks::mark(end, property, Some(number));
         }
     }
 }
@@ -121,6 +139,15 @@ fn turns(graph: &Graph, of: &Loop) -> Option<usize> {
         if waits { most.min(enough) } else { 1 }
     };
     (most > 1).then(|| 1 << most.ilog2())
+}
+
+/// Whether a loop has something that becomes many instructions.
+fn is_heavy(graph: &Graph, of: &Loop) -> bool {
+    of.blocks.iter().any(|&block| {
+        ir::instructions_of(graph.blocks[block])
+            .into_iter()
+            .any(|instruction| weight(instruction) >= HEAVY)
+    })
 }
 
 /// How many instructions of a GPU an instruction becomes, about.
@@ -246,33 +273,5 @@ unsafe fn counts_to(block: LLVMBasicBlockRef) -> u64 {
         });
         let values = constants.map(|bound| LLVMConstIntGetSExtValue(bound));
         values.filter_map(|value| u64::try_from(value).ok()).max().unwrap_or(0)
-    }
-}
-
-/// Leaves the hint, unless there is one.
-///
-/// # Safety
-/// `end` is the terminator of a loop's latch in a live module.
-unsafe fn hint(end: LLVMValueRef, turns: usize) {
-    // SAFETY: as promised by the caller. The node names itself, as LLVM wants it of a loop's; what stands for it until it is there
-    // goes with that.
-    unsafe {
-        let context = LLVMGetTypeContext(LLVMTypeOf(end));
-        let kind = LLVMGetMDKindIDInContext(context, LOOP.as_ptr().cast(), LOOP.len() as u32);
-        if !LLVMGetMetadata(end, kind).is_null() {
-            return;
-        }
-        let name = "llvm.loop.unroll.count";
-        let number = LLVMConstInt(LLVMInt32TypeInContext(context), turns as u64, 0);
-        let mut count = [
-            LLVMMDStringInContext2(context, name.as_ptr().cast(), name.len()),
-            LLVMValueAsMetadata(number),
-        ];
-        let count = LLVMMDNodeInContext2(context, count.as_mut_ptr(), count.len());
-        let itself = LLVMTemporaryMDNode(context, std::ptr::null_mut(), 0);
-        let mut parts = [itself, count];
-        let node = LLVMMDNodeInContext2(context, parts.as_mut_ptr(), parts.len());
-        LLVMMetadataReplaceAllUsesWith(itself, node);
-        LLVMSetMetadata(end, kind, LLVMMetadataAsValue(context, node));
     }
 }

@@ -31,10 +31,9 @@ use inkwell::values::AsValueRef;
 use llvm_sys::LLVMIntPredicate::LLVMIntULT;
 use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
-use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use llvm_sys::prelude::*;
 
-use crate::ir;
+use crate::{ir, loop_marks};
 
 /// Bytes from which on LLVM makes a loop.
 const LARGE: u64 = 128;
@@ -176,7 +175,8 @@ unsafe fn expand(call: LLVMValueRef, fill: &Fill) {
         let end = LLVMBuildCondBr(builder, more, words, rest);
         let (mut values, mut blocks) = ([maker.number(0), next], [before, words]);
         LLVMAddIncoming(offset, values.as_mut_ptr(), blocks.as_mut_ptr(), 2);
-        keep_rolled(context, end);
+        // Neither here nor by the assembler.
+        loop_marks::mark(end, "llvm.loop.unroll.disable", None);
 
         LLVMPositionBuilderBefore(builder, call);
         let left = fill.length - whole;
@@ -247,25 +247,5 @@ impl Maker<'_> {
                 LLVMSetAlignment(store, size as u32);
             }
         }
-    }
-}
-
-/// Keeps a loop from being unrolled, here and by the assembler.
-///
-/// # Safety
-/// `end` is the terminator of a loop's latch in a live module.
-unsafe fn keep_rolled(context: LLVMContextRef, end: LLVMValueRef) {
-    // SAFETY: as promised by the caller. The node names itself, as LLVM wants it of a loop's; what stands for it until it is there
-    // goes with that.
-    unsafe {
-        let (kind, word) = ("llvm.loop", "llvm.loop.unroll.disable");
-        let kind = LLVMGetMDKindIDInContext(context, kind.as_ptr().cast(), kind.len() as u32);
-        let mut word = [LLVMMDStringInContext2(context, word.as_ptr().cast(), word.len())];
-        let word = LLVMMDNodeInContext2(context, word.as_mut_ptr(), word.len());
-        let itself = LLVMTemporaryMDNode(context, std::ptr::null_mut(), 0);
-        let mut parts = [itself, word];
-        let node = LLVMMDNodeInContext2(context, parts.as_mut_ptr(), parts.len());
-        LLVMMetadataReplaceAllUsesWith(itself, node);
-        LLVMSetMetadata(end, kind, LLVMMetadataAsValue(context, node));
     }
 }
