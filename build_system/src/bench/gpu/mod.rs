@@ -12,6 +12,7 @@
 
 mod options;
 mod pack;
+mod record;
 mod table;
 mod twin;
 
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use self::options::{Options, Place};
+use self::record::Record;
 use self::table::{Line, Table};
 use super::{cpu, workspace};
 use crate::command;
@@ -51,13 +53,14 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         return pack::pack(folder);
     }
     let nvcc = if options.check { None } else { Some(twin::find()?) };
+    let record = Record::begin(options.save.as_deref())?;
     let bench = match &options.place {
         Place::Unpacked(folder) => Bench::unpacked(folder)?,
         _ => Bench::built()?,
     };
     match nvcc {
-        None => bench.check(&options),
-        Some(nvcc) => bench.measure(&options, &nvcc),
+        None => bench.check(&options, record),
+        Some(nvcc) => bench.measure(&options, &nvcc, record),
     }
 }
 
@@ -100,17 +103,18 @@ impl Bench {
     }
 
     /// Compares all results with the host's.
-    fn check(&self, options: &Options) -> Result<ExitCode> {
+    fn check(&self, options: &Options, mut record: Record) -> Result<ExitCode> {
         let mut program = self.program(options);
         program.args(["--check", "--runs", "1"]);
         let output = command::capture(program, "to check the kernels", "it was just built")?;
         print!("{output}");
-        save(options, &output)?;
+        record.add(&output);
+        record.end()?;
         Ok(ExitCode::SUCCESS)
     }
 
     /// Builds the twins, runs all three in turn, prints the ratios.
-    fn measure(&self, options: &Options, nvcc: &Path) -> Result<ExitCode> {
+    fn measure(&self, options: &Options, nvcc: &Path, mut record: Record) -> Result<ExitCode> {
         std::fs::create_dir_all(&self.work).at("create", &self.work)?;
         let twins = twin::build(nvcc, &self.sources, &self.work)?;
         let caches = self.fresh_caches()?;
@@ -123,6 +127,7 @@ impl Bench {
             schism.env("SCHISM_DEVICE", "cuda:0").envs(caches.iter().map(|(name, at)| (name, at)));
             let output = command::capture(schism, "to measure", "it was just built")?;
             let mut lines = Line::all(&output);
+            record.add(&output);
             all.push_str(&output);
             // The twins use the clock that schism's program has chosen.
             let clock = clock.get_or_insert_with(|| Line::clock(&lines).to_owned());
@@ -133,16 +138,17 @@ impl Bench {
                 run.args(&options.passed).args(["--clock", clock]);
                 let output = command::capture(run, "to measure", "it was just built")?;
                 lines.extend(Line::all(&output));
+                record.add(&output);
                 all.push_str(&output);
             }
             table.add(&lines);
         }
-        save(options, &all)?;
         for line in all.lines().filter(|line| line.starts_with("device ")).take(2) {
             println!("{line}");
         }
         println!("{}", twin::version(nvcc)?);
         print!("{}", table.render());
+        record.end()?;
         Ok(if table.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
@@ -161,13 +167,5 @@ impl Bench {
             std::fs::create_dir_all(folder).at("create", folder)?;
         }
         Ok(caches)
-    }
-}
-
-/// Writes the programs' own lines where the options say.
-fn save(options: &Options, lines: &str) -> Result<()> {
-    match &options.save {
-        None => Ok(()),
-        Some(file) => std::fs::write(file, lines).at("write", file),
     }
 }
