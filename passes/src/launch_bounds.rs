@@ -14,7 +14,7 @@
 //! A multiprocessor has 65,536 registers for 2,048 threads. NVIDIA's assembler tries to leave each thread 32, so that all are there to wait
 //! for memory. A loop whose loads do not fit into those then waits several times a turn. With half of the threads, each of which has all
 //! its loads on their way at once, more is on its way (Volkov, *Better performance at lower occupancy*, GTC 2010). The bounds promise
-//! how large a block is, and ask for room for [`THREADS`] of them: no less than half of all.
+//! how large a block is, and ask for room for 1,024 of them: half of all.
 //!
 //! The attribute `schism.block` says how large the blocks of each launch are, where that is known.
 
