@@ -47,7 +47,6 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
 use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -71,10 +70,7 @@ const VALUES: usize = 64;
 
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
-    for function in module.get_functions() {
-        // SAFETY: the function is one of the live module, which the caller holds.
-        unsafe { run_on(function.as_value_ref()) };
-    }
+    ir::on_each_function(module, run_on);
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.

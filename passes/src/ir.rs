@@ -103,6 +103,14 @@ pub(crate) fn incoming(phi: LLVMValueRef, from: LLVMBasicBlockRef) -> Option<LLV
     }
 }
 
+/// Runs a pass that looks at one function at a time over a module.
+pub(crate) fn on_each_function(module: &Module<'_>, pass: unsafe fn(LLVMValueRef)) {
+    for function in module.get_functions() {
+        // SAFETY: the function is one of the live module, which the caller holds; a pass asks for no more.
+        unsafe { pass(function.as_value_ref()) };
+    }
+}
+
 /// The operands of an instruction, in their order.
 pub(crate) fn operands(instruction: LLVMValueRef) -> impl Iterator<Item = LLVMValueRef> {
     // SAFETY: the instruction is live, and each index is below the number of its operands.

@@ -32,7 +32,6 @@
 //! Loads of memory that nobody changes, by what the kernel's parameter says, are marked: LLVM would not look along so many steps for it.
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMAtomicOrdering, LLVMInlineAsmDialect, LLVMOpcode, LLVMTypeKind};
@@ -51,10 +50,7 @@ const DEPTH: u32 = 8;
 
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
-    for function in module.get_functions() {
-        // SAFETY: the function is one of the live module, which the caller holds.
-        unsafe { run_on(function.as_value_ref()) };
-    }
+    ir::on_each_function(module, run_on);
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.

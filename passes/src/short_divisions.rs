@@ -24,7 +24,6 @@
 //! rest of such a kernel.
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
 use llvm_sys::LLVMIntPredicate::{LLVMIntUGT, LLVMIntULT};
 use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
@@ -37,10 +36,7 @@ const LARGEST: u64 = u32::MAX as u64;
 
 /// Runs the pass over the module, which is one for a GPU.
 pub fn run(module: &Module<'_>) {
-    for function in module.get_functions() {
-        // SAFETY: the function is one of the live module, which the caller holds.
-        unsafe { run_on(function.as_value_ref()) };
-    }
+    ir::on_each_function(module, run_on);
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.

@@ -31,7 +31,6 @@
 //! ```
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMFastMathApproxFunc, LLVMOpcode, LLVMTypeKind};
@@ -72,10 +71,7 @@ const COUNTED: &str = "llvm.loop.unroll.count";
 
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
-    for function in module.get_functions() {
-        // SAFETY: the function is one of the live module, which the caller holds.
-        unsafe { run_on(function.as_value_ref()) };
-    }
+    ir::on_each_function(module, run_on);
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.

@@ -27,7 +27,6 @@
 //! `LARGE` LLVM writes down word by word itself.
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
 use llvm_sys::LLVMIntPredicate::LLVMIntULT;
 use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
@@ -49,10 +48,7 @@ const NAME: *const std::ffi::c_char = c"".as_ptr();
 
 /// Runs the pass over the module, which is one for a GPU.
 pub fn run(module: &Module<'_>) {
-    for function in module.get_functions() {
-        // SAFETY: the function is one of the live module, which the caller holds.
-        unsafe { run_on(function.as_value_ref()) };
-    }
+    ir::on_each_function(module, run_on);
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
