@@ -83,6 +83,9 @@ unsafe fn string_attribute(function: LLVMValueRef, name: &str) -> Option<String>
         }
         let mut len = 0;
         let value = LLVMGetStringAttributeValue(attribute, &mut len);
+        if value.is_null() {
+            return Some(String::new());
+        }
         let value = std::slice::from_raw_parts(value.cast::<u8>(), len as usize);
         Some(String::from_utf8_lossy(value).into_owned())
     }
