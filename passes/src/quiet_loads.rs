@@ -23,7 +23,7 @@
 //! same barrier of the code. So a load is alone if no store can be reached from any barrier that the load can be reached from, without
 //! another barrier on the way. Work-items that panic leave the group for good: what they stored was before the barrier that the others wait at.
 //!
-//! Only functions that call nothing but operations of LLVM's, and panics, are looked at: their barriers and stores are all in sight.
+//! Only kernels that call nothing but operations of LLVM's, and panics, are looked at: their barriers and stores are all in sight.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -32,6 +32,7 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMAtomicOrdering, LLVMOpcode, LLVMTypeKind};
 
+use crate::address_spaces::PTX_KERNEL;
 use crate::graph::Graph;
 use crate::private_atomics::make_plain;
 use crate::{ir, panic_exits};
@@ -54,7 +55,10 @@ pub fn run(module: &Module<'_>) {
 /// # Safety
 /// `function` is a function of a live module that nobody else changes meanwhile.
 pub unsafe fn run_on(function: LLVMValueRef) {
-    if !ir::instructions(function).into_iter().any(is_relaxed_load) {
+    // What a function that kernels call is beside, only they know.
+    // SAFETY: as promised by the caller.
+    let is_kernel = unsafe { LLVMGetFunctionCallConv(function) } == PTX_KERNEL;
+    if !is_kernel || !ir::instructions(function).into_iter().any(is_relaxed_load) {
         return;
     }
     let graph = Graph::of(function);

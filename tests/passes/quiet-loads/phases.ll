@@ -112,6 +112,14 @@ begin:
   store i32 %a, ptr addrspace(1) %p, align 4
   ret void
 }
+; Whoever calls this may store before.
+; CHECK: define i32 @part
+; CHECK: %a = load atomic i32
+define i32 @part(ptr addrspace(3) %q) {
+begin:
+  %a = load atomic i32, ptr addrspace(3) %q syncscope("device") monotonic, align 4
+  ret i32 %a
+}
 declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
 declare void @llvm.memset.p3.i64(ptr addrspace(3), i8, i64, i1)
 declare void @__schism_panic_site.0(ptr)
