@@ -33,14 +33,15 @@ use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
+use crate::address_spaces::NVPTX;
 use crate::ir;
 
 /// How many instructions a load goes past at most: each value that is loaded early takes a register meanwhile.
 const FAR: usize = 64;
 
 /// The numbers of both memories.
-const GLOBAL: u32 = 1;
-const SHARED: u32 = 3;
+const GLOBAL: u32 = NVPTX.global;
+const SHARED: u32 = NVPTX.local;
 
 /// Runs the pass over the module, which is one for a GPU.
 pub fn run(module: &Module<'_>) {
@@ -108,7 +109,7 @@ fn is_plain(access: LLVMValueRef, space: u32) -> bool {
     unsafe {
         let address = LLVMGetOperand(access, LLVMGetNumOperands(access) as u32 - 1);
         LLVMGetVolatile(access) == 0
-            && LLVMGetPointerAddressSpace(LLVMTypeOf(address)) == space
+            && ir::address_space(address) == Some(space)
             && orders_nothing(access)
             && (space != GLOBAL || LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic)
     }

@@ -16,7 +16,7 @@ use llvm_sys::transforms::pass_builder::{
     LLVMCreatePassBuilderOptions, LLVMDisposePassBuilderOptions, LLVMRunPasses,
     LLVMRunPassesOnFunction,
 };
-use llvm_sys::{LLVMOpcode, LLVMValueKind};
+use llvm_sys::{LLVMOpcode, LLVMTypeKind, LLVMValueKind};
 
 /// The name of a value; empty when it has none.
 pub(crate) fn name_of(value: LLVMValueRef) -> String {
@@ -109,6 +109,22 @@ pub(crate) fn on_each_function(module: &Module<'_>, pass: unsafe fn(LLVMValueRef
         // SAFETY: the function is one of the live module, which the caller holds; a pass asks for no more.
         unsafe { pass(function.as_value_ref()) };
     }
+}
+
+/// The address space of a value that is an address.
+pub(crate) fn address_space(value: LLVMValueRef) -> Option<u32> {
+    // SAFETY: the value is live; only the type of a pointer is asked for its address space.
+    unsafe {
+        let ty = LLVMTypeOf(value);
+        let is_pointer = LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMPointerTypeKind;
+        is_pointer.then(|| LLVMGetPointerAddressSpace(ty))
+    }
+}
+
+/// Whether an instruction loads from an address space.
+pub(crate) fn is_load_from(instruction: LLVMValueRef, space: u32) -> bool {
+    opcode(instruction) == Some(LLVMOpcode::LLVMLoad)
+        && operands(instruction).next().and_then(address_space) == Some(space)
 }
 
 /// The operands of an instruction, in their order.

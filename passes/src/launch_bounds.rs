@@ -21,10 +21,10 @@
 use std::ffi::CString;
 
 use inkwell::module::Module;
-use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
+use crate::address_spaces::NVPTX;
 use crate::graph::Graph;
 use crate::ir;
 
@@ -36,9 +36,6 @@ const THREADS: u32 = 1024;
 
 /// So many loads a turn make a loop one that waits for memory.
 const LOADS: usize = 12;
-
-/// The address space of global memory.
-const GLOBAL: u32 = 1;
 
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
@@ -96,15 +93,6 @@ fn loads_much(function: LLVMValueRef) -> bool {
     let graph = Graph::of(function);
     graph.loops().iter().filter(|one| one.innermost).any(|one| {
         let inside = one.blocks.iter().flat_map(|&block| ir::instructions_of(graph.blocks[block]));
-        inside.filter(|instruction| is_load(*instruction)).count() >= LOADS
+        inside.filter(|one| ir::is_load_from(*one, NVPTX.global)).count() >= LOADS
     })
-}
-
-/// Whether an instruction loads from global memory.
-fn is_load(instruction: LLVMValueRef) -> bool {
-    // SAFETY: a live instruction; a load has an address, whose type is a pointer's.
-    unsafe {
-        ir::opcode(instruction) == Some(LLVMOpcode::LLVMLoad)
-            && LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(instruction, 0))) == GLOBAL
-    }
 }

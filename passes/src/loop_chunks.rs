@@ -66,6 +66,7 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::target::{LLVMGetModuleDataLayout, LLVMSizeOfTypeInBits};
 
+use crate::address_spaces::NVPTX;
 use crate::affine::{self, Step, Values};
 use crate::chunks::Maker;
 use crate::graph::{Graph, Loop};
@@ -86,9 +87,6 @@ const GROWTH: usize = 4_000;
 
 /// Bytes that are accessible together.
 pub(crate) const PAGE: i64 = 4096;
-
-/// The number of global memory.
-const GLOBAL: u32 = 1;
 
 /// Runs the pass over the module, which is one for a GPU.
 ///
@@ -141,17 +139,13 @@ pub unsafe fn run_on(function: LLVMValueRef) -> Result<(), String> {
 /// Whether some block loads from global memory, and ends in a check.
 fn may_have_chunks(function: LLVMValueRef) -> bool {
     ir::blocks(function).into_iter().any(|block| {
-        ir::successors(block).len() == 2
-            && ir::instructions_of(block).into_iter().any(|instruction| {
-                ir::opcode(instruction) == Some(LLVMOpcode::LLVMLoad) && is_global(instruction)
-            })
+        ir::successors(block).len() == 2 && ir::instructions_of(block).into_iter().any(is_global)
     })
 }
 
-/// Whether a load is from global memory.
-fn is_global(load: LLVMValueRef) -> bool {
-    // SAFETY: a live load has an address.
-    unsafe { LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(load, 0))) == GLOBAL }
+/// Whether an instruction loads from global memory.
+fn is_global(instruction: LLVMValueRef) -> bool {
+    ir::is_load_from(instruction, NVPTX.global)
 }
 
 /// What is going to be done with a loop.

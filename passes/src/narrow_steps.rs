@@ -36,7 +36,7 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMAtomicOrdering, LLVMInlineAsmDialect, LLVMOpcode, LLVMTypeKind};
 
-use crate::address_spaces::PTX_KERNEL;
+use crate::address_spaces::{NVPTX, PTX_KERNEL};
 use crate::ir;
 
 /// The mark of a load that gives the same whenever it is made.
@@ -131,14 +131,9 @@ impl Row {
 /// An address in global memory, taken apart.
 fn address(value: LLVMValueRef) -> Option<Address> {
     let (pointer, index, size) = ir::element(value)?;
-    // SAFETY: the pointer and the index are live values; only the type of a pointer is asked for its address space.
-    let is_global = unsafe {
-        let ty = LLVMTypeOf(pointer);
-        LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMPointerTypeKind
-            && LLVMGetPointerAddressSpace(ty) == 1
-            && LLVMIsConstant(index) == 0
-    };
-    if !is_global {
+    // SAFETY: the index is a live value.
+    let is_constant = unsafe { LLVMIsConstant(index) != 0 };
+    if is_constant || ir::address_space(pointer) != Some(NVPTX.global) {
         return None;
     }
     let (mut rest, mut multiple, mut factor) = (index, 0_u64, None);

@@ -30,19 +30,18 @@ use std::collections::{BTreeSet, HashMap};
 use inkwell::module::Module;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::{LLVMAtomicOrdering, LLVMOpcode, LLVMTypeKind};
+use llvm_sys::{LLVMAtomicOrdering, LLVMOpcode};
 
-use crate::address_spaces::PTX_KERNEL;
+use crate::address_spaces::{NVPTX, PTX_KERNEL};
 use crate::graph::Graph;
 use crate::private_atomics::make_plain;
 use crate::{ir, panic_exits};
 
-/// The barriers of a whole group.
-const BARRIERS: [&str; 2] =
-    ["llvm.nvvm.barrier.cta.sync.aligned.all", "llvm.nvvm.barrier.cta.red.and.aligned.all"];
+/// The barrier of a whole group. What is not known as one only makes phases longer.
+const BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
 
 /// The address space of the group's memory, and that of what may be any memory.
-const SHARED: u32 = 3;
+const SHARED: u32 = NVPTX.local;
 const GENERIC: u32 = 0;
 
 /// Runs the pass over the module.
@@ -75,10 +74,9 @@ pub unsafe fn run_on(function: LLVMValueRef) {
 
 /// Whether an instruction loads from the group's memory, at any time that suits.
 fn is_relaxed_load(instruction: LLVMValueRef) -> bool {
-    // SAFETY: a live instruction; a load has an address, of a type that is a pointer's, and an ordering.
+    // SAFETY: a live instruction; only a load is asked for its ordering.
     unsafe {
-        ir::opcode(instruction) == Some(LLVMOpcode::LLVMLoad)
-            && LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(instruction, 0))) == SHARED
+        ir::is_load_from(instruction, SHARED)
             && LLVMGetVolatile(instruction) == 0
             && matches!(
                 LLVMGetOrdering(instruction),
@@ -115,7 +113,7 @@ fn what(instruction: LLVMValueRef) -> What {
             // SAFETY: any function may be asked for the number of its intrinsic, and for its blocks.
             let (is_operation, is_declared) =
                 unsafe { (LLVMGetIntrinsicID(callee) != 0, LLVMCountBasicBlocks(callee) == 0) };
-            if BARRIERS.contains(&name.as_str()) {
+            if name == BARRIER {
                 What::Barrier
             } else if is_operation {
                 // It stores only to what it is given the address of.
@@ -135,15 +133,9 @@ fn what(instruction: LLVMValueRef) -> What {
 fn may_be_shared(value: LLVMValueRef) -> bool {
     let mut at = value;
     loop {
-        // SAFETY: the value is live; only the type of a pointer is asked for its address space.
-        let space = unsafe {
-            let ty = LLVMTypeOf(at);
-            let is_pointer = LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMPointerTypeKind;
-            is_pointer.then(|| LLVMGetPointerAddressSpace(ty))
-        };
         // SAFETY: any live value may be asked what it is; an instruction or a constant expression of these kinds has a pointer.
         at = unsafe {
-            match space {
+            match ir::address_space(at) {
                 Some(SHARED) => return true,
                 Some(GENERIC) if !LLVMIsAFunction(at).is_null() => return false,
                 Some(GENERIC) => {}
