@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::api::{Api, Code, DevicePtr, RawContext, RawEvent, RawStream, number, symbol};
-use super::driver::beside_the_compiler;
 use super::free_list::FreeList;
 use super::gpu::Gpu;
 use super::record::Records;
@@ -72,10 +71,8 @@ impl Context {
         let driver = gpu.driver;
         let mut raw = RawContext::NULL;
         let flags = number::CONTEXT_MAP_HOST;
-        // SAFETY: the context is ours to be written, and becomes this thread's.
-        let code = beside_the_compiler(|| unsafe {
-            (driver.api.context_create)(&raw mut raw, flags, gpu.number)
-        });
+        // SAFETY: the context is ours to be written.
+        let code = unsafe { (driver.api.context_create)(&raw mut raw, flags, gpu.number) };
         driver.check(code, symbol::context_create)?;
         let this = Arc::new(Self {
             id: IDS.fetch_add(1, Ordering::Relaxed),

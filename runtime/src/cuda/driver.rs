@@ -3,8 +3,6 @@
 use std::env;
 use std::ffi::{CStr, OsString, c_char, c_int, c_uint};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 use libloading::Library;
 
@@ -19,37 +17,12 @@ const VARIABLE: &str = "SCHISM_CUDA";
 /// Where the driver is installed, as the dynamic linker knows it.
 const FILE_NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 
-/// The driver's compiler of PTX, which it opens for the first kernel that it has not kept from another time.
-const COMPILER: &str = "libnvidia-ptxjitcompiler.so.1";
-
 /// The driver, opened and initialised. It stays until the process ends.
 #[derive(Debug)]
 pub(crate) struct Driver {
     pub(super) api: Api,
     /// Of the interface: 1000 times the major number, plus 10 times the minor one.
     pub(super) version: u32,
-}
-
-/// Does something that takes long, while another thread opens the driver's compiler: the first kernel would wait for that.
-pub(super) fn beside_the_compiler<T>(work: impl FnOnce() -> T) -> T {
-    static BEGUN: AtomicBool = AtomicBool::new(false);
-    // A driver that was named may have another compiler, or none.
-    if env::var_os(VARIABLE).is_some() || BEGUN.swap(true, Ordering::Relaxed) {
-        return work();
-    }
-    thread::scope(|scope| {
-        // Without a thread, or without that library, the driver sees to it in time.
-        let _ = thread::Builder::new().name("schism-ptx".to_owned()).spawn_scoped(scope, || {
-            let started = std::time::Instant::now();
-            // SAFETY: it is what the driver opens, in its own time. It is never unloaded.
-            if let Ok(library) = unsafe { library::open(COMPILER) } {
-                std::mem::forget(library);
-                let micros = started.elapsed().as_micros() as u64;
-                tracing::debug!(micros, "opened the driver's compiler");
-            }
-        });
-        work()
-    })
 }
 
 /// The driver and its devices, looked for by the first call; or why there are none.
