@@ -17,6 +17,7 @@ use schism_jit_abi::{
 use super::api::{RawFunction, RawModule, number, symbol};
 use super::context::Context;
 use super::libdevice::libdevice;
+use super::warm_up;
 use crate::ahead::{self, Ahead};
 use crate::cpu_kernel::{Lists, take_text};
 use crate::error::{DriverError, ImageError};
@@ -102,7 +103,7 @@ impl CudaKernel {
             key.finish()
         });
         let found = kernel_cache::get_or_compile(key, || {
-            compile(context, image, kernel, variant, &lists, flags)
+            warm_up::beside(context, || compile(context, image, kernel, variant, &lists, flags))
         })?;
         let code = Code::new(&found.value)?;
         let loaded = Self::of_code(context, &code, flags, kernel, variant.to_string())?;
@@ -350,6 +351,7 @@ fn compile(
 fn load(context: &Context, code: &Code<'_>) -> Result<RawModule, ImageError> {
     let failed = |source, log: String| ImageError::Driver { source: Box::new(source), log };
     context.enter().map_err(|error| failed(error, String::new()))?;
+    let started = Instant::now();
     let mut log = vec![0_u8; LOG];
     let mut options = [number::LOG_BUFFER, number::LOG_BYTES, number::LINES];
     // The others are numbers in a pointer's place.
@@ -377,5 +379,7 @@ fn load(context: &Context, code: &Code<'_>) -> Result<RawModule, ImageError> {
         let text = CStr::from_bytes_until_nul(&log).unwrap_or_default();
         failed(error, text.to_string_lossy().trim().to_owned())
     })?;
+    let micros = started.elapsed().as_micros() as u64;
+    tracing::debug!(device = context.gpu.name, micros, "the driver took the code");
     Ok(module)
 }
