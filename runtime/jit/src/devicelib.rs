@@ -1,18 +1,17 @@
 //! The device library: C's mathematics for devices that have none.
 //!
-//! The crate `schism-devicelib` and the crate `libm` that it is over travel in this library as LLVM bitcode (see `build.rs`). The
-//! pass `library-calls` makes calls of it where a device needs them; what is called, and what that calls in turn, is linked into
-//! the kernel's module as internal functions and optimised with the kernel:
+//! The crate `schism-devicelib` and the crate `libm` that it is over travel in this library as LLVM bitcode: a module for each function,
+//! with all that it needs, simplified as far as that is the same for all devices (see `build/library.rs`). The pass `library-calls`
+//! makes calls of them where a device needs them; what is called is linked into the kernel's module as internal functions and
+//! optimised with the kernel. What a device computes exactly by itself takes the place of the library's function, in the library too:
 //!
 //! ```llvm
 //! define void @schism.kernel(ptr %out, double %x) {
 //!   %y = call double @schism.lib.asin(double %x)
 //!   …
 //! define internal double @schism.lib.asin(double %x) {
-//!   %y = call double @_RNvNtNtCs…_4libm4math4asin4asin(double %x)
 //!   …
-//! define internal double @_RNvNtNtCs…_4libm4math4asin4asin(double %x) {
-//!   %root = call double @llvm.sqrt.f64(double %z)             ; the device's own, as far as it is exact
+//!   %root = call double @llvm.sqrt.f64(double %z)             ; there: a call of `schism.lib.sqrt`
 //!   …
 //! ```
 //!
@@ -35,18 +34,25 @@ use schism_passes::library_calls::{Native, PREFIX};
 use crate::llvm::{Context, Module, Value};
 use crate::{JitError, image};
 
-/// The exported functions.
-static EXPORTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schism_devicelib.bc"));
+/// The library, as the build script prepared it.
+struct Library {
+    /// What can be exchanged for what a device computes by itself: names in C, of the functions for 64 bits. Whatever of them a
+    /// function calls it calls by its exported name.
+    exact: &'static [&'static str],
+    /// The functions by their names in C, in order, and a module for each: it defines the function and all that this needs, but
+    /// for what can be exchanged.
+    functions: &'static [(&'static str, &'static [u8])],
+}
 
-/// What they are over.
-static LIBM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libm.bc"));
+static LIBRARY: Library = include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
-/// Where the functions of `libm` are, in their symbols.
-const MATH: &str = "_4libm4math";
-
-/// Functions that few arguments need, by the ends of their symbols: the remainder of large angles. Its loops, unrolled into each
-/// sine, would be ten times the rest.
-const RARE: [&str; 1] = ["_4libm4math14rem_pio2_large14rem_pio2_large"];
+impl Library {
+    /// The module of the function that has this name in C.
+    fn function(&self, name: &str) -> Option<&'static [u8]> {
+        let found = self.functions.binary_search_by_key(&name, |(name, _)| *name).ok()?;
+        Some(self.functions[found].1)
+    }
+}
 
 /// Gives a module the functions that its device lacks. Called before anything is inlined; the module's own functions are
 /// internal already, or what is known by name.
@@ -70,13 +76,44 @@ pub fn supply<'c>(
         let wrong = |reason| JitError::InvalidRequest(format!("libdevice: {reason}"));
         call_vendor(context, module, &called(), libdevice).map_err(wrong)?;
     }
-    let called = called();
-    if called.is_empty() {
+    if called().is_empty() {
         return Ok(());
     }
-    let library = library(context, module, &called, device).map_err(JitError::Internal)?;
-    module.link(context, library).map_err(JitError::Internal)?;
+    link(context, module, device).map_err(JitError::Internal)
+}
+
+/// Links what is declared of the library, and what that declares in turn; or takes the device's own for it.
+fn link<'c>(context: &'c Context, module: &Module<'c>, device: &Native) -> Result<(), String> {
+    loop {
+        let declared = module.functions().into_iter().filter(|function| function.is_declaration());
+        let declared: Vec<String> =
+            declared.map(Value::name).filter(|name| name.starts_with(PREFIX)).collect();
+        if declared.is_empty() {
+            break;
+        }
+        for symbol in declared {
+            let name = symbol.strip_prefix(PREFIX).unwrap_or_default();
+            if let Some((intrinsic, bits)) = exact_intrinsic(name, device) {
+                let function = module.function(&symbol).ok_or("a function is gone")?;
+                let intrinsic = module.float_intrinsic(context, intrinsic, bits)?;
+                function.replace_uses(intrinsic);
+                // SAFETY: nothing uses the function any more, and it was found just now.
+                unsafe { function.delete_function() };
+                continue;
+            }
+            let bitcode = LIBRARY.function(name);
+            let bitcode = bitcode.ok_or_else(|| format!("the device library has no `{name}`"))?;
+            let part = Module::from_bitcode_lazily(context, bitcode)?;
+            part.set_target_of(module);
+            module.link(context, part)?;
+        }
+    }
     module.internalise_optional();
+    for function in module.functions() {
+        if function.name().starts_with(PREFIX) {
+            function.set_internal();
+        }
+    }
     Ok(())
 }
 
@@ -136,92 +173,14 @@ fn call_vendor<'c>(
     module.verify()
 }
 
-/// A module with these functions and what they call, for the device.
-fn library<'c>(
-    context: &'c Context,
-    module: &Module<'c>,
-    called: &[Value],
-    device: &Native,
-) -> Result<Module<'c>, String> {
-    let library = Module::new(context, c"schism.lib");
-    library.set_target_of(module);
-    for function in called {
-        library.declare_as(*function);
-    }
-    for bitcode in [EXPORTS, LIBM] {
-        if !lacks_functions(&library, device) {
-            break;
+/// The intrinsic that a function of the library is the same as, if the device computes it exactly, and the bits of its numbers.
+fn exact_intrinsic(name: &str, device: &Native) -> Option<(&'static str, u32)> {
+    LIBRARY.exact.iter().filter(|exact| device.exact.contains(exact)).find_map(|exact| {
+        match name.strip_prefix(exact)? {
+            "" => Some((*exact, 64)),
+            "f" => Some((*exact, 32)),
+            _ => None,
         }
-        let part = Module::from_bitcode_lazily(context, bitcode)?;
-        part.set_target_of(module);
-        part.make_optional();
-        library.link(context, part)?;
-        for function in library.functions().into_iter().filter(|f| !f.is_declaration()) {
-            function.remove_unwinding(context);
-        }
-    }
-    for function in library.functions() {
-        if let Some((intrinsic, bits)) = exact_intrinsic(&function.name(), device) {
-            let intrinsic = library.float_intrinsic(context, intrinsic, bits)?;
-            function.replace_uses(intrinsic);
-            // SAFETY: nothing uses the function any more, and `functions` has each one once.
-            unsafe { function.delete_function() };
-        } else if !function.is_declaration() {
-            function.remove_function_attribute("nonlazybind");
-            image::normalise(context, function);
-            if RARE.iter().any(|rare| function.name().ends_with(rare)) {
-                for attribute in ["noinline", "optsize", "minsize", "cold"] {
-                    function.add_function_attribute(context, attribute);
-                }
-            }
-        }
-    }
-    for function in library.functions() {
-        if !function.is_declaration() || function.is_intrinsic() || function.users().is_empty() {
-            continue;
-        }
-        // The crate does not panic. Where the optimiser does not see that, nothing must be needed for it.
-        if !function.has_function_attribute("noreturn") {
-            return Err(format!("the device library does not have `{}`", function.name()));
-        }
-        function.remove_function_attribute("noinline");
-        function.add_function_attribute(context, "alwaysinline");
-        for call in function.users() {
-            if call.direct_callee() == Some(function) {
-                call.remove_call_attribute("noinline");
-            }
-        }
-        function.define_as_trap(context);
-    }
-    library.make_optional();
-    Ok(library)
-}
-
-/// Whether a library calls what it does not have, and what is not the device's. To read what all functions of `libm` are called takes longer
-/// than to optimise one of them.
-fn lacks_functions(library: &Module<'_>, device: &Native) -> bool {
-    library.functions().into_iter().any(|function| {
-        let is_ours = || function.is_intrinsic() || function.has_function_attribute("noreturn");
-        let is_called = || !function.users().is_empty() || function.name().starts_with(PREFIX);
-        function.is_declaration()
-            && !is_ours()
-            && is_called()
-            && exact_intrinsic(&function.name(), device).is_none()
-    })
-}
-
-/// The intrinsic that a function of `libm` is the same as, if the device computes it exactly, and the bits of its numbers.
-fn exact_intrinsic(symbol: &str, device: &Native) -> Option<(&'static str, u32)> {
-    if !symbol.contains(MATH) {
-        return None;
-    }
-    device.exact.iter().find_map(|name| {
-        let length = name.len();
-        let of_module = format!("{MATH}{length}{name}");
-        if symbol.ends_with(&format!("{of_module}{length}{name}")) {
-            return Some((*name, 64));
-        }
-        symbol.ends_with(&format!("{of_module}{}{name}f", length + 1)).then_some((*name, 32))
     })
 }
 
@@ -317,21 +276,78 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_called_comes() {
+    fn every_function_has_a_module() {
+        let names: Vec<&str> = LIBRARY.functions.iter().map(|(name, _)| *name).collect();
+        assert!(names.is_sorted());
+        for name in schism_devicelib::NAMES {
+            assert!(LIBRARY.function(name).is_some(), "{name}");
+        }
+        assert!(LIBRARY.function("sincos").is_none());
+    }
+
+    #[test]
+    fn what_devices_compute_by_themselves_can_be_exchanged() {
+        for device in [Native::NOTHING, Native::CPU, Native::PTX] {
+            let missing = device.exact.iter().find(|name| !LIBRARY.exact.contains(name));
+            assert_eq!(missing, None, "{device:?}");
+        }
+    }
+
+    /// The names of the functions that are defined in a module after it has been given what it calls.
+    fn supplied(text: &str, device: &Native) -> Vec<String> {
         let context = Context::new();
-        let text = "declare double @sin(double)\n\
-            define double @f(double %x) {\n  %y = call double @sin(double %x)\n  ret double %y\n}\n\
-            define double @sin.of.ours(double %x) {\n  ret double %x\n}\n";
         let module = Module::from_text(&context, text).expect("good text");
-        supply(&context, &module, &Native::PTX, &[]).expect("linked");
-        let count = |part: &str| {
-            module.functions().iter().filter(|function| function.name().contains(part)).count()
-        };
-        assert_eq!((count("4math3sin3sin"), count("4math4tanh4tanh")), (1, 0));
-        let without = Module::from_text(&context, "define void @f() {\n  ret void\n}\n");
-        let without = without.expect("good text");
-        supply(&context, &without, &Native::PTX, &[]).expect("nothing to link");
-        assert_eq!(without.functions().len(), 1);
+        supply(&context, &module, device, &[]).expect("linked");
+        module.verify().expect("a good module");
+        let defined = module.functions().into_iter().filter(|function| !function.is_declaration());
+        defined.map(Value::name).collect()
+    }
+
+    /// A function that calls these, one after the other, each with what the one before gives.
+    fn chain(names: &[&str]) -> String {
+        let declare = |name: &&str| format!("declare double @{name}(double)\n");
+        let mut text: String = names.iter().map(declare).collect();
+        text += "define double @f(double %x0) {\n";
+        for (index, name) in names.iter().enumerate() {
+            text += &format!("  %x{} = call double @{name}(double %x{index})\n", index + 1);
+        }
+        text + &format!("  ret double %x{}\n}}\n", names.len())
+    }
+
+    #[test]
+    fn only_what_is_called_comes() {
+        let text =
+            chain(&["sin"]) + "define double @sin.of.ours(double %x) {\n  ret double %x\n}\n";
+        let names = supplied(&text, &Native::PTX);
+        assert_eq!(names[..3], ["f", "sin.of.ours", "schism.lib.sin"]);
+        assert!(names[3..].iter().all(|name| name.contains("rem_pio2_large")), "{names:?}");
+        let without = supplied("define void @f() {\n  ret void\n}\n", &Native::PTX);
+        assert_eq!(without, ["f"]);
+    }
+
+    #[test]
+    fn a_function_comes_simplified() {
+        let text =
+            "define float @f(float %x, float %y) {\n  %r = frem float %x, %y\n  ret float %r\n}\n";
+        assert_eq!(supplied(text, &Native::PTX), ["f", "schism.lib.fmodf"]);
+    }
+
+    #[test]
+    fn what_two_functions_share_comes_once() {
+        let names = supplied(&chain(&["sin", "cos", "tan"]), &Native::PTX);
+        let shared = |name: &&String| name.contains("rem_pio2_large");
+        assert_eq!(names.iter().filter(shared).count(), 1, "{names:?}");
+        assert_eq!(names.len(), 5, "{names:?}");
+    }
+
+    #[test]
+    fn what_a_device_has_does_not_come() {
+        let text = chain(&["asin", "sqrt"]);
+        assert_eq!(supplied(&text, &Native::PTX), ["f", "schism.lib.asin"]);
+        assert_eq!(supplied(&text, &Native::NOTHING), ["f", "schism.lib.asin", "schism.lib.sqrt"]);
+        // What the library alone calls, too.
+        let alone = supplied(&chain(&["asin"]), &Native::NOTHING);
+        assert_eq!(alone, ["f", "schism.lib.asin", "schism.lib.sqrt"]);
     }
 
     #[test]

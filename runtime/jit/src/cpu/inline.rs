@@ -3,9 +3,12 @@
 //! What calls a builtin or can panic is best part of the loop function: there both cost nothing. So those calls are forced
 //! in, from the callees up, unless the callee is recursive or the caller would grow beyond a limit. So are calls of small
 //! functions, since a loop with a call is no vector loop, and what is known of the loop's memory is known of what is in it.
-//! Correctness does not depend on any of it: what stays out is `deep`'s. All other calls are left to LLVM's own judgement.
+//! Correctness does not depend on any of it: what stays out is `deep`'s. All other calls are left to LLVM's own judgement, as are those
+//! that functions of the device library make of each other: what is small was inlined there when the library was prepared.
 
 use std::collections::HashMap;
+
+use schism_passes::library_calls::PREFIX;
 
 use crate::image::KERNEL;
 use crate::llvm::{Context, Module, Value};
@@ -17,6 +20,13 @@ const LIMIT: usize = 100_000;
 /// iterator code are dozens here.
 const SMALL: usize = 1_000;
 
+/// How many instructions of an image one of the device library's stands for: the library is simplified.
+const OF_LIBRARY: usize = 2;
+
+/// How many instructions a function of the device library may have to be small. One that is larger has ways of its own for several kinds of
+/// arguments, and gains little from being where it is called.
+const SMALL_OF_LIBRARY: usize = 270;
+
 /// A function's part in the choice.
 struct Node {
     function: Value,
@@ -24,6 +34,8 @@ struct Node {
     calls: Vec<(Value, usize)>,
     /// Instructions, without what is inlined.
     size: usize,
+    /// Whether it is the device library's.
+    library: bool,
     /// Whether it calls a special function, itself or through what it calls.
     wanted: bool,
 }
@@ -53,12 +65,15 @@ pub fn choose(
             let mut size = nodes[index].size;
             for &(call, callee) in &nodes[index].calls {
                 let Some(callee_size) = grown[callee] else { continue };
-                let inlined = nodes[callee].wanted
-                    || (callee_size <= SMALL
-                        && !nodes[callee].function.has_function_attribute("noinline"));
+                let Node { function, library, wanted, .. } = nodes[callee];
+                let small = if library { SMALL_OF_LIBRARY * OF_LIBRARY } else { SMALL };
+                let inlined = wanted
+                    || (callee_size <= small && !function.has_function_attribute("noinline"));
                 if inlined && size + callee_size <= LIMIT {
                     size += callee_size;
-                    force(context, call, nodes[callee].function);
+                    if !(library && nodes[index].library) {
+                        force(context, call, function);
+                    }
                 }
             }
             if !recursive {
@@ -90,10 +105,13 @@ fn graph(module: &Module<'_>, special: Vec<Value>) -> Vec<Node> {
                 .iter()
                 .filter_map(|&call| Some((call, call.direct_callee()?)))
                 .collect();
+            let name = function.name();
+            let library = name.starts_with(PREFIX);
             Node {
                 function,
-                size: instructions.len(),
-                wanted: function.name() == KERNEL
+                size: instructions.len() * if library { OF_LIBRARY } else { 1 },
+                library,
+                wanted: name == KERNEL
                     || callees.iter().any(|(_, callee)| special.contains(callee)),
                 calls: callees
                     .into_iter()

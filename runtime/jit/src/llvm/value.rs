@@ -528,27 +528,6 @@ impl Value {
         }
     }
 
-    /// Gives a declared function that does not return a body that stops the program.
-    pub fn define_as_trap(self, context: &Context) {
-        let name = "llvm.trap";
-        // SAFETY: the value is live; callers have a declared function of the context. The intrinsic exists in every LLVM and
-        // takes nothing.
-        unsafe {
-            let id = LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len());
-            let module = LLVMGetGlobalParent(self.raw());
-            let trap = LLVMGetIntrinsicDeclaration(module, id, null_mut(), 0);
-            let block = LLVMAppendBasicBlockInContext(context.raw(), self.raw(), c"".as_ptr());
-            let builder = LLVMCreateBuilderInContext(context.raw());
-            LLVMPositionBuilderAtEnd(builder, block);
-            let ty = LLVMGlobalGetValueType(trap);
-            LLVMBuildCall2(builder, ty, trap, null_mut(), 0, c"".as_ptr());
-            LLVMBuildUnreachable(builder);
-            LLVMDisposeBuilder(builder);
-            LLVMSetLinkage(self.raw(), LLVMLinkage::LLVMInternalLinkage);
-            LLVMSetVisibility(self.raw(), LLVMVisibility::LLVMDefaultVisibility);
-        }
-    }
-
     /// Removes an instruction from its block and frees it.
     ///
     /// # Safety

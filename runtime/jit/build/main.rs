@@ -1,11 +1,16 @@
 //! Links the pinned toolchain's own LLVM, so that no LLVM is downloaded or built, and compiles to bitcode what stage 2 links to
 //! kernels: the device library, and what copies messages on GPUs.
 
+mod library;
+mod llvm;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use llvm::Llvm;
+
 fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=build");
     let sysroot = std::env::var_os("DEP_SCHISM_PASSES_SYSROOT").expect("schism-passes tells it");
     let sysroot = PathBuf::from(sysroot);
     let lib = sysroot.join("lib");
@@ -16,13 +21,17 @@ fn main() {
     // An installation may put LLVM beside the library; otherwise it is where the toolchain has it.
     println!("cargo::rustc-link-arg=-Wl,-rpath,$ORIGIN");
     println!("cargo::rustc-link-arg=-Wl,-rpath,{}", lib.display());
-    device_library(&sysroot.join("bin/rustc"));
+    let llvm = Llvm::open(&lib.join(LLVM), &library::OPTIONS);
+    device_library(&sysroot.join("bin/rustc"), &llvm);
     recorder(&sysroot.join("bin/rustc"));
 }
 
-/// How the device library is compiled: for no processor in particular, as rustc hands it to LLVM. Stage 2 optimises it with the
-/// kernel, for the device; and what is not inlined yet can still be exchanged for what the device does better. The level of
-/// optimisation is only what tells the compiler to write slices' lengths and the like down; from 2 on it inlines by itself.
+/// The file of the toolchain's LLVM. The one that the linker is told of only names it.
+const LLVM: &str = "libLLVM.so.22.1-rust-1.95.0-stable";
+
+/// How the device library is compiled: for no processor in particular, as rustc hands it to LLVM. What is not inlined yet can still be
+/// exchanged for what a device does better. The level of optimisation is only what tells the compiler to write slices' lengths and the
+/// like down; from 2 on it inlines by itself.
 const BITCODE: [&str; 11] = [
     "--emit=llvm-bc",
     "-Cno-prepopulate-passes",
@@ -37,8 +46,8 @@ const BITCODE: [&str; 11] = [
     "-Csymbol-mangling-version=v0",
 ];
 
-/// Compiles `devicelib` and what it is made of to bitcode, into `OUT_DIR`.
-fn device_library(rustc: &Path) {
+/// Compiles `devicelib` and what it is made of to bitcode, and prepares that, into `OUT_DIR`.
+fn device_library(rustc: &Path, llvm: &Llvm) {
     let variable = |name: &str| {
         PathBuf::from(std::env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}")))
     };
@@ -71,11 +80,14 @@ fn device_library(rustc: &Path) {
         .unwrap_or_else(|error| panic!("cannot run cargo: {error}"));
     assert!(status.success(), "the device library in {} cannot be compiled", package.display());
     let made = target.join(&host).join("release").join("deps");
-    for name in ["schism_devicelib", "libm"] {
-        let bitcode = only(&made, name);
-        std::fs::copy(&bitcode, out.join(format!("{name}.bc")))
-            .unwrap_or_else(|error| panic!("cannot copy {}: {error}", bitcode.display()));
-    }
+    let parts = out.join("library");
+    std::fs::create_dir_all(&parts)
+        .unwrap_or_else(|error| panic!("cannot make {}: {error}", parts.display()));
+    let [exports, libm] = ["schism_devicelib", "libm"].map(|name| only(&made, name));
+    let table = library::prepare(llvm, &exports, &libm, &parts);
+    let file = out.join("library.rs");
+    std::fs::write(&file, table)
+        .unwrap_or_else(|error| panic!("cannot write {}: {error}", file.display()));
 }
 
 /// The one file `NAME-….bc` of a folder.
