@@ -15,6 +15,7 @@
 //! | this one | the functions, and their [`NAMES`] |
 //! | `elementary` | `exp` and `ln` of `f32`, without divisions and branches |
 //! | `powers` | integral powers, the way in which compilers compute them |
+//! | `remainder` | `fmod`, with steps of whole numbers |
 //! | `wide` | integers of 128 bits to numbers and back |
 //! | `memory` | `memcpy` and its like |
 //!
@@ -25,11 +26,13 @@
 mod elementary;
 mod memory;
 mod powers;
+mod remainder;
 mod wide;
 
 pub use elementary::{expf, logf};
 pub use memory::{bcmp, memcmp, memcpy, memmove, memset};
 pub use powers::{__powidf2, __powisf2};
+pub use remainder::{fmod, fmodf};
 pub use wide::{
     __fixdfti, __fixsfti, __fixunsdfti, __fixunssfti, __floattidf, __floattisf, __floatuntidf,
     __floatuntisf,
@@ -53,7 +56,7 @@ macro_rules! export {
         /// The functions' names in C.
         pub const NAMES: &[&str] = &[
             $(stringify!($name),)*
-            "acosh", "acoshf", "expf", "logf", "lgamma_r", "lgammaf_r", "__powidf2", "__powisf2", "memcpy", "memmove", "memset",
+            "acosh", "acoshf", "expf", "logf", "fmod", "fmodf", "lgamma_r", "lgammaf_r", "__powidf2", "__powisf2", "memcpy", "memmove", "memset",
             "memcmp", "bcmp",
         ];
     };
@@ -97,8 +100,6 @@ export! {
     floorf(x: f32) -> f32;
     fma(x: f64, y: f64, z: f64) -> f64;
     fmaf(x: f32, y: f32, z: f32) -> f32;
-    fmod(x: f64, y: f64) -> f64;
-    fmodf(x: f32, y: f32) -> f32;
     hypot(x: f64, y: f64) -> f64;
     hypotf(x: f32, y: f32) -> f32;
     ldexp(x: f64, n: i32) -> f64;
