@@ -35,7 +35,7 @@ pub extern "C" fn fmodf(x: f32, y: f32) -> f32 {
     let Some(modulus) =
         NonZeroU32::new(modulus).filter(|_| dividend < INFINITE && divisor < INFINITE)
     else {
-        return (x * y) / (x * y);
+        return f32::NAN;
     };
     let mut apart = from - unit;
     loop {
@@ -76,7 +76,7 @@ pub extern "C" fn fmod(x: f64, y: f64) -> f64 {
     let Some(modulus) =
         NonZeroU64::new(modulus).filter(|_| dividend < INFINITE && divisor < INFINITE)
     else {
-        return (x * y) / (x * y);
+        return f64::NAN;
     };
     let mut apart = from - unit;
     loop {
