@@ -26,7 +26,7 @@
 //! modules of all of them (`linkonce_odr`), and linked once. Only other exported functions are declared, not defined: those that some
 //! devices compute exactly by themselves. They are called by their exported names.
 //!
-//! **What is left to stage 2** is all that depends on the device: how loops look, what is a vector, and whether what is large or rare
+//! **What is left to stage 2** is all that depends on the device: how long loops look, what is a vector, and whether what is large or rare
 //! is a function of its own. No operation becomes inexact: LLVM's passes keep results, bit for bit, unless an instruction allows
 //! them not to, and none does.
 
@@ -58,8 +58,8 @@ const LAYOUT: &CStr = c"e-i64:64-i128:128-n32:64";
 pub const OPTIONS: [&CStr; 2] = [c"-inline-threshold=800", c"-inline-cold-callsite-threshold=800"];
 
 /// From callees to callers: inlines what is small or called once, and simplifies it. Jumps find their way before anything is made
-/// a `select`, as in stage 2.
-const SIMPLIFY: &CStr = c"always-inline,cgscc(inline,function(lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,instcombine<no-verify-fixpoint>,simplifycfg)),globaldce";
+/// a `select`, as in stage 2. Loops over the few coefficients of a polynomial are made straight.
+const SIMPLIFY: &CStr = c"always-inline,cgscc(inline,function(lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,instcombine<no-verify-fixpoint>,simplifycfg,loop(indvars,loop-deletion,loop-unroll-full),sroa,instcombine<no-verify-fixpoint>,simplifycfg)),globaldce";
 
 /// Makes declarations of what others define, and drops what nothing uses.
 const TRIM: &CStr = c"elim-avail-extern,globaldce,strip-dead-prototypes";
