@@ -47,7 +47,8 @@ const EXACT: [&str; 7] = ["sqrt", "fma", "floor", "ceil", "trunc", "rint", "roun
 const MATH: &str = "_4libm4math";
 
 /// Functions that few arguments need, by the ends of their symbols: the remainder of large angles. Its loops, unrolled into each
-/// sine, would be ten times the rest.
+/// sine, would be ten times the rest. Stage 2 takes it as it is (`optnone`): to optimise it took longer than all else in a kernel with a
+/// sine, and on GPUs the driver's assembler makes as good code of it.
 const RARE: [&str; 1] = ["_4libm4math14rem_pio2_large14rem_pio2_large"];
 
 /// How data lie in memory on all devices, and the integers that all of them compute with.
@@ -59,7 +60,7 @@ pub const OPTIONS: [&CStr; 2] = [c"-inline-threshold=800", c"-inline-cold-callsi
 
 /// From callees to callers: inlines what is small or called once, and simplifies it. Jumps find their way before anything is made
 /// a `select`, as in stage 2. Loops over the few coefficients of a polynomial are made straight.
-const SIMPLIFY: &CStr = c"always-inline,cgscc(inline,function(lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,instcombine<no-verify-fixpoint>,simplifycfg,loop(indvars,loop-deletion,loop-unroll-full),sroa,instcombine<no-verify-fixpoint>,simplifycfg)),globaldce";
+const SIMPLIFY: &CStr = c"always-inline,cgscc(inline,function(lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,instcombine<no-verify-fixpoint>,simplifycfg,loop(indvars,loop-deletion,loop-unroll-full),sroa,instcombine<no-verify-fixpoint>,simplifycfg)),globaldce,cgscc(function-attrs)";
 
 /// Makes declarations of what others define, and drops what nothing uses.
 const TRIM: &CStr = c"elim-avail-extern,globaldce,strip-dead-prototypes";
@@ -100,7 +101,7 @@ fn hide(library: &Module<'_>) {
         if !function.name().starts_with(PREFIX) {
             function.set_linkage(Linkage::Internal);
         }
-        if RARE.iter().any(|rare| function.name().ends_with(rare)) {
+        if is_rare(&function) {
             for name in ["noinline", "optsize", "minsize", "cold"] {
                 function.add_attribute(name);
             }
@@ -121,8 +122,17 @@ fn export_exact(library: &Module<'_>) {
             wrapper.delete_for(own);
             own.set_name(&exported);
             own.set_linkage(Linkage::External);
+            // Where it is only declared LLVM has to be told: its result depends on nothing else, and that is all that it does.
+            for attribute in ["memory", "nofree", "nosync", "willreturn"] {
+                own.add_attribute(attribute);
+            }
         }
     }
+}
+
+/// Whether few arguments need a function.
+fn is_rare(function: &Value<'_>) -> bool {
+    RARE.iter().any(|rare| function.name().ends_with(rare))
 }
 
 /// Whether a function, exported or not, may be exchanged for an instruction.
@@ -185,6 +195,12 @@ fn part<'l>(library: &Module<'l>, name: &str, exported: &[String]) -> Module<'l>
     part.run_passes(TRIM);
     // What is called once in this module, and in others too, is inlined now.
     part.run_passes(SIMPLIFY);
+    for function in part.functions().into_iter().filter(is_rare) {
+        // LLVM does not allow both.
+        function.remove_attribute("optsize");
+        function.remove_attribute("minsize");
+        function.add_attribute("optnone");
+    }
     for value in part.functions().into_iter().chain(part.globals()) {
         if !value.is_declaration() && value.name().strip_prefix(PREFIX) != Some(name) {
             value.set_linkage(Linkage::Optional);

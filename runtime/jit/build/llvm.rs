@@ -428,7 +428,7 @@ impl Value<'_> {
         !found.0.is_null()
     }
 
-    /// Gives the function an attribute that is only a name.
+    /// Gives the function an attribute that is only a name, or `memory`: of none.
     pub fn add_attribute(self, name: &str) {
         let kind = self.llvm.attribute_kind(name);
         // SAFETY: function and context are live, and the attribute is new.
