@@ -79,6 +79,8 @@ pub fn prepare(llvm: &Llvm, exports: &Path, libm: &Path, folder: &Path) -> Strin
 
 /// Leaves only what is exported to be seen, and nothing that depends on the machine that compiles.
 fn hide(library: &Module<'_>) {
+    let rare = library.functions().into_iter().filter(is_rare).count();
+    assert!(rare == RARE.len(), "the device library has {rare} rare functions");
     for function in library.functions() {
         for name in ["target-cpu", "target-features", "tune-cpu", "probe-stack", "stack-probe-size"]
         {
