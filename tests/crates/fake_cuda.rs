@@ -10,8 +10,7 @@
 //! | `FAKE_CUDA_CAPABILITY` | the compute capability of each, times ten; 90 |
 //! | `FAKE_CUDA_FAULTS` | what fails: `FUNCTION:WHICH=CODE`, separated by commas. `WHICH` counts the calls from 1; `*` is every call. With `@N` behind the function's name, the call must be for device `N` |
 //!
-//! Codes of 700 and more take the context with them, as a driver's do. Compiled with `--cfg without_link`, it cannot link code, as old
-//! drivers.
+//! Codes of 700 and more take the context with them, as a driver's do.
 
 #![allow(non_snake_case, clippy::missing_safety_doc)]
 
@@ -606,61 +605,6 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
     }
     state.variables.insert(unsafe { module.read() }, variables);
     result
-}
-
-/// Linking code: the text is looked at, and nothing comes of it.
-#[cfg(not(without_link))]
-mod link {
-    use super::*;
-
-    #[unsafe(no_mangle)]
-    pub unsafe extern "C" fn cuLinkCreate_v2(
-        _: c_uint,
-        _: *mut c_uint,
-        _: *mut *mut c_void,
-        link: *mut Handle,
-    ) -> Code {
-        new_handle("cuLinkCreate_v2", link)
-    }
-
-    #[unsafe(no_mangle)]
-    pub unsafe extern "C" fn cuLinkAddData_v2(
-        link: Handle,
-        kind: c_uint,
-        data: *const u8,
-        bytes: usize,
-        _: *const c_char,
-        _: c_uint,
-        _: *mut c_uint,
-        _: *mut *mut c_void,
-    ) -> Code {
-        let result = use_own("cuLinkAddData_v2", link);
-        if result == SUCCESS {
-            let data = unsafe { std::slice::from_raw_parts(data, bytes) };
-            let text = CStr::from_bytes_with_nul(data).expect("one NUL, at the end").to_string_lossy();
-            assert!(kind == 1 && text.starts_with(".version") && text.contains(".entry"), "{text}");
-        }
-        result
-    }
-
-    #[unsafe(no_mangle)]
-    pub unsafe extern "C" fn cuLinkComplete(link: Handle, code: *mut *const u8, bytes: *mut usize) -> Code {
-        let result = use_own("cuLinkComplete", link);
-        if result == SUCCESS {
-            unsafe {
-                code.write(b"\x7fELF".as_ptr());
-                bytes.write(4);
-            }
-        }
-        result
-    }
-
-    #[unsafe(no_mangle)]
-    pub extern "C" fn cuLinkDestroy(link: Handle) -> Code {
-        let result = use_own("cuLinkDestroy", link);
-        assert!(state().owners.remove(&link).is_some(), "it is destroyed once");
-        result
-    }
 }
 
 /// Makes the variables of a module, which have initial values: numbers and addresses of one another.

@@ -189,33 +189,6 @@ fn nothing_is_adapted() {
     run(&["off"], &[("SCHISM_ADAPTIVITY", "off")]);
 }
 
-/// While stage 2 compiles the first kernel of a process the driver's compiler begins; nothing depends on it.
-#[test]
-fn the_drivers_compiler_begins_beside_stage_2() {
-    let calls =
-        |calls: &'static str| [&["warm-up"][..], &calls.split(' ').collect::<Vec<_>>()].concat();
-    run(&calls("1 1 1 1"), &[]);
-    run(&calls("1 0 0 0"), &[("FAKE_CUDA_FAULTS", "cuLinkCreate_v2:*=1")]);
-    run(&calls("1 1 0 1"), &[("FAKE_CUDA_FAULTS", "cuLinkAddData_v2:*=218")]);
-    run(&calls("1 1 1 1"), &[("FAKE_CUDA_FAULTS", "cuLinkComplete:*=218,cuLinkDestroy:*=1")]);
-    run(&["warm-up-lost"], &[("FAKE_CUDA_FAULTS", "cuLinkAddData_v2:1=700")]);
-    // Kernels that are kept take no stage 2.
-    let Some(program) = program() else { return };
-    let folder = program.with_file_name("warm-up");
-    let _ = std::fs::remove_dir_all(&folder);
-    let cache = [("SCHISM_CACHE", "1"), ("SCHISM_CACHE_DIR", folder.to_str().expect("UTF-8"))];
-    run(&calls("1 1 1 1"), &cache);
-    run(&calls("0 0 0 0"), &cache);
-    // A driver that cannot do it.
-    let lab = Lab::open(env!("CARGO_TARGET_TMPDIR")).expect("there is a program");
-    let folder = lab.folder("cuda-without-link");
-    let mut rustc = lab.rustc(Compiler::Stock, &folder);
-    rustc.args(["--crate-type=cdylib", "--cfg=without_link"]).arg(source("crates/fake_cuda.rs"));
-    text(&mut rustc);
-    let driver = folder.join("libfake_cuda.so");
-    run(&calls("0 0 0 0"), &[("SCHISM_CUDA", driver.to_str().expect("UTF-8"))]);
-}
-
 /// What a driver reads may be something else to the next one.
 #[test]
 fn what_is_kept_is_for_one_version_of_the_driver() {

@@ -46,22 +46,17 @@ handles! {
     RawModule
     /// A kernel of a module.
     RawFunction
-    /// Code that is being linked.
-    RawLink
 }
 
 macro_rules! functions {
-    (
-        $(#[$doc:meta])* $table:ident, $symbols:ident;
-        $($name:ident = $symbol:literal: fn($($argument:ident: $type:ty),* $(,)?);)*
-    ) => {
-        $(#[$doc])*
+    ($($name:ident = $symbol:literal: fn($($argument:ident: $type:ty),* $(,)?);)*) => {
+        /// The driver's functions.
         #[derive(Debug)]
-        pub(super) struct $table {
+        pub(super) struct Api {
             $(pub(super) $name: unsafe extern "C" fn($($argument: $type),*) -> Code,)*
         }
 
-        impl $table {
+        impl Api {
             /// Looks all of them up.
             ///
             /// # Errors
@@ -85,15 +80,13 @@ macro_rules! functions {
 
         /// The symbol of a function, for messages.
         #[allow(dead_code, non_upper_case_globals, reason = "one for each function")]
-        pub(super) mod $symbols {
+        pub(super) mod symbol {
             $(pub(in crate::cuda) const $name: &str = $symbol;)*
         }
     };
 }
 
 functions! {
-    /// The driver's functions.
-    Api, symbol;
     init = "cuInit": fn(flags: c_uint);
     driver_version = "cuDriverGetVersion": fn(version: *mut c_int);
     error_name = "cuGetErrorName": fn(code: Code, name: *mut *const c_char);
@@ -158,24 +151,6 @@ functions! {
     );
 }
 
-functions! {
-    /// Functions that link code, without which a driver will do.
-    LinkApi, link_symbol;
-    create = "cuLinkCreate_v2": fn(options_len: c_uint, options: *mut c_uint, values: *mut *mut c_void, link: *mut RawLink);
-    add = "cuLinkAddData_v2": fn(
-        link: RawLink,
-        kind: c_uint,
-        data: *mut c_void,
-        bytes: usize,
-        name: *const c_char,
-        options_len: c_uint,
-        options: *mut c_uint,
-        values: *mut *mut c_void,
-    );
-    complete = "cuLinkComplete": fn(link: RawLink, code: *mut *mut c_void, bytes: *mut usize);
-    destroy = "cuLinkDestroy": fn(link: RawLink);
-}
-
 /// Numbers of the driver's interface.
 pub(super) mod number {
     use std::ffi::c_uint;
@@ -227,7 +202,4 @@ pub(super) mod number {
     pub(in crate::cuda) const LOG_BUFFER: c_uint = 5;
     pub(in crate::cuda) const LOG_BYTES: c_uint = 6;
     pub(in crate::cuda) const LINES: c_uint = 13;
-
-    /// What is linked is a text of PTX.
-    pub(in crate::cuda) const LINK_PTX: c_uint = 1;
 }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use super::api::{Api, Code, DeviceNumber, LinkApi, number, symbol};
+use super::api::{Api, Code, DeviceNumber, number, symbol};
 use super::gpu::Gpu;
 use crate::error::DriverError;
 use crate::library;
@@ -21,7 +21,6 @@ const FILE_NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 #[derive(Debug)]
 pub(crate) struct Driver {
     pub(super) api: Api,
-    pub(super) link: Option<LinkApi>,
     /// Of the interface: 1000 times the major number, plus 10 times the minor one.
     pub(super) version: u32,
 }
@@ -47,10 +46,8 @@ fn find() -> Result<Vec<Gpu>, String> {
     // SAFETY: it is the system's driver, or was named as one. It is never unloaded.
     let api = unsafe { Api::load(&library) }
         .map_err(|name| format!("the driver has no `{name}`: it is too old, or none"))?;
-    // SAFETY: as above.
-    let link = unsafe { LinkApi::load(&library) }.ok();
     std::mem::forget(library);
-    let driver: &'static mut Driver = Box::leak(Box::new(Driver { api, link, version: 0 }));
+    let driver: &'static mut Driver = Box::leak(Box::new(Driver { api, version: 0 }));
     // SAFETY: the first call of the driver.
     driver.check(unsafe { (driver.api.init)(0) }, symbol::init).map_err(|e| e.to_string())?;
     let mut version: c_int = 0;

@@ -17,7 +17,6 @@ use schism_jit_abi::{
 use super::api::{RawFunction, RawModule, number, symbol};
 use super::context::Context;
 use super::libdevice::libdevice;
-use super::warm_up;
 use crate::ahead::{self, Ahead};
 use crate::cpu_kernel::{Lists, take_text};
 use crate::error::{DriverError, ImageError};
@@ -103,7 +102,7 @@ impl CudaKernel {
             key.finish()
         });
         let found = kernel_cache::get_or_compile(key, || {
-            warm_up::beside(context, || compile(context, image, kernel, variant, &lists, flags))
+            compile(context, image, kernel, variant, &lists, flags)
         })?;
         let code = Code::new(&found.value)?;
         let loaded = Self::of_code(context, &code, flags, kernel, variant.to_string())?;

@@ -10,7 +10,6 @@
 //! | `shadow` | host addresses that stand for memory of a device |
 //! | `memory` | a buffer's memory, and what the host reads of it |
 //! | `kernel` | a kernel, compiled and loaded |
-//! | `warm_up` | the driver's compiler begins while stage 2 compiles |
 //! | `stream`, `launch` | launches |
 //! | `libdevice` | the vendor's mathematics, where it is asked for |
 //! | `record` | messages of kernels |
@@ -29,7 +28,6 @@ mod record;
 mod shadow;
 mod staging;
 mod stream;
-mod warm_up;
 
 pub(crate) use context::Context;
 pub(crate) use driver::gpus;

@@ -4,7 +4,7 @@ use std::env;
 
 use schism::prelude::*;
 
-use crate::fake::{calls, code, note, on_launch, take_seen};
+use crate::fake::{code, note, on_launch, take_seen};
 use crate::queue;
 
 /// Sums of pairs, from the one with that number on.
@@ -159,21 +159,6 @@ pub fn driver_version() {
     on_launch(note);
     let queue = queue("cuda:0");
     queue.parallel_for(100, |_| ()).expect("it runs");
-}
-
-/// Kernels of two threads, and one more: how often each of the functions that link code was called for them.
-pub fn warm_up() {
-    let expected: Vec<u64> = env::args().skip(2).map(|number| number.parse().expect("a number")).collect();
-    on_launch(note);
-    let queue = queue("cuda:0");
-    std::thread::scope(|threads| {
-        threads.spawn(|| queue.parallel_for(100, |_| ()).expect("it runs"));
-        threads.spawn(|| queue.parallel_for(100, |item| assert!(item.x() < 100)).expect("it runs"));
-    });
-    queue.parallel_for(100, |item| assert!(item.x() < 101)).expect("it runs");
-    assert_eq!(take_seen().len(), 3);
-    let functions = ["cuLinkCreate_v2", "cuLinkAddData_v2", "cuLinkComplete", "cuLinkDestroy"];
-    assert_eq!(functions.map(calls), *expected);
 }
 
 /// A kernel with a function of C.

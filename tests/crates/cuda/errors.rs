@@ -103,16 +103,6 @@ pub fn refused_launch() {
     assert!(error.to_string().contains("error 12345"), "{error}");
 }
 
-/// The context goes while the driver's compiler begins.
-pub fn warm_up_lost() {
-    let queue = queue("cuda:0");
-    let error = queue.parallel_for(1, |_| ()).expect_err("it is lost");
-    assert!(error.to_string().contains("CUDA_ERROR_ILLEGAL_ADDRESS"), "{error}");
-    on_launch(note);
-    crate::queue("cuda:0").parallel_for(1, |_| ()).expect("a new context is well");
-    assert_eq!(take_seen().len(), 1);
-}
-
 pub fn refused_code() {
     let queue = queue("cuda:0");
     let launch = || queue.parallel_for(1, |_| ());

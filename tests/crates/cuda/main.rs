@@ -64,8 +64,6 @@ fn main() {
         "background-fails" => code::background(true),
         "processor" => code::processor(),
         "driver-version" => code::driver_version(),
-        "warm-up" => code::warm_up(),
-        "warm-up-lost" => errors::warm_up_lost(),
         "panics" => panics::panics(),
         "panics-unread" => panics::panics_unread(),
         "stage2" => devices::stage2(),
