@@ -152,7 +152,8 @@ pub use view::{View, ViewMut};
 /// Prints to standard output from a kernel, or from anywhere else.
 ///
 /// Takes what [`print!`](std::print) takes. Each message comes out in one piece; the order of the work-items is not said. A kernel
-/// that ends in a panic has printed what it printed before.
+/// that ends in a panic has printed what it printed before. What a kernel prints on a GPU appears when its launch is over; a launch has room
+/// for 8 MiB of messages there, and standard error says how many did not fit.
 ///
 /// Integers, floats, `bool`, `char`, strings, references, tuples, arrays, slices and types with a derived `Debug` are shown as
 /// everywhere. A device does not run formatting code, so of a type with a `Display` or `Debug` of its own it shows the name:

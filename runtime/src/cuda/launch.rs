@@ -13,7 +13,7 @@ use super::api::symbol;
 use super::context::Context;
 use super::kernel::{CudaKernel, Leaf, LeafKind};
 use super::memory;
-use super::record::{Left, Record};
+use super::record::{Left, PRINT_BYTES, Record};
 use super::shadow::{Shadows, is_shadow};
 use super::stream::{Stream, Timer};
 use crate::adaptivity::Adaptivity;
@@ -530,9 +530,10 @@ impl Pending {
                 "a launch printed more than there was room for"
             );
             eprintln!(
-                "schism: {} messages that kernel `{}` printed had no room and are lost",
+                "schism: {} messages that kernel `{}` printed had no room and are lost; a launch has room for {} MiB of them",
                 left.lost,
-                (self.name)()
+                (self.name)(),
+                PRINT_BYTES >> 20
             );
         }
         let Some(panic) = left.panic else { return Ok(()) };

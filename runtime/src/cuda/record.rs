@@ -20,8 +20,8 @@ use crate::panics::Panic;
 
 /// Room for a panic's message.
 const PANIC_BYTES: usize = 16 << 10;
-/// Room for what a launch prints.
-const PRINT_BYTES: usize = 1 << 20;
+/// Room for what a launch prints: some thousand lines with several values each, which come with all that is needed to write them.
+pub(super) const PRINT_BYTES: usize = 8 << 20;
 /// The longest message, in bytes.
 const LIMIT: usize = 1 << 16;
 /// Records are got from the driver so many at a time, or one with room for printing.
