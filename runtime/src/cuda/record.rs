@@ -167,7 +167,14 @@ fn panic(message: Option<Message<'_>>, context: &Context) -> Panic {
             local_id: None,
         };
     };
-    let device = DeviceMemory::new(|to, from| context.read_bytes(to, from).is_ok());
+    let device = DeviceMemory::new(|to: &mut [u8], from| match context.read_bytes(to, from) {
+        Ok(()) => true,
+        Err(error) => {
+            let (address, bytes) = (format_args!("{from:#x}"), to.len());
+            tracing::debug!(%address, bytes, %error, "a message refers to what the device does not have");
+            false
+        }
+    });
     let location = message.location(&device);
     Panic {
         message: text(&message, &device),
@@ -196,6 +203,8 @@ struct Piece {
 impl<F: Fn(&mut [u8], DevicePtr) -> bool> DeviceMemory<F> {
     /// The most copies for one message. Those that kernels leave take a dozen.
     const COPIES: usize = 256;
+    /// What is below is no data's address, but a function's: where kernels format for themselves, messages refer to such.
+    const BEGIN: u64 = 1 << 24;
     /// Addresses of devices are below.
     const END: u64 = 1 << 56;
 
@@ -218,7 +227,7 @@ impl<F: Fn(&mut [u8], DevicePtr) -> bool> Memory for DeviceMemory<F> {
             return Some(&[]);
         }
         let end = address.checked_add(len as u64).filter(|end| *end <= Self::END)?;
-        if len > LIMIT || address == 0 {
+        if len > LIMIT || address < Self::BEGIN {
             return None;
         }
         let part = |piece: &Piece| {
@@ -266,15 +275,15 @@ mod tests {
     fn what_is_there_is_copied_once_and_nothing_beside_it() {
         let bytes: Vec<u8> = (0..=255).cycle().take(1000).collect();
         let copies = RefCell::default();
-        let memory = device(0x7000, &bytes, &copies);
-        assert_eq!(memory.bytes(0x7010, 200), Some(&bytes[16..216]));
-        assert_eq!(memory.bytes(0x7020, 3), Some(&bytes[32..35]));
-        assert_eq!(memory.bytes(0x7010, 200), Some(&bytes[16..216]));
-        assert_eq!(copies.borrow()[..], [(0x7010, 200)]);
-        assert_eq!(memory.bytes(0x7000 + 990, 10), Some(&bytes[990..]));
-        assert_eq!(copies.borrow()[1..], [(0x7000 + 990, 10)]);
-        assert_eq!(memory.bytes(0x7000 + 990, 11), None);
-        assert_eq!(memory.bytes(0x7020, 3), Some(&bytes[32..35]));
+        let memory = device(0x7000_0000, &bytes, &copies);
+        assert_eq!(memory.bytes(0x7000_0010, 200), Some(&bytes[16..216]));
+        assert_eq!(memory.bytes(0x7000_0020, 3), Some(&bytes[32..35]));
+        assert_eq!(memory.bytes(0x7000_0010, 200), Some(&bytes[16..216]));
+        assert_eq!(copies.borrow()[..], [(0x7000_0010, 200)]);
+        assert_eq!(memory.bytes(0x7000_0000 + 990, 10), Some(&bytes[990..]));
+        assert_eq!(copies.borrow()[1..], [(0x7000_0000 + 990, 10)]);
+        assert_eq!(memory.bytes(0x7000_0000 + 990, 11), None);
+        assert_eq!(memory.bytes(0x7000_0020, 3), Some(&bytes[32..35]));
     }
 
     #[test]
@@ -283,6 +292,8 @@ mod tests {
         let memory = device(0, &[0; 512], &copies);
         for (address, len) in [
             (0, 8),
+            (0x3e0, 8),
+            ((1 << 24) - 8, 8),
             (u64::MAX, 8),
             (u64::MAX - 7, 8),
             (1 << 56, 1),
