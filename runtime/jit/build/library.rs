@@ -1,25 +1,25 @@
 //! Prepares the device library, so that a kernel that calls it has little to read and nothing to clean up.
 //!
-//! rustc's bitcode of `libm` is a thousand functions, most of which are one operation; `fmodf` alone calls 55 others. Reading what
+//! rustc's bitcode of `libm` is a thousand functions, most of which are one operation, and one of C's calls dozens of them. Reading what
 //! all of them are called, inlining those that a kernel needs one by one, and simplifying that, took stage 2 longer than all of an average
 //! kernel. Here that is done once, as far as it is the same for all devices. Before:
 //!
 //! ```llvm
-//! define float @schism.lib.fmodf(float %x, float %y) {
-//!   %r = call float @_RNvNtNtCs…_4libm4math4fmod5fmodf(float %x, float %y)
-//!   ret float %r
+//! define double @schism.lib.cbrt(double %x) {
+//!   %r = call double @_RNvNtNtCs…_4libm4math4cbrt4cbrt(double %x)
+//!   ret double %r
 //! }
-//! define float @_RNvNtNtCs…_4libm4math4fmod5fmodf(float %x, float %y) {
-//!   %r = call float @_RINvNtNtNtCs…_4libm4math7generic4fmod4fmodfEB8_(float %x, float %y)
+//! define double @_RNvNtNtCs…_4libm4math4cbrt4cbrt(double %x) {
+//!   %bits = call i64 @_RNvMNtCs…_4core3f64d7to_bits(double %x)
 //!   …
 //! ```
 //!
 //! After, in a module of its own:
 //!
 //! ```llvm
-//! define float @schism.lib.fmodf(float %x, float %y) {
-//!   %1 = bitcast float %x to i32
-//!   …                                              ; fmod's loop, and no calls
+//! define double @schism.lib.cbrt(double %x) {
+//!   %1 = bitcast double %x to i64
+//!   …                                              ; its arithmetic, and no calls
 //! ```
 //!
 //! A module is made for each function that is exported. It has all that the function needs: what several functions share is in the
