@@ -276,6 +276,25 @@ fn mathematics_of_the_vendor_where_it_is_asked_for() {
 }
 
 #[test]
+fn angles_of_32_bits_take_no_numbers_of_64_and_no_memory_of_their_own() {
+    for name in ["sinf", "cosf", "tanf"] {
+        let kernel = format!(
+            "define void @angle(ptr %out, float %x) {{
+              %y = call float @{name}(float %x)
+              store float %y, ptr %out
+              ret void
+            }}
+            declare float @{name}(float)"
+        );
+        let params = vec![param(0, 8, PARAM_POINTER), param(8, 4, PARAM_FLOAT)];
+        let text = Gpu::new(Source::new(&kernel, "angle", params)).build().text;
+        for word in [".f64", ".local", "call", "div.rn"] {
+            assert!(!text.contains(word), "{name}: {word} in\n{text}");
+        }
+    }
+}
+
+#[test]
 fn a_known_value_is_not_read() {
     let source = saxpy("saxpy");
     let ptx = Gpu::new(source.clone()).value(2, &2.5_f32.to_le_bytes()).build();

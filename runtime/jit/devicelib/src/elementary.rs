@@ -13,7 +13,7 @@ use core::hint::select_unpredictable as choose;
 use libm::fmaf;
 
 /// Added to a number below 2^22, it rounds that to an integer, which then stands in its lowest bits.
-const ROUND: f32 = 12_582_912.0;
+pub const ROUND: f32 = 12_582_912.0;
 
 /// The logarithm of two in two parts: the first has trailing zeros, so that its product with an exponent is exact.
 const LN_2_HIGH: f32 = 0.693_145_75;
@@ -24,7 +24,7 @@ const NORMAL: f32 = 87.0;
 
 /// Says that few arguments come to where this is called: what is for them is left out of the way of all others.
 #[cold]
-fn rare() {}
+pub fn rare() {}
 
 /// A power of two; the lowest bits of `exponent` are one that a normal number has.
 fn power(exponent: u32) -> f32 {
@@ -32,7 +32,7 @@ fn power(exponent: u32) -> f32 {
 }
 
 /// A polynomial, from its highest coefficient to its lowest.
-fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
+pub fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
     let mut sum = coefficients[0];
     for coefficient in &coefficients[1..] {
         sum = fmaf(sum, x, *coefficient);

@@ -14,6 +14,7 @@
 //! |---|---|
 //! | this one | the functions, and their [`NAMES`] |
 //! | `elementary` | `exp` and `ln` of `f32`, without divisions and branches |
+//! | `trigonometry` | `sin`, `cos` and `tan` of `f32`, without numbers of 64 bits |
 //! | `powers` | integral powers, the way in which compilers compute them |
 //! | `remainder` | `fmod`, with steps of whole numbers |
 //! | `wide` | integers of 128 bits to numbers and back |
@@ -27,12 +28,14 @@ mod elementary;
 mod memory;
 mod powers;
 mod remainder;
+mod trigonometry;
 mod wide;
 
 pub use elementary::{expf, logf};
 pub use memory::{bcmp, memcmp, memcpy, memmove, memset};
 pub use powers::{__powidf2, __powisf2};
 pub use remainder::{fmod, fmodf};
+pub use trigonometry::{cosf, sinf, tanf};
 pub use wide::{
     __fixdfti, __fixsfti, __fixunsdfti, __fixunssfti, __floattidf, __floattisf, __floatuntidf,
     __floatuntisf,
@@ -56,8 +59,8 @@ macro_rules! export {
         /// The functions' names in C.
         pub const NAMES: &[&str] = &[
             $(stringify!($name),)*
-            "acosh", "acoshf", "expf", "logf", "fmod", "fmodf", "lgamma_r", "lgammaf_r", "__powidf2", "__powisf2", "memcpy", "memmove", "memset",
-            "memcmp", "bcmp",
+            "acosh", "acoshf", "expf", "logf", "sinf", "cosf", "tanf", "fmod", "fmodf", "lgamma_r", "lgammaf_r", "__powidf2", "__powisf2",
+            "memcpy", "memmove", "memset", "memcmp", "bcmp",
         ];
     };
 }
@@ -80,7 +83,6 @@ export! {
     ceil(x: f64) -> f64;
     ceilf(x: f32) -> f32;
     cos(x: f64) -> f64;
-    cosf(x: f32) -> f32;
     cosh(x: f64) -> f64;
     coshf(x: f32) -> f32;
     erf(x: f64) -> f64;
@@ -118,13 +120,11 @@ export! {
     round(x: f64) -> f64;
     roundf(x: f32) -> f32;
     sin(x: f64) -> f64;
-    sinf(x: f32) -> f32;
     sinh(x: f64) -> f64;
     sinhf(x: f32) -> f32;
     sqrt(x: f64) -> f64;
     sqrtf(x: f32) -> f32;
     tan(x: f64) -> f64;
-    tanf(x: f32) -> f32;
     tanh(x: f64) -> f64;
     tanhf(x: f32) -> f32;
     tgamma(x: f64) -> f64;

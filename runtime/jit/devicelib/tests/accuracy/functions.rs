@@ -196,7 +196,7 @@ pub const FUNCTIONS: &[Function] = &[
         double: |x| schism_devicelib::cos(x[0]),
         host: |x| host::cos(x[0]),
         truth: Truth::Big(|x| x[0].cos()),
-        bounds: (0.51, 0.8),
+        bounds: (0.8, 0.8),
     },
     Function {
         name: "cosh",
@@ -438,7 +438,7 @@ pub const FUNCTIONS: &[Function] = &[
         double: |x| schism_devicelib::sin(x[0]),
         host: |x| host::sin(x[0]),
         truth: Truth::Big(|x| x[0].sin()),
-        bounds: (0.51, 0.8),
+        bounds: (0.8, 0.8),
     },
     Function {
         name: "sinh",
@@ -471,7 +471,7 @@ pub const FUNCTIONS: &[Function] = &[
         double: |x| schism_devicelib::tan(x[0]),
         host: |x| host::tan(x[0]),
         truth: Truth::Big(|x| x[0].tan()),
-        bounds: (0.9, 0.8),
+        bounds: (1.06, 0.8),
     },
     Function {
         name: "tanh",
