@@ -28,7 +28,6 @@
 use std::collections::HashSet;
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp as Op, LLVMIntPredicate, LLVMOpcode};
@@ -37,10 +36,7 @@ use crate::ir;
 
 /// Runs the pass over a module.
 pub fn run_on(module: &Module<'_>) {
-    for function in module.get_functions() {
-        // SAFETY: the module is live and held by the caller.
-        unsafe { run(function.as_value_ref()) };
-    }
+    ir::on_each_function(module, run);
 }
 
 /// Runs the pass over a function.
