@@ -6,6 +6,23 @@
 //! `f64`, need one step. There is nothing to round: the rest is below `d`, which has as many bits as a number.
 
 use core::num::{NonZeroU32, NonZeroU64};
+use core::ops::{Rem, Shl};
+
+/// What is left of a whole number times `2^apart`, in steps of up to `free` bits, as many as the type has beyond the modulus.
+fn reduce<T, M>(mut rest: T, modulus: M, mut apart: u32, free: u32) -> T
+where
+    T: Shl<u32, Output = T> + Rem<M, Output = T>,
+    M: Copy,
+{
+    loop {
+        let step = apart.min(free);
+        rest = (rest << step) % modulus;
+        apart -= step;
+        if apart == 0 {
+            return rest;
+        }
+    }
+}
 
 /// C's `fmodf`.
 #[unsafe(export_name = "schism.lib.fmodf")]
@@ -30,22 +47,14 @@ pub extern "C" fn fmodf(x: f32, y: f32) -> f32 {
     if dividend < divisor && divisor <= INFINITE {
         return x;
     }
-    let (mut rest, from) = split(dividend);
+    let (whole, from) = split(dividend);
     let (modulus, unit) = split(divisor);
     let Some(modulus) =
         NonZeroU32::new(modulus).filter(|_| dividend < INFINITE && divisor < INFINITE)
     else {
         return f32::NAN;
     };
-    let mut apart = from - unit;
-    loop {
-        let step = apart.min(FREE);
-        rest = (rest << step) % modulus;
-        apart -= step;
-        if apart == 0 {
-            break;
-        }
-    }
+    let rest = reduce(whole, modulus, from - unit, FREE);
     // Both factors are normal numbers, and the product is what it is: a multiple of the least number, with no more bits than `y`.
     let value = rest as f32 * (1.0 / (1 << FRACTION) as f32) * f32::from_bits(unit << FRACTION);
     f32::from_bits(value.to_bits() | sign)
@@ -71,22 +80,14 @@ pub extern "C" fn fmod(x: f64, y: f64) -> f64 {
     if dividend < divisor && divisor <= INFINITE {
         return x;
     }
-    let (mut rest, from) = split(dividend);
+    let (whole, from) = split(dividend);
     let (modulus, unit) = split(divisor);
     let Some(modulus) =
         NonZeroU64::new(modulus).filter(|_| dividend < INFINITE && divisor < INFINITE)
     else {
         return f64::NAN;
     };
-    let mut apart = from - unit;
-    loop {
-        let step = apart.min(FREE);
-        rest = (rest << step) % modulus;
-        apart -= step;
-        if apart == 0 {
-            break;
-        }
-    }
+    let rest = reduce(whole, modulus, from - unit, FREE);
     let scale = f64::from_bits(u64::from(unit) << FRACTION);
     let value = rest as f64 * (1.0 / (1_u64 << FRACTION) as f64) * scale;
     f64::from_bits(value.to_bits() | sign)
