@@ -122,6 +122,30 @@ fn compare<T: Copy + Default + LowerExp>(
     }
 }
 
+/// The crate's functions of one, of two and of three numbers.
+struct Functions<'a, T> {
+    one: &'a [(&'a str, extern "C" fn(T) -> T)],
+    two: &'a [(&'a str, extern "C" fn(T, T) -> T)],
+    three: (&'a str, extern "C" fn(T, T, T) -> T),
+}
+
+/// Compares all functions in kernels with the crate's.
+fn compare_all<T: Copy + Default + LowerExp>(
+    number: &str,
+    pairs: &[[T; 2]],
+    bits: impl Fn(T) -> u64,
+    Functions { one, two, three }: Functions<'_, T>,
+) {
+    for (name, function) in one {
+        compare(of_pairs(name, number, 1), pairs, &bits, name, |x, _| function(x));
+    }
+    for (name, function) in two {
+        compare(of_pairs(name, number, 2), pairs, &bits, name, |x, y| function(x, y));
+    }
+    let (name, function) = three;
+    compare(of_pairs(name, number, 3), pairs, &bits, name, |x, y| function(x, y, x));
+}
+
 /// Random bits.
 fn noise() -> impl Iterator<Item = u64> {
     let step = |state: &u64| {
@@ -158,14 +182,8 @@ fn doubles_are_the_crates() {
     let two: [(&str, extern "C" fn(f64, f64) -> f64); 5] = named![atan2 fdim fmod hypot pow];
     let pairs = pairs();
     let bits = |number: f64| if number.is_nan() { u64::MAX } else { number.to_bits() };
-    let source = |name, numbers| of_pairs(name, "double", numbers);
-    for (name, function) in one {
-        compare(source(name, 1), &pairs, bits, name, |x, _| function(x));
-    }
-    for (name, function) in two {
-        compare(source(name, 2), &pairs, bits, name, |x, y| function(x, y));
-    }
-    compare(source("fma", 3), &pairs, bits, "fma", |x, y| schism_devicelib::fma(x, y, x));
+    let three = ("fma", schism_devicelib::fma as _);
+    compare_all("double", &pairs, bits, Functions { one: &one, two: &two, three });
 }
 
 #[test]
@@ -181,12 +199,6 @@ fn singles_are_the_crates() {
         .map(|(x, y)| [x, y].map(|bits| f32::from_bits((bits >> 32) as u32)));
     let pairs: Vec<[f32; 2]> = pairs().into_iter().map(narrow).chain(any.take(2000)).collect();
     let bits = |number: f32| if number.is_nan() { u64::MAX } else { number.to_bits().into() };
-    let source = |name, numbers| of_pairs(name, "float", numbers);
-    for (name, function) in one {
-        compare(source(name, 1), &pairs, bits, name, |x, _| function(x));
-    }
-    for (name, function) in two {
-        compare(source(name, 2), &pairs, bits, name, |x, y| function(x, y));
-    }
-    compare(source("fmaf", 3), &pairs, bits, "fmaf", |x, y| schism_devicelib::fmaf(x, y, x));
+    let three = ("fmaf", schism_devicelib::fmaf as _);
+    compare_all("float", &pairs, bits, Functions { one: &one, two: &two, three });
 }

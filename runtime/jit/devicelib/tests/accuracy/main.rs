@@ -7,6 +7,7 @@
 
 mod functions;
 mod inputs;
+mod trigonometry;
 mod truth;
 mod ulp;
 
