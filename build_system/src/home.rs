@@ -13,7 +13,6 @@
 //!   setup.lock                      one set-up at a time
 //! ```
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -25,24 +24,19 @@ pub struct Home {
 }
 
 impl Home {
-    /// The place that the environment names.
+    /// The place that the environment names. Variables that name no path from the root are told, and passed over.
     pub fn from_environment() -> Result<Home> {
-        Home::from_variables(|name| std::env::var_os(name)).map(|root| Home { root })
+        let home = schism_trust::Home::from_environment();
+        for told in home.told() {
+            eprintln!("warning: {told}");
+        }
+        home.path.map(|root| Home { root }).ok_or(Error::NoHome)
     }
 
     /// A home at a place of the caller's choice.
     #[cfg(test)]
     pub fn at(root: impl Into<PathBuf>) -> Home {
         Home { root: root.into() }
-    }
-
-    fn from_variables(get: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
-        // A relative path would mean another place in every directory.
-        let absolute = |name| get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        absolute("SCHISM_HOME")
-            .or_else(|| absolute("XDG_CACHE_HOME").map(|cache| cache.join("schism")))
-            .or_else(|| absolute("HOME").map(|home| home.join(".cache/schism")))
-            .ok_or(Error::NoHome)
     }
 
     /// The root directory.
@@ -94,32 +88,3 @@ impl Home {
 /// The names of everything that schism makes under its root, for `clean`.
 pub const CONTENTS: &[&str] =
     &["rustc-dev", "plugin", "stage2", "lib", "state", "bodies", "kernels", "build", "apt"];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn root(variables: &[(&str, &str)]) -> Option<PathBuf> {
-        Home::from_variables(|name| {
-            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
-        })
-        .ok()
-    }
-
-    #[test]
-    fn the_nearest_variable_wins() {
-        let all = [("SCHISM_HOME", "/s"), ("XDG_CACHE_HOME", "/x"), ("HOME", "/h")];
-        assert_eq!(root(&all), Some("/s".into()));
-        assert_eq!(root(&all[1..]), Some("/x/schism".into()));
-        assert_eq!(root(&all[2..]), Some("/h/.cache/schism".into()));
-        assert_eq!(root(&[]), None);
-    }
-
-    #[test]
-    fn relative_and_empty_values_are_passed_over() {
-        assert_eq!(
-            root(&[("SCHISM_HOME", "here"), ("XDG_CACHE_HOME", ""), ("HOME", "/h")]),
-            Some("/h/.cache/schism".into())
-        );
-    }
-}

@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What is needed of the checkout besides its root files.
-pub const DIRECTORIES: &[&str] = &["codegen", "passes", "runtime/hcf", "runtime/jit"];
+pub const DIRECTORIES: &[&str] =
+    &["codegen", "passes", "runtime/hcf", "runtime/jit", "runtime/trust"];
 /// The root files.
 pub const ROOT_FILES: &[&str] = &["Cargo.toml", "Cargo.lock"];
 /// Directories that no build of the libraries reads.

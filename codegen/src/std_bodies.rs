@@ -17,6 +17,7 @@ use rustc_middle::ty::TyCtxt;
 use rustc_span::Symbol;
 use schism_passes::Provider;
 use schism_passes::provider::rlib;
+use schism_trust::Home;
 
 use crate::collect;
 
@@ -35,9 +36,10 @@ pub(crate) fn provider(tcx: TyCtxt<'_>) -> Option<Arc<Provider>> {
     if rlibs.is_empty() {
         return None;
     }
-    let place = home().map(|home| home.join("bodies").join(key(tcx, &rlibs)));
-    let kept = place.as_ref().and_then(|place| std::fs::read_to_string(place).ok());
-    if let Some(Ok(provider)) = kept.map(Provider::from_text) {
+    let place = home(tcx).map(|home| home.join("bodies").join(key(tcx, &rlibs)));
+    if let Some(place) = &place
+        && let Some(Ok(provider)) = kept(tcx, place).map(Provider::from_text)
+    {
         return Some(Arc::new(provider));
     }
     let modules: Result<Vec<_>, _> = rlibs.iter().map(|path| rlib::modules(path)).collect();
@@ -88,18 +90,38 @@ fn key(tcx: TyCtxt<'_>, rlibs: &[PathBuf]) -> String {
     format!("{}-{}", tcx.sess.target.llvm_target, hash.to_hex())
 }
 
-/// `$SCHISM_HOME`, or `schism` in the user's cache.
-fn home() -> Option<PathBuf> {
-    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    folder("SCHISM_HOME").or_else(|| {
-        let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
-        Some(cache.join("schism"))
-    })
+/// No index is larger, by far.
+const MOST: u64 = 256 << 20;
+
+/// The index, if it is there. What somebody else could have changed says nothing about the standard library.
+fn kept(tcx: TyCtxt<'_>, place: &Path) -> Option<String> {
+    match schism_trust::read(place, MOST) {
+        Ok(bytes) => String::from_utf8(bytes).ok(),
+        Err(error) => {
+            if !error.is_missing() {
+                tcx.dcx().warn(format!("{}; the index is made again", error.about(place)));
+            }
+            None
+        }
+    }
+}
+
+/// Schism's home.
+fn home(tcx: TyCtxt<'_>) -> Option<PathBuf> {
+    let home = Home::from_environment();
+    for told in home.told() {
+        tcx.dcx().warn(told);
+    }
+    home.path
 }
 
 fn keep(place: &Path, text: &str) -> std::io::Result<()> {
     let folder = place.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(folder)?;
+    if schism_trust::check_folder(folder).is_err() {
+        // Nobody would believe what lies there.
+        return Ok(());
+    }
     let draft = place.with_extension(format!("draft-{}", std::process::id()));
     std::fs::write(&draft, text)?;
     std::fs::rename(&draft, place)

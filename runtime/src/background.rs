@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 use std::os::unix::thread::JoinHandleExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use crate::fork::{PerProcess, Section};
 use crate::panics;
 use crate::stage2::stage2;
 
@@ -35,26 +35,21 @@ struct State {
     ending: bool,
 }
 
-static STATE: Mutex<State> = Mutex::new(State {
-    waiting: VecDeque::new(),
-    running: None,
-    active: false,
-    thread: None,
-    ending: false,
-});
-
-/// A piece of work is done.
-static DONE: Condvar = Condvar::new();
-
-/// The process that the thread is in: one that was forked has not got it, and leaves all of this alone.
-static PROCESS: AtomicU32 = AtomicU32::new(0);
-
-fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+/// What is shared with the thread. A forked process has not got the thread, and begins with nothing.
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// A piece of work is done.
+    done: Condvar,
 }
 
-fn is_forked() -> bool {
-    ![0, std::process::id()].contains(&PROCESS.load(Ordering::Relaxed))
+fn shared() -> &'static Shared {
+    static SHARED: PerProcess<Shared> = PerProcess::new();
+    SHARED.get(Shared::default)
+}
+
+fn state() -> MutexGuard<'static, State> {
+    shared().state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Leaves work to the thread. Says whether there was room.
@@ -63,10 +58,6 @@ fn is_forked() -> bool {
 pub(crate) fn submit(container: usize, run: Box<dyn FnOnce() + Send>) -> bool {
     // At the end of a process, what was registered last runs first. This is for a compiler that is not open yet.
     static AT_EXIT: Once = Once::new();
-    if is_forked() {
-        return false;
-    }
-    PROCESS.store(std::process::id(), Ordering::Relaxed);
     AT_EXIT.call_once(wait_at_exit);
     let mut state = state();
     if state.ending || state.waiting.len() >= MOST_WAITING {
@@ -95,32 +86,34 @@ fn work() {
         libc::setpriority(libc::PRIO_PROCESS, 0, 19);
     }
     // Opened before the function is registered, the compiler is cleaned up after it has run. The work tells if there is none.
-    let _ = stage2();
+    {
+        let _section = Section::enter();
+        let _ = stage2();
+    }
     AT_EXIT.call_once(wait_at_exit);
     let mut state = state();
     while let Some(job) = state.waiting.pop_front() {
         state.running = Some(job.container);
         drop(state);
+        let section = Section::enter();
         if let Err(payload) = catch_unwind(AssertUnwindSafe(job.run)) {
             panics::discard(payload);
         }
+        drop(section);
         state = self::state();
         state.running = None;
-        DONE.notify_all();
+        shared().done.notify_all();
     }
     state.active = false;
 }
 
 /// The container is going: its work is dropped, and what is being done is waited for.
 pub(crate) fn forget(container: usize) {
-    if is_forked() {
-        return;
-    }
     let mut state = state();
     let (dropped, kept) = state.waiting.drain(..).partition(|job| job.container == container);
     state.waiting = kept;
     while state.running == Some(container) {
-        state = DONE.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state = shared().done.wait(state).unwrap_or_else(PoisonError::into_inner);
     }
     drop(state);
     // Without the lock: what the work has may be the last of something.
@@ -130,9 +123,6 @@ pub(crate) fn forget(container: usize) {
 /// Has the end of the process, or of the shared object that this is in, wait for the thread.
 fn wait_at_exit() {
     extern "C" fn wait() {
-        if is_forked() {
-            return;
-        }
         let (thread, dropped) = {
             let mut state = state();
             state.ending = true;

@@ -6,6 +6,7 @@ use std::fmt;
 use crate::ahead::{self, On};
 use crate::cuda::{self, Gpu};
 use crate::error::DeviceError;
+use crate::fork::{self, Section};
 use crate::groups;
 use crate::notice::Notice;
 use crate::registry;
@@ -62,12 +63,19 @@ impl Eq for Device {}
 impl Device {
     /// All devices of this machine. The first call looks for them, which takes some milliseconds.
     ///
+    /// In a process that was forked, the GPUs that its parent used are left out. If it was forked while another thread was compiling a
+    /// kernel, and that took longer than a fork waits, nothing is left.
+    ///
     /// Devices that need a compiler are left out where there is none. Where one is found that does not fit the program, the user is
     /// told, once, unless `SCHISM_DEVICE` is `native`.
     #[must_use]
     pub fn all() -> Vec<Self> {
         trace::install();
-        let gpus = cuda::gpus().unwrap_or_default().iter();
+        if fork::is_broken() {
+            return Vec::new();
+        }
+        let _section = Section::enter();
+        let gpus = cuda::gpus().unwrap_or_default().iter().filter(|gpu| gpu.forked().is_none());
         let all = [Place::Cpu, Place::Native].into_iter().chain(gpus.map(Place::Cuda));
         let (there, left_out): (Vec<_>, Vec<_>) = all
             .map(|place| Self { place, demanded: true })
@@ -77,7 +85,7 @@ impl Device {
                 Place::Cuda(gpu) => stage2().is_ok() || ahead::is_there(gpu.ahead()),
             });
         let is_native = || env::var_os(VARIABLE).is_some_and(|name| name == "native");
-        if let Err(missing) = stage2()
+        if let Err(missing) = &stage2()
             && missing.is_a_surprise()
             && !left_out.is_empty()
             && !is_native()
@@ -98,6 +106,8 @@ impl Device {
     /// As for [`Device::by_name`], for the named device.
     pub fn default_device() -> Result<Self, DeviceError> {
         trace::install();
+        refuse_if_broken("default")?;
+        let _section = Section::enter();
         if let Some(name) = env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
             return Self::by_name(&name.to_string_lossy());
         }
@@ -111,7 +121,7 @@ impl Device {
             match stage2() {
                 Ok(_) => Place::Cpu,
                 Err(missing) => {
-                    tell_missing("kernels run on the device `native`", missing);
+                    tell_missing("kernels run on the device `native`", &missing);
                     Place::Native
                 }
             }
@@ -124,9 +134,11 @@ impl Device {
     /// # Errors
     /// [`DeviceError::Unknown`]; [`DeviceError::Stage2`] if the compiler for `cpu` or `cuda` cannot be loaded, and
     /// [`DeviceError::Stage2Version`] if it is of another version of schism; [`DeviceError::NoGpu`] if there is no driver, or it finds no
-    /// GPU.
+    /// GPU; [`DeviceError::Forked`] if this process was forked while another thread was compiling a kernel.
     pub fn by_name(name: &str) -> Result<Self, DeviceError> {
         trace::install();
+        refuse_if_broken(name)?;
+        let _section = Section::enter();
         let stage2 =
             |device: &str| stage2().map(|_| ()).map_err(|missing| missing.error_for(device));
         let place = match name.trim() {
@@ -193,6 +205,10 @@ impl Device {
     /// For people: what runs the kernels.
     #[must_use]
     pub fn description(&self) -> String {
+        if fork::is_broken() {
+            return "not known in this process".to_owned();
+        }
+        let _section = Section::enter();
         match (self.place, stage2()) {
             (Place::Cpu, Ok(stage2)) => format!("{}, for {}", stage2.version, stage2.cpu),
             (Place::Cuda(gpu), Ok(stage2)) => {
@@ -225,6 +241,18 @@ impl Device {
     pub(crate) const fn demanded(&self) -> bool {
         self.demanded
     }
+
+    /// Whether there is nothing that this process could do with it.
+    pub(crate) fn refuse_if_broken(&self) -> Result<(), DeviceError> {
+        refuse_if_broken(self.name())
+    }
+}
+
+fn refuse_if_broken(device: &str) -> Result<(), DeviceError> {
+    if !fork::is_broken() {
+        return Ok(());
+    }
+    Err(DeviceError::Forked { device: device.to_owned(), reason: fork::BROKEN_BY.to_owned() })
 }
 
 /// Tells the user, once in a process, what comes of it that there is no stage 2.
@@ -234,6 +262,9 @@ fn tell_missing(consequence: impl fmt::Display, missing: &Missing) {
         Missing::Version { .. } => {
             "run `cargo schism setup` and build the program again, both with one version, point SCHISM_JIT at the libschism_jit.so of the \
              program's version"
+        }
+        Missing::Untrusted { .. } => {
+            "run `cargo schism setup` and see to it that nobody else can change the file, point SCHISM_JIT at a libschism_jit.so of yours"
         }
         _ => "run `cargo schism setup`, point SCHISM_JIT at libschism_jit.so",
     };

@@ -98,6 +98,17 @@ pub enum DeviceError {
         /// What the driver said.
         source: Box<DriverError>,
     },
+    /// The process was forked from one that used the device.
+    #[error(
+        "the device `{device}` cannot be used, because this process was forked, and {reason}; use it in the parent only, fork before the \
+         device is first asked for, or start another program with `std::process::Command`"
+    )]
+    Forked {
+        /// The device.
+        device: String,
+        /// Why it cannot be had here.
+        reason: String,
+    },
     /// The worker threads could not be started.
     #[error(
         "the worker threads of the host devices cannot be started: {reason}; SCHISM_CPU_THREADS sets their number"
@@ -158,6 +169,16 @@ pub enum BufferError {
         device: String,
         /// What the driver said.
         source: Box<DriverError>,
+    },
+    /// The process was forked from the one that has the buffer.
+    #[error(
+        "a buffer on device `{device}` cannot be used, because this process was forked, and {reason}; use it in the parent only"
+    )]
+    Forked {
+        /// The device.
+        device: String,
+        /// Why it cannot be used here.
+        reason: String,
     },
     /// The device was lost, and what was in its memory with it.
     #[error(
@@ -328,6 +349,15 @@ pub enum LaunchError {
         "a kernel can neither launch kernels nor wait for them; do that on the host, after the launch"
     )]
     InsideKernel,
+    /// The process was forked from the one that submitted the launch, or has not got what the launch needs.
+    #[error(
+        "nothing is launched, because this process was forked, and {reason}; launch in the parent, fork when no other thread uses schism, \
+         or start another program with `std::process::Command`"
+    )]
+    Forked {
+        /// What is missing.
+        reason: String,
+    },
     /// The device was asked for by name, but the program has no device code.
     #[error(
         "kernel `{kernel}` has no code for device `{device}`: the program was compiled by plain rustc; build it with `cargo \
@@ -481,6 +511,36 @@ pub enum ImageError {
         /// What it says.
         reason: String,
     },
+}
+
+impl ImageError {
+    /// Whether it may be otherwise at another time, with the same kernel on the same device. See [`crate::retry`].
+    pub(crate) fn is_transient(&self) -> bool {
+        match self {
+            Self::Container(_)
+            | Self::Version { .. }
+            | Self::Mismatch { .. }
+            | Self::NoImage { .. }
+            | Self::Lacks { .. }
+            | Self::AmbiguousConstant { .. } => false,
+            // What is final about stage 2 is kept where it is opened.
+            Self::Stage2 { .. } | Self::Ahead { .. } => true,
+            Self::Driver { source, .. } => !source.is_about_code(),
+            Self::Compile { code, .. } => *code == schism_jit_abi::OUT_OF_RESOURCES,
+        }
+    }
+}
+
+impl DriverError {
+    /// Whether the driver refuses code for what it is.
+    fn is_about_code(&self) -> bool {
+        matches!(
+            self.code,
+            // Invalid arguments; an invalid image, one for other devices, two of the same, wrong PTX, a link that the device has not,
+            // no compiler, PTX that is too new, no compilation; wrong source, a file that is not there, a symbol that is not there.
+            1 | 200 | 209 | 210 | 218 | 219 | 221..=223 | 300..=303 | 500
+        )
+    }
 }
 
 impl From<HcfError> for ImageError {

@@ -26,14 +26,14 @@ macro_rules! numbered {
     };
 }
 numbered!(device, DeviceError:
-    DeviceError::Unknown { .. }, DeviceError::Stage2 { .. }, DeviceError::Stage2Version { .. }, DeviceError::NoGpu { .. }, DeviceError::Driver { .. }, DeviceError::Threads { .. }, DeviceError::CpuMath { .. });
+    DeviceError::Unknown { .. }, DeviceError::Stage2 { .. }, DeviceError::Stage2Version { .. }, DeviceError::NoGpu { .. }, DeviceError::Driver { .. }, DeviceError::Forked { .. }, DeviceError::Threads { .. }, DeviceError::CpuMath { .. });
 numbered!(buffer, BufferError:
-    BufferError::TooLarge { .. }, BufferError::OutOfMemory { .. }, BufferError::AddressSpace { .. }, BufferError::Driver { .. }, BufferError::DeviceLost { .. }, BufferError::Length { .. }, BufferError::Range { .. });
+    BufferError::TooLarge { .. }, BufferError::OutOfMemory { .. }, BufferError::AddressSpace { .. }, BufferError::Driver { .. }, BufferError::Forked { .. }, BufferError::DeviceLost { .. }, BufferError::Length { .. }, BufferError::Range { .. });
 numbered!(launch, LaunchError:
     LaunchError::RangeOverflow { .. }, LaunchError::EmptyGroup { .. }, LaunchError::UnevenGroups { .. },
     LaunchError::GroupTooLarge { .. }, LaunchError::LocalMemory { .. }, LaunchError::DivergentBarrier { .. },
     LaunchError::DivergentSubGroup { .. }, LaunchError::NoStack { .. }, LaunchError::NoLength, LaunchError::EmptyChunks { .. }, LaunchError::Length { .. },
-    LaunchError::InsideKernel, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Panicked(_));
+    LaunchError::InsideKernel, LaunchError::Forked { .. }, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Panicked(_));
 numbered!(image, ImageError:
     ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoImage { .. },
     ImageError::Lacks { .. }, ImageError::AmbiguousConstant { .. }, ImageError::Stage2 { .. }, ImageError::Ahead { .. }, ImageError::Driver { .. }, ImageError::Compile { .. });
@@ -86,6 +86,14 @@ fn devices() {
             "the device `cuda` cannot be used: `cuInit` failed: unknown error (CUDA_ERROR_UNKNOWN, code 999)",
         ),
         (
+            DeviceError::Forked {
+                device: text("cuda:0"),
+                reason: text("`cuda:0` is its parent's"),
+            },
+            "the device `cuda:0` cannot be used, because this process was forked, and `cuda:0` is its parent's; use it in the parent \
+             only, fork before the device is first asked for, or start another program with `std::process::Command`",
+        ),
+        (
             DeviceError::Threads { reason: text("resource temporarily unavailable") },
             "the worker threads of the host devices cannot be started: resource temporarily unavailable; SCHISM_CPU_THREADS sets \
              their number",
@@ -121,6 +129,14 @@ fn buffers() {
         (
             BufferError::Driver { device: text("cuda"), source: driver() },
             "a buffer on device `cuda`: `cuInit` failed: unknown error (CUDA_ERROR_UNKNOWN, code 999)",
+        ),
+        (
+            BufferError::Forked {
+                device: text("cuda:0"),
+                reason: text("`cuda:0` is its parent's"),
+            },
+            "a buffer on device `cuda:0` cannot be used, because this process was forked, and `cuda:0` is its parent's; use it in the \
+             parent only",
         ),
         (
             BufferError::DeviceLost { device: text("cuda"), source: driver() },
@@ -226,6 +242,11 @@ fn launches() {
         (
             LaunchError::InsideKernel,
             "a kernel can neither launch kernels nor wait for them; do that on the host, after the launch",
+        ),
+        (
+            LaunchError::Forked { reason: text("the launch is its parent's") },
+            "nothing is launched, because this process was forked, and the launch is its parent's; launch in the parent, fork when no \
+             other thread uses schism, or start another program with `std::process::Command`",
         ),
         (
             LaunchError::NoDeviceCode { kernel: kernel(), device: device() },

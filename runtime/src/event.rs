@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::cuda::Pending;
 use crate::error::LaunchError;
-use crate::panics;
+use crate::queue::OF_PARENT;
+use crate::{fork, panics};
 
 /// A launch that was submitted to a [scope](crate::Queue::scope).
 #[derive(Clone, Debug)]
@@ -18,7 +19,26 @@ pub struct Event {
 
 /// Launches that are submitted one after another have their ends in one piece of memory: to get one for each, and to give it back,
 /// takes as long as much of the rest of a launch.
-type Batch = [Completion; BATCH];
+#[derive(Debug)]
+struct Batch {
+    /// The process that they are launched in.
+    generation: u32,
+    launches: [Completion; BATCH],
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { generation: fork::generation(), launches: Default::default() }
+    }
+}
+
+impl Batch {
+    /// Whether this process was forked from the one that has the launches. They are over, or never will be; and locks may be held for
+    /// ever.
+    fn is_of_parent(&self) -> bool {
+        self.generation != fork::generation()
+    }
+}
 
 const BATCH: usize = 16;
 
@@ -54,7 +74,7 @@ impl Events {
     /// Another launch, which somebody will [complete](Event::complete).
     pub(crate) fn add(&mut self) -> Event {
         let batch = match self.batches.last() {
-            Some(batch) if self.used < BATCH => batch,
+            Some(batch) if self.used < BATCH && !batch.is_of_parent() => batch,
             _ => {
                 self.used = 0;
                 self.batches.push(Arc::default());
@@ -95,7 +115,7 @@ impl Events {
 
 impl Event {
     fn completion(&self) -> &Completion {
-        &self.batch[self.index]
+        &self.batch.launches[self.index]
     }
 
     /// A device runs the launch by itself, or it is over.
@@ -134,6 +154,9 @@ impl Event {
 
     fn is_complete_by(&self, is_over: impl Fn(&Pending) -> bool) -> bool {
         if self.completion().complete.load(Ordering::Acquire) {
+            return true;
+        }
+        if self.batch.is_of_parent() {
             return true;
         }
         // If another thread has it, that thread waits for the launch.
@@ -188,7 +211,8 @@ impl Event {
     /// Waits for the end of the launch. Its error is returned here, each time, and then no more by the scope.
     ///
     /// # Errors
-    /// What the launch failed with; [`LaunchError::InsideKernel`] if a kernel calls this.
+    /// What the launch failed with; [`LaunchError::InsideKernel`] if a kernel calls this; [`LaunchError::Forked`] in a process that was
+    /// forked before the launch was over.
     pub fn wait(&self) -> Result<(), LaunchError> {
         if panics::inside() && !self.is_complete() {
             return Err(LaunchError::InsideKernel);
@@ -197,12 +221,26 @@ impl Event {
         self.result()
     }
 
+    /// The end of a launch that the process submitted which this one was forked from.
+    #[cold]
+    fn result_of_parent(&self) -> Result<(), LaunchError> {
+        if let Ok(result) = self.completion().result.try_lock()
+            && let Outcome::Known(result) = &*result
+        {
+            return result.clone();
+        }
+        Err(LaunchError::Forked { reason: OF_PARENT.to_owned() })
+    }
+
     pub(crate) fn is_observed(&self) -> bool {
         self.completion().observed.load(Ordering::Relaxed)
     }
 
     /// Waits for the end of the launch.
     pub(crate) fn result(&self) -> Result<(), LaunchError> {
+        if self.batch.is_of_parent() {
+            return self.result_of_parent();
+        }
         let mut result = self.completion().result.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if matches!(*result, Outcome::Pending(_)) {

@@ -10,19 +10,18 @@ use std::path::{Path, PathBuf};
 
 use schism_cache::{Key, KeyBuilder};
 
-/// The identity of the stage 2 at `path`: of its contents, by the build id that the linker has hashed them to, and of the LLVM
+/// The identity of the stage 2 that is open, and lies at `path`: of its contents, by the build id that the linker has hashed them to, and of the LLVM
 /// that it will load. `None` if the file is not what it should be.
-pub(crate) fn of_stage2(path: &Path) -> Option<Key> {
-    let file = File::open(path).ok()?;
-    let elf = Elf::read(&file)?;
+pub(crate) fn of_stage2(file: &File, path: &Path) -> Option<Key> {
+    let elf = Elf::read(file)?;
     let key = Key::builder("stage 2").number("abi", schism_jit_abi::ABI_VERSION.into());
-    let mut key = match elf.build_id(&file) {
+    let mut key = match elf.build_id(file) {
         Some(id) => key.part("build id", &id),
-        None => key.part("contents", &fs::read(path).ok()?),
+        None => key.part("contents", &whole(file)?),
     };
-    for library in elf.needed(&file)?.iter().filter(|name| name.starts_with("libLLVM")) {
+    for library in elf.needed(file)?.iter().filter(|name| name.starts_with("libLLVM")) {
         key = key.part("llvm", library.as_bytes());
-        if let Some(found) = elf.find(&file, path, library) {
+        if let Some(found) = elf.find(file, path, library) {
             key = key
                 .number("size", found.len())
                 .number("changed", found.mtime() as u64)
@@ -194,7 +193,8 @@ impl Elf {
             Some(rest) => origin.join(rest.trim_start_matches('/')),
             None => PathBuf::from(folder),
         });
-        let asked = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        // The system's loader does not obey it either, in a program with rights of its own.
+        let asked = schism_trust::variable("LD_LIBRARY_PATH").unwrap_or_default();
         let asked: Vec<PathBuf> =
             env::split_paths(&asked).filter(|folder| !folder.as_os_str().is_empty()).collect();
         asked.into_iter().chain(own).find_map(|folder| fs::metadata(folder.join(library)).ok())
@@ -217,6 +217,15 @@ fn read(file: &File, offset: u64, len: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// All of a file; `None` if it is larger than any library.
+fn whole(file: &File) -> Option<Vec<u8>> {
+    const MOST: u64 = 1 << 30;
+    let len = file.metadata().ok()?.len();
+    let mut bytes = vec![0; usize::try_from(len).ok().filter(|_| len <= MOST)?];
+    file.read_exact_at(&mut bytes, 0).ok()?;
+    Some(bytes)
+}
+
 /// A little-endian number of `len` bytes.
 fn number(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
     let bytes = bytes.get(at..at.checked_add(len)?)?;
@@ -226,6 +235,10 @@ fn number(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn of_stage2(path: &Path) -> Option<Key> {
+        super::of_stage2(&File::open(path).ok()?, path)
+    }
 
     /// A library of this process: the C library.
     fn library() -> PathBuf {

@@ -8,6 +8,7 @@ use schism_cache::{Cache, Found, Key, KeyBuilder, Problem, Settings, Source, Val
 use schism_hcf::{KernelRef, ParameterKind, RecordRef};
 
 use crate::error::ImageError;
+use crate::fork::PerProcess;
 use crate::variant::Variant;
 use crate::{notice, stage2};
 
@@ -15,8 +16,9 @@ use crate::{notice, stage2};
 const WATCHED: [&str; 2] = ["SCHISM_DUMP_DIR", "SCHISM_TIME_PASSES"];
 
 fn cache() -> &'static Cache {
-    static CACHE: OnceLock<Cache> = OnceLock::new();
-    CACHE.get_or_init(|| {
+    // A forked process opens the folder anew: by the parent's descriptors the locks would be the parent's, too.
+    static CACHE: PerProcess<Cache> = PerProcess::new();
+    CACHE.get(|| {
         let report = |problem: &Problem| notice::warn(problem);
         Cache::new(&Settings::from_environment(&report), report)
     })

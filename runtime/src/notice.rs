@@ -1,6 +1,7 @@
 //! What the user must be told.
 
 use std::fmt::Display;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::trace;
@@ -28,6 +29,11 @@ pub(crate) fn warn(text: impl Display) {
     tracing::warn!("{text}");
     // Not twice, if the trace goes to standard error as well.
     if !trace::shown() {
-        eprintln!("schism: {text}");
+        say(text);
     }
+}
+
+/// Writes a line to standard error, where that can be written: a program does not end because nobody hears this.
+pub(crate) fn say(text: impl Display) {
+    let _ = writeln!(io::stderr(), "schism: {text}");
 }

@@ -6,7 +6,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rayon_core::ThreadPool;
 
+use crate::error::DeviceError;
+use crate::fork::PerProcess;
 use crate::panics;
+use crate::pool::pool;
 
 /// A launch that waits for its turn. It must not unwind.
 pub(crate) type Task = Box<dyn FnOnce() + Send>;
@@ -32,28 +35,49 @@ struct State {
     waiting: VecDeque<Next>,
 }
 
-/// The order of one queue.
+/// The order of one queue. A forked process begins it anew: it has none of the launches that were in it, nor the threads that ran them.
 pub(crate) struct Order {
+    here: PerProcess<Arc<InProcess>>,
+}
+
+/// The order in one process.
+pub(crate) struct InProcess {
     state: Mutex<State>,
     pool: &'static ThreadPool,
 }
 
 /// The calling thread's turn; it ends when this is dropped.
 pub(crate) struct Token<'a> {
-    order: &'a Arc<Order>,
+    order: &'a Arc<InProcess>,
 }
 
 impl Drop for Token<'_> {
     fn drop(&mut self) {
-        Order::hand_on(self.order);
+        InProcess::hand_on(self.order);
     }
 }
 
 impl Order {
-    pub(crate) fn new(pool: &'static ThreadPool) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::default(), pool })
+    /// # Errors
+    /// [`DeviceError::Threads`] if there are no threads to be had.
+    pub(crate) fn new() -> Result<Arc<Self>, DeviceError> {
+        let this = Self { here: PerProcess::new() };
+        this.here()?;
+        Ok(Arc::new(this))
     }
 
+    /// The order in this process.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new), the first time in a process.
+    pub(crate) fn here(&self) -> Result<&Arc<InProcess>, DeviceError> {
+        let pool = pool()?;
+        Ok(self.here.get(|| Arc::new(InProcess { state: Mutex::default(), pool })))
+    }
+}
+
+impl InProcess {
+    /// The threads that work.
     pub(crate) const fn pool(&self) -> &'static ThreadPool {
         self.pool
     }

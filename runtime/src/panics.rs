@@ -27,6 +27,8 @@ pub(crate) enum Failure {
     NoStack { reason: String },
     /// A group's arrays do not fit.
     LocalMemory { bytes: usize },
+    /// The kernel has forked the process, and this one has not got the threads that run the rest of the launch.
+    Forked,
 }
 
 /// What is known of a panic in a kernel.
@@ -89,7 +91,8 @@ fn record(info: &PanicHookInfo<'_>) -> bool {
         return false;
     }
     let location = info.location().map(ToString::to_string);
-    LOCATION.with(|at| at.replace(location));
+    // A launch by a destructor of another local does without it.
+    let _ = LOCATION.try_with(|at| at.replace(location));
     true
 }
 
@@ -118,7 +121,8 @@ pub(crate) fn discard(payload: Box<dyn Any + Send>) {
 /// Runs a part of a kernel and turns its panic into a failure.
 pub(crate) fn catch(run: impl FnOnce()) -> Result<(), Failure> {
     panic::catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
-        let (location, work_item) = (LOCATION.take(), WORK_ITEM.take());
+        let location = LOCATION.try_with(RefCell::take).unwrap_or_default();
+        let work_item = WORK_ITEM.take();
         let message = message(&*payload);
         discard(payload);
         Failure::Panic(Panic { message, location, work_item, local_id: None })

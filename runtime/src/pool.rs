@@ -2,12 +2,13 @@
 
 use std::env;
 use std::num::NonZero;
-use std::sync::OnceLock;
 use std::thread;
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::DeviceError;
+use crate::fork::PerProcess;
+use crate::retry::Kept;
 
 /// Sets the number of threads; by default there are as many as the process may use cores.
 const THREADS: &str = "SCHISM_CPU_THREADS";
@@ -15,10 +16,11 @@ const THREADS: &str = "SCHISM_CPU_THREADS";
 /// More threads than this are taken for a typing error.
 const MOST_THREADS: usize = 4096;
 
-/// The threads, which are started by the first call.
+/// The threads, which are started by the first call in a process.
 pub(crate) fn pool() -> Result<&'static ThreadPool, DeviceError> {
-    static POOL: OnceLock<Result<ThreadPool, DeviceError>> = OnceLock::new();
-    POOL.get_or_init(start).as_ref().map_err(Clone::clone)
+    static POOL: PerProcess<Kept<ThreadPool, DeviceError>> = PerProcess::new();
+    // The system may have no room for threads now, and some later.
+    POOL.get(Kept::new).get(start, |_| true)
 }
 
 fn start() -> Result<ThreadPool, DeviceError> {

@@ -13,15 +13,15 @@ use crate::device::{Device, Place};
 use crate::element::Element;
 use crate::error::{DeviceError, KernelPanic, LaunchError};
 use crate::for_each::{ForEach, ForEachIn};
+use crate::fork::{self, Section};
 use crate::groups::{self, ForEachInGroups, GroupWork, Groups, Locals, NdExtent, NdItem, NdRange};
 use crate::item::Item;
 use crate::kernels::Asked;
 use crate::launch::RawKernel;
 use crate::options::{Math, Options};
-use crate::order::{Order, Token};
+use crate::order::{InProcess, Order, Token};
 use crate::origin::{At, Origin};
 use crate::panics::{self, Failure, Panic};
-use crate::pool::pool;
 use crate::range::{Extent, IntoRange};
 use crate::resolve::{resolve, resolve_cuda};
 use crate::schedule;
@@ -67,15 +67,17 @@ impl Queue {
     ///
     /// # Errors
     /// [`DeviceError::Threads`] if threads cannot be started, [`DeviceError::CpuMath`] if `SCHISM_CPU_MATH` is not understood,
-    /// [`DeviceError::Driver`] if a GPU's driver refuses.
+    /// [`DeviceError::Driver`] if a GPU's driver refuses, [`DeviceError::Forked`] for a GPU that the process's parent used.
     pub fn on(device: &Device) -> Result<Self, DeviceError> {
         trace::install();
+        device.refuse_if_broken()?;
+        let _section = Section::enter();
         panics::install_hook();
         if matches!(device.place(), Place::Cpu) {
             cpu_math::portable()?;
         }
         let lane = match device.place() {
-            Place::Cpu | Place::Native => Lane::Host(Order::new(pool()?)),
+            Place::Cpu | Place::Native => Lane::Host(Order::new()?),
             Place::Cuda(gpu) => {
                 let stream = Stream::new(gpu.context()?).map_err(|source| DeviceError::Driver {
                     device: device.to_string(),
@@ -394,7 +396,7 @@ impl Queue {
         // SAFETY: the locals are placed, and the launch makes room for them.
         let kernel = At::<O, _>::new(unsafe { Groups::new(locals, kernel) });
         self.refuse_inside_kernels()?;
-        let _turn = self.turn();
+        let _turn = self.turn()?;
         let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
         // SAFETY: the kernel lives in this frame, and is `Sync`.
         finish(unsafe { self.execute_groups(raw, range, dynamic) }?)
@@ -455,7 +457,7 @@ impl Queue {
         self.check_memory::<F>(&lengths)?;
         let dynamic = groups::place(&mut locals);
         self.refuse_inside_kernels()?;
-        let _turn = self.turn();
+        let _turn = self.turn()?;
         // SAFETY: the launch starts here; it runs once, over a range of the sources' length. The locals are placed, and the launch
         // makes room for them.
         let kernel = unsafe { ForEachInGroups::new(locals, S::start(sources.prepare()), kernel) };
@@ -471,16 +473,16 @@ impl Queue {
     /// As for [`execute`](Self::execute).
     unsafe fn launch(&self, kernel: RawKernel, extent: Extent) -> Result<(), LaunchError> {
         self.refuse_inside_kernels()?;
-        let _turn = self.turn();
+        let _turn = self.turn()?;
         // SAFETY: the caller's promises.
         finish(unsafe { self.execute(kernel, extent) }?)
     }
 
     /// Waits until this is the next launch. A GPU's driver keeps the order itself.
-    fn turn(&self) -> Option<Token<'_>> {
+    fn turn(&self) -> Result<Option<Token<'_>>, LaunchError> {
         match &self.lane {
-            Lane::Host(order) => Some(Order::turn(order)),
-            Lane::Cuda(_) => None,
+            Lane::Host(order) => Ok(Some(InProcess::turn(in_process(order)?))),
+            Lane::Cuda(_) => Ok(None),
         }
     }
 
@@ -544,6 +546,10 @@ impl Queue {
         asked: Asked<'_>,
     ) -> Result<Pending, LaunchError> {
         let context = &stream.context;
+        if let Some(reason) = context.forked() {
+            return Err(LaunchError::Forked { reason });
+        }
+        let _section = Section::enter();
         if let Some(lost) = context.lost() {
             let (kernel, device) = (kernel.name(), self.device.to_string());
             return Err(LaunchError::DeviceLost { kernel, device, source: Box::new(lost.clone()) });
@@ -626,6 +632,7 @@ impl Queue {
     /// As for [`schedule::run`].
     unsafe fn spread(&self, work: Work, kernel: &RawKernel) -> Result<(), LaunchError> {
         let Lane::Host(order) = &self.lane else { return Ok(()) };
+        let order = in_process(order)?;
         if let Body::Cpu(code) = &work.body
             // SAFETY: the closure is of the kernel's type.
             && unsafe { code.captures_remote(work.closure.cast()) }
@@ -697,6 +704,7 @@ impl Queue {
             }
             Failure::NoStack { reason } => LaunchError::NoStack { kernel: name, reason },
             Failure::LocalMemory { bytes } => self.local_memory(kernel, bytes),
+            Failure::Forked => LaunchError::Forked { reason: OF_PARENT.to_owned() },
         }
     }
 
@@ -710,14 +718,26 @@ impl Queue {
         }
     }
 
-    /// A kernel that waited for another launch could wait for itself.
+    /// A kernel that waited for another launch could wait for itself. Nothing can be launched in a process that was forked at the wrong
+    /// time.
     pub(crate) fn refuse_inside_kernels(&self) -> Result<(), LaunchError> {
+        if fork::is_broken() {
+            return Err(LaunchError::Forked { reason: fork::BROKEN_BY.to_owned() });
+        }
         if panics::inside() { Err(LaunchError::InsideKernel) } else { Ok(()) }
     }
 
     pub(crate) const fn lane(&self) -> &Lane {
         &self.lane
     }
+}
+
+/// Why a launch does not end in a forked process.
+pub(crate) const OF_PARENT: &str = "the launch is its parent's";
+
+/// The order of a queue in this process. Only in one that was forked it may have to be made, and with it threads.
+pub(crate) fn in_process(order: &Order) -> Result<&Arc<InProcess>, LaunchError> {
+    order.here().map_err(|error| LaunchError::Forked { reason: error.to_string() })
 }
 
 /// Waits for a launch that is not over.

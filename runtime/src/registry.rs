@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use schism_hcf::{HcfError, RecordRef};
 
 use crate::__private::Descriptor;
+use crate::fork::Section;
 use crate::kernels;
 
 /// One container, by its place in memory.
@@ -83,6 +84,7 @@ pub(crate) fn container_of(descriptor: &Descriptor) -> Arc<Container> {
 /// Runs before `main` and inside `dlopen`: it only takes note.
 pub(crate) fn register(begin: *const u8, end: *const u8) {
     let container = Container { begin: begin as usize, end: end as usize, record: OnceLock::new() };
+    let _section = Section::enter();
     containers().push(Arc::new(container));
 }
 
@@ -94,6 +96,7 @@ pub(crate) fn unregister(begin: *const u8) {
         return;
     }
     let remaining: Vec<_> = {
+        let _section = Section::enter();
         let mut containers = containers();
         containers.retain(|container| container.begin != begin as usize);
         containers.iter().filter_map(|container| container.known_id()).collect()

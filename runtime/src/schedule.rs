@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use rayon_core::ThreadPool;
 
 use crate::body::Work;
+use crate::fork;
 use crate::panics::{Failure, Inside};
 
 /// How long the caller works alone. Waking a thread costs about as much.
@@ -56,6 +57,7 @@ pub(crate) struct Spread {
 pub(crate) unsafe fn run(work: Work, pool: &'static ThreadPool) -> Result<Spread, Failure> {
     let items = work.extent.items;
     let threads = pool.current_num_threads();
+    let generation = fork::generation();
     let inside = Inside::enter();
     // SAFETY: the caller's promises; `alone` runs each work-item at most once.
     let (begun, intervals, pace) = unsafe { alone(&work, threads)? };
@@ -73,11 +75,12 @@ pub(crate) unsafe fn run(work: Work, pool: &'static ThreadPool) -> Result<Spread
         failure: Mutex::new(None),
         caller: thread::current(),
         pool,
+        generation,
     });
     Job::call_helpers(&job);
     job.participate();
     drop(inside);
-    job.wait();
+    job.wait()?;
     let failure = job.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
     let spread = Spread {
         intervals: job.intervals.load(Ordering::Relaxed),
@@ -119,10 +122,10 @@ unsafe fn alone(work: &Work, threads: usize) -> Result<(usize, usize, Pace), Fai
         return Ok(done(1));
     }
     let start = Instant::now();
-    let (mut begun, mut intervals, mut size) = (0, 0, 1);
+    let (mut begun, mut intervals, mut size) = (0_usize, 0, 1);
     let mut elapsed = Duration::ZERO;
     loop {
-        let end = items.min(begun + size);
+        let end = items.min(begun.saturating_add(size));
         // SAFETY: the caller's promises; begun < end.
         unsafe { work.run(begun, end)? };
         intervals += 1;
@@ -138,8 +141,9 @@ unsafe fn alone(work: &Work, threads: usize) -> Result<(usize, usize, Pace), Fai
         if enough {
             return Ok((begun, intervals, pace));
         }
-        // At most four times as long as the last one, and about as long as is left.
-        size = pace.items_in(ALONE - elapsed).clamp(1, pace.items * 4);
+        // At most four times as long as the last one, and about as long as is left. Of a kernel that does nothing, work-items take no
+        // time, however many they are.
+        size = pace.items_in(ALONE - elapsed).clamp(1, pace.items.saturating_mul(4));
     }
 }
 
@@ -159,6 +163,8 @@ struct Job {
     failure: Mutex<Option<Failure>>,
     caller: Thread,
     pool: &'static ThreadPool,
+    /// The process that the helpers are in.
+    generation: u32,
 }
 
 impl Job {
@@ -239,15 +245,19 @@ impl Job {
     }
 
     /// Waits for intervals that others have taken.
-    fn wait(&self) {
+    fn wait(&self) -> Result<(), Failure> {
         for _ in 0..SPINS {
             if self.left.load(Ordering::Acquire) == 0 {
-                return;
+                return Ok(());
             }
             std::hint::spin_loop();
         }
         while self.left.load(Ordering::Acquire) != 0 {
+            if self.generation != fork::generation() {
+                return Err(Failure::Forked);
+            }
             thread::park();
         }
+        Ok(())
     }
 }

@@ -13,13 +13,14 @@ use crate::element::Element;
 use crate::error::{Error, LaunchError};
 use crate::event::{Event, Events};
 use crate::for_each::{ForEach, ForEachIn};
+use crate::fork::Section;
 use crate::groups::{self, ForEachInGroups, Groups, Locals, NdItem, NdRange};
 use crate::item::Item;
 use crate::launch::RawKernel;
-use crate::order::{Order, Task};
+use crate::order::{InProcess, Task};
 use crate::origin::{At, Origin};
 use crate::panics;
-use crate::queue::{Lane, Queue};
+use crate::queue::{Lane, Queue, in_process};
 use crate::range::{Extent, IntoRange};
 use crate::source::{InGroups, IntoSource, Lengths, Lent, Source};
 
@@ -296,6 +297,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
                 return self.list(|event| event.submitted(result));
             }
         };
+        let order = match in_process(order) {
+            Ok(order) => order,
+            Err(error) => return self.list(|event| event.complete(Err(error))),
+        };
         let event = self.list(|_| ());
         let (queue, completion) = (self.queue.clone(), event.clone());
         let task: Box<dyn FnOnce() + Send + 'scope> = Box::new(move || {
@@ -312,12 +317,13 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         // SAFETY: only the lifetime changes. The task is called or dropped before its event completes, and the scope, which
         // ends before 'scope does, waits for that.
         let task = unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + 'scope>, Task>(task) };
-        Order::submit(order, task);
+        InProcess::submit(order, task);
         event
     }
 
     /// Adds a launch to those that the scope waits for; `begin` is told before anybody else knows it.
     fn list(&self, begin: impl FnOnce(&Event)) -> Event {
+        let _section = Section::enter();
         let mut launches = self.launches();
         let event = launches.events.add();
         begin(&event);

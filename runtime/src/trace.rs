@@ -25,6 +25,8 @@ mod subscriber {
     use tracing_subscriber::layer::SubscriberExt;
     use tracing_subscriber::util::SubscriberInitExt;
 
+    use crate::notice;
+
     const VARIABLE: &str = "SCHISM_TRACE";
 
     static INSTALLED: OnceLock<bool> = OnceLock::new();
@@ -47,13 +49,15 @@ mod subscriber {
                 level => level.parse().ok(),
             };
             let Some(level) = level else {
-                eprintln!(
-                    "schism: {VARIABLE} is `{asked}`; use 1, error, warn, info, debug or trace"
-                );
+                notice::say(format_args!(
+                    "{VARIABLE} is `{asked}`; use 1, error, warn, info, debug or trace"
+                ));
                 return false;
             };
             let to_stderr = fmt::layer()
                 .with_writer(io::stderr)
+                // They would be printed to standard error as well, by what panics if that cannot be written.
+                .log_internal_errors(false)
                 .with_ansi(io::stderr().is_terminal())
                 .with_target(false);
             let installed = tracing_subscriber::registry()

@@ -10,10 +10,12 @@
 //! - What is better for launches as they have been for a while is compiled in the background: see [`crate::watch`].
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Instant;
 
 use crate::adaptivity::Adaptivity;
 use crate::error::ImageError;
 use crate::facts::{Facts, Known, Leaves, copy};
+use crate::retry::Failures;
 use crate::stage2;
 use crate::variant::Variant;
 use crate::watch::Watch;
@@ -77,8 +79,23 @@ struct Version<K> {
 #[derive(Debug)]
 enum Code<K> {
     Ready(Arc<K>),
-    /// It may also have failed.
-    Making(Arc<OnceLock<Compiled<K>>>),
+    /// By whoever asked first.
+    Making(Arc<Making<K>>),
+    /// It is tried again by the rule of [`crate::retry`], if the error is transient.
+    Failed(ImageError, Failures),
+}
+
+#[derive(Debug)]
+struct Making<K> {
+    made: OnceLock<Compiled<K>>,
+    /// Those before.
+    failures: Failures,
+}
+
+impl<K> Making<K> {
+    fn begin(failures: Failures) -> Arc<Self> {
+        Arc::new(Self { made: OnceLock::new(), failures })
+    }
 }
 
 /// See the module's documentation.
@@ -167,7 +184,7 @@ impl<K> Family<K> {
         Some((Arc::clone(code), wish.filter(|wish| is_new(wish))))
     }
 
-    /// The code for a launch, which `compile` makes if nobody has.
+    /// The code for a launch, which `compile` makes if nobody has, or if it is time to try again.
     ///
     /// # Safety
     /// As for [`ready`](Self::ready).
@@ -177,36 +194,63 @@ impl<K> Family<K> {
         launch: &Launch,
         compile: impl FnOnce(&Wish) -> Compiled<K>,
     ) -> Compiled<K> {
-        let (wish, slot) = {
-            let mut versions = self.write();
-            // SAFETY: the caller's promise.
-            let version = match unsafe { versions.find(launch) } {
-                Some(version) => version,
-                None => {
-                    // SAFETY: as above.
-                    let version = unsafe { self.begin(&mut versions, launch) };
-                    versions.insert(version);
-                    // SAFETY: as above.
-                    let Some(version) = (unsafe { versions.find(launch) }) else {
-                        let reason = "no version of a kernel is good for its launch".to_owned();
-                        let code = schism_jit_abi::INTERNAL;
-                        return Err(ImageError::Compile { code, reason });
-                    };
-                    version
-                }
-            };
-            match &version.code {
-                Code::Ready(code) => return Ok(Arc::clone(code)),
-                Code::Making(slot) => (version.wish.clone(), Arc::clone(slot)),
+        let mut versions = self.write();
+        // SAFETY: the caller's promise.
+        let version = match unsafe { versions.find(launch) } {
+            Some(version) => version,
+            None => {
+                // SAFETY: as above.
+                let version = unsafe { self.begin(&mut versions, launch) };
+                versions.insert(version);
+                // SAFETY: as above.
+                let Some(version) = (unsafe { versions.find(launch) }) else {
+                    let reason = "no version of a kernel is good for its launch".to_owned();
+                    let code = schism_jit_abi::INTERNAL;
+                    return Err(ImageError::Compile { code, reason });
+                };
+                version
             }
         };
-        // Only those who want the same version wait for it.
-        let compiled = slot.get_or_init(|| compile(&wish)).clone();
-        if let Ok(code) = &compiled {
-            let mut versions = self.write();
-            if let Some(version) = versions.list.iter_mut().find(|known| known.wish == wish) {
-                version.code = Code::Ready(Arc::clone(code));
+        let slot = match &version.code {
+            Code::Ready(code) => return Ok(Arc::clone(code)),
+            Code::Making(slot) => Arc::clone(slot),
+            Code::Failed(error, failures) => {
+                if !(error.is_transient() && failures.may_try(Instant::now())) {
+                    return Err(error.clone());
+                }
+                let (wish, slot) = (version.wish.clone(), Making::begin(*failures));
+                let same = versions.list.iter_mut().filter(|known| known.wish == wish);
+                same.for_each(|version| version.code = Code::Making(Arc::clone(&slot)));
+                return self.finish(wish, slot, compile, versions);
             }
+        };
+        let wish = version.wish.clone();
+        self.finish(wish, slot, compile, versions)
+    }
+
+    /// Waits for a version, or makes it.
+    fn finish(
+        &self,
+        wish: Wish,
+        slot: Arc<Making<K>>,
+        compile: impl FnOnce(&Wish) -> Compiled<K>,
+        versions: RwLockWriteGuard<'_, Versions<K>>,
+    ) -> Compiled<K> {
+        drop(versions);
+        // Only those who want the same version wait for it.
+        let compiled = slot.made.get_or_init(|| compile(&wish)).clone();
+        let mut versions = self.write();
+        // Whoever is the first of those to come here says how it ended. Somebody else may have put another version in its place since.
+        let ours =
+            |code: &Code<K>| matches!(code, Code::Making(other) if Arc::ptr_eq(other, &slot));
+        let mut known = versions.list.iter_mut();
+        if let Some(version) = known.find(|known| known.wish == wish && ours(&known.code)) {
+            version.code = match &compiled {
+                Ok(code) => Code::Ready(Arc::clone(code)),
+                Err(error) => {
+                    Code::Failed(error.clone(), slot.failures.and_another(Instant::now()))
+                }
+            };
         }
         compiled
     }
@@ -238,7 +282,7 @@ impl<K> Family<K> {
             }));
         }
         let specialized = values.len() == wanted.len();
-        let code = Code::Making(Arc::default());
+        let code = Code::Making(Making::begin(Failures::default()));
         Version { wish: Wish { facts, values }, specialized, code }
     }
 
@@ -372,6 +416,50 @@ mod tests {
         // What was made for it says nothing about others.
         let (wish, _) = ask(&family, launch(facts(true, 32), &[6, 2]));
         assert_eq!((wish.facts, wish.values.len()), (facts(true, 32), 1));
+    }
+
+    /// What `make` gives, with a compiler that fails so; and whether it was asked.
+    fn fail(family: &Family<Wish>, launch: &Launch, error: &ImageError) -> bool {
+        let mut asked = false;
+        let compile = |_: &Wish| {
+            asked = true;
+            Err(error.clone())
+        };
+        // SAFETY: the closure has eight bytes.
+        let compiled = unsafe { family.make(launch, compile) };
+        assert_eq!(compiled.expect_err("it fails").to_string(), error.to_string());
+        asked
+    }
+
+    #[test]
+    fn a_transient_failure_is_tried_again_and_a_permanent_one_is_kept() {
+        let closure = [1, 2];
+        let launch = launch(facts(true, 32), &closure);
+        let driver = |code| ImageError::Driver {
+            source: Box::new(crate::error::DriverError {
+                call: "cuModuleLoadDataEx",
+                code,
+                name: String::new(),
+                text: String::new(),
+            }),
+            log: String::new(),
+        };
+        // Out of memory, once.
+        let (no_memory, refused) = (driver(2), driver(218));
+        let once = family(false);
+        assert!(fail(&once, &launch, &no_memory));
+        let (_, waited) = ask(&once, launch);
+        assert!(waited);
+        assert!(!ask(&once, launch).1);
+        // Again and again: after the second time there is a pause.
+        let always = family(false);
+        let tries = (0..100_000).filter(|_| fail(&always, &launch, &no_memory)).count();
+        assert!((2..20).contains(&tries), "{tries}");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        // Code that is refused is refused for ever.
+        let never = family(false);
+        assert!(fail(&never, &launch, &refused));
+        assert!((0..100).all(|_| !fail(&never, &launch, &refused)));
     }
 
     #[test]

@@ -215,7 +215,7 @@ fn places_that_cannot_be_used_are_told_once() {
     // Nothing can be written: to a folder as to a file, and beyond the limit for files.
     let read_only = folder.join("read-only");
     fs::create_dir_all(read_only.join("lock")).expect("a folder can be made");
-    check(&mut keeping(program, &read_only, &ALL), "no longer kept");
+    check(&mut keeping(program, &read_only, &ALL), "not kept for now");
     let limited = keeping(program, &folder.join("limited"), &ALL);
     let mut shell = clean_command("sh");
     shell.args(["-c", "ulimit -f 0 && exec \"$@\"", "sh"]).arg(limited.get_program());
@@ -226,7 +226,7 @@ fn places_that_cannot_be_used_are_told_once() {
             None => shell.env_remove(name),
         };
     }
-    check(&mut shell, "no longer kept");
+    check(&mut shell, "not kept for now");
 }
 
 #[test]

@@ -64,6 +64,7 @@ impl Machine {
             "passes/lib.rs",
             "runtime/hcf/lib.rs",
             "runtime/jit/lib.rs",
+            "runtime/trust/lib.rs",
         ] {
             machine.write(&format!("checkout/{file}"), "one");
         }

@@ -27,8 +27,11 @@ fn main() {
     plugin.set_file_name(PLUGIN);
     let asks_version = std::env::args_os().skip(1).any(|argument| argument == "-vV");
 
+    if let Err(error) = schism_trust::open(&plugin) {
+        fail(&format!("{}\nhelp: run `cargo schism setup`", error.about(&plugin)));
+    }
     // SAFETY: the plugin's initialisers are those of Rust's standard library and of LLVM, which
-    // may run at any time.
+    // may run at any time. Only somebody who is trusted can have put another file there.
     let library = unsafe { libloading::Library::new(&plugin) };
     let library = library.unwrap_or_else(|error| {
         fail(&format!(

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::lock::Held;
-use crate::{Folder, Key, Problem, Settings, Value};
+use crate::{Failures, Folder, Key, Problem, Settings, Value};
 
 /// The most bytes that are kept in memory.
 const MEMORY_LIMIT: usize = 32 << 20;
@@ -19,8 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Cache {
     memory: Mutex<Memory>,
     folder: Option<Folder>,
-    /// Something could not be written; nothing is tried any more.
-    read_only: AtomicBool,
+    /// What could not be written, if anything: then nothing is for a while.
+    not_written: Mutex<Option<Failures>>,
     /// Where problems are told.
     report: Box<dyn Fn(&Problem) + Send + Sync>,
 }
@@ -74,7 +73,7 @@ impl Cache {
         Self {
             memory: Mutex::default(),
             folder,
-            read_only: AtomicBool::new(false),
+            not_written: Mutex::new(None),
             report: Box::new(report),
         }
     }
@@ -139,10 +138,11 @@ impl Cache {
             return Ok(from(value, Source::Disk));
         }
         let value = compile()?;
-        if !self.read_only.load(Ordering::Relaxed)
-            && let Err(problem) = folder.write(key, &value)
-        {
-            self.stop_writing(&problem);
+        if self.may_write() {
+            match folder.write(key, &value) {
+                Ok(()) => *self.write_failures() = None,
+                Err(problem) => self.stop_writing(&problem),
+            }
         }
         drop(lock);
         Ok(from(value, Source::Compiled))
@@ -150,7 +150,7 @@ impl Cache {
 
     /// The key's lock, if it can be had. Without it, two processes may do the same work.
     fn lock<'a>(&self, folder: &'a Folder, key: &Key) -> Option<Held<'a>> {
-        if self.read_only.load(Ordering::Relaxed) {
+        if !self.may_write() {
             return None;
         }
         match folder.lock(key, PATIENCE) {
@@ -167,8 +167,22 @@ impl Cache {
         }
     }
 
+    fn write_failures(&self) -> MutexGuard<'_, Option<Failures>> {
+        self.not_written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn may_write(&self) -> bool {
+        self.write_failures().is_none_or(|failures| failures.may_try(Instant::now()))
+    }
+
+    /// Nothing is written for a while. That is told once, until something was written again.
     fn stop_writing(&self, problem: &Problem) {
-        if !self.read_only.swap(true, Ordering::Relaxed) {
+        let before = {
+            let mut failures = self.write_failures();
+            let next = failures.unwrap_or_default().and_another(Instant::now());
+            failures.replace(next)
+        };
+        if before.is_none() {
             (self.report)(problem);
         }
     }

@@ -1,12 +1,14 @@
 //! Entries on disk.
 
-use std::fs::{self, DirBuilder, File, FileTimes, Metadata, OpenOptions};
+use std::fs::{self, DirBuilder, File, FileTimes, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
+
+use schism_trust::Why;
 
 use crate::entry::{self, EntryError, HEADER_LEN, MAX_BYTES, MAX_META};
 use crate::lock::{Held, Locks};
@@ -63,24 +65,25 @@ impl Folder {
     /// not used for the longest time.
     ///
     /// # Errors
-    /// [`Problem::Unusable`] if it cannot be made, or if someone else than the user may write to it.
+    /// [`Problem::Unusable`] if it cannot be made, or if someone could change it who is not [trusted](schism_trust).
     pub fn open(path: &Path, limit: u64) -> Result<Self, Problem> {
         let unusable = |reason: String| Problem::Unusable { folder: path.to_owned(), reason };
-        let metadata = match fs::metadata(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => DirBuilder::new()
+        if let Err(error) = fs::metadata(path)
+            && error.kind() == io::ErrorKind::NotFound
+        {
+            DirBuilder::new()
                 .recursive(true)
                 .mode(0o700)
                 .create(path)
-                .and_then(|()| fs::metadata(path))
-                .map_err(|error| unusable(format!("cannot be made: {error}")))?,
-            found => found.map_err(|error| unusable(format!("cannot be used: {error}")))?,
-        };
-        if !metadata.is_dir() {
-            return Err(unusable("is no folder".to_owned()));
+                .map_err(|error| unusable(format!("cannot be made: {error}")))?;
         }
-        if let Some(reason) = foreign(&metadata) {
-            return Err(unusable(format!("{reason}, so it is not trusted")));
-        }
+        schism_trust::check_folder(path).map_err(|error| {
+            if error.path == path {
+                unusable(error.why.to_string())
+            } else {
+                unusable(format!("cannot be used: {error}"))
+            }
+        })?;
         let path = path.to_owned();
         Ok(Self { path, limit, locks: OnceLock::new(), written: AtomicU64::new(0) })
     }
@@ -281,27 +284,22 @@ impl Folder {
     }
 }
 
-/// The bytes of an entry's file, if there is one that only the user can have written.
+/// The bytes of an entry's file, if there is one that only somebody who is trusted can have written.
 fn contents(path: &Path) -> Result<Option<(File, Vec<u8>)>, Problem> {
     let not_read = |source| Problem::NotRead { path: path.to_owned(), source };
-    let untrusted = |reason| Problem::Foreign { path: path.to_owned(), reason };
+    let untrusted = |why: Why| Problem::Foreign { path: path.to_owned(), reason: why.to_string() };
     // Not blocking: what was put there may be a pipe.
     let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) if error.raw_os_error() == Some(libc::ELOOP) => {
-            return Err(untrusted("is a link"));
+            return Err(untrusted(Why::Kind("file, but a link")));
         }
         Err(error) => return Err(not_read(error)),
     };
     let metadata = file.metadata().map_err(not_read)?;
-    if !metadata.is_file() {
-        return Err(untrusted("is no file"));
-    }
-    if let Some(reason) = foreign(&metadata) {
-        return Err(untrusted(reason));
-    }
+    schism_trust::check_file(&metadata).map_err(untrusted)?;
     let most = (HEADER_LEN + MAX_META + MAX_BYTES) as u64;
     if metadata.len() > most {
         return Err(Problem::Damaged { path: path.to_owned(), cause: EntryError::TooLong });
@@ -310,19 +308,6 @@ fn contents(path: &Path) -> Result<Option<(File, Vec<u8>)>, Problem> {
     // The length is only where to begin; memory is taken as bytes come.
     (&file).take(most).read_to_end(&mut contents).map_err(not_read)?;
     Ok(Some((file, contents)))
-}
-
-/// Why something may have been made by someone else than the user.
-fn foreign(metadata: &Metadata) -> Option<&'static str> {
-    // SAFETY: it only reads a number.
-    let user = unsafe { libc::geteuid() };
-    if metadata.uid() != user {
-        Some("belongs to another user")
-    } else if metadata.mode() & 0o022 != 0 {
-        Some("may be written to by other users")
-    } else {
-        None
-    }
 }
 
 /// What a file takes up.

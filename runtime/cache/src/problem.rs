@@ -26,9 +26,15 @@ pub enum Problem {
         "compiled kernels are not kept: there is no home folder (SCHISM_CACHE_DIR names a folder, SCHISM_CACHE=0 turns this off)"
     )]
     NoHome,
-    /// An entry could not be written, and no more are. Said once.
+    /// The environment has no say in where the folder is: the program has rights that its user lacks. Said once.
     #[error(
-        "compiled kernels are no longer kept: cannot write {}: {source} (SCHISM_CACHE_DIR names another folder, SCHISM_CACHE=0 turns this off)",
+        "compiled kernels are not kept: a program with rights that its user lacks obeys no variable that names a folder (SCHISM_CACHE=0 \
+         turns this off)"
+    )]
+    Privileged,
+    /// An entry could not be written, and no more are for a while. Said once.
+    #[error(
+        "compiled kernels are not kept for now: cannot write {}: {source} (SCHISM_CACHE_DIR names another folder, SCHISM_CACHE=0 turns this off)",
         .path.display()
     )]
     NotWritten {
@@ -46,12 +52,12 @@ pub enum Problem {
         cause: EntryError,
     },
     /// An entry may have been put there by someone else. It is compiled again.
-    #[error("{} {reason}, so it is not trusted; its kernel is compiled again", .path.display())]
+    #[error("{} {reason}; its kernel is compiled again", .path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
         /// What makes it another's.
-        reason: &'static str,
+        reason: String,
     },
     /// An entry cannot be read. It is compiled again.
     #[error("cannot read {}: {source}; its kernel is compiled again", .path.display())]

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use schism_trust::Home;
+
 use crate::Problem;
 
 /// How much is kept unless the environment says otherwise, in bytes.
@@ -21,10 +23,15 @@ impl Settings {
     /// What `SCHISM_CACHE`, `SCHISM_CACHE_DIR`, `SCHISM_CACHE_SIZE` and the places of home folders say. A value that says nothing
     /// is reported, and the default holds.
     pub fn from_environment(report: &dyn Fn(&Problem)) -> Self {
-        Self::from_variables(|name| std::env::var_os(name), report)
+        let privileged = schism_trust::is_privileged();
+        Self::from_variables(|name| std::env::var_os(name), privileged, report)
     }
 
-    fn from_variables(get: impl Fn(&str) -> Option<OsString>, report: &dyn Fn(&Problem)) -> Self {
+    fn from_variables(
+        get: impl Fn(&str) -> Option<OsString>,
+        privileged: bool,
+        report: &dyn Fn(&Problem),
+    ) -> Self {
         let text = |name| get(name).map(|value| value.to_string_lossy().trim().to_owned());
         let mut limit = DEFAULT_LIMIT;
         if let Some(value) = text("SCHISM_CACHE_SIZE").filter(|value| !value.is_empty()) {
@@ -46,13 +53,10 @@ impl Settings {
                 expected: "use 0 or 1",
             }),
         }
-        // A relative path would mean another place in every folder that a program is started in.
-        let absolute = |name| get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || {
-            absolute("SCHISM_HOME")
-                .or_else(|| absolute("XDG_CACHE_HOME").map(|cache| cache.join("schism")))
-                .or_else(|| absolute("HOME").map(|home| home.join(".cache/schism")))
-        };
+        if privileged {
+            report(&Problem::Privileged);
+            return Self { folder: None, limit };
+        }
         let named = get("SCHISM_CACHE_DIR").filter(|value| !value.is_empty());
         let folder = match named {
             Some(named) => {
@@ -69,11 +73,18 @@ impl Settings {
                 }
             }
             None => {
-                let home = home();
-                if home.is_none() {
+                let home = Home::from_variables(get);
+                for (variable, value) in &home.relative {
+                    report(&Problem::Setting {
+                        variable,
+                        value: value.to_string_lossy().into_owned(),
+                        expected: "it is passed over; use the path of a folder from the root",
+                    });
+                }
+                if home.path.is_none() {
                     report(&Problem::NoHome);
                 }
-                home.map(|home| home.join("kernels"))
+                home.path.map(|home| home.join("kernels"))
             }
         };
         Self { folder, limit }
@@ -102,7 +113,7 @@ mod tests {
             variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
         };
         let report = |problem: &Problem| said.borrow_mut().push_str(&problem.to_string());
-        let Settings { folder, limit } = Settings::from_variables(get, &report);
+        let Settings { folder, limit } = Settings::from_variables(get, false, &report);
         (folder.map(|folder| folder.display().to_string()), limit, said.into_inner())
     }
 
@@ -123,6 +134,22 @@ mod tests {
         assert!(folder.is_none() && said.contains("no home"), "{said}");
         let (folder, _, said) = settings(&[("SCHISM_CACHE_DIR", "here"), ("HOME", "/h")]);
         assert!(folder.is_none() && said.contains("`here`"), "{said}");
+    }
+
+    #[test]
+    fn relative_homes_are_told() {
+        let (folder, _, said) = settings(&[("SCHISM_HOME", "here"), ("HOME", "/h")]);
+        assert_eq!(folder.as_deref(), Some("/h/.cache/schism/kernels"));
+        assert!(said.contains("SCHISM_HOME is `here`; it is passed over"), "{said}");
+    }
+
+    #[test]
+    fn a_privileged_program_keeps_nothing() {
+        let said = RefCell::new(String::new());
+        let report = |problem: &Problem| said.borrow_mut().push_str(&problem.to_string());
+        let get = |name: &str| (name != "SCHISM_CACHE").then(|| OsString::from("/attacker"));
+        assert_eq!(Settings::from_variables(get, true, &report).folder, None);
+        assert!(said.borrow().contains("obeys no variable that names a folder"));
     }
 
     #[test]

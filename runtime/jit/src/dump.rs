@@ -21,7 +21,8 @@ pub struct Dump {
 impl Dump {
     /// Looks at the environment. `target` tells what else the code is made for.
     pub fn new(request: &Request, target: impl FnOnce() -> String) -> Self {
-        let Some(directory) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) else {
+        // A program with rights that its user lacks would write where the user cannot.
+        let Some(directory) = schism_trust::variable(VARIABLE) else {
             return Self { prefix: None };
         };
         let directory = PathBuf::from(directory);

@@ -159,6 +159,7 @@ pub(super) mod number {
 
     pub(in crate::cuda) const SUCCESS: Code = 0;
     pub(in crate::cuda) const OUT_OF_MEMORY: Code = 2;
+    pub(in crate::cuda) const NOT_INITIALIZED: Code = 3;
     pub(in crate::cuda) const NO_DEVICE: Code = 100;
     pub(in crate::cuda) const INVALID_CONTEXT: Code = 201;
     pub(in crate::cuda) const INVALID_HANDLE: Code = 400;

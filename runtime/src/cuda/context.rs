@@ -110,6 +110,25 @@ impl Context {
         self.gpu.ahead()
     }
 
+    /// Why this process cannot use the context, if it was forked from the one that has made it.
+    #[inline]
+    pub(crate) fn forked(&self) -> Option<String> {
+        self.gpu.forked()
+    }
+
+    /// The error of a call that is not made for that reason.
+    fn refuse_if_forked(&self, call: &'static str) -> Result<(), DriverError> {
+        match self.forked() {
+            None => Ok(()),
+            Some(text) => Err(DriverError {
+                call,
+                code: number::NOT_INITIALIZED,
+                name: "forked".to_owned(),
+                text: format!("this process was forked, and {text}"),
+            }),
+        }
+    }
+
     /// What the context was lost by, if it was.
     pub(crate) fn lost(&self) -> Option<&DriverError> {
         self.lost.get()
@@ -121,6 +140,7 @@ impl Context {
 
     /// Makes the context that of the calling thread.
     pub(super) fn enter(&self) -> Result<(), DriverError> {
+        self.refuse_if_forked(symbol::context_set)?;
         if let Some(lost) = self.lost.get() {
             return Err(lost.clone());
         }
@@ -139,6 +159,7 @@ impl Context {
         call: &'static str,
         function: impl Fn() -> Code,
     ) -> Result<(), DriverError> {
+        self.refuse_if_forked(call)?;
         let code = self.call_for_code(function)?;
         self.check(code, call)
     }
@@ -149,7 +170,7 @@ impl Context {
         if let Some(lost) = self.lost.get() {
             return Err(lost.clone());
         }
-        if ENTERED.get() == self.id {
+        if ENTERED.get() == self.id && self.forked().is_none() {
             let code = function();
             if !matches!(code, number::INVALID_CONTEXT | number::INVALID_HANDLE) {
                 return Ok(code);
@@ -174,11 +195,21 @@ impl Context {
         error
     }
 
+    /// Before locks are taken that are held for ever in a forked process.
+    pub(super) fn refuse_buffer_if_forked(&self) -> Result<(), BufferError> {
+        match self.forked() {
+            None => Ok(()),
+            Some(reason) => Err(BufferError::Forked { device: self.gpu.name.clone(), reason }),
+        }
+    }
+
     /// The error of a buffer.
     #[cold]
     pub(super) fn buffer_error(&self, source: DriverError) -> BufferError {
         let (device, source) = (self.gpu.name.clone(), Box::new(source));
-        if self.lost.get().is_some() {
+        if let Some(reason) = self.forked() {
+            BufferError::Forked { device, reason }
+        } else if self.lost.get().is_some() {
             BufferError::DeviceLost { device, source }
         } else {
             BufferError::Driver { device, source }
@@ -189,7 +220,9 @@ impl Context {
     #[cold]
     pub(super) fn launch_error(&self, kernel: String, source: DriverError) -> LaunchError {
         let (device, source) = (self.gpu.name.clone(), Box::new(source));
-        if self.lost.get().is_some() {
+        if let Some(reason) = self.forked() {
+            LaunchError::Forked { reason }
+        } else if self.lost.get().is_some() {
             LaunchError::DeviceLost { kernel, device, source }
         } else {
             LaunchError::Driver { kernel, device, source }
@@ -427,6 +460,10 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
+        if self.forked().is_some() {
+            // All of it is the parent's.
+            return;
+        }
         let blocks = self.free.get_mut().unwrap_or_else(PoisonError::into_inner).take_all_blocks();
         for (address, _) in blocks {
             Shadow::release(address, self.id);

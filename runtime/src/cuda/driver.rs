@@ -1,7 +1,7 @@
 //! Finding and opening NVIDIA's driver, and its devices.
 
-use std::env;
 use std::ffi::{CStr, OsString, c_char, c_int, c_uint};
+use std::path::Path;
 use std::sync::OnceLock;
 
 use libloading::Library;
@@ -9,7 +9,7 @@ use libloading::Library;
 use super::api::{Api, Code, DeviceNumber, number, symbol};
 use super::gpu::Gpu;
 use crate::error::DriverError;
-use crate::library;
+use crate::{fork, library, notice};
 
 /// Names the driver's library; nothing else is tried then. An empty value: there is no driver.
 const VARIABLE: &str = "SCHISM_CUDA";
@@ -23,6 +23,8 @@ pub(crate) struct Driver {
     pub(super) api: Api,
     /// Of the interface: 1000 times the major number, plus 10 times the minor one.
     pub(super) version: u32,
+    /// The process that has initialised it. In one that was forked from that, it does nothing.
+    pub(super) generation: u32,
 }
 
 /// The driver and its devices, looked for by the first call; or why there are none.
@@ -33,9 +35,17 @@ pub(crate) fn gpus() -> Result<&'static [Gpu], &'static str> {
 
 fn find() -> Result<Vec<Gpu>, String> {
     let started = std::time::Instant::now();
-    let library = match env::var_os(VARIABLE) {
-        Some(path) if path.is_empty() => return Err(format!("{VARIABLE} is empty")),
-        Some(path) => open(&path).map_err(|reason| format!("{reason} (from {VARIABLE})"))?,
+    let named = std::env::var_os(VARIABLE);
+    if named.as_ref().is_some_and(|path| path.is_empty()) {
+        return Err(format!("{VARIABLE} is empty"));
+    }
+    if schism_trust::is_ignored(VARIABLE) {
+        notice::warn(format_args!(
+            "{VARIABLE} is not obeyed by a program with rights that its user lacks; the system's driver is used"
+        ));
+    }
+    let library = match named.filter(|_| !schism_trust::is_privileged()) {
+        Some(path) => open_named(&path).map_err(|reason| format!("{reason} (from {VARIABLE})"))?,
         None => {
             let mut tried = FILE_NAMES.map(OsString::from).into_iter().map(|name| open(&name));
             tried
@@ -47,7 +57,8 @@ fn find() -> Result<Vec<Gpu>, String> {
     let api = unsafe { Api::load(&library) }
         .map_err(|name| format!("the driver has no `{name}`: it is too old, or none"))?;
     std::mem::forget(library);
-    let driver: &'static mut Driver = Box::leak(Box::new(Driver { api, version: 0 }));
+    let driver: &'static mut Driver =
+        Box::leak(Box::new(Driver { api, version: 0, generation: fork::generation() }));
     // SAFETY: the first call of the driver.
     driver.check(unsafe { (driver.api.init)(0) }, symbol::init).map_err(|e| e.to_string())?;
     let mut version: c_int = 0;
@@ -85,8 +96,29 @@ fn find() -> Result<Vec<Gpu>, String> {
     Ok(gpus)
 }
 
+/// Opens a library that the user names: a trusted file, or a name without a folder, which the system's loader looks for as for that of
+/// any driver.
+fn open_named(path: &OsString) -> Result<Library, String> {
+    if path.as_encoded_bytes().contains(&b'/') {
+        // Nobody who is not trusted can put another file there until it is loaded.
+        let path = Path::new(path);
+        schism_trust::open(path).map_err(|error| {
+            let reason = error.about(path);
+            if !error.is_missing() {
+                // Who does not ask for a GPU by its name gets no error.
+                notice::warn(format_args!(
+                    "{reason} (from {VARIABLE}); GPUs of NVIDIA's are left out"
+                ));
+            }
+            reason
+        })?;
+    }
+    open(path)
+}
+
 fn open(path: &OsString) -> Result<Library, String> {
-    // SAFETY: the system's driver, or a library that was named on purpose: its initialisers may run.
+    // SAFETY: the system's driver, or a library that was named on purpose and that nobody who is not trusted has changed: its
+    // initialisers may run.
     unsafe { library::open(path) }
 }
 

@@ -12,7 +12,7 @@ use super::context::Context;
 use super::driver::Driver;
 use crate::ahead::On;
 use crate::error::{DeviceError, DriverError};
-use crate::kernels;
+use crate::{fork, kernels};
 
 /// A device of the driver.
 pub(crate) struct Gpu {
@@ -115,6 +115,9 @@ impl Gpu {
 
     /// The context for what is made from now on: a new one, if there is none or the last one was lost.
     pub(crate) fn context(&'static self) -> Result<Arc<Context>, DeviceError> {
+        if let Some(reason) = self.forked() {
+            return Err(DeviceError::Forked { device: self.name.clone(), reason });
+        }
         let mut slot = self.context.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(context) = &*slot
             && context.lost().is_none()
@@ -131,6 +134,14 @@ impl Gpu {
         })?;
         *slot = Some(Arc::clone(&context));
         Ok(context)
+    }
+
+    /// Why this process cannot use it, if it was forked from one that has.
+    #[inline]
+    pub(crate) fn forked(&self) -> Option<String> {
+        (self.driver.generation != fork::generation()).then(|| {
+            format!("`{}` is its parent's: CUDA cannot be used on both sides of a fork", self.name)
+        })
     }
 
     /// For people.

@@ -21,7 +21,7 @@ use crate::error::{KernelPanic, LaunchError};
 use crate::facts::Facts;
 use crate::kernels::AskedOfGpu;
 use crate::launch::RawKernel;
-use crate::print;
+use crate::{notice, print};
 
 /// A launch's range, x first.
 #[derive(Clone, Copy, Debug)]
@@ -509,6 +509,10 @@ impl Pending {
 
     fn wait(&mut self) -> Result<(), LaunchError> {
         let context = &*self.stream.context;
+        if let Some(reason) = context.forked() {
+            // The record is memory that this process has not got.
+            return Err(LaunchError::Forked { reason });
+        }
         if let Err(error) = self.stream.wait(self.number) {
             return Err(context.launch_error((self.name)().to_owned(), error));
         }
@@ -529,12 +533,12 @@ impl Pending {
                 messages = left.lost,
                 "a launch printed more than there was room for"
             );
-            eprintln!(
-                "schism: {} messages that kernel `{}` printed had no room and are lost; a launch has room for {} MiB of them",
+            notice::say(format_args!(
+                "{} messages that kernel `{}` printed had no room and are lost; a launch has room for {} MiB of them",
                 left.lost,
                 (self.name)(),
                 PRINT_BYTES >> 20
-            );
+            ));
         }
         let Some(panic) = left.panic else { return Ok(()) };
         let place = |xyz: [usize; 3]| -> Vec<usize> {
@@ -555,6 +559,9 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
+        if self.stream.context.forked().is_some() {
+            return;
+        }
         // Only if it was never asked for does this wait; the code must stay until the launch is over.
         let over = self.stream.wait(self.number).is_ok();
         if let Some(record) = self.record.take().filter(|_| over) {

@@ -4,11 +4,12 @@
 //! as those of CUDA's programs, and give the same results as there; they are not always the results of the other devices.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::{env, fs, io};
 
 use schism_cache::Key;
+use schism_trust::Untrusted;
 
 use crate::notice;
 
@@ -34,7 +35,12 @@ pub(super) fn libdevice() -> Option<&'static Libdevice> {
     static LIBDEVICE: OnceLock<Option<Libdevice>> = OnceLock::new();
     LIBDEVICE
         .get_or_init(|| {
-            let asked = env::var_os(VARIABLE).filter(|value| !value.is_empty() && value != "0")?;
+            if schism_trust::is_ignored(VARIABLE) {
+                notice::warn(format_args!(
+                    "{VARIABLE} is not obeyed by a program with rights that its user lacks; kernels take schism's own mathematics"
+                ));
+            }
+            let asked = schism_trust::variable(VARIABLE).filter(|value| value != "0")?;
             let found = find(&asked);
             found
                 .inspect_err(|reason| {
@@ -45,27 +51,35 @@ pub(super) fn libdevice() -> Option<&'static Libdevice> {
         .as_ref()
 }
 
+/// No library is larger, by far.
+const MOST: u64 = 64 << 20;
+
 fn find(asked: &OsString) -> Result<Libdevice, String> {
     if asked != "1" {
-        return read(Path::new(asked))
-            .map_err(|error| format!("{VARIABLE} is `{}`: {error}", Path::new(asked).display()));
+        let path = Path::new(asked);
+        return read(path)
+            .map_err(|error| format!("{VARIABLE} is `{}`: {}", path.display(), error.about(path)))
+            .and_then(|bitcode| library(path, bitcode));
     }
     let places = places();
-    let found = places.iter().find(|place| place.is_file()).ok_or_else(|| {
-        let places: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
-        format!(
-            "{VARIABLE} asks for NVIDIA's libdevice, and there is none of {}",
-            places.join(", ")
-        )
-    })?;
-    read(found).map_err(|error| format!("{}: {error}", found.display()))
+    for place in &places {
+        match read(place) {
+            Ok(bitcode) => return library(place, bitcode),
+            Err(error) if error.is_missing() => {}
+            Err(error) => return Err(format!("{VARIABLE} asks for it: {}", error.about(place))),
+        }
+    }
+    let places: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
+    Err(format!(
+        "{VARIABLE} asks for NVIDIA's libdevice, and there is none of {}",
+        places.join(", ")
+    ))
 }
 
 /// Where it may be: in the toolkit that the environment names, or in those that are installed, `cuda` first.
 fn places() -> Vec<PathBuf> {
-    let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os);
-    let mut places: Vec<PathBuf> =
-        named.filter(|folder| !folder.is_empty()).map(PathBuf::from).collect();
+    let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(schism_trust::variable);
+    let mut places: Vec<PathBuf> = named.map(PathBuf::from).collect();
     places.push(Path::new(INSTALLED).join("cuda"));
     let mut installed: Vec<PathBuf> = fs::read_dir(INSTALLED)
         .into_iter()
@@ -80,10 +94,13 @@ fn places() -> Vec<PathBuf> {
     places.iter().map(|folder| folder.join(IN_TOOLKIT)).collect()
 }
 
-fn read(path: &Path) -> io::Result<Libdevice> {
-    let bitcode = fs::read(path)?;
+fn read(path: &Path) -> Result<Vec<u8>, Untrusted> {
+    schism_trust::read(path, MOST)
+}
+
+fn library(path: &Path, bitcode: Vec<u8>) -> Result<Libdevice, String> {
     if !bitcode.starts_with(b"BC\xC0\xDE") {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "this is no LLVM bitcode"));
+        return Err(format!("{VARIABLE}: {} is no LLVM bitcode", path.display()));
     }
     let key = Key::builder("libdevice").part("bitcode", &bitcode).finish();
     tracing::debug!(path = %path.display(), bytes = bitcode.len(), "found libdevice");
@@ -92,11 +109,13 @@ fn read(path: &Path) -> io::Result<Libdevice> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
     fn what_is_no_library_is_told() {
-        let folder = env::temp_dir().join(format!("schism-libdevice-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("schism-libdevice-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder");
         let file = folder.join("libdevice.bc");
         let reason = |path: &Path| find(&path.as_os_str().to_owned()).err().expect("no library");
@@ -109,6 +128,11 @@ mod tests {
         };
         let (first, second) = (one(b"BC\xC0\xDE1"), one(b"BC\xC0\xDE2"));
         assert!(first != second && first == one(b"BC\xC0\xDE1"));
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).expect("our file");
+        assert!(reason(&file).contains("by all users"), "{}", reason(&file));
+        let relative = Path::new("libdevice.bc");
+        assert!(reason(relative).contains("no path from the root"), "{}", reason(relative));
+        assert!(reason(Path::new("/dev/zero")).contains("is no file"));
         fs::remove_dir_all(&folder).expect("removed");
     }
 }

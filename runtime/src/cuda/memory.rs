@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use super::api::DevicePtr;
 use super::context::Context;
 use crate::error::BufferError;
+use crate::fork::Section;
 
 /// A piece of a device's memory that belongs to a buffer.
 #[derive(Debug)]
@@ -84,6 +85,7 @@ static MIRRORED: AtomicUsize = AtomicUsize::new(0);
 
 /// The piece that an address lies in.
 fn piece(address: usize) -> Option<Arc<Piece>> {
+    let _section = Section::enter();
     let pieces = PIECES.read().unwrap_or_else(PoisonError::into_inner);
     let (begin, piece) = pieces.range(..=address).next_back()?;
     (address - begin < piece.bytes).then(|| Arc::clone(piece))
@@ -112,6 +114,7 @@ pub(crate) enum Unreadable {
 /// Where the host reads what lies at an address of a shadow.
 pub(crate) fn readable(address: usize) -> Result<*const u8, Unreadable> {
     let piece = piece(address).ok_or(Unreadable::Gone)?;
+    piece.context.refuse_buffer_if_forked().map_err(Unreadable::Failed)?;
     if piece.atomic.load(Ordering::Relaxed) {
         return Err(Unreadable::Atomic { device: piece.context.gpu.name.clone() });
     }
@@ -166,6 +169,10 @@ impl Piece {
     }
 
     fn exclusive(&self) {
+        if self.context.forked().is_some() {
+            // Nobody gets a slice any more.
+            return;
+        }
         let mut mirrors = self.mirrors();
         if mirrors.current.is_some() || !mirrors.old.is_empty() {
             MIRRORED.fetch_sub(1, Ordering::AcqRel);
@@ -180,6 +187,8 @@ impl Piece {
 impl Memory {
     /// Memory for so many bytes, not 0.
     pub(crate) fn new(context: &Arc<Context>, bytes: usize) -> Result<Self, BufferError> {
+        context.refuse_buffer_if_forked()?;
+        let _section = Section::enter();
         let (device, size, shadow) = context.take(bytes)?;
         let piece = Arc::new(Piece {
             context: Arc::clone(context),
@@ -246,12 +255,16 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         self.0.exclusive();
+        let _section = Section::enter();
         PIECES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.0.shadow);
     }
 }
 
 impl Drop for Piece {
     fn drop(&mut self) {
+        if self.context.forked().is_some() {
+            return;
+        }
         self.context.give(self.device, self.size);
     }
 }

@@ -113,7 +113,9 @@ impl Stream {
 
     /// Whether the launch with that number is known to be over, well or not, without asking the device.
     pub(super) fn is_known_over(&self, launch: u64) -> bool {
-        self.done.load(Ordering::Acquire) >= launch || self.context.lost().is_some()
+        self.done.load(Ordering::Acquire) >= launch
+            || self.context.lost().is_some()
+            || self.context.forked().is_some()
     }
 
     /// Whether the launch with that number is known to be over, well or not. Whoever asks again and again is told at last.
@@ -131,6 +133,9 @@ impl Stream {
 
     /// Asks the device which launches are over, for all of them at once. What it was not asked before it may know the next time.
     pub(crate) fn look(&self) {
+        if self.context.forked().is_some() {
+            return;
+        }
         let mut state = self.state();
         if self.look_at_marks(&mut state).is_ok() {
             let submitted = state.submitted;

@@ -34,7 +34,8 @@ pub(super) struct Memory {
 impl Memory {
     /// Memory of at least that size and alignment, initialised: to zeros, or to what another group has left.
     pub(super) fn take(layout: Layout) -> Self {
-        let kept = KEPT.take().filter(|kept| {
+        // A thread that is ending may have given it back.
+        let kept = KEPT.try_with(Cell::take).unwrap_or_default().filter(|kept| {
             kept.layout.size() >= layout.size() && kept.layout.align() >= layout.align()
         });
         if layout.size() == 0 {

@@ -58,14 +58,18 @@ impl<const D: usize, O: Origin> NdRange<D, O> {
         Extent::new(global)?;
         Extent::new(local)?;
         if global.iter().zip(&local).any(|(global, local)| global % local != 0) {
-            let rounded = global.iter().zip(&local).map(|(&global, &local)| {
-                // Both are at most isize::MAX, so the sum does not overflow.
-                global.next_multiple_of(local)
-            });
-            return Err(LaunchError::UnevenGroups {
-                global: global.to_vec(),
-                local: local.to_vec(),
-                rounded: rounded.collect(),
+            // An empty range may have any number in its other dimensions.
+            let rounded = global
+                .iter()
+                .zip(&local)
+                .map(|(global, local)| global.checked_next_multiple_of(*local));
+            return Err(match rounded.collect() {
+                Some(rounded) => LaunchError::UnevenGroups {
+                    global: global.to_vec(),
+                    local: local.to_vec(),
+                    rounded,
+                },
+                None => LaunchError::RangeOverflow { range: global.to_vec() },
             });
         }
         Ok(Self { global, local, begin, origin: PhantomData })

@@ -9,6 +9,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use corosensei::stack::DefaultStack;
 
+use crate::fork::PerProcess;
 use crate::panics::Failure;
 
 /// Bytes of a stack. Only what is touched takes memory.
@@ -24,11 +25,22 @@ struct State {
     taken: usize,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { free: Vec::new(), taken: 0 });
-static RETURNED: Condvar = Condvar::new();
+/// What the threads of a process share.
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    returned: Condvar,
+}
 
-fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+fn shared() -> &'static Shared {
+    static SHARED: PerProcess<Shared> = PerProcess::new();
+    SHARED.get(Shared::default)
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The stacks of the groups that one thread runs, one after the other. Those that are not in use are in here.
@@ -36,6 +48,8 @@ fn state() -> MutexGuard<'static, State> {
 pub(super) struct Stacks {
     stacks: Vec<DefaultStack>,
     reserved: usize,
+    /// Where they come from.
+    shared: Option<&'static Shared>,
 }
 
 impl Stacks {
@@ -45,9 +59,10 @@ impl Stacks {
         if more == 0 {
             return;
         }
-        let mut state = state();
+        let shared = *self.shared.get_or_insert_with(shared);
+        let mut state = shared.state();
         while state.taken + more > MOST {
-            state = RETURNED.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = shared.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.taken += more;
         let kept = state.free.len().saturating_sub(more);
@@ -72,10 +87,12 @@ impl Stacks {
 
 impl Drop for Stacks {
     fn drop(&mut self) {
-        if self.reserved == 0 {
+        let Some(shared) = self.shared.filter(|_| self.reserved != 0) else { return };
+        if !std::ptr::eq(shared, self::shared()) {
+            // The kernel has forked the process: what the parent's threads share stays as it is.
             return;
         }
-        let mut state = state();
+        let mut state = shared.state();
         state.free.append(&mut self.stacks);
         state.taken -= self.reserved;
         // Stacks that others may still make count too.
@@ -83,7 +100,7 @@ impl Drop for Stacks {
         let surplus = state.free.len().saturating_sub(keep);
         let surplus: Vec<_> = state.free.drain(..surplus).collect();
         drop(state);
-        RETURNED.notify_all();
+        shared.returned.notify_all();
         drop(surplus);
     }
 }

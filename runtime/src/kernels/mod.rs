@@ -32,6 +32,7 @@ use crate::cpu_math;
 use crate::cuda::{Context, CudaKernel};
 use crate::error::ImageError;
 use crate::facts::{Facts, Leaves};
+use crate::fork::Section;
 use crate::launch::RawKernel;
 use crate::options::{Math, Options};
 use crate::registry;
@@ -358,6 +359,7 @@ unsafe fn look_up<T: Target>(
 /// code until they end.
 pub(crate) fn forget(container: usize, remaining: &[ObjectId]) {
     background::forget(container);
+    let _section = Section::enter();
     entries().retain(|entry| {
         let stays = entry.container != container;
         if !stays {

@@ -24,6 +24,9 @@ pub struct Stage2(&'static JitApi);
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
+    /// Somebody else may have put it there or changed it, or it cannot be opened.
+    #[error("cannot be loaded: {0}")]
+    Untrusted(schism_trust::Untrusted),
     /// The system cannot load it.
     #[error("cannot be loaded: {0}")]
     Load(libloading::Error),
@@ -75,13 +78,14 @@ pub struct Made {
 }
 
 impl Stage2 {
-    /// Opens the library at a path.
+    /// Opens the library at a path from the root, if it is [trusted](schism_trust).
     ///
     /// # Errors
     /// See [`OpenError`].
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        // SAFETY: loading runs the constructors of libLLVM and of our own library, which only fill their own tables; whoever names
-        // another library vouches for it.
+        schism_trust::open(path).map_err(OpenError::Untrusted)?;
+        // SAFETY: loading runs the constructors of libLLVM and of our own library, which only fill their own tables. Only somebody who is
+        // trusted can have put another library there, and whoever names it vouches for it.
         let library = unsafe { libloading::Library::new(path) }.map_err(OpenError::Load)?;
         // SAFETY: the symbol, if it is there, has this type: this crate says so.
         let entry = unsafe { library.get::<EntryFn>(ENTRY_SYMBOL.to_bytes_with_nul()) };
@@ -253,9 +257,14 @@ mod tests {
 
     #[test]
     fn libraries_that_are_none_are_told_apart() {
-        let error = |path: &str| Stage2::open(Path::new(path)).unwrap_err().to_string();
-        assert!(error("/nonexistent.so").starts_with("cannot be loaded: "));
-        assert!(error("libc.so.6").starts_with("is no stage 2: "));
+        let error = |path: &Path| Stage2::open(path).unwrap_err().to_string();
+        assert!(error(Path::new("/nonexistent.so")).starts_with("cannot be loaded: "));
+        assert!(error(Path::new("libc.so.6")).contains("`libc.so.6` is no path from the root"));
+        // A library of this process: the C library.
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux has it");
+        let line = maps.lines().find(|line| line.contains("libc.so")).expect("it is loaded");
+        let library = Path::new(line.split_whitespace().last().expect("a path"));
+        assert!(error(library).starts_with("is no stage 2: "));
     }
 
     #[test]

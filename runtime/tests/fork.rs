@@ -1,0 +1,232 @@
+//! Processes that are forked while schism is in use: a child launches kernels, or gets an error at once. It never hangs.
+
+mod support;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use schism::prelude::*;
+use support::{ROLE, program_in, run, scratch};
+
+/// No forked child takes so long that is well.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// What a forked child exits with.
+const WELL: i32 = 7;
+const REFUSED: i32 = 8;
+
+/// Runs `work` in a forked child. It must end by itself, with [`WELL`] or [`REFUSED`], which is returned.
+fn in_child(work: impl FnOnce() -> i32) -> i32 {
+    // SAFETY: the child leaves by `_exit`; what it does in between is what is tested.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0, "{}", std::io::Error::last_os_error());
+    if child == 0 {
+        let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or(1);
+        // SAFETY: it ends the process.
+        unsafe { libc::_exit(code) };
+    }
+    let begin = Instant::now();
+    loop {
+        let mut status = 0;
+        // SAFETY: our own child; the status is ours to be written.
+        let ended = unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) };
+        if ended == child {
+            assert!(libc::WIFEXITED(status), "a child ended by a signal: {status:#x}");
+            let code = libc::WEXITSTATUS(status);
+            assert!([WELL, REFUSED].contains(&code), "a child failed: {code}");
+            return code;
+        }
+        if begin.elapsed() > LIMIT {
+            // SAFETY: our own child.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+            // SAFETY: as above.
+            unsafe { libc::waitpid(child, &raw mut status, 0) };
+            panic!("a forked child hangs");
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Many launches of all kinds on a queue.
+fn launches(queue: &Queue) -> Result<(), schism::Error> {
+    let mut data = Buffer::filled(queue, 50_000, 1_u32)?;
+    queue.for_each(&mut data, |x| *x += 1)?;
+    queue.scope(|scope| {
+        let mut data = scope.lend(&mut data);
+        for _ in 0..5 {
+            scope.for_each(&mut data, |x| *x = x.wrapping_mul(3))?;
+        }
+        Ok(())
+    })?;
+    assert!(data.to_vec().iter().all(|x| *x == 2 * 3_u32.pow(5)));
+    let mut sums = Buffer::with_len(queue, 4)?;
+    let range = NdRange::new(256, 64)?;
+    queue.for_each_in_groups(
+        range,
+        local::<u32>(64),
+        per_group(&mut sums),
+        |item, tile, sum| {
+            tile.set(item.local_x(), 1);
+            item.barrier();
+            if let Some(sum) = sum {
+                *sum = (0..64).map(|index| tile.get(index)).sum::<u32>();
+            }
+        },
+    )?;
+    assert_eq!(sums.to_vec(), [64; 4]);
+    Ok(())
+}
+
+/// [`WELL`], or [`REFUSED`] if the error says that it is because of the fork.
+fn code(result: Result<(), schism::Error>) -> i32 {
+    match result {
+        Ok(()) => WELL,
+        Err(error) if error.to_string().contains("forked") => REFUSED,
+        Err(error) => {
+            eprintln!("{error}");
+            2
+        }
+    }
+}
+
+fn devices() -> Vec<Device> {
+    Device::all().into_iter().filter(|device| device.kind() != schism::DeviceKind::Cuda).collect()
+}
+
+#[test]
+#[ignore = "runs as a child of the other tests"]
+fn child() {
+    let role = std::env::var(ROLE).expect("a role");
+    for device in devices() {
+        match &*role {
+            "single" => single(&device),
+            "threads" => threads(&device),
+            "inside" => inside(&device),
+            role => panic!("no such role: {role}"),
+        }
+        println!("{role} is well on {device}");
+    }
+}
+
+/// The parent has launched, and does nothing while it forks.
+fn single(device: &Device) {
+    let queue = Queue::on(device).expect("a queue");
+    launches(&queue).expect("the parent's launches");
+    for _ in 0..3 {
+        // The parent's queue, and a new one; and a child of the child.
+        assert_eq!(in_child(|| code(launches(&queue))), WELL);
+        let code = in_child(|| {
+            let new = Queue::on(device).expect("a queue");
+            launches(&new).expect("launches");
+            in_child(|| code(launches(&queue).and_then(|()| launches(&new))))
+        });
+        assert_eq!(code, WELL);
+        launches(&queue).expect("the parent goes on");
+    }
+}
+
+/// Other threads of the parent launch while it forks, on queues of their own and on one that all share.
+fn threads(device: &Device) {
+    let shared = Queue::on(device).expect("a queue");
+    let ended = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let own = Queue::on(device).expect("a queue");
+                while !ended.load(Ordering::Relaxed) {
+                    launches(&own).and_then(|()| launches(&shared)).expect("the parent's launches");
+                }
+            });
+        }
+        let forked = || {
+            for _ in 0..40 {
+                in_child(|| code(launches(&shared)));
+                in_child(|| {
+                    let new = Queue::on(device).map_err(schism::Error::from);
+                    code(new.and_then(|new| launches(&new)))
+                });
+            }
+        };
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(forked));
+        ended.store(true, Ordering::Relaxed);
+        if let Err(payload) = result {
+            std::panic::resume_unwind(payload);
+        }
+    });
+    launches(&shared).expect("the parent goes on");
+}
+
+/// A fork between the launches of a scope: the child has not got them.
+fn inside(device: &Device) {
+    let queue = Queue::on(device).expect("a queue");
+    for _ in 0..10 {
+        let mut data = Buffer::filled(&queue, 200_000, 1_u32).expect("memory");
+        let mut in_parent = true;
+        let scoped = queue.scope(|scope| {
+            let mut data = scope.lend(&mut data);
+            let mut event = None;
+            for _ in 0..20 {
+                event = Some(scope.for_each(&mut data, |x| *x += 1)?);
+            }
+            // SAFETY: the child leaves by `_exit`.
+            let child = unsafe { libc::fork() };
+            in_parent = child != 0;
+            if in_parent {
+                return Ok(child);
+            }
+            // Either it was over, or it never will be.
+            let waited = event.expect("a launch").wait();
+            assert!(waited.is_ok() || waited.unwrap_err().to_string().contains("forked"));
+            Ok(0)
+        });
+        if !in_parent {
+            let code = code(scoped.map(|_| ()));
+            // What is submitted from now on runs.
+            let after = self::code(launches(&queue));
+            let well = [WELL, REFUSED].contains(&code) && after == WELL;
+            // SAFETY: it ends the process.
+            unsafe { libc::_exit(if well { WELL } else { 3 }) };
+        }
+        let child = scoped.expect("the parent's launches");
+        let begin = Instant::now();
+        let mut status = 0;
+        // SAFETY: our own child; the status is ours to be written.
+        while unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == 0 {
+            if begin.elapsed() > LIMIT {
+                // SAFETY: our own child.
+                unsafe { libc::kill(child, libc::SIGKILL) };
+                panic!("a forked child hangs");
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == WELL, "{status:#x}");
+        assert!(data.to_vec().iter().all(|x| *x == 21));
+    }
+}
+
+fn test(role: &str) {
+    let program = program_in(&scratch(&format!("fork-{role}")));
+    let mut command = support::child(&program, role, &[]);
+    // Kernels of the device half as well, where there is a compiler for them.
+    if let Some(stage2) = std::env::var_os("SCHISM_JIT") {
+        command.env("SCHISM_JIT", stage2);
+    }
+    let (out, err) = run(command.env("SCHISM_CPU_THREADS", "4"));
+    assert!(out.contains(&format!("{role} is well on native")), "{out}{err}");
+}
+
+#[test]
+fn a_child_of_an_idle_parent_launches() {
+    test("single");
+}
+
+#[test]
+fn a_child_of_a_parent_that_launches_does_not_hang() {
+    test("threads");
+}
+
+#[test]
+fn a_child_that_is_forked_inside_of_a_scope_does_not_hang() {
+    test("inside");
+}

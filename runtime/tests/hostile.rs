@@ -1,0 +1,272 @@
+//! Surroundings in which programs are not at home: closed and full descriptors, limits, nonsense in the environment, launches at the
+//! end of threads and of the process, captures that panic. Nothing crashes, and nothing hangs. Each case runs in a process of its own.
+
+mod support;
+
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::thread;
+
+use schism::LaunchError;
+use schism::prelude::*;
+use support::{ROLE, output, program_in, run, scratch};
+
+/// Launches of all kinds.
+fn launches(queue: &Queue) -> Result<(), schism::Error> {
+    let mut data = Buffer::filled(queue, 10_000, 1_u32)?;
+    queue.for_each(&mut data, |x| *x += 1)?;
+    queue.scope(|scope| {
+        scope.for_each(&mut data, |x| *x += 1)?;
+        Ok(())
+    })?;
+    assert_eq!(data.to_vec().iter().sum::<u32>(), 30_000);
+    let mut sums = Buffer::with_len(queue, 4)?;
+    let range = NdRange::new(256, 64)?;
+    queue.for_each_in_groups(
+        range,
+        local::<u32>(64),
+        per_group(&mut sums),
+        |item, tile, sum| {
+            tile.set(item.local_x(), 1);
+            item.barrier();
+            if let Some(sum) = sum {
+                *sum = (0..64).map(|index| tile.get(index)).sum::<u32>();
+            }
+        },
+    )?;
+    assert_eq!(sums.to_vec(), [64; 4]);
+    let panicked = queue.parallel_for(100, |item| assert!(item.x() < 50, "as it should"));
+    assert!(matches!(panicked, Err(LaunchError::Panicked(_))), "{panicked:?}");
+    schism::dprintln!("launches are well");
+    Ok(())
+}
+
+/// Launches when it is dropped.
+struct AtEnd(Queue);
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        launches(&self.0).expect("launches");
+    }
+}
+
+thread_local! {
+    static AT_END: RefCell<Option<AtEnd>> = const { RefCell::new(None) };
+}
+
+/// A capture whose drop panics.
+struct Explosive(u32);
+
+impl Explosive {
+    fn number(&self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Drop for Explosive {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            panic!("an explosive capture");
+        }
+    }
+}
+
+extern "C" fn at_exit() {
+    let queue = Queue::new().expect("a queue");
+    launches(&queue).expect("launches");
+}
+
+#[test]
+#[ignore = "runs as a child of the other tests"]
+fn child() {
+    let role = std::env::var(ROLE).expect("a role");
+    let queue = || Queue::new().expect("a queue");
+    match &*role {
+        "launches" => launches(&queue()).expect("launches"),
+        "queue" => match Queue::new().map_err(schism::Error::from).and_then(|q| launches(&q)) {
+            Ok(()) => println!("well"),
+            Err(error) => println!("error {error}"),
+        },
+        "ends of threads" => {
+            for before in [false, true, false, true] {
+                let queue = queue();
+                let run = move || {
+                    AT_END.with(|end| *end.borrow_mut() = Some(AtEnd(queue.clone())));
+                    // What this crate makes for a thread goes before or after the other.
+                    if before {
+                        launches(&queue).expect("launches");
+                    }
+                };
+                // Only this waits for the very end of a thread.
+                thread::spawn(run).join().expect("no panic");
+            }
+        }
+        "end of the process" => {
+            // SAFETY: the function does not unwind.
+            unsafe { libc::atexit(at_exit) };
+            launches(&queue()).expect("launches");
+        }
+        "threads" => threads(),
+        "drops" => drops(&queue()),
+        role => panic!("no such role: {role}"),
+    }
+    println!("{role}: well");
+}
+
+/// The system has no room for threads, and some later.
+fn threads() {
+    let limit = |bytes: libc::rlim_t| {
+        let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
+        // SAFETY: it only reads the limit.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
+    };
+    let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux has it");
+    let pages: libc::rlim_t =
+        pages.split(' ').next().and_then(|n| n.parse().ok()).expect("a number");
+    // Room for a few stacks of two megabytes.
+    limit(pages * 4096 + (64 << 20));
+    let error = Queue::new().expect_err("no room for so many threads").to_string();
+    assert!(error.contains("SCHISM_CPU_THREADS"), "{error}");
+    limit(libc::RLIM_INFINITY);
+    launches(&Queue::new().expect("there is room now")).expect("launches");
+}
+
+fn drops(queue: &Queue) {
+    let sum = || {
+        let explosive = Explosive(1);
+        queue.parallel_for(10, move |item| assert!(item.x() < 10 + explosive.number()))
+    };
+    assert!(catch_unwind(AssertUnwindSafe(sum)).is_err(), "the launch's caller drops the captures");
+    let scoped = queue.scope(|scope| {
+        let explosive = Explosive(1);
+        scope.parallel_for(10, move |item| assert!(item.x() < 10 + explosive.number()))?;
+        Ok(())
+    });
+    assert!(scoped.expect_err("it panics").to_string().contains("an explosive capture"));
+    launches(queue).expect("the queue goes on");
+}
+
+/// A copy of this program, made before any process is started: one that is being started has for a moment all descriptors, also those
+/// that programs are written by, which then cannot be run.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| program_in(&scratch("hostile")))
+}
+
+fn command(role: &str) -> Command {
+    support::child(program(), role, &[])
+}
+
+/// The same by way of a shell, which does something first.
+fn by_shell(role: &str, script: &str) -> Command {
+    let inner = command(role);
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("{script} exec \"$0\" \"$@\""));
+    shell.arg(inner.get_program()).args(inner.get_args());
+    for (variable, value) in inner.get_envs() {
+        match value {
+            Some(value) => shell.env(variable, value),
+            None => shell.env_remove(variable),
+        };
+    }
+    shell
+}
+
+fn ends_well(command: &mut Command) {
+    let ended = output(command);
+    let text = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "{command:?}: {}\n{text}", ended.status);
+}
+
+#[test]
+fn standard_error_that_cannot_be_written_is_no_panic() {
+    // The first launch tells that there is no compiler, or no device code.
+    let script = "exec 2>/dev/full;";
+    ends_well(&mut by_shell("launches", script));
+    ends_well(by_shell("launches", script).env("SCHISM_TRACE", "1"));
+    ends_well(by_shell("launches", script).env("SCHISM_TRACE", "nonsense"));
+    let script = "exec <&- >&- 2>&-;";
+    ends_well(by_shell("launches", script).env("SCHISM_TRACE", "1"));
+}
+
+#[test]
+fn launches_at_the_end_of_threads() {
+    let (out, err) = run(&mut command("ends of threads"));
+    assert!(out.contains("ends of threads: well"), "{out}{err}");
+    assert_eq!(out.matches("launches are well").count(), 6, "{out}{err}");
+}
+
+#[test]
+fn launches_at_the_end_of_the_process() {
+    let (out, err) = run(&mut command("end of the process"));
+    assert_eq!(out.matches("launches are well").count(), 2, "{out}{err}");
+}
+
+#[test]
+fn threads_that_cannot_be_started_once_are_started_later() {
+    let mut command = command("threads");
+    let (out, err) = run(command.env("SCHISM_CPU_THREADS", "200"));
+    assert!(out.contains("threads: well"), "{out}{err}");
+}
+
+#[test]
+fn captures_that_panic_when_they_are_dropped() {
+    if has_device_code() {
+        println!("skipped: the schism compiler does not let such captures into kernels");
+        return;
+    }
+    let (out, err) = run(&mut command("drops"));
+    assert!(out.contains("drops: well"), "{out}{err}");
+}
+
+/// Whether the schism compiler made this program.
+fn has_device_code() -> bool {
+    fn of<K: schism::__private::Kernel<1>>(_: &K) -> bool {
+        !schism::__private::descriptor::<K, 1>().is_null()
+    }
+    of(&|_: Item<1>| ())
+}
+
+#[test]
+fn few_descriptors_and_a_folder_that_is_gone() {
+    // Libraries are loaded, and then there is none left.
+    ends_well(&mut by_shell("queue", "ulimit -n 4;"));
+    let script = "mkdir gone && cd gone && rmdir ../gone;";
+    let mut command = by_shell("launches", script);
+    ends_well(command.current_dir(scratch("hostile-gone-folder")));
+}
+
+#[test]
+fn nonsense_in_the_environment() {
+    let huge = "9".repeat(100_000);
+    let values = [b"\xff\xfe".as_slice(), b"", b"-1", b"/dev/zero", huge.as_bytes()];
+    for variable in [
+        "SCHISM_ADAPTIVITY",
+        "SCHISM_CACHE",
+        "SCHISM_CACHE_DIR",
+        "SCHISM_CACHE_SIZE",
+        "SCHISM_CPU_MATH",
+        "SCHISM_CPU_THREADS",
+        "SCHISM_CUDA",
+        "SCHISM_DEVICE",
+        "SCHISM_HOME",
+        "SCHISM_JIT",
+        "SCHISM_LIBDEVICE",
+        "SCHISM_TRACE",
+        "XDG_CACHE_HOME",
+    ] {
+        for value in values {
+            let mut command = command("queue");
+            if variable != "SCHISM_CACHE" {
+                command.env_remove("SCHISM_CACHE").env("HOME", Path::new("/nonexistent"));
+            }
+            let (out, err) = run(command.env(variable, OsStr::from_bytes(value)));
+            assert!(out.contains("well") || out.contains("error "), "{variable}: {out}{err}");
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Code and folders that somebody else may have put there are not used. Each case runs in a process of its own.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use schism::prelude::*;
+use support::{ROLE, is_root, program_in, run, scratch};
+
+/// Another user, and one more.
+const OTHER: u32 = 51_001;
+const THIRD: u32 = 51_002;
+
+/// What a library says on standard error when its code runs.
+const RAN: &str = "code of the library ran";
+
+/// Says what happened; its parent looks.
+#[test]
+#[ignore = "runs as a child of the other tests"]
+fn child() {
+    // SAFETY: any key may be asked for.
+    println!("secure {}", unsafe { libc::getauxval(libc::AT_SECURE) });
+    match std::env::var(ROLE).as_deref() {
+        Ok("device") => {
+            let name = std::env::var("SCHISM_DEVICE").unwrap_or_else(|_| "cpu".to_owned());
+            match Device::by_name(&name) {
+                Ok(device) => println!("device {device}"),
+                Err(error) => println!("error {error}"),
+            }
+        }
+        Ok("all") => println!("devices {:?}", Device::all().len()),
+        Ok("launch") => {
+            let queue = Queue::new().expect("there is always one");
+            let mut data = Buffer::filled(&queue, 1000, 1).expect("memory");
+            queue.for_each(&mut data, |x| *x += 1).expect("it runs somewhere");
+            println!("sum {}", data.to_vec().iter().sum::<i32>());
+        }
+        role => panic!("no such role: {role:?}"),
+    }
+}
+
+/// A library that tells when its code runs, made once.
+fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let folder = scratch("trust-library");
+        let source = folder.join("library.rs");
+        let text = format!(
+            r#"extern "C" fn init() {{ eprintln!("{RAN}"); }}
+            #[used] #[unsafe(link_section = ".init_array")] static INIT: extern "C" fn() = init;"#
+        );
+        fs::write(&source, text).expect("a file can be written");
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let mut command = Command::new(rustc);
+        command.args(["--edition=2024", "--crate-type=cdylib", "-o", "library.so"]).arg(&source);
+        let output = command.current_dir(&folder).output().expect("there is a compiler");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        folder.join("library.so")
+    })
+}
+
+/// A folder with a program, and a copy of the library.
+struct Place {
+    folder: PathBuf,
+    program: PathBuf,
+    library: PathBuf,
+}
+
+fn place(name: &str) -> Place {
+    // A process that is being started has all descriptors for a moment, also those that programs are written by.
+    static LOCK: Mutex<()> = Mutex::new(());
+    let _turn = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = scratch(name);
+    fs::create_dir(folder.join("bin")).expect("a folder can be made");
+    fs::create_dir(folder.join("lib")).expect("a folder can be made");
+    let program = program_in(&folder.join("bin"));
+    let copy = folder.join("lib").join("library.so");
+    fs::copy(library(), &copy).expect("a file can be copied");
+    mode(&copy, 0o644);
+    for folder in [&folder, &folder.join("bin"), &folder.join("lib")] {
+        mode(folder, 0o755);
+    }
+    Place { folder, program, library: copy }
+}
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("our own file");
+}
+
+/// The library must not be loaded, with these words as the reason.
+fn refused(place: &Place, path: &Path, reason: &[&str]) {
+    let (out, err) = run(&mut support::child(&place.program, "device", &[("SCHISM_JIT", path)]));
+    assert!(!err.contains(RAN), "{err}");
+    assert!(out.contains("error the device `cpu`"), "{out}");
+    for part in reason.iter().copied().chain([&*path.display().to_string(), "SCHISM_JIT"]) {
+        assert!(out.contains(part), "`{part}` is not said: {out}");
+    }
+}
+
+/// The same for a driver; whoever asks for all devices is told.
+fn refused_driver(place: &Place, path: &Path, reason: &str) {
+    let (out, err) = run(&mut support::child(&place.program, "all", &[("SCHISM_CUDA", path)]));
+    assert!(!err.contains(RAN), "{err}");
+    assert!(out.contains("devices 1"), "{out}");
+    for part in [reason, &*path.display().to_string(), "SCHISM_CUDA"] {
+        assert!(err.contains(part), "`{part}` is not said: {err}");
+    }
+}
+
+#[test]
+fn a_library_of_ones_own_is_loaded() {
+    let place = place("trust-own");
+    let variables = [("SCHISM_JIT", &*place.library)];
+    let (out, err) = run(&mut support::child(&place.program, "device", &variables));
+    assert!(err.contains(RAN), "{err}");
+    assert!(out.contains("is not schism's stage 2"), "{out}");
+    // By way of links, too.
+    let link = place.folder.join("link.so");
+    symlink("lib/library.so", &link).expect("a link can be made");
+    let (_, err) = run(&mut support::child(&place.program, "device", &[("SCHISM_JIT", &link)]));
+    assert!(err.contains(RAN), "{err}");
+}
+
+#[test]
+fn a_library_of_another_user_is_not_loaded() {
+    if !is_root() {
+        return;
+    }
+    let place = place("trust-owner");
+    chown(&place.library, Some(OTHER), None).expect("root can");
+    refused(&place, &place.library, &["belongs to user 51001"]);
+    chown(&place.library, Some(0), None).expect("root can");
+    chown(place.folder.join("lib"), Some(OTHER), None).expect("root can");
+    refused(&place, &place.library, &["belongs to user 51001"]);
+}
+
+#[test]
+fn a_library_that_others_can_write_to_is_not_loaded() {
+    let place = place("trust-mode");
+    mode(&place.library, 0o646);
+    refused(&place, &place.library, &["can be written to by all users", "chmod"]);
+    mode(&place.library, 0o644);
+    mode(&place.folder.join("lib"), 0o757);
+    refused(&place, &place.library, &["can be written to by all users"]);
+    // Nobody can replace another's file there.
+    mode(&place.folder.join("lib"), 0o1777);
+    let (_, err) =
+        run(&mut support::child(&place.program, "device", &[("SCHISM_JIT", &place.library)]));
+    assert!(err.contains(RAN), "{err}");
+}
+
+#[test]
+fn a_link_of_another_user_is_not_followed() {
+    if !is_root() {
+        return;
+    }
+    let place = place("trust-link");
+    let folder = place.folder.join("shared");
+    fs::create_dir(&folder).expect("a folder can be made");
+    mode(&folder, 0o1777);
+    let link = folder.join("link.so");
+    symlink(&place.library, &link).expect("a link can be made");
+    std::os::unix::fs::lchown(&link, Some(OTHER), None).expect("root can");
+    refused(&place, &link, &["belongs to user 51001"]);
+    let round = folder.join("round.so");
+    symlink("round.so", &round).expect("a link can be made");
+    refused(&place, &round, &["links"]);
+}
+
+#[test]
+fn what_is_no_file_is_not_opened() {
+    let place = place("trust-files");
+    let pipe = place.folder.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("there is one").success());
+    for path in [&*pipe, Path::new("/dev/zero"), &place.folder] {
+        refused(&place, path, &["is no file"]);
+        refused_driver(&place, path, "is no file");
+    }
+    let long = PathBuf::from(format!("/{}", "x/".repeat(3000)));
+    let variables = [("SCHISM_JIT", &*long), ("SCHISM_CUDA", &*long)];
+    let (out, _) = run(&mut support::child(&place.program, "device", &variables));
+    assert!(out.contains("name too long") && out.len() < 3000, "{out}");
+}
+
+#[test]
+fn a_library_beside_the_program_is_trusted_as_the_program_is() {
+    let place = place("trust-beside");
+    let beside = place.program.with_file_name("libschism_jit.so");
+    fs::copy(&place.library, &beside).expect("a file can be copied");
+    let run_it = || run(&mut support::child(&place.program, "device", &[]));
+    let (_, err) = run_it();
+    assert!(err.contains(RAN), "{err}");
+    mode(&beside, 0o666);
+    let told = |word: &str| {
+        let (out, err) = run_it();
+        assert!(!err.contains(RAN), "{err}");
+        for part in [&*beside.display().to_string(), word] {
+            assert!(out.contains(part), "`{part}` is not said: {out}");
+        }
+        // Who demands nothing is told once.
+        let (out, err) = run(&mut support::child(&place.program, "launch", &[]));
+        assert!(out.contains("sum 2000") && !err.contains(RAN), "{out}{err}");
+    };
+    told("can be written to by all users");
+    mode(&beside, 0o644);
+    if !is_root() {
+        return;
+    }
+    chown(&beside, Some(OTHER), None).expect("root can");
+    told("belongs to user 51001");
+    // Whoever owns the program decides what it does anyway.
+    chown(&place.program, Some(OTHER), None).expect("root can");
+    let (_, err) = run_it();
+    assert!(err.contains(RAN), "{err}");
+}
+
+#[test]
+fn relative_paths_are_refused() {
+    let place = place("trust-relative");
+    let home = place.folder.join("home/lib");
+    fs::create_dir_all(&home).expect("a folder can be made");
+    fs::create_dir_all(place.folder.join("home/schism/lib")).expect("a folder can be made");
+    for to in ["home/lib/libschism_jit.so", "home/schism/lib/libschism_jit.so"] {
+        fs::copy(&place.library, place.folder.join(to)).expect("a file can be copied");
+    }
+    for (variable, value, absent) in [
+        ("SCHISM_JIT", "lib/library.so", "SCHISM_CUDA"),
+        ("SCHISM_JIT", "library.so", "SCHISM_CUDA"),
+        ("SCHISM_HOME", "home", "SCHISM_JIT"),
+        ("XDG_CACHE_HOME", "home", "SCHISM_HOME"),
+    ] {
+        let mut command = support::child(&place.program, "device", &[]);
+        command.current_dir(&place.folder).env_remove(absent).env(variable, value);
+        command.env("HOME", "/nonexistent");
+        let (out, err) = run(&mut command);
+        assert!(!err.contains(RAN), "{variable}: {err}");
+        let said = format!("{out}{err}");
+        for part in [variable, &format!("`{value}`"), "from the root"] {
+            assert!(said.contains(part), "{variable}: `{part}` is not said: {said}");
+        }
+    }
+    let variables = [("SCHISM_CUDA", Path::new("lib/library.so"))];
+    let mut command = support::child(&place.program, "all", &variables);
+    let (out, err) = run(command.current_dir(&place.folder));
+    assert!(!err.contains(RAN) && err.contains("from the root"), "{out}{err}");
+}
+
+#[test]
+fn a_driver_of_another_user_is_not_loaded() {
+    let place = place("trust-driver");
+    let variables = [("SCHISM_CUDA", &*place.library)];
+    let (_, err) = run(&mut support::child(&place.program, "all", &variables));
+    assert!(err.contains(RAN), "{err}");
+    mode(&place.library, 0o666);
+    refused_driver(&place, &place.library, "can be written to by all users");
+    if is_root() {
+        mode(&place.library, 0o644);
+        chown(&place.library, Some(OTHER), None).expect("root can");
+        refused_driver(&place, &place.library, "belongs to user 51001");
+    }
+}
+
+/// A program that has rights which its user lacks obeys no variable that names code or folders.
+#[test]
+fn a_setuid_program_obeys_no_variable() {
+    if !is_root() {
+        return;
+    }
+    let place = place("trust-setuid");
+    mode(&place.program, 0o4755);
+    // All of it belongs to the user who starts the program.
+    let home = place.folder.join("home");
+    fs::create_dir_all(home.join("lib")).expect("a folder can be made");
+    let kept = home.join("lib").join("libschism_jit.so");
+    fs::copy(&place.library, &kept).expect("a file can be copied");
+    for path in [&home, &home.join("lib"), &kept, &place.library] {
+        chown(path, Some(THIRD), None).expect("root can");
+    }
+    let as_user_does = |role: &str, variables: &[(&str, &Path)], program: &Path| {
+        let mut command = support::child(program, role, variables);
+        command.uid(THIRD).gid(THIRD).current_dir("/");
+        run(&mut command)
+    };
+    let as_user =
+        |variables: &[(&str, &Path)], program: &Path| as_user_does("device", variables, program);
+    let (out, _) = as_user(&[], &place.program);
+    if !out.contains("secure 1") {
+        println!("skipped: programs do not get rights of their owners here");
+        return;
+    }
+    for (variable, value) in [("SCHISM_JIT", &*place.library), ("SCHISM_HOME", &*home)] {
+        let (out, err) = as_user(&[(variable, value)], &place.program);
+        assert!(!err.contains(RAN), "{variable}: {err}");
+        let said = format!("{out}{err}");
+        assert!(said.contains(variable) && said.contains("rights"), "{variable}: {said}");
+    }
+    let cuda = [("SCHISM_CUDA", &*place.library)];
+    let (out, err) = as_user_does("all", &cuda, &place.program);
+    assert!(!err.contains(RAN) && err.contains("SCHISM_CUDA is not obeyed"), "{out}{err}");
+    // The same program under another name, in a folder of the user's.
+    let folder = place.folder.join("theirs");
+    fs::create_dir(&folder).expect("a folder can be made");
+    fs::hard_link(&place.program, folder.join("program")).expect("the same file system");
+    let beside = folder.join("libschism_jit.so");
+    fs::copy(&place.library, &beside).expect("a file can be copied");
+    chown(&folder, Some(THIRD), None).expect("root can");
+    for owner in [THIRD, 0] {
+        chown(&beside, Some(owner), None).expect("root can");
+        let (out, err) = as_user(&[], &folder.join("program"));
+        assert!(!err.contains(RAN) && out.contains("secure 1"), "{out}{err}");
+        assert!(out.contains("belongs to user 51002"), "{out}");
+    }
+}
