@@ -136,17 +136,17 @@ fn register() {
 /// Runs in the thread that forks, before it does.
 extern "C" fn prepare() {
     FORKING.fetch_add(1, SeqCst);
-    let own = usize::from(DEPTH.get() != 0);
+    // A driver that starts a helper, say, which runs another program at once. Others may be waiting for this very thread.
+    let inside = DEPTH.get() != 0;
     let begin = Instant::now();
-    let others = || INSIDE.iter().map(|counter| counter.0.load(SeqCst)).sum::<usize>() != own;
-    while others() {
-        if begin.elapsed() > PATIENCE {
-            UNCLEAN.store(true, SeqCst);
-            return;
-        }
+    // Who wants to enter is counted for a moment, and then waits for the fork; so one look at which nobody is counted is enough.
+    let nobody = || INSIDE.iter().all(|counter| counter.0.load(SeqCst) == 0);
+    let mut clean = !inside && nobody();
+    while !clean && !inside && begin.elapsed() < PATIENCE {
         thread::sleep(PAUSE);
+        clean = nobody();
     }
-    UNCLEAN.store(own != 0, SeqCst);
+    UNCLEAN.store(!clean, SeqCst);
 }
 
 extern "C" fn in_parent() {

@@ -60,6 +60,9 @@
 //! | `SCHISM_JIT` | the path of `libschism_jit.so`, the compiler for the device `cpu` |
 //! | `SCHISM_HOME` | where `cargo schism setup` has put things; by default `schism` in the user's cache folder |
 //!
+//! Variables that name code or folders take paths from the root. What they name, and what is found elsewhere, is loaded only if nobody can
+//! have changed it but root, the user and the program's owner. Programs with rights that their users lack (setuid) do not obey them.
+//!
 //! # Where things are, for those who read the source
 //! A launch passes through: `queue` or `scope` (the user's closure) → `source`, `for_each` (its elements) → `launch` (its type
 //! is erased) → `order` (its turn) → `resolve` (which code) → `schedule` (which thread) → `body`, `pieces` (the loop).

@@ -70,6 +70,7 @@ fn child() {
                 }
             }
         }
+        Ok("later") => later(),
         Ok("panic") => {
             let queue = Queue::new().expect("a device");
             let launched = queue.parallel_for(1, |_| panic!("a kernel's panic"));
@@ -78,6 +79,50 @@ fn child() {
         }
         role => panic!("no such role: {role:?}"),
     }
+}
+
+/// Stage 2 cannot be opened for want of descriptors, then for want of a file, and then it can.
+fn later() {
+    let path = std::path::PathBuf::from(std::env::var_os("SCHISM_JIT").expect("it is set"));
+    let limit = |most: libc::rlim_t| {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: the limit is ours to be written, and then only read.
+        unsafe {
+            assert_eq!(libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit), 0);
+            let before = std::mem::replace(&mut limit.rlim_cur, most);
+            assert_eq!(libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit), 0);
+            before
+        }
+    };
+    let before = limit(3);
+    let error = Device::by_name("cpu").expect_err("no file can be opened");
+    println!("first {error}");
+    limit(before);
+    let hidden = path.with_extension("hidden");
+    std::fs::rename(&path, &hidden).expect("our own link");
+    println!("second {}", Device::by_name("cpu").expect_err("there is no file"));
+    std::fs::rename(&hidden, &path).expect("our own link");
+    // After the second failure there is a pause.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    println!("third {}", Device::by_name("cpu").expect("now it can be opened"));
+}
+
+#[test]
+fn a_stage_2_that_could_not_be_opened_once_is_opened_later() {
+    let Some(stage2) = std::env::var_os("SCHISM_JIT") else {
+        println!("skipped: there is no stage 2");
+        return;
+    };
+    let link = Path::new(env!("CARGO_TARGET_TMPDIR")).join("environment").join("later.so");
+    let _ = std::fs::remove_file(&link);
+    program();
+    std::os::unix::fs::symlink(stage2, &link).expect("a link can be made");
+    let link = link.display().to_string();
+    let output = run("later", &[("SCHISM_JIT", &link), ("SCHISM_CACHE", "0")]);
+    let shown = stdout(&output);
+    assert!(shown.contains("Too many open files"), "{shown}");
+    assert!(shown.contains("second the device `cpu` was asked for"), "{shown}");
+    assert!(shown.contains("third cpu"), "{shown}");
 }
 
 #[test]

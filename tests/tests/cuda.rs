@@ -47,7 +47,10 @@ fn no_device() {
     run(&["no-device", "finds no GPU"], &[("FAKE_CUDA_DEVICES", "0")]);
     run(&["no-device", "SCHISM_CUDA is empty"], &[("SCHISM_CUDA", "")]);
     let path = "/no/such/driver.so";
-    run(&["no-device", "/no/such/driver.so: cannot open"], &[("SCHISM_CUDA", path)]);
+    run(
+        &["no-device", "/no/such/driver.so cannot be opened: No such file"],
+        &[("SCHISM_CUDA", path)],
+    );
     // A library, but none of the driver's functions.
     run(&["no-device", "`cuInit`"], &[("SCHISM_CUDA", "libc.so.6")]);
     run(&["no-device", "`cuInit` failed"], &[("FAKE_CUDA_FAULTS", "cuInit:1=999")]);
@@ -127,6 +130,19 @@ fn a_lost_context() {
 fn refused_launches() {
     let faults = "cuLaunchKernel:1=1,cuLaunchKernel:3=12345";
     run(&["refused-launch"], &[("FAKE_CUDA_FAULTS", faults)]);
+}
+
+/// A driver that has no memory for code has some later, and is not asked for it a thousand times.
+#[test]
+fn no_memory_for_code_once() {
+    run(&["no-memory-once"], &[("FAKE_CUDA_FAULTS", "cuModuleLoadDataEx:1=2")]);
+    run(&["no-memory"], &[("FAKE_CUDA_FAULTS", "cuModuleLoadDataEx:*=2")]);
+}
+
+#[test]
+fn forked_processes() {
+    run(&["forked"], &[]);
+    run(&["forked-before"], &[]);
 }
 
 #[test]

@@ -117,3 +117,29 @@ pub fn refused_code() {
     // Other kernels are fine.
     queue.parallel_for(1, |item| assert!(item.x() == 0)).expect("it runs");
 }
+
+/// The driver has no memory when it gets the code, once: see the test's environment.
+pub fn no_memory_once() {
+    on_launch(add_one);
+    let queue = queue("cuda:0");
+    let mut numbers = Buffer::from_slice(&queue, &[1, 2, 3]).expect("memory");
+    let error = increase(&queue, &mut numbers).expect_err("the driver has no memory");
+    let LaunchError::Image { cause, .. } = &error else { panic!("{error}") };
+    assert!(matches!(&**cause, ImageError::Driver { source, .. } if source.code == 2), "{error}");
+    increase(&queue, &mut numbers).expect("now it has");
+    assert_eq!((numbers.to_vec(), code().1), (vec![2, 3, 4], 2));
+    increase(&queue, &mut numbers).expect("it is kept");
+    assert_eq!(code().1, 2);
+}
+
+/// It never has memory: a loop that launches again and again does not ask it each time.
+pub fn no_memory() {
+    let queue = queue("cuda:0");
+    let begin = std::time::Instant::now();
+    for _ in 0..20_000 {
+        queue.parallel_for(1, |_| ()).expect_err("the driver has no memory");
+    }
+    let most = 3 + u64::from((begin.elapsed().as_millis() as u64 / 10 + 1).ilog2());
+    let asked = calls("cuModuleLoadDataEx");
+    assert!((2..=most).contains(&asked), "{asked} times, not {most} at most");
+}

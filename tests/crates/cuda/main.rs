@@ -11,11 +11,13 @@
 //! | `launches.rs` | what a launch asks of the driver |
 //! | `code.rs` | which code launches have made |
 //! | `panics.rs`, `errors.rs` | what goes wrong in kernels, and in the driver |
+//! | `forks.rs` | processes that are forked |
 
 mod code;
 mod devices;
 mod errors;
 mod fake;
+mod forks;
 mod large_copies;
 mod launches;
 mod memory;
@@ -44,6 +46,10 @@ fn main() {
         "lost" => errors::lost(),
         "refused-launch" => errors::refused_launch(),
         "refused-code" => errors::refused_code(),
+        "no-memory-once" => errors::no_memory_once(),
+        "no-memory" => errors::no_memory(),
+        "forked" => forks::forked(),
+        "forked-before" => forks::forked_before(),
         "first-fails" => devices::first_fails(),
         "second-fails" => devices::second_fails(),
         "second-lost" => errors::second_lost(),
