@@ -417,7 +417,8 @@ impl<'r> Body<'r> {
         let (at, id) = match self.random.below(4) {
             0 => (self.address("%mem", WORDS), self.name()),
             1 => {
-                let (one, two) = (self.address("%local", 4), self.address("%other", 4));
+                // Not `%other`, which may hold an address: that is never the same.
+                let (one, two) = (self.address("%local", 4), self.address("%wide", 4));
                 let id = self.name();
                 writeln!(self.text, "  %ch{id} = icmp ult i64 {value}, {other}").expect("text");
                 writeln!(self.text, "  %at{id} = select i1 %ch{id}, ptr {one}, ptr {two}")
