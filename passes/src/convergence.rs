@@ -170,7 +170,8 @@ fn count_operands(user: LLVMValueRef, value: LLVMValueRef) -> usize {
 }
 
 fn functions_that_call_pointers(module: LLVMModuleRef) -> Vec<LLVMValueRef> {
-    let calls = |&function: &LLVMValueRef| ir::instructions(function).into_iter().any(calls_pointer);
+    let calls =
+        |&function: &LLVMValueRef| ir::instructions(function).into_iter().any(calls_pointer);
     ir::functions(module).into_iter().filter(calls).collect()
 }
 
