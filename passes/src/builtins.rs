@@ -143,6 +143,11 @@ pub const PANIC_SITE: &str = "__schism_panic_site";
 /// `void (ptr template, ptr arguments)`: prints such a message.
 pub const PRINT: &str = "__schism_print";
 
+/// Whether `name` is a builtin that panics.
+pub fn is_panic(name: &str) -> bool {
+    [PANIC, PANIC_FORMAT].contains(&name)
+}
+
 /// Whether `name` is a builtin.
 pub fn is_builtin(name: &str) -> bool {
     in_images().chain([LOCAL_STATIC, LOCAL_DYNAMIC]).any(|builtin| builtin == name)

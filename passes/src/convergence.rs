@@ -49,7 +49,7 @@ pub fn run(module: &Module<'_>) {
     if barriers.is_empty() {
         return;
     }
-    let reaching = Reaching::of(module, &barriers);
+    let reaching = Reaching::of(module.as_mut_ptr(), &barriers);
     for &function in &reaching.functions {
         ir::add_attribute_at(function, llvm_sys::LLVMAttributeFunctionIndex, "convergent", 0);
     }
@@ -113,22 +113,23 @@ fn is_mark(instruction: LLVMValueRef) -> bool {
     }
 }
 
-fn is_call(instruction: LLVMValueRef) -> bool {
+pub(crate) fn is_call(instruction: LLVMValueRef) -> bool {
     matches!(ir::opcode(instruction), Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke))
 }
 
-/// What may come to a barrier.
-struct Reaching {
-    /// The functions, the barriers' own declarations included.
-    functions: HashSet<LLVMValueRef>,
+/// What may come to one of some functions: to a barrier, or to a panic.
+pub(crate) struct Reaching {
+    /// The functions, those themselves included.
+    pub(crate) functions: HashSet<LLVMValueRef>,
     /// Whether one of them has its address taken, so that a call through a pointer may be of it.
     by_pointer: bool,
 }
 
 impl Reaching {
-    fn of(module: &Module<'_>, barriers: &[LLVMValueRef]) -> Self {
+    /// The functions of a live module that may come to `targets`, which are some of them.
+    pub(crate) fn of(module: LLVMModuleRef, targets: &[LLVMValueRef]) -> Self {
         let mut reaching = Self { functions: HashSet::new(), by_pointer: false };
-        let mut open = barriers.to_vec();
+        let mut open = targets.to_vec();
         while let Some(function) = open.pop() {
             if !reaching.functions.insert(function) {
                 continue;
@@ -151,7 +152,7 @@ impl Reaching {
     }
 
     /// Whether a call may be of one of the functions.
-    fn has(&self, call: LLVMValueRef) -> bool {
+    pub(crate) fn has(&self, call: LLVMValueRef) -> bool {
         match ir::callee(call) {
             Some(callee) => self.functions.contains(&callee),
             None => self.by_pointer && calls_pointer(call),
@@ -168,12 +169,10 @@ fn count_operands(user: LLVMValueRef, value: LLVMValueRef) -> usize {
     }
 }
 
-fn functions_that_call_pointers(module: &Module<'_>) -> Vec<LLVMValueRef> {
-    module
-        .get_functions()
-        .map(|function| function.as_value_ref())
-        .filter(|&function| ir::instructions(function).into_iter().any(calls_pointer))
-        .collect()
+fn functions_that_call_pointers(module: LLVMModuleRef) -> Vec<LLVMValueRef> {
+    let calls =
+        |&function: &LLVMValueRef| ir::instructions(function).into_iter().any(calls_pointer);
+    ir::functions(module).into_iter().filter(calls).collect()
 }
 
 fn calls_pointer(instruction: LLVMValueRef) -> bool {

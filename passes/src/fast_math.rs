@@ -13,13 +13,20 @@
 //!
 //! A sum in a loop can then be taken in several parts at once, which is what makes a vector loop of it.
 //! What an operation says already stays.
+//!
+//! **No value becomes poison.** A launch may promise that nothing in it is infinite or a NaN. LLVM's words for that, `nnan` and `ninf`, are
+//! not used: where the promise is broken, an operation with them gives no number but poison, and a branch on poison, or an index made of
+//! it, is undefined behaviour, out of code that is safe to write. With the flags above each operation gives a number, whatever goes in.
+//! A `freeze` behind each such value where it leaves floating-point arithmetic would be as safe, but for unsafe code that relies on one
+//! value being the same everywhere. There is nothing to win by it: of the 35 kernels of the GPU benchmarks 34 had the same PTX with the
+//! two flags and without (the other one an instruction more with them), and on the CPU 34 the same code.
 
 use inkwell::module::Module;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{
     LLVMFastMathAllowContract, LLVMFastMathAllowReassoc, LLVMFastMathAllowReciprocal,
-    LLVMFastMathApproxFunc, LLVMFastMathNoInfs, LLVMFastMathNoNaNs, LLVMFastMathNoSignedZeros,
+    LLVMFastMathApproxFunc, LLVMFastMathNoSignedZeros,
 };
 
 use crate::ir;
@@ -42,9 +49,8 @@ impl FastMath {
             | LLVMFastMathApproxFunc,
     );
 
-    /// As [`RELAXED`](Self::RELAXED), and no value is infinite or a NaN.
-    pub const RELAXED_AND_FINITE: Self =
-        Self(Self::RELAXED.0 | LLVMFastMathNoNaNs | LLVMFastMathNoInfs);
+    /// For code of which somebody says that no value in it is infinite or a NaN: the same as [`RELAXED`](Self::RELAXED), see above.
+    pub const RELAXED_AND_FINITE: Self = Self::RELAXED;
 }
 
 /// Runs the pass over a module.

@@ -400,6 +400,24 @@ pub(crate) fn add_call_attribute(call: LLVMValueRef, name: &str) {
     }
 }
 
+/// Takes an attribute without a value from a function.
+pub(crate) fn remove_function_attribute(function: LLVMValueRef, name: &str) {
+    // SAFETY: `function` is live; LLVM accepts an attribute that it does not have.
+    unsafe {
+        let place = llvm_sys::LLVMAttributeFunctionIndex;
+        LLVMRemoveEnumAttributeAtIndex(function, place, enum_kind(name));
+    }
+}
+
+/// Takes an attribute without a value from a call or an invoke; its callee may have it still.
+pub(crate) fn remove_call_attribute(call: LLVMValueRef, name: &str) {
+    // SAFETY: `call` is a live call or invoke; LLVM accepts an attribute that it does not have.
+    unsafe {
+        let place = llvm_sys::LLVMAttributeFunctionIndex;
+        LLVMRemoveCallSiteEnumAttribute(call, place, enum_kind(name));
+    }
+}
+
 /// A builtin that gives the same value all through a work-item, declared where it is not.
 ///
 /// # Safety

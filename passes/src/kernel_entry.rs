@@ -120,7 +120,6 @@ unsafe fn make_kernel(module: LLVMModuleRef, kernel: &KernelSpec) -> Result<(), 
         let ty = LLVMFunctionType(void, types.as_mut_ptr(), types.len() as u32, 0);
         let name = std::ffi::CString::new(kernel.name.as_str()).unwrap_or_default();
         let function = LLVMAddFunction(module, name.as_ptr(), ty);
-        ir::add_attribute_at(function, llvm_sys::LLVMAttributeFunctionIndex, "nounwind", 0);
 
         let block = LLVMAppendBasicBlockInContext(context, function, c"".as_ptr());
         let builder = LLVMCreateBuilderInContext(context);

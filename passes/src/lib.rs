@@ -25,7 +25,7 @@
 //! | `host-attributes` | [`host_attributes`]: drops what only means something to the host's code generator |
 //! | `convergence` | [`convergence`]: marks what may come to a barrier, so that LLVM leaves it where it is |
 //! | `spec-constants` | [`spec_constants`]: specialization constants become bytes that stay open until stage 2 |
-//! | `unwind` | [`unwind`]: a device does not unwind, so invokes become calls |
+//! | `unwind` | [`unwind`]: a device has no landing pads, so invokes become calls; what may panic is not `nounwind` |
 //! | `ir-constants` | [`ir_constants`]: gives IR constants their value and folds the branches on them |
 //! | `formatters` | [`formatters`]: formatting functions become descriptions of what they format |
 //! | `panics` | [`panics`]: calls of panic functions become `__schism_panic` or `__schism_panic_format` |

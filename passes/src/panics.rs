@@ -250,7 +250,8 @@ impl<'a> Lowering<'a> {
             }
             let name = std::ffi::CString::new(name).expect("no NUL in a builtin's name");
             let function = LLVMAddFunction(self.module, name.as_ptr(), ty);
-            for attribute in ["noreturn", "nounwind", "cold"] {
+            // Not `nounwind`: see `unwind`.
+            for attribute in ["noreturn", "cold"] {
                 let index = llvm_sys::LLVMAttributeFunctionIndex;
                 ir::add_attribute_at(function, index, attribute, 0);
             }

@@ -59,6 +59,7 @@ pub unsafe fn run_on(function: LLVMValueRef) {
         group.sort_by_key(|product| places[&product.value]);
     }
     groups.sort_by_key(|group| places[&group[0].value]);
+    let mut shared = HashMap::new();
     for mut rest in groups {
         while rest.len() > 1 {
             let first = graph.block_of(rest[0].value);
@@ -70,9 +71,13 @@ pub unsafe fn run_on(function: LLVMValueRef) {
             if group.iter().any(|product| product.constant != group[0].constant) {
                 // SAFETY: as promised by the caller; the first product comes before the others: its block dominates theirs, or is
                 // theirs, where it comes first.
-                unsafe { share(&group) };
+                unsafe { share(&group, &mut shared) };
             }
         }
+    }
+    for product in shared.into_keys() {
+        // SAFETY: as promised by the caller; nothing uses the product any more, and each comes up once.
+        unsafe { LLVMInstructionEraseFromParent(product) };
     }
 }
 
@@ -164,23 +169,29 @@ fn on_all_ways(phi: LLVMValueRef, depth: u32) -> Option<(Vec<LLVMValueRef>, u64)
     for incoming in unsafe { (0..LLVMCountIncoming(phi)).map(|at| LLVMGetIncomingValue(phi, at)) } {
         let (mut parts, mut constant) = (Vec::new(), 0);
         add_parts(incoming, &mut parts, &mut constant, depth);
-        parts.sort_unstable();
-        let this = (parts, constant);
-        if found.as_ref().is_some_and(|other| *other != this) || this.0.contains(&phi) {
+        let mut sorted = parts.clone();
+        sorted.sort_unstable();
+        let same = |(_, other, more): &(_, Vec<_>, _)| *other == sorted && *more == constant;
+        if found.as_ref().is_some_and(|other| !same(other)) || parts.contains(&phi) {
             return None;
         }
-        found = Some(this);
+        // In the order of the first way, which does not depend on addresses.
+        found = found.or(Some((parts, sorted, constant)));
     }
-    found
+    found.map(|(parts, _, constant)| (parts, constant))
 }
 
-/// Makes one product, and the others of it.
+/// Makes one product, and the others of it. What has taken the place of a product is noted in `shared`: the product may be a part or the
+/// factor of others, and stays until all are made.
 ///
 /// # Safety
 /// The first product dominates the others; all are of one live function, and of the same sum but for the constant.
-unsafe fn share(group: &[Product]) {
+unsafe fn share(group: &[Product], shared: &mut HashMap<LLVMValueRef, LLVMValueRef>) {
+    let now = |value: &LLVMValueRef| shared.get(value).copied().unwrap_or(*value);
     let (parts, factor) = (&group[0].parts, &group[0].key.1);
-    // SAFETY: as promised by the caller. Parts and factor dominate the first product, since it is made of them.
+    let (parts, factor) = (&parts.iter().map(now).collect::<Vec<_>>(), &now(factor));
+    // SAFETY: as promised by the caller. Parts and factor dominate the first product, since it is made of them; what takes a product's
+    // place stands right before it.
     unsafe {
         let context = LLVMGetTypeContext(LLVMTypeOf(*factor));
         let long = LLVMInt64TypeInContext(context);
@@ -203,7 +214,7 @@ unsafe fn share(group: &[Product]) {
                 }
             };
             LLVMReplaceAllUsesWith(product.value, value);
-            LLVMInstructionEraseFromParent(product.value);
+            shared.insert(product.value, value);
         }
         LLVMDisposeBuilder(builder);
     }

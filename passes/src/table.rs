@@ -40,7 +40,7 @@ pub static STAGE1: &[Pass] = &[
     pass("host-attributes", "drops what only means something to the host's code generator", |module, _| Ok(crate::host_attributes::run(module))),
     pass("convergence", "marks what may come to a barrier, so that LLVM leaves it where it is", |module, _| Ok(crate::convergence::run(module))),
     pass("spec-constants", "specialization constants become bytes that stay open until stage 2", |module, job| Ok(crate::spec_constants::run(module, &job.spec.spec_constants))),
-    pass("unwind", "a device does not unwind: invokes become calls", |module, _| Ok(crate::unwind::run(module)?)),
+    pass("unwind", "a device has no landing pads: invokes become calls", |module, _| Ok(crate::unwind::run(module)?)),
     pass("ir-constants", "gives IR constants their value and folds the branches on them", |module, job| Ok(crate::ir_constants::run(module, &job.spec.ir_constants, &job.spec.ir_constant_functions)?)),
     pass("formatters", "formatting functions become descriptions of what they format", |module, job| Ok(crate::formatters::run(module, &job.spec.formatters, &job.spec.types))),
     pass("panics", "calls of panic functions become `__schism_panic` or `__schism_panic_format`", |module, job| Ok(crate::panics::run(module, &job.spec.panics, &job.spec.types))),

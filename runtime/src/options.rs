@@ -22,8 +22,10 @@ pub enum Math {
     /// division a multiplication by the reciprocal; functions may be approximated, and zeros lose their sign. Infinities and NaNs
     /// keep their meaning. (LLVM's flags `reassoc contract arcp afn nsz`.)
     Relaxed,
-    /// As [`Relaxed`](Self::Relaxed), for computations in which nothing is ever infinite or NaN: if something is, the results
-    /// mean nothing. (LLVM's flags `nnan ninf` as well.)
+    /// As [`Relaxed`](Self::Relaxed), for computations in which nothing is ever infinite or NaN: if something is, the numbers that come
+    /// of it mean nothing. They are numbers all the same: a kernel of safe code has no undefined behaviour, and an index that is computed
+    /// of them is checked. (So LLVM's flags `nnan ninf` are not used, by which such a value would be none; today all devices compute
+    /// what they compute for [`Relaxed`](Self::Relaxed).)
     RelaxedFinite,
 }
 

@@ -61,6 +61,8 @@ pub(crate) struct Generator {
     names: u32,
     /// Whether an index is being written.
     indexing: bool,
+    /// Whether `mem`, memory of the launch, can be stored to.
+    pub(crate) memory: bool,
 }
 
 impl Generator {
@@ -82,6 +84,7 @@ impl Generator {
             result: None,
             names: 0,
             indexing: false,
+            memory: false,
         }
     }
 
@@ -167,7 +170,9 @@ impl Generator {
     pub(crate) fn frozen<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.floor;
         self.floor = self.vars.len();
+        let memory = std::mem::take(&mut self.memory);
         let result = self.scoped(write);
+        self.memory = memory;
         self.floor = before;
         result
     }

@@ -3,6 +3,7 @@
 use super::generator::{Function, Generator, Trait, Var};
 use super::groups::Groups;
 use super::node::Node;
+use super::stores;
 use super::types::{Adt, AdtKind, Type, U64, USIZE};
 
 /// A generated kernel.
@@ -234,8 +235,11 @@ impl Generator {
 
     /// The host's data, the kernel's function, and its launch.
     fn launch(&mut self) -> Node {
-        let form = self.rng.u32(..13);
-        let groups = (form >= GROUPS).then(|| Groups::random(self));
+        let form = self.rng.u32(..15).min(STORES);
+        let groups = (GROUPS..STORES).contains(&form).then(|| Groups::random(self));
+        if form == STORES {
+            self.risk = self.risk.max(4);
+        }
         let mut captures = Vec::new();
         for _ in 0..self.rng.u32(..6) {
             let mut ty = self.random_type(2);
@@ -280,7 +284,10 @@ impl Generator {
             this.bind("id", &Type::Array(Box::new(USIZE), 3));
             this.bind("e", &element);
             this.bind("v", &Type::Slice(Box::new(table.clone())));
-            this.body_of(&result, count, 4)
+            this.memory = form == STORES;
+            let body = this.body_of(&result, count + if this.memory { 3 } else { 0 }, 4);
+            this.memory = false;
+            body
         });
         let names = [self.name_of(&element), self.name_of(&table), self.name_of(&result)];
         let [element, table, result] = names;
@@ -311,9 +318,10 @@ impl Generator {
              let es: Vec<{element}> = make_all({seed}, n);\n\
              let vs: Vec<{table}> = make_all({filler}, {table_size});\n{declared}{made}"
         );
+        let memory = if form == STORES { ", mem: &mut [u64]" } else { "" };
         let function = Node::group(
             &format!(
-                "let f = move |{parameter}i: usize, id: [usize; 3], e: {element}, v: &[{table}]| -> ({result}, u64) {{\n\
+                "let f = move |{parameter}i: usize, id: [usize; 3], e: {element}, v: &[{table}]{memory}| -> ({result}, u64) {{\n\
                  let trace = &Cell::new(0);\nlet r = (|| -> {result} {{\n$\n}})();\n(r, trace.get())\n}};\n"
             ),
             [body],
@@ -345,8 +353,10 @@ fn with_constant(launch: &str, replaced: bool) -> String {
 /// Forms of launches that say something about types.
 const ATOMIC: u32 = 5;
 const IN_PLACE: u32 = 6;
-/// This one, and those above.
+/// This one, and the one above.
 const GROUPS: u32 = 11;
+/// Work-items store to memory while they compute.
+const STORES: u32 = 13;
 
 /// The end of a kernel's `run`: the host's results, then a launch.
 fn launch_form(form: u32, result: &str, filler: u32) -> String {
@@ -456,6 +466,22 @@ fn launch_form(form: u32, result: &str, filler: u32) -> String {
                  let r = f(i, {item}, ev[i], &vv); unsafe {{ to.set(i, r) }} }});\nOk((status, digests(&out.to_vec())))"
             ),
         ),
+        STORES => {
+            let words = stores::LEN;
+            (
+                format!(
+                    "h.expect(range, &mut |i, id, to| {{ let mut mem = [{filler}_u64; {words}];\n\
+                     let r = catch_unwind(AssertUnwindSafe(|| f(i, id, es[i], &vs, &mut mem)));\n\
+                     match r {{\nOk(r) => {{ r.digest(to); mem.digest(to) }}\n\
+                     Err(e) => {{ make_one::<({result}, u64)>({filler}).digest(to); mem.digest(to); resume_unwind(e) }}\n}} }});\n"
+                ),
+                format!(
+                    "{inputs}{out}let mut memory = Buffer::filled(queue, n, [{filler}_u64; {words}])?;\n\
+                     let status = queue.for_each((0.., &mut out, &mut memory, &eb, whole(&vb)), move |(i, o, m, e, v)| *o = f(i, [i, 0, 0], *e, v, m));\n\
+                     let all: Vec<_> = out.to_vec().into_iter().zip(memory.to_vec()).collect();\nOk((status, digests(&all)))"
+                ),
+            )
+        }
         _ => (
             oracle.to_owned(),
             format!(

@@ -3,12 +3,13 @@
 //! A kernel is generated from two numbers, a seed and its own number; nothing else goes in. Programs of
 //! [`BATCH`] kernels are compiled by the driver and by plain rustc, with the same options. Each program
 //! runs each kernel's function on the host, item by item, and launches the kernel on every device. Then all
-//! must agree, bit for bit: the outputs, which work-items panic, and where and with what message.
+//! must agree, bit for bit: the outputs, which work-items panic, where and with what message, and what one that panics has left in
+//! memory.
 //!
 //! ```text
 //! kernel.rs     a kernel: what it captures, how it is launched
 //! groups.rs     launches with work-groups and barriers
-//! statement.rs  expression.rs  iterators.rs  checked.rs     the grammar
+//! statement.rs  expression.rs  iterators.rs  checked.rs  stores.rs     the grammar
 //! types.rs      generator.rs   node.rs          what the grammar is written with
 //! prelude.rs    what every generated program begins with
 //! run.rs        compiles, runs, compares
@@ -28,6 +29,7 @@ mod node;
 mod reduce;
 mod run;
 mod statement;
+mod stores;
 mod types;
 
 use std::path::PathBuf;

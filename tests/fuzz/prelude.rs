@@ -4,7 +4,7 @@
 //! So every NaN is digested as the same one, and kernels look at a float's bits through the functions below.
 
 use std::cell::{Cell, RefCell};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -43,6 +43,28 @@ pub fn call<A, R>(f: impl Fn(A) -> R, a: A) -> R {
 #[inline(never)]
 pub fn call_dyn<A, R>(f: &dyn Fn(A) -> R, a: A) -> R {
     f(a)
+}
+
+/// Stores before and after a place that may be outside.
+#[inline(never)]
+pub fn put(mem: &mut [u64], at: usize, x: u64) {
+    mem[0] = x;
+    mem[at] = x ^ 5;
+    mem[0] = 7;
+}
+/// The same from within calls of itself, so that it is a function of its own on every device.
+pub fn put_deep(mem: &mut [u64], at: usize, x: u64) {
+    mem[1] = x;
+    if x & 7 > 0 {
+        put_deep(mem, at, x - 1);
+        mem[1] ^= 2;
+    } else {
+        mem[2] = 1;
+        mem[2] = mem[at];
+    }
+}
+pub fn put_one_of(which: usize) -> fn(&mut [u64], usize, u64) {
+    if opaque(which) % 2 == 0 { put } else { put_deep }
 }
 
 /// Its drop can be seen.
@@ -327,12 +349,14 @@ pub struct Harness {
     /// The size of a group, and how many there are.
     group: Option<([usize; 2], [usize; 2])>,
     outcomes: Vec<Result<Vec<u8>, Thrown>>,
+    /// What an item that panics leaves, if that is said.
+    left: Vec<Vec<u8>>,
     outputs: Option<Vec<Vec<u8>>>,
     differences: usize,
 }
 
 impl Harness {
-    /// The host's results, item by item.
+    /// The host's results, item by item: what `run` adds to the bytes, or, if it panics, has added before.
     pub fn expect(&mut self, range: [usize; 3], run: &mut dyn FnMut(usize, [usize; 3], &mut Vec<u8>)) {
         self.range = range;
         for z in 0..range[2] {
@@ -342,6 +366,7 @@ impl Harness {
                     let i = (z * range[1] + y) * range[0] + x;
                     let id = [x + self.begin[0], y + self.begin[1], z + self.begin[2]];
                     let result = catch_unwind(AssertUnwindSafe(|| run(i, id, &mut bytes)));
+                    self.left.push(if result.is_err() { bytes.clone() } else { Vec::new() });
                     self.outcomes.push(result.map(|()| bytes).map_err(|_| THROWN.take()));
                 }
             }
@@ -381,6 +406,7 @@ impl Harness {
                 }
             }
         }
+        self.left.iter().for_each(|left| eat(left));
         format!("items={} panics={panics} hash={hash:016x}", self.outcomes.len())
     }
 
@@ -428,6 +454,7 @@ impl Harness {
                     message: panic.message.clone(),
                     location: panic.location.clone().unwrap_or_default(),
                 };
+                let mut item = None;
                 let expected: Vec<&Thrown> = match &panic.work_item {
                     Some(id) => {
                         let fastest_first: Vec<usize> = id.iter().rev().copied().collect();
@@ -441,6 +468,7 @@ impl Harness {
                             }
                             None => i,
                         };
+                        item = Some(i);
                         let items = i * self.chunk..(i + 1) * self.chunk;
                         let items = items.start.min(self.outcomes.len())..items.end.min(self.outcomes.len());
                         self.outcomes[items].iter().filter_map(|outcome| outcome.as_ref().err()).take(1).collect()
@@ -449,6 +477,12 @@ impl Harness {
                 };
                 if !expected.iter().any(|expected| same(expected, &found)) {
                     let what = format!("expected one of {:?}, found {found:?} in {:?}", &expected[..expected.len().min(4)], panic.work_item);
+                    return self.difference(device, &what);
+                }
+                // What other work-items have stored then is nobody's business.
+                let left = item.and_then(|i| Some((i, self.left.get(i)?, outputs.get(i)?)));
+                if let Some((i, expected, found)) = left.filter(|(_, expected, found)| !expected.is_empty() && expected != found) {
+                    let what = format!("item {i} leaves when it panics: expected {expected:02x?}, found {found:02x?}");
                     self.difference(device, &what);
                 }
             }
@@ -594,7 +628,7 @@ pub fn run(kernels: &[(u64, fn(&mut Harness))]) {
         println!("begin {number}");
         let queues = queues.clone();
         let mut harness = Harness {
-            queues, kernel: *number, range: [0; 3], begin: [0; 3], chunk: 1, group: None, outcomes: Vec::new(), outputs: None, differences: 0,
+            queues, kernel: *number, range: [0; 3], begin: [0; 3], chunk: 1, group: None, outcomes: Vec::new(), left: Vec::new(), outputs: None, differences: 0,
         };
         kernel(&mut harness);
         differences += harness.differences;

@@ -29,6 +29,9 @@ impl Generator {
     fn statement(&mut self, depth: u32) -> Node {
         self.budget -= 1;
         let deep = depth > 0;
+        if self.memory && self.chance(45) {
+            return self.store(depth);
+        }
         match self.rng.u32(..42) {
             0..9 => self.let_statement(depth),
             9..17 => self.assignment(depth),

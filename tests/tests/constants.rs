@@ -277,3 +277,43 @@ fn sums_in_any_order() {
         assert_eq!(sum(queue).to_bits(), host.to_bits());
     });
 }
+
+/// What is no number is some number to a kernel of which somebody has said that there is none: its branches go one way or the other, and
+/// its indices are checked.
+#[test]
+fn a_nan_in_finite_mathematics_is_no_undefined_behaviour() {
+    static SCALE: SpecConst<f32> = SpecConst::new(1.0);
+    on_every_device(|queue| {
+        let table = Buffer::from_slice(queue, &[5_u32, 6, 7]).expect("memory");
+        let view = table.view();
+        for scale in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.0] {
+            let queue = &queue.with(&SCALE, scale).with_math(Math::RelaxedFinite);
+            let numbers =
+                Buffer::from_slice(queue, &[0.5_f32, f32::NAN, -1.0, 0.0]).expect("memory");
+            let mut ways = Buffer::filled(queue, 4, 0_u32).expect("memory");
+            queue
+                .for_each((&mut ways, &numbers), |(way, x)| {
+                    let product = x * SCALE.get();
+                    if product > 0.25 {
+                        *way = 1;
+                    } else if product - product == 0.0 {
+                        *way = 2;
+                    } else {
+                        *way = 3;
+                    }
+                })
+                .expect("a launch");
+            let ways = ways.to_vec();
+            assert!(ways.iter().all(|way| (1..=3).contains(way)), "{scale}: {ways:?}");
+            let mut found = Buffer::filled(queue, 4, 0_u32).expect("memory");
+            let status = queue.for_each((&mut found, &numbers), move |(found, x)| {
+                let index = (x * SCALE.get() * 4.0).abs() as usize;
+                *found = view[index];
+            });
+            // A panic or an element, and none if another one has panicked.
+            let found = found.to_vec();
+            let fits = |one: &u32| (5..8).contains(one) || status.is_err() && *one == 0;
+            assert!(found.iter().all(fits), "{scale}: {found:?}, {status:?}");
+        }
+    });
+}

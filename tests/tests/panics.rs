@@ -9,6 +9,7 @@ use std::sync::Once;
 
 use schism::LaunchError;
 use schism::prelude::*;
+use schism_tests::lab::{Lab, clean_command, source, text};
 
 thread_local! {
     /// Where the thread's last panic was, while it calls closures for comparison.
@@ -364,6 +365,25 @@ fn a_long_message_is_cut() {
         let Err(LaunchError::Panicked(panic)) = result else { panic!("{result:?}") };
         assert!(panic.message.trim_start().starts_with('1'));
         assert!(panic.message.len() > 60_000);
+    }
+}
+
+/// From the second level of optimisation on LLVM knows of a kernel's `&mut` that nobody else sees its memory. Some code is made ahead of
+/// time.
+#[test]
+fn stores_before_a_panic_are_there_afterwards() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    for (level, targets) in [("0", "none"), ("2", "none"), ("3", "host"), ("s", "none")] {
+        let folder = lab.folder(&format!("panic-stores-{level}"));
+        let mut rustc = lab.rustc_with_runtime(&folder);
+        rustc.arg(source("crates/panic_stores.rs")).arg(format!("-Copt-level={level}"));
+        text(rustc.env("SCHISM_TARGETS", targets));
+        let mut program = clean_command(folder.join("panic_stores"));
+        if let Some(jit) = std::env::var_os("SCHISM_JIT") {
+            program.env("SCHISM_JIT", jit);
+        }
+        let said = text(&mut program);
+        assert!(said.ends_with("all stores are there\n"), "at level {level}: {said}");
     }
 }
 

@@ -36,11 +36,26 @@ fn random_modules_have_what_passes_for_gpus_look_for() {
         schism_passes::opt::run(&input, passes).expect("valid IR")
     };
     let (mut left, mut narrowed) = (0, 0);
+    // What shows that a pass has done its work, and how often it is there more often than before.
+    let mut others = [
+        ("shared-products", "mul i64", 0),
+        ("short-divisions", "udiv i32", 0),
+        ("private-atomics", "icmp eq i64", 0),
+        ("wide-copies", "llvm.loop.unroll.disable", 0),
+    ];
+    let mut moved = 0;
     for seed in 0..60 {
         let module = random_ir::generate(seed).with_kernel;
         left += usize::from(run(&module, "unwind,cleanup,detours").contains("freeze i1"));
         let comparisons = |passes| run(&module, passes).matches("icmp ult i32").count();
         narrowed += usize::from(comparisons("unwind,narrow-checks") > comparisons("unwind"));
+        for (pass, sign, count) in &mut others {
+            let signs = |passes: &str| run(&module, passes).matches(*sign).count();
+            *count += usize::from(signs(&format!("unwind,{pass}")) != signs("unwind"));
+        }
+        // Nothing is added by this one, but the order changes.
+        moved += usize::from(run(&module, "unwind,early-loads") != run(&module, "unwind"));
     }
     assert!(left >= 5 && narrowed >= 5, "{left} and {narrowed} of 60");
+    assert!(others.iter().all(|(.., count)| *count >= 5) && moved >= 5, "{others:?}, {moved}");
 }

@@ -167,7 +167,8 @@ fn call_vendor<'c>(
     for function in module.functions() {
         if !function.is_declaration() && !own.contains(&function.name()) {
             function.remove_unwinding(context);
-            image::normalise(context, function);
+            image::normalise(function);
+            function.add_function_attribute(context, "nounwind");
         }
     }
     module.verify()

@@ -88,9 +88,11 @@ pub fn load<'c>(
     for function in module.functions() {
         if !function.is_declaration() {
             check_unwinding(function)?;
-            normalise(context, function);
+            normalise(function);
         }
     }
+    // Whatever the image says of it: stores before a panic are visible afterwards.
+    module.infer_unwinding();
     Ok((module, kernel))
 }
 
@@ -262,12 +264,11 @@ fn check_unwinding(function: Value) -> Result<(), JitError> {
 }
 
 /// Takes away what would make a function's code other than the machine asks for.
-pub fn normalise(context: &Context, function: Value) {
+pub fn normalise(function: Value) {
     for name in ["target-cpu", "target-features", "tune-cpu", "probe-stack", "stack-probe-size"] {
         function.remove_text_attribute(name);
     }
     for name in ["uwtable", "ssp", "sspstrong", "sspreq", "safestack"] {
         function.remove_function_attribute(name);
     }
-    function.add_function_attribute(context, "nounwind");
 }

@@ -95,7 +95,8 @@ fn the_generated_code() {
     assert!(relaxed.optimised.contains("vector.body:"), "{}", relaxed.optimised);
     assert!(!relaxed.flavoured.contains("nnan"), "{}", relaxed.flavoured);
     let finite = sums(FLAG_RELAXED_MATH | FLAG_FINITE_MATH);
-    assert!(finite.flavoured.contains("= fadd fast float"), "{}", finite.flavoured);
+    assert!(finite.flavoured.contains("= fadd reassoc nsz arcp contract afn float"));
+    assert!(!finite.flavoured.contains("nnan"), "poison out of safe code:\n{}", finite.flavoured);
 
     // A constant's value is part of the code.
     let special =

@@ -123,6 +123,16 @@ fn through_a_pointer_and_in_a_recursive_kernel() {
 }
 
 #[test]
+fn what_was_stored_before_is_there() {
+    for name in ["stored", "stored_deep"] {
+        let (result, out) = run(&build(name, 1), 77, &whole(&[1000]));
+        assert_eq!(result, Err(panic_at([77, 0, 0])), "{name}");
+        assert_eq!(out[77], 7, "{name}");
+        assert!(out[..77].iter().all(|&byte| byte == 1), "{name}");
+    }
+}
+
+#[test]
 fn always_and_never() {
     let (result, _) = run(&build("always", 1), 0, &whole(&[10]));
     assert_eq!(result, Err(panic_at([0, 0, 0])));

@@ -438,6 +438,14 @@ fn a_panic_with_plain_values_calls_nothing_and_needs_no_memory() {
 }
 
 #[test]
+fn stores_before_a_panic_stay() {
+    for kernel in ["stored", "stored_deep"] {
+        let ptx = Gpu::new(panics(kernel)).build();
+        assert_eq!(ptx.count(&["st.global.b8"]), 2, "{kernel}:\n{}", ptx.text);
+    }
+}
+
+#[test]
 fn panics_of_a_kernel_leave_by_one_block() {
     let ptx = Gpu::new(panics("several")).build();
     let text = &ptx.text;

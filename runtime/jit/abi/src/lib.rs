@@ -237,8 +237,8 @@ pub const FLAG_OFFSET: u32 = 1;
 /// become one operation, a division may become a multiplication by the reciprocal, zeros may lose their sign, functions may be
 /// approximated (LLVM's `reassoc contract arcp nsz afn`). Without the flag every result is the host's, bit for bit.
 pub const FLAG_RELAXED_MATH: u32 = 2;
-/// With [`FLAG_RELAXED_MATH`] only: no operand and no result is infinite or not a number (LLVM's `nnan ninf`); if one is, the
-/// result may be anything.
+/// With [`FLAG_RELAXED_MATH`] only: no operand and no result is infinite or not a number; if one is, the result may be any number. It is
+/// never poison: LLVM's `nnan ninf` are not used.
 pub const FLAG_FINITE_MATH: u32 = 4;
 /// For GPUs only: the launch comes in pieces, and the kernel takes the first id of its piece.
 pub const FLAG_BASE: u32 = 8;

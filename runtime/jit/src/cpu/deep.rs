@@ -3,7 +3,8 @@
 //! The entry function makes an [`ItemContext`] on its stack and a thread-local of the process points to it while the box runs. The
 //! loop stores each work-item's id there; builtins read it; a panic stores its record and jumps back to the entry function.
 //!
-//! The jump skips frames of generated code only. Those have nothing to clean up: a kernel's panics do not unwind.
+//! The jump skips frames of generated code only. Those have nothing to clean up: a kernel's panics run no destructors. While LLVM optimises
+//! it is a call of [`END`], which may unwind as far as LLVM knows: what was stored before the panic is there after the jump.
 
 use std::mem::offset_of;
 
@@ -19,6 +20,9 @@ use crate::image::{
     PANIC_FORMAT, builtins,
 };
 use crate::llvm::{Context, Module};
+
+/// Jumps to where a panic lands. It has no body as long as the module is optimised.
+const END: &str = "schism.end";
 
 /// `store` of a value at a byte offset. The value's text without its `%` and spaces names the address.
 fn store(value: &str, base: &str, offset: usize) -> String {
@@ -62,13 +66,34 @@ pub fn add<'c>(context: &'c Context, module: &Module<'c>, groups: bool) -> Resul
     Ok(())
 }
 
+/// After optimisation: gives the jump of a panic a body.
+pub fn add_end<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
+    if module.function(END).is_none() {
+        return Ok(());
+    }
+    let text = format!(
+        "declare void @llvm.eh.sjlj.longjmp(ptr)
+         define void @{END}(ptr %jump) cold noreturn nounwind {{
+           call void @llvm.eh.sjlj.longjmp(ptr %jump)
+           unreachable
+         }}\n"
+    );
+    let body = Module::from_text(context, &text).map_err(JitError::Internal)?;
+    body.set_target_of(module);
+    module.link(context, body).map_err(JitError::Internal)?;
+    if let Some(function) = module.function(END) {
+        function.set_internal();
+    }
+    Ok(())
+}
+
 fn bodies_text(groups: bool) -> String {
     let id = offset_of!(ItemContext, id);
     let range = offset_of!(ItemContext, range);
     let mut out = record_declarations();
     // The pointer is the same all through the loop function.
     out += &format!("declare ptr @{CURRENT}() nounwind willreturn memory(none)\n");
-    out += "declare void @llvm.eh.sjlj.longjmp(ptr) noreturn nounwind\n";
+    out += &format!("declare void @{END}(ptr) cold noreturn\n");
     for (names, base) in [(GLOBAL_ID, id), (GLOBAL_RANGE, range)] {
         for (name, index) in names.into_iter().zip(0..) {
             out += &format!(
@@ -102,7 +127,7 @@ fn bodies_text(groups: bool) -> String {
         [(PANIC, RECORD_TEXT, "i64"), (PANIC_FORMAT, RECORD_FORMAT, "ptr")]
     {
         out += &format!(
-            "define void @{name}(ptr %message, {second} %second, ptr %location) cold noinline noreturn nounwind {{
+            "define void @{name}(ptr %message, {second} %second, ptr %location) cold noinline noreturn {{
                %context = call ptr @{CURRENT}()\n"
         );
         out += &load("record", "ptr", "%context", offset_of!(ItemContext, panic));
@@ -112,7 +137,7 @@ fn bodies_text(groups: bool) -> String {
         out += &format!(
             "  call void @{record}(ptr %record, ptr %message, {second} %second, ptr %location, i64 %x, i64 %y, i64 %z)
                %jump = getelementptr inbounds i8, ptr %context, i64 {}
-               call void @llvm.eh.sjlj.longjmp(ptr %jump)
+               call void @{END}(ptr %jump)
                unreachable
              }}\n",
             offset_of!(ItemContext, jump)

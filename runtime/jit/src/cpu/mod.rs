@@ -166,6 +166,8 @@ impl Target for Cpu {
         dump: &Dump,
     ) -> Result<Self::Code, JitError> {
         let flags = entry::add(context, module, request)?;
+        deep::add_end(context, module)?;
+        module.forget_unwinding();
         debug_verify(module);
         dump.module("3-optimised.ll", module);
         let failed = |reason| JitError::BackendFailed { kernel: request.kernel.clone(), reason };

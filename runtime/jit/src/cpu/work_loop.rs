@@ -222,7 +222,7 @@ fn text(request: &Request, groups: bool) -> Result<String, std::fmt::Error> {
     writeln!(o, "declare void @llvm.assume(i1)")?;
     writeln!(
         o,
-        "define i32 @{LOOP}({}ptr noalias captures(none) %panic, ptr %context) nounwind {{\nstart:",
+        "define i32 @{LOOP}({}ptr noalias captures(none) %panic, ptr %context) {{\nstart:",
         parameters.iter().map(|p| format!("{p}, ")).collect::<String>()
     )?;
     for axis in axes {

@@ -32,7 +32,7 @@ use schism_passes::{
     address_spaces, aligned_steps, dead_arguments, detours, early_loads, group_checks,
     keep_comparisons, launch_bounds, local_to_shared, loop_checks, loop_chunks, narrow_checks,
     narrow_steps, panic_exits, panic_shapes, private_atomics, quiet_loads, shared_products,
-    short_divisions, wide_copies,
+    short_divisions, unwind, wide_copies,
 };
 
 use super::{Builder, Context, Machine, Value, take_message};
@@ -285,6 +285,18 @@ impl<'c> Module<'c> {
         let Some(function) = self.function(function) else { return };
         // SAFETY: the function is live and, as callers see to, a definition; this thread alone has the module.
         unsafe { dead_arguments::remove_unused(function.raw(), |index| indices.contains(&index)) };
+    }
+
+    /// Says of every function whether it can reach a panic: what can, may unwind.
+    pub fn infer_unwinding(&self) {
+        // SAFETY: the module is live, and this thread alone has it; stage 2 has no invokes.
+        unsafe { unwind::infer(self.raw) };
+    }
+
+    /// Says of every function that nothing unwinds through it: when nothing is optimised any more.
+    pub fn forget_unwinding(&self) {
+        // SAFETY: the module is live, and this thread alone has it.
+        unsafe { unwind::forget(self.raw) };
     }
 
     /// Lets panics that show plain values pass them on, and no memory.

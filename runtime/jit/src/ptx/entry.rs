@@ -248,7 +248,17 @@ fn text(
     builtin_bodies(o, request, options, groups)?;
     sub_group::bodies(o, &options.arch)?;
 
-    writeln!(o, "define void @{}({}) #0 {{\nstart:", entry.name, parameters.join(", "))?;
+    let [x, y, z] = options.group;
+    let bounds = match (x, groups) {
+        // A group may have any size that a device can have.
+        (0, true) => "\"nvvm.maxntid\"=\"1024\"".to_owned(),
+        // As many threads can have as many registers as there are. Nothing is required of the block: then a driver has nothing to
+        // compare at each launch, and the code asks for no size of it anyway.
+        (0, false) => String::new(),
+        (_, false) if x * y * z <= 256 => format!("\"{BLOCK}\"=\"{x},{y},{z}\""),
+        _ => format!("\"nvvm.maxntid\"=\"{x},{y},{z}\" \"{BLOCK}\"=\"{x},{y},{z}\""),
+    };
+    writeln!(o, "define void @{}({}) {bounds} {{\nstart:", entry.name, parameters.join(", "))?;
     for name in wide {
         writeln!(o, "  %{name}.wide = zext nneg i32 %{name} to i64")?;
     }
@@ -268,18 +278,6 @@ fn text(
     }
     writeln!(o, "  call void @{KERNEL}({}) alwaysinline", arguments.join(", "))?;
     writeln!(o, "  br label %done\ndone:\n  ret void\n}}")?;
-
-    let [x, y, z] = options.group;
-    let bounds = match (x, groups) {
-        // A group may have any size that a device can have.
-        (0, true) => "\"nvvm.maxntid\"=\"1024\"".to_owned(),
-        // As many threads can have as many registers as there are. Nothing is required of the block: then a driver has nothing to
-        // compare at each launch, and the code asks for no size of it anyway.
-        (0, false) => String::new(),
-        (_, false) if x * y * z <= 256 => format!("\"{BLOCK}\"=\"{x},{y},{z}\""),
-        _ => format!("\"nvvm.maxntid\"=\"{x},{y},{z}\" \"{BLOCK}\"=\"{x},{y},{z}\""),
-    };
-    writeln!(o, "attributes #0 = {{ nounwind {bounds} }}")?;
     Ok(out)
 }
 

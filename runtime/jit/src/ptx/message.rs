@@ -50,6 +50,10 @@ const COPY_PRINT: [&str; 2] = ["__schism_gpu_print", "__schism_gpu_print_plain"]
 /// What prints become calls of.
 pub const PRINTS: &str = "schism.print";
 
+/// Ends a work-item that has left a message. It has a body only when nothing is optimised any more: until then it may unwind, as far as
+/// LLVM knows, and so may all that panics (`schism_passes::unwind`).
+const END: &str = "schism.end";
+
 /// Adds what copies messages, once the module declares it.
 pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
     let internal = JitError::Internal;
@@ -71,7 +75,8 @@ pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
     for function in names.iter().filter_map(|name| module.function(name)) {
         function.set_internal();
         function.remove_unwinding(context);
-        image::normalise(context, function);
+        image::normalise(function);
+        function.add_function_attribute(context, "nounwind");
         // It is small code already, and runs at most once: optimised with the kernel it takes most of the time that a kernel takes to
         // compile, here and in the driver.
         function.remove_function_attribute("optsize");
@@ -105,15 +110,15 @@ pub fn bodies(o: &mut String, groups: bool, plain: bool) -> std::fmt::Result {
         writeln!(locals, "  %{value} = call i32 @llvm.nvvm.read.ptx.sreg.tid.{axis}()")?;
     }
     let types = "i64, i64, i64, i32, i32, i32, i1 zeroext";
-    writeln!(o, "declare void @llvm.nvvm.exit()")?;
+    writeln!(o, "declare void @{END}() cold noreturn")?;
     writeln!(o, "declare void @{copy_panic}(ptr, ptr, ptr, ptr, {types}) nounwind")?;
     writeln!(o, "declare void @{copy_print}(ptr, ptr, ptr, {types}) nounwind")?;
     writeln!(
         o,
-        "define internal void @schism.panic(ptr %record, ptr %template, ptr %args, ptr %location, {ids}) cold noinline noreturn nounwind {{
+        "define internal void @schism.panic(ptr %record, ptr %template, ptr %args, ptr %location, {ids}) cold noinline noreturn {{
          {locals}
            call void @{copy_panic}(ptr %record, ptr %template, ptr %args, ptr %location, {ids}, {places}, i1 zeroext {in_group})
-           call void @llvm.nvvm.exit()
+           call void @{END}()
            unreachable
          }}
          define internal void @{PRINTS}(ptr %record, ptr %template, ptr %args, {ids}) cold noinline nounwind {{
@@ -129,7 +134,7 @@ pub fn bodies(o: &mut String, groups: bool, plain: bool) -> std::fmt::Result {
     // A text is a template whose second word is twice its length and one.
     writeln!(
         o,
-        "define void @{PANIC}(ptr %text, i64 %len, ptr %location) alwaysinline cold noreturn nounwind {{
+        "define void @{PANIC}(ptr %text, i64 %len, ptr %location) alwaysinline cold noreturn {{
          {known}
            %twice = shl i64 %len, 1
            %odd = or disjoint i64 %twice, 1
@@ -137,7 +142,7 @@ pub fn bodies(o: &mut String, groups: bool, plain: bool) -> std::fmt::Result {
            call void @schism.panic(ptr %record, ptr %text, ptr %args, ptr %location, {ids})
            unreachable
          }}
-         define void @{PANIC_FORMAT}(ptr %template, ptr %args, ptr %location) alwaysinline cold noreturn nounwind {{
+         define void @{PANIC_FORMAT}(ptr %template, ptr %args, ptr %location) alwaysinline cold noreturn {{
          {known}
            call void @schism.panic(ptr %record, ptr %template, ptr %args, ptr %location, {ids})
            unreachable
@@ -186,16 +191,17 @@ fn site_parameters(base: bool, words: usize) -> String {
 impl Shaped {
     /// Its body, as LLVM's assembly: a call of the site. `base` are the functions that give the first ids of a piece of the launch.
     ///
-    /// All memory may be read, so that what was written before the panic stays written.
+    /// All memory may be read, and the call may unwind, so that what was written before the panic stays written: memory that only the
+    /// kernel's caller knows, too.
     pub fn body(&self, o: &mut String, base: Option<&[&str]>) -> std::fmt::Result {
         let Self { name, words } = self;
         let all = site_parameters(base.is_some(), *words);
         let own: String = (0..*words).map(|word| format!(", i64 %w{word}")).collect();
-        let effects = "cold noreturn nounwind memory(read, inaccessiblemem: readwrite)";
+        let effects = "cold noreturn memory(read, inaccessiblemem: readwrite)";
         writeln!(o, "declare void @{PANIC_SITE}.{words}({all}) {effects}")?;
         writeln!(
             o,
-            "define void @{name}(ptr %shape, ptr %location{own}) alwaysinline cold noreturn nounwind {{
+            "define void @{name}(ptr %shape, ptr %location{own}) alwaysinline cold noreturn {{
                %record = call ptr @schism.record()"
         )?;
         for (name, axis) in base.into_iter().flatten().zip(AXES) {
@@ -205,7 +211,7 @@ impl Shaped {
     }
 }
 
-/// After optimisation: lets the panics with plain values leave their messages.
+/// After optimisation: lets the panics with plain values leave their messages, and all that panic end.
 pub fn leave<'c>(
     context: &'c Context,
     module: &Module<'c>,
@@ -215,10 +221,16 @@ pub fn leave<'c>(
 ) -> Result<(), JitError> {
     module.join_panics();
     let sites = with_words(module, PANIC_SITE);
-    if sites.is_empty() {
+    let ends = module.function(END).is_some();
+    if sites.is_empty() && !ends {
         return Ok(());
     }
     let mut text = "declare void @llvm.nvvm.exit()\n".to_owned();
+    if ends {
+        text += &format!(
+            "define void @{END}() alwaysinline cold noreturn nounwind {{\n  call void @llvm.nvvm.exit()\n  unreachable\n}}\n"
+        );
+    }
     for name in ["tid", "ctaid", "ntid"] {
         for axis in AXES {
             text += &format!("declare i32 @llvm.nvvm.read.ptx.sreg.{name}.{axis}()\n");
@@ -231,10 +243,9 @@ pub fn leave<'c>(
     let bodies = Module::from_text(context, &text).map_err(JitError::Internal)?;
     bodies.set_target_of(module);
     module.link(context, bodies).map_err(JitError::Internal)?;
-    for site in sites {
-        if let Some(function) = module.function(&site.name) {
-            function.set_internal();
-        }
+    let names = sites.iter().map(|site| &*site.name).chain([END]);
+    for function in names.filter_map(|name| module.function(name)) {
+        function.set_internal();
     }
     module.run_passes(c"always-inline,globaldce", None).map_err(JitError::Internal)
 }

@@ -294,6 +294,7 @@ impl Target for Ptx {
         entry::trim(module, &mut entry)?;
         let groups = entry.flags & GPU_GROUPS != 0;
         message::leave(context, module, request, &self.options, groups)?;
+        module.forget_unwinding();
         module.compare_addresses_as_numbers(context);
         module.align_steps();
         entry::show_multiples(module, &entry, request, &self.options);

@@ -363,3 +363,29 @@ good:
 }
 
 declare void @__schism_panic_format(ptr, ptr, ptr) cold noreturn nounwind
+
+; Stores 7 before it panics, in the kernel or in a function of its own, and 1 if it does not. Nobody else knows the memory.
+define void @stored(ptr noalias %out, i64 %at) {
+start:
+  %x = call i64 @__schism_global_id_x()
+  %to = getelementptr inbounds i8, ptr %out, i64 %x
+  store i8 7, ptr %to, align 1
+  %wrong = icmp eq i64 %x, %at
+  br i1 %wrong, label %bad, label %good
+bad:
+  call void @fail()
+  unreachable
+good:
+  store i8 1, ptr %to, align 1
+  ret void
+}
+
+define void @stored_deep(ptr noalias %out, i64 %at) {
+start:
+  %x = call i64 @__schism_global_id_x()
+  %to = getelementptr inbounds i8, ptr %out, i64 %x
+  store i8 7, ptr %to, align 1
+  %value = call i64 @descend(i64 3, i64 %x, i64 %at)
+  store i8 1, ptr %to, align 1
+  ret void
+}
