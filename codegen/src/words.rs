@@ -298,6 +298,12 @@ fn of_static(map: &CallMap, symbol: &str) -> (&'static str, &'static str, bool) 
         let label = "the value is made when the host first asks for it";
         return (label, "compute the value on the host before the launch, and capture it", true);
     }
+    if ty.contains("SpecConst<") {
+        let label = "its specialization constants are not all that it holds";
+        let help = "declare each `SpecConst` as a `static` of its own, or in arrays, tuples and structs without enums, references \
+                    and other cells; at most 1024 to a `static`";
+        return (label, help, false);
+    }
     if ty.contains("Atomic") {
         let help = "count in a buffer of the device, through `Buffer::atomic_view`, and read it after \
                     the launch";
