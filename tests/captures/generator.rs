@@ -38,7 +38,7 @@ const OTHERS: [&str; 8] = [
     "NonZeroU64",
     "NonZeroU128",
     "()",
-    "PhantomData<Cell<u8>>",
+    "PhantomData<AtomicU8>",
 ];
 
 /// The text of a kernel: the types of its capture, and the value of it.

@@ -6,6 +6,9 @@ kernel!(at_odd_offsets_in_an_array, [Option<Packed<u8, Words>>; 40], |env| {
     std::array::from_fn(|i| (i % 3 != 0).then(|| Packed(i as u8, env.view(i, i, i + 2))))
 });
 
+kernel!(in_an_option, Option<Words>, |env| Some(env.view(2, 0, 7)));
+kernel!(in_an_enum_with_a_tag, Result<Words, u64>, |env| Ok(env.view(2, 0, 7)));
+
 // Numbers that look like addresses of a buffer.
 kernel!(a_number_in_an_option, Option<[u64; 2]>, |env| Some([env.address(0, 5), env.address(1, 0)]));
 kernel!(numbers_in_a_long_array, ([u64; 20], Words), |env| ([env.address(2, 1); 20], env.view(0, 0, 4)));
@@ -109,6 +112,8 @@ kernel!(a_niche_of_tags, (Option<Signed>, Option<Option<Signed>>), |env| {
 });
 
 pub fn check(harness: &Harness) {
+    in_an_option::check(harness);
+    in_an_enum_with_a_tag::check(harness);
     at_an_odd_offset::check(harness);
     at_odd_offsets_in_an_array::check(harness);
     a_number_in_an_option::check(harness);

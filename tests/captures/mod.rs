@@ -42,12 +42,13 @@ pub fn kernel(seed: u64, number: usize) -> String {
 pub fn compile(lab: &Lab, seed: u64, numbers: std::ops::Range<usize>) -> Program {
     let folder = lab.folder(&format!("captures-{seed}-{}", numbers.start));
     let fake = source("crates/cuda/fake.rs");
-    let mut program = format!("#[path = {fake:?}]\nmod fake;\n{}", include_str!("prelude.rs"));
-    // Attributes of the crate come first.
-    let attributes = "#![allow(dead_code, unused_imports, non_camel_case_types, clippy::all)]\n";
-    program = format!("{attributes}{}", program.replace(attributes, "").replace("//! ", "// "));
-    program.push_str("\nmod known {\nuse super::*;\n");
-    program.push_str(&include_str!("known.rs").replace("//! ", "// "));
+    // What a file says of itself stands in the middle here.
+    let part = |text: &str| text.replace("//!", "//");
+    let mut program = format!(
+        "#![allow(warnings)]\n#[path = {fake:?}]\nmod fake;\n{}\nmod known {{\nuse super::*;\n{}",
+        part(include_str!("prelude.rs")),
+        part(include_str!("known.rs")),
+    );
     program.push_str(
         "}\n\nfn main() {\n    let harness = Harness::new();\n    known::check(&harness);\n",
     );

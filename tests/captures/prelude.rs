@@ -2,7 +2,6 @@
 //!
 //! A kernel folds all that its capture holds into a number: each number, the tag of each enum, each element of each view. The host
 //! does the same with the value that it made, and the numbers must be equal.
-#![allow(dead_code, unused_imports, non_camel_case_types, clippy::all)]
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -10,6 +9,7 @@ use std::env;
 use std::ffi::{c_char, c_uint, c_void};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::sync::atomic::AtomicU8;
 use std::num::{NonZero, NonZeroU8, NonZeroU32, NonZeroU64, NonZeroU128};
 
 use schism::prelude::*;
@@ -198,12 +198,12 @@ impl<T: Walk> Walk for Wide<T> {
 
 /// A value in a union, or none.
 #[derive(Clone, Copy)]
-pub struct Maybe<T> {
+pub struct Maybe<T: Copy> {
     there: bool,
     value: MaybeUninit<T>,
 }
 
-impl<T> Maybe<T> {
+impl<T: Copy> Maybe<T> {
     pub fn some(value: T) -> Self {
         Self { there: true, value: MaybeUninit::new(value) }
     }
@@ -213,7 +213,7 @@ impl<T> Maybe<T> {
     }
 }
 
-impl<T: Walk> Walk for Maybe<T> {
+impl<T: Walk + Copy> Walk for Maybe<T> {
     fn walk(&self, sink: &mut Sink) {
         sink.add(u64::from(self.there));
         if self.there {
@@ -384,7 +384,7 @@ impl Harness {
             Ok(_) => complain("another value on cuda:0"),
             Err(error) => complain(&format!("on cuda:0: {error}")),
         }
-        let mut refused = |queue: &Queue, value: T, memory: &str, expected: bool| {
+        let refused = |queue: &Queue, value: T, memory: &str, expected: bool| {
             let device = queue.device().name().to_owned();
             match self.launch(queue, value, kernel, || ()) {
                 Err(LaunchError::ForeignBuffer { .. }) if expected => {}

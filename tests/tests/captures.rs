@@ -39,6 +39,12 @@ fn a_view_at_an_odd_offset_of_an_enum_is_translated() {
     arrive(&["at_an_odd_offset", "at_odd_offsets_in_an_array"]);
 }
 
+/// A GPU's by the device `cpu`, another GPU's by a GPU.
+#[test]
+fn a_view_of_another_device_in_an_enum_is_refused() {
+    arrive(&["in_an_option", "in_an_enum_with_a_tag"]);
+}
+
 #[test]
 fn a_number_that_looks_like_an_address_is_not_rewritten() {
     arrive(&["a_number_in_an_option", "numbers_in_a_long_array"]);
