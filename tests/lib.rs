@@ -22,6 +22,7 @@
 //! | `tests/matrix.rs` | one program under many combinations of the compiler's options |
 //! | `tests/stable.rs` | the driver is a stable compiler, and plain cargo's good neighbour |
 //! | `tests/ui.rs` | diagnostics, over the programs in `ui/` |
+//! | `tests/captures.rs` | random captures, which must arrive as they are on all devices and on a GPU that is none |
 //! | `tests/random.rs` | random kernels, the same each time |
 //! | `tests/bad_input.rs` | damaged binaries, wrong settings, panicking kernels |
 //! | `tests/fidelity.rs` | test results of crates from the registry, under both compilers |
@@ -31,6 +32,7 @@
 //! `crates/`) with the compiler in the environment variable `RUSTC`, which `cargo schism test` sets; see
 //! [`lab`]. Under plain `cargo test` they say so and do nothing.
 
+pub mod captures;
 pub mod constants;
 pub mod container;
 pub mod devices;

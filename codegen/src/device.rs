@@ -7,7 +7,7 @@ use rustc_middle::mir::mono::{CodegenUnit, CodegenUnitNameBuilder};
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::def_id::LOCAL_CRATE;
 use rustc_span::{DUMMY_SP, Span, Symbol};
-use schism_hcf::{Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
+use schism_hcf::{Addresses, Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
 use schism_passes::costs::{Costs, Warnings};
 use schism_passes::split::SplitMode;
 use schism_passes::table::Job;
@@ -193,8 +193,10 @@ pub(crate) fn make<'tcx>(
     let ahead = ahead::plan(tcx);
     let crate_id = crate_id(tcx);
     let dump_to = std::env::var_os("SCHISM_DUMP_STAGE1");
-    let names: Vec<_> =
-        kernels.iter().map(|kernel| (&kernel.display_name, kernel.dimensions)).collect();
+    let names: Vec<_> = kernels
+        .iter()
+        .map(|kernel| (&kernel.display_name, kernel.dimensions, &kernel.closure.addresses))
+        .collect();
     let ingredients =
         (&spec, names, &unit.spec_constants, std_bodies::identity(tcx), ahead.ingredients());
     let keep_as = kept::name(tcx, name, &ingredients).filter(|_| dump_to.is_none());
@@ -333,11 +335,9 @@ fn container(
         .map(|constant| schism_hcf::SpecConstant {
             symbol: constant.symbol,
             path: constant.path,
-            place: constant.place,
-            line: constant.line,
-            column: constant.column,
             align: constant.align,
             default: constant.default,
+            parts: constant.parts,
         })
         .collect();
     let single = image.parts.len() == 1;
@@ -357,7 +357,13 @@ fn container(
             dimensions: kernel.dimensions,
             closure_size: kernel.closure.size,
             closure_align: kernel.closure.align,
-            parameters: kernel.closure.parameters.iter().map(parameter).collect(),
+            parameters: kernel
+                .closure
+                .parameters
+                .iter()
+                .zip(&kernel.closure.addresses)
+                .map(parameter)
+                .collect(),
             images: vec![image_of(index)],
             can_panic: shaped.can_panic,
             groups: shaped.groups.map(|groups| Groups {
@@ -389,7 +395,7 @@ fn container(
     }
 }
 
-fn parameter(parameter: &schism_passes::Parameter) -> Parameter {
+fn parameter((parameter, addresses): (&schism_passes::Parameter, &Addresses)) -> Parameter {
     Parameter {
         offset: parameter.offset,
         size: parameter.size,
@@ -405,6 +411,7 @@ fn parameter(parameter: &schism_passes::Parameter) -> Parameter {
             schism_passes::ParameterKind::Pointer { readonly: true, .. }
         ),
         specialized: parameter.specialized,
+        addresses: addresses.clone(),
     }
 }
 

@@ -9,7 +9,10 @@ use rustc_abi::{
 use rustc_middle::ty::layout::{HasTyCtxt, LayoutCx, TyAndLayout as TcxLayout};
 use rustc_middle::ty::{self, Ty, TyCtxt};
 use rustc_span::def_id::DefId;
+use schism_hcf::Addresses;
 use schism_passes::{Parameter, ParameterKind};
+
+use crate::addresses;
 
 /// Arrays of up to this many scalars become scalars; longer ones stay bytes.
 const LARGEST_ARRAY: u64 = 16;
@@ -23,6 +26,8 @@ pub(crate) struct Closure {
     pub align: u64,
     /// The leaves, by offset.
     pub parameters: Vec<Parameter>,
+    /// Of each leaf that stays bytes, where addresses are in it.
+    pub addresses: Vec<Addresses>,
 }
 
 /// Flattens the type of a kernel. `specialized` are the types of the runtime whose values a launch's code shall know.
@@ -32,29 +37,33 @@ pub(crate) fn flatten<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>, specialized: &[
         // A type without layout has been reported by then.
         return Closure::default();
     };
-    let mut flattener = Flattener { cx: LayoutCx::new(tcx, env), parameters: Vec::new() };
+    let mut flattener = Flattener { cx: LayoutCx::new(tcx, env), leaves: Vec::new() };
     flattener.visit(layout, Size::ZERO);
     let mut parts = Vec::new();
     if !specialized.is_empty() {
         flattener.find(layout, Size::ZERO, specialized, &mut parts);
     }
-    let mut parameters = flattener.parameters;
-    parameters.sort_by_key(|parameter| parameter.offset);
+    let mut leaves = flattener.leaves;
+    leaves.sort_by_key(|(parameter, _)| parameter.offset);
+    let (mut parameters, addresses): (Vec<Parameter>, Vec<Addresses>) = leaves.into_iter().unzip();
     let (size, align) = (layout.size.bytes(), layout.align.abi.bytes());
-    for parameter in &mut parameters {
+    for (parameter, addresses) in parameters.iter_mut().zip(&addresses) {
         // Fields of a packed struct lie where they fall.
         let here = 1 << parameter.offset.trailing_zeros().min(63);
         parameter.align = parameter.align.min(align).min(here);
         let (begin, end) = (parameter.offset, parameter.offset + parameter.size);
-        parameter.specialized &= !matches!(parameter.kind, ParameterKind::Pointer { .. })
+        // On a device with memory of its own, the address that a closure has is not the kernel's.
+        let is_address = matches!(parameter.kind, ParameterKind::Pointer { .. });
+        parameter.specialized &= !is_address
+            && addresses.is_empty()
             && parts.iter().any(|part| part.start <= begin && end <= part.end);
     }
-    Closure { size, align, parameters }
+    Closure { size, align, parameters, addresses }
 }
 
 struct Flattener<'tcx> {
     cx: LayoutCx<'tcx>,
-    parameters: Vec<Parameter>,
+    leaves: Vec<(Parameter, Addresses)>,
 }
 
 impl<'tcx> Flattener<'tcx> {
@@ -65,15 +74,22 @@ impl<'tcx> Flattener<'tcx> {
         if !matches!(layout.variants, Variants::Single { .. }) {
             return self.bytes(layout, base);
         }
+        let addresses = addresses::of(&self.cx, layout);
+        // The scalars of a struct may be those of an enum in it, in which one and the same is an address or a number.
+        let are_scalars = addresses::are_scalars(&self.cx, layout, &addresses);
         match layout.backend_repr {
-            BackendRepr::Scalar(scalar) => self.scalar(layout, Size::ZERO, scalar, base),
-            BackendRepr::ScalarPair(first, second) => {
+            BackendRepr::Scalar(scalar) if are_scalars => {
+                self.scalar(layout, Size::ZERO, scalar, base)
+            }
+            BackendRepr::ScalarPair(first, second) if are_scalars => {
                 let dl = &self.cx.tcx().data_layout;
                 let offset = first.size(dl).align_to(second.align(dl).abi);
                 self.scalar(layout, Size::ZERO, first, base);
                 self.scalar(layout, offset, second, base);
             }
-            BackendRepr::Memory { sized: true } => match layout.fields {
+            BackendRepr::Memory { sized: true }
+            | BackendRepr::Scalar(_)
+            | BackendRepr::ScalarPair(..) => match layout.fields {
                 FieldsShape::Arbitrary { .. } => {
                     for index in 0..layout.fields.count() {
                         let field = TyAbiInterface::ty_and_layout_field(layout, &self.cx, index);
@@ -138,13 +154,14 @@ impl<'tcx> Flattener<'tcx> {
             Primitive::Float(Float::F128) => ParameterKind::Bytes,
             Primitive::Pointer(_) => self.pointer(layout, offset, scalar),
         };
-        self.parameters.push(Parameter {
+        let parameter = Parameter {
             offset: (base + offset).bytes(),
             size: scalar.size(dl).bytes(),
             align: scalar.align(dl).abi.bytes(),
             kind,
             specialized: matches!(scalar, Scalar::Initialized { .. }),
-        });
+        };
+        self.leaves.push((parameter, Addresses::default()));
     }
 
     fn pointer(&self, layout: TcxLayout<'tcx>, offset: Size, scalar: Scalar) -> ParameterKind {
@@ -178,13 +195,14 @@ impl<'tcx> Flattener<'tcx> {
     }
 
     fn bytes(&mut self, layout: TcxLayout<'tcx>, base: Size) {
-        self.parameters.push(Parameter {
+        let parameter = Parameter {
             offset: base.bytes(),
             size: layout.size.bytes(),
             align: layout.align.abi.bytes(),
             kind: ParameterKind::Bytes,
             specialized: self.is_full(layout),
-        });
+        };
+        self.leaves.push((parameter, Addresses(addresses::of(&self.cx, layout))));
     }
 
     /// Whether all bytes of a value have a value. What lies between fields, or in another variant of an enum, has none.

@@ -46,6 +46,7 @@ extern crate rustc_session;
 extern crate rustc_span;
 extern crate rustc_target;
 
+mod addresses;
 mod ahead;
 mod bodies;
 mod call_map;

@@ -1,68 +1,161 @@
-//! Specialization constants: statics of the runtime's type `SpecConst` that kernels reach.
+//! Specialization constants: statics that are, or are made of, the runtime's type `SpecConst`, and that kernels reach.
 //!
-//! A constant may be of this crate or of another. What the passes and the container need of it (its value, and where it is
-//! declared, which is what the host knows it by) is in the bytes of its initialiser, which the compiler keeps of statics of every
-//! crate.
+//! A constant may be of this crate or of another. What the passes and the container need of it (its value, and what the host knows it
+//! by: where it is declared, and the type of the value) is in the bytes of its initialiser, which the compiler keeps of statics of
+//! every crate, and in its type.
+//!
+//! To the passes a static is one piece of bytes, of which stage 2 gets those of the launch. So an array of constants can be indexed by
+//! what only the kernel knows.
 
-use rustc_abi::{FieldsShape, Size};
+use rustc_abi::{FieldsShape, Size, TyAbiInterface, Variants};
 use rustc_middle::mir::interpret::{ConstAllocation, GlobalAlloc};
-use rustc_middle::ty::layout::TyAndLayout;
+use rustc_middle::ty::layout::{HasTyCtxt, LayoutCx, TyAndLayout};
 use rustc_middle::ty::{self, Instance, TyCtxt};
 use rustc_span::def_id::DefId;
+use schism_hcf::SpecPart;
 
 use crate::kernels;
 use crate::runtime_items::RuntimeItems;
 
-/// One constant.
+/// The most values in one static. The container has some lines for each.
+pub(crate) const MOST_PARTS: usize = 1024;
+
+/// A static with constants.
 #[derive(Clone, Debug)]
 pub(crate) struct SpecConstant {
     /// Its symbol.
     pub symbol: String,
     /// Its path, for people.
     pub path: String,
-    /// The name or the file that its declaration gives it.
-    pub place: String,
-    /// The line of the declaration, or 0.
-    pub line: u32,
-    /// The column of the declaration, or 0.
-    pub column: u32,
     /// Bytes of the static.
     pub static_size: u64,
     /// Alignment of the static in bytes.
     pub align: u64,
-    /// The bytes of its value.
+    /// The bytes of its value, or of all its values and what lies between.
     pub default: Vec<u8>,
+    /// The values that a launch can replace.
+    pub parts: Vec<SpecPart>,
 }
 
-/// The constant that a static is; `None` for nearly every static.
+/// The constants that a static has; `None` for nearly every static, and for one that has something else in it that can change or that
+/// refers to something.
 pub(crate) fn of_static(
     tcx: TyCtxt<'_>,
     def_id: DefId,
     runtime: &[RuntimeItems],
 ) -> Option<SpecConstant> {
     let ty = tcx.type_of(def_id).instantiate_identity();
-    let ty::Adt(adt, _) = *ty.kind() else { return None };
-    if !runtime.iter().any(|items| items.spec_const == Some(adt.did())) {
+    let env = ty::TypingEnv::fully_monomorphized();
+    if ty.is_freeze(tcx, env) || tcx.is_mutable_static(def_id) {
         return None;
     }
-    let env = ty::TypingEnv::fully_monomorphized();
     let layout: TyAndLayout<'_> = tcx.layout_of(env.as_query_input(ty)).ok()?;
-    // The value, then name, line and column, in the order of the source: the type is `repr(C)`.
-    let FieldsShape::Arbitrary { .. } = layout.fields else { return None };
-    let field = |index| layout.fields.offset(index);
-    let value_ty = ty.walk().filter_map(|argument| argument.as_type()).nth(1)?;
-    let value_size = tcx.layout_of(env.as_query_input(value_ty)).ok()?.size;
+    let mut finder = Finder { cx: LayoutCx::new(tcx, env), runtime, found: Vec::new() };
+    finder.visit(layout, Size::ZERO, String::new())?;
     let bytes = Bytes { tcx, allocation: tcx.eval_static_initializer(def_id).ok()? };
+
+    let is_one = matches!(finder.found[..], [Found { ref path, .. }] if path.is_empty());
+    let mut default = bytes.range(Size::ZERO, layout.size)?;
+    let mut parts = Vec::new();
+    let mut for_the_host = Vec::new();
+    for Found { layout, base, path } in finder.found {
+        // The value, then name, line and column, in the order of the source: the type is `repr(C)`.
+        let FieldsShape::Arbitrary { .. } = layout.fields else { return None };
+        let field = |index| base + layout.fields.offset(index);
+        let value_ty = layout.ty.walk().filter_map(|argument| argument.as_type()).nth(1)?;
+        let size = tcx.layout_of(env.as_query_input(value_ty)).ok()?.size;
+        for_the_host.push(field(1));
+        default[(base + size).bytes_usize()..(base + layout.size).bytes_usize()].fill(0);
+        if is_one {
+            default.truncate(size.bytes_usize());
+        }
+        if size == Size::ZERO {
+            continue;
+        }
+        parts.push(SpecPart {
+            path,
+            place: bytes.text(field(1))?,
+            line: bytes.number(field(2), 4)? as u32,
+            column: bytes.number(field(3), 4)? as u32,
+            type_id: tcx.type_id_hash(value_ty).as_u128().to_le_bytes(),
+            offset: base.bytes(),
+            size: size.bytes(),
+        });
+    }
+    // A device has other addresses: those of the names are the only ones that it has no use for.
+    let provenance = bytes.allocation.inner().provenance();
+    if provenance.ptrs().keys().any(|at| !for_the_host.contains(at)) {
+        return None;
+    }
+    parts.sort_by_key(|part| part.offset);
     Some(SpecConstant {
         symbol: tcx.symbol_name(Instance::mono(tcx, def_id)).name.to_owned(),
         path: full_path(tcx, def_id),
-        place: bytes.text(field(1))?,
-        line: bytes.number(field(2), 4)? as u32,
-        column: bytes.number(field(3), 4)? as u32,
         static_size: layout.size.bytes(),
         align: layout.align.abi.bytes(),
-        default: bytes.range(Size::ZERO, value_size)?,
+        default,
+        parts,
     })
+}
+
+/// A value of the type `SpecConst` in a static.
+struct Found<'tcx> {
+    layout: TyAndLayout<'tcx>,
+    base: Size,
+    /// What follows the static's path.
+    path: String,
+}
+
+/// Looks for them in a static's type.
+struct Finder<'a, 'tcx> {
+    cx: LayoutCx<'tcx>,
+    runtime: &'a [RuntimeItems],
+    found: Vec<Found<'tcx>>,
+}
+
+impl<'tcx> Finder<'_, 'tcx> {
+    /// `None` if something else can change, or if it depends on the value where they are, or if there are too many.
+    fn visit(&mut self, layout: TyAndLayout<'tcx>, base: Size, path: String) -> Option<()> {
+        let (tcx, env) = (self.cx.tcx(), self.cx.typing_env);
+        if layout.ty.is_freeze(tcx, env) {
+            return Some(());
+        }
+        if let ty::Adt(adt, _) = layout.ty.kind()
+            && self.runtime.iter().any(|items| items.spec_const == Some(adt.did()))
+        {
+            self.found.push(Found { layout, base, path });
+            return (self.found.len() <= MOST_PARTS).then_some(());
+        }
+        if !matches!(layout.variants, Variants::Single { .. }) {
+            return None;
+        }
+        match (layout.ty.kind(), &layout.fields) {
+            (ty::Array(..), FieldsShape::Array { stride, count }) => {
+                let element = TyAbiInterface::ty_and_layout_field(layout, &self.cx, 0);
+                for index in 0..*count {
+                    self.visit(element, base + *stride * index, format!("{path}[{index}]"))?;
+                }
+            }
+            (ty::Tuple(_), FieldsShape::Arbitrary { .. }) => {
+                for index in 0..layout.fields.count() {
+                    let field = TyAbiInterface::ty_and_layout_field(layout, &self.cx, index);
+                    let at = base + layout.fields.offset(index);
+                    self.visit(field, at, format!("{path}.{index}"))?;
+                }
+            }
+            (ty::Adt(adt, _), FieldsShape::Arbitrary { .. })
+                if adt.is_struct() && !adt.is_unsafe_cell() =>
+            {
+                for (field_def, index) in adt.non_enum_variant().fields.iter().zip(0..) {
+                    let field = TyAbiInterface::ty_and_layout_field(layout, &self.cx, index);
+                    let at = base + layout.fields.offset(index);
+                    self.visit(field, at, format!("{path}.{}", field_def.name))?;
+                }
+            }
+            _ => return None,
+        }
+        Some(())
+    }
 }
 
 fn full_path(tcx: TyCtxt<'_>, def_id: DefId) -> String {

@@ -221,8 +221,12 @@ fn of_kind(
         ),
         ViolationKind::MutableStatic(symbol) => {
             let (label, help, detail) = of_static(map, symbol);
-            let message =
-                format!("a kernel uses the static `{}`, whose value can change", path(symbol));
+            let what = if holds_spec_constants(map, symbol) {
+                "in which no launch can replace specialization constants"
+            } else {
+                "whose value can change"
+            };
+            let message = format!("a kernel uses the static `{}`, {what}", path(symbol));
             Words { detail, ..Words::new(1, message, label, help) }
         }
         ViolationKind::ExternalStatic(symbol) => Words {
@@ -282,6 +286,14 @@ fn allocates(called: Option<&str>) -> Words {
     Words::new(3, "a kernel allocates memory".to_owned(), &label, help)
 }
 
+/// Whether a static has specialization constants in it, which are not such as the plugin knows.
+fn holds_spec_constants(map: &CallMap, symbol: &str) -> bool {
+    matches!(
+        map.item(symbol).map(|item| &item.kind),
+        Some(ItemKind::Static { mutable: false, ty }) if ty.contains("SpecConst<")
+    )
+}
+
 /// Label and help for a static whose value can change, and whether it is a lock or the like: then what
 /// the kernel calls on it has better words.
 fn of_static(map: &CallMap, symbol: &str) -> (&'static str, &'static str, bool) {
@@ -297,6 +309,13 @@ fn of_static(map: &CallMap, symbol: &str) -> (&'static str, &'static str, bool) 
     if ["OnceLock", "LazyLock", "Lazy<", "OnceCell", "Once"].iter().any(|name| ty.contains(name)) {
         let label = "the value is made when the host first asks for it";
         return (label, "compute the value on the host before the launch, and capture it", true);
+    }
+    if holds_spec_constants(map, symbol) {
+        let label =
+            "it has specialization constants in an enum, or beside a reference or another cell";
+        let help = "declare each `SpecConst` as a `static` of its own, or in arrays, tuples and structs without enums, references \
+                    and other cells; at most 1024 to a `static`";
+        return (label, help, false);
     }
     if ty.contains("Atomic") {
         let help = "count in a buffer of the device, through `Buffer::atomic_view`, and read it after \

@@ -1,7 +1,7 @@
 //! A kernel that stage 2 compiled for this machine's processor.
 
 use schism_cache::{Found, Value};
-use schism_hcf::{KernelRef, ParameterKind, RecordRef};
+use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::{
     Bytes, Constant, CpuChunk, CpuRequest, FLAG_FINITE_MATH, FLAG_OFFSET, FLAG_PORTABLE_MATH,
     FLAG_RELAXED_MATH, KnownValue, OK, PanicRecord, Param, Text,
@@ -9,6 +9,7 @@ use schism_jit_abi::{
 use schism_loader::Code;
 
 use crate::ahead::{self, Ahead};
+use crate::captured::{self, CapturedAddress};
 use crate::cuda;
 use crate::error::ImageError;
 use crate::options::Math;
@@ -67,8 +68,10 @@ pub(crate) struct CpuKernel {
     flags: u32,
     /// Size and alignment of the local memory that groups need, without what a launch adds.
     local_memory: (usize, usize),
-    /// Where addresses are in the closure.
+    /// Where parameters that are addresses are in the closure.
     pointers: Box<[usize]>,
+    /// Where parameters are that have addresses among their bytes.
+    aggregates: Box<[(usize, Addresses)]>,
     /// For the trace.
     pub(crate) version: Box<str>,
 }
@@ -195,7 +198,13 @@ impl CpuKernel {
             pointer.then_some(parameter.offset as usize)
         });
         let pointers = pointers.collect();
-        Ok(Self { code, flags, local_memory, pointers, version: version.into() })
+        let aggregates =
+            kernel.parameters.iter().filter(|parameter| !parameter.addresses.is_empty());
+        let aggregates = aggregates
+            .map(|parameter| (parameter.offset as usize, parameter.addresses.clone()))
+            .collect();
+        let version = version.into();
+        Ok(Self { code, flags, local_memory, pointers, aggregates, version })
     }
 
     /// Bytes of code and constants.
@@ -218,9 +227,21 @@ impl CpuKernel {
     /// # Safety
     /// The closure is of the kernel's type.
     pub(crate) unsafe fn captures_remote(&self, closure: *const u8) -> bool {
+        let is_remote = |found: CapturedAddress| match found.uncertain {
+            false => cuda::is_shadow(found.address),
+            true => cuda::is_in_buffer(found.address),
+        };
         self.pointers.iter().any(|offset| {
             // SAFETY: a leaf of the closure, as large as a pointer; it need not be aligned in a packed struct.
             cuda::is_shadow(unsafe { closure.add(*offset).cast::<usize>().read_unaligned() })
+        }) || self.aggregates.iter().any(|(offset, addresses)| {
+            // SAFETY: a leaf of the closure, with addresses where the container says it.
+            let none = unsafe {
+                captured::for_each_address(addresses, closure.add(*offset), |found| {
+                    if is_remote(found) { Err(()) } else { Ok(()) }
+                })
+            };
+            none.is_err()
         })
     }
 

@@ -1,4 +1,5 @@
-#![cfg_attr(schism_driver, feature(allocator_api, auto_traits, negative_impls))]
+#![cfg_attr(schism_driver, feature(allocator_api, auto_traits, negative_impls, rustc_attrs))]
+#![cfg_attr(schism_driver, allow(internal_features, reason = "words of an error for some types"))]
 //! Ordinary Rust closures as kernels.
 //!
 //! ```
@@ -77,6 +78,7 @@ mod background;
 mod body;
 mod buffer;
 mod capture;
+mod captured;
 mod clock;
 mod cpu_kernel;
 mod cpu_math;

@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::element::Element;
-use crate::spec_const::{Place, SpecConst};
+use crate::spec_const::{Place, SpecConst, TypeIdentity, type_identity};
 
 /// How exact floating-point results are.
 ///
@@ -42,6 +42,7 @@ pub(crate) struct Value {
     /// Where the constant is in the host's memory.
     address: usize,
     pub(crate) place: Place,
+    pub(crate) type_id: TypeIdentity,
     value: Arc<dyn Any + Send + Sync>,
     pub(crate) bytes: Box<[u8]>,
 }
@@ -55,8 +56,8 @@ impl Options {
     pub(crate) fn set<T: Element>(&mut self, constant: &'static SpecConst<T>, value: T) {
         let address = ptr::from_ref(constant) as usize;
         self.values.retain(|other| other.address != address);
-        let (place, bytes) = (constant.place(), bytes_of(value));
-        self.values.push(Value { address, place, value: Arc::new(value), bytes });
+        let (place, type_id, bytes) = (constant.place(), type_identity::<T>(), bytes_of(value));
+        self.values.push(Value { address, place, type_id, value: Arc::new(value), bytes });
     }
 }
 

@@ -1,5 +1,6 @@
 //! Specialization constants: values that are known when a kernel is compiled for its device.
 
+use std::any::TypeId;
 use std::cell::UnsafeCell;
 use std::panic::Location;
 
@@ -38,8 +39,28 @@ use crate::options;
 /// # }
 /// ```
 ///
-/// A constant is known by the place in the source where it is declared. Constants that one use of a macro declares have the same
-/// place: give them names, by [`named`](Self::named).
+/// A constant is known by the place in the source where it is declared, and by its type. Constants of one type that one use of a
+/// macro declares have the same place, as have the elements of `[const { SpecConst::new(1) }; 2]`: give them names, by
+/// [`named`](Self::named). A launch with a value for one of them is an error
+/// ([`ImageError::AmbiguousConstant`](crate::ImageError::AmbiguousConstant)) where kernels of one crate read both; a kernel that reads one
+/// of them takes the value of another. The device `native` knows them by their addresses, and mistakes none. Constants of different types are
+/// never mistaken for each other, whatever their places and names.
+///
+/// The `static` may also be an array, a tuple or a struct with constants in it; each is a constant of its own.
+///
+/// ```
+/// # use schism::prelude::*;
+/// static SIZES: [SpecConst<usize>; 2] = [SpecConst::new(4), SpecConst::new(16)];
+/// # fn main() -> Result<(), schism::Error> {
+/// # let queue = Queue::new()?;
+/// let mut out = Buffer::with_len(&queue, 2)?;
+/// queue.with(&SIZES[1], 5).for_each((0.., &mut out), |(i, out)| *out = SIZES[i].get())?;
+/// assert_eq!(out.to_vec(), [4, 5]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Beside constants, such a `static` may hold plain data, but no references, nothing else that can change, and no constant in an enum.
 #[derive(Debug)]
 #[repr(C)]
 pub struct SpecConst<T> {
@@ -54,7 +75,18 @@ pub struct SpecConst<T> {
 // SAFETY: the cell is never written to.
 unsafe impl<T: Sync> Sync for SpecConst<T> {}
 
-/// What the host knows a constant by.
+/// The number in a `TypeId`, as it lies in memory, which is what the container has of a type.
+pub(crate) type TypeIdentity = [u8; 16];
+
+/// What tells a type from all others of the program.
+pub(crate) fn type_identity<T: 'static>() -> TypeIdentity {
+    const { assert!(size_of::<TypeId>() == size_of::<TypeIdentity>()) };
+    // SAFETY: both have the same size, any bytes are an array of bytes, and a `TypeId` has no bytes without a value: the compiler
+    // makes it of two halves of its hash of the type.
+    unsafe { std::mem::transmute(TypeId::of::<T>()) }
+}
+
+/// What the host knows a constant by, beside its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The name that the declaration gives, or the file that it is in.

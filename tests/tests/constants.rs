@@ -181,6 +181,160 @@ fn constants_that_cannot_be_told_apart() {
     });
 }
 
+/// One place, two types: a value of the one is none of the other, whatever its size.
+#[test]
+fn constants_of_two_types_at_one_place() {
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    #[repr(u8)]
+    enum Mode {
+        #[default]
+        Slow,
+        Fast,
+    }
+    macro_rules! at_one_place {
+        ($letter:ident $number:ident $mode:ident $byte:ident) => {
+            static $letter: SpecConst<char> = SpecConst::new('a');
+            static $number: SpecConst<u32> = SpecConst::new(2);
+            static $mode: SpecConst<Mode> = SpecConst::new(Mode::Slow);
+            static $byte: SpecConst<u8> = SpecConst::new(3);
+        };
+    }
+    at_one_place!(LETTER NUMBER MODE BYTE);
+    static LETTERS: [char; 2] = ['x', 'y'];
+    on_every_device(|queue| {
+        // Kernels that read one of the two, and one that reads all.
+        let other = queue.with(&NUMBER, u32::MAX).with(&BYTE, 200);
+        assert_eq!(value(&other, || u32::from(LETTER.get())), u32::from('a'));
+        assert_eq!(value(&other, || LETTERS[LETTER.get() as usize - 97]), 'x');
+        assert_eq!(value(&other, || MODE.get()), Mode::Slow);
+        let all = |queue: &Queue| {
+            value(queue, || (LETTER.get(), NUMBER.get(), MODE.get() == Mode::Fast, BYTE.get()))
+        };
+        assert_eq!(all(queue), ('a', 2, false, 3));
+        assert_eq!(all(&other), ('a', u32::MAX, false, 200));
+        let queue = other.with(&LETTER, 'ß').with(&MODE, Mode::Fast);
+        assert_eq!(all(&queue), ('ß', u32::MAX, true, 200));
+    });
+}
+
+/// The same with a name in place of a place.
+#[test]
+fn constants_of_two_types_with_one_name() {
+    static LETTER: SpecConst<char> = SpecConst::named("schism_tests::one name", 'b');
+    static SIGNED: SpecConst<i32> = SpecConst::named("schism_tests::one name", -2);
+    on_every_device(|queue| {
+        let queue = queue.with(&SIGNED, -1);
+        assert_eq!(value(&queue, || u32::from(LETTER.get())), u32::from('b'));
+        assert_eq!(value(&queue, || (LETTER.get(), SIGNED.get())), ('b', -1));
+        let queue = queue.with(&LETTER, 'c');
+        assert_eq!(value(&queue, || (LETTER.get(), SIGNED.get())), ('c', -1));
+    });
+}
+
+/// The container has one of them only, the launch has values of both.
+#[test]
+fn two_values_for_one_place_and_one_type() {
+    macro_rules! two {
+        ($first:ident $second:ident) => {
+            static $first: SpecConst<i64> = SpecConst::new(1);
+            static $second: SpecConst<i64> = SpecConst::new(2);
+        };
+    }
+    two!(READ UNREAD);
+    on_every_device(|queue| {
+        let mut out = Buffer::filled(queue, 1, 0).expect("memory");
+        let queue = queue.with(&UNREAD, 20).with(&READ, 10);
+        let launched = queue.for_each(&mut out, |out| *out = READ.get());
+        if queue.device().name() == "native" {
+            launched.expect("the host knows them by their address");
+            assert_eq!(out.to_vec(), [10]);
+        } else {
+            let error = launched.expect_err("they have one place").to_string();
+            assert!(error.contains("::READ`") && error.contains("constants.rs:"), "{error}");
+        }
+    });
+}
+
+#[test]
+fn constants_in_an_array() {
+    static SIZES: [SpecConst<u32>; 3] =
+        [SpecConst::new(1), SpecConst::new(20), SpecConst::new(300)];
+    on_every_device(|queue| {
+        let each = |queue: &Queue| {
+            let mut out = Buffer::filled(queue, 9, 0).expect("memory");
+            // The index is the kernel's own.
+            let run = queue.for_each((0.., &mut out), |(i, out)| *out = SIZES[i % 3].get());
+            run.expect("a launch");
+            out.to_vec()[6..].to_vec()
+        };
+        assert_eq!(each(queue), [1, 20, 300]);
+        assert_eq!(each(&queue.with(&SIZES[1], 21)), [1, 21, 300]);
+        let all = queue.with(&SIZES[0], 7).with(&SIZES[2], 9).with(&SIZES[1], 8);
+        assert_eq!(each(&all), [7, 8, 9]);
+        assert_eq!(value(&all, || SIZES[2].get()), 9);
+        // The defaults, said aloud.
+        assert_eq!(each(&queue.with(&SIZES[0], 1).with(&SIZES[2], 300)), [1, 20, 300]);
+        assert_eq!(SIZES.each_ref().map(SpecConst::get), [1, 20, 300]);
+    });
+}
+
+#[test]
+fn constants_in_structs_and_tuples() {
+    struct Settings {
+        scale: f32,
+        radius: SpecConst<u8>,
+        weights: (SpecConst<[i16; 3]>, u64),
+        modes: [[SpecConst<bool>; 2]; 2],
+        nothing: SpecConst<()>,
+    }
+    static SETTINGS: Settings = Settings {
+        scale: 0.5,
+        radius: SpecConst::new(3),
+        weights: (SpecConst::named("schism_tests::weights", [1, -2, 3]), 1 << 40),
+        modes: [
+            [SpecConst::new(false), SpecConst::new(true)],
+            [SpecConst::new(false), SpecConst::new(false)],
+        ],
+        nothing: SpecConst::new(()),
+    };
+    on_every_device(|queue| {
+        let read = |queue: &Queue| {
+            value(queue, || {
+                let Settings { scale, radius, weights, modes, nothing } = &SETTINGS;
+                let () = nothing.get();
+                let bits =
+                    modes.iter().flatten().fold(0, |bits, mode| bits * 2 + u32::from(mode.get()));
+                (*scale, radius.get(), weights.0.get(), weights.1, bits)
+            })
+        };
+        assert_eq!(read(queue), (0.5, 3, [1, -2, 3], 1 << 40, 0b0100));
+        let queue = queue.with(&SETTINGS.weights.0, [-1, 0, 9]).with(&SETTINGS.modes[1][1], true);
+        assert_eq!(read(&queue), (0.5, 3, [-1, 0, 9], 1 << 40, 0b0101));
+        let queue = queue.with(&SETTINGS.radius, 255).with(&SETTINGS.nothing, ());
+        assert_eq!(read(&queue), (0.5, 255, [-1, 0, 9], 1 << 40, 0b0101));
+    });
+}
+
+/// Elements that one expression makes have one place.
+#[test]
+fn constants_of_an_array_that_cannot_be_told_apart() {
+    static SAME: [SpecConst<u16>; 2] = [const { SpecConst::new(5) }; 2];
+    on_every_device(|queue| {
+        assert_eq!(value(queue, || SAME[0].get() + SAME[1].get()), 10);
+        let mut out = Buffer::filled(queue, 1, 0).expect("memory");
+        let launched = queue
+            .with(&SAME[1], 7)
+            .for_each(&mut out, |out| *out = SAME[0].get() * 10 + SAME[1].get());
+        if queue.device().name() == "native" {
+            launched.expect("the host knows them by their address");
+            assert_eq!(out.to_vec(), [57]);
+        } else {
+            let error = launched.expect_err("they have one place").to_string();
+            assert!(error.contains("SAME[0]`") && error.contains("SAME[1]`"), "{error}");
+        }
+    });
+}
+
 #[test]
 fn constants_and_scopes_and_offsets() {
     static STEP: SpecConst<usize> = SpecConst::new(1);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{HcfError, ObjectId, Target, write};
+use crate::{Addresses, HcfError, ObjectId, Target, write};
 
 /// Everything that one crate embeds: device images, and the kernels in them.
 ///
@@ -36,7 +36,7 @@ pub struct Container {
     pub kernels: Vec<Kernel>,
 }
 
-/// A value that a launch can replace before its kernel is compiled.
+/// A static with values that a launch can replace before its kernel is compiled.
 ///
 /// An image that gets the values of all constants in one buffer has them in the container's order, each at the next multiple of
 /// its alignment.
@@ -46,17 +46,34 @@ pub struct SpecConstant {
     pub symbol: String,
     /// The name for people: a path.
     pub path: String,
-    /// The name that its declaration gives it, or the source file of the declaration. With the next two it is what the host
-    /// knows the constant by.
+    /// The alignment of the constant in bytes: a power of two, at most [`MAX_ALIGN`](crate::format::MAX_ALIGN).
+    pub align: u64,
+    /// The bytes of the static unless a launch has others; as many as in every launch.
+    pub default: Vec<u8>,
+    /// The values that a launch can replace, by their offsets: one, which is all of the bytes, or those of a static that is an array, a
+    /// tuple or a struct. At least one; they do not overlap.
+    pub parts: Vec<SpecPart>,
+}
+
+/// A value that a launch can replace: all of a [`SpecConstant`]'s bytes, or some.
+///
+/// The host knows it by its place and its type.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpecPart {
+    /// For people, what follows the constant's path: `[3]`, `.radius`. Empty if the part is all of it.
+    pub path: String,
+    /// The name that its declaration gives it, or the source file of the declaration.
     pub place: String,
     /// The line of the declaration, from 1; 0 if `place` is a name.
     pub line: u32,
     /// The column of the declaration, from 1; 0 if `place` is a name.
     pub column: u32,
-    /// The alignment of the constant in bytes: a power of two, at most [`MAX_ALIGN`](crate::format::MAX_ALIGN).
-    pub align: u64,
-    /// The bytes of the value unless a launch has another; as many as every value has.
-    pub default: Vec<u8>,
+    /// The compiler's hash of the value's type: the number in its `TypeId`, the least byte first.
+    pub type_id: [u8; 16],
+    /// Where the value begins, in bytes.
+    pub offset: u64,
+    /// Its size in bytes, at least 1; it ends within the constant.
+    pub size: u64,
 }
 
 /// One device binary, or one module of generic IR.
@@ -153,7 +170,7 @@ pub struct Groups {
 }
 
 /// One parameter of a kernel: a piece of its closure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Where the piece starts in the closure, in bytes.
     pub offset: u64,
@@ -165,8 +182,11 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// Whether it is an address of memory that nothing changes while the kernel runs.
     pub read_only: bool,
-    /// Whether the program asks for the value to be a constant of the code that is compiled.
+    /// Whether the program asks for the value to be a constant of the code that is compiled. Not what is or has an address.
     pub specialized: bool,
+    /// Where addresses are in the bytes of a parameter of the kind [`ParameterKind::Bytes`]. All other bytes of parameters are no
+    /// addresses, but for those of the kind [`ParameterKind::Pointer`].
+    pub addresses: Addresses,
 }
 
 /// How a parameter is passed.

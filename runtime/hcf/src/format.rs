@@ -5,7 +5,7 @@
 //! ```text
 //! offset  size  field
 //!      0     8  magic             89 48 43 46 0D 0A 1A 0A   ("\x89HCF\r\n\x1a\n")
-//!      8     4  version           1
+//!      8     4  version           2
 //!     12     4  header length     bytes of header; a multiple of 16
 //!     16     8  record length     bytes of the whole record; a multiple of 16
 //!     24     8  appendix length   bytes of appendix, without the final padding
@@ -39,7 +39,7 @@
 //! This is all there may be, in this order; `*` marks a node that is there once per element:
 //!
 //! ```text
-//! hcf-version=1
+//! hcf-version=2
 //! generator=TEXT
 //! llvm-version=TEXT
 //! crate-name=TEXT
@@ -62,11 +62,17 @@
 //! {.spec-constants                absent if there are none
 //!   {.CONSTANT *                   unique
 //!     path=TEXT
-//!     place=TEXT
-//!     line=N                       below 2^32
-//!     column=N                     below 2^32
 //!     byte-align=N                 a power of two, at most 2^29
 //!     default=BYTES                two lower-case hexadecimal digits for each, at least one byte
+//!     {.parts                      not empty
+//!       {.0 *                      numbered from 0
+//!         path=TEXT
+//!         place=TEXT
+//!         line=N                   below 2^32
+//!         column=N                 below 2^32
+//!         type-id=BYTES            16 bytes, as in `default`
+//!         byte-offset=N            not before the end of the part in front
+//!         byte-size=N              at least 1; byte-offset + byte-size is at most the bytes of `default`
 //! {.kernels
 //!   {.SYMBOL *                     unique
 //!     display-name=TEXT
@@ -89,8 +95,23 @@
 //!                                  other-by-value (1 or more)
 //!         access=read              may be absent; for pointers only
 //!         specialized=yes          may be absent; not for pointers
+//!         addresses=ITEM( ITEM)*   absent if there are none; for other-by-value that is not specialized only
 //!     {.spec-constants             list of CONSTANT; absent if it is empty
 //! ```
+//!
+//! An `ITEM` says where an address is in the bytes of the parameter, and ends within them:
+//!
+//! ```text
+//! ITEM := N ["r"] ["?"]                          an address of 8 bytes at offset N; with r of memory that nothing changes
+//!                                                meanwhile; with ? it may be something else, in a union
+//!       | N "*" N "+" N "(" ITEM( ITEM)* ")"     offset, count (at least 2) and stride of an array, whose elements have what is
+//!                                                in brackets at offsets from their beginning
+//!       | N ":" N "=" N ["-" N] "(" ITEM( ITEM)* ")"
+//!                                                offset and size (1, 2, 4, 8, 16) of a tag, and its values, from first to last;
+//!                                                0 follows the greatest. For these, there is what is in brackets
+//! ```
+//!
+//! Brackets are nested 256 deep at most. Values of a tag may have 128 bits.
 //!
 //! (Indented here for reading only.) So there is one spelling for each container: what a reader accepts, a writer
 //! gives back byte for byte.
@@ -106,7 +127,7 @@ pub const SECTION: &str = "hcf";
 pub const MAGIC: [u8; 8] = *b"\x89HCF\r\n\x1a\n";
 
 /// The version of the format that this crate reads and writes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What ends the header.
 pub const MARKER: &str = "__acpp_hcf_binary_appendix";

@@ -2,6 +2,7 @@
 //! # Where things are
 //! - [`mod@format`]: the format, byte by byte.
 //! - [`Container`], [`Image`], [`Kernel`], [`Parameter`]: plain data, written by [`Container::to_record`].
+//! - [`Addresses`]: where addresses are in what is passed as bytes.
 //! - [`Target`], [`Targets`]: what code is made for ahead of time.
 //! - [`RecordRef`]: a record in memory, read without copying it; [`records`]: all of a section.
 //! - [`Tree`]: a record's header, to be printed.
@@ -13,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod container;
 mod error;
 mod escape;
@@ -27,8 +29,9 @@ mod target;
 mod tree;
 mod write;
 
+pub use addresses::{Address, AddressItem, Addresses};
 pub use container::{
-    Code, Container, Groups, Image, Kernel, Parameter, ParameterKind, SpecConstant,
+    Code, Container, Groups, Image, Kernel, Parameter, ParameterKind, SpecConstant, SpecPart,
 };
 pub use error::{HcfError, Problem};
 #[cfg(feature = "file")]

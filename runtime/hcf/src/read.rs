@@ -3,8 +3,8 @@
 use std::{borrow::Cow, collections::HashSet, fmt};
 
 use crate::{
-    Code, Groups, HcfError, ImageRef, KernelRef, Parameter, ParameterKind, Problem,
-    SpecConstantRef, Target,
+    Addresses, Code, Groups, HcfError, ImageRef, KernelRef, Parameter, ParameterKind, Problem,
+    SpecConstantRef, SpecPart, Target,
     format::{ALIGNMENT, FRAME_LEN, MAX_ALIGN, VERSION},
     tree::{Node, Pair, shown},
 };
@@ -25,7 +25,7 @@ impl<'a> Contents<'a> {
     pub fn read(root: &Node<'a>, appendix: &'a [u8]) -> Result<Self, HcfError> {
         let mut entries = Entries::of(root, Path::ROOT);
         if entries.number("hcf-version")? != u64::from(VERSION) {
-            return Err(entries.invalid("hcf-version", "the frame says 1"));
+            return Err(entries.invalid("hcf-version", "the frame says 2"));
         }
         let generator = entries.text("generator")?;
         let llvm_version = entries.text("llvm-version")?;
@@ -147,15 +147,54 @@ impl<'a> Appendix<'a> {
 fn spec_constant<'a>(node: &Node<'a>, path: Path<'_>) -> Result<SpecConstantRef<'a>, HcfError> {
     let mut entries = Entries::of(node, path);
     let constant_path = entries.text("path")?;
-    let place = entries.text("place")?;
-    let (line, column) = (entries.small("line")?, entries.small("column")?);
     let align = entries.alignment("byte-align")?;
     let Some(default) = bytes(&entries.text("default")?) else {
         return Err(entries.invalid("default", "two lower-case hexadecimal digits for each byte"));
     };
+    let parts = entries.child("parts", |node, path| {
+        let (mut number, mut end) = (0, 0);
+        let parts = Entries::of(node, path).each(|node, path| {
+            let expected = number.to_string();
+            number += 1;
+            let part = spec_part(node, path, &expected, end, default.len() as u64)?;
+            end = part.offset + part.size;
+            Ok(part)
+        })?;
+        match parts.is_empty() {
+            true => Err(error(Problem::Syntax("a constant has a part"), node.offset, path)),
+            false => Ok(parts),
+        }
+    })?;
     entries.finish()?;
     let symbol = node.name.clone();
-    Ok(SpecConstantRef { symbol, path: constant_path, place, line, column, align, default })
+    Ok(SpecConstantRef { symbol, path: constant_path, align, default, parts })
+}
+
+/// A part of a constant of `size` bytes, behind the parts that end at `begin`.
+fn spec_part(
+    node: &Node<'_>,
+    path: Path<'_>,
+    number: &str,
+    begin: u64,
+    size: u64,
+) -> Result<SpecPart, HcfError> {
+    numbered(node, path, number)?;
+    let mut entries = Entries::of(node, path);
+    let (part_path, place) = (entries.text("path")?.into_owned(), entries.text("place")?);
+    let (line, column) = (entries.small("line")?, entries.small("column")?);
+    let Some(type_id) = bytes(&entries.text("type-id")?).and_then(|id| id.try_into().ok()) else {
+        return Err(entries.invalid("type-id", "32 lower-case hexadecimal digits"));
+    };
+    let (offset, part_size) = (entries.number("byte-offset")?, entries.number("byte-size")?);
+    if offset < begin {
+        return Err(entries.invalid("byte-offset", "a part begins behind the one before it"));
+    }
+    if part_size == 0 || offset.checked_add(part_size).is_none_or(|end| end > size) {
+        return Err(entries.invalid("byte-size", "a part has bytes, and ends within its constant"));
+    }
+    entries.finish()?;
+    let place = place.into_owned();
+    Ok(SpecPart { path: part_path, place, line, column, type_id, offset, size: part_size })
 }
 
 /// One or more bytes, two digits for each.
@@ -296,13 +335,7 @@ fn parameter(
     number: &str,
     closure_size: u64,
 ) -> Result<Parameter, HcfError> {
-    if node.name != number {
-        let problem = Problem::Unexpected {
-            expected: format!("the node `{number}`"),
-            found: format!("`{}`", shown(&node.name)),
-        };
-        return Err(error(problem, node.offset, path));
-    }
+    numbered(node, path, number)?;
     let mut entries = Entries::of(node, path);
     let offset = entries.number("byte-offset")?;
     let size = entries.number("byte-size")?;
@@ -327,8 +360,32 @@ fn parameter(
         Some("yes") if kind != ParameterKind::Pointer => true,
         Some(_) => return Err(entries.invalid("specialized", "`yes`, for values only")),
     };
+    let addresses = match entries.optional_text("addresses") {
+        None => Addresses::default(),
+        Some(written) if kind == ParameterKind::Bytes && !specialized => {
+            Addresses::parse(&written, size).ok_or_else(|| {
+                entries.invalid("addresses", "items as the format has them, within the parameter")
+            })?
+        }
+        Some(_) => {
+            let allowed = "other-by-value is the only type that has it, if it is not specialized";
+            return Err(entries.invalid("addresses", allowed));
+        }
+    };
     entries.finish()?;
-    Ok(Parameter { offset, size, align, kind, read_only, specialized })
+    Ok(Parameter { offset, size, align, kind, read_only, specialized, addresses })
+}
+
+/// Checks the name of a node whose name is a number.
+fn numbered(node: &Node<'_>, path: Path<'_>, number: &str) -> Result<(), HcfError> {
+    if node.name == number {
+        return Ok(());
+    }
+    let problem = Problem::Unexpected {
+        expected: format!("the node `{number}`"),
+        found: format!("`{}`", shown(&node.name)),
+    };
+    Err(error(problem, node.offset, path))
 }
 
 /// The names of a node's children, which have nothing in them.

@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt};
 
 use crate::{
     Code, Container, Groups, HcfError, Image, Kernel, ObjectId, Parameter, Problem, SpecConstant,
-    Tree,
+    SpecPart, Tree,
     format::{FRAME_LEN, MAX_PADDING},
     frame::Frame,
     read::Contents,
@@ -62,16 +62,12 @@ pub struct SpecConstantRef<'a> {
     pub symbol: Cow<'a, str>,
     /// The name for people.
     pub path: Cow<'a, str>,
-    /// The name that its declaration gives it, or the source file of the declaration.
-    pub place: Cow<'a, str>,
-    /// The line of the declaration, or 0.
-    pub line: u32,
-    /// The column of the declaration, or 0.
-    pub column: u32,
     /// The alignment of the constant in bytes.
     pub align: u64,
-    /// The bytes of the value unless a launch has another.
+    /// The bytes of the static unless a launch has others.
     pub default: Vec<u8>,
+    /// The values that a launch can replace: at least one, by their offsets, each within the bytes.
+    pub parts: Vec<SpecPart>,
 }
 
 /// An image of a record; see [`Image`].
@@ -261,11 +257,9 @@ impl SpecConstantRef<'_> {
         SpecConstant {
             symbol: self.symbol.to_string(),
             path: self.path.to_string(),
-            place: self.place.to_string(),
-            line: self.line,
-            column: self.column,
             align: self.align,
             default: self.default.clone(),
+            parts: self.parts.clone(),
         }
     }
 }

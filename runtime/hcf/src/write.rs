@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 
 use crate::{
-    Code, Container, HcfError, Image, Kernel, ObjectId, Parameter, Problem, SpecConstant,
+    Code, Container, HcfError, Image, Kernel, ObjectId, Parameter, Problem, SpecConstant, SpecPart,
     escape::encode,
     format::{ALIGNMENT, FRAME_LEN, MARKER, MAX_HEADER_LEN, VERSION},
     frame::Frame,
@@ -178,11 +178,23 @@ impl Text {
 
     fn spec_constant(&mut self, constant: &SpecConstant) {
         self.pair("path", encode(&constant.path));
-        self.pair("place", encode(&constant.place));
-        self.pair("line", constant.line);
-        self.pair("column", constant.column);
         self.pair("byte-align", constant.align);
         self.pair("default", digits(&constant.default));
+        self.node("parts", |text| {
+            for (number, part) in constant.parts.iter().enumerate() {
+                text.node(&number.to_string(), |text| text.spec_part(part));
+            }
+        });
+    }
+
+    fn spec_part(&mut self, part: &SpecPart) {
+        self.pair("path", encode(&part.path));
+        self.pair("place", encode(&part.place));
+        self.pair("line", part.line);
+        self.pair("column", part.column);
+        self.pair("type-id", digits(&part.type_id));
+        self.pair("byte-offset", part.offset);
+        self.pair("byte-size", part.size);
     }
 
     fn parameter(&mut self, parameter: &Parameter) {
@@ -195,6 +207,9 @@ impl Text {
         }
         if parameter.specialized {
             self.pair("specialized", "yes");
+        }
+        if !parameter.addresses.is_empty() {
+            self.pair("addresses", &parameter.addresses);
         }
     }
 

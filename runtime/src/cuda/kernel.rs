@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use schism_cache::Value;
-use schism_hcf::{KernelRef, ParameterKind, RecordRef};
+use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::code::OPEN_CONSTANT;
 use schism_jit_abi::{
     Bytes, FACT_GROUP_EXACT, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH, GPU_GROUPS,
@@ -25,20 +25,20 @@ use crate::stage2::stage2;
 use crate::variant::Variant;
 
 /// A part of the closure that becomes a parameter.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Leaf {
     pub(super) offset: usize,
     pub(super) kind: LeafKind,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum LeafKind {
-    /// Taken from where it is.
+    /// Taken from where it is: a number, or bytes without addresses.
     Value,
     /// An address.
     Pointer { readonly: bool },
-    /// So many bytes, among which there may be addresses.
-    Bytes { size: usize },
+    /// So many bytes, with addresses among them.
+    Bytes { size: usize, addresses: Addresses },
 }
 
 /// A kernel in a context. Dropping it unloads the code, so launches in flight hold it in an `Arc`.
@@ -145,7 +145,11 @@ impl CudaKernel {
             kind: match parameter.kind {
                 ParameterKind::Integer | ParameterKind::Float => LeafKind::Value,
                 ParameterKind::Pointer => LeafKind::Pointer { readonly: parameter.read_only },
-                ParameterKind::Bytes => LeafKind::Bytes { size: parameter.size as usize },
+                ParameterKind::Bytes if parameter.addresses.is_empty() => LeafKind::Value,
+                ParameterKind::Bytes => LeafKind::Bytes {
+                    size: parameter.size as usize,
+                    addresses: parameter.addresses.clone(),
+                },
             },
         });
         let mut this = Self {

@@ -17,6 +17,7 @@ use super::record::{Left, PRINT_BYTES, Record};
 use super::shadow::{Shadows, is_shadow};
 use super::stream::{Stream, Timer};
 use crate::adaptivity::Adaptivity;
+use crate::captured::{self, CapturedAddress};
 use crate::error::{KernelPanic, LaunchError};
 use crate::facts::Facts;
 use crate::kernels::AskedOfGpu;
@@ -358,49 +359,31 @@ unsafe fn value(
             }
             Ok(std::ptr::from_ref(word).cast())
         }
-        LeafKind::Bytes { size } => {
+        LeafKind::Bytes { size, ref addresses } => {
             // Words, as far as the bytes are some; they need not be initialised, so they are only copied as such.
-            let mut copy: Option<Box<[u64]>> = None;
-            for at in (0..size / 8).map(|index| index * 8) {
-                // SAFETY: inside of the leaf.
-                let address = unsafe { read_word(place.add(at)) };
-                if !is_shadow(address) {
-                    continue;
-                }
-                let Ok(device) = translate(shadows, context, address) else { continue };
-                let copy = copy.get_or_insert_with(|| {
-                    let mut words = vec![0_u64; size.div_ceil(8)].into_boxed_slice();
-                    // SAFETY: there is as much room.
-                    unsafe { copy_bytes(place, words.as_mut_ptr().cast(), size) };
-                    words
-                });
-                copy[at / 8] = device;
-                memory::becomes_stale(address);
-            }
-            let Some(copy) = copy else { return Ok(place.cast()) };
+            let mut copy = vec![0_u64; size.div_ceil(8)].into_boxed_slice();
+            let to = copy.as_mut_ptr().cast::<u8>();
+            // SAFETY: there is as much room.
+            unsafe { copy_bytes(place, to, size) };
+            // SAFETY: the leaf is of the kernel's type, and the container says where addresses and tags are in it.
+            let found = unsafe {
+                captured::for_each_address(addresses, place, |found| {
+                    let Some(device) = translated(shadows, context, found)? else {
+                        return Ok::<(), usize>(());
+                    };
+                    if !found.read_only {
+                        memory::becomes_stale(found.address);
+                    }
+                    // SAFETY: the copy is as large as the leaf, in which the address lies.
+                    to.add(found.offset).cast::<u64>().write_unaligned(device);
+                    Ok(())
+                })
+            };
+            found?;
             copies.push(copy);
             Ok(copies.last().map_or(place.cast(), |copy| copy.as_ptr().cast()))
         }
     }
-}
-
-/// Reads a word of which some bytes may have no value, such as those between fields.
-///
-/// # Safety
-/// Eight bytes can be read.
-unsafe fn read_word(place: *const u8) -> usize {
-    let word: usize;
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: the caller's promise. To the compiler an instruction's result has a value, whatever it reads.
-    unsafe {
-        std::arch::asm!("mov {}, [{}]", out(reg) word, in(reg) place, options(nostack, readonly, preserves_flags));
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        // SAFETY: the caller's promise.
-        word = unsafe { place.cast::<usize>().read_unaligned() };
-    }
-    word
 }
 
 /// Copies bytes of which some may have no value.
@@ -421,6 +404,19 @@ fn translate(shadows: &LazyCell<Shadows>, context: &Context, address: usize) -> 
         return Ok(shadow.translate(address));
     }
     if address < LARGEST_DANGLING { Ok(address as u64) } else { Err(address) }
+}
+
+/// The device's address for one among a leaf's bytes; `None` if it stays as it is.
+fn translated(
+    shadows: &LazyCell<Shadows>,
+    context: &Context,
+    found: CapturedAddress,
+) -> Result<Option<u64>, usize> {
+    // What a union holds is taken for an address of a buffer if it is one.
+    if found.uncertain && (!is_shadow(found.address) || shadows.find(found.address).is_none()) {
+        return Ok(None);
+    }
+    translate(shadows, context, found.address).map(Some)
 }
 
 #[cold]

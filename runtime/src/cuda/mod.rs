@@ -35,5 +35,5 @@ pub(crate) use gpu::Gpu;
 pub(crate) use kernel::CudaKernel;
 pub(crate) use launch::{Pending, Shape, launch};
 pub(crate) use memory::{Memory, Unreadable, exclusive, readable};
-pub(crate) use shadow::is_shadow;
+pub(crate) use shadow::{is_in_buffer, is_shadow};
 pub(crate) use stream::Stream;

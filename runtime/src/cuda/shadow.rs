@@ -24,6 +24,11 @@ pub(crate) const fn is_shadow(address: usize) -> bool {
     address >> WINDOW_BITS == WINDOW >> WINDOW_BITS
 }
 
+/// Whether an address stands for memory that a device has now: in contrast to any number that would be one.
+pub(crate) fn is_in_buffer(address: usize) -> bool {
+    is_shadow(address) && Shadows::read().find(address).is_some()
+}
+
 /// A block of device memory and its shadow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shadow {

@@ -3,11 +3,11 @@
 use std::alloc::Layout;
 use std::str;
 
-use schism_hcf::{ImageRef, KernelRef, RecordRef};
+use schism_hcf::{ImageRef, KernelRef, RecordRef, SpecConstantRef, SpecPart};
 
 use crate::__private::Descriptor;
 use crate::error::ImageError;
-use crate::options::Options;
+use crate::options::{self, Options};
 use crate::spec_const::Place;
 use crate::variant::ConstantValue;
 
@@ -22,7 +22,8 @@ pub(super) fn name_of(descriptor: &Descriptor) -> Result<&str, ImageError> {
         .map_err(|_| ImageError::Mismatch { reason: "a kernel's name is not UTF-8".to_owned() })
 }
 
-/// The values that a launch gives to the constants that a kernel reads, where those are not the defaults.
+/// The values that a launch gives to the constants that a kernel reads, where those are not the defaults: for each constant all of its
+/// bytes.
 pub(super) fn values(
     record: &RecordRef<'_>,
     kernel: &str,
@@ -31,31 +32,62 @@ pub(super) fn values(
     let read = record.kernel(kernel).map_or(&[][..], |kernel| &kernel.spec_constants);
     let mut values = Vec::new();
     for constant in read.iter().filter_map(|symbol| record.spec_constant(symbol)) {
-        let here = |place: &Place| {
-            (place.name, place.line, place.column)
-                == (&*constant.place, constant.line, constant.column)
-        };
-        let Some(value) = options
-            .values()
-            .iter()
-            .find(|value| here(&value.place) && value.bytes.len() == constant.default.len())
-        else {
-            continue;
-        };
-        let other = record.spec_constants().iter().find(|other| {
-            other.symbol != constant.symbol
-                && (&other.place, other.line, other.column)
-                    == (&constant.place, constant.line, constant.column)
-        });
-        if let Some(other) = other {
-            let (first, second) = (constant.path.to_string(), other.path.to_string());
-            return Err(ImageError::AmbiguousConstant { first, second });
+        let mut bytes = None;
+        for part in &constant.parts {
+            let Some(value) = value_of(record, constant, part, options)? else { continue };
+            let bytes = bytes.get_or_insert_with(|| constant.default.clone().into_boxed_slice());
+            // The container says that a part lies in its constant.
+            bytes[part.offset as usize..][..value.len()].copy_from_slice(value);
         }
-        if *value.bytes != *constant.default {
-            values.push((constant.symbol.to_string(), value.bytes.clone()));
+        if let Some(bytes) = bytes.filter(|bytes| **bytes != *constant.default) {
+            values.push((constant.symbol.to_string(), bytes));
         }
     }
     Ok(values)
+}
+
+/// The value that a launch gives to a part of a constant, if it does.
+fn value_of<'o>(
+    record: &RecordRef<'_>,
+    constant: &SpecConstantRef<'_>,
+    part: &SpecPart,
+    options: &'o Options,
+) -> Result<Option<&'o [u8]>, ImageError> {
+    let Some(value) = options.values().iter().find(|value| is_of(value, part)) else {
+        return Ok(None);
+    };
+    let ambiguous = |second: String| {
+        Err(ImageError::AmbiguousConstant {
+            first: format!("{}{}", constant.path, part.path),
+            second,
+        })
+    };
+    let all = record.spec_constants().iter();
+    let mut others = all.flat_map(|other| other.parts.iter().map(move |part| (other, part)));
+    let is_same = |other: &SpecPart| {
+        (&other.place, other.line, other.column, other.type_id)
+            == (&part.place, part.line, part.column, part.type_id)
+    };
+    if let Some((other, part)) =
+        others.find(|(_, other)| !std::ptr::eq(*other, part) && is_same(other))
+    {
+        return ambiguous(format!("{}{}", other.path, part.path));
+    }
+    // Of the other one, the container has nothing.
+    if options.values().iter().filter(|value| is_of(value, part)).count() > 1 {
+        let Place { name, line, column } = value.place;
+        return ambiguous(format!("{name}:{line}:{column}"));
+    }
+    Ok(Some(&value.bytes))
+}
+
+/// Whether a launch's value is that of a part: the place and the type say so.
+fn is_of(value: &options::Value, part: &SpecPart) -> bool {
+    let Place { name, line, column } = value.place;
+    (name, line, column, value.type_id)
+        == (part.place.as_str(), part.line, part.column, part.type_id)
+        // The same type has the same size; a container that says otherwise is wrong.
+        && value.bytes.len() as u64 == part.size
 }
 
 /// What stage 2 makes code of, if a kernel has that.

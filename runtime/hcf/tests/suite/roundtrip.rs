@@ -3,8 +3,8 @@
 use crate::support;
 use proptest::{collection::btree_set, prelude::*, sample::subsequence};
 use schism_hcf::{
-    Code, Container, Groups, Image, Kernel, Level, PROCESSORS, Parameter, ParameterKind, RecordRef,
-    SpecConstant, Target,
+    Address, AddressItem, Addresses, Code, Container, Groups, Image, Kernel, Level, PROCESSORS,
+    Parameter, ParameterKind, RecordRef, SpecConstant, SpecPart, Target,
 };
 
 /// Text with all that could break a line, a node or a terminal.
@@ -94,12 +94,53 @@ fn parameter() -> impl Strategy<Value = Parameter> {
         (Just(Pointer), prop::sample::select(vec![4, 8])),
         (Just(Bytes), 1..=u64::MAX / 2),
     ];
-    (0..=u64::MAX / 2, kind_and_size, align(), any::<bool>()).prop_map(
-        |(offset, (kind, size), align, more)| {
+    let items = prop_oneof![Just(Vec::new()), proptest::collection::vec(address_item(), 1..4)];
+    (0..=u64::MAX / 2, kind_and_size, align(), any::<bool>(), items).prop_map(
+        |(offset, (kind, size), align, more, items)| {
             let (read_only, specialized) = (more && kind == Pointer, more && kind != Pointer);
-            Parameter { offset, size, align, kind, read_only, specialized }
+            let has = kind == Bytes && !specialized && end_of(&items) <= size;
+            let addresses = Addresses(if has { items } else { Vec::new() });
+            Parameter { offset, size, align, kind, read_only, specialized, addresses }
         },
     )
+}
+
+/// One item, with what is in it.
+fn address_item() -> impl Strategy<Value = AddressItem> {
+    let address =
+        (0..100_u64, any::<bool>(), any::<bool>()).prop_map(|(offset, read_only, uncertain)| {
+            AddressItem::Address(Address { offset, read_only, uncertain })
+        });
+    address.prop_recursive(4, 12, 3, |inner| {
+        let items = proptest::collection::vec(inner, 1..4);
+        let array = (0..100_u64, 2..5_u64, 0..9_u64, items.clone()).prop_map(
+            |(offset, count, between, items)| {
+                let stride = end_of(&items) + between;
+                AddressItem::Array { offset, count, stride, items }
+            },
+        );
+        let values = (any::<u128>(), any::<u128>(), any::<bool>());
+        let tagged = (0..100_u64, 0..5_u32, values, items).prop_map(
+            |(offset, size, (first, last, one), items)| {
+                let beyond = 128 - (8 << size);
+                let (first, last) = (first >> beyond, if one { first } else { last } >> beyond);
+                AddressItem::Tagged { offset, size: 1 << size, first, last, items }
+            },
+        );
+        prop_oneof![array, tagged]
+    })
+}
+
+/// Where items end.
+fn end_of(items: &[AddressItem]) -> u64 {
+    let ends = items.iter().map(|item| match item {
+        AddressItem::Address(address) => address.offset + 8,
+        AddressItem::Array { offset, count, stride, items } => {
+            offset + stride * (count - 1) + end_of(items)
+        }
+        AddressItem::Tagged { offset, size, items, .. } => (offset + size).max(end_of(items)),
+    });
+    ends.max().unwrap_or(0)
 }
 
 fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
@@ -136,16 +177,21 @@ fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
 }
 
 fn spec_constant(symbol: String) -> impl Strategy<Value = SpecConstant> {
-    let numbers = (any::<u32>(), any::<u32>(), 0..30_u32);
-    (text(), text(), numbers, prop::collection::vec(any::<u8>(), 1..40)).prop_map(
-        move |(path, place, (line, column, align), default)| SpecConstant {
-            symbol: symbol.clone(),
-            path,
-            place,
-            line,
-            column,
-            align: 1 << align,
-            default,
+    let part = (text(), text(), any::<(u32, u32)>(), any::<[u8; 16]>(), (0..3_u64, 1..9_u64));
+    let parts = prop::collection::vec(part, 1..4).prop_map(|parts| {
+        let mut end = 0;
+        let parts = parts.into_iter().map(|(path, place, (line, column), type_id, (gap, size))| {
+            let offset = end + gap;
+            end = offset + size;
+            SpecPart { path, place, line, column, type_id, offset, size }
+        });
+        parts.collect::<Vec<_>>()
+    });
+    (text(), 0..30_u32, parts, prop::collection::vec(any::<u8>(), 36)).prop_map(
+        move |(path, align, parts, mut default)| {
+            let end = parts.last().map_or(1, |part| part.offset + part.size);
+            default.truncate(end as usize + usize::from(default[0] % 4));
+            SpecConstant { symbol: symbol.clone(), path, align: 1 << align, default, parts }
         },
     )
 }

@@ -1,11 +1,15 @@
 //! Each rule of the format, broken.
 
 use crate::support::{self, framed, framed_at, sample};
-use schism_hcf::{Container, Groups, HcfError, Problem, RecordRef, SpecConstant, format};
+use schism_hcf::{Container, Groups, HcfError, Problem, RecordRef, SpecConstant, SpecPart, format};
 
 /// The sample's contents, with its first `from` replaced, padded again.
 fn edited(from: &str, to: &str) -> Vec<u8> {
-    let record = sample().to_record().unwrap();
+    edited_of(&sample(), from, to)
+}
+
+fn edited_of(container: &Container, from: &str, to: &str) -> Vec<u8> {
+    let record = container.to_record().unwrap();
     let header_len = u32::from_le_bytes(record[12..16].try_into().unwrap()) as usize;
     let appendix_len = u64::from_le_bytes(record[24..32].try_into().unwrap()) as usize;
     let (header, appendix) = record[64..64 + header_len + appendix_len].split_at(header_len);
@@ -89,7 +93,7 @@ fn nodes_come_in_order_and_once() {
     );
     check("{.1\n", "{.4\n", "closed", "kernels/saxpy/parameters/4");
     check(
-        "{.3\nbyte-offset=20\nbyte-size=36\nbyte-align=4\ntype=other-by-value\n}.3",
+        "{.3\nbyte-offset=20\nbyte-size=36\nbyte-align=4\ntype=other-by-value\naddresses=28r 0:4=1-4294967295(4*2+12(0?))\n}.3",
         "{.03\n}.03",
         "the node `3` was expected",
         "kernels/saxpy/parameters/03",
@@ -115,7 +119,7 @@ fn lines_have_a_grammar() {
     check("{.images\n", "}.images\n", "closed", "");
     check("}.kernels\n", "", "not closed", "kernels");
     check("variant=global", "{.a\n}.a\nvariant=global", "a key follows", "images/llvm-ir.global");
-    check("hcf-version=1\n", "\nhcf-version=1\n", "neither", "");
+    check("hcf-version=2\n", "\nhcf-version=2\n", "neither", "");
     check("}.images\n", "}.images\r\n", "escapes", "images");
 }
 
@@ -154,7 +158,7 @@ fn numbers_are_strict() {
 #[test]
 fn values_have_ranges() {
     let kernel = "kernels/saxpy";
-    check("hcf-version=1", "hcf-version=2", "the frame says 1", "");
+    check("hcf-version=2", "hcf-version=1", "the frame says 2", "");
     check("dimensions=1", "dimensions=0", "1, 2 or 3", kernel);
     check("dimensions=1", "dimensions=4", "1, 2 or 3", kernel);
     check("dimensions=1", "dimensions=4294967297", "1, 2 or 3", kernel);
@@ -214,11 +218,9 @@ fn constants_are_bytes_that_kernels_name() {
     let constant = |symbol: &str, default: &[u8]| SpecConstant {
         symbol: symbol.to_owned(),
         path: "sample::TILE".to_owned(),
-        place: "src/main.rs".to_owned(),
-        line: 7,
-        column: 30,
         align: 8,
         default: default.to_vec(),
+        parts: vec![SpecPart { size: default.len() as u64, ..SpecPart::default() }],
     };
     let with = |constants: Vec<SpecConstant>, used: &[&str]| {
         let mut container = sample();
@@ -247,10 +249,14 @@ fn constants_are_bytes_that_kernels_name() {
     odd.align = 3;
     assert!(matches!(refused(with(vec![odd], &[])), Problem::InvalidValue { .. }));
 
-    let node = "{.spec-constants\n{.a\npath=a\nplace=f\nline=1\ncolumn=2\nbyte-align=4\n";
+    let node = "{.spec-constants\n{.a\npath=a\nbyte-align=4\n";
+    let part = format!(
+        "{{.parts\n{{.0\npath=\nplace=f\nline=1\ncolumn=2\ntype-id={}\nbyte-offset=0\nbyte-size=1\n}}.0\n}}.parts\n",
+        "00".repeat(16)
+    );
     let edit = |from: &str, to: &str| {
-        let text =
-            format!("{node}default=10\n}}.a\n}}.spec-constants\n{{.kernels").replace(from, to);
+        let text = format!("{node}default=10\n{part}}}.a\n}}.spec-constants\n{{.kernels")
+            .replace(from, to);
         after("{.kernels", &text)
     };
     for (from, to, problem) in [
@@ -374,6 +380,61 @@ fn images_fill_the_appendix_in_order() {
 }
 
 #[test]
+fn parts_of_constants_lie_in_order_within_their_constant() {
+    let check = |from: &str, to: &str, problem: &str, number: u32| {
+        let error = error(&edited_of(&support::constants(), from, to));
+        let found = error.problem().to_string();
+        assert!(found.contains(problem), "found: {found}");
+        assert_eq!(error.node(), format!("spec-constants/SIZES/parts/{number}"));
+    };
+    let digits = "5a".repeat(16);
+    check(&format!("type-id={digits}\n"), "", "the key `byte-offset` was found", 0);
+    for wrong in [&digits[2..], &format!("{digits}00"), &digits.replace("5a", "5A"), ""] {
+        check(&digits, wrong, "32 lower-case", 0);
+    }
+    let second = "byte-offset=8\nbyte-size=4\n}";
+    check(second, "byte-offset=3\nbyte-size=4\n}", "begins behind", 1);
+    check(second, "byte-offset=8\nbyte-size=5\n}", "ends within", 1);
+    check(second, "byte-offset=8\nbyte-size=0\n}", "has bytes", 1);
+    check(second, "byte-offset=18446744073709551615\nbyte-size=4\n}", "ends within", 1);
+    check("{.1\npath", "{.2\npath", "closed", 2);
+    check("column=9", "column=4294967296", "below 2^32", 0);
+    let mut container = support::constants();
+    let record = container.to_record().unwrap();
+    assert_eq!(RecordRef::parse(&record).unwrap().to_container(), container);
+    container.spec_constants[0].parts.clear();
+    assert!(container.to_record().unwrap_err().to_string().contains("a constant has a part"));
+}
+
+#[test]
+fn addresses_lie_in_bytes_that_are_passed_by_value() {
+    let node = "kernels/saxpy/parameters/3";
+    let written = "28r 0:4=1-4294967295(4*2+12(0?))";
+    for wrong in
+        ["29", "28 0:4=1-4294967296(4)", "28  0", "4*2+7(0)", "5*3+12(0)", "28)", "", "%38"]
+    {
+        let (problem, found) =
+            after(&format!("addresses={written}"), &format!("addresses={wrong}"));
+        assert!(
+            problem.contains("items as the format") || problem.contains("escapes"),
+            "{problem}"
+        );
+        assert_eq!(found, node);
+    }
+    check(
+        &format!("addresses={written}"),
+        &format!("specialized=yes\naddresses={written}"),
+        "not specialized",
+        node,
+    );
+    let in_others = [("type=pointer\n", 0), ("type=integer\n", 1), ("type=floating-point\n", 2)];
+    for (kind, number) in in_others {
+        let node = format!("kernels/saxpy/parameters/{number}");
+        check(kind, &format!("{kind}addresses=0\n"), "other-by-value is the only type", &node);
+    }
+}
+
+#[test]
 fn the_final_padding_is_zero() {
     let mut record = sample().to_record().unwrap();
     *record.last_mut().unwrap() = 1;
@@ -385,12 +446,12 @@ fn the_final_padding_is_zero() {
 
 #[test]
 fn the_marker_ends_the_header_after_the_least_padding() {
-    let whole = framed(b"hcf-version=1\n");
+    let whole = framed(b"hcf-version=2\n");
     assert!(matches!(
         RecordRef::parse(&whole).unwrap_err().problem(),
         Problem::InconsistentLengths
     ));
-    let no_marker = framed(b"hcf-version=1\n\n\n");
+    let no_marker = framed(b"hcf-version=2\n\n\n");
     assert!(matches!(RecordRef::parse(&no_marker).unwrap_err().problem(), Problem::Syntax(_)));
 
     let contents = edited("sample", "sample");
@@ -401,7 +462,7 @@ fn the_marker_ends_the_header_after_the_least_padding() {
     let fewer = [&text[..marker - 1], &text[marker..]].concat();
     assert!(matches!(error(&fewer).problem(), Problem::InconsistentLengths));
     // The last line needs its end.
-    let mut lines = "hcf-version=1".to_owned();
+    let mut lines = "hcf-version=2".to_owned();
     while !(lines.len() + 26).is_multiple_of(16) {
         lines.push('1');
     }

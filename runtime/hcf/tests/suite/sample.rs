@@ -108,6 +108,7 @@ fn every_flipped_bit_is_noticed() {
 #[test]
 fn every_flipped_bit_behind_a_correct_hash_is_noticed_or_means_something_else() {
     flip_every_bit_behind_a_correct_hash(&sample());
+    flip_every_bit_behind_a_correct_hash(&support::constants());
 }
 
 /// Each must be noticed, or be another container.

@@ -1,13 +1,25 @@
 //! What the tests and the fuzz targets share: a sample, frames made by the book, and what must hold for any input.
 
-use schism_hcf::{Code, Container, Image, Kernel, Parameter, ParameterKind, RecordRef, records};
+use std::ops::ControlFlow;
+
+use schism_hcf::{
+    Address, AddressItem, Addresses, Code, Container, Image, Kernel, Parameter, ParameterKind,
+    RecordRef, SpecConstant, SpecPart, records,
+};
 
 /// A container with something of everything.
 pub fn sample() -> Container {
     let parameter = |offset, size, align, kind| {
         let (read_only, specialized) = (false, false);
-        Parameter { offset, size, align, kind, read_only, specialized }
+        let addresses = Addresses::default();
+        Parameter { offset, size, align, kind, read_only, specialized, addresses }
     };
+    let address = |offset, read_only, uncertain| {
+        AddressItem::Address(Address { offset, read_only, uncertain })
+    };
+    let (last, items) = (u128::from(u32::MAX), vec![address(0, false, true)]);
+    let array = AddressItem::Array { offset: 4, count: 2, stride: 12, items };
+    let tagged = AddressItem::Tagged { offset: 0, size: 4, first: 1, last, items: vec![array] };
     Container {
         generator: "schism 0.1.0".into(),
         llvm_version: "22.1.2".into(),
@@ -44,7 +56,10 @@ pub fn sample() -> Container {
                     parameter(0, 8, 8, ParameterKind::Pointer),
                     parameter(8, 8, 8, ParameterKind::Integer),
                     parameter(16, 4, 4, ParameterKind::Float),
-                    parameter(20, 36, 4, ParameterKind::Bytes),
+                    Parameter {
+                        addresses: Addresses(vec![address(28, true, false), tagged]),
+                        ..parameter(20, 36, 4, ParameterKind::Bytes)
+                    },
                 ],
                 images: vec!["llvm-ir.global".into(), "ptx.sm_90".into()],
                 can_panic: true,
@@ -60,6 +75,30 @@ pub fn sample() -> Container {
             },
         ],
     }
+}
+
+/// The sample with a static of two specialization constants.
+#[allow(dead_code, reason = "the fuzz targets do without")]
+pub fn constants() -> Container {
+    let part = |path: &str, offset, column| SpecPart {
+        path: path.into(),
+        place: "src/main.rs".into(),
+        line: 3,
+        column,
+        type_id: [0x5a; 16],
+        offset,
+        size: 4,
+    };
+    let mut container = sample();
+    container.spec_constants = vec![SpecConstant {
+        symbol: "SIZES".into(),
+        path: "sample::SIZES".into(),
+        align: 8,
+        default: vec![16, 0, 0, 0, 0, 0, 0, 0, 32, 0, 0, 0],
+        parts: vec![part("[0]", 0, 9), part("[1]", 8, 30)],
+    }];
+    container.kernels[0].spec_constants = vec!["SIZES".into()];
+    container
 }
 
 /// The sample with code that was made ahead of time.
@@ -104,7 +143,7 @@ pub fn framed_at(contents: &[u8], header_len: usize) -> Vec<u8> {
     record.resize(record.len().next_multiple_of(16), 0);
     let record_len = record.len();
     record[..8].copy_from_slice(&[0x89, 0x48, 0x43, 0x46, 0x0D, 0x0A, 0x1A, 0x0A]);
-    record[8..12].copy_from_slice(&1_u32.to_le_bytes());
+    record[8..12].copy_from_slice(&2_u32.to_le_bytes());
     record[12..16].copy_from_slice(&(header_len as u32).to_le_bytes());
     record[16..24].copy_from_slice(&(record_len as u64).to_le_bytes());
     record[24..32].copy_from_slice(&((contents.len() - header_len) as u64).to_le_bytes());
@@ -168,7 +207,26 @@ fn exercise_record(record: &RecordRef<'_>) {
         assert!(kernel.images.iter().all(|image| record.image(image).is_some()));
         for parameter in &kernel.parameters {
             assert!(parameter.offset + parameter.size <= kernel.closure_size);
+            // An array may be as long as the parameter says it is, whose bytes nobody has here.
+            let mut most = 10_000;
+            let _ = parameter.addresses.for_each(
+                |offset, size| {
+                    assert!(offset + size <= parameter.size);
+                    1
+                },
+                |address| {
+                    assert!(address.offset + 8 <= parameter.size);
+                    most -= 1;
+                    if most == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                },
+            );
         }
+    }
+    for constant in record.spec_constants() {
+        let len = constant.default.len() as u64;
+        assert!(constant.parts.iter().all(|part| part.size > 0 && part.offset + part.size <= len));
+        assert!(constant.parts.is_sorted_by(|a, b| a.offset + a.size <= b.offset));
+        assert!(!constant.parts.is_empty());
     }
     let start = record.as_bytes().as_ptr() as usize;
     for image in record.images() {
