@@ -6,6 +6,8 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let sysroot = std::env::var_os("DEP_SCHISM_PASSES_SYSROOT").expect("schism-passes tells it");
     let sysroot = PathBuf::from(sysroot);
+    // Where `schism-rustdoc` finds the compiler's own.
+    println!("cargo::rustc-env=SCHISM_SYSROOT={}", sysroot.display());
     let lib = sysroot.join("lib");
     println!("cargo::rustc-link-search=native={}", lib.display());
     println!("cargo::rustc-link-lib=dylib=LLVM-22-rust-1.95.0-stable");

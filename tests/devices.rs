@@ -1,6 +1,5 @@
 //! The devices that tests run on, and which of them this machine has not.
 
-use std::io::Write;
 use std::sync::Once;
 
 use schism::Device;
@@ -12,8 +11,7 @@ pub fn listed() -> Vec<Device> {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
         if let Err(reason) = Device::by_name("cuda:0") {
-            // Nobody need read it.
-            let _ = writeln!(std::io::stderr(), "skipped: no test runs on cuda, because {reason}");
+            crate::skip::say(&format!("no test runs on cuda, because {reason}"));
         }
     });
     Device::all()

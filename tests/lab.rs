@@ -1,7 +1,7 @@
 //! The compilers under test, and room to work in.
 //!
-//! A test of the whole calls [`Lab::open`] first. Under a compiler that is not schism's, that prints why
-//! the test cannot run and returns `None`. With the lab come the driver, the stock compiler that it
+//! A test of the whole calls [`Lab::open`] first. Under a compiler that is not schism's, that fails the test, unless
+//! `SCHISM_TEST_SKIP=1` allows to leave it out ([`crate::skip`]); then it returns `None`. With the lab come the driver, the stock compiler that it
 //! wraps, the runtime as one precompiled rlib, and empty folders.
 
 use std::ffi::OsStr;
@@ -46,7 +46,7 @@ pub struct Runtime {
 }
 
 /// What a lab's programs and compilers must not inherit from the cargo that runs the tests.
-const FOREIGN_VARIABLES: [&str; 25] = [
+const FOREIGN_VARIABLES: [&str; 27] = [
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_INCREMENTAL",
@@ -57,6 +57,8 @@ const FOREIGN_VARIABLES: [&str; 25] = [
     "RUSTC_BOOTSTRAP",
     "RUSTC_WORKSPACE_WRAPPER",
     "RUSTC_WRAPPER",
+    "RUSTDOC",
+    "RUSTDOCFLAGS",
     "RUSTFLAGS",
     "RUST_BACKTRACE",
     "RUST_LOG",
@@ -76,12 +78,16 @@ const FOREIGN_VARIABLES: [&str; 25] = [
 
 impl Lab {
     /// The lab of this test program, whose own folder is `env!("CARGO_TARGET_TMPDIR")`; `None` if the
-    /// compiler in the environment variable `RUSTC` is not schism's.
+    /// compiler in the environment variable `RUSTC` is not schism's, and that is allowed.
+    ///
+    /// # Panics
+    /// If it is not, and that is not allowed.
+    #[track_caller]
     pub fn open(folder: &str) -> Option<&'static Self> {
         static LAB: OnceLock<Option<Lab>> = OnceLock::new();
         let lab = LAB.get_or_init(|| Self::find(Path::new(folder))).as_ref();
         if lab.is_none() {
-            println!("skipped: RUSTC is not schism's compiler; use `cargo schism test`");
+            crate::skip::lacks(crate::skip::COMPILER);
         }
         lab
     }
@@ -139,6 +145,9 @@ impl Lab {
     pub fn cargo(&self, compiler: Compiler, folder: &Path) -> Command {
         let mut command = clean_command(&self.cargo);
         command.current_dir(folder).env("RUSTC", self.compiler(compiler));
+        if compiler == Compiler::Schism {
+            command.env("RUSTDOC", self.driver.with_file_name("schism-rustdoc"));
+        }
         command
     }
 

@@ -21,6 +21,8 @@
 //! | `tests/launches.rs` | kernels in every kind of place, launched on the device `cpu` |
 //! | `tests/matrix.rs` | one program under many combinations of the compiler's options |
 //! | `tests/stable.rs` | the driver is a stable compiler, and plain cargo's good neighbour |
+//! | `tests/doctests.rs` | kernels in documentation tests |
+//! | `tests/check.rs` | kernels under `cargo schism check` |
 //! | `tests/ui.rs` | diagnostics, over the programs in `ui/` |
 //! | `tests/captures.rs` | random captures, which must arrive as they are on all devices and on a GPU that is none |
 //! | `tests/random.rs` | random kernels, the same each time |
@@ -30,7 +32,7 @@
 //! `passes/<pass>/*.ll` holds one case each: the IR that goes in, and comments that say what must
 //! and must not come out; see [`filecheck`]. The other tests compile programs (most of them in
 //! `crates/`) with the compiler in the environment variable `RUSTC`, which `cargo schism test` sets; see
-//! [`lab`]. Under plain `cargo test` they say so and do nothing.
+//! [`lab`]. Under plain `cargo test` they fail and say so; `SCHISM_TEST_SKIP=1` leaves them out ([`skip`]).
 
 pub mod captures;
 pub mod constants;
@@ -44,4 +46,5 @@ pub mod ptx;
 pub mod random_gathers;
 pub mod random_ir;
 pub mod random_loops;
+pub mod skip;
 pub mod sub_groups;

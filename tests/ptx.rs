@@ -14,6 +14,8 @@ use schism_hcf::{KernelRef, RecordRef, records, sections_of_file};
 use schism_jit::{JitError, PtxCode, PtxOptions, Request, compile_ptx};
 use schism_jit_abi::Param;
 
+use crate::skip;
+
 /// The processors that kernels are lowered to and assembled for.
 pub const PROCESSORS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
 
@@ -50,8 +52,8 @@ pub fn assembler() -> Option<PathBuf> {
     );
     let found = places.into_iter().find(|place| place.is_file());
     if found.is_none() {
-        println!(
-            "skipped: no ptxas, so the PTX is not assembled; SCHISM_PTXAS may name one (PyPI: nvidia-cuda-nvcc)"
+        skip::say(
+            "no ptxas, so the PTX is not assembled; SCHISM_PTXAS may name one (PyPI: nvidia-cuda-nvcc)",
         );
     }
     found
@@ -63,8 +65,7 @@ pub fn assembler() -> Option<PathBuf> {
 /// # Panics
 /// Another kernel cannot be lowered or assembled; or one of the texts stands in no failure.
 pub fn expect(lacking: &[&str]) {
-    if !std::env::var("RUSTC").is_ok_and(|rustc| rustc.contains("schism-rustc")) {
-        println!("skipped: this program has no kernels, since RUSTC is not schism's compiler");
+    if !skip::has_kernels() {
         return;
     }
     let path = std::env::current_exe().expect("this program has a path");

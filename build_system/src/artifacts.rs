@@ -10,6 +10,7 @@ use crate::error::{Error, FileContext, Result};
 use crate::hash::Hasher;
 use crate::home::Home;
 use crate::lock::Lock;
+use crate::lockfile;
 use crate::progress;
 use crate::prune;
 use crate::publish::{self, Draft};
@@ -18,12 +19,15 @@ use crate::sources::Sources;
 use crate::toolchain::Toolchain;
 
 /// Changes whenever the way of building below does, so that what was built the old way is built again.
-pub const RECIPE: &str = "1";
+pub const RECIPE: &str = "2";
 
 /// The plugin's package.
 const PACKAGE: &str = "rustc_codegen_schism";
 
 const DRIVER: &str = "schism-rustc";
+const RUSTDOC: &str = "schism-rustdoc";
+/// The compiler that [`RUSTDOC`] names for documentation tests.
+const DOCTEST: &str = "schism-doctest";
 const PLUGIN: &str = "librustc_codegen_schism.so";
 const STAGE2: &str = "libschism_jit.so";
 
@@ -59,14 +63,25 @@ impl Installed {
         self.plugin_directory.join(PLUGIN)
     }
 
+    /// The program to use in rustdoc's place, so that documentation tests are compiled by the driver.
+    pub fn rustdoc(&self) -> PathBuf {
+        self.plugin_directory.join(RUSTDOC)
+    }
+
     /// Stage 2.
     pub fn stage2(&self) -> PathBuf {
         self.stage2_directory.join(STAGE2)
     }
 
+    /// Everything that is installed.
+    pub fn files(&self) -> [PathBuf; 5] {
+        let doctest = self.plugin_directory.join(DOCTEST);
+        [self.driver(), self.plugin(), self.rustdoc(), doctest, self.stage2()]
+    }
+
     /// Whether all files are there. They came whole, in directories renamed into place.
     pub fn is_there(&self) -> bool {
-        self.driver().is_file() && self.plugin().is_file() && self.stage2().is_file()
+        self.files().iter().all(|file| file.is_file())
     }
 
     /// Notes that it is in use, so that it is kept.
@@ -82,13 +97,20 @@ impl Installed {
     }
 }
 
-/// Builds in a workspace and installs the results. The caller holds the set-up lock.
+/// Builds the plugin and stage 2 and installs the results. The caller holds the set-up lock.
 pub fn build(
     home: &Home,
     toolchain: &Toolchain,
     rustc_dev: &RustcDev,
-    workspace: &Path,
+    sources: &Sources,
 ) -> Result<Installed> {
+    let workspace = &sources.workspace(home)?;
+    if *sources == Sources::Packed {
+        let mut fetch = Command::new(&toolchain.cargo);
+        environment::isolate(&mut fetch, toolchain);
+        fetch.current_dir(workspace);
+        lockfile::shorten(fetch, workspace)?;
+    }
     // Kept: cargo goes on from here after an interruption, and builds less after a change.
     let target = target_directory(home, toolchain, workspace);
     std::fs::create_dir_all(&target).at("create", &target)?;
@@ -96,7 +118,8 @@ pub fn build(
 
     progress::step("Building", "the plugin");
     cargo(toolchain, rustc_dev, workspace, &target, PACKAGE)?;
-    let plugin_hash = install(&results, &[DRIVER, PLUGIN], |hash| home.plugin(hash))?;
+    let plugin_hash =
+        install(&results, &[DRIVER, PLUGIN, RUSTDOC, DOCTEST], |hash| home.plugin(hash))?;
     progress::step("Building", "stage 2");
     cargo(toolchain, rustc_dev, workspace, &target, "schism-jit")?;
     let stage2_hash = install(&results, &[STAGE2], |hash| home.stage2(hash))?;
@@ -131,7 +154,7 @@ fn cargo(
 ) -> Result<()> {
     let mut command = plugin_cargo(toolchain, rustc_dev, workspace, target, "build");
     command
-        .args(["--release", "--package", package])
+        .args(["--locked", "--release", "--package", package])
         // stdout is for results, such as `backend-path`'s.
         .stdout(std::io::stderr());
     let status = command::status(

@@ -1,6 +1,6 @@
 //! Cargo's verbs, with schism's compiler.
 //!
-//! The compiler is put in rustc's place by `RUSTC` alone. No flag changes, so cargo rebuilds nothing for their sake, and build
+//! The compiler is put in rustc's place by `RUSTC` alone, and `RUSTDOC` has documentation tests compiled by it. No flag changes, so cargo rebuilds nothing for their sake, and build
 //! scripts see the stable compiler that they would see anyhow. What the driver says of its version holds the plugin's content hash, which
 //! cargo makes part of every artifact's identity: the artifacts of plain cargo, of this plugin and of the next one lie side by
 //! side in the same target directory.
@@ -48,8 +48,8 @@ pub fn command(ready: &Ready) -> Command {
     environment::restore(&mut cargo, &ready.toolchain);
     cargo.env("RUSTC", ready.installed.driver());
     if std::env::var_os("RUSTDOC").is_none() {
-        // Else cargo looks for one in PATH, which may be another compiler's.
-        cargo.env("RUSTDOC", ready.toolchain.sysroot.join("bin/rustdoc"));
+        // Documentation tests are compiled by the driver, too.
+        cargo.env("RUSTDOC", ready.installed.rustdoc());
     }
     if std::env::var_os("SCHISM_JIT").is_none() {
         cargo.env("SCHISM_JIT", ready.installed.stage2());

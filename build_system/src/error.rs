@@ -68,6 +68,34 @@ pub enum Error {
         needed: String,
     },
 
+    /// The source of the compiler is of the right release, by its own word, and has other contents.
+    #[error(
+        "the source of the compiler from {origin} is not the release's: its contents have the digest {found}, those of rustc \
+         {release} {pinned}. It is damaged or was changed; nothing was built from it"
+    )]
+    ChangedSource {
+        /// Where it came from.
+        origin: String,
+        /// The release.
+        release: String,
+        /// The digest of its contents.
+        found: String,
+        /// What that should be.
+        pinned: String,
+    },
+
+    /// Cargo would build other packages than those of the lock file.
+    #[error(
+        "{path} came to hold packages that are not in the sources' own lock file: {added}; nothing was built. \
+         `cargo schism clean` and `cargo schism setup` start afresh"
+    )]
+    LockFile {
+        /// The lock file.
+        path: PathBuf,
+        /// The packages.
+        added: String,
+    },
+
     /// A program that is needed is not installed.
     #[error("cannot start `{tool}`, needed {purpose}: {source}\n{hint}")]
     Tool {

@@ -1,4 +1,5 @@
-//! Content hashes: the first 128 bits of BLAKE3, as 32 hexadecimal digits.
+//! Content hashes: BLAKE3, in hexadecimal digits. Names of what we make ourselves have its first 128 bits; what comes from
+//! elsewhere is compared by all of it.
 
 use std::path::Path;
 
@@ -22,9 +23,14 @@ impl Hasher {
         Ok(self.field(&contents))
     }
 
-    /// The hash of all fields.
+    /// The hash of all fields, in full.
+    pub fn finish_whole(self) -> String {
+        self.0.finalize().to_hex().to_string()
+    }
+
+    /// The first half of the hash of all fields.
     pub fn finish(self) -> String {
-        let mut text = self.0.finalize().to_hex().to_string();
+        let mut text = self.finish_whole();
         text.truncate(32);
         text
     }

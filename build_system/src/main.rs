@@ -21,6 +21,7 @@ mod hcf;
 mod home;
 mod kernel_cache;
 mod lock;
+mod lockfile;
 mod manifest;
 mod opt;
 #[allow(dead_code)] // the build script has it too; each uses a part

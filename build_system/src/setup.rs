@@ -48,8 +48,7 @@ pub fn ensure(home: &Home) -> Result<Ready> {
         return Ok(Ready { toolchain, installed }); // touched, or the same in another place
     }
     let rustc_dev = rustc_dev::provide(home, &toolchain)?;
-    let workspace = sources.workspace(home)?;
-    let installed = artifacts::build(home, &toolchain, &rustc_dev, &workspace)?;
+    let installed = artifacts::build(home, &toolchain, &rustc_dev, &sources)?;
     installed.link(home)?;
     if sources.manifest()? == manifest {
         known.write(&installed, &Manifest::default())?;
@@ -178,7 +177,7 @@ mod tests {
 
     fn installed(home: &Home) -> Installed {
         let installed = Installed::new(home, "p", "s");
-        for path in [installed.driver(), installed.plugin(), installed.stage2()] {
+        for path in installed.files() {
             publish::write_file(&path, b"").unwrap();
         }
         installed

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, FileContext, Result};
 use crate::hash::Hasher;
 use crate::home::Home;
+use crate::lockfile;
 use crate::manifest::Manifest;
 use crate::{environment, pack, publish};
 
@@ -103,8 +104,8 @@ fn unpack(mut block: &[u8], place: &Path) -> Result<()> {
             contents.to_vec()
         };
         let full = place.join(&path);
-        // The lock file is cargo's to shorten.
-        let packed_lock = place.join("Cargo.lock.packed");
+        // The lock file is cargo's to shorten, from the original beside it.
+        let packed_lock = place.join(lockfile::ORIGINAL);
         let is_lock = path == Path::new("Cargo.lock");
         let kept = is_lock && full.is_file() && holds(&packed_lock, &contents);
         if !kept && !holds(&full, &contents) {

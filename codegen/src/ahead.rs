@@ -25,6 +25,8 @@ use schism_jit_abi::{
     UNRESOLVED_SYMBOLS, UNSUPPORTED,
 };
 
+use crate::track;
+
 /// The environment variable that says what code is made for.
 pub(crate) const TARGETS: &str = "SCHISM_TARGETS";
 
@@ -55,12 +57,7 @@ pub(crate) struct Missing {
 
 /// Puts what code depends on into the crate's dependency information, so that cargo builds it anew when that changes.
 pub(crate) fn track(sess: &Session) {
-    let note = |variable: &str| {
-        let value = std::env::var(variable).ok();
-        let symbol = value.as_deref().map(Symbol::intern);
-        sess.psess.env_depinfo.borrow_mut().insert((Symbol::intern(variable), symbol));
-        value.filter(|value| !value.is_empty())
-    };
+    let note = |variable| track::variable(sess, variable).filter(|value| !value.is_empty());
     if note(TARGETS).is_some()
         && let Some(library) = note(STAGE2)
     {

@@ -11,6 +11,8 @@ use rustc_middle::ty::TyCtxt;
 use rustc_middle::util::Providers;
 use rustc_span::def_id::DefId;
 
+use crate::check;
+
 type Provider = for<'tcx> fn(TyCtxt<'tcx>, DefId) -> bool;
 
 /// rustc's own provider of `is_mir_available` for other crates, behind ours.
@@ -38,5 +40,6 @@ fn is_only_for_kernels(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn | DefKind::Closure)
         && !tcx.generics_of(def_id).requires_monomorphization(tcx)
         && !tcx.cross_crate_inlinable(def_id)
-        && tcx.is_reachable_non_generic(def_id)
+        // A dependency that was only checked says of no function that it can be linked.
+        && (tcx.is_reachable_non_generic(def_id) || check::is_check(tcx.sess))
 }

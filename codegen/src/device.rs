@@ -124,10 +124,20 @@ pub(crate) fn crate_id(tcx: TyCtxt<'_>) -> String {
     format!("{:016x}", tcx.stable_crate_id(LOCAL_CRATE).as_u64())
 }
 
+/// What the device half is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The container goes into the crate's objects.
+    Build,
+    /// The crate is only checked: no code is made ahead of time, and nothing is kept.
+    Check,
+}
+
 /// Makes the device half of a crate; `None` if the crate launches no kernel. `lower` makes the
 /// unoptimised bitcode of a codegen unit.
 pub(crate) fn make<'tcx>(
     tcx: TyCtxt<'tcx>,
+    purpose: Purpose,
     lower: impl FnOnce(Symbol) -> Vec<u8>,
 ) -> Option<DeviceHalf> {
     let runtime = runtime_items::find(tcx);
@@ -190,7 +200,9 @@ pub(crate) fn make<'tcx>(
         ..DeviceSpec::default()
     };
     note("(collect the device half)", start);
-    let ahead = ahead::plan(tcx);
+    // A check tells what is wrong with the plan, too.
+    let plan = ahead::plan(tcx);
+    let ahead = if purpose == Purpose::Build { plan } else { ahead::Plan::default() };
     let crate_id = crate_id(tcx);
     let dump_to = std::env::var_os("SCHISM_DUMP_STAGE1");
     let names: Vec<_> = kernels
@@ -199,7 +211,8 @@ pub(crate) fn make<'tcx>(
         .collect();
     let ingredients =
         (&spec, names, &unit.spec_constants, std_bodies::identity(tcx), ahead.ingredients());
-    let keep_as = kept::name(tcx, name, &ingredients).filter(|_| dump_to.is_none());
+    let keeps = purpose == Purpose::Build && dump_to.is_none();
+    let keep_as = keeps.then(|| kept::name(tcx, name, &ingredients)).flatten();
     if let Some(kept) = keep_as.as_deref().and_then(|keep_as| kept::find(tcx, name, keep_as)) {
         return Some(DeviceHalf::Kept { kept, crate_id });
     }

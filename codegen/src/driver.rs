@@ -6,11 +6,14 @@
 
 use std::process::ExitCode;
 
+use rustc_driver::Compilation;
+use rustc_interface::interface::Compiler;
+use rustc_middle::ty::TyCtxt;
 use rustc_session::EarlyDiagCtxt;
-use rustc_session::config::{CrateType, ErrorOutputType, Options};
+use rustc_session::config::{CrateType, ErrorOutputType, ExternLocation, Options};
 
-/// The crate that may use unstable features: the runtime, for its auto trait.
-pub(crate) const RUNTIME: &str = "schism";
+use crate::check;
+use crate::runtime_items::RUNTIME;
 
 /// Runs the compiler with the process's arguments and returns its exit status.
 ///
@@ -29,12 +32,16 @@ pub extern "C" fn schism_rustc_main() -> i32 {
         })
         .collect();
     let code = rustc_driver::catch_with_exit_code(|| {
-        rustc_driver::run_compiler(&arguments, &mut Driver);
+        rustc_driver::run_compiler(&arguments, &mut Driver::default());
     });
     i32::from(code != ExitCode::SUCCESS)
 }
 
-struct Driver;
+#[derive(Default)]
+struct Driver {
+    /// Whether the backend is ours, handed over in process.
+    installed: bool,
+}
 
 impl rustc_driver::Callbacks for Driver {
     fn config(&mut self, config: &mut rustc_interface::Config) {
@@ -44,6 +51,8 @@ impl rustc_driver::Callbacks for Driver {
             // The user asked for another backend, or for this one by its path.
             return;
         }
+        self.installed = true;
+        // The one crate that may use unstable features: the runtime, for its auto trait.
         if config.opts.crate_name.as_deref() == Some(RUNTIME) {
             config.opts.unstable_features = rustc_feature::UnstableFeatures::Cheat;
             config.crate_cfg.push("schism_driver".to_owned());
@@ -53,6 +62,13 @@ impl rustc_driver::Callbacks for Driver {
         }
         config.make_codegen_backend = Some(Box::new(|_, _| crate::glue::backend()));
     }
+
+    fn after_analysis<'tcx>(&mut self, _: &Compiler, tcx: TyCtxt<'tcx>) -> Compilation {
+        if self.installed {
+            check::kernels(tcx);
+        }
+        Compilation::Continue
+    }
 }
 
 /// Whether the crate's metadata carries the bodies of all its functions, for kernels elsewhere that
@@ -60,12 +76,34 @@ impl rustc_driver::Callbacks for Driver {
 ///
 /// A crate that sees the runtime may hold a function that launches a kernel, and be of any kind. Of
 /// crates that know nothing of the runtime, cargo's libraries carry their bodies: a kernel may use any
-/// dependency. It takes less than one hundredth of their time. A check makes no code, so nothing of
-/// this is wanted then.
+/// dependency. It takes less than one hundredth of their time. A library that is only checked carries them,
+/// too, or nothing could be said of the kernels of those that use it.
 fn carries_bodies(opts: &Options) -> bool {
-    let library = opts.crate_types.iter().all(|kind| *kind == CrateType::Rlib)
+    let mut kinds = opts.crate_types.iter();
+    if !opts.output_types.should_codegen() {
+        return !opts.test && kinds.any(|kind| matches!(kind, CrateType::Rlib | CrateType::Dylib));
+    }
+    let library = kinds.all(|kind| *kind == CrateType::Rlib)
         && !opts.crate_types.is_empty()
         && !opts.test
         && std::env::var_os("CARGO_PKG_NAME").is_some();
-    opts.output_types.should_codegen() && (library || opts.externs.get(RUNTIME).is_some())
+    library || is_given_runtime(opts)
+}
+
+/// Whether one of the crates that the command line names is a runtime, whatever name it has there.
+fn is_given_runtime(opts: &Options) -> bool {
+    let is_runtime = |file: &std::path::Path| {
+        let name = file.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = name.strip_prefix("lib").unwrap_or_default();
+        name.split('-').next() == Some(RUNTIME)
+    };
+    opts.externs.iter().any(|(name, entry)| {
+        name == RUNTIME
+            || match &entry.location {
+                ExternLocation::FoundInLibrarySearchDirectories => false,
+                ExternLocation::ExactPaths(files) => {
+                    files.iter().any(|file| is_runtime(file.original()))
+                }
+            }
+    })
 }

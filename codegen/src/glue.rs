@@ -35,9 +35,8 @@ use rustc_session::config::{CrateType, OptLevel, OutputFilenames, PrintRequest};
 use rustc_span::Symbol;
 use rustc_span::def_id::LocalDefId;
 
-use crate::device::{self, DeviceHalf};
-use crate::driver::RUNTIME;
-use crate::{ahead, bodies, diagnostics, host, kept, marks, object};
+use crate::device::{self, DeviceHalf, Purpose};
+use crate::{bodies, check, diagnostics, host, kept, marks, object, track};
 
 type Llvm = LlvmCodegenBackend;
 type LlvmModule = <Llvm as WriteBackendMethods>::Module;
@@ -73,6 +72,34 @@ fn llvm() -> Llvm {
     *unsafe { Box::from_raw(boxed.cast::<Llvm>()) }
 }
 
+/// The unoptimised bitcode of a codegen unit.
+fn lower(tcx: TyCtxt<'_>, unit: Symbol) -> Vec<u8> {
+    let (mut module, _) = llvm().compile_codegen_unit(tcx, unit);
+    host::keep_order_of_calls(tcx, &mut module.module_llvm);
+    Llvm::serialize_module(module.module_llvm, false).data().to_vec()
+}
+
+/// Makes the device half of a crate that is only checked, for what there is to say of its kernels. Nothing is written.
+pub(crate) fn check_device_half(tcx: TyCtxt<'_>) {
+    if let Some(half) = device::make(tcx, Purpose::Check, |unit| lower(tcx, unit)) {
+        tell(tcx.sess, &half);
+    }
+}
+
+/// Tells what there is to say of a device half.
+fn tell(sess: &Session, half: &DeviceHalf) {
+    match half {
+        DeviceHalf::Made { slow, missing, .. } => {
+            missing.iter().for_each(|missing| diagnostics::warn_of_missing(sess, missing));
+            if let Some(slow) = slow {
+                diagnostics::warn(sess, slow);
+            }
+        }
+        DeviceHalf::Failed(failure) => diagnostics::report(sess, failure),
+        DeviceHalf::Kept { .. } => {}
+    }
+}
+
 impl CodegenBackend for SchismBackend {
     /// The name of the backend that makes the host's code: it is visible to crates.
     fn name(&self) -> &'static str {
@@ -81,16 +108,6 @@ impl CodegenBackend for SchismBackend {
 
     fn init(&self, sess: &Session) {
         self.0.init(sess);
-        if sess.opts.externs.get(RUNTIME).is_some() {
-            // Goes into the crate's dependency information, so that cargo builds it anew when a variable
-            // changes. Not into every crate's: those that come before the runtime would be built anew, too.
-            for variable in [device::SPLIT, device::WARN, device::LINES] {
-                let value = std::env::var(variable).ok();
-                let value = value.as_deref().map(Symbol::intern);
-                sess.psess.env_depinfo.borrow_mut().insert((Symbol::intern(variable), value));
-            }
-            ahead::track(sess);
-        }
     }
 
     fn print(&self, request: &PrintRequest, out: &mut String, sess: &Session) {
@@ -137,6 +154,8 @@ impl CodegenBackend for SchismBackend {
             None => (CODEGEN_UNIT.get().expect("set when ours was"))(tcx, name),
         };
         bodies::provide(providers);
+        check::provide(providers);
+        track::provide(providers);
         MIR.get_or_init(|| providers.queries.mir_drops_elaborated_and_const_checked);
         providers.queries.mir_drops_elaborated_and_const_checked = |tcx, def_id| {
             marks::mark(tcx, def_id, (MIR.get().expect("set when ours was"))(tcx, def_id))
@@ -147,11 +166,7 @@ impl CodegenBackend for SchismBackend {
         let ongoing =
             rustc_codegen_ssa::base::codegen_crate(self.clone(), tcx, host::target_cpu(tcx.sess));
         // The host half is lowered by now, and other threads optimise it while this one makes the device half.
-        let half = device::make(tcx, |unit| {
-            let (mut module, _) = self.0.compile_codegen_unit(tcx, unit);
-            host::keep_order_of_calls(tcx, &mut module.module_llvm);
-            Llvm::serialize_module(module.module_llvm, false).data().to_vec()
-        });
+        let half = device::make(tcx, Purpose::Build, |unit| lower(tcx, unit));
         *DEVICE_HALF.lock().expect("no thread panics while it holds the lock") = half;
         Box::new(ongoing)
     }
@@ -167,15 +182,8 @@ impl CodegenBackend for SchismBackend {
             .expect("codegen_crate of this backend returned it");
         let half = DEVICE_HALF.lock().expect("no thread panics while it holds the lock").take();
         // Errors first: with one told, rustc ends before it writes any output.
-        match &half {
-            Some(DeviceHalf::Made { slow, missing, .. }) => {
-                missing.iter().for_each(|missing| diagnostics::warn_of_missing(sess, missing));
-                if let Some(slow) = slow {
-                    diagnostics::warn(sess, slow);
-                }
-            }
-            Some(DeviceHalf::Failed(failure)) => diagnostics::report(sess, failure),
-            _ => {}
+        if let Some(half) = &half {
+            tell(sess, half);
         }
         let (mut results, mut work_products) = ongoing.join(sess);
         let module = match half {

@@ -12,7 +12,8 @@
 //!    folds the IR constants.
 //!
 //! [`ahead`] has stage 2 add code for the targets that a build asks for. [`kept`] knows what incremental compilation spares of that, [`bodies`] which functions of dependencies
-//! only kernels see. [`std_bodies`] knows where the standard library's own compiled code is, for functions without MIR.
+//! only kernels see. [`track`] tells cargo what a crate with kernels depends on besides its sources, and [`check`] looks at the
+//! kernels of crates that are only checked. [`std_bodies`] knows where the standard library's own compiled code is, for functions without MIR.
 //!
 //! A crate without kernels takes none of these steps, and its objects are byte for byte those of
 //! plain rustc.
@@ -50,6 +51,7 @@ mod addresses;
 mod ahead;
 mod bodies;
 mod call_map;
+mod check;
 mod collect;
 mod device;
 mod diagnostics;
@@ -68,6 +70,7 @@ mod runtime_items;
 mod spec_constants;
 mod std_bodies;
 mod times;
+mod track;
 mod ways;
 mod words;
 

@@ -8,7 +8,7 @@ use rustc_span::Symbol;
 use rustc_span::def_id::{CrateNum, DefId, LOCAL_CRATE, StableCrateId};
 
 /// The name of the runtime crate.
-const RUNTIME: &str = "schism";
+pub(crate) const RUNTIME: &str = "schism";
 
 /// The symbol of the IR constant that tells the device half from the host half.
 pub(crate) const IS_DEVICE: &str = "__schism_is_device";
@@ -26,6 +26,14 @@ pub(crate) struct RuntimeItems {
     pub spec_const: Option<DefId>,
     /// `struct Specialized<T>`, the type of captures that are constants when a kernel is compiled.
     pub specialized: Option<DefId>,
+}
+
+/// Whether the crate sees a runtime, under any name and through any crate. Only such a crate can launch kernels.
+pub(crate) fn is_visible(tcx: TyCtxt<'_>) -> bool {
+    let runtime = Symbol::intern(RUNTIME);
+    // The runtime itself launches kernels in its tests alone.
+    (tcx.sess.opts.test && tcx.crate_name(LOCAL_CRATE) == runtime)
+        || tcx.crates(()).iter().any(|&krate| tcx.crate_name(krate) == runtime)
 }
 
 /// Finds the runtime among the crates that this one sees; empty for nearly every crate.

@@ -54,14 +54,6 @@ fn versions(lines: &[String]) -> Vec<String> {
     lines.iter().filter(is_version).filter_map(word).collect()
 }
 
-fn has_device_code() -> bool {
-    let has = std::env::var("RUSTC").is_ok_and(|rustc| rustc.contains("schism-rustc"));
-    if !has {
-        println!("skipped: this program has no kernels, since RUSTC is not schism's compiler");
-    }
-    has
-}
-
 fn on_every_device(mut test: impl FnMut(&Queue)) {
     for device in schism_tests::devices::listed() {
         println!("on {device}");
@@ -131,7 +123,7 @@ fn specialized_values_of_every_kind() {
 
 #[test]
 fn specialized_values_are_known_to_the_code() {
-    if !has_device_code() {
+    if !schism_tests::skip::has_kernels() {
         return;
     }
     let queue = on_cpu();
@@ -178,7 +170,7 @@ fn until(what: &str, mut launch: impl FnMut() -> bool) {
 
 #[test]
 fn kernels_that_are_launched_often_know_what_stays_the_same() {
-    if !has_device_code() {
+    if !schism_tests::skip::has_kernels() {
         return;
     }
     let queue = on_cpu().with_adaptivity(Adaptivity::Full);

@@ -8,12 +8,13 @@ use std::sync::OnceLock;
 use schism_hcf::{Container, RecordRef, records, sections_of_file};
 use schism_tests::container::containers;
 use schism_tests::lab::{Compiler, Lab, clean_command, describe, output, source, text, workspace};
+use schism_tests::skip;
 
 /// Stage 2, which makes the code; `None` if there is none.
 fn stage2() -> Option<PathBuf> {
     let named = std::env::var_os("SCHISM_JIT").map(PathBuf::from);
     if named.is_none() {
-        println!("skipped: SCHISM_JIT is not set");
+        skip::lacks(skip::STAGE2);
     }
     named
 }
@@ -233,6 +234,71 @@ fn cargo_builds_anew_when_the_targets_change() {
     let error = fails("host", Some(""));
     assert!(error.contains("use `cargo schism build --targets`"), "{error}");
     assert_eq!(build(None), (true, vec![0, 0]));
+}
+
+/// How many pieces of code the containers of a program have, which cargo builds for some targets; and whether it built.
+fn codes_after_build(lab: &Lab, folder: &Path, program: &str, targets: &str) -> (bool, usize) {
+    let mut cargo = lab.cargo_with_runtime(folder);
+    cargo.args(["build", "--offline"]).env("SCHISM_TARGETS", targets);
+    let output = output(&mut cargo);
+    assert!(output.status.success(), "{}", describe(&cargo, &output));
+    let built = String::from_utf8_lossy(&output.stderr).contains(&format!("Compiling {program} "));
+    let all = containers(&lab.target().join("debug").join(program));
+    assert_eq!(all.len(), 1, "{program} has one container");
+    let codes = all.iter().flat_map(|container| &container.images);
+    (built, codes.filter(|image| image.code.is_some()).count())
+}
+
+/// What a program of one kernel does.
+const ONE_KERNEL: &str = "fn main() { let queue = Queue::new().expect(\"a device\"); \
+    queue.parallel_for(2, |item| assert!(item.x() < 2)).expect(\"it runs\"); }\n";
+
+#[test]
+fn cargo_builds_anew_when_the_targets_change_and_the_runtime_has_another_name() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("ahead-renamed");
+    let runtime = workspace().join("runtime");
+    let manifest = format!(
+        "[package]\nname = \"renamed\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n\
+         gpu = {{ package = \"schism\", path = {runtime:?}, default-features = false }}\n"
+    );
+    let program = format!("use gpu::prelude::*;\n{ONE_KERNEL}");
+    lab.project(&folder, &[("Cargo.toml", &manifest), ("src/main.rs", &program)]);
+    assert_eq!(codes_after_build(lab, &folder, "renamed", ""), (true, 0));
+    assert_eq!(codes_after_build(lab, &folder, "renamed", "host"), (true, 1));
+    assert_eq!(codes_after_build(lab, &folder, "renamed", "host"), (false, 1));
+}
+
+/// Cargo does not look again at a crate from a registry, so the crate that has the runtime through it must say itself what it
+/// depends on.
+#[test]
+fn a_crate_that_has_the_runtime_through_another_depends_on_the_targets() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("ahead-facade");
+    let write = |name: &str, text: &str| {
+        fs::write(folder.join(name), text).expect("a file can be written");
+    };
+    write("facade.rs", "pub use schism::*;\n");
+    write("renamed.rs", "pub use gpu::*;\n");
+    write("behind.rs", "pub use facade::*;\n");
+    write("apart.rs", "pub fn one() -> u32 { 1 }\n");
+    let depends = |name: &str, externs: &[&str]| {
+        let mut rustc = rustc(lab, &folder, "host");
+        rustc.args(["--crate-type=lib", "--emit=dep-info,link", &format!("{name}.rs")]);
+        externs.iter().for_each(|entry| drop(rustc.args(["--extern", entry])));
+        text(&mut rustc);
+        let file = folder.join(format!("{name}.d"));
+        let said = fs::read_to_string(file).expect("the compiler writes it");
+        let variables = ["TARGETS", "JIT", "WARN", "LINES", "DEVICE_CODE_SPLIT"];
+        let named = |name: &&str| said.contains(&format!("# env-dep:SCHISM_{name}"));
+        variables.iter().filter(|name| named(name)).count()
+    };
+    assert_eq!(depends("facade", &[]), 5);
+    let runtime = lab.runtime().rlib.display();
+    assert_eq!(depends("renamed", &[&format!("gpu={runtime}")]), 5);
+    assert_eq!(depends("behind", &["facade=libfacade.rlib"]), 5);
+    // Its name is at hand, and it is not used.
+    assert_eq!(depends("apart", &[]), 0);
 }
 
 #[test]

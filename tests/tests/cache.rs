@@ -233,7 +233,7 @@ fn places_that_cannot_be_used_are_told_once() {
 fn another_stage_2_compiles_anew() {
     let Some(lab) = lab() else { return };
     let Some(library) = std::env::var_os("SCHISM_JIT").map(PathBuf::from) else {
-        println!("skipped: SCHISM_JIT is not set");
+        schism_tests::skip::lacks(schism_tests::skip::STAGE2);
         return;
     };
     let [program, _] = programs(lab);

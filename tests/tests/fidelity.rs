@@ -234,7 +234,7 @@ fn crates_of_the_registry_pass_the_same_tests() {
     let Some(lab) = lab() else { return };
     let Some(asked) = std::env::var("SCHISM_TEST_FIDELITY").ok().filter(|asked| !asked.is_empty())
     else {
-        println!("skipped: downloads and compiles for long; SCHISM_TEST_FIDELITY=1 runs it");
+        schism_tests::skip::say("downloads and compiles for long; SCHISM_TEST_FIDELITY=1 runs it");
         return;
     };
     let names: Vec<&str> =

@@ -172,3 +172,65 @@ fn the_plugin_works_in_the_stock_compiler() {
     assert_eq!(run("cpu"), "cpu 10000\n");
     assert_eq!(run("native"), "native 9900\n");
 }
+
+/// The flags by which the stock compiler uses the plugin, as the README has them.
+fn plain_flags(lab: &Lab) -> String {
+    format!("-Zcodegen-backend={} -Zalways-encode-mir", lab.plugin.display())
+}
+
+#[test]
+fn plain_flags_reach_documentation_tests_and_functions_of_dependencies() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("stable-recipe");
+    let package = |name: &str, rest: &str| {
+        format!("[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"2024\"\n{rest}")
+    };
+    let manifest = package(
+        "recipe",
+        "[dependencies]\n@RUNTIME@\nhelper = { path = \"helper\" }\n[workspace]\n",
+    );
+    let library = "//! ```
+//! use schism::prelude::*;
+//!
+//! let queue = Queue::on(&Device::by_name(\"cpu\")?)?;
+//! let mut out = Buffer::filled(&queue, 8, 0_u32)?;
+//! queue.for_each((0.., &mut out), |(i, out)| *out = helper::double(i as u32) + u32::from(schism::is_device()))?;
+//! assert_eq!(out.to_vec(), [1, 3, 5, 7, 9, 11, 13, 15]);
+//! # Ok::<(), schism::Error>(())
+//! ```
+";
+    lab.project(
+        &folder,
+        &[
+            ("Cargo.toml", &manifest),
+            ("src/lib.rs", library),
+            ("helper/Cargo.toml", &package("helper", "")),
+            // Without a body at hand: it is neither generic nor small enough for the compiler to inline.
+            (
+                "helper/src/lib.rs",
+                "#[inline(never)]\npub fn double(x: u32) -> u32 {\n    x * 2\n}\n",
+            ),
+        ],
+    );
+    let mut cargo = lab.cargo(Compiler::Stock, &folder);
+    cargo.args(["test", "--offline", "--doc"]).env("RUSTC_BOOTSTRAP", "1");
+    cargo.env("RUSTFLAGS", plain_flags(lab)).env("RUSTDOCFLAGS", plain_flags(lab));
+    assert!(text(&mut cargo).contains("1 passed"));
+}
+
+#[test]
+fn plain_flags_change_a_librarys_metadata_and_not_its_code() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("stable-flags");
+    let compile = |name: &str, flags: &str| {
+        let mut rustc = lab.rustc(Compiler::Stock, &folder);
+        rustc.args(["--crate-type=lib", "--emit=obj,metadata", "-O", "-Ccodegen-units=1"]);
+        rustc.args(["--out-dir", name]).args(flags.split_whitespace());
+        text(rustc.arg(source("crates/no_kernels.rs")).env("RUSTC_BOOTSTRAP", "1"));
+        let read = |file: &str| std::fs::read(folder.join(name).join(file)).expect("it is written");
+        (read("no_kernels.o"), read("libno_kernels.rmeta"))
+    };
+    let (plain, flagged) = (compile("plain", ""), compile("flagged", &plain_flags(lab)));
+    assert!(plain.0 == flagged.0, "the code");
+    assert!(plain.1 != flagged.1, "the metadata, whose hash holds the flags");
+}

@@ -187,6 +187,34 @@ fn programs_are_refused_with_a_text_that_helps() {
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
+/// `cargo check` makes no code, and yet says of each program what a build says.
+#[test]
+fn a_check_says_of_kernels_what_a_build_says() {
+    let Some(lab) = lab() else { return };
+    let mut failures = Vec::new();
+    for (folder, status) in [(source("ui"), 1), (source("ui").join("accepted"), 0)] {
+        let work = lab.folder("ui-check");
+        for program in programs(&folder) {
+            let mut rustc = lab.rustc_with_runtime(&folder);
+            rustc.args(["--emit=metadata", "--color=never", "-Cdebuginfo=2", "--out-dir"]);
+            rustc.arg(&work).arg(&program).env("SCHISM_WARN", warnings(&program));
+            let ended = output(&mut rustc);
+            if ended.status.code() != Some(status) {
+                failures.push(format!("not as a build: {}", describe(&rustc, &ended)));
+                continue;
+            }
+            let found = normalise(&String::from_utf8_lossy(&ended.stderr), &folder);
+            let expected = std::fs::read_to_string(program.with_extension("stderr"));
+            let expected = expected.unwrap_or_default();
+            if expected != found {
+                let difference = difference(&expected, &found);
+                failures.push(format!("{}\n{difference}\n\n{found}", program.display()));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
 #[test]
 fn the_programs_are_sound_but_for_their_captures() {
     let Some(lab) = lab() else { return };

@@ -5,6 +5,7 @@
 
 mod apt;
 mod component;
+mod digest;
 mod rebuild;
 mod shims;
 mod source;

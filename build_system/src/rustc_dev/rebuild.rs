@@ -17,6 +17,7 @@ use super::stub;
 use crate::command::{self, Logged};
 use crate::environment;
 use crate::error::{Error, FileContext, Result};
+use crate::lockfile;
 use crate::progress;
 use crate::toolchain::{Toolchain, find_in};
 
@@ -65,12 +66,18 @@ fn compile(
     target: &Path,
 ) -> Result<()> {
     let version = &toolchain.version;
+    let mut fetch = Command::new(&toolchain.cargo);
+    environment::isolate(&mut fetch, toolchain);
+    fetch.current_dir(&source.root).env("RUSTC_BOOTSTRAP", "1");
+    lockfile::shorten(fetch, &source.root)?;
+
     let mut cargo = Command::new(&toolchain.cargo);
     environment::isolate(&mut cargo, toolchain);
     shims.install(&mut cargo, toolchain);
     cargo
         .current_dir(&source.root)
-        .args(["build", "--release", "--target", &version.host, "-Zbinary-dep-depinfo"])
+        .args(["build", "--locked", "--release", "--target", &version.host])
+        .arg("-Zbinary-dep-depinfo")
         .arg(format!("-Zroot-dir={}", source.root.display()))
         .args(["--features", "llvm max_level_info", "--manifest-path", "compiler/rustc/Cargo.toml"])
         .arg("--target-dir")

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::apt;
+use super::{apt, digest};
 use crate::command;
 use crate::error::{Error, FileContext, Result};
 use crate::home::Home;
@@ -14,6 +14,9 @@ use crate::toolchain::Toolchain;
 /// What the compiler's workspace needs of the whole source, which is fifty times as big.
 const NEEDED: &[&str] =
     &["compiler", "library/proc_macro", "Cargo.toml", "Cargo.lock", "git-commit-hash"];
+
+/// What of that is of no use: workspaces of their own.
+const LEFT_OUT: &[&str] = &["compiler/rustc_codegen_cranelift", "compiler/rustc_codegen_gcc"];
 
 /// The source, unpacked and checked, in a directory of ours that may be changed.
 pub struct Source {
@@ -32,6 +35,7 @@ pub fn find(
     tried: &mut Vec<String>,
 ) -> Result<Option<Source>> {
     let root = work.join("source");
+    let pinned = digest::pinned(toolchain);
     if let Ok(origin) = std::fs::read_to_string(root.join("schism-origin")) {
         return Ok(Some(Source { root, origin })); // a set-up was interrupted after this
     }
@@ -42,14 +46,14 @@ pub fn find(
                 tried.push(format!("  - SCHISM_RUSTC_SRC: there is no {}", path.display()));
             } else {
                 let origin = path.display().to_string();
-                return unpack(&path, &root, toolchain, origin).map(Some);
+                return unpack(&path, &root, toolchain, pinned, origin).map(Some);
             }
         }
         None => tried.push("  - SCHISM_RUSTC_SRC: not set".to_owned()),
     }
     match apt::fetch(home, toolchain) {
         Ok(package) => {
-            let source = unpack(&package.archive, &root, toolchain, package.description)?;
+            let source = unpack(&package.archive, &root, toolchain, pinned, package.description)?;
             // 90 MB that are not needed again.
             let _ = std::fs::remove_dir_all(home.apt());
             Ok(Some(source))
@@ -65,7 +69,13 @@ pub fn find(
     }
 }
 
-fn unpack(from: &Path, root: &Path, toolchain: &Toolchain, origin: String) -> Result<Source> {
+fn unpack(
+    from: &Path,
+    root: &Path,
+    toolchain: &Toolchain,
+    pinned: Option<&str>,
+    origin: String,
+) -> Result<Source> {
     progress::step("Unpacking", &format!("the compiler's source from {origin}"));
     let draft = Draft::new(root)?;
     if from.is_dir() {
@@ -79,6 +89,7 @@ fn unpack(from: &Path, root: &Path, toolchain: &Toolchain, origin: String) -> Re
             "--wildcards",
             "--no-wildcards-match-slash",
         ]);
+        tar.args(LEFT_OUT.iter().map(|path| format!("--exclude=*/{path}")));
         // The first component is the release's name.
         tar.args(NEEDED.iter().map(|path| format!("*/{path}")));
         command::capture(
@@ -97,6 +108,7 @@ fn unpack(from: &Path, root: &Path, toolchain: &Toolchain, origin: String) -> Re
             needed: toolchain.version.commit.clone(),
         });
     }
+    digest::check(draft.path(), pinned, toolchain, &origin)?;
     only_the_compiler(draft.path())?;
     let label = draft.path().join("schism-origin");
     std::fs::write(&label, &origin).at("write", &label)?;
@@ -114,6 +126,9 @@ fn copy_needed(from: &Path, to: &Path) -> Result<()> {
         let mut cp = Command::new("cp");
         cp.arg("-R").arg(&source).arg(&target);
         command::capture(cp, "to copy the compiler's source", "")?;
+    }
+    for path in LEFT_OUT.iter().map(|path| to.join(path)).filter(|path| path.exists()) {
+        std::fs::remove_dir_all(&path).at("remove", &path)?;
     }
     Ok(())
 }
@@ -157,6 +172,7 @@ mod tests {
         let root = scratch.path().join("rustc-1.95.0-src");
         for directory in [
             "compiler/rustc",
+            "compiler/rustc_codegen_gcc",
             "library/proc_macro",
             "library/std",
             "src/tools/x/compiler",
@@ -187,9 +203,11 @@ mod tests {
     fn an_archive_and_a_directory_give_the_same_part() {
         let scratch = Scratch::new("source");
         let tree = tree(&scratch, &toolchain().version.commit);
+        let mut digests = Vec::new();
         for (from, name) in [(archive(&scratch, &tree), "a"), (tree.clone(), "d")] {
             let root = scratch.path().join(name);
-            let source = unpack(&from, &root, &toolchain(), "somewhere".into()).unwrap();
+            let source = unpack(&from, &root, &toolchain(), None, "somewhere".into()).unwrap();
+            digests.push(digest::of(&root).unwrap());
             assert_eq!(source.origin, "somewhere");
             for there in [
                 "compiler/rustc/Cargo.toml",
@@ -199,7 +217,7 @@ mod tests {
             ] {
                 assert!(root.join(there).is_file(), "{name}: {there}");
             }
-            for absent in ["library/std", "vendor", "src"] {
+            for absent in ["library/std", "vendor", "src", "compiler/rustc_codegen_gcc"] {
                 assert!(!root.join(absent).exists(), "{name}: {absent}");
             }
             let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
@@ -208,6 +226,39 @@ mod tests {
                 "[workspace]\nmembers = [\"compiler/rustc\"]\nexclude = [\n \"b\",\n]\n"
             );
         }
+        assert_eq!(digests[0], digests[1]);
+    }
+
+    #[test]
+    fn a_source_with_other_contents_is_refused_before_anything_is_built_from_it() {
+        let scratch = Scratch::new("changed-source");
+        let tree = tree(&scratch, &toolchain().version.commit);
+        let good = {
+            // As it is unpacked: without what is not needed.
+            let part = scratch.path().join("part");
+            std::fs::create_dir(&part).unwrap();
+            copy_needed(&tree, &part).unwrap();
+            digest::of(&part).unwrap()
+        };
+        let root = scratch.path().join("out");
+        let unpack = |from: &Path| {
+            let result = unpack(from, &root, &toolchain(), Some(&good), "a mirror".into());
+            result.map(|source| source.root).map_err(|error| error.to_string())
+        };
+        unpack(&archive(&scratch, &tree)).unwrap();
+        std::fs::remove_dir_all(&root).unwrap();
+        std::fs::write(tree.join("compiler/rustc/build.rs"), "fn main() { evil() }").unwrap();
+        for from in [archive(&scratch, &tree), tree] {
+            let error = unpack(&from).unwrap_err();
+            assert!(error.contains("from a mirror") && error.contains(&good), "{error}");
+            assert!(!root.exists());
+        }
+    }
+
+    #[test]
+    fn the_pinned_compilers_source_has_a_digest() {
+        let digest = digest::pinned(&toolchain()).unwrap();
+        assert!(digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()));
     }
 
     #[test]
@@ -215,7 +266,8 @@ mod tests {
         let scratch = Scratch::new("wrong-source");
         let tree = tree(&scratch, "0123");
         let root = scratch.path().join("out");
-        let error = unpack(&tree, &root, &toolchain(), String::new()).err().unwrap().to_string();
+        let error =
+            unpack(&tree, &root, &toolchain(), None, String::new()).err().unwrap().to_string();
         assert!(error.contains("0123") && error.contains(&toolchain().version.commit), "{error}");
         assert!(!root.exists());
         assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
@@ -226,7 +278,7 @@ mod tests {
         let scratch = Scratch::new("no-archive");
         let file = scratch.path().join("not-an-archive.tar.xz");
         std::fs::write(&file, "hello").unwrap();
-        let error = unpack(&file, &scratch.path().join("out"), &toolchain(), String::new())
+        let error = unpack(&file, &scratch.path().join("out"), &toolchain(), None, String::new())
             .err()
             .unwrap()
             .to_string();

@@ -27,7 +27,7 @@ case "$package" in
     out="$target/x86_64-unknown-linux-gnu/release"; mkdir -p "$out"
     sleep "${FAKE_SLEEP:-0}"
     [ -z "$FAKE_FAIL" ] || { echo "error: it is broken" >&2; exit 101; }
-    cp codegen/lib.rs "$out/schism-rustc"; cp codegen/lib.rs "$out/librustc_codegen_schism.so";;
+    for file in schism-rustc schism-rustdoc schism-doctest librustc_codegen_schism.so; do cp codegen/lib.rs "$out/$file"; done;;
   schism-jit)
     cp passes/lib.rs "$target/x86_64-unknown-linux-gnu/release/libschism_jit.so";;
   *) env >"$FAKE_LOG.env"; pwd >"$FAKE_LOG.pwd"; exit "${FAKE_EXIT:-0}";;

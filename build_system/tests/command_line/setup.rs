@@ -183,6 +183,38 @@ fn the_wrong_source_is_refused() {
 }
 
 #[test]
+fn a_source_that_was_changed_is_refused_before_anything_is_built_from_it() {
+    let machine = Machine::new("changed-source");
+    machine.without_rustc_dev();
+    machine.write("rustc-src/Cargo.toml", "[workspace]\n");
+    machine.write("rustc-src/Cargo.lock", "");
+    machine.write("rustc-src/compiler/rustc/Cargo.toml", "");
+    machine.write("rustc-src/library/proc_macro/Cargo.toml", "");
+    machine.write("rustc-src/git-commit-hash", "59807616e1fa2540724bfbac14d7976d7e4a3860\n");
+    let archive = machine.path("rustc-src.tar");
+    let mut tar = std::process::Command::new("tar");
+    tar.arg("-cf").arg(&archive).arg("-C").arg(machine.path("")).arg("rustc-src");
+    assert!(tar.status().unwrap().success());
+    for source in [archive, machine.path("rustc-src")] {
+        let output = machine.schism("setup").env("SCHISM_RUSTC_SRC", &source).output().unwrap();
+        let said = stderr(&output);
+        assert!(!output.status.success(), "{said}");
+        assert!(said.contains(source.to_str().unwrap()) && said.contains("the digest "), "{said}");
+        assert_eq!(machine.read("log"), "", "cargo was started");
+    }
+}
+
+#[test]
+fn what_is_built_is_what_the_lock_file_says() {
+    let machine = Machine::new("locked");
+    machine.backend();
+    let builds = machine.read("log");
+    let builds: Vec<&str> = builds.lines().filter(|line| line.starts_with("build ")).collect();
+    assert_eq!(builds.len(), 2, "{builds:?}");
+    assert!(builds.iter().all(|line| line.contains(" --locked ")), "{builds:?}");
+}
+
+#[test]
 fn a_cache_that_cannot_be_written_says_so() {
     let machine = Machine::new("read-only");
     machine.write("cache", "a file where the directory should be");

@@ -22,6 +22,9 @@ fn cargo_gets_its_arguments_and_the_compiler_and_no_flags() {
     let plugin = machine.backend();
     let driver = plugin.with_file_name("schism-rustc");
     assert_eq!(variable(&machine, "RUSTC").as_deref(), driver.to_str());
+    // Documentation tests are compiled by it, too.
+    let rustdoc = plugin.with_file_name("schism-rustdoc");
+    assert_eq!(variable(&machine, "RUSTDOC").as_deref(), rustdoc.to_str());
     assert!(variable(&machine, "SCHISM_JIT").unwrap().ends_with("/libschism_jit.so"));
     for absent in
         ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_BOOTSTRAP", "CARGO", "RUSTC_WRAPPER"]

@@ -17,7 +17,11 @@ pub fn find() -> Option<PathBuf> {
         .chain(folders.into_iter().map(|folder| folder.join("ptxas")))
         .find(|file| file.is_file());
     if found.is_none() {
-        println!("skipped: there is no ptxas; SCHISM_PTXAS may name one (PyPI: nvidia-cuda-nvcc)");
+        // On standard error itself: the output of tests that pass is not shown.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: there is no ptxas; SCHISM_PTXAS may name one (PyPI: nvidia-cuda-nvcc)"
+        );
     }
     found
 }

@@ -1,0 +1,98 @@
+//! `schism-rustdoc`: what cargo runs in rustdoc's place under `cargo schism test`.
+//!
+//! rustdoc compiles documentation tests with the rustc that lies beside it. This program starts that rustdoc and names
+//! `schism-doctest` as the compiler to use, so that kernels in documentation tests are kernels. Everything else is
+//! rustdoc's own.
+//!
+//! The option that names a compiler is unstable. `RUSTC_BOOTSTRAP` allows it by the name of the documented crate, so
+//! that the tests themselves are still compiled by a stable compiler.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, exit};
+
+/// The compiler's own rustdoc.
+const RUSTDOC: &str = concat!(env!("SCHISM_SYSROOT"), "/bin/rustdoc");
+
+/// The compiler of documentation tests, beside this program.
+const BUILDER: &str = "schism-doctest";
+
+/// The variable that allows unstable options: `1` to all crates, or a list of their names.
+const BOOTSTRAP: &str = "RUSTC_BOOTSTRAP";
+
+fn main() {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let mut rustdoc = Command::new(RUSTDOC);
+    rustdoc.args(&arguments);
+    let expanded = expanded(&arguments);
+    if runs_tests(&expanded) {
+        let builder = match std::env::current_exe() {
+            Ok(path) => path.with_file_name(BUILDER),
+            Err(error) => fail(&format!("cannot tell where this program is: {error}")),
+        };
+        rustdoc.args(["-Zunstable-options", "--test-builder"]).arg(builder);
+        let allowed = std::env::var_os(BOOTSTRAP);
+        rustdoc.env(BOOTSTRAP, allowing(allowed.as_deref(), crate_name(&expanded)));
+    }
+    let error = rustdoc.exec();
+    fail(&format!("cannot start {RUSTDOC}: {error}"));
+}
+
+/// The arguments, with those that cargo has put into a file because they are too many. A file that cannot be read is
+/// rustdoc's to report.
+fn expanded(arguments: &[OsString]) -> Vec<OsString> {
+    let mut all = Vec::new();
+    for argument in arguments {
+        let file = argument.to_str().and_then(|argument| argument.strip_prefix('@'));
+        match file.and_then(|file| std::fs::read_to_string(file).ok()) {
+            Some(text) => all.extend(text.lines().map(OsString::from)),
+            None => all.push(argument.clone()),
+        }
+    }
+    all
+}
+
+/// Whether rustdoc is to compile and run tests, and with no other compiler than its own.
+fn runs_tests(arguments: &[OsString]) -> bool {
+    let is = |argument: &OsString, option: &str| {
+        argument.to_str().is_some_and(|text| {
+            text.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        })
+    };
+    arguments.iter().any(|argument| argument == "--test")
+        && !arguments.iter().any(|argument| is(argument, "--test-builder"))
+}
+
+/// The name of the documented crate.
+fn crate_name(arguments: &[OsString]) -> Option<&str> {
+    let mut words = arguments.iter().filter_map(|argument| argument.to_str());
+    while let Some(word) = words.next() {
+        match word.strip_prefix("--crate-name") {
+            Some("") => return words.next(),
+            Some(rest) if rest.starts_with('=') => return Some(&rest[1..]),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What allows the options, besides what is allowed already.
+fn allowing(allowed: Option<&OsStr>, crate_name: Option<&str>) -> OsString {
+    match (allowed, crate_name) {
+        // Without a name rustdoc asks whether everything is allowed.
+        (_, None) => "1".into(),
+        (Some(allowed), _) if allowed == "1" => allowed.to_owned(),
+        (Some(allowed), Some(name)) if !allowed.is_empty() && allowed != "0" && allowed != "-1" => {
+            let mut list = allowed.to_owned();
+            list.push(",");
+            list.push(name);
+            list
+        }
+        (_, Some(name)) => name.into(),
+    }
+}
+
+fn fail(message: &str) -> ! {
+    eprintln!("error: schism-rustdoc: {message}");
+    exit(1);
+}
