@@ -18,6 +18,7 @@
 //! | `tests/bodies.rs` | bodies of the standard library's functions without MIR |
 //! | `tests/split.rs` | the two halves of a crate, on their IR and their bytes |
 //! | `tests/cuda.rs` | GPUs over a driver that is none |
+//! | `tests/trust.rs` | files of the compiler that somebody else could have changed |
 //! | `tests/launches.rs` | kernels in every kind of place, launched on the device `cpu` |
 //! | `tests/matrix.rs` | one program under many combinations of the compiler's options |
 //! | `tests/stable.rs` | the driver is a stable compiler, and plain cargo's good neighbour |
