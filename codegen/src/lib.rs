@@ -66,6 +66,7 @@ mod panics;
 mod runtime_items;
 mod spec_constants;
 mod std_bodies;
+mod threads;
 mod times;
 mod ways;
 mod words;

@@ -69,6 +69,8 @@ struct Entry {
     cpu: [OnceLock<Arc<Family<CpuKernel>>>; 2],
     /// The same for GPUs.
     cuda: RwLock<Vec<OnGpu>>,
+    /// Whether the host half's body is known to use no thread-local variables.
+    no_thread_locals: OnceLock<bool>,
 }
 
 /// A kernel without options, in a context.
@@ -138,6 +140,26 @@ pub(crate) unsafe fn for_cpu(
     };
     // SAFETY: the caller's promises.
     unsafe { version(family, &Cpu, site, &launch) }
+}
+
+/// Whether the container says that nothing that the kernel reaches in the host half uses thread-local variables.
+///
+/// # Safety
+/// As for [`for_cpu`].
+pub(crate) unsafe fn no_thread_locals(descriptor: &Descriptor, layout: Layout) -> bool {
+    if descriptor.abi != DESCRIPTOR_ABI {
+        return false;
+    }
+    *entry(descriptor).no_thread_locals.get_or_init(|| {
+        let container = registry::container_of(descriptor);
+        // SAFETY: the caller keeps the shared object loaded.
+        let record = unsafe { container.record() };
+        let kernel = record.map_err(ImageError::from).and_then(|record| {
+            find(record, name_of(descriptor)?, descriptor.dimensions, layout)
+        });
+        // Where the container is damaged, nothing is known. Who needs it to launch the kernel says so.
+        kernel.is_ok_and(|(kernel, _)| kernel.no_thread_locals)
+    })
 }
 
 /// The compiled kernel in a context of a GPU, for a launch that holds what `of_gpu` says.
@@ -310,7 +332,8 @@ fn entry(descriptor: &Descriptor) -> &'static Entry {
     }
     let container = descriptor.container_begin as usize;
     let (cpu, cuda) = (Default::default(), RwLock::default());
-    let entry: &'static Entry = Box::leak(Box::new(Entry { container, cpu, cuda }));
+    let entry = Entry { container, cpu, cuda, no_thread_locals: OnceLock::new() };
+    let entry: &'static Entry = Box::leak(Box::new(entry));
     entries.push(entry);
     descriptor.slot.store(std::ptr::from_ref(entry).cast_mut().cast(), Ordering::Release);
     entry
