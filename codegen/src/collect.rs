@@ -31,6 +31,7 @@ use schism_passes::{Formatter, PanicFunction, TypeDescription};
 use crate::bodies;
 use crate::call_map::{CallMap, Edges, How, Item, ItemIndex, ItemKind};
 use crate::formatters::Formatters;
+use crate::marks;
 use crate::panics::Panics;
 use crate::threads::ThreadLocals;
 
@@ -588,8 +589,10 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
                 self.lang_item(item, source);
             }
             TerminatorKind::UnwindTerminate(reason) => self.lang_item(reason.lang_item(), source),
-            TerminatorKind::InlineAsm { .. } => {
-                self.walk.threads.unknown();
+            TerminatorKind::InlineAsm { template, .. } => {
+                if !marks::is_mark(template) {
+                    self.walk.threads.unknown();
+                }
                 self.edges.add(&mut self.walk.map, None, How::Assembly, source);
             }
             _ => {}

@@ -205,12 +205,9 @@ pub(crate) fn make<'tcx>(
     let dump_to = std::env::var_os("SCHISM_DUMP_STAGE1");
     let names: Vec<_> =
         kernels.iter().map(|kernel| (&kernel.display_name, kernel.dimensions)).collect();
-    let found = Found {
-        spec_constants: unit.spec_constants,
-        no_thread_locals: unit.no_thread_locals,
-    };
-    let ingredients =
-        (&spec, names, &found, std_bodies::identity(tcx), ahead.ingredients());
+    let found =
+        Found { spec_constants: unit.spec_constants, no_thread_locals: unit.no_thread_locals };
+    let ingredients = (&spec, names, &found, std_bodies::identity(tcx), ahead.ingredients());
     let keep_as = kept::name(tcx, name, &ingredients).filter(|_| dump_to.is_none());
     if let Some(kept) = keep_as.as_deref().and_then(|keep_as| kept::find(tcx, name, keep_as)) {
         return Some(DeviceHalf::Kept { kept, crate_id });

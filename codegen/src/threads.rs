@@ -61,8 +61,7 @@ impl<'tcx> ThreadLocals<'tcx> {
     pub(crate) fn at(&mut self, body: &Body<'tcx>, source: SourceInfo) {
         let scopes = &body.source_scopes;
         let scope = &scopes[source.scope];
-        let inlined =
-            scope.inlined.or_else(|| scopes[scope.inlined_parent_scope?].inlined);
+        let inlined = scope.inlined.or_else(|| scopes[scope.inlined_parent_scope?].inlined);
         let inlined = inlined.map(|(instance, _)| instance.def_id());
         self.owner = inlined.or_else(|| self.current.map(|current| current.def_id()));
     }
@@ -95,7 +94,10 @@ impl<'tcx> ThreadLocals<'tcx> {
 
     /// The place calls a function that it does not name: one of the program's, even if the place is not.
     pub(crate) fn unknown_call(&mut self) {
-        if !self.owner.is_some_and(|owner| self.is_runtime(owner.krate) || self.is_of_local_key(owner)) {
+        if !self
+            .owner
+            .is_some_and(|owner| self.is_runtime(owner.krate) || self.is_of_local_key(owner))
+        {
             self.may.extend(self.current);
         }
     }
@@ -109,10 +111,10 @@ impl<'tcx> ThreadLocals<'tcx> {
     }
 
     /// The place names a function that formats a value of a type, for a message: the walk does not look at it. That of a type of the
-    /// standard library, of such types, is trusted.
+    /// standard library or of the runtime, of such types, is trusted.
     pub(crate) fn formats(&mut self, ty: Ty<'tcx>) {
         let is_strange = |ty: Ty<'tcx>| match *ty.kind() {
-            ty::Adt(adt, _) => !is_std(self.tcx.crate_name(adt.did().krate)),
+            ty::Adt(adt, _) => !self.is_trusted(adt.did().krate),
             ty::Bool
             | ty::Char
             | ty::Int(_)
@@ -139,6 +141,7 @@ impl<'tcx> ThreadLocals<'tcx> {
         let mut next = vec![entry];
         while let Some(item) = next.pop() {
             if self.may.contains(&item) {
+                eprintln!("MAY {entry:?} BY {item:?}");
                 return false;
             }
             let uses = self.uses.get(&item).into_iter().flatten();

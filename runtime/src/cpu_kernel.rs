@@ -160,7 +160,8 @@ impl CpuKernel {
         let Ok(stack) = stack.map(u64::from_le_bytes) else {
             return Err(kernel_cache::damaged("stack"));
         };
-        let needs = (u32::from_le_bytes(flags), Some(stack).filter(|stack| *stack != STACK_UNKNOWN));
+        let needs =
+            (u32::from_le_bytes(flags), Some(stack).filter(|stack| *stack != STACK_UNKNOWN));
         // SAFETY: stage 2 made it, now or earlier: the key is of this processor and this version of the interface.
         unsafe {
             let version = variant.to_string();

@@ -1,7 +1,8 @@
 //! Kernels that take stack, launched from a thread whose stack is as small as the command line says and has a canary behind it.
 //!
 //! `stacks BYTES CASE…` prints a line for each case: its name, and `right`, `wrong`, or what the launch says. A case that must not end
-//! well comes last. `BYTES` is the size of the launching thread's stack; the thread is one that the standard library did not make.
+//! well comes last. `BYTES` is the size of the launching thread's stack; the thread is one that the standard library did not make. With
+//! `main` it is the program's first thread, with `std` one of the standard library's.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -21,6 +22,7 @@ unsafe extern "C" {
         data: *mut c_void,
     ) -> i32;
     fn pthread_join(thread: u64, result: *mut *mut c_void) -> i32;
+    fn setrlimit(resource: i32, limit: *const [u64; 2]) -> i32;
 }
 
 const PAGE: usize = 4096;
@@ -133,6 +135,9 @@ macro_rules! plain {
             let $seed = i as u32 + 1;
             *out = $value;
         });
+        if result.is_err() {
+            return (result, false);
+        }
         let expected = host(|i| {
             let $seed = i as u32 + 1;
             $value
@@ -157,6 +162,9 @@ macro_rules! grouped {
             // SAFETY: each work-item writes its own element.
             unsafe { to.set(item.x(), value) }
         });
+        if result.is_err() {
+            return (result, false);
+        }
         let expected = host(|i| {
             let $seed = (i / GROUP * GROUP + (i % GROUP + 1) % GROUP) as u32 + 1;
             let $seed = $value | 1;
@@ -178,6 +186,15 @@ fn host(value: impl Fn(usize) -> u32 + Send + Sync) -> Vec<u32> {
 /// The depth that recursion without end has: no stack is enough.
 fn without_end() -> u32 {
     std::env::args().len() as u32 | 0x4000_0000
+}
+
+/// Lets the process have so many bytes of addresses more, and nothing beyond.
+fn limit_memory(more: u64) {
+    let statm = std::fs::read_to_string("/proc/self/statm").expect("it says what it has");
+    let pages: u64 = statm.split(' ').next().and_then(|pages| pages.parse().ok()).expect("a number");
+    let limit = pages * PAGE as u64 + more;
+    // SAFETY: the limit on addresses (`RLIMIT_AS`), which is read from two numbers.
+    assert_eq!(unsafe { setrlimit(9, &[limit, limit]) }, 0);
 }
 
 fn run(queue: &Queue, case: &str) -> (Result<(), LaunchError>, bool) {
@@ -239,6 +256,11 @@ fn run(queue: &Queue, case: &str) -> (Result<(), LaunchError>, bool) {
             });
             (result, false)
         }
+        "limit" => {
+            // The canary of the next case takes most of it.
+            limit_memory(CANARY as u64 + (10 << 20));
+            (Ok(()), true)
+        }
         "null" => {
             // SAFETY: there is nothing at that address, which is what the case is about: the program ends by the system's signal.
             unsafe { write_volatile(std::ptr::without_provenance_mut::<u32>(64), 1) };
@@ -250,16 +272,23 @@ fn run(queue: &Queue, case: &str) -> (Result<(), LaunchError>, bool) {
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let size = arguments.next().expect("a size").parse::<usize>().expect("a number");
+    let size = arguments.next().expect("a size");
     let cases: Vec<String> = arguments.collect();
     let queue = Queue::new().expect("a queue");
     for case in &cases {
         let mut outcome = None;
-        let whole = on_thread(size, || {
+        let mut launch = || {
             println!("{case}:");
             outcome = Some(run(&queue, case));
-        });
-        assert!(whole, "{case} has overwritten what lies behind the stack of the thread");
+        };
+        match size.as_str() {
+            "main" => launch(),
+            "std" => std::thread::scope(|scope| scope.spawn(launch).join().expect("no panic")),
+            size => {
+                let whole = on_thread(size.parse().expect("a number"), launch);
+                assert!(whole, "{case} has overwritten what lies behind the stack of the thread");
+            }
+        }
         let outcome = match outcome.expect("it was run") {
             (Ok(()), true) => "right".to_owned(),
             (Ok(()), false) => "wrong".to_owned(),

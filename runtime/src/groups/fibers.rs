@@ -227,7 +227,11 @@ impl<'a> Fibers<'a> {
         result
     }
 
-    fn run_all(&self, waiting: &mut AllWaiting, carriers: &mut Carriers<'_>) -> Result<(), Failure> {
+    fn run_all(
+        &self,
+        waiting: &mut AllWaiting,
+        carriers: &mut Carriers<'_>,
+    ) -> Result<(), Failure> {
         carriers.reserve(1);
         let sub_groups =
             || (0..self.items).step_by(SIZE).map(|first| first..self.items.min(first + SIZE));

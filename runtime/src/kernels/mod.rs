@@ -35,6 +35,7 @@ use crate::facts::{Facts, Leaves};
 use crate::launch::RawKernel;
 use crate::options::{Math, Options};
 use crate::registry;
+use crate::stack;
 use crate::variant::Variant;
 use crate::versions::{Compiled, Family, Launch, Wish};
 
@@ -122,7 +123,7 @@ pub(crate) unsafe fn for_cpu(
     };
     let site = Site { descriptor, layout: kernel.layout };
     // SAFETY: the caller's promises.
-    let look_up = || unsafe { look_up(&Cpu, site, asked, false) };
+    let look_up = || stack::spacious(|| unsafe { look_up(&Cpu, site, asked, false) });
     if asked.options.is_some() {
         let family = look_up()?;
         // SAFETY: the caller's promises.
@@ -150,16 +151,17 @@ pub(crate) unsafe fn no_thread_locals(descriptor: &Descriptor, layout: Layout) -
     if descriptor.abi != DESCRIPTOR_ABI {
         return false;
     }
-    *entry(descriptor).no_thread_locals.get_or_init(|| {
+    let look = || {
         let container = registry::container_of(descriptor);
         // SAFETY: the caller keeps the shared object loaded.
         let record = unsafe { container.record() };
-        let kernel = record.map_err(ImageError::from).and_then(|record| {
-            find(record, name_of(descriptor)?, descriptor.dimensions, layout)
-        });
+        let kernel = record
+            .map_err(ImageError::from)
+            .and_then(|record| find(record, name_of(descriptor)?, descriptor.dimensions, layout));
         // Where the container is damaged, nothing is known. Who needs it to launch the kernel says so.
         kernel.is_ok_and(|(kernel, _)| kernel.no_thread_locals)
-    })
+    };
+    *entry(descriptor).no_thread_locals.get_or_init(|| stack::spacious(look))
 }
 
 /// The compiled kernel in a context of a GPU, for a launch that holds what `of_gpu` says.
@@ -179,7 +181,7 @@ pub(crate) unsafe fn for_cuda(
     let AskedOfGpu { pieces, facts, groups, demands_block } = of_gpu;
     let site = Site { descriptor, layout: kernel.layout };
     // SAFETY: the caller's promises.
-    let look_up = || unsafe { look_up(context, site, asked, pieces) };
+    let look_up = || stack::spacious(|| unsafe { look_up(context, site, asked, pieces) });
     let here = |known: &&OnGpu| {
         known.context == context.id() && known.offset == asked.offset && known.pieces == pieces
     };
@@ -265,7 +267,7 @@ unsafe fn version<T: Target>(
     // SAFETY: the caller's promises.
     let compile = |wish: &Wish| unsafe { make(target, site, &family.variant, wish) };
     // SAFETY: as above.
-    unsafe { family.make(launch, compile) }
+    stack::spacious(|| unsafe { family.make(launch, compile) })
 }
 
 /// # Safety

@@ -43,8 +43,7 @@ impl OwnStack {
     /// [`Failure::NoStack`], if the system has no memory for it.
     pub(crate) fn new(bytes: usize) -> Result<Self, Failure> {
         let size = size_for(bytes);
-        Self::map(size)
-            .map_err(|error| Failure::NoStack { bytes: size, reason: error.to_string() })
+        Self::map(size).map_err(|error| Failure::NoStack { bytes: size, reason: error.to_string() })
     }
 
     fn map(size: usize) -> io::Result<Self> {
@@ -75,7 +74,8 @@ impl OwnStack {
             // A large page for the few bytes that a work-item touches would be a waste, times a thousand work-items. Systems without
             // large pages do not know the advice.
             libc::madvise(usable, size, libc::MADV_NOHUGEPAGE);
-            let (Some(low), Some(high)) = (NonZero::new(low.addr()), NonZero::new(low.addr() + len))
+            let (Some(low), Some(high)) =
+                (NonZero::new(low.addr()), NonZero::new(low.addr() + len))
             else {
                 return Err(io::Error::from(io::ErrorKind::OutOfMemory));
             };

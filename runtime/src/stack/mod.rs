@@ -23,8 +23,8 @@ mod settings;
 mod thread;
 
 pub(crate) use self::memory::OwnStack;
-pub(crate) use self::overflow::Runs;
 pub(crate) use self::memory::size_for;
+pub(crate) use self::overflow::Runs;
 pub(crate) use self::settings::{check, default_size};
 
 use crate::body::{Body, Work};
@@ -104,6 +104,23 @@ pub(crate) fn with_room(
             run()
         }
         None => elsewhere(need, runs, run),
+    }
+}
+
+/// Runs something of this crate that takes more than small stacks have left: what reads containers, files and opens stage 2. If there is
+/// no memory for another stack, it runs where it is.
+pub(crate) fn spacious<R>(run: impl FnOnce() -> R) -> R {
+    const NEED: Need = Need { bytes: 512 << 10, open: false };
+    if thread::with_left(|left| left.enough_for(NEED)).is_some() {
+        return run();
+    }
+    match thread::take_kept(NEED.bytes).map_or_else(|| OwnStack::new(NEED.bytes), Ok) {
+        Ok(mut stack) => {
+            let result = corosensei::on_stack(&mut stack, run);
+            thread::keep(stack);
+            result
+        }
+        Err(_) => run(),
     }
 }
 

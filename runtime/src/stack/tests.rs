@@ -56,9 +56,7 @@ fn what_does_not_fit_gets_a_stack() {
 #[test]
 fn a_failure_comes_through() {
     on_small_thread(|| {
-        let result = with_room(need(1 << 20), &RUNS, || {
-            Err(Failure::LocalMemory { bytes: 7 })
-        });
+        let result = with_room(need(1 << 20), &RUNS, || Err(Failure::LocalMemory { bytes: 7 }));
         assert!(matches!(result, Err(Failure::LocalMemory { bytes: 7 })), "{result:?}");
     });
 }

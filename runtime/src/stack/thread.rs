@@ -150,8 +150,7 @@ impl Alternate {
             }
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
             let access = libc::PROT_READ | libc::PROT_WRITE;
-            let memory =
-                libc::mmap(ptr::null_mut(), ALTERNATE + page_size(), access, flags, -1, 0);
+            let memory = libc::mmap(ptr::null_mut(), ALTERNATE + page_size(), access, flags, -1, 0);
             if memory == libc::MAP_FAILED {
                 return None;
             }

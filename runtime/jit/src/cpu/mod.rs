@@ -111,9 +111,10 @@ pub struct CpuCode {
 pub fn compile_cpu(request: Request) -> Result<CpuCode, JitError> {
     let start = Instant::now();
     let kernel = request.kernel.clone();
-    let (object, flags, stack) = isolated(move || lower(&Cpu { name: request.cpu.clone() }, &request))
-        .map_err(|failure| failure.into_error(&kernel))
-        .flatten()?;
+    let (object, flags, stack) =
+        isolated(move || lower(&Cpu { name: request.cpu.clone() }, &request))
+            .map_err(|failure| failure.into_error(&kernel))
+            .flatten()?;
     let lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(CpuCode { object, flags, stack, lower_micros })
 }

@@ -17,7 +17,7 @@ use schism_jit_abi::code::ENTRY;
 use crate::llvm::{Context, Module, Value};
 
 /// What a call takes beside the frame that LLVM tells: the address to return to, alignment beyond that of a call (64 bytes for the
-/// widest vectors), and arguments that are pushed.
+/// widest vectors), arguments that are pushed, and the 128 bytes below its stack that a function without calls may use.
 const BESIDE_FRAME: u64 = 256;
 
 /// Has all frames touched, and their sizes told.
@@ -51,11 +51,8 @@ struct Function {
 impl Calls {
     /// The calls in a module that is ready for the code generator.
     pub fn of(module: &Module<'_>) -> Self {
-        let defined: Vec<Value> = module
-            .functions()
-            .into_iter()
-            .filter(|function| !function.is_declaration())
-            .collect();
+        let defined: Vec<Value> =
+            module.functions().into_iter().filter(|function| !function.is_declaration()).collect();
         let index: HashMap<Value, usize> = defined.iter().copied().zip(0..).collect();
         let functions = defined.iter().map(|function| {
             let mut this = Function { name: function.name(), callees: Vec::new(), open: false };
@@ -90,9 +87,10 @@ impl Calls {
             Takes(u64),
         }
         let Some(entry) = self.entry else { return STACK_UNKNOWN };
-        // A frame of nobody is that of a function with another name.
+        // The entry function calls another one, so it has a frame. If LLVM does not tell that, or tells one of nobody, it says frames in a
+        // way that is not known.
         let names: HashSet<&str> = self.functions.iter().map(|f| f.name.as_str()).collect();
-        if !frames.keys().all(|name| names.contains(name.as_str())) {
+        if !frames.contains_key(ENTRY) || !frames.keys().all(|name| names.contains(name.as_str())) {
             return STACK_UNKNOWN;
         }
         let mut known = vec![Known::New; self.functions.len()];
@@ -171,13 +169,25 @@ mod tests {
         let open = calls(&[(ENTRY, &[1], false), ("a", &[], true)]);
         let no_entry = calls(&[("a", &[], false)]);
         for module in [circle, itself, open, no_entry] {
-            assert_eq!(module.most(&HashMap::new()), STACK_UNKNOWN);
+            assert_eq!(module.most(&frames(&[(ENTRY, 8)])), STACK_UNKNOWN);
+        }
+    }
+
+    #[test]
+    fn frames_that_are_not_understood_are_not_believed() {
+        let module = calls(&[(ENTRY, &[1], false), ("a", &[], false)]);
+        assert_eq!(module.most(&frames(&[(ENTRY, 8)])), 8 + 2 * BESIDE_FRAME);
+        for strange in [&[][..], &[("a", 8)], &[(ENTRY, 8), ("b", 8)]] {
+            assert_eq!(module.most(&frames(strange)), STACK_UNKNOWN, "{strange:?}");
         }
     }
 
     #[test]
     fn sizes_do_not_overflow() {
         let module = calls(&[(ENTRY, &[1], false), ("a", &[], false)]);
-        assert_eq!(module.most(&frames(&[(ENTRY, u64::MAX - 1), ("a", u64::MAX - 1)])), STACK_UNKNOWN);
+        assert_eq!(
+            module.most(&frames(&[(ENTRY, u64::MAX - 1), ("a", u64::MAX - 1)])),
+            STACK_UNKNOWN
+        );
     }
 }

@@ -100,12 +100,13 @@ impl Context {
     }
 }
 
-/// What LLVM says of a function's frame begins so.
+/// What LLVM says of a function's frame has this in it.
 const FRAME: &str = "stack frame size (";
 
-/// Name and frame of a function, of LLVM's text: `stack frame size (24) exceeds limit (0) in function 'f'`.
+/// Name and frame of a function, of LLVM's text: `<unknown>:0:0: stack frame size (24) exceeds limit (0) in function 'f'`.
 fn frame(text: &str) -> Option<(String, u64)> {
-    let (size, rest) = text.strip_prefix(FRAME)?.split_once(')')?;
+    let (_, rest) = text.split_once(FRAME)?;
+    let (size, rest) = rest.split_once(')')?;
     let (_, name) = rest.split_once(" in function '")?;
     Some((name.strip_suffix('\'')?.to_owned(), size.parse().ok()?))
 }
@@ -133,7 +134,7 @@ extern "C" fn on_diagnostic(info: LLVMDiagnosticInfoRef, said: *mut c_void) {
     let Ok(mut said) = said.try_borrow_mut() else { return };
     if is_error {
         said.errors.push(text);
-    } else if text.starts_with(FRAME) {
+    } else if text.contains(FRAME) {
         match frame(&text) {
             Some((name, size)) => {
                 let known = said.frames.entry(name).or_default();
@@ -167,7 +168,8 @@ mod tests {
     #[test]
     fn frames_are_read() {
         let read = |text: &str| frame(text);
-        let text = "stack frame size (3145736) exceeds limit (0) in function 'a 'b' (c)'";
+        let text =
+            "<unknown>:0:0: stack frame size (3145736) exceeds limit (0) in function 'a 'b' (c)'";
         assert_eq!(read(text), Some(("a 'b' (c)".to_owned(), 3_145_736)));
         for text in ["stack frame size (x) exceeds limit (0) in function 'f'", "other", ""] {
             assert_eq!(read(text), None);
