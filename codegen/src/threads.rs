@@ -49,9 +49,9 @@ impl<'tcx> ThreadLocals<'tcx> {
     pub(crate) fn enter(&mut self, item: MonoItem<'tcx>) {
         self.current = Some(item);
         self.owner = Some(item.def_id());
-        // A shim that calls the function behind a pointer.
+        // The shim that calls what is behind a pointer; another one calls a function that it knows.
         if let MonoItem::Fn(instance) = item
-            && matches!(instance.def, InstanceKind::FnPtrShim(..))
+            && matches!(instance.def, InstanceKind::FnPtrShim(_, ty) if ty.is_fn_ptr())
         {
             self.may.insert(item);
         }
@@ -141,7 +141,6 @@ impl<'tcx> ThreadLocals<'tcx> {
         let mut next = vec![entry];
         while let Some(item) = next.pop() {
             if self.may.contains(&item) {
-                eprintln!("MAY {entry:?} BY {item:?}");
                 return false;
             }
             let uses = self.uses.get(&item).into_iter().flatten();
