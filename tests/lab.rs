@@ -46,7 +46,7 @@ pub struct Runtime {
 }
 
 /// What a lab's programs and compilers must not inherit from the cargo that runs the tests.
-const FOREIGN_VARIABLES: [&str; 27] = [
+const FOREIGN_VARIABLES: [&str; 28] = [
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_INCREMENTAL",
@@ -64,6 +64,7 @@ const FOREIGN_VARIABLES: [&str; 27] = [
     "RUST_LOG",
     "SCHISM_ADAPTIVITY",
     "SCHISM_CPU_MATH",
+    "SCHISM_CPU_STACK",
     "SCHISM_CPU_THREADS",
     "SCHISM_DEVICE",
     "SCHISM_DEVICE_CODE_SPLIT",

@@ -332,8 +332,15 @@ mod tests {
             vec![Image { name: "ir".into(), format: "llvm-ir".into(), ..Image::default() }];
         for name in targets {
             let target: Target = name.parse().unwrap();
-            let code =
-                Code { target, interface: 1, entry: "k".into(), flags: 0, facts: 0, needs: 0 };
+            let code = Code {
+                target,
+                interface: 1,
+                entry: "k".into(),
+                flags: 0,
+                facts: 0,
+                needs: 0,
+                stack: None,
+            };
             let format = Code::format(target).to_owned();
             images.push(Image {
                 name: (*name).into(),

@@ -22,7 +22,7 @@ use schism_hcf::{Code, Container, Image, KernelRef, Level, RecordRef, Target, Ta
 use schism_jit_abi::library::{Made, Refused, Stage2, Wanted};
 use schism_jit_abi::{
     ABI_VERSION, BACKEND_FAILED, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS,
-    UNRESOLVED_SYMBOLS, UNSUPPORTED,
+    STACK_UNKNOWN, UNRESOLVED_SYMBOLS, UNSUPPORTED,
 };
 
 use crate::track;
@@ -226,6 +226,7 @@ impl Job<'_> {
                 flags,
                 facts,
                 needs: made.needs,
+                stack: Some(made.stack).filter(|stack| *stack != STACK_UNKNOWN),
             }),
             exported_symbols: Vec::new(),
             imported_symbols: Vec::new(),

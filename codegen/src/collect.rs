@@ -5,6 +5,9 @@
 //! as long as their MIR is at hand, and stops only at panics (which the passes lower) and at
 //! functions without MIR (which stay declarations, for the passes to judge). Functions that format a value are left out, too,
 //! unless something in the kernels formats: messages are formatted on the host.
+//!
+//! Both halves come of the same MIR, and the walk takes both branches of what tells them apart. So it also knows which kernels use no
+//! thread-local variables on the host ([`crate::threads`]).
 
 use rustc_data_structures::fx::{FxHashMap, FxHashSet, FxIndexMap, FxIndexSet};
 use rustc_hir::LangItem;
@@ -28,7 +31,9 @@ use schism_passes::{Formatter, PanicFunction, TypeDescription};
 use crate::bodies;
 use crate::call_map::{CallMap, Edges, How, Item, ItemIndex, ItemKind};
 use crate::formatters::Formatters;
+use crate::marks;
 use crate::panics::Panics;
+use crate::threads::ThreadLocals;
 
 /// What the kernels of a crate reach.
 pub(crate) struct Reached<'tcx> {
@@ -42,6 +47,8 @@ pub(crate) struct Reached<'tcx> {
     pub types: Vec<TypeDescription>,
     /// Statics, those of other crates too, in the order in which they were found.
     pub statics: FxIndexSet<DefId>,
+    /// For each entry function, whether nothing that it reaches uses thread-local variables, as far as that is known.
+    pub no_thread_locals: Vec<bool>,
 }
 
 /// The panic functions and formatting functions of the standard library that are no generics, in the
@@ -83,7 +90,9 @@ pub(crate) fn reach<'tcx>(
     tcx: TyCtxt<'tcx>,
     entries: impl Iterator<Item = Instance<'tcx>>,
 ) -> Reached<'tcx> {
-    let mut walk = walk(tcx, entries, CallMap::default());
+    let entries: Vec<_> = entries.collect();
+    let mut walk = walk(tcx, entries.iter().copied(), CallMap::default());
+    let no_thread_locals = entries.iter().map(|entry| walk.threads.uses_none(*entry)).collect();
     let mut formatters: Vec<Formatter> = Vec::new();
     for instance in std::mem::take(&mut walk.deferred) {
         if let Some((ty, by)) = walk.formatters.formatter(instance) {
@@ -97,6 +106,7 @@ pub(crate) fn reach<'tcx>(
         formatters,
         types: walk.formatters.types,
         statics: walk.statics.into_keys().collect(),
+        no_thread_locals,
     }
 }
 
@@ -123,6 +133,7 @@ fn walk<'tcx>(
         map,
         indices: FxHashMap::default(),
         statics: FxIndexMap::default(),
+        threads: ThreadLocals::new(tcx),
     };
     for entry in entries {
         walk.function(entry);
@@ -193,6 +204,7 @@ struct Walk<'tcx> {
     map: CallMap,
     indices: FxHashMap<Instance<'tcx>, ItemIndex>,
     statics: FxIndexMap<DefId, ItemIndex>,
+    threads: ThreadLocals<'tcx>,
 }
 
 impl<'tcx> Walk<'tcx> {
@@ -215,6 +227,7 @@ impl<'tcx> Walk<'tcx> {
             // The body of an intrinsic that a backend may leave as it is.
             instance = Instance::new_raw(def_id, instance.args);
         }
+        self.threads.reaches(MonoItem::Fn(instance));
         if let Some(&known) = self.indices.get(&instance) {
             return Some(known);
         }
@@ -224,7 +237,13 @@ impl<'tcx> Walk<'tcx> {
             return Some(index);
         }
         let has_body = self.has_body(instance);
-        let is_formatter = self.formatters.formatter(instance).is_some();
+        let formats = self.formatters.formatter(instance);
+        let is_formatter = formats.is_some();
+        if let Some((ty, _)) = formats {
+            self.threads.formats(ty);
+        } else if !has_body {
+            self.threads.unseen(instance);
+        }
         self.formats |= makes_formatters(tcx, instance.def_id())
             || (!has_body && !is_formatter && self.formatters.takes_messages(instance.def_id()));
         if !self.formats && is_formatter {
@@ -309,6 +328,7 @@ impl<'tcx> Walk<'tcx> {
         let tcx = self.tcx;
         let caller = self.function(instance).expect("only functions with a body come here");
         let body = tcx.instance_mir(instance.def);
+        self.threads.enter(MonoItem::Fn(instance));
         // What the compiler's collector leaves to the linker, and every call with its place.
         let mut places = Places {
             instance,
@@ -322,12 +342,17 @@ impl<'tcx> Walk<'tcx> {
             places.visit_basic_block_data(block, &body.basic_blocks[block]);
         }
         let Places { mut edges, named, .. } = places;
+        self.threads.enter(MonoItem::Fn(instance));
         // What the collector found: the same answer as for the host, from its cache.
         if let Ok((used, _)) = tcx.items_of_instance((instance, CollectionMode::UsedItems)) {
             for item in used {
                 let index = match item.node {
                     MonoItem::Fn(used) => self.function(used),
                     MonoItem::Static(def_id) => {
+                        if tcx.is_thread_local_static(def_id) {
+                            self.threads.variable(def_id);
+                        }
+                        self.threads.reaches(item.node);
                         self.seen.insert(item.node);
                         Some(self.remember_static(def_id))
                     }
@@ -341,6 +366,7 @@ impl<'tcx> Walk<'tcx> {
                 }
             }
         }
+        self.threads.leave();
     }
 
     /// A pointer becomes one to a trait object: the methods in its vtable.
@@ -377,11 +403,13 @@ impl<'tcx> Walk<'tcx> {
     }
 
     fn static_value(&mut self, def_id: DefId) {
+        self.threads.enter(MonoItem::Static(def_id));
         if let Ok(value) = self.tcx.eval_static_initializer(def_id) {
             for &provenance in value.inner().provenance().ptrs().values() {
                 self.allocation(provenance.alloc_id(), &mut Vec::new());
             }
         }
+        self.threads.leave();
     }
 
     /// What a constant names goes into `named`.
@@ -390,6 +418,10 @@ impl<'tcx> Walk<'tcx> {
         match tcx.global_alloc(id) {
             // The value of another crate's static is in its metadata.
             GlobalAlloc::Static(def_id) => {
+                if tcx.is_thread_local_static(def_id) {
+                    self.threads.variable(def_id);
+                }
+                self.threads.reaches(MonoItem::Static(def_id));
                 named.push(self.remember_static(def_id));
                 if !tcx.is_foreign_item(def_id) && !tcx.is_thread_local_static(def_id) {
                     self.seen.insert(MonoItem::Static(def_id));
@@ -457,6 +489,7 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
     fn visit_rvalue(&mut self, rvalue: &Rvalue<'tcx>, location: Location) {
         let (tcx, env) = (self.walk.tcx, ty::TypingEnv::fully_monomorphized());
         let source = *self.body.source_info(location);
+        self.walk.threads.at(self.body, source);
         match rvalue {
             Rvalue::Cast(CastKind::PointerCoercion(coercion, _), operand, target) => {
                 let ty = self.resolve(operand.ty(self.body, tcx));
@@ -479,6 +512,7 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
                 }
             }
             Rvalue::ThreadLocalRef(def_id) => {
+                self.walk.threads.variable(*def_id);
                 let index = self.walk.remember_static(*def_id);
                 self.mentions(vec![index], source);
             }
@@ -498,6 +532,7 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
             _ => return,
         };
         let mut named = Vec::new();
+        self.walk.threads.at(self.body, *self.body.source_info(location));
         self.walk.allocation(allocation, &mut named);
         self.mentions(named, *self.body.source_info(location));
     }
@@ -505,6 +540,7 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
     fn visit_terminator(&mut self, terminator: &Terminator<'tcx>, location: Location) {
         let tcx = self.walk.tcx;
         let source = terminator.source_info;
+        self.walk.threads.at(self.body, source);
         match &terminator.kind {
             TerminatorKind::Call { func, fn_span, .. }
             | TerminatorKind::TailCall { func, fn_span, .. } => {
@@ -526,12 +562,18 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
                     Some(target) if !matches!(target.def, InstanceKind::Virtual(..)) => {
                         self.function(target, How::Call, source);
                     }
-                    _ => self.edges.add(&mut self.walk.map, None, How::Pointer, source),
+                    _ => {
+                        self.walk.threads.unknown_call();
+                        self.edges.add(&mut self.walk.map, None, How::Pointer, source);
+                    }
                 }
             }
             TerminatorKind::Drop { place, .. } => {
                 let ty = self.resolve(place.ty(self.body, tcx).ty);
                 let glue = Instance::resolve_drop_in_place(tcx, ty);
+                if ty.is_trait() {
+                    self.walk.threads.unknown_call();
+                }
                 if !matches!(glue.def, InstanceKind::DropGlue(_, None)) {
                     self.function(glue, How::Call, source);
                 }
@@ -547,7 +589,10 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
                 self.lang_item(item, source);
             }
             TerminatorKind::UnwindTerminate(reason) => self.lang_item(reason.lang_item(), source),
-            TerminatorKind::InlineAsm { .. } => {
+            TerminatorKind::InlineAsm { template, .. } => {
+                if !marks::is_mark(template) {
+                    self.walk.threads.unknown();
+                }
                 self.edges.add(&mut self.walk.map, None, How::Assembly, source);
             }
             _ => {}
@@ -556,6 +601,6 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
     }
 }
 
-fn is_std(krate: Symbol) -> bool {
+pub(crate) fn is_std(krate: Symbol) -> bool {
     matches!(krate, sym::core | sym::alloc | sym::std)
 }

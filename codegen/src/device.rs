@@ -47,6 +47,16 @@ struct Unit {
     formatters: Vec<Formatter>,
     types: Vec<TypeDescription>,
     spec_constants: Vec<SpecConstant>,
+    /// For each kernel.
+    no_thread_locals: Vec<bool>,
+}
+
+/// What the walk has found for the container that is nothing to the passes.
+#[derive(Debug)]
+struct Found {
+    spec_constants: Vec<SpecConstant>,
+    /// For each kernel.
+    no_thread_locals: Vec<bool>,
 }
 
 impl Unit {
@@ -209,8 +219,9 @@ pub(crate) fn make<'tcx>(
         .iter()
         .map(|kernel| (&kernel.display_name, kernel.dimensions, &kernel.closure.addresses))
         .collect();
-    let ingredients =
-        (&spec, names, &unit.spec_constants, std_bodies::identity(tcx), ahead.ingredients());
+    let found =
+        Found { spec_constants: unit.spec_constants, no_thread_locals: unit.no_thread_locals };
+    let ingredients = (&spec, names, &found, std_bodies::identity(tcx), ahead.ingredients());
     let keeps = purpose == Purpose::Build && dump_to.is_none();
     let keep_as = keeps.then(|| kept::name(tcx, name, &ingredients)).flatten();
     if let Some(kept) = keep_as.as_deref().and_then(|keep_as| kept::find(tcx, name, keep_as)) {
@@ -227,7 +238,7 @@ pub(crate) fn make<'tcx>(
     }
     spec.provider = std_bodies::provider(tcx);
     let crate_name = tcx.crate_name(LOCAL_CRATE).to_string();
-    Some(match pass(crate_name, &bitcode, &spec, &kernels, unit.spec_constants, &ahead) {
+    Some(match pass(crate_name, &bitcode, &spec, &kernels, found, &ahead) {
         Ok((bytes, costs, missing)) => {
             let span_of = |name: &str| {
                 kernels
@@ -260,7 +271,7 @@ fn pass(
     bitcode: &[u8],
     spec: &DeviceSpec,
     kernels: &[KernelInfo],
-    spec_constants: Vec<SpecConstant>,
+    found: Found,
     ahead: &ahead::Plan,
 ) -> Result<(Vec<u8>, Costs, Vec<Missing>), Stage1Failure> {
     std::thread::scope(|scope| {
@@ -272,7 +283,7 @@ fn pass(
             times::print(&crate_name, job.times.as_deref().unwrap_or_default());
             let mut image = image.map_err(Stage1Failure::Passes)?;
             let costs = std::mem::take(&mut image.costs);
-            let mut container = container(crate_name, image, kernels, spec_constants);
+            let mut container = container(crate_name, image, kernels, found);
             let missing = ahead.add_to(&mut container).map_err(Stage1Failure::Ahead)?;
             let bytes = container.to_record().map_err(Stage1Failure::Container)?;
             Ok((bytes, costs, missing))
@@ -306,6 +317,7 @@ pub(crate) fn codegen_unit<'tcx>(
         unit.panics = reached.panics;
         unit.formatters = reached.formatters;
         unit.types = reached.types;
+        unit.no_thread_locals = reached.no_thread_locals;
     }
     Some(tcx.arena.alloc(collect::unit(name, &reached.items)))
 }
@@ -337,8 +349,9 @@ fn container(
     crate_name: String,
     image: DeviceImage,
     kernels: &[KernelInfo],
-    spec_constants: Vec<SpecConstant>,
+    found: Found,
 ) -> Container {
+    let Found { spec_constants, no_thread_locals } = found;
     let is_read = |constant: &SpecConstant| {
         image.kernels.iter().any(|kernel| kernel.spec_constants.contains(&constant.symbol))
     };
@@ -387,6 +400,7 @@ fn container(
             spec_constants: shaped.spec_constants.clone(),
             aspects: shaped.aspects.iter().map(ToString::to_string).collect(),
             content: shaped.content,
+            no_thread_locals: no_thread_locals.get(index).copied().unwrap_or_default(),
         })
         .collect();
     let images = image.parts.iter().enumerate().map(|(number, part)| Image {

@@ -69,6 +69,7 @@ mod panics;
 mod runtime_items;
 mod spec_constants;
 mod std_bodies;
+mod threads;
 mod times;
 mod track;
 mod ways;

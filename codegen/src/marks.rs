@@ -90,6 +90,11 @@ pub(crate) fn mark<'tcx>(
     tcx.alloc_steal_mir(body)
 }
 
+/// Whether assembly is a mark, which does nothing.
+pub(crate) fn is_mark(template: &[InlineAsmTemplatePiece]) -> bool {
+    matches!(template, [InlineAsmTemplatePiece::String(text)] if text == convergence::MARK)
+}
+
 /// Looks for what may be a barrier among types.
 struct Search<'a, 'tcx> {
     tcx: TyCtxt<'tcx>,

@@ -18,6 +18,7 @@ fn image(target: &str, form: &str, flags: u32, facts: u32) -> Image {
             flags,
             facts,
             needs: 0,
+            stack: None,
         }),
         data: match target {
             Target::Ptx(processor) => {

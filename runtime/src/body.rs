@@ -5,20 +5,32 @@ use std::sync::Arc;
 use schism_jit_abi::{CpuChunk, PanicRecord, RUN_OK};
 
 use crate::cpu_kernel::CpuKernel;
-use crate::groups::GroupWork;
-use crate::launch::NativeChunk;
+use crate::groups::{GroupWork, Launch};
+use crate::launch::{Native, RawKernel};
 use crate::options::{self, Options};
 use crate::panics::{self, Failure, Panic};
 use crate::pieces::for_pieces;
 use crate::range::Extent;
+use crate::stack::{self, Need, Runs};
 
 /// Code that runs a box of work-items.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     /// The host half's own.
-    Native(NativeChunk),
+    Native(Native),
     /// Made from the device half by stage 2.
     Cpu(Arc<CpuKernel>),
+}
+
+impl Body {
+    /// What is said of a kernel whose stack is not enough.
+    pub(crate) const fn runs(&self, kernel: &RawKernel) -> Runs {
+        let device = match self {
+            Self::Native(_) => "native",
+            Self::Cpu(_) => "cpu",
+        };
+        Runs { kernel: kernel.name_function(), device }
+    }
 }
 
 /// One launch's body, data and range.
@@ -30,6 +42,8 @@ pub(crate) struct Work {
     pub(crate) extent: Extent,
     pub(crate) groups: Option<GroupWork>,
     pub(crate) options: Option<Arc<Options>>,
+    /// What is said where the stack is not enough.
+    pub(crate) runs: Runs,
 }
 
 // SAFETY: `closure` is a kernel that work-items on several threads share: launches ask for `Sync`.
@@ -44,17 +58,32 @@ impl Work {
     /// `closure` is alive and of the body's type; `begin < end`, at most the extent's items; nobody runs these work-items a
     /// second time.
     pub(crate) unsafe fn run(&self, begin: usize, end: usize) -> Result<(), Failure> {
-        let _entered = options::enter(self.options.as_deref());
+        let need = match &self.groups {
+            Some(groups) if groups.waits(&self.body) => Need::of_scheduler(),
+            _ => Need::of_item(&self.body),
+        };
+        // SAFETY: the caller's promises.
+        stack::with_room(need, &self.runs, || unsafe { self.run_here(begin, end) })
+    }
+
+    /// The same, where there is room enough.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    unsafe fn run_here(&self, begin: usize, end: usize) -> Result<(), Failure> {
+        let options = self.options.as_deref();
+        let _entered = options::enter(options);
         if let Some(groups) = &self.groups {
+            let (body, closure, runs) = (&self.body, self.closure, &self.runs);
             // SAFETY: the caller's promises.
-            return unsafe { groups.run(&self.body, self.closure, begin, end) };
+            return unsafe { groups.run(Launch { body, closure, options, runs }, begin, end) };
         }
         match &self.body {
             Body::Native(native) => panics::catch(|| {
                 let Ok(()) =
                     for_pieces::<std::convert::Infallible>(&self.extent, begin, end, |chunk| {
                         // SAFETY: the caller's promises; a piece is inside the range.
-                        unsafe { native(self.closure, chunk) };
+                        unsafe { (native.chunk)(self.closure, chunk) };
                         Ok(())
                     });
             }),

@@ -4,7 +4,7 @@ use schism_cache::{Found, Value};
 use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::{
     Bytes, Constant, CpuChunk, CpuRequest, FLAG_FINITE_MATH, FLAG_OFFSET, FLAG_PORTABLE_MATH,
-    FLAG_RELAXED_MATH, KnownValue, OK, PanicRecord, Param, Text,
+    FLAG_RELAXED_MATH, KnownValue, OK, PanicRecord, Param, STACK_UNKNOWN, Text,
 };
 use schism_loader::Code;
 
@@ -57,6 +57,8 @@ pub(crate) struct CpuObject {
     object: Vec<u8>,
     /// A sum of `schism_jit_abi::CPU_` constants.
     flags: u32,
+    /// Bytes, or `schism_jit_abi::STACK_UNKNOWN`.
+    stack: u64,
     /// How long compiling took.
     lower_micros: u64,
 }
@@ -66,6 +68,8 @@ pub(crate) struct CpuObject {
 pub(crate) struct CpuKernel {
     code: Code,
     flags: u32,
+    /// The most bytes of stack that it takes, without those of this process's functions that it calls, if that is known.
+    stack: Option<usize>,
     /// Size and alignment of the local memory that groups need, without what a launch adds.
     local_memory: (usize, usize),
     /// Where parameters that are addresses are in the closure.
@@ -96,7 +100,8 @@ impl CpuObject {
             tracing::debug!(
                 kernel = %kernel.display_name, micros = made.lower_micros, code_bytes = made.object.len(), "lowered"
             );
-            Ok(Value { meta: made.flags.to_le_bytes().to_vec(), bytes: made.object })
+            let meta = [&made.flags.to_le_bytes()[..], &made.stack.to_le_bytes()].concat();
+            Ok(Value { meta, bytes: made.object })
         })
     }
 
@@ -135,7 +140,8 @@ impl CpuObject {
             let object = unsafe { made.object.as_slice() }.to_vec();
             // SAFETY: released once, and nothing of it is read again.
             unsafe { (stage2.api.release_cpu)(made.handle) };
-            return Ok(Self { object, flags: made.flags, lower_micros: made.lower_micros });
+            let (flags, stack) = (made.flags, made.stack);
+            return Ok(Self { object, flags, stack, lower_micros: made.lower_micros });
         }
         // SAFETY: stage 2 filled it, or left it empty; it is freed once, after its last use.
         let reason = unsafe { take_text(stage2, error) };
@@ -150,13 +156,19 @@ impl CpuKernel {
         kernel: &KernelRef<'_>,
         variant: &Variant,
     ) -> Result<Self, ImageError> {
-        let Ok(flags) = <[u8; 4]>::try_from(&*found.meta) else {
-            return Err(kernel_cache::damaged("flags"));
+        let (flags, stack) = match found.meta.split_first_chunk::<4>() {
+            Some((flags, stack)) => (*flags, <[u8; 8]>::try_from(stack)),
+            None => return Err(kernel_cache::damaged("flags")),
         };
+        let Ok(stack) = stack.map(u64::from_le_bytes) else {
+            return Err(kernel_cache::damaged("stack"));
+        };
+        let needs =
+            (u32::from_le_bytes(flags), Some(stack).filter(|stack| *stack != STACK_UNKNOWN));
         // SAFETY: stage 2 made it, now or earlier: the key is of this processor and this version of the interface.
         unsafe {
             let version = variant.to_string();
-            Self::of_object(&found.bytes, u32::from_le_bytes(flags), &[], kernel, version)
+            Self::of_object(&found.bytes, needs, &[], kernel, version)
         }
     }
 
@@ -169,7 +181,7 @@ impl CpuKernel {
         let constants = ahead::values(kernel, variant);
         // SAFETY: stage 2 made it, for this version of the interface and for a level that this processor is of.
         unsafe {
-            let (object, needs) = (ahead.image.data, ahead.code.needs);
+            let (object, needs) = (ahead.image.data, (ahead.code.needs, ahead.code.stack));
             Self::of_object(object, needs, &constants, kernel, ahead.version())
         }
     }
@@ -178,7 +190,7 @@ impl CpuKernel {
     /// Stage 2 made the object, for this processor and this version of the interface.
     unsafe fn of_object(
         object: &[u8],
-        flags: u32,
+        (flags, stack): (u32, Option<u64>),
         constants: &[(usize, &[u8])],
         kernel: &KernelRef<'_>,
         version: String,
@@ -203,8 +215,9 @@ impl CpuKernel {
         let aggregates = aggregates
             .map(|parameter| (parameter.offset as usize, parameter.addresses.clone()))
             .collect();
+        let stack = stack.map(bytes);
         let version = version.into();
-        Ok(Self { code, flags, local_memory, pointers, aggregates, version })
+        Ok(Self { code, flags, stack, local_memory, pointers, aggregates, version })
     }
 
     /// Bytes of code and constants.
@@ -215,6 +228,12 @@ impl CpuKernel {
     /// What [`run`](Self::run) asks of a chunk: a sum of `schism_jit_abi::CPU_` constants.
     pub(crate) const fn flags(&self) -> u32 {
         self.flags
+    }
+
+    /// The most bytes of stack that [`run`](Self::run) takes, without those of this process's functions that the kernel calls, if that
+    /// is known.
+    pub(crate) const fn stack(&self) -> Option<usize> {
+        self.stack
     }
 
     /// Size and alignment of the local memory that groups need, without what a launch adds.

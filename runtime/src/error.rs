@@ -117,6 +117,19 @@ pub enum DeviceError {
         /// What the system said.
         reason: String,
     },
+    /// `SCHISM_CPU_STACK` is no size of a stack.
+    #[error(
+        "SCHISM_CPU_STACK is `{value}`: the stack of a work-item on the host devices has {least} to {most} bytes, written as a number, or as \
+         one with K or M behind it"
+    )]
+    CpuStack {
+        /// The variable's value.
+        value: String,
+        /// The least number of bytes.
+        least: usize,
+        /// The greatest.
+        most: usize,
+    },
     /// `SCHISM_CPU_MATH` names no mathematics library.
     #[error(
         "SCHISM_CPU_MATH is `{value}`: the device `cpu` can take its mathematics from the `host` or from schism's own, `portable`, library"
@@ -310,14 +323,48 @@ pub enum LaunchError {
         /// Work-items that had ended, or waited at another operation or at a barrier.
         elsewhere: usize,
     },
-    /// The system has no memory for the stacks that work-items wait on.
+    /// The kernel takes more stack than there is: for one work-item, or for those of a group that wait for each other.
     #[error(
-        "kernel `{kernel}` has no stack for a work-item that waits at a barrier: {reason}; use smaller groups or fewer threads \
-         (SCHISM_CPU_THREADS)"
+        "kernel `{kernel}` needs {bytes} bytes of stack for {}, and device `{device}` has {limit}; put large arrays into buffers or local \
+         memory{}", Items(*.items), if *.items > 1 { ", or use smaller groups" } else { "" }
+    )]
+    Stack {
+        /// The kernel.
+        kernel: String,
+        /// The device.
+        device: String,
+        /// Bytes that the work-items need.
+        bytes: usize,
+        /// How many work-items: one, or those of a group.
+        items: usize,
+        /// The most that there is for so many.
+        limit: usize,
+    },
+    /// The system has no memory for a stack that the kernel's work-items would run on.
+    #[error(
+        "kernel `{kernel}` has no stack of {bytes} bytes on device `{device}`: {reason}; put large arrays into buffers, use smaller groups \
+         or fewer threads (SCHISM_CPU_THREADS), or allow the process more memory"
     )]
     NoStack {
         /// The kernel.
         kernel: String,
+        /// The device.
+        device: String,
+        /// Bytes of the stack.
+        bytes: usize,
+        /// What the system said.
+        reason: String,
+    },
+    /// The system has no thread for a work-item that waits for others of its group. Only the device `native` needs them.
+    #[error(
+        "kernel `{kernel}` has no thread for a work-item that waits at a barrier, on device `{device}`: {reason}; use smaller groups, allow \
+         the process more threads, or launch it on the device `cpu`"
+    )]
+    NoThread {
+        /// The kernel.
+        kernel: String,
+        /// The device.
+        device: String,
         /// What the system said.
         reason: String,
     },
@@ -589,6 +636,18 @@ impl fmt::Display for KernelPanic {
             write!(f, "({id:?} in its group) ")?;
         }
         write!(f, "on device `{}`", self.device)
+    }
+}
+
+/// How many work-items.
+struct Items(usize);
+
+impl fmt::Display for Items {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => write!(f, "a work-item"),
+            items => write!(f, "the {items} work-items of a group"),
+        }
     }
 }
 

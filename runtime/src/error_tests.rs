@@ -26,13 +26,13 @@ macro_rules! numbered {
     };
 }
 numbered!(device, DeviceError:
-    DeviceError::Unknown { .. }, DeviceError::Stage2 { .. }, DeviceError::Stage2Version { .. }, DeviceError::NoGpu { .. }, DeviceError::Driver { .. }, DeviceError::Forked { .. }, DeviceError::Threads { .. }, DeviceError::CpuMath { .. });
+    DeviceError::Unknown { .. }, DeviceError::Stage2 { .. }, DeviceError::Stage2Version { .. }, DeviceError::NoGpu { .. }, DeviceError::Driver { .. }, DeviceError::Forked { .. }, DeviceError::Threads { .. }, DeviceError::CpuStack { .. }, DeviceError::CpuMath { .. });
 numbered!(buffer, BufferError:
     BufferError::TooLarge { .. }, BufferError::OutOfMemory { .. }, BufferError::AddressSpace { .. }, BufferError::Driver { .. }, BufferError::Forked { .. }, BufferError::DeviceLost { .. }, BufferError::Length { .. }, BufferError::Range { .. });
 numbered!(launch, LaunchError:
     LaunchError::RangeOverflow { .. }, LaunchError::EmptyGroup { .. }, LaunchError::UnevenGroups { .. },
     LaunchError::GroupTooLarge { .. }, LaunchError::LocalMemory { .. }, LaunchError::DivergentBarrier { .. },
-    LaunchError::DivergentSubGroup { .. }, LaunchError::NoStack { .. }, LaunchError::NoLength, LaunchError::EmptyChunks { .. }, LaunchError::Length { .. },
+    LaunchError::DivergentSubGroup { .. }, LaunchError::Stack { .. }, LaunchError::NoStack { .. }, LaunchError::NoThread { .. }, LaunchError::NoLength, LaunchError::EmptyChunks { .. }, LaunchError::Length { .. },
     LaunchError::InsideKernel, LaunchError::Forked { .. }, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Panicked(_));
 numbered!(image, ImageError:
     ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoImage { .. },
@@ -97,6 +97,11 @@ fn devices() {
             DeviceError::Threads { reason: text("resource temporarily unavailable") },
             "the worker threads of the host devices cannot be started: resource temporarily unavailable; SCHISM_CPU_THREADS sets \
              their number",
+        ),
+        (
+            DeviceError::CpuStack { value: text("8G"), least: 65_536, most: 268_435_456 },
+            "SCHISM_CPU_STACK is `8G`: the stack of a work-item on the host devices has 65536 to 268435456 bytes, written as a number, or as \
+             one with K or M behind it",
         ),
         (
             DeviceError::CpuMath { value: text("fast") },
@@ -223,9 +228,34 @@ fn launches() {
              none of a sub-group come by",
         ),
         (
-            LaunchError::NoStack { kernel: kernel(), reason: text("out of memory") },
-            "kernel `saxpy::main::{closure#0}` has no stack for a work-item that waits at a barrier: out of memory; use smaller groups \
-             or fewer threads (SCHISM_CPU_THREADS)",
+            LaunchError::Stack {
+                kernel: kernel(),
+                device: text("cpu"),
+                bytes: 314_704_384,
+                items: 1,
+                limit: 268_435_456,
+            },
+            "kernel `saxpy::main::{closure#0}` needs 314704384 bytes of stack for a work-item, and device `cpu` has 268435456; put large \
+             arrays into buffers or local memory",
+        ),
+        (
+            LaunchError::NoStack {
+                kernel: kernel(),
+                device: text("cpu"),
+                bytes: 262_144,
+                reason: text("out of memory"),
+            },
+            "kernel `saxpy::main::{closure#0}` has no stack of 262144 bytes on device `cpu`: out of memory; put large arrays into buffers, \
+             use smaller groups or fewer threads (SCHISM_CPU_THREADS), or allow the process more memory",
+        ),
+        (
+            LaunchError::NoThread {
+                kernel: kernel(),
+                device: text("native"),
+                reason: text("resource temporarily unavailable"),
+            },
+            "kernel `saxpy::main::{closure#0}` has no thread for a work-item that waits at a barrier, on device `native`: resource \
+             temporarily unavailable; use smaller groups, allow the process more threads, or launch it on the device `cpu`",
         ),
         (
             LaunchError::NoLength,

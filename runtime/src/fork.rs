@@ -25,6 +25,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::stack;
+
 /// How long a fork waits for other threads. To compile a kernel takes a tenth of a second, mostly.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -164,6 +166,7 @@ extern "C" fn in_child() {
         counter().store(1, SeqCst);
     }
     FORKING.store(0, SeqCst);
+    stack::forget_other_threads();
     GENERATION.fetch_add(1, SeqCst);
 }
 

@@ -11,11 +11,19 @@ use crate::panics;
 /// The host half's body of a kernel, over one box of the range.
 pub(crate) type NativeChunk = unsafe fn(kernel: *const (), chunk: &CpuChunk);
 
+/// The host half's body, and what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Native {
+    pub(crate) chunk: NativeChunk,
+    /// Whether work-items that wait may share a thread: nothing that they reach uses thread-local variables.
+    pub(crate) shares_threads: bool,
+}
+
 /// A kernel without its type: all that is generic about a launch ends here.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RawKernel {
     pub(crate) descriptor: *const Descriptor,
-    pub(crate) native: NativeChunk,
+    native: NativeChunk,
     pub(crate) closure: *const (),
     pub(crate) layout: Layout,
     name: fn() -> &'static str,
@@ -49,6 +57,11 @@ impl RawKernel {
     /// The closure, as users know it.
     pub(crate) fn name(&self) -> String {
         (self.name)().to_owned()
+    }
+
+    /// The host half's body.
+    pub(crate) fn native(&self) -> Native {
+        Native { chunk: self.native, shares_threads: false }
     }
 }
 

@@ -49,6 +49,7 @@
 //! |---|---|
 //! | `SCHISM_DEVICE` | the default device: `cpu`, `native`, or a GPU: `cuda:0`, `cuda:1` and so on |
 //! | `SCHISM_CPU_THREADS` | threads of the host devices; by default one for each core |
+//! | `SCHISM_CPU_STACK` | the stack of a work-item on the host devices, if nobody knows what its kernel needs: in bytes or with `K`, `M`; by default `2M`. Nobody does on the device `native`, and on `cpu` where a kernel calls itself, or functions through pointers |
 //! | `SCHISM_LIBDEVICE` | kernels on GPUs take `sin`, `exp` and the like from NVIDIA's libdevice, and not from schism's own library: `1` for that of the toolkit in `CUDA_HOME`, `CUDA_PATH` or `/usr/local/cuda`, or its file. Results are then CUDA's, and not those of other devices |
 //! | `SCHISM_CPU_MATH` | the mathematics library of kernels on the device `cpu`: `host` (default), or `portable`, schism's own, which gives the same bits on all devices |
 //! | `SCHISM_CUDA` | the path of NVIDIA's driver library, in place of the system's `libcuda.so.1`; empty: no GPUs |
@@ -118,6 +119,7 @@ mod scope;
 mod source;
 mod spec_const;
 mod specialized;
+mod stack;
 mod stage2;
 mod trace;
 mod variant;

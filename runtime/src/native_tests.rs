@@ -1,5 +1,6 @@
 //! What only closures that refer to the host can show. Under the schism compiler no kernel may do that.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -157,4 +158,105 @@ fn panics_that_panic() {
         assert_eq!(panic.message, "Box<dyn Any>");
     }
     queue.parallel_for(1000, |_| ()).expect("the queue goes on");
+}
+
+/// A work-item that waits keeps its thread: what it has in a thread-local variable stays there, and is set back before what it refers to
+/// goes. (The crate `scoped-tls` works so.)
+#[test]
+fn thread_locals_stay_with_their_work_item() {
+    thread_local! {
+        static VALUE: Cell<*const usize> = const { Cell::new(std::ptr::null()) };
+    }
+    struct Reset(*const usize);
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            VALUE.set(self.0);
+        }
+    }
+    let found = || {
+        let value = VALUE.get();
+        assert!(!value.is_null(), "it is set");
+        // SAFETY: whoever sets it sets it back before the value goes, on this thread.
+        unsafe { *value }
+    };
+    let queue = queue();
+    for size in [1, 2, 33, 256] {
+        let right = AtomicUsize::new(0);
+        let threads = Mutex::new(HashSet::new());
+        let range = NdRange::new(4 * size, size).expect("even groups");
+        queue
+            .parallel_for_groups(range, local::<u32>(1), |item, tile| {
+                let mine = item.x();
+                let _reset = Reset(VALUE.replace(&mine));
+                item.barrier();
+                tile.set(0, 7);
+                let first = found();
+                let sum = item.sub_group().reduce_add(1_u32);
+                item.barrier();
+                let all = (first, found(), tile.get(0)) == (mine, mine, 7) && sum != 0;
+                right.fetch_add(usize::from(all), Ordering::Relaxed);
+                let own = (item.group_x(), thread::current().id());
+                assert!(threads.lock().expect("nobody panics").insert(own), "a thread for each");
+            })
+            .expect("a launch");
+        assert_eq!(right.into_inner(), 4 * size);
+        assert!(VALUE.get().is_null());
+    }
+}
+
+/// Work-items that wait are told to unwind where they are, and the next launch finds their threads again.
+#[test]
+fn a_group_that_is_given_up_unwinds_on_its_threads() {
+    struct Count<'a>(&'a AtomicUsize, thread::ThreadId);
+    impl Drop for Count<'_> {
+        fn drop(&mut self) {
+            assert_eq!(self.1, thread::current().id());
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let queue = queue();
+    for failing in [0, 5, 63] {
+        let ended = AtomicUsize::new(0);
+        let range = NdRange::new(64, 64).expect("even groups");
+        let launched = queue.parallel_for_groups(range, (), |item, ()| {
+            let _count = Count(&ended, thread::current().id());
+            item.barrier();
+            assert_ne!(item.x(), failing);
+            item.barrier();
+        });
+        let Err(LaunchError::Panicked(panic)) = launched else { panic!("{launched:?}") };
+        assert_eq!(panic.local_id, Some(vec![failing]));
+        assert_eq!(ended.into_inner(), 64);
+    }
+    let ended = AtomicUsize::new(0);
+    let range = NdRange::new(64, 64).expect("even groups");
+    let launched = queue.parallel_for_groups(range, (), |item, ()| {
+        let _count = Count(&ended, thread::current().id());
+        if item.x() != 3 {
+            item.barrier();
+        }
+    });
+    assert!(matches!(launched, Err(LaunchError::DivergentBarrier { .. })), "{launched:?}");
+    assert_eq!(ended.into_inner(), 64);
+}
+
+/// More groups at once, from many threads, than there may be threads for.
+#[test]
+fn groups_wait_for_threads() {
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let sum = AtomicUsize::new(0);
+                let range = NdRange::new(2 * 512, 512).expect("even groups");
+                queue()
+                    .parallel_for_groups(range, (), |item, ()| {
+                        sum.fetch_add(item.local_x(), Ordering::Relaxed);
+                        item.barrier();
+                        sum.fetch_add(1, Ordering::Relaxed);
+                    })
+                    .expect("a launch");
+                assert_eq!(sum.into_inner(), 2 * (511 * 256 + 512));
+            });
+        }
+    });
 }

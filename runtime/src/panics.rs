@@ -23,8 +23,10 @@ pub(crate) enum Failure {
     DivergentBarrier { group: [usize; 3], waiting: usize, ended: usize },
     /// Some work-items of a sub-group waited for others that had ended, or waited for something else.
     DivergentSubGroup { group: [usize; 3], sub_group: usize, waiting: usize, elsewhere: usize },
-    /// There is no stack for a work-item that waits.
-    NoStack { reason: String },
+    /// There is no stack of so many bytes.
+    NoStack { bytes: usize, reason: String },
+    /// There is no thread for a work-item that waits.
+    NoThread { reason: String },
     /// A group's arrays do not fit.
     LocalMemory { bytes: usize },
     /// The kernel has forked the process, and this one has not got the threads that run the rest of the launch.

@@ -9,6 +9,7 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use crate::error::DeviceError;
 use crate::fork::PerProcess;
 use crate::retry::Kept;
+use crate::stack;
 
 /// Sets the number of threads; by default there are as many as the process may use cores.
 const THREADS: &str = "SCHISM_CPU_THREADS";
@@ -27,6 +28,7 @@ fn start() -> Result<ThreadPool, DeviceError> {
     ThreadPoolBuilder::new()
         .num_threads(threads()?)
         .thread_name(|index| format!("schism-{index}"))
+        .stack_size(stack::default_size() + stack::OF_THREADS)
         .build()
         .map_err(|error| DeviceError::Threads { reason: error.to_string() })
 }

@@ -23,10 +23,11 @@ use crate::order::{InProcess, Order, Token};
 use crate::origin::{At, Origin};
 use crate::panics::{self, Failure, Panic};
 use crate::range::{Extent, IntoRange};
-use crate::resolve::{resolve, resolve_cuda};
+use crate::resolve::{resolve, resolve_cuda, resolve_groups};
 use crate::schedule;
 use crate::source::{Blocking, InGroups, IntoSource, Lengths, Source};
 use crate::spec_const::SpecConst;
+use crate::stack;
 use crate::trace;
 
 /// An in-order queue of launches on one device: each launch begins when the one before it is over.
@@ -67,7 +68,8 @@ impl Queue {
     ///
     /// # Errors
     /// [`DeviceError::Threads`] if threads cannot be started, [`DeviceError::CpuMath`] if `SCHISM_CPU_MATH` is not understood,
-    /// [`DeviceError::Driver`] if a GPU's driver refuses, [`DeviceError::Forked`] for a GPU that the process's parent used.
+    /// [`DeviceError::CpuStack`] if `SCHISM_CPU_STACK` is not, [`DeviceError::Driver`] if a GPU's driver refuses,
+    /// [`DeviceError::Forked`] for a GPU that the process's parent used.
     pub fn on(device: &Device) -> Result<Self, DeviceError> {
         trace::install();
         device.refuse_if_broken()?;
@@ -77,7 +79,10 @@ impl Queue {
             cpu_math::portable()?;
         }
         let lane = match device.place() {
-            Place::Cpu | Place::Native => Lane::Host(Order::new()?),
+            Place::Cpu | Place::Native => {
+                stack::check()?;
+                Lane::Host(Order::new()?)
+            }
             Place::Cuda(gpu) => {
                 let stream = Stream::new(gpu.context()?).map_err(|source| DeviceError::Driver {
                     device: device.to_string(),
@@ -523,7 +528,8 @@ impl Queue {
         // SAFETY: a kernel that can be launched is in a loaded shared object, with its descriptor.
         let body = unsafe { resolve(&self.device, &kernel, asked)? };
         let options = self.options.clone();
-        let work = Work { body, closure: kernel.closure, extent, groups: None, options };
+        let runs = body.runs(&kernel);
+        let work = Work { body, closure: kernel.closure, extent, groups: None, options, runs };
         // SAFETY: the caller's promises, and there is at least one work-item.
         unsafe { self.spread(work, &kernel) }?;
         Ok(None)
@@ -616,11 +622,12 @@ impl Queue {
             return unsafe { self.execute_cuda(stream, kernel, &shape, asked) }.map(Some);
         }
         // SAFETY: as in `execute`.
-        let body = unsafe { resolve(&self.device, &kernel, asked)? };
+        let body = unsafe { resolve_groups(&self.device, &kernel, asked)? };
         let groups = GroupWork::new(range, &body, dynamic)
             .map_err(|bytes| self.local_memory(&kernel, bytes))?;
         let (extent, options) = (range.groups, self.options.clone());
-        let work = Work { body, closure: kernel.closure, extent, groups: Some(groups), options };
+        let (closure, runs) = (kernel.closure, body.runs(&kernel));
+        let work = Work { body, closure, extent, groups: Some(groups), options, runs };
         // SAFETY: the caller's promises, and there is at least one group.
         unsafe { self.spread(work, &kernel) }?;
         Ok(None)
@@ -638,6 +645,10 @@ impl Queue {
             && unsafe { code.captures_remote(work.closure.cast()) }
         {
             return Err(self.remote(kernel.name()));
+        }
+        if let Some((bytes, items, limit)) = stack::too_much(&work) {
+            let (kernel, device) = (kernel.name(), self.device.to_string());
+            return Err(LaunchError::Stack { kernel, device, bytes, items, limit });
         }
         let extent = work.extent;
         let offset = work.groups.as_ref().map_or(extent.offset, GroupWork::offset);
@@ -702,7 +713,10 @@ impl Queue {
                     elsewhere,
                 }
             }
-            Failure::NoStack { reason } => LaunchError::NoStack { kernel: name, reason },
+            Failure::NoStack { bytes, reason } => {
+                LaunchError::NoStack { kernel: name, device, bytes, reason }
+            }
+            Failure::NoThread { reason } => LaunchError::NoThread { kernel: name, device, reason },
             Failure::LocalMemory { bytes } => self.local_memory(kernel, bytes),
             Failure::Forked => LaunchError::Forked { reason: OF_PARENT.to_owned() },
         }

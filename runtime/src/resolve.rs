@@ -34,9 +34,9 @@ pub(crate) unsafe fn resolve(
                      schism build` to have them compiled for devices, or set SCHISM_DEVICE=native to be content with this",
                 );
             }
-            Ok(Body::Native(kernel.native))
+            Ok(Body::Native(kernel.native()))
         }
-        (Some(_), false) => Ok(Body::Native(kernel.native)),
+        (Some(_), false) => Ok(Body::Native(kernel.native())),
         (Some(descriptor), true) => {
             let _section = Section::enter();
             // SAFETY: the caller's promises.
@@ -53,11 +53,31 @@ pub(crate) unsafe fn resolve(
                         "kernel `{}` runs on the device `native`, because on `cpu` {reason}",
                         kernel.name()
                     ));
-                    Ok(Body::Native(kernel.native))
+                    Ok(Body::Native(kernel.native()))
                 }
             }
         }
     }
+}
+
+/// The same for a launch with groups.
+///
+/// # Safety
+/// As for [`resolve`].
+pub(crate) unsafe fn resolve_groups(
+    device: &Device,
+    kernel: &RawKernel,
+    asked: Asked<'_>,
+) -> Result<Body, LaunchError> {
+    // SAFETY: the caller's promises.
+    let mut body = unsafe { resolve(device, kernel, asked)? };
+    // SAFETY: null, or a constant of the kernel's shared object.
+    let descriptor = unsafe { kernel.descriptor.as_ref() };
+    if let (Body::Native(native), Some(descriptor)) = (&mut body, descriptor) {
+        // SAFETY: the caller's promises.
+        native.shares_threads = unsafe { kernels::no_thread_locals(descriptor, kernel.layout) };
+    }
+    Ok(body)
 }
 
 /// The kernel on a GPU. There is no other code for it: what the launch works on is in the GPU's memory.

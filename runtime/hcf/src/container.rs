@@ -112,6 +112,8 @@ pub struct Code {
     pub facts: u32,
     /// What it needs and takes: a sum of flags.
     pub needs: u32,
+    /// The most bytes of stack that it takes, without those of functions that it finds where it is loaded; `None` if that is not known.
+    pub stack: Option<u64>,
 }
 
 impl Code {
@@ -157,6 +159,9 @@ pub struct Kernel {
     /// The hash of what it is: kernels with the same hash, parameters and needs become the same code on the same device, in
     /// whatever container they are.
     pub content: Option<[u8; 32]>,
+    /// Whether nothing that it reaches on the host uses thread-local variables, so that work-items which wait for each other may share a
+    /// thread. `false` if that is not known.
+    pub no_thread_locals: bool,
 }
 
 /// What a kernel asks of its work-groups.

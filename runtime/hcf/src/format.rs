@@ -56,6 +56,7 @@
 //!       flags=N
 //!       facts=N
 //!       needs=N
+//!       stack=N                    may be absent
 //!       entry=TEXT                 not empty
 //!     {.exported-symbols           list
 //!     {.imported-symbols           list
@@ -85,6 +86,7 @@
 //!     offset-variant=TEXT          may be absent; not empty, neither a SYMBOL nor another's offset-variant
 //!     aspects=WORD( WORD)*         may be absent; words of [a-z0-9-], in ascending order, none twice
 //!     content=BYTES                may be absent; 32 bytes, as in `default`
+//!     thread-locals=none           may be absent
 //!     {.image-providers            list of IMAGE, not empty
 //!     {.parameters
 //!       {.0 *                      numbered from 0

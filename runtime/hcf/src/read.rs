@@ -113,12 +113,13 @@ fn code(node: &Node<'_>, path: Path<'_>, format: &str) -> Result<Code, HcfError>
     let flags = entries.small("flags")?;
     let facts = entries.small("facts")?;
     let needs = entries.small("needs")?;
+    let stack = if entries.has("stack") { Some(entries.number("stack")?) } else { None };
     let entry = entries.text("entry")?.into_owned();
     if entry.is_empty() {
         return Err(entries.invalid("entry", "a symbol, which is not empty"));
     }
     entries.finish()?;
-    Ok(Code { target, interface, entry, flags, facts, needs })
+    Ok(Code { target, interface, entry, flags, facts, needs, stack })
 }
 
 /// The appendix, as far as the images before have not used it up.
@@ -274,6 +275,11 @@ fn kernel<'a>(
             }
             None => None,
         };
+    let no_thread_locals = match entries.optional_text("thread-locals").as_deref() {
+        None => false,
+        Some("none") => true,
+        Some(_) => return Err(entries.invalid("thread-locals", "`none`")),
+    };
     let images = entries.child("image-providers", |node, path| {
         let images = list(node, path)?;
         if images.is_empty() {
@@ -318,6 +324,7 @@ fn kernel<'a>(
         spec_constants,
         aspects,
         content,
+        no_thread_locals,
     })
 }
 

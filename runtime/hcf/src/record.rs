@@ -50,6 +50,8 @@ pub struct KernelRef<'a> {
     pub aspects: Vec<String>,
     /// The hash of what it is, if the container says it.
     pub content: Option<[u8; 32]>,
+    /// Whether nothing that it reaches on the host uses thread-local variables, as far as that is known.
+    pub no_thread_locals: bool,
     /// Symbols of the specialization constants that it reads, each in the record.
     pub spec_constants: Vec<Cow<'a, str>>,
 }
@@ -246,6 +248,7 @@ impl KernelRef<'_> {
             offset_variant: self.offset_variant.as_ref().map(ToString::to_string),
             aspects: self.aspects.clone(),
             content: self.content,
+            no_thread_locals: self.no_thread_locals,
             spec_constants: owned(&self.spec_constants),
         }
     }

@@ -141,6 +141,9 @@ impl Text {
         self.pair("flags", code.flags);
         self.pair("facts", code.facts);
         self.pair("needs", code.needs);
+        if let Some(stack) = code.stack {
+            self.pair("stack", stack);
+        }
         self.pair("entry", encode(&code.entry));
     }
 
@@ -164,6 +167,9 @@ impl Text {
         }
         if let Some(content) = &kernel.content {
             self.pair("content", digits(content));
+        }
+        if kernel.no_thread_locals {
+            self.pair("thread-locals", "none");
         }
         self.list("image-providers", &kernel.images);
         self.node("parameters", |text| {

@@ -69,6 +69,7 @@ unsafe extern "C" fn compile_cpu_c(
         Ok(CpuObject {
             object: Bytes::new(&code.object),
             flags: code.flags,
+            stack: code.stack,
             lower_micros: code.lower_micros,
             // The code is on the heap and not changed any more, so the object stays where it is.
             handle: Box::into_raw(code).cast(),

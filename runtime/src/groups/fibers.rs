@@ -4,19 +4,26 @@
 //! barrier, its stack is put aside and the next ones run on another; when all have come, they go on in the same order. So a
 //! group whose kernel meets no barrier takes one stack, and no work-item is begun before those in front of it wait or have ended.
 //!
+//! **Threads.** Generated code has no thread-local variables but this crate's own. The host half may have any, and what is in them
+//! must be the work-item's own as long as it waits ([`threads`](super::threads)). Unless it is known that the kernel reaches none, a
+//! group of the device `native` whose work-items wait takes a thread for each: the first that waits keeps the one that runs the group, on which
+//! no other work-item then runs until it ends; the others get threads that hand each other the turn, in the same order.
+//!
 //! What a sub-group does together (`sub_group`) is done between two barriers of the group: one sub-group after the other goes on until
 //! all of its work-items wait at the barrier or have ended.
 
 use std::cell::Cell;
 use std::ops::Range;
-use std::ptr::null;
+use std::ptr::{from_ref, null};
+use std::sync::Arc;
 
-use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
-use super::stacks::Stacks;
+use super::carriers::Carriers;
 use super::sub_group::{Lanes, SIZE};
+use super::threads::{Baton, Job};
 use crate::panics::Failure;
+use crate::stack::OwnStack;
 
 /// What happens to work-items that wait when their group is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +44,9 @@ pub(super) struct Fibers<'a> {
     ended: Cell<usize>,
     /// The running work-item, and how it suspends itself.
     running: Cell<usize>,
-    yielder: Cell<*const Yielder<(), ()>>,
+    suspender: Cell<Suspender>,
+    /// Whether a work-item waits on the thread that runs the group.
+    thread_is_taken: Cell<bool>,
     /// What the work-item waits for that has suspended itself last, and whether the running one ever did.
     waits_for: Cell<WaitsFor>,
     has_waited: Cell<bool>,
@@ -60,12 +69,28 @@ enum WaitsFor {
     SubGroup(u32),
 }
 
-/// A work-item that waits, with its stack.
+/// How a work-item suspends itself.
+#[derive(Clone, Copy, Debug)]
+enum Suspender {
+    Stack(*const Yielder<(), ()>),
+    Thread(*const Baton),
+}
+
+/// What a work-item runs on.
+enum Carrier {
+    /// A stack, on the thread that runs the group.
+    Stack(Coroutine<(), (), (), OwnStack>),
+    /// A thread, and what it shall do first.
+    Thread(Arc<Baton>, Option<Job>),
+}
+
+/// A work-item that waits, with what it runs on.
 struct Waiting {
-    coroutine: Coroutine<(), (), (), DefaultStack>,
+    carrier: Carrier,
     item: usize,
     waits_for: WaitsFor,
-    yielder: *const Yielder<(), ()>,
+    /// `None` before it has run.
+    suspender: Option<Suspender>,
 }
 
 /// The work-items that wait, by their place in the group. Empty until the first does.
@@ -103,7 +128,8 @@ impl<'a> Fibers<'a> {
             next: Cell::new(0),
             ended: Cell::new(0),
             running: Cell::new(0),
-            yielder: Cell::new(null()),
+            suspender: Cell::new(Suspender::Stack(null())),
+            thread_is_taken: Cell::new(false),
             waits_for: Cell::new(WaitsFor::Group),
             has_waited: Cell::new(false),
             anybody_waits: Cell::new(false),
@@ -117,6 +143,11 @@ impl<'a> Fibers<'a> {
     /// Where the running work-item is in the group.
     pub(super) fn local_id(&self, [nx, ny, _]: [usize; 3]) -> [usize; 3] {
         super::position(self.running.get(), [nx, ny])
+    }
+
+    /// Whether the running work-item has a thread of its own.
+    pub(super) fn is_on_thread(&self) -> bool {
+        matches!(self.suspender.get(), Suspender::Thread(_))
     }
 
     /// Whether the running work-item is the first of the group.
@@ -158,9 +189,12 @@ impl<'a> Fibers<'a> {
         }
         if items > 1 {
             self.waits_for.set(waits_for);
-            let yielder = self.yielder.get();
-            // SAFETY: the yielder of the running work-item, which lies on its stack below this frame.
-            unsafe { (*yielder).suspend(()) };
+            match self.suspender.get() {
+                // SAFETY: the yielder of the running work-item, which lies on its stack below this frame.
+                Suspender::Stack(yielder) => unsafe { (*yielder).suspend(()) },
+                // SAFETY: the thread is that of the running work-item, which has the turn, and has its baton.
+                Suspender::Thread(baton) => unsafe { (*baton).wait() },
+            }
             self.has_waited.set(true);
         }
         !self.given_up.get()
@@ -170,36 +204,40 @@ impl<'a> Fibers<'a> {
     ///
     /// # Errors
     /// The failure of the first work-item that fails; [`Failure::DivergentBarrier`], [`Failure::DivergentSubGroup`],
-    /// [`Failure::NoStack`].
+    /// [`Failure::NoStack`], [`Failure::NoThread`].
     pub(super) fn run(
         &self,
         item: &Item<'_>,
-        stacks: &mut Stacks,
+        carriers: &mut Carriers<'_>,
         give_up: GiveUp,
     ) -> Result<(), Failure> {
         // SAFETY: only the lifetime changes, and the reference is taken out again before this returns.
         let item = unsafe { std::mem::transmute::<&Item<'_>, &'a Item<'a>>(item) };
         self.item.set(Some(item));
         let mut waiting = AllWaiting::default();
-        let result = self.run_all(&mut waiting, stacks);
+        let result = self.run_all(&mut waiting, carriers);
         if result.is_err() {
             self.given_up.set(true);
             for mut waiting in waiting.0.into_iter().flatten() {
                 self.finish(&mut waiting, give_up);
-                stacks.give(waiting.coroutine.into_stack());
+                self.free(waiting.carrier, carriers);
             }
         }
         self.item.set(None);
         result
     }
 
-    fn run_all(&self, waiting: &mut AllWaiting, stacks: &mut Stacks) -> Result<(), Failure> {
-        stacks.reserve(1);
+    fn run_all(
+        &self,
+        waiting: &mut AllWaiting,
+        carriers: &mut Carriers<'_>,
+    ) -> Result<(), Failure> {
+        carriers.reserve(1);
         let sub_groups =
             || (0..self.items).step_by(SIZE).map(|first| first..self.items.min(first + SIZE));
         for items in sub_groups() {
-            self.begin(items.end, waiting, stacks)?;
-            self.run_sub_group(items, waiting, stacks)?;
+            self.begin(items.end, waiting, carriers)?;
+            self.run_sub_group(items, waiting, carriers)?;
         }
         while !waiting.is_empty() {
             let ended = self.ended.get();
@@ -209,8 +247,8 @@ impl<'a> Fibers<'a> {
                 return Err(Failure::DivergentBarrier { group: [0; 3], waiting, ended });
             }
             for items in sub_groups() {
-                self.go_on(items.clone(), waiting, stacks)?;
-                self.run_sub_group(items, waiting, stacks)?;
+                self.go_on(items.clone(), waiting, carriers)?;
+                self.run_sub_group(items, waiting, carriers)?;
             }
         }
         Ok(())
@@ -221,11 +259,11 @@ impl<'a> Fibers<'a> {
         &self,
         end: usize,
         waiting: &mut AllWaiting,
-        stacks: &mut Stacks,
+        carriers: &mut Carriers<'_>,
     ) -> Result<(), Failure> {
         while self.next.get() < end {
-            let fiber = self.start(stacks.take()?);
-            self.run_one(fiber, waiting, stacks)?;
+            let fiber = self.start(carriers)?;
+            self.run_one(fiber, waiting, carriers)?;
         }
         Ok(())
     }
@@ -235,28 +273,31 @@ impl<'a> Fibers<'a> {
         &self,
         items: Range<usize>,
         waiting: &mut AllWaiting,
-        stacks: &mut Stacks,
+        carriers: &mut Carriers<'_>,
     ) -> Result<(), Failure> {
         for item in items {
             if let Some(fiber) = waiting.take(item) {
-                self.run_one(fiber, waiting, stacks)?;
+                self.run_one(fiber, waiting, carriers)?;
             }
         }
         Ok(())
     }
 
-    /// Runs a stack until its work-item waits, or it is free.
+    /// Runs work-items on a carrier until one of them waits, or it is free.
     fn run_one(
         &self,
         mut fiber: Waiting,
         waiting: &mut AllWaiting,
-        stacks: &mut Stacks,
+        carriers: &mut Carriers<'_>,
     ) -> Result<(), Failure> {
         if self.resume(&mut fiber) {
-            stacks.give(fiber.coroutine.into_stack());
+            self.free(fiber.carrier, carriers);
         } else {
+            if matches!(fiber.carrier, Carrier::Stack(_)) {
+                self.thread_is_taken.set(true);
+            }
             waiting.put(fiber, self.items);
-            stacks.reserve(self.items);
+            carriers.reserve(self.items);
         }
         self.failed()
     }
@@ -266,7 +307,7 @@ impl<'a> Fibers<'a> {
         &self,
         items: Range<usize>,
         waiting: &mut AllWaiting,
-        stacks: &mut Stacks,
+        carriers: &mut Carriers<'_>,
     ) -> Result<(), Failure> {
         loop {
             let operation =
@@ -282,23 +323,51 @@ impl<'a> Fibers<'a> {
                 });
             }
             self.lanes.next_round();
-            self.go_on(items.clone(), waiting, stacks)?;
+            self.go_on(items.clone(), waiting, carriers)?;
         }
     }
 
-    /// A stack that takes work-items until one of them waits, and after it none: that is for whoever lets sub-groups go on.
-    fn start(&self, stack: DefaultStack) -> Waiting {
-        let this = std::ptr::from_ref(self);
-        // SAFETY: `self` outlives the coroutine: `run` ends or forgets every one before it returns.
-        let coroutine = unsafe {
-            Coroutine::with_stack_unchecked(stack, move |yielder, ()| {
-                // SAFETY: as above.
-                let this = &*this;
-                this.yielder.set(yielder);
-                this.take_items();
+    /// A carrier that takes work-items until one of them waits, and after it none: that is for whoever lets sub-groups go on.
+    fn start(&self, carriers: &mut Carriers<'_>) -> Result<Waiting, Failure> {
+        let this = from_ref(self);
+        let carrier = if carriers.apart() && self.thread_is_taken.get() {
+            let job = Job { run: Self::take_items_on_thread, data: this.cast() };
+            Carrier::Thread(carriers.take_thread()?, Some(job))
+        } else {
+            let stack = carriers.take_stack()?;
+            // SAFETY: `self` outlives the coroutine: `run` ends or forgets every one before it returns.
+            Carrier::Stack(unsafe {
+                Coroutine::with_stack_unchecked(stack, move |yielder, ()| {
+                    // SAFETY: as above.
+                    let this = &*this;
+                    this.suspender.set(Suspender::Stack(yielder));
+                    this.take_items();
+                })
             })
         };
-        Waiting { coroutine, item: 0, waits_for: WaitsFor::Group, yielder: null() }
+        Ok(Waiting { carrier, item: 0, waits_for: WaitsFor::Group, suspender: None })
+    }
+
+    /// The same on a thread.
+    ///
+    /// # Safety
+    /// `this` is the state of a group whose work-items the thread may run, and the thread has the turn.
+    unsafe fn take_items_on_thread(this: *const (), baton: &Baton) {
+        // SAFETY: the caller's promise.
+        let this = unsafe { &*this.cast::<Self>() };
+        this.suspender.set(Suspender::Thread(baton));
+        this.take_items();
+    }
+
+    /// A carrier that nothing runs on any more.
+    fn free(&self, carrier: Carrier, carriers: &mut Carriers<'_>) {
+        match carrier {
+            Carrier::Stack(coroutine) => {
+                self.thread_is_taken.set(false);
+                carriers.give_stack(coroutine.into_stack());
+            }
+            Carrier::Thread(baton, _) => carriers.give_thread(baton),
+        }
     }
 
     fn take_items(&self) {
@@ -328,30 +397,38 @@ impl<'a> Fibers<'a> {
         }
     }
 
-    /// Lets a work-item go on; whether its stack is free then.
+    /// Lets a work-item go on; whether its carrier is free then.
     fn resume(&self, fiber: &mut Waiting) -> bool {
-        if !fiber.yielder.is_null() {
-            self.yielder.set(fiber.yielder);
+        if let Some(suspender) = fiber.suspender {
+            self.suspender.set(suspender);
             self.running.set(fiber.item);
         }
-        match fiber.coroutine.resume(()) {
-            CoroutineResult::Return(()) => true,
-            CoroutineResult::Yield(()) => {
-                fiber.yielder = self.yielder.get();
-                fiber.item = self.running.get();
-                fiber.waits_for = self.waits_for.get();
-                self.anybody_waits.set(true);
-                false
+        let is_over = match &mut fiber.carrier {
+            Carrier::Stack(coroutine) => {
+                matches!(coroutine.resume(()), CoroutineResult::Return(()))
             }
+            // SAFETY: the thread was taken, and `run` ends every work-item before it returns. Who has the turn alone uses this state.
+            Carrier::Thread(baton, job) => unsafe { baton.give_turn(job.take()) },
+        };
+        if !is_over {
+            fiber.suspender = Some(self.suspender.get());
+            fiber.item = self.running.get();
+            fiber.waits_for = self.waits_for.get();
+            self.anybody_waits.set(true);
         }
+        is_over
     }
 
     /// Ends a work-item of a group that is given up.
     fn finish(&self, fiber: &mut Waiting, give_up: GiveUp) {
         match give_up {
-            // SAFETY: the frames on the stack are those of generated code, of `stage 2`'s and this crate's functions for barriers
-            // and of `take_items`, none of which has anything to drop.
-            GiveUp::Forget => unsafe { fiber.coroutine.force_reset() },
+            GiveUp::Forget => match &mut fiber.carrier {
+                // SAFETY: the frames on the stack are those of generated code, of `stage 2`'s and this crate's functions for barriers
+                // and of `take_items`, none of which has anything to drop.
+                Carrier::Stack(coroutine) => unsafe { coroutine.force_reset() },
+                // Generated code has no threads of its own.
+                Carrier::Thread(..) => while !self.resume(fiber) {},
+            },
             // A work-item that catches what it shall unwind with, and comes to another barrier, is told again.
             GiveUp::Unwind => while !self.resume(fiber) {},
         }

@@ -7,8 +7,9 @@
 //! |---|---|
 //! | device `cpu`, no barrier | one call for the group: a box of the range |
 //! | device `cpu`, barriers | `fibers`: one call for each work-item, on stacks that are switched at barriers |
-//! | device `native` | the same, with the host half's body; barriers find the group through a thread-local (`host`) |
+//! | device `native` | the same, with the host half's body; barriers find the group through a thread-local (`host`). Work-items that wait have threads of their own, unless it is known that they use no thread-locals (`threads`) |
 
+mod carriers;
 mod collectives;
 mod fibers;
 mod host;
@@ -20,6 +21,7 @@ mod nd_range;
 mod reduce;
 mod stacks;
 mod sub_group;
+mod threads;
 
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
@@ -37,14 +39,16 @@ pub use self::nd_range::NdRange;
 pub use self::reduce::LaneNumber;
 pub use self::sub_group::{LaneValue, SubGroup};
 
+use self::carriers::Carriers;
 use self::fibers::{Fibers, GiveUp};
 use self::host::{Arrays, HostGroup};
 use self::memory::Memory;
-use self::stacks::Stacks;
 use crate::body::{self, Body};
 use crate::cpu_kernel::CpuKernel;
-use crate::launch::NativeChunk;
-use crate::panics::{self, Failure, Panic};
+use crate::launch::Native;
+use crate::options::{self, Options};
+use crate::panics::{self, Failure, Inside, Panic};
+use crate::stack::{self, Need, Runs};
 
 /// The most work-items of a group, on the host devices.
 pub(crate) const MOST_ITEMS: usize = 1024;
@@ -59,6 +63,15 @@ pub(crate) struct GroupWork {
     memory: Layout,
     /// Bytes of it that the launch adds.
     dynamic: usize,
+}
+
+/// What groups run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Launch<'a> {
+    pub(crate) body: &'a Body,
+    pub(crate) closure: *const (),
+    pub(crate) options: Option<&'a Options>,
+    pub(crate) runs: &'a Runs,
 }
 
 impl GroupWork {
@@ -91,19 +104,32 @@ impl GroupWork {
         self.range.global.offset
     }
 
+    /// Work-items of a group.
+    pub(crate) const fn items(&self) -> usize {
+        self.range.local.items
+    }
+
+    /// Whether work-items may wait for others: they then run on stacks of their own.
+    pub(crate) fn waits(&self, body: &Body) -> bool {
+        match body {
+            Body::Native(_) => true,
+            Body::Cpu(kernel) => kernel.flags() & CPU_BARRIER != 0,
+        }
+    }
+
     /// Runs the groups with the linear ids `begin..end`.
     ///
     /// # Safety
     /// As for [`Work::run`](crate::body::Work::run), with groups in place of work-items.
     pub(crate) unsafe fn run(
         &self,
-        body: &Body,
-        closure: *const (),
+        launch: Launch<'_>,
         begin: usize,
         end: usize,
     ) -> Result<(), Failure> {
         let memory = Memory::take(self.memory);
-        let mut stacks = Stacks::default();
+        let apart = matches!(launch.body, Body::Native(native) if !native.shares_threads);
+        let mut carriers = Carriers::new(Need::of_item(launch.body), launch.runs, apart);
         for group in begin..end {
             let [nx, ny, _] = self.range.groups.xyz;
             let id = position(group, [nx, ny]);
@@ -111,14 +137,14 @@ impl GroupWork {
                 first: std::array::from_fn(|axis| id[axis] * self.range.local.xyz[axis]),
                 id,
                 work: self,
-                closure,
+                launch,
                 memory: memory.address(),
             };
             // SAFETY: the caller's promises; groups have work-items of their own each.
             unsafe {
-                match body {
-                    Body::Native(native) => group.run_native(*native, &mut stacks)?,
-                    Body::Cpu(kernel) => group.run_cpu(kernel, &mut stacks)?,
+                match launch.body {
+                    Body::Native(native) => group.run_native(*native, &mut carriers)?,
+                    Body::Cpu(kernel) => group.run_cpu(kernel, &mut carriers)?,
                 }
             }
         }
@@ -137,7 +163,7 @@ struct Group<'a> {
     first: [usize; 3],
     id: [usize; 3],
     work: &'a GroupWork,
-    closure: *const (),
+    launch: Launch<'a>,
     memory: *mut u8,
 }
 
@@ -176,7 +202,11 @@ impl Group<'_> {
 
     /// # Safety
     /// As for [`GroupWork::run`].
-    unsafe fn run_cpu(&self, kernel: &CpuKernel, stacks: &mut Stacks) -> Result<(), Failure> {
+    unsafe fn run_cpu(
+        &self,
+        kernel: &CpuKernel,
+        carriers: &mut Carriers<'_>,
+    ) -> Result<(), Failure> {
         let NdExtent { global, local, groups } = self.work.range;
         let fibers = Fibers::new(local.items);
         let group = CpuGroup {
@@ -190,21 +220,25 @@ impl Group<'_> {
             data: std::ptr::from_ref(&fibers).cast_mut().cast(),
         };
         // SAFETY: the caller's promises; boxes of a group lie in the range.
-        let run = |chunk: &CpuChunk| unsafe { body::run_cpu(kernel, self.closure, chunk) };
+        let run = |chunk: &CpuChunk| unsafe { body::run_cpu(kernel, self.launch.closure, chunk) };
         let result = if kernel.flags() & CPU_BARRIER == 0 {
             let end = std::array::from_fn(|axis| self.first[axis] + local.xyz[axis]);
             let (begin, range, offset) = (self.first, global.xyz, global.offset);
             run(&CpuChunk { begin, end, range, offset, group: &raw const group })
         } else {
             let item = |index| run(&self.item(index, &raw const group));
-            fibers.run(&item, stacks, GiveUp::Forget)
+            fibers.run(&item, carriers, GiveUp::Forget)
         };
         result.map_err(|failure| self.place(failure))
     }
 
     /// # Safety
     /// As for [`GroupWork::run`].
-    unsafe fn run_native(&self, native: NativeChunk, stacks: &mut Stacks) -> Result<(), Failure> {
+    unsafe fn run_native(
+        &self,
+        native: Native,
+        carriers: &mut Carriers<'_>,
+    ) -> Result<(), Failure> {
         let NdExtent { local, groups, .. } = self.work.range;
         let fibers = Fibers::new(local.items);
         let group = HostGroup {
@@ -220,8 +254,18 @@ impl Group<'_> {
         };
         let item = |index| {
             let chunk = self.item(index, std::ptr::null());
-            // SAFETY: the caller's promises; the work-item lies in the range.
-            let result = panics::catch(|| unsafe { native(self.closure, &chunk) });
+            let run = || {
+                // SAFETY: the caller's promises; the work-item lies in the range.
+                panics::catch(|| unsafe { (native.chunk)(self.launch.closure, &chunk) })
+            };
+            let result = if fibers.is_on_thread() {
+                // The thread knows nothing of the launch yet.
+                let (_inside, _entered) = (Inside::enter(), options::enter(self.launch.options));
+                let need = Need::of_item(self.launch.body);
+                stack::with_room(need, self.launch.runs, || host::with(&group, run))
+            } else {
+                run()
+            };
             result.map_err(|failure| match (group.failure.take(), failure) {
                 (Some(failure), _) => failure,
                 (None, Failure::Panic(panic)) => {
@@ -230,7 +274,7 @@ impl Group<'_> {
                 (None, failure) => failure,
             })
         };
-        let result = host::with(&group, || fibers.run(&item, stacks, GiveUp::Unwind));
+        let result = host::with(&group, || fibers.run(&item, carriers, GiveUp::Unwind));
         result.map_err(|failure| self.place(failure))
     }
 }

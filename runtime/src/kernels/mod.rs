@@ -36,6 +36,7 @@ use crate::fork::Section;
 use crate::launch::RawKernel;
 use crate::options::{Math, Options};
 use crate::registry;
+use crate::stack;
 use crate::variant::Variant;
 use crate::versions::{Compiled, Family, Launch, Wish};
 
@@ -70,6 +71,8 @@ struct Entry {
     cpu: [OnceLock<Arc<Family<CpuKernel>>>; 2],
     /// The same for GPUs.
     cuda: RwLock<Vec<OnGpu>>,
+    /// Whether the host half's body is known to use no thread-local variables.
+    no_thread_locals: OnceLock<bool>,
 }
 
 /// A kernel without options, in a context.
@@ -121,7 +124,7 @@ pub(crate) unsafe fn for_cpu(
     };
     let site = Site { descriptor, layout: kernel.layout };
     // SAFETY: the caller's promises.
-    let look_up = || unsafe { look_up(&Cpu, site, asked, false) };
+    let look_up = || stack::spacious(|| unsafe { look_up(&Cpu, site, asked, false) });
     if asked.options.is_some() {
         let family = look_up()?;
         // SAFETY: the caller's promises.
@@ -141,6 +144,27 @@ pub(crate) unsafe fn for_cpu(
     unsafe { version(family, &Cpu, site, &launch) }
 }
 
+/// Whether the container says that nothing that the kernel reaches in the host half uses thread-local variables.
+///
+/// # Safety
+/// As for [`for_cpu`].
+pub(crate) unsafe fn no_thread_locals(descriptor: &Descriptor, layout: Layout) -> bool {
+    if descriptor.abi != DESCRIPTOR_ABI {
+        return false;
+    }
+    let look = || {
+        let container = registry::container_of(descriptor);
+        // SAFETY: the caller keeps the shared object loaded.
+        let record = unsafe { container.record() };
+        let kernel = record
+            .map_err(ImageError::from)
+            .and_then(|record| find(record, name_of(descriptor)?, descriptor.dimensions, layout));
+        // Where the container is damaged, nothing is known. Who needs it to launch the kernel says so.
+        kernel.is_ok_and(|(kernel, _)| kernel.no_thread_locals)
+    };
+    *entry(descriptor).no_thread_locals.get_or_init(|| stack::spacious(look))
+}
+
 /// The compiled kernel in a context of a GPU, for a launch that holds what `of_gpu` says.
 ///
 /// # Safety
@@ -158,7 +182,7 @@ pub(crate) unsafe fn for_cuda(
     let AskedOfGpu { pieces, facts, groups, demands_block } = of_gpu;
     let site = Site { descriptor, layout: kernel.layout };
     // SAFETY: the caller's promises.
-    let look_up = || unsafe { look_up(context, site, asked, pieces) };
+    let look_up = || stack::spacious(|| unsafe { look_up(context, site, asked, pieces) });
     let here = |known: &&OnGpu| {
         known.context == context.id() && known.offset == asked.offset && known.pieces == pieces
     };
@@ -244,7 +268,7 @@ unsafe fn version<T: Target>(
     // SAFETY: the caller's promises.
     let compile = |wish: &Wish| unsafe { make(target, site, &family.variant, wish) };
     // SAFETY: as above.
-    unsafe { family.make(launch, compile) }
+    stack::spacious(|| unsafe { family.make(launch, compile) })
 }
 
 /// # Safety
@@ -311,7 +335,8 @@ fn entry(descriptor: &Descriptor) -> &'static Entry {
     }
     let container = descriptor.container_begin as usize;
     let (cpu, cuda) = (Default::default(), RwLock::default());
-    let entry: &'static Entry = Box::leak(Box::new(Entry { container, cpu, cuda }));
+    let entry = Entry { container, cpu, cuda, no_thread_locals: OnceLock::new() };
+    let entry: &'static Entry = Box::leak(Box::new(entry));
     entries.push(entry);
     descriptor.slot.store(std::ptr::from_ref(entry).cast_mut().cast(), Ordering::Release);
     entry

@@ -75,6 +75,7 @@ fn container(format: &str, closure_size: u64) -> Vec<u8> {
         spec_constants: Vec::new(),
         aspects: Vec::new(),
         content: None,
+        no_thread_locals: false,
     };
     let container = Container {
         spec_constants: Vec::new(),

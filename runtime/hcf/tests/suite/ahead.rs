@@ -47,6 +47,7 @@ fn rules() {
         ("format=elf\n", "format=coff\n", "format is not this target's"),
         ("target=ptx:sm_80\n", "", "the key `target` was expected"),
         ("interface=7\n", "interface=4294967296\n", "a number below 2^32"),
+        ("stack=3145728\n", "stack=03145728\n", "without sign or leading zero"),
         ("interface=7\n", "interface=07\n", "without sign or leading zero"),
         ("flags=9\n", "flags=-1\n", "without sign or leading zero"),
         ("facts=1\n", "", "the key `facts` was expected"),

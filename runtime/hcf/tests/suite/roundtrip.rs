@@ -51,14 +51,15 @@ fn names(count: usize) -> impl Strategy<Value = Vec<String>> {
 fn code() -> impl Strategy<Value = Code> {
     let targets = PROCESSORS.iter().map(|name| Target::Ptx(name.parse().unwrap()));
     let targets: Vec<_> = targets.chain(Level::ALL.map(Target::Host)).collect();
-    (prop::sample::select(targets), any::<[u32; 4]>(), name()).prop_map(
-        |(target, [interface, flags, facts, needs], entry)| Code {
+    (prop::sample::select(targets), any::<[u32; 4]>(), any::<Option<u64>>(), name()).prop_map(
+        |(target, [interface, flags, facts, needs], stack, entry)| Code {
             target,
             interface,
             entry,
             flags,
             facts,
             needs,
+            stack,
         },
     )
 }
@@ -148,10 +149,11 @@ fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
     let parameters = proptest::collection::vec(parameter(), 0..5);
     let aspects = proptest::collection::btree_set("[a-z0-9-]{1,8}", 0..3);
     let content = proptest::option::of(any::<[u8; 32]>());
-    let needs = (any::<bool>(), proptest::option::of((any::<u64>(), align())), aspects, content);
+    let flags = (any::<bool>(), any::<bool>());
+    let needs = (flags, proptest::option::of((any::<u64>(), align())), aspects, content);
     (text(), 1_u32..=3, any::<u64>(), align(), parameters, providers, needs).prop_map(
         move |(display_name, dimensions, size, closure_align, parameters, images, needs)| {
-            let (can_panic, groups, aspects, content) = needs;
+            let ((can_panic, no_thread_locals), groups, aspects, content) = needs;
             Kernel {
                 name: name.clone(),
                 display_name,
@@ -171,6 +173,7 @@ fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
                 spec_constants: Vec::new(),
                 aspects: aspects.into_iter().collect(),
                 content,
+                no_thread_locals,
             }
         },
     )

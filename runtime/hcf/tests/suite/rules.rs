@@ -298,6 +298,19 @@ fn aspects_are_words_in_order() {
 }
 
 #[test]
+fn thread_locals_are_none_or_not_known() {
+    for wrong in ["some", "", "None"] {
+        let line = format!("can-panic=1\nthread-locals={wrong}\n");
+        let record = framed(&edited("can-panic=1\n", &line));
+        let error = RecordRef::parse(&record).expect_err(wrong);
+        assert!(
+            matches!(error.problem(), Problem::InvalidValue { key: "thread-locals", .. }),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn contents_are_hashes() {
     let mut good = sample();
     good.kernels[0].content = Some(std::array::from_fn(|index| index as u8));

@@ -111,6 +111,7 @@ pub fn ahead() -> Container {
         flags: 9,
         facts: 1,
         needs,
+        stack: target.starts_with("host").then_some(3 << 20),
     };
     let image = |name: &str, format: &str, code| Image {
         name: name.into(),

@@ -35,7 +35,7 @@ use core::ffi::{CStr, c_void};
 pub use gpu::*;
 
 /// The version of everything in this crate. Any change of a layout or of a meaning counts it up.
-pub const ABI_VERSION: u32 = 13;
+pub const ABI_VERSION: u32 = 14;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -294,9 +294,16 @@ pub struct CpuObject {
     pub object: Bytes,
     /// What the kernel asks of a chunk: a sum of `CPU_` constants.
     pub flags: u32,
+    /// The most bytes of stack that the entry function takes, with all functions of the object that it calls, but without those of the
+    /// process that loads it; or [`STACK_UNKNOWN`].
+    pub stack: u64,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
 }
+
+/// How much stack the code takes depends on what it computes: functions call each other in a circle, are called through pointers, or
+/// have frames of computed sizes.
+pub const STACK_UNKNOWN: u64 = u64::MAX;
 
 /// The kernel reads [`CpuChunk::group`], so a chunk lies within one work-group.
 pub const CPU_GROUPS: u32 = 1;
@@ -305,7 +312,7 @@ pub const CPU_BARRIER: u32 = 2;
 
 /// Runs one work-item after the other, x fastest, for every id in the chunk. Returns [`RUN_OK`], or [`RUN_PANICKED`] at
 /// the first work-item that panics: `panic` is then filled and the rest of the chunk was not run. Any number of threads
-/// may run chunks of one kernel at once.
+/// may run chunks of one kernel at once. All frames are touched page by page, so a stack that is not enough ends at its guard page.
 ///
 /// # Safety
 /// `closure` points to the closure's bytes (of the size and alignment that the request said) and is not written to during

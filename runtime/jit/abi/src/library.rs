@@ -75,6 +75,8 @@ pub struct Made {
     pub entry: String,
     /// What it needs and takes: a sum of `CPU_` or `GPU_` constants.
     pub needs: u32,
+    /// For the CPU, [`CpuObject::stack`]; [`crate::STACK_UNKNOWN`] for a GPU.
+    pub stack: u64,
 }
 
 impl Stage2 {
@@ -126,7 +128,12 @@ impl Stage2 {
         let made = self.outcome(status, out, error)?;
         // SAFETY: the bytes are there until the handle is released, which is once, and after they are copied.
         let bytes = unsafe { self.take(made.object, self.0.release_cpu, made.handle) };
-        Ok(Made { code: bytes, entry: code::ENTRY.to_owned(), needs: made.flags })
+        Ok(Made {
+            code: bytes,
+            entry: code::ENTRY.to_owned(),
+            needs: made.flags,
+            stack: made.stack,
+        })
     }
 
     /// Compiles a kernel to the text of PTX, for a processor such as `sm_90`, in the lowest version of PTX that knows it. `facts` are
@@ -175,7 +182,7 @@ impl Stage2 {
         let entry = String::from_utf8_lossy(unsafe { made.entry.as_slice() }).into_owned();
         // SAFETY: as above; that is once, and after the text is copied.
         let text = unsafe { self.take(made.code, self.0.release_gpu, made.handle) };
-        Ok(Made { code: text, entry, needs: made.flags })
+        Ok(Made { code: text, entry, needs: made.flags, stack: crate::STACK_UNKNOWN })
     }
 
     fn outcome<K>(&self, status: u32, out: MaybeUninit<K>, error: Text) -> Result<K, Refused> {

@@ -59,6 +59,9 @@
 //! **Exactness.** Unless the request asks for it, nothing here allows LLVM to change a result: no fast-math flags are added
 //! and no multiply and add are contracted, so a kernel computes what the same loop on the host computes, bit for bit.
 //!
+//! **Stack.** All functions touch their frames page by page, and the code generator says how large each frame is; with the calls that
+//! are left after optimisation that is how much stack the kernel takes ([`stack`]).
+//!
 //! **Offset.** A kernel that reads where its launch begins has a variant with three more parameters. The loop takes them after
 //! the kernel's own, and the entry function loads them from the chunk.
 
@@ -95,6 +98,8 @@ pub struct CpuCode {
     pub object: Vec<u8>,
     /// What its entry function asks of a chunk: a sum of `schism_jit_abi::CPU_` constants.
     pub flags: u32,
+    /// The most bytes of stack that it takes, or `schism_jit_abi::STACK_UNKNOWN`.
+    pub stack: u64,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
 }
@@ -106,11 +111,12 @@ pub struct CpuCode {
 pub fn compile_cpu(request: Request) -> Result<CpuCode, JitError> {
     let start = Instant::now();
     let kernel = request.kernel.clone();
-    let (object, flags) = isolated(move || lower(&Cpu { name: request.cpu.clone() }, &request))
-        .map_err(|failure| failure.into_error(&kernel))
-        .flatten()?;
+    let (object, flags, stack) =
+        isolated(move || lower(&Cpu { name: request.cpu.clone() }, &request))
+            .map_err(|failure| failure.into_error(&kernel))
+            .flatten()?;
     let lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-    Ok(CpuCode { object, flags, lower_micros })
+    Ok(CpuCode { object, flags, stack, lower_micros })
 }
 
 /// A processor.
@@ -120,7 +126,7 @@ struct Cpu {
 }
 
 impl Target for Cpu {
-    type Code = (Vec<u8>, u32);
+    type Code = (Vec<u8>, u32, u64);
     type State = ();
     const DEVICE: &'static str = "cpu";
     const LINES: bool = false;
@@ -147,7 +153,6 @@ impl Target for Cpu {
             .run_passes(c"always-inline,globaldce,function(sroa)", None)
             .map_err(JitError::Internal)?;
         work_loop::resolve(context, module)?;
-        stack::probe(context, module);
         if request.math == FastMath::EXACT {
             exact::unfuse(context, module);
         }
@@ -166,8 +171,9 @@ impl Target for Cpu {
         dump: &Dump,
     ) -> Result<Self::Code, JitError> {
         let flags = entry::add(context, module, request)?;
-        deep::add_end(context, module)?;
         module.forget_unwinding();
+        stack::prepare(context, module);
+        let calls = stack::Calls::of(module);
         debug_verify(module);
         dump.module("3-optimised.ll", module);
         let failed = |reason| JitError::BackendFailed { kernel: request.kernel.clone(), reason };
@@ -180,7 +186,8 @@ impl Target for Cpu {
         if let Some(errors) = context.take_errors() {
             return Err(failed(errors));
         }
-        Ok((object, flags))
+        let stack = calls.most(&context.take_frames()?);
+        Ok((object, flags, stack))
     }
 }
 

@@ -1,20 +1,193 @@
-//! The stack of kernels with barriers or operations of sub-groups.
+//! The stack of kernels: overflows are met by the guard page, and what a kernel takes is known where it can be.
 //!
-//! Their work-items run on small stacks with a page behind the end that faults. A function with a frame larger than a page
-//! could step over it, so its frame is touched page by page: what rustc has done for the host half, and what is taken out of
-//! images since other devices know nothing of it.
+//! **Frames are touched page by page.** A function with a frame larger than a page could step over the guard page behind a stack, and
+//! write to whatever lies there: another thread's stack. So each frame is touched from its beginning, as rustc has it for the host
+//! half. rustc's own attribute is taken out of images, since other devices know nothing of it, and functions come from other places,
+//! too: from the device library, and from stage 2 itself. So all functions get it when the module is complete.
+//!
+//! **What a kernel takes** is the longest way from the entry function through the calls of the module, counted in the frames that LLVM's
+//! code generator tells when it has made them (its attribute `warn-stack-size`). It is not known where functions call each other in a
+//! circle, or are called through pointers, or where a frame has parts of computed size.
 
-use super::meet;
-use crate::llvm::{Context, Module};
+use std::collections::{HashMap, HashSet};
 
-/// Asks for touched frames, if the kernel may come to a barrier or to an operation of a sub-group.
-pub fn probe(context: &Context, module: &Module<'_>) {
-    if !meet::waits(module) {
-        return;
-    }
-    for function in module.functions() {
-        if !function.is_declaration() {
-            function.add_text_attribute(context, "probe-stack", "inline-asm");
+use schism_jit_abi::STACK_UNKNOWN;
+use schism_jit_abi::code::ENTRY;
+
+use crate::llvm::{Context, Module, Value};
+
+/// What a call takes beside the frame that LLVM tells: the address to return to, alignment beyond that of a call (64 bytes for the
+/// widest vectors), arguments that are pushed, and the 128 bytes below its stack that a function without calls may use.
+const BESIDE_FRAME: u64 = 256;
+
+/// Has all frames touched, and their sizes told.
+pub fn prepare(context: &Context, module: &Module<'_>) {
+    let functions = module.functions();
+    let defined = functions.into_iter().filter(|function| !function.is_declaration());
+    for (function, number) in defined.zip(0_u64..) {
+        function.add_text_attribute(context, "probe-stack", "inline-asm");
+        function.add_text_attribute(context, "warn-stack-size", "0");
+        // Sizes are told by name.
+        if function.name().is_empty() {
+            function.set_name(&format!("schism.unnamed.{number}"));
         }
+    }
+}
+
+/// The functions of a module, and which of them call which.
+pub struct Calls {
+    functions: Vec<Function>,
+    entry: Option<usize>,
+}
+
+struct Function {
+    name: String,
+    /// Those of the module that it calls.
+    callees: Vec<usize>,
+    /// Whether it takes more than its frame and what these take.
+    open: bool,
+}
+
+impl Calls {
+    /// The calls in a module that is ready for the code generator.
+    pub fn of(module: &Module<'_>) -> Self {
+        let defined: Vec<Value> =
+            module.functions().into_iter().filter(|function| !function.is_declaration()).collect();
+        let index: HashMap<Value, usize> = defined.iter().copied().zip(0..).collect();
+        let functions = defined.iter().map(|function| {
+            let mut this = Function { name: function.name(), callees: Vec::new(), open: false };
+            for instruction in function.instructions() {
+                if instruction.is_dynamic_alloca() {
+                    this.open = true;
+                }
+                let Some(callee) = instruction.callee() else { continue };
+                match index.get(&callee) {
+                    Some(&callee) => this.callees.push(callee),
+                    // Functions of the process that loads the code are few, and known.
+                    None => this.open |= !callee.is_function() && !callee.is_inline_assembly(),
+                }
+            }
+            this.callees.sort_unstable();
+            this.callees.dedup();
+            this
+        });
+        let functions: Vec<Function> = functions.collect();
+        let entry = functions.iter().position(|function| function.name == ENTRY);
+        Self { functions, entry }
+    }
+
+    /// The most that the entry function takes, with what it calls, if the functions have frames of these sizes. Those that have none are
+    /// not listed.
+    pub fn most(&self, frames: &HashMap<String, u64>) -> u64 {
+        #[derive(Clone, Copy)]
+        enum Known {
+            New,
+            /// Its callees are being looked at: who comes here again has found a circle.
+            Open,
+            Takes(u64),
+        }
+        let Some(entry) = self.entry else { return STACK_UNKNOWN };
+        // The entry function calls another one, so it has a frame. If LLVM does not tell that, or tells one of nobody, it says frames in a
+        // way that is not known.
+        let names: HashSet<&str> = self.functions.iter().map(|f| f.name.as_str()).collect();
+        if !frames.contains_key(ENTRY) || !frames.keys().all(|name| names.contains(name.as_str())) {
+            return STACK_UNKNOWN;
+        }
+        let mut known = vec![Known::New; self.functions.len()];
+        // Each entry: a function, how many of its callees were looked at, and the most that one of them takes. A list, since the depth is
+        // the image's to choose.
+        let mut path = vec![(entry, 0, 0_u64)];
+        known[entry] = Known::Open;
+        while let Some(last) = path.last_mut() {
+            let (at, looked, below) = *last;
+            let function = &self.functions[at];
+            if function.open {
+                return STACK_UNKNOWN;
+            }
+            if let Some(&callee) = function.callees.get(looked) {
+                match known[callee] {
+                    Known::Open => return STACK_UNKNOWN,
+                    Known::Takes(bytes) => {
+                        last.1 += 1;
+                        last.2 = below.max(bytes);
+                    }
+                    Known::New => {
+                        known[callee] = Known::Open;
+                        path.push((callee, 0, 0));
+                    }
+                }
+            } else {
+                let frame = frames.get(&function.name).copied().unwrap_or(0);
+                let bytes = frame.saturating_add(BESIDE_FRAME).saturating_add(below);
+                known[at] = Known::Takes(bytes);
+                path.pop();
+            }
+        }
+        match known[entry] {
+            Known::Takes(bytes) => bytes,
+            _ => STACK_UNKNOWN,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calls(module: &[(&str, &[usize], bool)]) -> Calls {
+        let functions = module.iter().map(|(name, callees, open)| Function {
+            name: (*name).to_owned(),
+            callees: callees.to_vec(),
+            open: *open,
+        });
+        let functions: Vec<_> = functions.collect();
+        let entry = functions.iter().position(|function| function.name == ENTRY);
+        Calls { functions, entry }
+    }
+
+    fn frames(sizes: &[(&str, u64)]) -> HashMap<String, u64> {
+        sizes.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect()
+    }
+
+    #[test]
+    fn the_longest_way_counts() {
+        let module = calls(&[
+            ("leaf", &[], false),
+            (ENTRY, &[2, 3], false),
+            ("small", &[0], false),
+            ("large", &[0, 2], false),
+            ("nobody calls it", &[4], true),
+        ]);
+        let frames = frames(&[("leaf", 10), (ENTRY, 1), ("small", 100), ("large", 1000)]);
+        assert_eq!(module.most(&frames), 1111 + 4 * BESIDE_FRAME);
+    }
+
+    #[test]
+    fn what_depends_on_data_is_not_known() {
+        let circle = calls(&[(ENTRY, &[1], false), ("a", &[2], false), ("b", &[1], false)]);
+        let itself = calls(&[(ENTRY, &[1], false), ("a", &[1], false)]);
+        let open = calls(&[(ENTRY, &[1], false), ("a", &[], true)]);
+        let no_entry = calls(&[("a", &[], false)]);
+        for module in [circle, itself, open, no_entry] {
+            assert_eq!(module.most(&frames(&[(ENTRY, 8)])), STACK_UNKNOWN);
+        }
+    }
+
+    #[test]
+    fn frames_that_are_not_understood_are_not_believed() {
+        let module = calls(&[(ENTRY, &[1], false), ("a", &[], false)]);
+        assert_eq!(module.most(&frames(&[(ENTRY, 8)])), 8 + 2 * BESIDE_FRAME);
+        for strange in [&[][..], &[("a", 8)], &[(ENTRY, 8), ("b", 8)]] {
+            assert_eq!(module.most(&frames(strange)), STACK_UNKNOWN, "{strange:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_do_not_overflow() {
+        let module = calls(&[(ENTRY, &[1], false), ("a", &[], false)]);
+        assert_eq!(
+            module.most(&frames(&[(ENTRY, u64::MAX - 1), ("a", u64::MAX - 1)])),
+            STACK_UNKNOWN
+        );
     }
 }

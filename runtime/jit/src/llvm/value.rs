@@ -312,6 +312,42 @@ impl Value {
         }
     }
 
+    /// What a call calls: a function, assembly, or an address. `None` for everything else.
+    pub fn callee(self) -> Option<Value> {
+        // SAFETY: the value is live, and only a call is asked for its callee.
+        unsafe {
+            if LLVMIsACallInst(self.raw()).is_null() {
+                return None;
+            }
+            Self::new(LLVMGetCalledValue(self.raw()))
+        }
+    }
+
+    /// Whether this is a function.
+    pub fn is_function(self) -> bool {
+        // SAFETY: the value is live.
+        unsafe { !LLVMIsAFunction(self.raw()).is_null() }
+    }
+
+    /// Whether this is assembly that is called.
+    pub fn is_inline_assembly(self) -> bool {
+        // SAFETY: the value is live.
+        unsafe { !LLVMIsAInlineAsm(self.raw()).is_null() }
+    }
+
+    /// Whether an instruction takes stack that is not part of its function's frame.
+    pub fn is_dynamic_alloca(self) -> bool {
+        // SAFETY: the value is live, and each function is asked of the kind of value that it is for.
+        unsafe {
+            if LLVMIsAAllocaInst(self.raw()).is_null() {
+                return false;
+            }
+            let block = LLVMGetInstructionParent(self.raw());
+            LLVMIsAConstantInt(LLVMGetOperand(self.raw(), 0)).is_null()
+                || LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(block)) != block
+        }
+    }
+
     /// Whether this calls a function that it does not name.
     pub fn is_indirect_call(self) -> bool {
         // SAFETY: the value is live, and each function is asked of the kind of value that it is for.

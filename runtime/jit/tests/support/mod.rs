@@ -178,7 +178,10 @@ impl Source {
                 loaded
             };
             return match loaded {
-                Ok(code) => Ok(Kernel { code, flags: made.flags, lower_micros: made.lower_micros }),
+                Ok(code) => {
+                    let (flags, stack) = (made.flags, made.stack);
+                    Ok(Kernel { code, flags, stack, lower_micros: made.lower_micros })
+                }
                 Err(error) => Err((error.code(), format!("kernel `{}`: {error}", self.kernel))),
             };
         }
@@ -213,6 +216,7 @@ unsafe extern "C" fn print(_: *const u8, _: usize) {}
 pub struct Kernel {
     pub code: Code,
     pub flags: u32,
+    pub stack: u64,
     pub lower_micros: u64,
 }
 

@@ -1,0 +1,168 @@
+//! Which kernels use no thread-local variables on the host.
+//!
+//! On the device `native` the work-items of a group share a thread where they can, and give it to each other at barriers. They can if
+//! none of them finds there what another has left: if nothing that a kernel reaches uses a thread-local variable. The walk over what
+//! kernels reach says so, if it sees everything: a kernel that calls through a pointer, or a function without MIR, or that has assembly,
+//! is one of which that is not known.
+//!
+//! Trusted are
+//!
+//! - the runtime's own variables, which are made for work-items that share a thread;
+//! - the standard library's own (who the thread is, whether it panics, seeds of hash maps): each is a number, or is set and reset while
+//!   nothing of a program runs. Those that a program declares by `thread_local!` are in functions of its own, which the walk sees. What
+//!   the library does by system calls and assembly has no part in it.
+
+use rustc_data_structures::fx::{FxHashMap, FxHashSet};
+use rustc_middle::mir::mono::MonoItem;
+use rustc_middle::mir::{Body, SourceInfo};
+use rustc_middle::ty::{self, Instance, InstanceKind, Ty, TyCtxt};
+use rustc_span::def_id::{CrateNum, DefId};
+
+use crate::collect::is_std;
+use crate::runtime_items;
+
+/// The standard library's type of what `thread_local!` declares. Its methods call the function that it is made of, which is the
+/// declaring crate's, and found where the variable is named.
+const LOCAL_KEY: &str = "std::thread::local::LocalKey";
+
+/// What is known, function by function and static by static.
+pub(crate) struct ThreadLocals<'tcx> {
+    tcx: TyCtxt<'tcx>,
+    runtimes: Vec<CrateNum>,
+    /// What the walk is in, and the function that the place belongs to: another one, where that was inlined.
+    current: Option<MonoItem<'tcx>>,
+    owner: Option<DefId>,
+    /// What each names.
+    uses: FxHashMap<MonoItem<'tcx>, FxHashSet<MonoItem<'tcx>>>,
+    /// What uses thread-local variables, or may.
+    may: FxHashSet<MonoItem<'tcx>>,
+}
+
+impl<'tcx> ThreadLocals<'tcx> {
+    pub(crate) fn new(tcx: TyCtxt<'tcx>) -> Self {
+        let runtimes = runtime_items::find(tcx).iter().map(|items| items.is_device.krate).collect();
+        let (uses, may) = (FxHashMap::default(), FxHashSet::default());
+        Self { tcx, runtimes, current: None, owner: None, uses, may }
+    }
+
+    /// The walk comes to a function's body, or to a static's value.
+    pub(crate) fn enter(&mut self, item: MonoItem<'tcx>) {
+        self.current = Some(item);
+        self.owner = Some(item.def_id());
+        // The shim that calls what is behind a pointer; another one calls a function that it knows.
+        if let MonoItem::Fn(instance) = item
+            && matches!(instance.def, InstanceKind::FnPtrShim(_, ty) if ty.is_fn_ptr())
+        {
+            self.may.insert(item);
+        }
+    }
+
+    /// The walk comes to a place in the body.
+    pub(crate) fn at(&mut self, body: &Body<'tcx>, source: SourceInfo) {
+        let scopes = &body.source_scopes;
+        let scope = &scopes[source.scope];
+        let inlined = scope.inlined.or_else(|| scopes[scope.inlined_parent_scope?].inlined);
+        let inlined = inlined.map(|(instance, _)| instance.def_id());
+        self.owner = inlined.or_else(|| self.current.map(|current| current.def_id()));
+    }
+
+    /// The walk is done with it.
+    pub(crate) fn leave(&mut self) {
+        (self.current, self.owner) = (None, None);
+    }
+
+    /// What the walk is in names something.
+    pub(crate) fn reaches(&mut self, item: MonoItem<'tcx>) {
+        if let Some(current) = self.current {
+            self.uses.entry(current).or_default().insert(item);
+        }
+    }
+
+    /// The place names a thread-local variable.
+    pub(crate) fn variable(&mut self, def_id: DefId) {
+        if !self.is_trusted(def_id.krate) {
+            self.may.extend(self.current);
+        }
+    }
+
+    /// The place does something of which nobody knows what it is.
+    pub(crate) fn unknown(&mut self) {
+        if !self.owner.is_some_and(|owner| self.is_trusted(owner.krate)) {
+            self.may.extend(self.current);
+        }
+    }
+
+    /// The place calls a function that it does not name: one of the program's, even if the place is not.
+    pub(crate) fn unknown_call(&mut self) {
+        if !self
+            .owner
+            .is_some_and(|owner| self.is_runtime(owner.krate) || self.is_of_local_key(owner))
+        {
+            self.may.extend(self.current);
+        }
+    }
+
+    /// A function has no body that can be looked at.
+    pub(crate) fn unseen(&mut self, instance: Instance<'tcx>) {
+        let by_trusted = self.owner.is_some_and(|owner| self.is_trusted(owner.krate));
+        if !by_trusted && !self.is_trusted(instance.def_id().krate) {
+            self.may.extend(self.current);
+        }
+    }
+
+    /// The place names a function that formats a value of a type, for a message: the walk does not look at it. That of a type of the
+    /// standard library or of the runtime, of such types, is trusted.
+    pub(crate) fn formats(&mut self, ty: Ty<'tcx>) {
+        let is_strange = |ty: Ty<'tcx>| match *ty.kind() {
+            ty::Adt(adt, _) => !self.is_trusted(adt.did().krate),
+            ty::Bool
+            | ty::Char
+            | ty::Int(_)
+            | ty::Uint(_)
+            | ty::Float(_)
+            | ty::Str
+            | ty::Array(..)
+            | ty::Slice(_)
+            | ty::RawPtr(..)
+            | ty::Ref(..)
+            | ty::Tuple(_)
+            | ty::Never => false,
+            _ => true,
+        };
+        if ty.walk().filter_map(|part| part.as_type()).any(is_strange) {
+            self.may.extend(self.current);
+        }
+    }
+
+    /// Whether nothing that a function reaches uses thread-local variables.
+    pub(crate) fn uses_none(&self, entry: Instance<'tcx>) -> bool {
+        let entry = MonoItem::Fn(entry);
+        let mut seen = FxHashSet::from_iter([entry]);
+        let mut next = vec![entry];
+        while let Some(item) = next.pop() {
+            if self.may.contains(&item) {
+                return false;
+            }
+            let uses = self.uses.get(&item).into_iter().flatten();
+            next.extend(uses.copied().filter(|used| seen.insert(*used)));
+        }
+        true
+    }
+
+    fn is_runtime(&self, krate: CrateNum) -> bool {
+        self.runtimes.contains(&krate)
+    }
+
+    fn is_trusted(&self, krate: CrateNum) -> bool {
+        self.is_runtime(krate) || is_std(self.tcx.crate_name(krate))
+    }
+
+    fn is_of_local_key(&self, function: DefId) -> bool {
+        let tcx = self.tcx;
+        let function = tcx.typeck_root_def_id(function);
+        let Some(of) = tcx.inherent_impl_of_assoc(function) else { return false };
+        let ty::Adt(adt, _) = *tcx.type_of(of).instantiate_identity().kind() else { return false };
+        is_std(tcx.crate_name(adt.did().krate))
+            && crate::kernels::own_path_of(tcx, adt.did()) == LOCAL_KEY
+    }
+}
