@@ -127,6 +127,23 @@ pub unsafe fn has_panics(function: LLVMValueRef) -> bool {
         && ir::blocks(function).into_iter().any(is_cold)
 }
 
+/// How many loops a function has: edges back to what dominates them.
+///
+/// # Safety
+/// `function` is a function of a live module that nobody else changes meanwhile.
+#[must_use]
+pub unsafe fn count(function: LLVMValueRef) -> usize {
+    if ir::blocks(function).is_empty() {
+        return 0;
+    }
+    let graph = Graph::of(function);
+    let edges = graph.successors.iter().enumerate();
+    edges
+        .flat_map(|(from, next)| next.iter().map(move |&to| (from, to)))
+        .filter(|&(from, to)| graph.dominates(to, from))
+        .count()
+}
+
 /// Whether a function has a way back: then it may have loops.
 pub(crate) fn returns(function: LLVMValueRef) -> bool {
     let mut seen = HashSet::new();

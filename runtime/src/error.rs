@@ -463,7 +463,8 @@ pub enum LaunchError {
         /// What it was lost by.
         source: Box<DriverError>,
     },
-    /// The kernel panicked. Other work-items may or may not have run.
+    /// The kernel panicked. What the work-item stored before is in memory; other work-items may or may not have run. See
+    /// [Panics](crate#panics).
     #[error(transparent)]
     Panicked(Box<KernelPanic>),
 }
@@ -596,7 +597,9 @@ impl From<HcfError> for ImageError {
     }
 }
 
-/// A panic in a kernel.
+/// A panic in a kernel: the first one that the device has noted of a launch.
+///
+/// Memory has all that this work-item stored before; see [Panics](crate#panics).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub struct KernelPanic {

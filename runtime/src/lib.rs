@@ -44,6 +44,15 @@
 //! - [`dprintln!`], [`dprint!`]: print from kernels.
 //! - [`Error`]: what can go wrong.
 //!
+//! # Panics
+//! A kernel that panics ends its launch with [`LaunchError::Panicked`], which says what the panic said, and in which work-item. The program
+//! goes on, and so do the queue and its buffers. On every device, with every level of optimisation:
+//! - **Memory** of buffers has all that this work-item stored before the panic, and nothing that it would have stored after it.
+//! - **Other work-items** may have run, in part or not at all; how their stores are ordered with the panic is not said. Local memory and
+//!   locals are gone.
+//! - **Destructors** of the values that are alive in the work-item may run or not, and so may what they would store: the device `native`
+//!   unwinds, as the host does, and runs them; other devices end the work-item where it panics. A kernel cannot catch a panic.
+//!
 //! # Environment
 //! | variable | meaning |
 //! |---|---|

@@ -5,7 +5,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use schism_jit_abi::*;
-use support::{Source, param, words};
+use support::{Source, many_loops, param, words};
 
 /// A kernel's dumps.
 struct Dumps {
@@ -131,6 +131,16 @@ fn the_generated_code() {
     };
     for kernel in ["histogram", "locals"] {
         assert!(!kinds(kernel).flavoured.contains("!llvm.access.group"), "{kernel}");
+    }
+
+    // Few loops become parts of the nest around them; of very many LLVM would look at each again whenever it changes one.
+    for (loops, is_called) in [(10, false), (70, true)] {
+        let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
+        let dumps = dumps(
+            &directory.join(loops.to_string()),
+            &Source::new(&many_loops(loops), "many", params),
+        );
+        assert_eq!(calls(&dumps.optimised, "@schism.kernel"), is_called, "{loops} loops");
     }
 
     std::fs::remove_dir_all(&directory).expect("it is ours");

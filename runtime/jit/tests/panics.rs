@@ -5,7 +5,7 @@ mod support;
 use std::collections::HashSet;
 
 use schism_jit_abi::*;
-use support::{Kernel, Panic, Source, chunk, whole, words};
+use support::{Kernel, Panic, Source, chunk, many_loops, many_loops_on_host, whole, words};
 
 const PANICS: &str = include_str!("kernels/panics.ll");
 
@@ -129,6 +129,26 @@ fn what_was_stored_before_is_there() {
         assert_eq!(result, Err(panic_at([77, 0, 0])), "{name}");
         assert_eq!(out[77], 7, "{name}");
         assert!(out[..77].iter().all(|&byte| byte == 1), "{name}");
+    }
+}
+
+#[test]
+fn in_a_kernel_of_many_loops() {
+    for loops in [10, 70] {
+        let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
+        let kernel = Source::new(&many_loops(loops), "many", params).build();
+        let value = |x: u64| many_loops_on_host(loops, x);
+        let (result, out) = run(&kernel, value(77), &whole(&[1000]));
+        assert_eq!(result.expect_err("it panics").global_id, [77, 0, 0], "{loops} loops");
+        for (x, bytes) in (0_u64..).zip(out.chunks_exact(8)).take(100) {
+            let found = u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
+            let expected = match x {
+                0..77 => value(x).wrapping_add(1),
+                77 => value(x),
+                _ => 0,
+            };
+            assert_eq!(found, expected, "{loops} loops, {x}");
+        }
     }
 }
 

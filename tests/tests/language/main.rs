@@ -64,6 +64,15 @@ const DEPENDENCIES: &[(&str, &str)] = &[
     ),
 ];
 
+/// What holds of panics, and the tests.
+const PANICS: &[(&str, &str)] = &[
+    ("the message, the place and the work-item are the host's", "explicit"),
+    (
+        "memory has what the work-item stored before the panic; destructors run on the device `native` only",
+        "stores_before_a_panic_are_there_afterwards",
+    ),
+];
+
 /// The table as text.
 fn table() -> String {
     let mut text = String::from(
@@ -81,6 +90,11 @@ fn table() -> String {
             writeln!(text, "| {} | works | [{}]({file}) |", case.title, section.file)
                 .expect("writing to a string");
         }
+    }
+    text += "\n## Panics\n\n| | | test |\n|---|---|---|\n";
+    for (title, test) in PANICS {
+        writeln!(text, "| {title} | works | [{test}](../tests/tests/panics.rs) |")
+            .expect("writing to a string");
     }
     text += "\n## Crates that know nothing of schism\n\n| | | test |\n|---|---|---|\n";
     for (title, test) in DEPENDENCIES {
@@ -105,6 +119,11 @@ fn the_table_in_the_documentation_is_this_one() {
     }
     let found = std::fs::read_to_string(&path).expect("the table");
     assert!(found == table, "docs/language.md is not what the tests say; BLESS=1 writes it");
+    let panics =
+        std::fs::read_to_string(workspace().join("tests/tests/panics.rs")).unwrap_or_default();
+    for (_, test) in PANICS {
+        assert!(panics.contains(&format!("fn {test}()")), "there is no test `{test}`");
+    }
     for line in REFUSED {
         let text = source("ui").join(line.program).with_extension("stderr");
         let text = std::fs::read_to_string(&text).unwrap_or_default();

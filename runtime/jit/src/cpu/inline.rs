@@ -3,13 +3,17 @@
 //! What calls a builtin or can panic is best part of the loop function: there both cost nothing. So those calls are forced
 //! in, from the callees up, unless the callee is recursive or the caller would grow beyond a limit. So are calls of small
 //! functions, since a loop with a call is no vector loop, and what is known of the loop's memory is known of what is in it.
+//! A kernel of very many loops stays a function, too: nobody makes a vector loop of it, and LLVM would take them all for parts of the nest's
+//! loop, and begin anew with each of them whenever it changes one.
 //! Correctness does not depend on any of it: what stays out is `deep`'s. All other calls are left to LLVM's own judgement, as are those
 //! that functions of the device library make of each other: what is small was inlined there when the library was prepared.
 
 use std::collections::HashMap;
 
 use schism_passes::library_calls::PREFIX;
+use schism_passes::loop_checks;
 
+use super::work_loop::LOOP;
 use crate::image::KERNEL;
 use crate::llvm::{Context, Module, Value};
 
@@ -19,6 +23,9 @@ const LIMIT: usize = 100_000;
 /// How many it may have, with what is inlined into it, to be small. Images are not optimised: a few instructions of
 /// iterator code are dozens here.
 const SMALL: usize = 1_000;
+
+/// How many loops a kernel may have, with what is inlined into it, to become part of the loop nest.
+const LOOPS: usize = 64;
 
 /// How many instructions of an image one of the device library's stands for: the library is simplified.
 const OF_LIBRARY: usize = 2;
@@ -34,6 +41,10 @@ struct Node {
     calls: Vec<(Value, usize)>,
     /// Instructions, without what is inlined.
     size: usize,
+    /// Loops, without those of what is inlined.
+    loops: usize,
+    /// Whether it is the loop nest.
+    is_nest: bool,
     /// Whether it is the device library's.
     library: bool,
     /// Whether it calls a special function, itself or through what it calls.
@@ -51,6 +62,8 @@ pub fn choose(
     let order = callees_first(&nodes);
     // The size that each function that may be inlined grows to.
     let mut grown: Vec<Option<usize>> = vec![None; nodes.len()];
+    // The loops that it has then.
+    let mut loops: Vec<usize> = nodes.iter().map(|node| node.loops).collect();
     for Component { members, recursive } in order {
         for &index in &members {
             let through_calls = nodes[index].calls.iter().any(|&(_, callee)| nodes[callee].wanted);
@@ -66,11 +79,16 @@ pub fn choose(
             for &(call, callee) in &nodes[index].calls {
                 let Some(callee_size) = grown[callee] else { continue };
                 let Node { function, library, wanted, .. } = nodes[callee];
+                if nodes[index].is_nest && loops[callee] > LOOPS {
+                    function.add_function_attribute(context, "noinline");
+                    continue;
+                }
                 let small = if library { SMALL_OF_LIBRARY * OF_LIBRARY } else { SMALL };
                 let inlined = wanted
                     || (callee_size <= small && !function.has_function_attribute("noinline"));
                 if inlined && size + callee_size <= LIMIT {
                     size += callee_size;
+                    loops[index] += loops[callee];
                     if !(library && nodes[index].library) {
                         force(context, call, function);
                     }
@@ -110,6 +128,9 @@ fn graph(module: &Module<'_>, special: Vec<Value>) -> Vec<Node> {
             Node {
                 function,
                 size: instructions.len() * if library { OF_LIBRARY } else { 1 },
+                // SAFETY: the function is one of this live module, which this thread alone has.
+                loops: unsafe { loop_checks::count(function.raw()) },
+                is_nest: name == LOOP,
                 library,
                 wanted: name == KERNEL
                     || callees.iter().any(|(_, callee)| special.contains(callee)),

@@ -61,6 +61,59 @@ pub fn param(offset: u64, size: u64, kind: u32) -> Param {
     Param { offset, size, align: size.min(8), kind }
 }
 
+/// A kernel `many` of so many loops one after the other, each over up to 16 numbers. They make one number of a work-item's id, and panic
+/// where it becomes `at`. [`many_loops_on_host`] computes the same.
+pub fn many_loops(count: u64) -> String {
+    let mut text = "@place = private constant i8 0\n\
+        define void @many(ptr noalias %out, i64 %at) {\nstart:\n\
+          %x = call i64 @__schism_global_id_x()\n\
+          %to = getelementptr inbounds i64, ptr %out, i64 %x\n\
+          %turns = and i64 %x, 15\n  br label %loop.0\n"
+        .to_owned();
+    for number in 0..count {
+        let (before, from) = match number {
+            0 => ("%x".to_owned(), "start".to_owned()),
+            _ => (format!("%s.{}", number - 1), format!("done.{}", number - 1)),
+        };
+        text += &format!(
+            "loop.{number}:
+               %k.{number} = phi i64 [ 0, %{from} ], [ %k.{number}.next, %turn.{number} ]
+               %s.{number} = phi i64 [ {before}, %{from} ], [ %s.{number}.next, %turn.{number} ]
+               %more.{number} = icmp ult i64 %k.{number}, %turns
+               br i1 %more.{number}, label %turn.{number}, label %done.{number}
+             turn.{number}:
+               %t.{number} = mul i64 %s.{number}, 31
+               %s.{number}.next = add i64 %t.{number}, %k.{number}
+               %k.{number}.next = add i64 %k.{number}, 1
+               br label %loop.{number}
+             done.{number}:\n"
+        );
+        let next =
+            if number + 1 == count { "end".to_owned() } else { format!("loop.{}", number + 1) };
+        text += &format!("  br label %{next}\n");
+    }
+    let last = count - 1;
+    text + &format!(
+        "end:
+           store i64 %s.{last}, ptr %to
+           %wrong = icmp eq i64 %s.{last}, %at
+           br i1 %wrong, label %bad, label %good
+         bad:
+           call void @__schism_panic(ptr @place, i64 1, ptr null)
+           unreachable
+         good:
+           %rest = add i64 %s.{last}, 1
+           store i64 %rest, ptr %to
+           ret void\n}}\n"
+    )
+}
+
+/// What the loops of [`many_loops`] make of a work-item's id.
+pub fn many_loops_on_host(count: u64, x: u64) -> u64 {
+    let turn = |s: u64, k: u64| s.wrapping_mul(31).wrapping_add(k);
+    (0..count).fold(x, |s, _| (0..x & 15).fold(s, turn))
+}
+
 /// Parameters of 8 bytes each, one after the other.
 pub fn words(kinds: &[u32]) -> Vec<Param> {
     kinds.iter().zip(0..).map(|(&kind, index)| param(8 * index, 8, kind)).collect()
