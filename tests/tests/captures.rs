@@ -52,7 +52,7 @@ fn a_number_that_looks_like_an_address_is_not_rewritten() {
 }
 
 #[test]
-fn an_address_that_is_a_number_to_the_compiler_is_translated() {
+fn a_number_that_is_an_address_to_the_compiler_is_not_translated() {
     arrive(&["an_address_or_a_number", "a_number_or_an_address"]);
 }
 
