@@ -109,7 +109,7 @@ pub fn build(
         let mut fetch = Command::new(&toolchain.cargo);
         environment::isolate(&mut fetch, toolchain);
         fetch.current_dir(workspace);
-        lockfile::shorten(fetch, workspace)?;
+        lockfile::shorten(fetch, workspace, &toolchain.version.host)?;
     }
     // Kept: cargo goes on from here after an interruption, and builds less after a change.
     let target = target_directory(home, toolchain, workspace);

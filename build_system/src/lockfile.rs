@@ -18,14 +18,15 @@ const LOCK: &str = "Cargo.lock";
 /// The original, beside it.
 pub const ORIGINAL: &str = "Cargo.lock.original";
 
-/// Has cargo shorten the lock file in `root` to what the workspace needs. `fetch` is a cargo in its environment, without a verb.
-pub fn shorten(mut fetch: Command, root: &Path) -> Result<()> {
+/// Has cargo shorten the lock file in `root` to what the workspace needs. `fetch` is a cargo in its environment, without a verb;
+/// `host` is the target that packages are fetched for.
+pub fn shorten(mut fetch: Command, root: &Path, host: &str) -> Result<()> {
     let (path, kept) = (root.join(LOCK), root.join(ORIGINAL));
     let read = |path: &Path| std::fs::read_to_string(path).at("read", path);
     if !kept.is_file() {
         publish::write_file(&kept, read(&path)?.as_bytes())?;
     }
-    fetch.arg("fetch");
+    fetch.args(["fetch", "--target", host]);
     command::capture(
         fetch,
         "to fetch what is to be built",
@@ -84,13 +85,14 @@ mod tests {
         let older = "[[package]]\nname = \"b\"\nversion = \"0.1.0\"\nsource = \"registry\"\nchecksum = \"11\"\n\n";
         let shorter = WHOLE.replace(older, "").replace("b 0.2.0", "b");
         assert_ne!(shorter, WHOLE);
-        shorten(cargo(&scratch, &shorter), scratch.path()).unwrap();
+        shorten(cargo(&scratch, &shorter), scratch.path(), "host").unwrap();
         for (from, to) in [("0.2.0", "0.3.0"), ("22", "23"), ("registry", "elsewhere")] {
             let changed = shorter.replace(from, to);
-            let error = shorten(cargo(&scratch, &changed), scratch.path()).unwrap_err().to_string();
+            let error =
+                shorten(cargo(&scratch, &changed), scratch.path(), "host").unwrap_err().to_string();
             assert!(error.contains("Cargo.lock") && error.contains(to), "{error}");
         }
         // The original is remembered, whatever was made of it.
-        shorten(cargo(&scratch, WHOLE), scratch.path()).unwrap();
+        shorten(cargo(&scratch, WHOLE), scratch.path(), "host").unwrap();
     }
 }

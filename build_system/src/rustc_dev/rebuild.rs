@@ -69,7 +69,7 @@ fn compile(
     let mut fetch = Command::new(&toolchain.cargo);
     environment::isolate(&mut fetch, toolchain);
     fetch.current_dir(&source.root).env("RUSTC_BOOTSTRAP", "1");
-    lockfile::shorten(fetch, &source.root)?;
+    lockfile::shorten(fetch, &source.root, &version.host)?;
 
     let mut cargo = Command::new(&toolchain.cargo);
     environment::isolate(&mut cargo, toolchain);
