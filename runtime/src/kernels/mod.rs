@@ -32,7 +32,7 @@ use crate::cpu_math;
 use crate::cuda::{Context, CudaKernel};
 use crate::error::ImageError;
 use crate::facts::{Facts, Leaves};
-use crate::fork::Section;
+use crate::fork::{self, Section};
 use crate::launch::RawKernel;
 use crate::options::{Math, Options};
 use crate::registry;
@@ -66,6 +66,8 @@ pub(crate) struct AskedOfGpu {
 #[derive(Debug)]
 struct Entry {
     container: usize,
+    /// The process that it is for: a forked one makes others.
+    generation: u32,
     /// Without options: for launches that begin at zero, and for others.
     cpu: [OnceLock<Arc<Family<CpuKernel>>>; 2],
     /// The same for GPUs.
@@ -127,8 +129,7 @@ pub(crate) unsafe fn for_cpu(
         // SAFETY: the caller's promises.
         return unsafe { version(&family, &Cpu, site, &launch) };
     }
-    // SAFETY: only `entry` stores here, and entries live forever.
-    let known = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() };
+    let known = known(descriptor);
     let index = usize::from(asked.offset);
     let family = match known.and_then(|entry| entry.cpu[index].get()) {
         Some(family) => family,
@@ -172,8 +173,7 @@ pub(crate) unsafe fn for_cuda(
         }
         Launch { facts, closure, groups, demands_block, adaptivity }
     };
-    // SAFETY: only `entry` stores here, and entries live forever.
-    let known = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() };
+    let known = known(descriptor);
     let mut family = None;
     if let Some(entry) = known.filter(|_| asked.options.is_none()) {
         let known = entry.cuda.read().unwrap_or_else(PoisonError::into_inner);
@@ -240,6 +240,7 @@ unsafe fn version<T: Target>(
     if let Some(compiled) = unsafe { ready(family, target, site, launch) } {
         return Ok(compiled);
     }
+    let _section = Section::enter();
     let launch = &launch.where_ahead(family.is_ahead);
     // SAFETY: the caller's promises.
     let compile = |wish: &Wish| unsafe { make(target, site, &family.variant, wish) };
@@ -301,17 +302,25 @@ unsafe fn make<T: Target>(
     ahead::choose(record, kernel, &variant, target.on(), load, compile).map(Arc::new)
 }
 
-/// The descriptor's entry, made by whoever comes first.
+/// The descriptor's entry for this process, if there is one.
+#[inline]
+fn known(descriptor: &Descriptor) -> Option<&'static Entry> {
+    // SAFETY: only `entry` stores here, and entries live forever.
+    let entry = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() };
+    entry.filter(|entry| entry.generation == fork::generation())
+}
+
+/// The descriptor's entry, made by whoever comes first in a process.
 fn entry(descriptor: &Descriptor) -> &'static Entry {
+    let _section = Section::enter();
     let mut entries = entries();
-    // SAFETY: only this function stores here, and entries live forever.
-    if let Some(entry) = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() }
-    {
+    if let Some(entry) = known(descriptor) {
         return entry;
     }
     let container = descriptor.container_begin as usize;
     let (cpu, cuda) = (Default::default(), RwLock::default());
-    let entry: &'static Entry = Box::leak(Box::new(Entry { container, cpu, cuda }));
+    let generation = fork::generation();
+    let entry: &'static Entry = Box::leak(Box::new(Entry { container, generation, cpu, cuda }));
     entries.push(entry);
     descriptor.slot.store(std::ptr::from_ref(entry).cast_mut().cast(), Ordering::Release);
     entry
@@ -327,6 +336,7 @@ unsafe fn look_up<T: Target>(
     asked: Asked<'_>,
     pieces: bool,
 ) -> Result<Arc<Family<T::Kernel>>, ImageError> {
+    let _section = Section::enter();
     // SAFETY: the caller's promise.
     let descriptor = unsafe { &*site.descriptor };
     let container = registry::container_of(descriptor);
@@ -362,7 +372,8 @@ pub(crate) fn forget(container: usize, remaining: &[ObjectId]) {
     let _section = Section::enter();
     entries().retain(|entry| {
         let stays = entry.container != container;
-        if !stays {
+        // Of those of the parent, locks may be held by threads that are not there.
+        if !stays && entry.generation == fork::generation() {
             entry.cuda.write().unwrap_or_else(PoisonError::into_inner).clear();
         }
         stays
@@ -373,7 +384,8 @@ pub(crate) fn forget(container: usize, remaining: &[ObjectId]) {
 
 /// A context was lost, and the kernels in it with it.
 pub(crate) fn forget_context(context: u64) {
-    for entry in entries().iter() {
+    let here = fork::generation();
+    for entry in entries().iter().filter(|entry| entry.generation == here) {
         let mut known = entry.cuda.write().unwrap_or_else(PoisonError::into_inner);
         known.retain(|known| known.context != context);
     }
