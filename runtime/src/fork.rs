@@ -5,8 +5,8 @@
 //!
 //! - Whoever is in a *section* ([`Section`]: looking for kernels, compiling, opening a library) holds locks or changes what all threads
 //!   share. A fork waits until nobody is, so the child finds all of it whole. Kernels run outside of sections, however long they take.
-//! - What belongs to threads (the pool, the order of a queue, stacks, the background) is made anew in the child, see [`PerProcess`].
-//!   What the parent has of it is left alone: it may be locked.
+//! - What belongs to threads, and what each launch locks (the pool, the order of a queue, stacks, the background, the kernels), is made
+//!   anew in the child, see [`PerProcess`]. What the parent has of it is left alone: it may be locked. So a child loads its kernels anew.
 //! - What cannot be had again (launches that the parent had submitted, contexts of GPUs) is of a *generation*, a number that a fork
 //!   raises in the child, and whoever asks for it there gets an error.
 //!
@@ -191,19 +191,32 @@ impl<T> PerProcess<T> {
         Self { current: AtomicPtr::new(null_mut()), value: PhantomData }
     }
 
+    /// This process's value, if there is one.
+    #[inline]
+    pub(crate) fn known(&self) -> Option<&T> {
+        // SAFETY: null, or a value that stays as long as `self` does.
+        let made = unsafe { self.current.load(Acquire).as_ref() };
+        made.filter(|made| made.generation == generation()).map(|made| &made.value)
+    }
+
     /// This process's value, which is made if there is none.
     #[inline]
     pub(crate) fn get(&self, make: impl FnOnce() -> T) -> &T {
-        let known = self.current.load(Acquire);
-        // SAFETY: null, or a value that stays as long as `self` does.
-        match unsafe { known.as_ref() } {
-            Some(made) if made.generation == generation() => &made.value,
-            _ => self.make(known, make()),
+        match self.known() {
+            Some(value) => value,
+            None => self.make(make()),
         }
     }
 
     #[cold]
-    fn make(&self, known: *mut Made<T>, value: T) -> &T {
+    fn make(&self, value: T) -> &T {
+        let known = self.current.load(Acquire);
+        // SAFETY: as above.
+        if unsafe { known.as_ref() }.is_some_and(|made| made.generation == generation()) {
+            // Another thread was faster.
+            // SAFETY: as above.
+            return unsafe { &(*known).value };
+        }
         let new = Box::into_raw(Box::new(Made { generation: generation(), value }));
         let made = match self.current.compare_exchange(known, new, AcqRel, Acquire) {
             // What the parent had is leaked: locks in it may be held by threads that are not there.

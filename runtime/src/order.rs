@@ -70,7 +70,16 @@ impl Order {
     ///
     /// # Errors
     /// As for [`new`](Self::new), the first time in a process.
+    #[inline]
     pub(crate) fn here(&self) -> Result<&Arc<InProcess>, DeviceError> {
+        match self.here.known() {
+            Some(here) => Ok(here),
+            None => self.begin(),
+        }
+    }
+
+    #[cold]
+    fn begin(&self) -> Result<&Arc<InProcess>, DeviceError> {
         let pool = pool()?;
         Ok(self.here.get(|| Arc::new(InProcess { state: Mutex::default(), pool })))
     }

@@ -6,7 +6,6 @@ use crate::body::Body;
 use crate::cuda::{Context, CudaKernel};
 use crate::device::{Device, Place};
 use crate::error::LaunchError;
-use crate::fork::Section;
 use crate::kernels::{self, Asked, AskedOfGpu};
 use crate::launch::RawKernel;
 use crate::notice::Notice;
@@ -38,7 +37,6 @@ pub(crate) unsafe fn resolve(
         }
         (Some(_), false) => Ok(Body::Native(kernel.native())),
         (Some(descriptor), true) => {
-            let _section = Section::enter();
             // SAFETY: the caller's promises.
             match unsafe { kernels::for_cpu(descriptor, kernel, asked) } {
                 Ok(compiled) => Ok(Body::Cpu(compiled)),

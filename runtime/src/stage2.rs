@@ -5,12 +5,14 @@ use std::fmt;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use schism_cache::{Key, Value};
 use schism_jit_abi::{ABI_VERSION, ENTRY_SYMBOL, EntryFn, JitApi, version_of};
 use schism_trust::{Home, Untrusted};
 
 use crate::error::DeviceError;
+use crate::fork::Section;
 use crate::notice::{self, Notice};
 use crate::retry::Kept;
 use crate::{identity, kernel_cache, library};
@@ -169,9 +171,13 @@ fn location() -> Result<&'static Location, Missing> {
     LOCATION.get(find, Missing::is_transient)
 }
 
-/// Whether there is a file that may be stage 2.
+/// Whether there was a file that may be stage 2 when this was first asked: launches ask each time.
 pub(crate) fn is_there() -> bool {
-    location().is_ok()
+    static THERE: OnceLock<bool> = OnceLock::new();
+    THERE.get().copied().unwrap_or_else(|| {
+        let _section = Section::enter();
+        *THERE.get_or_init(|| location().is_ok())
+    })
 }
 
 /// The first trusted file of the places where stage 2 may be.

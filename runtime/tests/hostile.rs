@@ -162,6 +162,17 @@ fn command(role: &str) -> Command {
     support::child(program(), role, &[])
 }
 
+/// The same on `native`, and on `cpu` where there is a compiler for that.
+fn on_all(role: &str) -> Vec<Command> {
+    let mut commands = vec![command(role)];
+    if let Some(stage2) = std::env::var_os("SCHISM_JIT").filter(|_| has_device_code()) {
+        let mut command = command(role);
+        command.env("SCHISM_JIT", stage2).env("SCHISM_DEVICE", "cpu");
+        commands.push(command);
+    }
+    commands
+}
+
 /// The same by way of a shell, which does something first.
 fn by_shell(role: &str, script: &str) -> Command {
     let inner = command(role);
@@ -196,15 +207,19 @@ fn standard_error_that_cannot_be_written_is_no_panic() {
 
 #[test]
 fn launches_at_the_end_of_threads() {
-    let (out, err) = run(&mut command("ends of threads"));
-    assert!(out.contains("ends of threads: well"), "{out}{err}");
-    assert_eq!(out.matches("launches are well").count(), 6, "{out}{err}");
+    for mut command in on_all("ends of threads") {
+        let (out, err) = run(&mut command);
+        assert!(out.contains("ends of threads: well"), "{out}{err}");
+        assert_eq!(out.matches("launches are well").count(), 6, "{out}{err}");
+    }
 }
 
 #[test]
 fn launches_at_the_end_of_the_process() {
-    let (out, err) = run(&mut command("end of the process"));
-    assert_eq!(out.matches("launches are well").count(), 2, "{out}{err}");
+    for mut command in on_all("end of the process") {
+        let (out, err) = run(&mut command);
+        assert_eq!(out.matches("launches are well").count(), 2, "{out}{err}");
+    }
 }
 
 #[test]

@@ -32,7 +32,7 @@ use crate::cpu_math;
 use crate::cuda::{Context, CudaKernel};
 use crate::error::ImageError;
 use crate::facts::{Facts, Leaves};
-use crate::fork::Section;
+use crate::fork::{self, Section};
 use crate::launch::RawKernel;
 use crate::options::{Math, Options};
 use crate::registry;
@@ -67,6 +67,8 @@ pub(crate) struct AskedOfGpu {
 #[derive(Debug)]
 struct Entry {
     container: usize,
+    /// The process that it is for: a forked one makes others.
+    generation: u32,
     /// Without options: for launches that begin at zero, and for others.
     cpu: [OnceLock<Arc<Family<CpuKernel>>>; 2],
     /// The same for GPUs.
@@ -130,8 +132,7 @@ pub(crate) unsafe fn for_cpu(
         // SAFETY: the caller's promises.
         return unsafe { version(&family, &Cpu, site, &launch) };
     }
-    // SAFETY: only `entry` stores here, and entries live forever.
-    let known = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() };
+    let known = known(descriptor);
     let index = usize::from(asked.offset);
     let family = match known.and_then(|entry| entry.cpu[index].get()) {
         Some(family) => family,
@@ -162,7 +163,8 @@ pub(crate) unsafe fn no_thread_locals(descriptor: &Descriptor, layout: Layout) -
         // Where the container is damaged, nothing is known. Who needs it to launch the kernel says so.
         kernel.is_ok_and(|(kernel, _)| kernel.no_thread_locals)
     };
-    *entry(descriptor).no_thread_locals.get_or_init(|| stack::spacious(look))
+    let entry = known(descriptor).unwrap_or_else(|| entry(descriptor));
+    *entry.no_thread_locals.get_or_init(|| stack::spacious(look))
 }
 
 /// The compiled kernel in a context of a GPU, for a launch that holds what `of_gpu` says.
@@ -196,8 +198,7 @@ pub(crate) unsafe fn for_cuda(
         }
         Launch { facts, closure, groups, demands_block, adaptivity }
     };
-    // SAFETY: only `entry` stores here, and entries live forever.
-    let known = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() };
+    let known = known(descriptor);
     let mut family = None;
     if let Some(entry) = known.filter(|_| asked.options.is_none()) {
         let known = entry.cuda.read().unwrap_or_else(PoisonError::into_inner);
@@ -264,6 +265,7 @@ unsafe fn version<T: Target>(
     if let Some(compiled) = unsafe { ready(family, target, site, launch) } {
         return Ok(compiled);
     }
+    let _section = Section::enter();
     let launch = &launch.where_ahead(family.is_ahead);
     // SAFETY: the caller's promises.
     let compile = |wish: &Wish| unsafe { make(target, site, &family.variant, wish) };
@@ -325,17 +327,25 @@ unsafe fn make<T: Target>(
     ahead::choose(record, kernel, &variant, target.on(), load, compile).map(Arc::new)
 }
 
-/// The descriptor's entry, made by whoever comes first.
+/// The descriptor's entry for this process, if there is one.
+#[inline]
+fn known(descriptor: &Descriptor) -> Option<&'static Entry> {
+    // SAFETY: only `entry` stores here, and entries live forever.
+    let entry = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() };
+    entry.filter(|entry| entry.generation == fork::generation())
+}
+
+/// The descriptor's entry, made by whoever comes first in a process.
 fn entry(descriptor: &Descriptor) -> &'static Entry {
+    let _section = Section::enter();
     let mut entries = entries();
-    // SAFETY: only this function stores here, and entries live forever.
-    if let Some(entry) = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() }
-    {
+    if let Some(entry) = known(descriptor) {
         return entry;
     }
     let container = descriptor.container_begin as usize;
     let (cpu, cuda) = (Default::default(), RwLock::default());
-    let entry = Entry { container, cpu, cuda, no_thread_locals: OnceLock::new() };
+    let generation = fork::generation();
+    let entry = Entry { container, generation, cpu, cuda, no_thread_locals: OnceLock::new() };
     let entry: &'static Entry = Box::leak(Box::new(entry));
     entries.push(entry);
     descriptor.slot.store(std::ptr::from_ref(entry).cast_mut().cast(), Ordering::Release);
@@ -352,6 +362,7 @@ unsafe fn look_up<T: Target>(
     asked: Asked<'_>,
     pieces: bool,
 ) -> Result<Arc<Family<T::Kernel>>, ImageError> {
+    let _section = Section::enter();
     // SAFETY: the caller's promise.
     let descriptor = unsafe { &*site.descriptor };
     let container = registry::container_of(descriptor);
@@ -387,7 +398,8 @@ pub(crate) fn forget(container: usize, remaining: &[ObjectId]) {
     let _section = Section::enter();
     entries().retain(|entry| {
         let stays = entry.container != container;
-        if !stays {
+        // Of those of the parent, locks may be held by threads that are not there.
+        if !stays && entry.generation == fork::generation() {
             entry.cuda.write().unwrap_or_else(PoisonError::into_inner).clear();
         }
         stays
@@ -398,7 +410,8 @@ pub(crate) fn forget(container: usize, remaining: &[ObjectId]) {
 
 /// A context was lost, and the kernels in it with it.
 pub(crate) fn forget_context(context: u64) {
-    for entry in entries().iter() {
+    let here = fork::generation();
+    for entry in entries().iter().filter(|entry| entry.generation == here) {
         let mut known = entry.cuda.write().unwrap_or_else(PoisonError::into_inner);
         known.retain(|known| known.context != context);
     }

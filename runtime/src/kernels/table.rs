@@ -1,12 +1,13 @@
 //! The map by content: for each kernel on each device, with each set of values of its constants, its versions.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use schism_hcf::ObjectId;
 
 use crate::cpu_kernel::CpuKernel;
 use crate::cuda::CudaKernel;
+use crate::fork::PerProcess;
 use crate::variant::Variant;
 use crate::versions::Family;
 
@@ -76,16 +77,17 @@ impl<K> Kernels<K> {
     }
 }
 
-/// The kernels of one kind of device, for all of the process.
-pub(super) struct Table<K>(OnceLock<Mutex<Kernels<K>>>);
+/// The kernels of one kind of device, for all of the process. A forked process looks for its own: launches take locks of kernels, which other
+/// threads of the parent may have held.
+pub(super) struct Table<K>(PerProcess<Mutex<Kernels<K>>>);
 
 impl<K> Table<K> {
     const fn new() -> Self {
-        Self(OnceLock::new())
+        Self(PerProcess::new())
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Kernels<K>> {
-        self.0.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.get(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes out kernels. They are freed by whoever drops what this returns, without the lock: that runs code of stage 2, or of a
