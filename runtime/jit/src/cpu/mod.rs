@@ -171,6 +171,7 @@ impl Target for Cpu {
         dump: &Dump,
     ) -> Result<Self::Code, JitError> {
         let flags = entry::add(context, module, request)?;
+        deep::add_end(context, module)?;
         module.forget_unwinding();
         stack::prepare(context, module);
         let calls = stack::Calls::of(module);
