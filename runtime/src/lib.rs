@@ -76,7 +76,7 @@
 //!
 //! # Where things are, for those who read the source
 //! A launch passes through: `queue` or `scope` (the user's closure) → `source`, `for_each` (its elements) → `launch` (its type
-//! is erased) → `order` (its turn) → `resolve` (which code) → `schedule` (which thread) → `body`, `pieces` (the loop).
+//! is erased) → `order` (its turn) → `resolve` (which code) → `schedule` (which thread) → `stack` (which stack) → `body`, `pieces` (the loop).
 //! Device code: `__private` (what stage 1 sees) → `registry` (containers) → `kernels` (compiled once) → `kernel_cache` (by any program) → `cpu_kernel` → `stage2`.
 
 #[doc(hidden)]
