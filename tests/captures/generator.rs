@@ -75,7 +75,7 @@ impl Generator {
             };
         }
         let depth = self.random.usize(0..depth);
-        let mut part = |this: &mut Self| this.ty(depth);
+        let part = |this: &mut Self| this.ty(depth);
         match self.random.usize(0..20) {
             0..4 => Ty::Of("Option", vec![part(self)]),
             4 | 5 => Ty::Of("Result", vec![part(self), part(self)]),
