@@ -75,6 +75,8 @@ pub(crate) enum ItemKind {
         mutable: bool,
         /// Its type, in words.
         ty: String,
+        /// It has specialization constants in it.
+        spec_constants: bool,
     },
 }
 

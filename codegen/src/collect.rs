@@ -31,9 +31,9 @@ use schism_passes::{Formatter, PanicFunction, TypeDescription};
 use crate::bodies;
 use crate::call_map::{CallMap, Edges, How, Item, ItemIndex, ItemKind};
 use crate::formatters::Formatters;
-use crate::marks;
 use crate::panics::Panics;
 use crate::threads::ThreadLocals;
+use crate::{marks, runtime_items, spec_constants};
 
 /// What the kernels of a crate reach.
 pub(crate) struct Reached<'tcx> {
@@ -316,6 +316,7 @@ impl<'tcx> Walk<'tcx> {
                 kind: ItemKind::Static {
                     mutable: tcx.is_mutable_static(def_id),
                     ty: with_no_trimmed_paths!(ty.to_string()),
+                    spec_constants: spec_constants::are_in(tcx, ty, &runtime_items::find(tcx)),
                 },
             };
             (tcx.symbol_name(Instance::mono(tcx, def_id)).name, item)

@@ -10,7 +10,7 @@
 use rustc_abi::{FieldsShape, Size, TyAbiInterface, Variants};
 use rustc_middle::mir::interpret::{ConstAllocation, GlobalAlloc};
 use rustc_middle::ty::layout::{HasTyCtxt, LayoutCx, TyAndLayout};
-use rustc_middle::ty::{self, Instance, TyCtxt};
+use rustc_middle::ty::{self, Instance, Ty, TyCtxt};
 use rustc_span::def_id::DefId;
 use schism_hcf::SpecPart;
 
@@ -96,6 +96,24 @@ pub(crate) fn of_static(
         default,
         parts,
     })
+}
+
+/// Whether values of a type have constants in them, wherever.
+pub(crate) fn are_in<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, runtime: &[RuntimeItems]) -> bool {
+    let env = ty::TypingEnv::fully_monomorphized();
+    if ty.is_freeze(tcx, env) {
+        return false;
+    }
+    match ty.kind() {
+        ty::Adt(adt, _) if runtime.iter().any(|items| items.spec_const == Some(adt.did())) => true,
+        ty::Adt(adt, args) => adt.all_fields().any(|field| {
+            let field = tcx.normalize_erasing_regions(env, field.ty(tcx, args));
+            are_in(tcx, field, runtime)
+        }),
+        ty::Tuple(parts) => parts.iter().any(|part| are_in(tcx, part, runtime)),
+        ty::Array(element, _) => are_in(tcx, *element, runtime),
+        _ => false,
+    }
 }
 
 /// A value of the type `SpecConst` in a static.

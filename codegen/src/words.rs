@@ -290,7 +290,7 @@ fn allocates(called: Option<&str>) -> Words {
 fn holds_spec_constants(map: &CallMap, symbol: &str) -> bool {
     matches!(
         map.item(symbol).map(|item| &item.kind),
-        Some(ItemKind::Static { mutable: false, ty }) if ty.contains("SpecConst<")
+        Some(ItemKind::Static { mutable: false, spec_constants: true, .. })
     )
 }
 
@@ -298,7 +298,7 @@ fn holds_spec_constants(map: &CallMap, symbol: &str) -> bool {
 /// the kernel calls on it has better words.
 fn of_static(map: &CallMap, symbol: &str) -> (&'static str, &'static str, bool) {
     let (mutable, ty) = match map.item(symbol).map(|item| &item.kind) {
-        Some(ItemKind::Static { mutable, ty }) => (*mutable, ty.as_str()),
+        Some(ItemKind::Static { mutable, ty, .. }) => (*mutable, ty.as_str()),
         _ => (false, ""),
     };
     let label = "a device would have a copy of its own";
