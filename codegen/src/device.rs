@@ -9,20 +9,22 @@ use rustc_span::def_id::LOCAL_CRATE;
 use rustc_span::{DUMMY_SP, Span, Symbol};
 use schism_hcf::{Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
 use schism_passes::costs::{Costs, Warnings};
+use schism_passes::device_check::ViolationKind;
+use schism_passes::provider::survey;
 use schism_passes::split::SplitMode;
 use schism_passes::table::Job;
 use schism_passes::{
-    DeviceImage, DeviceSpec, Formatter, KernelSpec, PanicFunction, Stage1Error, TypeDescription,
-    stage1,
+    DeviceImage, DeviceSpec, Formatter, KernelSpec, PanicFunction, Provider, Stage1Error,
+    TypeDescription, stage1,
 };
 
 use crate::ahead::{self, Missing};
-use crate::call_map::CallMap;
+use crate::call_map::{CallMap, Origin};
 use crate::kept::{self, Kept};
 use crate::kernels::KernelInfo;
 use crate::runtime_items::IS_DEVICE;
 use crate::spec_constants::SpecConstant;
-use crate::{collect, kernels, runtime_items, spec_constants, std_bodies, times};
+use crate::{collect, kernels, runtime_items, spec_constants, std_bodies, times, words};
 
 /// The name of the image of a container that has one.
 const IMAGE: &str = "llvm-ir.global";
@@ -232,10 +234,29 @@ pub(crate) fn make<'tcx>(
             DeviceHalf::Made { record: Record { bytes, crate_id }, slow, missing, keep_as }
         }
         Err(cause) => {
-            let map = collect::call_map(tcx, entries.into_iter());
+            let mut map = collect::call_map(tcx, entries.into_iter());
+            note_allocating(&cause, spec.provider.as_deref(), &mut map);
             DeviceHalf::Failed(Box::new(Failure { cause, kernels, map }))
         }
     })
+}
+
+/// Notes which functions that a kernel cannot have allocate, as far as they are the standard library's and have no body that the
+/// compiler could show.
+fn note_allocating(cause: &Stage1Failure, provider: Option<&Provider>, map: &mut CallMap) {
+    let Stage1Failure::Passes(Stage1Error::NotForDevices(report)) = cause else { return };
+    let is_std = |symbol: &str| map.item(symbol).is_some_and(|item| item.origin == Origin::Std);
+    let without_body = report.violations.iter().any(|violation| match &violation.what {
+        ViolationKind::ExternalFunction(symbol) => is_std(symbol) && !words::is_allocator(symbol),
+        _ => false,
+    });
+    let Some(provider) = provider.filter(|_| without_body) else { return };
+    // Without it the message says less.
+    if let Ok(index) = provider.index()
+        && let Ok(allocating) = survey::reaching(index, &words::is_allocator)
+    {
+        map.allocating = allocating;
+    }
 }
 
 /// Runs the passes, and packs what they leave. On a thread of its own: a pass that panics is reported as

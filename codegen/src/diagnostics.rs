@@ -175,7 +175,7 @@ fn explain(
         let what = match item.kind {
             ItemKind::Static { .. } => "the static is defined here",
             ItemKind::Foreign => "it is declared here, and its body is somewhere else",
-            ItemKind::Function => "it is defined here",
+            ItemKind::Function | ItemKind::Naked => "it is defined here",
         };
         error.span_note(item.span, what);
     }

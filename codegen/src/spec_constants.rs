@@ -10,8 +10,8 @@ use rustc_middle::ty::layout::TyAndLayout;
 use rustc_middle::ty::{self, Instance, TyCtxt};
 use rustc_span::def_id::DefId;
 
-use crate::kernels;
 use crate::runtime_items::RuntimeItems;
+use crate::{collect, kernels};
 
 /// One constant.
 #[derive(Clone, Debug)]
@@ -40,6 +40,10 @@ pub(crate) fn of_static(
     def_id: DefId,
     runtime: &[RuntimeItems],
 ) -> Option<SpecConstant> {
+    // Such a static has no type of its own, and no declaration.
+    if collect::is_nested_static(tcx, def_id) {
+        return None;
+    }
     let ty = tcx.type_of(def_id).instantiate_identity();
     let ty::Adt(adt, _) = *ty.kind() else { return None };
     if !runtime.iter().any(|items| items.spec_const == Some(adt.did())) {

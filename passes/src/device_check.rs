@@ -80,6 +80,8 @@ pub enum ViolationKind {
     HostFunction,
     /// A function that needs to know where the launch begins, and whose address is taken.
     OffsetByAddress(String),
+    /// A function with a body that takes a variable number of arguments.
+    VariadicFunction(String),
     /// Functions that call each other in a circle, in the order of the calls, where a target has no stack.
     Recursion(Vec<String>),
 }
@@ -94,6 +96,7 @@ impl ViolationKind {
             | Self::Intrinsic(symbol)
             | Self::ThreadLocal(symbol)
             | Self::MutableStatic(symbol)
+            | Self::VariadicFunction(symbol)
             | Self::OffsetByAddress(symbol) => Some(symbol),
             Self::Recursion(circle) => circle.first().map(String::as_str),
             Self::InlineAssembly | Self::UnknownFunction | Self::HostFunction => None,
@@ -218,6 +221,10 @@ pub fn run(module: &Module<'_>) -> Vec<Violation> {
             };
             report(value, what, &mut violations);
             continue;
+        }
+        // SAFETY: the function is live.
+        if unsafe { LLVMIsFunctionVarArg(LLVMGlobalGetValueType(value)) } != 0 {
+            report(value, ViolationKind::VariadicFunction(name), &mut violations);
         }
         for instruction in ir::instructions(value) {
             if is_inline_assembly(instruction) {
@@ -355,9 +362,10 @@ pub(crate) fn is_of_one_architecture(name: &str) -> bool {
 }
 
 /// Whether every target can have an intrinsic of LLVM: all but those of one architecture and those that
-/// ask for the host's stack, exceptions, threads or coroutines.
+/// ask for the host's stack, exceptions, threads or coroutines. Those that go through a list of arguments
+/// (`va_start`) are only good in functions that are refused for taking one.
 fn is_neutral_intrinsic(name: &str) -> bool {
-    const HOST: [&str; 16] = [
+    const HOST: [&str; 14] = [
         "addressofreturnaddress",
         "clear_cache",
         "coro",
@@ -371,8 +379,6 @@ fn is_neutral_intrinsic(name: &str) -> bool {
         "read_volatile_register",
         "returnaddress",
         "sponentry",
-        "va_arg",
-        "va_start",
         "write_register",
     ];
     !is_of_one_architecture(name) && !HOST.contains(&family(name))

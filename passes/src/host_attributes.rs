@@ -24,11 +24,8 @@ use llvm_sys::{LLVMAttributeFunctionIndex, LLVMOpcode};
 
 use crate::ir;
 
-const ENUM_ATTRIBUTES: [&str; 10] = [
+const ENUM_ATTRIBUTES: [&str; 7] = [
     "uwtable",
-    "ssp",
-    "sspreq",
-    "sspstrong",
     "noinline",
     "optnone",
     "noredzone",
@@ -37,7 +34,7 @@ const ENUM_ATTRIBUTES: [&str; 10] = [
     "minsize",
 ];
 
-const STRING_ATTRIBUTES: [&str; 12] = [
+const STRING_ATTRIBUTES: [&str; 9] = [
     "target-cpu",
     "target-features",
     "tune-cpu",
@@ -46,9 +43,6 @@ const STRING_ATTRIBUTES: [&str; 12] = [
     "frame-pointer",
     "min-legal-vector-width",
     "no-trapping-math",
-    "stack-protector-buffer-size",
-    "patchable-function",
-    "instrument-function-entry-inlined",
     "no-jump-tables",
 ];
 

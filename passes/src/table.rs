@@ -37,6 +37,7 @@ use crate::stage1::{KernelImage, Stage1Error};
 #[rustfmt::skip] // one line each
 #[allow(clippy::unit_arg)] // some passes return nothing
 pub static STAGE1: &[Pass] = &[
+    pass("instrumentation", "takes out what an instrumented build adds to code", |module, _| Ok(crate::instrumentation::run(module))),
     pass("host-attributes", "drops what only means something to the host's code generator", |module, _| Ok(crate::host_attributes::run(module))),
     pass("convergence", "marks what may come to a barrier, so that LLVM leaves it where it is", |module, _| Ok(crate::convergence::run(module))),
     pass("spec-constants", "specialization constants become bytes that stay open until stage 2", |module, job| Ok(crate::spec_constants::run(module, &job.spec.spec_constants))),
@@ -89,6 +90,7 @@ pub static OTHERS: &[Pass] = &[
     pass("wide-copies", "large fills and copies of memory become loops of words (GPUs)", |module, _| Ok(crate::wide_copies::run(module))),
     pass("private-atomics", "atomic accesses of a work-item's own memory become plain ones (GPUs)", |module, _| Ok(crate::private_atomics::run_on(module))),
     pass("quiet-loads", "loads of the group's memory that nobody can store to meanwhile become plain ones (GPUs)", |module, _| Ok(crate::quiet_loads::run(module))),
+    pass("circular-statics", "statics that refer to each other in a circle are declared before they are defined (PTX)", |module, _| Ok(crate::circular_statics::run(module))),
     pass("unroll-hints", "small loops that are counted have several turns made one (GPUs)", |module, _| Ok(crate::unroll_hints::run(module))),
     pass("address-spaces", "tells accesses which of the target's memories they mean (GPUs)", |module, job| crate::address_spaces::run(module, &job.spec.target, &job.kernels())),
 ];
