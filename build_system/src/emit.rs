@@ -158,9 +158,8 @@ fn select<'a>(kernels: &[Found<'a>], part: Option<&str>, file: &Path) -> Result<
         return problem("its containers have no kernels".to_owned());
     }
     let Some(part) = part else { return Ok(kernels.to_vec()) };
-    let has = |kernel: &KernelRef<'_>| {
-        kernel.name.contains(part) || kernel.display_name.contains(part)
-    };
+    let has =
+        |kernel: &KernelRef<'_>| kernel.name.contains(part) || kernel.display_name.contains(part);
     let chosen: Vec<_> = kernels.iter().copied().filter(|(_, kernel)| has(kernel)).collect();
     if chosen.is_empty() {
         let mut names: Vec<&str> =
@@ -187,7 +186,8 @@ enum Place {
 
 impl Place {
     fn of(request: &Request, kernels: usize) -> Result<Self> {
-        let Some(output) = request.output.as_ref().filter(|output| *output != Path::new("-")) else {
+        let Some(output) = request.output.as_ref().filter(|output| *output != Path::new("-"))
+        else {
             return Ok(Self::Stdout);
         };
         let place = hcf::absolute(output)?;
@@ -338,9 +338,7 @@ fn check_processor(what: What, processor: &str) -> Result<()> {
             ));
         }
         What::Ptx | What::Sass => (processor.parse::<Processor>().is_ok(), PROCESSORS.to_vec()),
-        What::Asm => {
-            (processor.parse::<Level>().is_ok(), Level::ALL.map(Level::as_str).to_vec())
-        }
+        What::Asm => (processor.parse::<Level>().is_ok(), Level::ALL.map(Level::as_str).to_vec()),
     };
     if is_known {
         return Ok(());
@@ -556,7 +554,10 @@ mod tests {
             ("ptx a b", "got `b` too"),
             ("ptx a --release", "leave out `--release`"),
             ("ptx a --arch", "needs a value"),
-            ("ptx a --arch banana", "no processor `banana` for `emit ptx`\nthere are: sm_70, sm_72"),
+            (
+                "ptx a --arch banana",
+                "no processor `banana` for `emit ptx`\nthere are: sm_70, sm_72",
+            ),
             ("sass a --arch sm90", "no processor `sm90` for `emit sass`; did you mean `sm_90`?"),
             ("asm a --arch sm_80", "for `emit asm`\nthere are: x86-64, x86-64-v2"),
             ("asm a --arch x86_64-v3", "did you mean `x86-64-v3`?"),
@@ -579,7 +580,10 @@ mod tests {
         assert_eq!(place("-", 7), Ok(Place::Stdout));
         assert_eq!(place(&file, 1), Ok(Place::File(file.clone().into())));
         assert_eq!(place(&folder, 7), Ok(Place::Folder(folder.clone().into())));
-        assert_eq!(place(&format!("{folder}/new/"), 1), Ok(Place::Folder(format!("{folder}/new/").into())));
+        assert_eq!(
+            place(&format!("{folder}/new/"), 1),
+            Ok(Place::Folder(format!("{folder}/new/").into()))
+        );
         let error = place(&file, 7).unwrap_err();
         assert!(error.contains("these are 7 kernels") && error.contains("--kernel"), "{error}");
         assert!(error.contains(&format!("-o {file}/")), "{error}");

@@ -112,7 +112,8 @@ fn mentioned(global: LLVMValueRef) -> Vec<LLVMValueRef> {
     // SAFETY: the static is live; only a definition has a value, and only constants that are made of others are asked for these.
     unsafe {
         let value = LLVMGetInitializer(global);
-        let mut stack: Vec<LLVMValueRef> = (!value.is_null()).then_some(value).into_iter().collect();
+        let mut stack: Vec<LLVMValueRef> =
+            (!value.is_null()).then_some(value).into_iter().collect();
         while let Some(value) = stack.pop() {
             if !seen.insert(value) {
                 continue;

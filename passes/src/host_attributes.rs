@@ -24,15 +24,8 @@ use llvm_sys::{LLVMAttributeFunctionIndex, LLVMOpcode};
 
 use crate::ir;
 
-const ENUM_ATTRIBUTES: [&str; 7] = [
-    "uwtable",
-    "noinline",
-    "optnone",
-    "noredzone",
-    "nonlazybind",
-    "naked",
-    "minsize",
-];
+const ENUM_ATTRIBUTES: [&str; 7] =
+    ["uwtable", "noinline", "optnone", "noredzone", "nonlazybind", "naked", "minsize"];
 
 const STRING_ATTRIBUTES: [&str; 9] = [
     "target-cpu",

@@ -254,8 +254,7 @@ unsafe fn remove_type_check(call: LLVMValueRef) {
             let tag = LLVMGetOperandBundleTag(bundle, &mut length);
             std::slice::from_raw_parts(tag.cast::<u8>(), length) == KCFI
         };
-        let checks: Vec<_> =
-            bundles.iter().copied().filter(|bundle| is_check(*bundle)).collect();
+        let checks: Vec<_> = bundles.iter().copied().filter(|bundle| is_check(*bundle)).collect();
         bundles.retain(|bundle| !checks.contains(bundle));
         if !checks.is_empty() {
             let new = call_with(call, &mut bundles);
@@ -340,9 +339,8 @@ unsafe fn erase_metadata(module: LLVMModuleRef) {
     // SAFETY: as promised by the caller; the names are passed with their lengths.
     unsafe {
         let context = LLVMGetModuleContext(module);
-        let kinds = METADATA.map(|name| {
-            LLVMGetMDKindIDInContext(context, name.as_ptr().cast(), name.len() as u32)
-        });
+        let kinds = METADATA
+            .map(|name| LLVMGetMDKindIDInContext(context, name.as_ptr().cast(), name.len() as u32));
         let mut objects = ir::functions(module);
         let mut global = LLVMGetFirstGlobal(module);
         while !global.is_null() {

@@ -58,7 +58,8 @@ fn compare(name: &str, found: &[u32], f: fn(u32) -> u32) {
     println!("{name}: {}", found.len());
 }
 
-fn main() -> Result<(), schism::Error> {
+/// Also where this is a library.
+pub fn main() -> Result<(), schism::Error> {
     let queue = Queue::new()?;
     let mut out = Buffer::filled(&queue, 1000, 0_u32)?;
     queue.for_each((0.., &mut out), |(i, out)| *out = branches(i as u32))?;

@@ -10,9 +10,10 @@ fn lab() -> Option<&'static Lab> {
 }
 
 /// What both compilers say, without what only schism's does.
-fn ended(lab: &Lab, prepare: impl Fn(&mut Command)) -> [(Command, Output); 2] {
-    let folder = lab.folder("internal-errors");
-    std::fs::write(folder.join("wrong.rs"), "fn main() { let x: u32 = \"\"; }\n").expect("writable");
+fn ended(lab: &Lab, name: &str, prepare: impl Fn(&mut Command)) -> [(Command, Output); 2] {
+    let folder = lab.folder(&format!("internal-errors-{name}"));
+    std::fs::write(folder.join("wrong.rs"), "fn main() { let x: u32 = \"\"; }\n")
+        .expect("writable");
     [Compiler::Stock, Compiler::Schism].map(|compiler| {
         let mut rustc = lab.rustc(compiler, &folder);
         // No file beside the program, and no backtrace, whose addresses differ.
@@ -45,7 +46,7 @@ fn lines(output: &Output) -> Vec<String> {
 #[test]
 fn an_internal_error_ends_as_rustcs() {
     let Some(lab) = lab() else { return };
-    let [(_, stock), (command, own)] = ended(lab, |rustc| {
+    let [(_, stock), (command, own)] = ended(lab, "panic", |rustc| {
         rustc.arg("-Ztreat-err-as-bug");
     });
     let report = describe(&command, &own);
@@ -54,7 +55,7 @@ fn an_internal_error_ends_as_rustcs() {
     assert_eq!(lines(&own), lines(&stock), "{report}");
     let said = String::from_utf8_lossy(&own.stderr);
     for part in
-        ["the compiler unexpectedly panicked. this is a bug", "note: this is schism's compiler"]
+        ["the compiler unexpectedly panicked. This is a bug", "note: this is schism's compiler"]
     {
         assert_eq!(said.matches(part).count(), 1, "`{part}`: {report}");
     }
@@ -64,13 +65,13 @@ fn an_internal_error_ends_as_rustcs() {
 fn an_error_that_is_fatal_before_the_compiler_starts_is_an_error() {
     let Some(lab) = lab() else { return };
     let not_unicode = std::ffi::OsString::from_vec(b"-Cmetadata=\xFF".to_vec());
-    let [(_, stock), (command, own)] = ended(lab, |rustc| {
+    let [(_, stock), (command, own)] = ended(lab, "arguments", |rustc| {
         rustc.arg(&not_unicode);
     });
     let report = describe(&command, &own);
     assert_eq!(own.status.code(), stock.status.code(), "{report}");
     assert_eq!(lines(&own), lines(&stock), "{report}");
-    let [(_, stock), (command, own)] = ended(lab, |rustc| {
+    let [(_, stock), (command, own)] = ended(lab, "log", |rustc| {
         rustc.env("RUSTC_LOG", "rustc=debug").env("RUSTC_LOG_COLOR", "sometimes");
     });
     let report = describe(&command, &own);

@@ -29,10 +29,10 @@ use schism_passes::library_calls::{self, Native};
 use schism_passes::specialise::{self, SpecialiseError};
 use schism_passes::unroll_hints;
 use schism_passes::{
-    address_spaces, aligned_steps, circular_statics, dead_arguments, detours, early_loads, group_checks,
-    keep_comparisons, launch_bounds, local_to_shared, loop_checks, loop_chunks, narrow_checks,
-    narrow_steps, panic_exits, panic_shapes, private_atomics, quiet_loads, shared_products,
-    short_divisions, wide_copies,
+    address_spaces, aligned_steps, circular_statics, dead_arguments, detours, early_loads,
+    group_checks, keep_comparisons, launch_bounds, local_to_shared, loop_checks, loop_chunks,
+    narrow_checks, narrow_steps, panic_exits, panic_shapes, private_atomics, quiet_loads,
+    shared_products, short_divisions, wide_copies,
 };
 
 use super::{Builder, Context, Machine, Value, take_message};
