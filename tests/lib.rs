@@ -19,6 +19,7 @@
 //! | `tests/split.rs` | the two halves of a crate, on their IR and their bytes |
 //! | `tests/cuda.rs` | GPUs over a driver that is none |
 //! | `tests/emit.rs` | `cargo schism emit`, and statics that refer to each other in circles |
+//! | `tests/imports.rs` | kernels that call functions which other crates of the program define |
 //! | `tests/instrumentation.rs` | coverage, profiles, sanitizers and the like: not on a device, and on the host as plain rustc has them |
 //! | `tests/internal_errors.rs` | internal compiler errors end as rustc's do |
 //! | `tests/launches.rs` | kernels in every kind of place, launched on the device `cpu` |

@@ -116,10 +116,11 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     }
     let wanted = select(&kernels, request.kernel.as_deref(), &file)?;
     let place = Place::of(&request, wanted.len())?;
+    let links = exporting(&found);
     let mut made = Vec::new();
     let mut failures = Vec::new();
     for (record, kernel) in wanted {
-        let job = Job { stage2, record, kernel, file: &file };
+        let job = Job { stage2, record, kernel, file: &file, links: &links };
         match job.emit(&request, dumps.as_deref()) {
             Ok(code) => {
                 let mark = request.what.comment();
@@ -146,6 +147,29 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         failures.join("\n  ")
     );
     Err(Error::Container { path: file, problem })
+}
+
+/// The images from which kernels of other containers may have functions: those that export more than kernels. Only what a kernel imports
+/// is taken out of them.
+fn exporting<'a>(found: &'a [(Option<String>, RecordRef<'a>)]) -> Vec<&'a [u8]> {
+    let mut seen = Vec::new();
+    let mut links = Vec::new();
+    for (_, record) in found {
+        if seen.contains(&record.object_id()) {
+            continue;
+        }
+        seen.push(record.object_id());
+        let is_kernel = |symbol: &str| {
+            record.kernels().iter().any(|kernel| {
+                kernel.name == symbol || kernel.offset_variant.as_deref() == Some(symbol)
+            })
+        };
+        let exports = record.images().iter().filter(|image| {
+            image.code.is_none() && image.exported_symbols.iter().any(|name| !is_kernel(name))
+        });
+        links.extend(exports.map(|image| image.data));
+    }
+    links
 }
 
 /// A kernel, and the container that it is in.
@@ -436,6 +460,8 @@ struct Job<'a> {
     record: &'a RecordRef<'a>,
     kernel: &'a KernelRef<'a>,
     file: &'a Path,
+    /// The images of the file that export functions.
+    links: &'a [&'a [u8]],
 }
 
 impl Job<'_> {
@@ -465,7 +491,7 @@ impl Job<'_> {
 
     /// What stage 2 is asked for.
     fn wanted(&self) -> Result<Wanted<'_>> {
-        Ok(Wanted { image: self.image()?, kernel: self.kernel, flags: 0 })
+        Ok(Wanted { image: self.image()?, kernel: self.kernel, flags: 0, links: self.links })
     }
 
     fn ptx(&self, processor: &str) -> Result<String> {

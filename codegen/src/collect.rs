@@ -43,6 +43,8 @@ pub(crate) struct Reached<'tcx> {
     pub types: Vec<TypeDescription>,
     /// Statics, those of other crates too, in the order in which they were found.
     pub statics: FxIndexSet<DefId>,
+    /// Functions without a body that are called, in the order in which they were found.
+    pub without_body: FxIndexSet<Instance<'tcx>>,
 }
 
 /// The panic functions and formatting functions of the standard library that are no generics, in the
@@ -98,6 +100,7 @@ pub(crate) fn reach<'tcx>(
         formatters,
         types: walk.formatters.types,
         statics: walk.statics.into_keys().collect(),
+        without_body: walk.without_body,
     }
 }
 
@@ -124,6 +127,7 @@ fn walk<'tcx>(
         map,
         indices: FxHashMap::default(),
         statics: FxIndexMap::default(),
+        without_body: FxIndexSet::default(),
     };
     for entry in entries {
         walk.function(entry);
@@ -208,6 +212,7 @@ struct Walk<'tcx> {
     map: CallMap,
     indices: FxHashMap<Instance<'tcx>, ItemIndex>,
     statics: FxIndexMap<DefId, ItemIndex>,
+    without_body: FxIndexSet<Instance<'tcx>>,
 }
 
 impl<'tcx> Walk<'tcx> {
@@ -246,6 +251,8 @@ impl<'tcx> Walk<'tcx> {
             self.deferred.insert(instance);
         } else if has_body {
             self.seen.insert(MonoItem::Fn(instance));
+        } else {
+            self.without_body.insert(instance);
         }
         Some(index)
     }

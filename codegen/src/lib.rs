@@ -14,6 +14,8 @@
 //! [`ahead`] has stage 2 add code for the targets that a build asks for. [`kept`] knows what incremental compilation spares of that, [`bodies`] which functions of dependencies
 //! only kernels see. [`std_bodies`] knows where the standard library's own compiled code is, for functions without MIR.
 //!
+//! [`imports`] knows the functions that one crate's device code has of another's.
+//!
 //! A crate without kernels takes none of these steps, and its objects are byte for byte those of
 //! plain rustc.
 //!
@@ -56,6 +58,7 @@ mod driver;
 mod formatters;
 mod glue;
 mod host;
+mod imports;
 mod kept;
 mod kernels;
 mod layout;

@@ -255,6 +255,23 @@ fn of_kind(
             "its address is taken here",
             "call it by its name, or pass it the offset of the work-item (`item.offset()`)",
         ),
+        ViolationKind::OfKernels(symbol) => {
+            let needs = match symbol.strip_prefix("__schism_") {
+                Some(builtin) if builtin.starts_with("global_offset") => {
+                    "where the launch begins".to_owned()
+                }
+                Some(_) => "a work-group".to_owned(),
+                None => format!("the specialization constant `{}`", path(symbol)),
+            };
+            Words::new(
+                1,
+                format!(
+                    "a function that is exported to devices needs {needs}, which only a kernel has"
+                ),
+                "for this",
+                "let the kernel ask, and pass the function the value",
+            )
+        }
         ViolationKind::VariadicFunction(symbol) => Words::new(
             1,
             format!(
@@ -367,7 +384,8 @@ fn of_function(symbol: &str, path: &str, called: Option<&str>, map: &CallMap) ->
             format!("a kernel calls the foreign function `{path}`, which no device has"),
             "called here",
             known.map_or(
-                "write it in Rust, or call it on the host before or after the launch",
+                "write it in Rust, or call it on the host before or after the launch; if another crate of the \
+                 program exports it to devices, list it with `schism::import_to_device!`",
                 |(_, help)| help,
             ),
         );
@@ -398,8 +416,8 @@ fn of_function(symbol: &str, path: &str, called: Option<&str>, map: &CallMap) ->
         4,
         format!("a kernel calls `{}`, whose body is not at hand for devices", plain(path)),
         "called here",
-        "make it `#[inline]` or generic, or let its crate depend on `schism`, so that its body \
-         travels with it",
+        "make it `#[inline]` or generic, or let its crate depend on `schism` and list it with \
+         `schism::export_to_device!`, so that its body travels with it",
     )
 }
 

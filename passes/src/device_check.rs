@@ -82,6 +82,8 @@ pub enum ViolationKind {
     OffsetByAddress(String),
     /// A function with a body that takes a variable number of arguments.
     VariadicFunction(String),
+    /// A function that is exported needs what only a kernel has: the builtin or the specialization constant.
+    OfKernels(String),
     /// Functions that call each other in a circle, in the order of the calls, where a target has no stack.
     Recursion(Vec<String>),
 }
@@ -97,6 +99,7 @@ impl ViolationKind {
             | Self::ThreadLocal(symbol)
             | Self::MutableStatic(symbol)
             | Self::VariadicFunction(symbol)
+            | Self::OfKernels(symbol)
             | Self::OffsetByAddress(symbol) => Some(symbol),
             Self::Recursion(circle) => circle.first().map(String::as_str),
             Self::InlineAssembly | Self::UnknownFunction | Self::HostFunction => None,
@@ -200,8 +203,8 @@ pub fn release_statics(module: &Module<'_>) -> Result<(), String> {
     if any { ir::run_llvm_passes(module, "globaldce") } else { Ok(()) }
 }
 
-/// Runs the check.
-pub fn run(module: &Module<'_>) -> Vec<Violation> {
+/// Runs the check. `imports` are functions that other images define, sorted.
+pub fn run(module: &Module<'_>, imports: &[String]) -> Vec<Violation> {
     let mut violations = Vec::new();
     let mut assembly = Vec::new();
     let (mut unknown, mut of_host) = (Vec::new(), Vec::new());
@@ -214,7 +217,10 @@ pub fn run(module: &Module<'_>) -> Vec<Violation> {
                     continue;
                 }
                 ViolationKind::Intrinsic(name)
-            } else if builtins::is_builtin(&name) || builtins::is_library_function(&name) {
+            } else if builtins::is_builtin(&name)
+                || builtins::is_library_function(&name)
+                || imports.contains(&name)
+            {
                 continue;
             } else {
                 ViolationKind::ExternalFunction(name)

@@ -10,7 +10,7 @@
 //! signature `void (ptr kernel, i64 x, i64 y, i64 z, i64 nx, i64 ny, i64 nz)`; panics are calls
 //! to functions named in [`DeviceSpec::panics`].
 //!
-//! *Out*: for every kernel one function with external linkage, whose parameters are the flattened
+//! *Out*: every function of [`DeviceSpec::exports`], with external linkage, and for every kernel one such function, whose parameters are the flattened
 //! captures of its closure and whose work-item ids come from the builtins of [`builtins`];
 //! everything else is internal and reached from a kernel. No invoke, no landing pad, no attribute
 //! of the host's CPU, no instrumentation, no IR constant.
@@ -32,6 +32,7 @@
 //! | `panics` | [`panics`]: calls of panic functions become `__schism_panic` or `__schism_panic_format` |
 //! | `kernel-entry` | [`kernel_entry`]: makes the kernels, flattened parameters around the entry function |
 //! | `reachability` | [`reachability`]: keeps what kernels reach, through calls and through constants |
+//! | `exports` | [`exports`]: refuses exported functions that ask for what only a kernel has |
 //! | `scoped-atomics` | [`scoped_atomics`]: atomic accesses that say who they are for become those of LLVM |
 //! | `hold-statics` | [`device_check::hold_statics`]: keeps statics whose value can change from being folded |
 //! | `implicit-offset` | [`implicit_offset`]: kernels that read where their launch begins get a variant that is told |
@@ -110,6 +111,7 @@ pub mod detours;
 pub mod device_check;
 pub mod early_loads;
 pub mod emulate_constants;
+pub mod exports;
 pub mod fast_math;
 pub mod formatters;
 mod graph;

@@ -46,15 +46,16 @@ pub static STAGE1: &[Pass] = &[
     pass("formatters", "formatting functions become descriptions of what they format", |module, job| Ok(crate::formatters::run(module, &job.spec.formatters, &job.spec.types))),
     pass("panics", "calls of panic functions become `__schism_panic` or `__schism_panic_format`", |module, job| Ok(crate::panics::run(module, &job.spec.panics, &job.spec.types))),
     pass("kernel-entry", "makes the kernels: flattened parameters around the entry function", |module, job| Ok(crate::kernel_entry::run(module, &job.spec.kernels)?)),
-    pass("reachability", "keeps what kernels reach, through calls and through constants", |module, job| Ok(crate::reachability::run(module, &job.kernels())?)),
+    pass("reachability", "keeps what kernels reach, through calls and through constants", |module, job| Ok(crate::reachability::run(module, &job.roots())?)),
+    pass("exports", "refuses exported functions that ask for what only a kernel has", |module, job| Ok(job.refuse(crate::exports::run(module, job.spec)))),
     pass("scoped-atomics", "atomic accesses that say who they are for become those of LLVM", |module, _| Ok(crate::scoped_atomics::run(module))),
     pass("hold-statics", "keeps the simplification from folding statics whose value can change", |module, _| Ok(crate::device_check::hold_statics(module))),
     pass("implicit-offset", "kernels that read where their launch begins get a variant that is told", |module, job| { let refused = crate::implicit_offset::run(module, &mut job.kernels); job.refuse(refused); Ok(()) }),
     pass("cleanup", "target-neutral simplification, so that stage 2 starts from small IR", |module, _| Ok(crate::cleanup::run(module)?)),
     pass("local-memory", "gives the arrays in local memory their places", |module, job| Ok(crate::local_memory::run(module, &mut job.kernels)?)),
-    pass("import-bodies", "functions without MIR get the body that the standard library was compiled to", |module, job| Ok(crate::import_bodies::run(module, job.spec.provider.as_deref(), &job.kernels())?)),
-    pass("inline-refused", "inlines modules that the device check would refuse: that may show what is dead", |module, _| Ok(crate::cleanup::inline_refused(module)?)),
-    pass("device-check", "refuses what no device has, with every use of it", |module, job| { job.refuse(crate::device_check::run(module)); Ok(crate::device_check::release_statics(module)?) }),
+    pass("import-bodies", "functions without MIR get the body that the standard library was compiled to", |module, job| Ok(crate::import_bodies::run(module, job.spec.provider.as_deref(), &job.roots())?)),
+    pass("inline-refused", "inlines modules that the device check would refuse: that may show what is dead", |module, job| Ok(crate::cleanup::inline_refused(module, &job.spec.imports)?)),
+    pass("device-check", "refuses what no device has, with every use of it", |module, job| { job.refuse(crate::device_check::run(module, &job.spec.imports)); Ok(crate::device_check::release_statics(module)?) }),
     pass("aspects", "notes what each kernel needs of a device and of the runtime", |module, job| Ok(crate::aspects::run(module, job.spec, &mut job.kernels))),
     pass("costs", "finds what works and makes kernels slow, for warnings", |module, job| Ok(job.costs = crate::costs::run(module, job.spec.warnings, &job.sites)?)),
     pass("strip-debug", "drops debug information, which only the checks need, unless lines are asked for", |module, job| { if !job.spec.lines { module.strip_debug_info(); } Ok(()) }),
@@ -157,6 +158,12 @@ impl<'a> Job<'a> {
         self.kernels.iter().map(|kernel| kernel.name.as_str()).chain(variants).collect()
     }
 
+    /// The names of all functions that other modules see: the kernels, their variants, and the functions that are exported.
+    pub fn roots(&self) -> HashSet<&str> {
+        let exports = self.spec.exports.iter().map(String::as_str);
+        self.kernels().into_iter().chain(exports).collect()
+    }
+
     /// The time, if times are asked for.
     pub(crate) fn start(&self) -> Option<Instant> {
         self.times.is_some().then(Instant::now)
@@ -238,7 +245,7 @@ pub fn run<'p>(
                 violations: std::mem::take(&mut job.violations),
                 uses: crate::device_check::uses(module),
                 sites: std::mem::take(&mut job.sites),
-                kernels: job.kernels().into_iter().map(str::to_owned).collect(),
+                kernels: job.roots().into_iter().map(str::to_owned).collect(),
             };
             return Err(Stage1Error::NotForDevices(Box::new(report)));
         }

@@ -90,6 +90,7 @@
 //!         access=read              may be absent; for pointers only
 //!         specialized=yes          may be absent; not for pointers
 //!     {.spec-constants             list of CONSTANT; absent if it is empty
+//!     {.imported-symbols           list; absent if it is empty
 //! ```
 //!
 //! (Indented here for reading only.) So there is one spelling for each container: what a reader accepts, a writer

@@ -52,6 +52,8 @@ pub struct KernelRef<'a> {
     pub content: Option<[u8; 32]>,
     /// Symbols of the specialization constants that it reads, each in the record.
     pub spec_constants: Vec<Cow<'a, str>>,
+    /// Those of its image's imported symbols that it reaches.
+    pub imports: Vec<Cow<'a, str>>,
 }
 
 /// A specialization constant of a record; see [`SpecConstant`].
@@ -251,6 +253,7 @@ impl KernelRef<'_> {
             aspects: self.aspects.clone(),
             content: self.content,
             spec_constants: owned(&self.spec_constants),
+            imports: owned(&self.imports),
         }
     }
 }
