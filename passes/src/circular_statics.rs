@@ -17,6 +17,7 @@
 //! variable that other modules see may be declared first, by `.extern`. So in each circle one static is declared under another name,
 //! which everything else uses instead of its own. Whoever has the text of the module makes one name of both, see [`joined`].
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
 
@@ -86,8 +87,8 @@ unsafe fn closing(module: LLVMModuleRef) -> Vec<LLVMValueRef> {
         while let Some((global, complete)) = way.pop() {
             if complete {
                 open.insert(global, false);
-            } else if !open.contains_key(&global) {
-                open.insert(global, true);
+            } else if let Entry::Vacant(entry) = open.entry(global) {
+                entry.insert(true);
                 way.push((global, true));
                 for next in mentioned(global).into_iter().rev() {
                     match open.get(&next) {
