@@ -194,6 +194,19 @@ impl Lab {
         Runtime { rlib: debug.join("libschism.rlib"), dependencies: debug.join("deps") }
     }
 
+    /// `cargo-schism`, built once for all test programs.
+    pub fn subcommand(&self) -> PathBuf {
+        static BUILT: OnceLock<()> = OnceLock::new();
+        let target = self.folder.join("cargo-schism");
+        BUILT.get_or_init(|| {
+            let mut cargo = self.cargo(Compiler::Stock, &workspace());
+            let package = ["--package=cargo-schism", "--no-default-features"];
+            cargo.env("CARGO_TARGET_DIR", &target).args(["build", "--offline"]);
+            text(cargo.args(package));
+        });
+        target.join("debug/cargo-schism")
+    }
+
     /// Writes a cargo project with the given files, `Cargo.toml` included. In its texts,
     /// `@RUNTIME@` stands for the dependency on the runtime. Its dependencies have the workspace's versions.
     pub fn project(&self, folder: &Path, files: &[(&str, &str)]) {

@@ -19,6 +19,10 @@
 //! | `tests/split.rs` | the two halves of a crate, on their IR and their bytes |
 //! | `tests/cuda.rs` | GPUs over a driver that is none |
 //! | `tests/trust.rs` | files of the compiler that somebody else could have changed |
+//! | `tests/emit.rs` | `cargo schism emit`, and statics that refer to each other in circles |
+//! | `tests/imports.rs` | kernels that call functions which other crates of the program define |
+//! | `tests/instrumentation.rs` | coverage, profiles, sanitizers and the like: not on a device, and on the host as plain rustc has them |
+//! | `tests/internal_errors.rs` | internal compiler errors end as rustc's do |
 //! | `tests/launches.rs` | kernels in every kind of place, launched on the device `cpu` |
 //! | `tests/matrix.rs` | one program under many combinations of the compiler's options |
 //! | `tests/stable.rs` | the driver is a stable compiler, and plain cargo's good neighbour |

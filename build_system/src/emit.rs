@@ -1,13 +1,13 @@
 //! `cargo schism emit`: what kernels become, as text.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use schism_hcf::{KernelRef, RecordRef};
+use schism_hcf::{KernelRef, Level, PROCESSORS, Processor, RecordRef};
 use schism_jit_abi::library::{Stage2, Wanted};
 
+use crate::arguments::distance;
 use crate::cargo;
 use crate::command;
 use crate::error::{Error, FileContext, Result};
@@ -39,6 +39,32 @@ enum What {
 const KINDS: [(&str, What); 4] =
     [("device-ir", What::DeviceIr), ("ptx", What::Ptx), ("sass", What::Sass), ("asm", What::Asm)];
 
+impl What {
+    /// Its name on the command line.
+    fn name(self) -> &'static str {
+        KINDS.iter().find(|(_, what)| *what == self).map_or("", |(name, _)| name)
+    }
+
+    /// How files with it end.
+    const fn extension(self) -> &'static str {
+        match self {
+            Self::DeviceIr => "ll",
+            Self::Ptx => "ptx",
+            Self::Sass => "sass",
+            Self::Asm => "s",
+        }
+    }
+
+    /// How a comment in it begins.
+    const fn comment(self) -> &'static str {
+        match self {
+            Self::DeviceIr => ";",
+            Self::Asm => "#",
+            Self::Ptx | Self::Sass => "//",
+        }
+    }
+}
+
 /// What is asked for.
 #[derive(Debug, PartialEq, Eq)]
 struct Request {
@@ -47,7 +73,8 @@ struct Request {
     file: Option<PathBuf>,
     /// Only kernels with this in their name.
     kernel: Option<String>,
-    processor: String,
+    /// The processor to make code for, if one is named.
+    processor: Option<String>,
     output: Option<PathBuf>,
     /// For cargo.
     build: Vec<OsString>,
@@ -78,47 +105,182 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let stage2 =
         stage2::open(&library).map_err(|problem| Error::Container { path: library, problem })?;
 
-    let mut text = String::new();
-    let mut names = Vec::new();
+    let mut kernels = Vec::new();
     let mut seen = Vec::new();
     for (_, record) in &found {
         // One crate linked in several ways has the same record several times.
+        if !seen.contains(&record.object_id()) {
+            seen.push(record.object_id());
+            kernels.extend(record.kernels().iter().map(|kernel| (record, kernel)));
+        }
+    }
+    let wanted = select(&kernels, request.kernel.as_deref(), &file)?;
+    let place = Place::of(&request, wanted.len())?;
+    let links = exporting(&found);
+    let mut made = Vec::new();
+    let mut failures = Vec::new();
+    for (record, kernel) in wanted {
+        let job = Job { stage2, record, kernel, file: &file, links: &links };
+        match job.emit(&request, dumps.as_deref()) {
+            Ok(code) => {
+                let mark = request.what.comment();
+                let text = format!("{mark} {}\n{}\n", kernel.display_name, code.trim_end());
+                made.push((kernel.name.to_string(), text));
+            }
+            // The others may still be had.
+            Err(Error::Container { problem, .. }) => {
+                failures.push(format!("`{}`: {problem}", kernel.display_name));
+            }
+            Err(other) => return Err(other),
+        }
+    }
+    if !made.is_empty() {
+        place.write(&made, request.what)?;
+    }
+    if failures.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (failed, all) = (failures.len(), failures.len() + made.len());
+    let problem = format!(
+        "{failed} of {all} kernel(s) cannot become {}:\n  {}",
+        request.what.name(),
+        failures.join("\n  ")
+    );
+    Err(Error::Container { path: file, problem })
+}
+
+/// The images from which kernels of other containers may have functions: those that export more than kernels. Only what a kernel imports
+/// is taken out of them.
+fn exporting<'a>(found: &'a [(Option<String>, RecordRef<'a>)]) -> Vec<&'a [u8]> {
+    let mut seen = Vec::new();
+    let mut links = Vec::new();
+    for (_, record) in found {
         if seen.contains(&record.object_id()) {
             continue;
         }
         seen.push(record.object_id());
-        for kernel in record.kernels() {
-            names.push(kernel.display_name.to_string());
-            let wanted = request.kernel.as_ref().is_none_or(|part| {
-                kernel.name.contains(part.as_str()) || kernel.display_name.contains(part.as_str())
-            });
-            if wanted {
-                let job = Job { stage2, record, kernel, file: &file };
-                let code = job.emit(&request, dumps.as_deref())?;
-                let mark = if request.what == What::DeviceIr { ";" } else { "//" };
-                writeln!(text, "{mark} {}\n{}\n", kernel.display_name, code.trim_end())
-                    .expect("writing to a string");
+        let is_kernel = |symbol: &str| {
+            record.kernels().iter().any(|kernel| {
+                kernel.name == symbol || kernel.offset_variant.as_deref() == Some(symbol)
+            })
+        };
+        let exports = record.images().iter().filter(|image| {
+            image.code.is_none() && image.exported_symbols.iter().any(|name| !is_kernel(name))
+        });
+        links.extend(exports.map(|image| image.data));
+    }
+    links
+}
+
+/// A kernel, and the container that it is in.
+type Found<'a> = (&'a RecordRef<'a>, &'a KernelRef<'a>);
+
+/// The kernels with a text in their names; all of them without one.
+fn select<'a>(kernels: &[Found<'a>], part: Option<&str>, file: &Path) -> Result<Vec<Found<'a>>> {
+    let problem = |problem: String| Err(Error::Container { path: file.to_owned(), problem });
+    if kernels.is_empty() {
+        return problem("its containers have no kernels".to_owned());
+    }
+    let Some(part) = part else { return Ok(kernels.to_vec()) };
+    let has =
+        |kernel: &KernelRef<'_>| kernel.name.contains(part) || kernel.display_name.contains(part);
+    let chosen: Vec<_> = kernels.iter().copied().filter(|(_, kernel)| has(kernel)).collect();
+    if chosen.is_empty() {
+        let mut names: Vec<&str> =
+            kernels.iter().map(|(_, kernel)| kernel.display_name.as_ref()).collect();
+        names.sort_unstable();
+        return problem(format!(
+            "no kernel's name has `{part}` in it; there are:\n  {}",
+            names.join("\n  ")
+        ));
+    }
+    Ok(chosen)
+}
+
+/// Where code goes.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    /// To people, one kernel after the other.
+    Stdout,
+    /// A file, which is one module and so has one kernel.
+    File(PathBuf),
+    /// A folder with a file for each kernel.
+    Folder(PathBuf),
+}
+
+impl Place {
+    fn of(request: &Request, kernels: usize) -> Result<Self> {
+        let Some(output) = request.output.as_ref().filter(|output| *output != Path::new("-"))
+        else {
+            return Ok(Self::Stdout);
+        };
+        let place = hcf::absolute(output)?;
+        let ends_with_slash = output.as_os_str().as_encoded_bytes().ends_with(b"/");
+        if ends_with_slash || place.is_dir() {
+            return Ok(Self::Folder(place));
+        }
+        if kernels > 1 {
+            let (kind, output) = (request.what.name(), output.display());
+            return Err(Error::Usage(format!(
+                "these are {kernels} kernels, each becomes a module of its own, and a file is one module: name a kernel with `--kernel`, \
+                 or a folder, for a file each: `emit {kind} … -o {output}/`"
+            )));
+        }
+        Ok(Self::File(place))
+    }
+
+    /// Writes code, each with its kernel's name.
+    fn write(&self, made: &[(String, String)], what: What) -> Result<()> {
+        match self {
+            Self::Stdout => {
+                let texts: Vec<&str> = made.iter().map(|(_, text)| text.as_str()).collect();
+                hcf::to_stdout((texts.join("\n") + "\n").as_bytes())
+            }
+            Self::File(path) => {
+                made.iter().try_for_each(|(_, text)| publish::write_file(path, text.as_bytes()))
+            }
+            Self::Folder(folder) => {
+                std::fs::create_dir_all(folder).at("create", folder)?;
+                let mut names: Vec<&str> = Vec::new();
+                for (name, text) in made {
+                    // Two builds of a crate in one program have kernels of the same names.
+                    let number = names.iter().filter(|known| *known == name).count() + 1;
+                    names.push(name);
+                    let stem = if number > 1 { format!("{name}-{number}") } else { name.clone() };
+                    let path = folder.join(format!("{stem}.{}", what.extension()));
+                    publish::write_file(&path, text.as_bytes())?;
+                }
+                Ok(())
             }
         }
     }
-    if let Some(dumps) = dumps {
+}
+
+/// A folder that goes when it is not used any more.
+#[derive(Debug)]
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(name: &str) -> Result<Self> {
+        let folder = std::env::temp_dir().join(format!("schism-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).at("create", &folder)?;
+        Ok(Self(folder))
+    }
+}
+
+impl std::ops::Deref for Temporary {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
         // What is left there is in the way of nobody.
-        let _ = std::fs::remove_dir_all(dumps);
+        let _ = std::fs::remove_dir_all(&self.0);
     }
-    if text.is_empty() {
-        let part = request.kernel.unwrap_or_default();
-        names.sort();
-        let problem =
-            format!("no kernel's name has `{part}` in it; there are:\n  {}", names.join("\n  "));
-        return Err(Error::Container { path: file, problem });
-    }
-    match &request.output {
-        Some(output) if output != Path::new("-") => {
-            publish::write_file(&hcf::absolute(output)?, text.as_bytes())?;
-        }
-        _ => hcf::to_stdout(text.as_bytes())?,
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// `cargo schism llvm-to-ptx`: the same for a file, as one of stage 2's targets by itself. The file may have containers, or be a
@@ -149,7 +311,7 @@ fn parse(arguments: &[OsString]) -> Result<Request> {
         what: *what,
         file: None,
         kernel: None,
-        processor: PROCESSOR.to_owned(),
+        processor: None,
         output: None,
         build: Vec::new(),
     };
@@ -160,7 +322,11 @@ fn parse(arguments: &[OsString]) -> Result<Request> {
         };
         match argument.to_str() {
             Some("--kernel") => request.kernel = Some(value()?.to_string_lossy().into_owned()),
-            Some("--arch") => request.processor = value()?.to_string_lossy().into_owned(),
+            Some("--arch") => {
+                let processor = value()?.to_string_lossy().into_owned();
+                check_processor(request.what, &processor)?;
+                request.processor = Some(processor);
+            }
             Some("-o" | "--output") => request.output = Some(value()?.into()),
             Some(option) if takes_value(option) => {
                 request.build.push(argument.clone());
@@ -184,6 +350,32 @@ fn parse(arguments: &[OsString]) -> Result<Request> {
         ));
     }
     Ok(request)
+}
+
+/// Whether there is such a processor among those that this kind of code is for.
+fn check_processor(what: What, processor: &str) -> Result<()> {
+    let kind = what.name();
+    let (is_known, known): (bool, Vec<&str>) = match what {
+        What::DeviceIr => {
+            return Err(Error::Usage(
+                "`emit device-ir` is the same for all processors: leave out `--arch`".to_owned(),
+            ));
+        }
+        What::Ptx | What::Sass => (processor.parse::<Processor>().is_ok(), PROCESSORS.to_vec()),
+        What::Asm => (processor.parse::<Level>().is_ok(), Level::ALL.map(Level::as_str).to_vec()),
+    };
+    if is_known {
+        return Ok(());
+    }
+    let nearest = known.iter().map(|name| (distance(processor, name), *name)).min();
+    let nearest = match nearest {
+        Some((differing, name)) if differing <= 2 => format!("; did you mean `{name}`?"),
+        _ => String::new(),
+    };
+    Err(Error::Usage(format!(
+        "`--arch`: there is no processor `{processor}` for `emit {kind}`{nearest}\nthere are: {}",
+        known.join(", ")
+    )))
 }
 
 /// Whether an option of cargo's has a value behind it.
@@ -252,14 +444,13 @@ fn executable(message: &str) -> Option<String> {
 }
 
 /// A new folder for stage 2's steps, which it writes to from then on.
-fn dump_folder(what: What) -> Result<Option<PathBuf>> {
+fn dump_folder(what: What) -> Result<Option<Temporary>> {
     if !matches!(what, What::DeviceIr | What::Asm) {
         return Ok(None);
     }
-    let folder = std::env::temp_dir().join(format!("schism-emit-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).at("create", &folder)?;
+    let folder = Temporary::new("emit")?;
     // SAFETY: this program has one thread so far: stage 2 is opened after this.
-    unsafe { std::env::set_var(DUMP, &folder) };
+    unsafe { std::env::set_var(DUMP, &*folder) };
     Ok(Some(folder))
 }
 
@@ -269,18 +460,21 @@ struct Job<'a> {
     record: &'a RecordRef<'a>,
     kernel: &'a KernelRef<'a>,
     file: &'a Path,
+    /// The images of the file that export functions.
+    links: &'a [&'a [u8]],
 }
 
 impl Job<'_> {
     fn emit(&self, request: &Request, dumps: Option<&Path>) -> Result<String> {
+        let processor = request.processor.as_deref();
         match (request.what, dumps) {
-            (What::DeviceIr, Some(dumps)) => self.step(dumps, ".1-image.ll"),
-            (What::Asm, Some(dumps)) => self.step(dumps, ".s"),
+            (What::DeviceIr, Some(dumps)) => self.step(dumps, ".1-image.ll", ""),
+            (What::Asm, Some(dumps)) => self.step(dumps, ".s", processor.unwrap_or_default()),
             (What::Sass, _) => {
-                let ptx = self.ptx(&request.processor)?;
-                sass(&ptx, &request.processor)
+                let processor = processor.unwrap_or(PROCESSOR);
+                sass(&self.ptx(processor)?, processor)
             }
-            _ => self.ptx(&request.processor),
+            _ => self.ptx(processor.unwrap_or(PROCESSOR)),
         }
     }
 
@@ -297,7 +491,7 @@ impl Job<'_> {
 
     /// What stage 2 is asked for.
     fn wanted(&self) -> Result<Wanted<'_>> {
-        Ok(Wanted { image: self.image()?, kernel: self.kernel, flags: 0 })
+        Ok(Wanted { image: self.image()?, kernel: self.kernel, flags: 0, links: self.links })
     }
 
     fn ptx(&self, processor: &str) -> Result<String> {
@@ -306,19 +500,19 @@ impl Job<'_> {
         Ok(String::from_utf8_lossy(&made.code).into_owned())
     }
 
-    /// Compiles for the CPU, and takes one of the steps that stage 2 has written.
-    fn step(&self, dumps: &Path, suffix: &str) -> Result<String> {
-        let made = self.stage2.compile_cpu(self.wanted()?, "");
-        made.map_err(|refused| self.problem(refused.reason))?;
+    /// Compiles for the CPU, this one or one of the named level, and takes one of the steps that stage 2 has written.
+    fn step(&self, dumps: &Path, suffix: &str, processor: &str) -> Result<String> {
+        let made = self.stage2.compile_cpu(self.wanted()?, processor);
         let mut text = None;
         for entry in std::fs::read_dir(dumps).at("read", dumps)? {
             let path = entry.at("read", dumps)?.path();
             if path.as_os_str().as_encoded_bytes().ends_with(suffix.as_bytes()) {
                 text = Some(std::fs::read_to_string(&path).at("read", &path)?);
             }
-            // Each kernel's steps are there alone.
+            // Each kernel's steps are there alone, also those of one that goes no further.
             std::fs::remove_file(&path).at("remove", &path)?;
         }
+        made.map_err(|refused| self.problem(refused.reason))?;
         text.ok_or_else(|| {
             self.problem(format!("stage 2 wrote no `{suffix}` to {}", dumps.display()))
         })
@@ -329,8 +523,7 @@ impl Job<'_> {
 fn sass(ptx: &str, processor: &str) -> Result<String> {
     let assembler = tool("ptxas", "SCHISM_PTXAS")?;
     let disassembler = tool("nvdisasm", "SCHISM_NVDISASM")?;
-    let folder = std::env::temp_dir().join(format!("schism-sass-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).at("create", &folder)?;
+    let folder = Temporary::new("sass")?;
     let (source, code) = (folder.join("kernel.ptx"), folder.join("kernel.cubin"));
     std::fs::write(&source, ptx).at("write", &source)?;
     let mut assemble = Command::new(assembler);
@@ -338,10 +531,7 @@ fn sass(ptx: &str, processor: &str) -> Result<String> {
     command::capture(assemble, "to assemble PTX", "It comes with CUDA.")?;
     let mut disassemble = Command::new(disassembler);
     disassemble.arg(&code);
-    let text = command::capture(disassemble, "to show machine code", "It comes with CUDA.")?;
-    // What is left there is in the way of nobody.
-    let _ = std::fs::remove_dir_all(&folder);
-    Ok(text)
+    command::capture(disassemble, "to show machine code", "It comes with CUDA.")
 }
 
 /// A program of CUDA's: the file that a variable names, or else in the `PATH`, in `CUDA_HOME` or in `/usr/local/cuda`.
@@ -379,8 +569,8 @@ mod tests {
         assert_eq!(request.what, What::Ptx);
         assert_eq!(request.file.as_deref(), Some(Path::new("program")));
         assert_eq!(
-            (request.processor.as_str(), request.kernel.as_deref()),
-            ("sm_90", Some("saxpy"))
+            (request.processor.as_deref(), request.kernel.as_deref()),
+            (Some("sm_90"), Some("saxpy"))
         );
         let request = ask("asm --example saxpy --release").unwrap();
         assert_eq!((request.file, request.build.len()), (None, 3));
@@ -390,10 +580,44 @@ mod tests {
             ("ptx a b", "got `b` too"),
             ("ptx a --release", "leave out `--release`"),
             ("ptx a --arch", "needs a value"),
+            (
+                "ptx a --arch banana",
+                "no processor `banana` for `emit ptx`\nthere are: sm_70, sm_72",
+            ),
+            ("sass a --arch sm90", "no processor `sm90` for `emit sass`; did you mean `sm_90`?"),
+            ("asm a --arch sm_80", "for `emit asm`\nthere are: x86-64, x86-64-v2"),
+            ("asm a --arch x86_64-v3", "did you mean `x86-64-v3`?"),
+            ("device-ir a --arch sm_80", "the same for all processors"),
         ] {
             let error = ask(line).unwrap_err();
             assert!(error.contains(says), "{line}: {error}");
         }
+    }
+
+    #[test]
+    fn a_file_has_one_kernel_and_a_folder_any_number() {
+        let scratch = crate::scratch::Scratch::new("emit");
+        let folder = scratch.path().display().to_string();
+        let place = |output: &str, kernels: usize| {
+            let request = ask(&format!("ptx program -o {output}")).unwrap();
+            Place::of(&request, kernels).map_err(|error| error.to_string())
+        };
+        let file = format!("{folder}/out.ptx");
+        assert_eq!(place("-", 7), Ok(Place::Stdout));
+        assert_eq!(place(&file, 1), Ok(Place::File(file.clone().into())));
+        assert_eq!(place(&folder, 7), Ok(Place::Folder(folder.clone().into())));
+        assert_eq!(
+            place(&format!("{folder}/new/"), 1),
+            Ok(Place::Folder(format!("{folder}/new/").into()))
+        );
+        let error = place(&file, 7).unwrap_err();
+        assert!(error.contains("these are 7 kernels") && error.contains("--kernel"), "{error}");
+        assert!(error.contains(&format!("-o {file}/")), "{error}");
+        // Kernels of one name have files of their own.
+        let made = ["one", "two"].map(|text| ("k".to_owned(), text.to_owned()));
+        Place::Folder(scratch.path().join("out")).write(&made, What::Asm).unwrap();
+        let read = |name: &str| std::fs::read_to_string(scratch.path().join("out").join(name));
+        assert_eq!((read("k.s").unwrap(), read("k-2.s").unwrap()), ("one".into(), "two".into()));
     }
 
     #[test]

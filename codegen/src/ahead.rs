@@ -53,6 +53,8 @@ pub(crate) struct Missing {
     pub kernel: String,
     /// Why it is missing, for people.
     pub text: String,
+    /// What that means for a launch.
+    pub note: &'static str,
 }
 
 /// Puts what code depends on into the crate's dependency information, so that cargo builds it anew when that changes.
@@ -121,13 +123,26 @@ impl Plan {
         let bytes = container.to_record().map_err(|error| error.to_string())?;
         let record = RecordRef::parse(&bytes).map_err(|error| error.to_string())?;
         let mut jobs = Vec::new();
+        let mut missing: Vec<Missing> = Vec::new();
         for (index, kernel) in record.kernels().iter().enumerate() {
+            if let Some(import) = kernel.imports.first() {
+                // The image that defines it may belong to a crate that this one knows nothing of.
+                missing.push(Missing {
+                    kernel: kernel.name.to_string(),
+                    text: format!(
+                        "kernel `{}` has no code that is made ahead of time: it imports `{import}`, which the device code of another \
+                         crate defines",
+                        kernel.display_name
+                    ),
+                    note: "it is compiled when it is first launched, which needs schism's compiler where the program runs",
+                });
+                continue;
+            }
             for &target in &self.targets {
                 jobs.extend(forms(kernel, target).map(|form| Job { kernel, index, target, form }));
             }
         }
         let results = run_all(&jobs, |job| job.run(stage2, &record));
-        let mut missing: Vec<Missing> = Vec::new();
         for (job, result) in jobs.iter().zip(results) {
             match result {
                 Ok(made) => {
@@ -146,7 +161,8 @@ impl Plan {
                     );
                     // A kernel that a target cannot have lacks all its variants.
                     if missing.last().is_none_or(|last| last.text != text) {
-                        missing.push(Missing { kernel: kernel.name.to_string(), text });
+                        let note = "a launch of it on such a device is an error; on others it runs";
+                        missing.push(Missing { kernel: kernel.name.to_string(), text, note });
                     }
                 }
                 Err(Refused { code, reason }) => {
@@ -203,7 +219,7 @@ impl Job<'_> {
     fn run(&self, stage2: Stage2, record: &RecordRef<'_>) -> Result<Made, Refused> {
         let mut images = self.kernel.images.iter().filter_map(|name| record.image(name));
         let image = images.find(|image| image.format == SOURCE).map_or(&[][..], |image| image.data);
-        let wanted = Wanted { image, kernel: self.kernel, flags: self.form.flags };
+        let wanted = Wanted { image, kernel: self.kernel, flags: self.form.flags, links: &[] };
         match self.target {
             Target::Host(level) => stage2.compile_cpu(wanted, level.as_str()),
             Target::Ptx(processor) => {

@@ -8,7 +8,7 @@
 //! inliner leaves.
 
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use rustc_data_structures::fx::FxHashMap;
 use rustc_middle::mir::{Body, SourceInfo, SourceScope};
@@ -34,6 +34,8 @@ pub(crate) struct CallMap {
     names: Vec<(String, Origin)>,
     names_of: FxHashMap<DefId, u32>,
     origins: FxHashMap<CrateNum, Origin>,
+    /// Functions of the standard library, by symbol, of which there is no body and which allocate.
+    pub(crate) allocating: HashSet<String>,
 }
 
 /// A function or a static.
@@ -69,6 +71,8 @@ pub(crate) enum ItemKind {
     Function,
     /// A function declared in an `extern` block.
     Foreign,
+    /// A naked function: its body is assembly.
+    Naked,
     /// A static, with its type.
     Static {
         /// `static mut`.

@@ -13,6 +13,7 @@ use rustc_data_structures::fx::{FxHashMap, FxHashSet, FxIndexMap, FxIndexSet};
 use rustc_hir::LangItem;
 use rustc_hir::attrs::Linkage;
 use rustc_hir::def::DefKind;
+use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
 use rustc_middle::mir::interpret::{AllocId, GlobalAlloc, Scalar};
 use rustc_middle::mir::mono::{CodegenUnit, CollectionMode, MonoItem, MonoItemData, Visibility};
 use rustc_middle::mir::visit::Visitor;
@@ -49,6 +50,8 @@ pub(crate) struct Reached<'tcx> {
     pub statics: FxIndexSet<DefId>,
     /// For each entry function, whether nothing that it reaches uses thread-local variables, as far as that is known.
     pub no_thread_locals: Vec<bool>,
+    /// Functions without a body that are called, in the order in which they were found.
+    pub without_body: FxIndexSet<Instance<'tcx>>,
 }
 
 /// The panic functions and formatting functions of the standard library that are no generics, in the
@@ -107,6 +110,7 @@ pub(crate) fn reach<'tcx>(
         types: walk.formatters.types,
         statics: walk.statics.into_keys().collect(),
         no_thread_locals,
+        without_body: walk.without_body,
     }
 }
 
@@ -134,6 +138,7 @@ fn walk<'tcx>(
         indices: FxHashMap::default(),
         statics: FxIndexMap::default(),
         threads: ThreadLocals::new(tcx),
+        without_body: FxIndexSet::default(),
     };
     for entry in entries {
         walk.function(entry);
@@ -178,6 +183,20 @@ pub(crate) fn unit<'tcx>(name: Symbol, items: &FxIndexSet<MonoItem<'tcx>>) -> Co
     unit
 }
 
+/// The static in the source that a static belongs to: mostly itself. Memory that the value of a static refers to, and that can change,
+/// as in `static A: &AtomicU32 = &AtomicU32::new(0)`, is a static of the compiler's own below it, which has neither a type nor a place.
+fn declared_static(tcx: TyCtxt<'_>, mut def_id: DefId) -> DefId {
+    while is_nested_static(tcx, def_id) {
+        def_id = tcx.parent(def_id);
+    }
+    def_id
+}
+
+/// Whether a static is one that the compiler has made of memory that another refers to.
+pub(crate) fn is_nested_static(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    matches!(tcx.def_kind(def_id), DefKind::Static { nested: true, .. })
+}
+
 /// The function that formats messages.
 const WRITER: &str = "core::fmt::write";
 
@@ -205,6 +224,7 @@ struct Walk<'tcx> {
     indices: FxHashMap<Instance<'tcx>, ItemIndex>,
     statics: FxIndexMap<DefId, ItemIndex>,
     threads: ThreadLocals<'tcx>,
+    without_body: FxIndexSet<Instance<'tcx>>,
 }
 
 impl<'tcx> Walk<'tcx> {
@@ -250,6 +270,8 @@ impl<'tcx> Walk<'tcx> {
             self.deferred.insert(instance);
         } else if has_body {
             self.seen.insert(MonoItem::Fn(instance));
+        } else {
+            self.without_body.insert(instance);
         }
         Some(index)
     }
@@ -276,7 +298,11 @@ impl<'tcx> Walk<'tcx> {
                 _ => crate::kernels::path_of(tcx, def_id),
             };
             let foreign = tcx.is_foreign_item(def_id);
-            let kind = if foreign { ItemKind::Foreign } else { ItemKind::Function };
+            let kind = match foreign {
+                true => ItemKind::Foreign,
+                false if is_naked(tcx, def_id) => ItemKind::Naked,
+                false => ItemKind::Function,
+            };
             let origin = map.origin(tcx, def_id);
             let item = Item { path, span: tcx.def_span(def_id), origin, kind };
             (tcx.symbol_name(instance).name, item)
@@ -308,13 +334,14 @@ impl<'tcx> Walk<'tcx> {
         }
         let tcx = self.tcx;
         let index = self.map.add(|map| {
-            let ty = tcx.type_of(def_id).instantiate_identity();
+            let declared = declared_static(tcx, def_id);
+            let ty = tcx.type_of(declared).instantiate_identity();
             let item = Item {
-                path: crate::kernels::path_of(tcx, def_id),
-                span: tcx.def_span(def_id),
-                origin: map.origin(tcx, def_id),
+                path: crate::kernels::path_of(tcx, declared),
+                span: tcx.def_span(declared),
+                origin: map.origin(tcx, declared),
                 kind: ItemKind::Static {
-                    mutable: tcx.is_mutable_static(def_id),
+                    mutable: tcx.is_mutable_static(declared),
                     ty: with_no_trimmed_paths!(ty.to_string()),
                     spec_constants: spec_constants::are_in(tcx, ty, &runtime_items::find(tcx)),
                 },
@@ -600,6 +627,12 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
         }
         self.super_terminator(terminator, location);
     }
+}
+
+/// Whether a function's body is assembly.
+fn is_naked(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
+        && tcx.codegen_fn_attrs(def_id).flags.contains(CodegenFnAttrFlags::NAKED)
 }
 
 pub(crate) fn is_std(krate: Symbol) -> bool {

@@ -9,20 +9,22 @@ use rustc_span::def_id::LOCAL_CRATE;
 use rustc_span::{DUMMY_SP, Span, Symbol};
 use schism_hcf::{Addresses, Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
 use schism_passes::costs::{Costs, Warnings};
+use schism_passes::device_check::ViolationKind;
+use schism_passes::provider::survey;
 use schism_passes::split::SplitMode;
 use schism_passes::table::Job;
 use schism_passes::{
-    DeviceImage, DeviceSpec, Formatter, KernelSpec, PanicFunction, Stage1Error, TypeDescription,
-    stage1,
+    DeviceImage, DeviceSpec, Formatter, KernelSpec, PanicFunction, Provider, Stage1Error,
+    TypeDescription, stage1,
 };
 
 use crate::ahead::{self, Missing};
-use crate::call_map::CallMap;
+use crate::call_map::{CallMap, Origin};
 use crate::kept::{self, Kept};
 use crate::kernels::KernelInfo;
 use crate::runtime_items::IS_DEVICE;
 use crate::spec_constants::SpecConstant;
-use crate::{collect, kernels, runtime_items, spec_constants, std_bodies, times};
+use crate::{collect, imports, kernels, runtime_items, spec_constants, std_bodies, times, words};
 
 /// The name of the image of a container that has one.
 const IMAGE: &str = "llvm-ir.global";
@@ -47,6 +49,7 @@ struct Unit {
     formatters: Vec<Formatter>,
     types: Vec<TypeDescription>,
     spec_constants: Vec<SpecConstant>,
+    imports: Vec<String>,
     /// For each kernel.
     no_thread_locals: Vec<bool>,
 }
@@ -74,7 +77,7 @@ pub(crate) enum DeviceHalf {
         /// What there is to warn of.
         slow: Option<Box<Slow>>,
         /// Code that was asked for and cannot be had.
-        missing: Vec<(String, Span)>,
+        missing: Vec<(String, &'static str, Span)>,
         /// The name under which its object is kept for the next session, if it is.
         keep_as: Option<String>,
     },
@@ -155,7 +158,8 @@ pub(crate) fn make<'tcx>(
         return None;
     }
     let kernels = kernels::of_crate(tcx, &runtime);
-    if kernels.is_empty() {
+    let exports = imports::exports(tcx, &runtime);
+    if kernels.is_empty() && exports.is_empty() {
         return None;
     }
     let name = unit_name(tcx);
@@ -169,8 +173,13 @@ pub(crate) fn make<'tcx>(
     // For what it leaves in `UNIT`, whether the answer is new or not.
     let _ = tcx.codegen_unit(name);
     let unit = Unit::lock().take().unwrap_or_default();
-    let entries: Vec<Instance<'tcx>> = kernels.iter().map(|kernel| kernel.entry).collect();
+    let exported = exports.iter().map(|export| export.instance);
+    let entries: Vec<Instance<'tcx>> =
+        kernels.iter().map(|kernel| kernel.entry).chain(exported).collect();
     let kernels: Vec<KernelInfo> = kernels.into_iter().map(|kernel| kernel.info).collect();
+    let exports: Vec<KernelInfo> = exports.into_iter().map(|export| export.info).collect();
+    // What diagnostics say is reached from.
+    let roots = || kernels.iter().chain(&exports).cloned().collect::<Vec<KernelInfo>>();
     let mut spec = DeviceSpec {
         kernels: kernels
             .iter()
@@ -204,6 +213,8 @@ pub(crate) fn make<'tcx>(
                 default: constant.default.clone(),
             })
             .collect(),
+        exports: exports.iter().map(|export| export.name.clone()).collect(),
+        imports: unit.imports,
         split: split_mode(tcx),
         lines: std::env::var(LINES).is_ok_and(|value| !value.is_empty() && value != "0"),
         warnings: warnings(tcx),
@@ -248,20 +259,39 @@ pub(crate) fn make<'tcx>(
             };
             let missing: Vec<_> = missing
                 .into_iter()
-                .map(|Missing { kernel, text }| (text, span_of(&kernel)))
+                .map(|Missing { kernel, text, note }| (text, note, span_of(&kernel)))
                 .collect();
             let slow = (!costs.findings.is_empty()).then(|| {
                 let map = collect::call_map(tcx, entries.into_iter());
-                Box::new(Slow { costs, kernels, map })
+                Box::new(Slow { costs, kernels: roots(), map })
             });
             let keep_as = keep_as.filter(|_| slow.is_none() && missing.is_empty());
             DeviceHalf::Made { record: Record { bytes, crate_id }, slow, missing, keep_as }
         }
         Err(cause) => {
-            let map = collect::call_map(tcx, entries.into_iter());
-            DeviceHalf::Failed(Box::new(Failure { cause, kernels, map }))
+            let mut map = collect::call_map(tcx, entries.into_iter());
+            note_allocating(&cause, spec.provider.as_deref(), &mut map);
+            DeviceHalf::Failed(Box::new(Failure { cause, kernels: roots(), map }))
         }
     })
+}
+
+/// Notes which functions that a kernel cannot have allocate, as far as they are the standard library's and have no body that the
+/// compiler could show.
+fn note_allocating(cause: &Stage1Failure, provider: Option<&Provider>, map: &mut CallMap) {
+    let Stage1Failure::Passes(Stage1Error::NotForDevices(report)) = cause else { return };
+    let is_std = |symbol: &str| map.item(symbol).is_some_and(|item| item.origin == Origin::Std);
+    let without_body = report.violations.iter().any(|violation| match &violation.what {
+        ViolationKind::ExternalFunction(symbol) => is_std(symbol) && !words::is_allocator(symbol),
+        _ => false,
+    });
+    let Some(provider) = provider.filter(|_| without_body) else { return };
+    // Without it the message says less.
+    if let Ok(index) = provider.index()
+        && let Ok(allocating) = survey::reaching(index, &words::is_allocator)
+    {
+        map.allocating = allocating;
+    }
 }
 
 /// Runs the passes, and packs what they leave. On a thread of its own: a pass that panics is reported as
@@ -307,13 +337,17 @@ pub(crate) fn codegen_unit<'tcx>(
     }
     let runtime = runtime_items::find(tcx);
     let kernels = kernels::of_crate(tcx, &runtime);
-    let reached = collect::reach(tcx, kernels.iter().map(|kernel| kernel.entry));
+    let exports = imports::exports(tcx, &runtime);
+    let exported = exports.iter().map(|export| export.instance);
+    let reached = collect::reach(tcx, kernels.iter().map(|kernel| kernel.entry).chain(exported));
+    let imports = imports::imported(tcx, &runtime, reached.without_body.iter().copied());
     let statics = reached.statics.iter();
     let mut spec_constants: Vec<SpecConstant> =
         statics.filter_map(|def_id| spec_constants::of_static(tcx, *def_id, &runtime)).collect();
     spec_constants.sort_by(|a, b| a.symbol.cmp(&b.symbol));
     if let Some(unit) = Unit::lock().as_mut() {
         unit.spec_constants = spec_constants;
+        unit.imports = imports;
         unit.panics = reached.panics;
         unit.formatters = reached.formatters;
         unit.types = reached.types;
@@ -398,6 +432,7 @@ fn container(
             }),
             offset_variant: shaped.offset_variant.clone(),
             spec_constants: shaped.spec_constants.clone(),
+            imports: shaped.imports.clone(),
             aspects: shaped.aspects.iter().map(ToString::to_string).collect(),
             content: shaped.content,
             no_thread_locals: no_thread_locals.get(index).copied().unwrap_or_default(),

@@ -44,9 +44,9 @@ fn ahead_of_time(sess: &Session, message: &str) {
 }
 
 /// Warns of code that was asked for and that a target cannot have.
-pub(crate) fn warn_of_missing(sess: &Session, (text, span): &(String, Span)) {
+pub(crate) fn warn_of_missing(sess: &Session, (text, note, span): &(String, &'static str, Span)) {
     let mut warning = sess.dcx().struct_span_warn(*span, text.clone());
-    warning.note("a launch of it on such a device is an error; on others it runs");
+    warning.note(*note);
     warning.emit();
 }
 
@@ -175,7 +175,7 @@ fn explain(
         let what = match item.kind {
             ItemKind::Static { .. } => "the static is defined here",
             ItemKind::Foreign => "it is declared here, and its body is somewhere else",
-            ItemKind::Function => "it is defined here",
+            ItemKind::Function | ItemKind::Naked => "it is defined here",
         };
         error.span_note(item.span, what);
     }
@@ -183,8 +183,12 @@ fn explain(
         error.span_note(step.span, called_from(step));
     }
     for &kernel in place.kernels.iter().take(KERNELS_LISTED) {
-        let KernelInfo { span, display_name, .. } = &kernels[kernel];
-        error.span_note(*span, format!("reached from the kernel `{display_name}`"));
+        let KernelInfo { span, display_name, dimensions, .. } = &kernels[kernel];
+        let from = match dimensions {
+            0 => format!("reached from `{display_name}`, which is exported to devices"),
+            _ => format!("reached from the kernel `{display_name}`"),
+        };
+        error.span_note(*span, from);
     }
     if let Some(more) = place.kernels.len().checked_sub(KERNELS_LISTED + 1) {
         error.note(format!("and from {} more kernel(s)", more + 1));

@@ -20,22 +20,34 @@ use crate::runtime_items::RUNTIME;
 /// The symbol that `schism-rustc` looks up.
 #[unsafe(no_mangle)]
 pub extern "C" fn schism_rustc_main() -> i32 {
-    let dcx = EarlyDiagCtxt::new(ErrorOutputType::default());
-    rustc_driver::init_rustc_env_logger(&dcx);
-    rustc_driver::install_ice_hook(rustc_driver::DEFAULT_BUG_REPORT_URL, |_| ());
-    rustc_driver::install_ctrlc_handler();
-    let arguments: Vec<String> = std::env::args_os()
-        .map(|argument| {
-            argument.into_string().unwrap_or_else(|argument| {
-                dcx.early_fatal(format!("argument is not Unicode: {}", argument.display()))
-            })
+    // An internal compiler error is a panic, whose message the hook has printed. No panic may leave this function, which is `extern`:
+    // that would abort the process instead of ending it as rustc does.
+    let code = std::panic::catch_unwind(|| {
+        let dcx = EarlyDiagCtxt::new(ErrorOutputType::default());
+        rustc_driver::init_rustc_env_logger(&dcx);
+        rustc_driver::install_ice_hook(rustc_driver::DEFAULT_BUG_REPORT_URL, |dcx| {
+            dcx.handle().note(WHOSE_ERROR);
+        });
+        rustc_driver::install_ctrlc_handler();
+        rustc_driver::catch_with_exit_code(|| {
+            rustc_driver::run_compiler(&rustc_driver::args::raw_args(&dcx), &mut Driver::default());
         })
-        .collect();
-    let code = rustc_driver::catch_with_exit_code(|| {
-        rustc_driver::run_compiler(&arguments, &mut Driver::default());
     });
-    i32::from(code != ExitCode::SUCCESS)
+    match code {
+        Ok(code) => i32::from(code != ExitCode::SUCCESS),
+        Err(_) => INTERNAL_ERROR,
+    }
 }
+
+/// The exit status after an internal compiler error: that of a program which panics.
+const INTERNAL_ERROR: i32 = 101;
+
+/// What is said after an internal compiler error beside what rustc says.
+const WHOSE_ERROR: &str = concat!(
+    "this is schism's compiler ",
+    env!("CARGO_PKG_VERSION"),
+    ": rustc with a codegen backend of its own; if plain rustc compiles the same crate, the error is schism's"
+);
 
 #[derive(Default)]
 struct Driver {

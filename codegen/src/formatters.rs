@@ -48,7 +48,12 @@ impl<'tcx> Formatters<'tcx> {
     /// The type and the trait of a formatting function: the method of an implementation of one of the traits.
     pub(crate) fn formatter(&self, instance: Instance<'tcx>) -> Option<(Ty<'tcx>, Trait)> {
         let tcx = self.tcx;
-        let ty::InstanceKind::Item(def_id) = instance.def else { return None };
+        // With checks of the types of functions that are called by address, such a function may be another that only calls it.
+        let (ty::InstanceKind::Item(def_id) | ty::InstanceKind::ReifyShim(def_id, _)) =
+            instance.def
+        else {
+            return None;
+        };
         let of = tcx.impl_of_assoc(def_id)?;
         let by = *self.traits.get(&tcx.impl_opt_trait_id(of)?)?;
         let implemented = tcx.impl_trait_ref(of).instantiate(tcx, instance.args);

@@ -26,6 +26,7 @@ use rustc_errors::DiagCtxtHandle;
 use rustc_metadata::EncodedMetadata;
 use rustc_metadata::creader::MetadataLoaderDyn;
 use rustc_middle::dep_graph::{WorkProduct, WorkProductId};
+use rustc_middle::middle::exported_symbols::SymbolExportKind;
 use rustc_middle::mir::Body;
 use rustc_middle::mir::mono::CodegenUnit;
 use rustc_middle::ty::TyCtxt;
@@ -36,7 +37,7 @@ use rustc_span::Symbol;
 use rustc_span::def_id::LocalDefId;
 
 use crate::device::{self, DeviceHalf, Purpose};
-use crate::{bodies, check, diagnostics, host, kept, marks, object, track};
+use crate::{bodies, check, diagnostics, host, imports, kept, marks, object, track};
 
 type Llvm = LlvmCodegenBackend;
 type LlvmModule = <Llvm as WriteBackendMethods>::Module;
@@ -45,6 +46,10 @@ type LlvmBuffer = <Llvm as WriteBackendMethods>::ModuleBuffer;
 /// The device half of the crate that this process compiles, from `codegen_crate` to `join_codegen`. rustc compiles one crate per process; rustdoc may compile many, one
 /// after the other, which is why it is taken out again.
 static DEVICE_HALF: Mutex<Option<DeviceHalf>> = Mutex::new(None);
+
+/// Symbols of the containers that a program of the crate must have, whoever mentions them: those with functions for other crates'
+/// kernels.
+static EXPORTERS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// rustc's own provider of `codegen_unit`, behind ours.
 static CODEGEN_UNIT: OnceLock<for<'tcx> fn(TyCtxt<'tcx>, Symbol) -> &'tcx CodegenUnit<'tcx>> =
@@ -168,6 +173,8 @@ impl CodegenBackend for SchismBackend {
         // The host half is lowered by now, and other threads optimise it while this one makes the device half.
         let half = device::make(tcx, Purpose::Build, |unit| lower(tcx, unit));
         *DEVICE_HALF.lock().expect("no thread panics while it holds the lock") = half;
+        *EXPORTERS.lock().expect("no thread panics while it holds the lock") =
+            imports::exporters(tcx);
         Box::new(ongoing)
     }
 
@@ -186,6 +193,13 @@ impl CodegenBackend for SchismBackend {
             tell(sess, half);
         }
         let (mut results, mut work_products) = ongoing.join(sess);
+        let exporters = std::mem::take(
+            &mut *EXPORTERS.lock().expect("no thread panics while it holds the lock"),
+        );
+        for symbols in results.crate_info.linked_symbols.values_mut() {
+            let exporters = exporters.iter().map(|name| (name.clone(), SymbolExportKind::Data));
+            symbols.extend(exporters);
+        }
         let module = match half {
             None | Some(DeviceHalf::Failed(_)) => return (results, work_products),
             Some(DeviceHalf::Made { record, keep_as, .. }) => {

@@ -34,7 +34,7 @@ pub(crate) struct KernelInfo {
     pub display_name: String,
     /// The path of the module that its closure stands in.
     pub source: String,
-    /// Number of dimensions, 1 to 3.
+    /// Number of dimensions, 1 to 3; 0 for a function that is exported.
     pub dimensions: u32,
     /// The flattened closure.
     pub closure: layout::Closure,

@@ -15,6 +15,8 @@
 //! only kernels see. [`track`] tells cargo what a crate with kernels depends on besides its sources, and [`check`] looks at the
 //! kernels of crates that are only checked. [`std_bodies`] knows where the standard library's own compiled code is, for functions without MIR.
 //!
+//! [`imports`] knows the functions that one crate's device code has of another's.
+//!
 //! A crate without kernels takes none of these steps, and its objects are byte for byte those of
 //! plain rustc.
 //!
@@ -59,6 +61,7 @@ mod driver;
 mod formatters;
 mod glue;
 mod host;
+mod imports;
 mod kept;
 mod kernels;
 mod layout;

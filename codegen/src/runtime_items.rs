@@ -26,6 +26,10 @@ pub(crate) struct RuntimeItems {
     pub spec_const: Option<DefId>,
     /// `struct Specialized<T>`, the type of captures that are constants when a kernel is compiled.
     pub specialized: Option<DefId>,
+    /// `trait ExportToDevice`, whose implementations list functions for kernels of other crates.
+    pub export_to_device: Option<DefId>,
+    /// `trait ImportToDevice`, whose implementations list functions that other crates export.
+    pub import_to_device: Option<DefId>,
 }
 
 /// Whether the crate sees a runtime, under any name and through any crate. Only such a crate can launch kernels.
@@ -52,7 +56,7 @@ fn find_upstream(tcx: TyCtxt<'_>, krate: CrateNum) -> Option<RuntimeItems> {
     let child = |module: DefId, name: &str| {
         let name = Symbol::intern(name);
         tcx.module_children(module).iter().find_map(|child| match child.res {
-            Res::Def(DefKind::Mod | DefKind::Fn | DefKind::Struct, id)
+            Res::Def(DefKind::Mod | DefKind::Fn | DefKind::Struct | DefKind::Trait, id)
                 if child.ident.name == name =>
             {
                 Some(id)
@@ -67,6 +71,8 @@ fn find_upstream(tcx: TyCtxt<'_>, krate: CrateNum) -> Option<RuntimeItems> {
         is_device: child(private, "is_device")?,
         spec_const: child(private, "SpecConst"),
         specialized: child(private, "Specialized"),
+        export_to_device: child(private, "ExportToDevice"),
+        import_to_device: child(private, "ImportToDevice"),
     })
 }
 
@@ -86,6 +92,8 @@ fn find_local(tcx: TyCtxt<'_>) -> Option<RuntimeItems> {
         is_device: function("is_device")?,
         spec_const: item(DefKind::Struct, "SpecConst"),
         specialized: item(DefKind::Struct, "Specialized"),
+        export_to_device: item(DefKind::Trait, "ExportToDevice"),
+        import_to_device: item(DefKind::Trait, "ImportToDevice"),
     })
 }
 

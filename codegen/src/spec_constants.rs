@@ -14,8 +14,8 @@ use rustc_middle::ty::{self, Instance, Ty, TyCtxt};
 use rustc_span::def_id::DefId;
 use schism_hcf::SpecPart;
 
-use crate::kernels;
 use crate::runtime_items::RuntimeItems;
+use crate::{collect, kernels};
 
 /// The most values in one static. The container has some lines for each.
 pub(crate) const MOST_PARTS: usize = 1024;
@@ -44,6 +44,10 @@ pub(crate) fn of_static(
     def_id: DefId,
     runtime: &[RuntimeItems],
 ) -> Option<SpecConstant> {
+    // Such a static has no type of its own, and no declaration.
+    if collect::is_nested_static(tcx, def_id) {
+        return None;
+    }
     let ty = tcx.type_of(def_id).instantiate_identity();
     let env = ty::TypingEnv::fully_monomorphized();
     if ty.is_freeze(tcx, env) || tcx.is_mutable_static(def_id) {

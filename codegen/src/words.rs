@@ -125,6 +125,18 @@ const APIS: [(&[&str], &str, &str); 16] = [
     (&["std::hint::"], "is a hint to the host's CPU", "leave it out"),
 ];
 
+/// Functions of the C library, and what there is in their place.
+const FOREIGN: [(&[&str], &str); 2] = [
+    (
+        &["printf", "fprintf", "dprintf", "puts", "fputs", "putchar", "putc", "fputc", "perror"],
+        "print with `schism::dprintln!`, or write the values into a buffer and print them on the host",
+    ),
+    (
+        &["malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "free", "strdup"],
+        "a device has no heap: use an array of fixed length, or a buffer that the host makes",
+    ),
+];
+
 impl Words {
     fn new(rank: u8, message: String, label: &str, help: &'static str) -> Self {
         let label = label.to_owned();
@@ -247,6 +259,32 @@ fn of_kind(
             "its address is taken here",
             "call it by its name, or pass it the offset of the work-item (`item.offset()`)",
         ),
+        ViolationKind::OfKernels(symbol) => {
+            let needs = match symbol.strip_prefix("__schism_") {
+                Some(builtin) if builtin.starts_with("global_offset") => {
+                    "where the launch begins".to_owned()
+                }
+                Some(_) => "a work-group".to_owned(),
+                None => format!("the specialization constant `{}`", path(symbol)),
+            };
+            Words::new(
+                1,
+                format!(
+                    "a function that is exported to devices needs {needs}, which only a kernel has"
+                ),
+                "for this",
+                "let the kernel ask, and pass the function the value",
+            )
+        }
+        ViolationKind::VariadicFunction(symbol) => Words::new(
+            1,
+            format!(
+                "a kernel calls `{}`, which takes a variable number of arguments",
+                plain(&path(symbol))
+            ),
+            "a device has no list of arguments that a function could go through",
+            "take a slice or an array, or write a function for each number of arguments",
+        ),
         ViolationKind::UnknownFunction => Words::new(
             1,
             "a kernel calls a function whose address was made from a number".to_owned(),
@@ -294,6 +332,11 @@ fn holds_spec_constants(map: &CallMap, symbol: &str) -> bool {
     )
 }
 
+/// Whether a symbol is one of those by which memory is allocated.
+pub(crate) fn is_allocator(symbol: &str) -> bool {
+    ["__rust_alloc", "__rust_realloc"].iter().any(|name| symbol.contains(name))
+}
+
 /// Label and help for a static whose value can change, and whether it is a lock or the like: then what
 /// the kernel calls on it has better words.
 fn of_static(map: &CallMap, symbol: &str) -> (&'static str, &'static str, bool) {
@@ -337,10 +380,7 @@ fn of_function(symbol: &str, path: &str, called: Option<&str>, map: &CallMap) ->
         // Every allocation names it, so every allocation has better words.
         return Words { rank: 9, ..allocates(called) };
     }
-    if ["__rust_alloc", "__rust_realloc", "__rustc::__rust"]
-        .iter()
-        .any(|name| symbol.contains(name) || path.contains(name))
-    {
+    if is_allocator(symbol) || path.contains("__rustc::__rust") {
         return allocates(called);
     }
     if ["core::fmt::", "std::fmt::"].iter().any(|part| path.contains(part)) {
@@ -356,12 +396,29 @@ fn of_function(symbol: &str, path: &str, called: Option<&str>, map: &CallMap) ->
     }
     let item = map.item(symbol);
     if item.map_or(path == symbol, |item| item.kind == ItemKind::Foreign) {
+        let name = path.rsplit("::").next().unwrap_or(path);
+        let known = FOREIGN.iter().find(|(names, _)| names.contains(&name));
         return Words::new(
             2,
             format!("a kernel calls the foreign function `{path}`, which no device has"),
             "called here",
-            "write it in Rust, or call it on the host before or after the launch",
+            known.map_or(
+                "write it in Rust, or call it on the host before or after the launch; if another crate of the \
+                 program exports it to devices, list it with `schism::import_to_device!`",
+                |(_, help)| help,
+            ),
         );
+    }
+    if item.is_some_and(|item| item.kind == ItemKind::Naked) {
+        return Words::new(
+            2,
+            format!("a kernel calls the naked function `{}`, whose body is assembly", plain(path)),
+            "the assembly is for one kind of CPU",
+            "write it in Rust; where the host needs it, keep it apart with `if schism::is_device()`",
+        );
+    }
+    if map.allocating.contains(symbol) {
+        return allocates(called.or(Some(&plain(path))));
     }
     if is_std(path) {
         return Words::new(
@@ -378,8 +435,8 @@ fn of_function(symbol: &str, path: &str, called: Option<&str>, map: &CallMap) ->
         4,
         format!("a kernel calls `{}`, whose body is not at hand for devices", plain(path)),
         "called here",
-        "make it `#[inline]` or generic, or let its crate depend on `schism`, so that its body \
-         travels with it",
+        "make it `#[inline]` or generic, or let its crate depend on `schism` and list it with \
+         `schism::export_to_device!`, so that its body travels with it",
     )
 }
 

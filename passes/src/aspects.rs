@@ -6,7 +6,7 @@
 //! define internal void @helper(ptr %p) { ... fadd double ... call void @__schism_panic(...) ... }
 //! ```
 //! it finds that `kernel` can panic and needs 64-bit floating point. In the same way it finds which specialization
-//! constants a kernel reads.
+//! constants a kernel reads, and which functions it has of other images.
 //!
 //! A function counts for a kernel that reaches it through calls or through constants, so what a kernel could do
 //! counts, not what it will do.
@@ -98,6 +98,13 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
         let panics = [builtins::PANIC, builtins::PANIC_FORMAT];
         kernel.can_panic =
             reached.iter().any(|&function| panics.contains(&ir::name_of(function).as_str()));
+        let mut imports: Vec<String> =
+            reached.iter().map(|&function| ir::name_of(function)).collect();
+        imports.retain(|name| spec.imports.contains(name));
+        imports.sort();
+        // What comes from elsewhere may panic.
+        kernel.can_panic |= !imports.is_empty();
+        kernel.imports = imports;
         kernel.aspects = kernel.groups.is_some().then_some(Aspect::Groups).into_iter().collect();
         for &function in &reached {
             kernel.aspects.extend(&functions.get(function).aspects);

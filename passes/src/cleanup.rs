@@ -50,12 +50,13 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
     clean(module, PROMOTE)
 }
 
-/// Runs the pass over the module, after inlining, if the device check would refuse it as it is.
+/// Runs the pass over the module, after inlining, if the device check would refuse it as it is. `imports` are the functions without a
+/// body that it takes.
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
-pub fn inline_refused(module: &Module<'_>) -> Result<(), String> {
-    if device_check::run(module).is_empty() {
+pub fn inline_refused(module: &Module<'_>, imports: &[String]) -> Result<(), String> {
+    if device_check::run(module, imports).is_empty() {
         return Ok(());
     }
     inline(module)

@@ -80,6 +80,10 @@ pub enum ViolationKind {
     HostFunction,
     /// A function that needs to know where the launch begins, and whose address is taken.
     OffsetByAddress(String),
+    /// A function with a body that takes a variable number of arguments.
+    VariadicFunction(String),
+    /// A function that is exported needs what only a kernel has: the builtin or the specialization constant.
+    OfKernels(String),
     /// Functions that call each other in a circle, in the order of the calls, where a target has no stack.
     Recursion(Vec<String>),
 }
@@ -94,6 +98,8 @@ impl ViolationKind {
             | Self::Intrinsic(symbol)
             | Self::ThreadLocal(symbol)
             | Self::MutableStatic(symbol)
+            | Self::VariadicFunction(symbol)
+            | Self::OfKernels(symbol)
             | Self::OffsetByAddress(symbol) => Some(symbol),
             Self::Recursion(circle) => circle.first().map(String::as_str),
             Self::InlineAssembly | Self::UnknownFunction | Self::HostFunction => None,
@@ -197,8 +203,8 @@ pub fn release_statics(module: &Module<'_>) -> Result<(), String> {
     if any { ir::run_llvm_passes(module, "globaldce") } else { Ok(()) }
 }
 
-/// Runs the check.
-pub fn run(module: &Module<'_>) -> Vec<Violation> {
+/// Runs the check. `imports` are functions that other images define, sorted.
+pub fn run(module: &Module<'_>, imports: &[String]) -> Vec<Violation> {
     let mut violations = Vec::new();
     let mut assembly = Vec::new();
     let (mut unknown, mut of_host) = (Vec::new(), Vec::new());
@@ -211,13 +217,20 @@ pub fn run(module: &Module<'_>) -> Vec<Violation> {
                     continue;
                 }
                 ViolationKind::Intrinsic(name)
-            } else if builtins::is_builtin(&name) || builtins::is_library_function(&name) {
+            } else if builtins::is_builtin(&name)
+                || builtins::is_library_function(&name)
+                || imports.contains(&name)
+            {
                 continue;
             } else {
                 ViolationKind::ExternalFunction(name)
             };
             report(value, what, &mut violations);
             continue;
+        }
+        // SAFETY: the function is live.
+        if unsafe { LLVMIsFunctionVarArg(LLVMGlobalGetValueType(value)) } != 0 {
+            report(value, ViolationKind::VariadicFunction(name), &mut violations);
         }
         for instruction in ir::instructions(value) {
             if is_inline_assembly(instruction) {
@@ -355,9 +368,10 @@ pub(crate) fn is_of_one_architecture(name: &str) -> bool {
 }
 
 /// Whether every target can have an intrinsic of LLVM: all but those of one architecture and those that
-/// ask for the host's stack, exceptions, threads or coroutines.
+/// ask for the host's stack, exceptions, threads or coroutines. Those that go through a list of arguments
+/// (`va_start`) are only good in functions that are refused for taking one.
 fn is_neutral_intrinsic(name: &str) -> bool {
-    const HOST: [&str; 16] = [
+    const HOST: [&str; 14] = [
         "addressofreturnaddress",
         "clear_cache",
         "coro",
@@ -371,8 +385,6 @@ fn is_neutral_intrinsic(name: &str) -> bool {
         "read_volatile_register",
         "returnaddress",
         "sponentry",
-        "va_arg",
-        "va_start",
         "write_register",
     ];
     !is_of_one_architecture(name) && !HOST.contains(&family(name))

@@ -24,20 +24,10 @@ use llvm_sys::{LLVMAttributeFunctionIndex, LLVMOpcode};
 
 use crate::ir;
 
-const ENUM_ATTRIBUTES: [&str; 10] = [
-    "uwtable",
-    "ssp",
-    "sspreq",
-    "sspstrong",
-    "noinline",
-    "optnone",
-    "noredzone",
-    "nonlazybind",
-    "naked",
-    "minsize",
-];
+const ENUM_ATTRIBUTES: [&str; 7] =
+    ["uwtable", "noinline", "optnone", "noredzone", "nonlazybind", "naked", "minsize"];
 
-const STRING_ATTRIBUTES: [&str; 12] = [
+const STRING_ATTRIBUTES: [&str; 9] = [
     "target-cpu",
     "target-features",
     "tune-cpu",
@@ -46,9 +36,6 @@ const STRING_ATTRIBUTES: [&str; 12] = [
     "frame-pointer",
     "min-legal-vector-width",
     "no-trapping-math",
-    "stack-protector-buffer-size",
-    "patchable-function",
-    "instrument-function-entry-inlined",
     "no-jump-tables",
 ];
 

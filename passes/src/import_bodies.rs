@@ -30,8 +30,8 @@ use thiserror::Error;
 use crate::provider::survey::aliases;
 use crate::provider::{Index, ModuleRef, Provider, ProviderError};
 use crate::{
-    cleanup, convergence, device_check, formatters, host_attributes, ir, panics, reachability,
-    unwind,
+    cleanup, convergence, device_check, formatters, host_attributes, instrumentation, ir, panics,
+    reachability, unwind,
 };
 
 /// The function that decides at a landing pad. No device has landing pads.
@@ -86,6 +86,7 @@ pub fn run(
         link_all(module, index, &mut |_| true)?;
         release(held);
     }
+    instrumentation::run(module);
     host_attributes::run(module);
     convergence::run(module);
     unwind::run(module).map_err(ImportError::Pass)?;

@@ -10,10 +10,10 @@
 //! signature `void (ptr kernel, i64 x, i64 y, i64 z, i64 nx, i64 ny, i64 nz)`; panics are calls
 //! to functions named in [`DeviceSpec::panics`].
 //!
-//! *Out*: for every kernel one function with external linkage, whose parameters are the flattened
+//! *Out*: every function of [`DeviceSpec::exports`], with external linkage, and for every kernel one such function, whose parameters are the flattened
 //! captures of its closure and whose work-item ids come from the builtins of [`builtins`];
 //! everything else is internal and reached from a kernel. No invoke, no landing pad, no attribute
-//! of the host's CPU, no IR constant.
+//! of the host's CPU, no instrumentation, no IR constant.
 //!
 //! # Order, and where to add a pass
 //!
@@ -22,6 +22,7 @@
 //!
 //! | pass | what it does |
 //! |---|---|
+//! | `instrumentation` | [`instrumentation`]: takes out what an instrumented build adds to code |
 //! | `host-attributes` | [`host_attributes`]: drops what only means something to the host's code generator |
 //! | `convergence` | [`convergence`]: marks what may come to a barrier, so that LLVM leaves it where it is |
 //! | `spec-constants` | [`spec_constants`]: specialization constants become bytes that stay open until stage 2 |
@@ -31,6 +32,7 @@
 //! | `panics` | [`panics`]: calls of panic functions become `__schism_panic` or `__schism_panic_format` |
 //! | `kernel-entry` | [`kernel_entry`]: makes the kernels, flattened parameters around the entry function |
 //! | `reachability` | [`reachability`]: keeps what kernels reach, through calls and through constants |
+//! | `exports` | [`exports`]: refuses exported functions that ask for what only a kernel has |
 //! | `scoped-atomics` | [`scoped_atomics`]: atomic accesses that say who they are for become those of LLVM |
 //! | `hold-statics` | [`device_check::hold_statics`]: keeps statics whose value can change from being folded |
 //! | `implicit-offset` | [`implicit_offset`]: kernels that read where their launch begins get a variant that is told |
@@ -71,6 +73,7 @@
 //! | `wide-copies` | [`wide_copies`]: large fills and copies of memory become loops of words (GPUs) |
 //! | `private-atomics` | [`private_atomics`]: atomic accesses of a work-item's own memory become plain ones (GPUs) |
 //! | `quiet-loads` | [`quiet_loads`]: loads of the group's memory that nobody can store to meanwhile become plain ones (GPUs) |
+//! | `circular-statics` | [`circular_statics`]: statics that refer to each other in a circle are declared before they are defined (PTX) |
 //! | `unroll-hints` | [`unroll_hints`]: small loops that are counted have several turns made one (GPUs) |
 //! | `address-spaces` | [`address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
 //!
@@ -96,6 +99,7 @@ pub mod builtins;
 pub mod call_sites;
 mod callees;
 mod chunks;
+pub mod circular_statics;
 pub mod cleanup;
 pub mod content;
 pub mod convergence;
@@ -107,6 +111,7 @@ pub mod detours;
 pub mod device_check;
 pub mod early_loads;
 pub mod emulate_constants;
+pub mod exports;
 pub mod fast_math;
 pub mod formatters;
 mod graph;
@@ -114,6 +119,7 @@ pub mod group_checks;
 pub mod host_attributes;
 pub mod implicit_offset;
 pub mod import_bodies;
+pub mod instrumentation;
 mod ir;
 pub mod ir_constants;
 pub mod keep_comparisons;

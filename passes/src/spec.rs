@@ -26,6 +26,10 @@ pub struct DeviceSpec {
     pub ir_constant_functions: Vec<(String, u64)>,
     /// The specialization constants that kernels may read, in the order in which the container lists them.
     pub spec_constants: Vec<SpecConstant>,
+    /// Functions that kernels of other modules may call, by symbol, sorted.
+    pub exports: Vec<String>,
+    /// Functions without a body that other images may define, by symbol, sorted.
+    pub imports: Vec<String>,
     /// In stage 2: symbols of specialization constants, and the bytes that replace the image's own.
     pub constant_values: Vec<(String, Vec<u8>)>,
     /// In stage 2: how inexact floating-point operations may be.

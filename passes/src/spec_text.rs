@@ -205,6 +205,8 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
             align: number(2, "the alignment")?,
             default: bytes(3)?,
         }),
+        "export" => spec.exports.push(word(0, "the symbol")?.to_owned()),
+        "import" => spec.imports.push(word(0, "the symbol")?.to_owned()),
         "constant-value" => {
             spec.constant_values.push((word(0, "the symbol")?.to_owned(), bytes(1)?));
         }

@@ -36,9 +36,9 @@ pub struct ImagePart {
     pub bitcode: Vec<u8>,
     /// The kernels in it, by their indices.
     pub kernels: Vec<usize>,
-    /// The symbols of its kernels and of their variants, in the kernels' order.
+    /// The symbols of its kernels and of their variants, in the kernels' order, and then of the functions that are exported.
     pub exported_symbols: Vec<String>,
-    /// Functions that stage 2 must define, sorted.
+    /// Functions that other images must define, sorted.
     pub imported_symbols: Vec<String>,
 }
 
@@ -59,6 +59,8 @@ pub struct KernelImage {
     pub passed: Option<Vec<u32>>,
     /// Symbols of the specialization constants that it may read, in the order of the specification.
     pub spec_constants: Vec<String>,
+    /// Functions that other images must define, sorted.
+    pub imports: Vec<String>,
     /// What it is, as a hash, once the image is finished.
     pub content: Option<Content>,
 }
@@ -75,6 +77,7 @@ impl KernelImage {
             aspects: BTreeSet::new(),
             passed: None,
             spec_constants: Vec::new(),
+            imports: Vec::new(),
             content: None,
         }
     }
@@ -104,6 +107,9 @@ impl fmt::Display for KernelImage {
         }
         for symbol in &self.spec_constants {
             write!(f, " spec-constant={symbol}")?;
+        }
+        for symbol in &self.imports {
+            write!(f, " import={symbol}")?;
         }
         Ok(())
     }
@@ -177,8 +183,18 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
     job.note("(hash the kernels)", start);
     let start = job.start();
     let mut parts = Vec::new();
-    for kernels in split::parts(job.spec.split, &job.spec.kernels, &job.kernels) {
-        parts.push(part(&module, kernels, job)?);
+    let mut divided = split::parts(job.spec.split, &job.spec.kernels, &job.kernels);
+    let exports = job.spec.exports.as_slice();
+    if divided.len() > 1 {
+        for kernels in divided {
+            parts.push(part(&module, kernels, &[], job)?);
+        }
+        // Of what is exported there is one definition, in an image of its own.
+        if !exports.is_empty() {
+            parts.push(part(&module, Vec::new(), exports, job)?);
+        }
+    } else {
+        parts.push(part(&module, divided.pop().unwrap_or_default(), exports, job)?);
     }
     job.note("(split and write the module)", start);
     Ok(DeviceImage { parts, kernels: job.kernels.clone(), costs: job.costs.clone() })
@@ -200,17 +216,24 @@ fn note_contents(module: &Module<'_>, job: &mut Job<'_>) {
     }
 }
 
-/// The module with some of the kernels, by their indices.
-fn part(module: &Module<'_>, kernels: Vec<usize>, job: &Job<'_>) -> Result<ImagePart, Stage1Error> {
+/// The module with some of the kernels, by their indices, and of the functions that are exported.
+fn part(
+    module: &Module<'_>,
+    kernels: Vec<usize>,
+    exports: &[String],
+    job: &Job<'_>,
+) -> Result<ImagePart, Stage1Error> {
     let exported_symbols: Vec<String> = kernels
         .iter()
         .map(|&index| &job.kernels[index])
         .flat_map(|kernel| [Some(&kernel.name), kernel.offset_variant.as_ref()])
         .flatten()
+        .chain(exports)
         .cloned()
         .collect();
     let copy;
-    let module = if kernels.len() == job.kernels.len() {
+    let whole = kernels.len() == job.kernels.len() && exports.len() == job.spec.exports.len();
+    let module = if whole {
         module
     } else {
         copy = module.clone();
@@ -222,7 +245,7 @@ fn part(module: &Module<'_>, kernels: Vec<usize>, job: &Job<'_>) -> Result<Image
         .get_functions()
         .filter(|function| function.count_basic_blocks() == 0)
         .map(|function| ir::name_of(function.as_value_ref()))
-        .filter(|name| !name.starts_with("llvm."))
+        .filter(|name| job.spec.imports.contains(name))
         .collect();
     imported_symbols.sort();
     let bitcode = module.write_bitcode_to_memory().as_slice().to_vec();

@@ -37,6 +37,7 @@ use crate::stage1::{KernelImage, Stage1Error};
 #[rustfmt::skip] // one line each
 #[allow(clippy::unit_arg)] // some passes return nothing
 pub static STAGE1: &[Pass] = &[
+    pass("instrumentation", "takes out what an instrumented build adds to code", |module, _| Ok(crate::instrumentation::run(module))),
     pass("host-attributes", "drops what only means something to the host's code generator", |module, _| Ok(crate::host_attributes::run(module))),
     pass("convergence", "marks what may come to a barrier, so that LLVM leaves it where it is", |module, _| Ok(crate::convergence::run(module))),
     pass("spec-constants", "specialization constants become bytes that stay open until stage 2", |module, job| Ok(crate::spec_constants::run(module, &job.spec.spec_constants))),
@@ -45,15 +46,16 @@ pub static STAGE1: &[Pass] = &[
     pass("formatters", "formatting functions become descriptions of what they format", |module, job| Ok(crate::formatters::run(module, &job.spec.formatters, &job.spec.types))),
     pass("panics", "calls of panic functions become `__schism_panic` or `__schism_panic_format`", |module, job| Ok(crate::panics::run(module, &job.spec.panics, &job.spec.types))),
     pass("kernel-entry", "makes the kernels: flattened parameters around the entry function", |module, job| Ok(crate::kernel_entry::run(module, &job.spec.kernels)?)),
-    pass("reachability", "keeps what kernels reach, through calls and through constants", |module, job| Ok(crate::reachability::run(module, &job.kernels())?)),
+    pass("reachability", "keeps what kernels reach, through calls and through constants", |module, job| Ok(crate::reachability::run(module, &job.roots())?)),
+    pass("exports", "refuses exported functions that ask for what only a kernel has", |module, job| Ok(job.refuse(crate::exports::run(module, job.spec)))),
     pass("scoped-atomics", "atomic accesses that say who they are for become those of LLVM", |module, _| Ok(crate::scoped_atomics::run(module))),
     pass("hold-statics", "keeps the simplification from folding statics whose value can change", |module, _| Ok(crate::device_check::hold_statics(module))),
     pass("implicit-offset", "kernels that read where their launch begins get a variant that is told", |module, job| { let refused = crate::implicit_offset::run(module, &mut job.kernels); job.refuse(refused); Ok(()) }),
     pass("cleanup", "target-neutral simplification, so that stage 2 starts from small IR", |module, _| Ok(crate::cleanup::run(module)?)),
     pass("local-memory", "gives the arrays in local memory their places", |module, job| Ok(crate::local_memory::run(module, &mut job.kernels)?)),
-    pass("import-bodies", "functions without MIR get the body that the standard library was compiled to", |module, job| Ok(crate::import_bodies::run(module, job.spec.provider.as_deref(), &job.kernels())?)),
-    pass("inline-refused", "inlines modules that the device check would refuse: that may show what is dead", |module, _| Ok(crate::cleanup::inline_refused(module)?)),
-    pass("device-check", "refuses what no device has, with every use of it", |module, job| { job.refuse(crate::device_check::run(module)); Ok(crate::device_check::release_statics(module)?) }),
+    pass("import-bodies", "functions without MIR get the body that the standard library was compiled to", |module, job| Ok(crate::import_bodies::run(module, job.spec.provider.as_deref(), &job.roots())?)),
+    pass("inline-refused", "inlines modules that the device check would refuse: that may show what is dead", |module, job| Ok(crate::cleanup::inline_refused(module, &job.spec.imports)?)),
+    pass("device-check", "refuses what no device has, with every use of it", |module, job| { job.refuse(crate::device_check::run(module, &job.spec.imports)); Ok(crate::device_check::release_statics(module)?) }),
     pass("aspects", "notes what each kernel needs of a device and of the runtime", |module, job| Ok(crate::aspects::run(module, job.spec, &mut job.kernels))),
     pass("costs", "finds what works and makes kernels slow, for warnings", |module, job| Ok(job.costs = crate::costs::run(module, job.spec.warnings, &job.sites)?)),
     pass("strip-debug", "drops debug information, which only the checks need, unless lines are asked for", |module, job| { if !job.spec.lines { module.strip_debug_info(); } Ok(()) }),
@@ -89,6 +91,7 @@ pub static OTHERS: &[Pass] = &[
     pass("wide-copies", "large fills and copies of memory become loops of words (GPUs)", |module, _| Ok(crate::wide_copies::run(module))),
     pass("private-atomics", "atomic accesses of a work-item's own memory become plain ones (GPUs)", |module, _| Ok(crate::private_atomics::run_on(module))),
     pass("quiet-loads", "loads of the group's memory that nobody can store to meanwhile become plain ones (GPUs)", |module, _| Ok(crate::quiet_loads::run(module))),
+    pass("circular-statics", "statics that refer to each other in a circle are declared before they are defined (PTX)", |module, _| Ok(crate::circular_statics::run(module))),
     pass("unroll-hints", "small loops that are counted have several turns made one (GPUs)", |module, _| Ok(crate::unroll_hints::run(module))),
     pass("address-spaces", "tells accesses which of the target's memories they mean (GPUs)", |module, job| crate::address_spaces::run(module, &job.spec.target, &job.kernels())),
 ];
@@ -153,6 +156,12 @@ impl<'a> Job<'a> {
     pub fn kernels(&self) -> HashSet<&str> {
         let variants = self.kernels.iter().filter_map(|kernel| kernel.offset_variant.as_deref());
         self.kernels.iter().map(|kernel| kernel.name.as_str()).chain(variants).collect()
+    }
+
+    /// The names of all functions that other modules see: the kernels, their variants, and the functions that are exported.
+    pub fn roots(&self) -> HashSet<&str> {
+        let exports = self.spec.exports.iter().map(String::as_str);
+        self.kernels().into_iter().chain(exports).collect()
     }
 
     /// The time, if times are asked for.
@@ -236,7 +245,7 @@ pub fn run<'p>(
                 violations: std::mem::take(&mut job.violations),
                 uses: crate::device_check::uses(module),
                 sites: std::mem::take(&mut job.sites),
-                kernels: job.kernels().into_iter().map(str::to_owned).collect(),
+                kernels: job.roots().into_iter().map(str::to_owned).collect(),
             };
             return Err(Stage1Error::NotForDevices(Box::new(report)));
         }

@@ -102,6 +102,19 @@ pub unsafe extern "C" fn device_entry<K: Kernel<D>, const D: usize>(
 #[allow(non_upper_case_globals)]
 pub static __schism_is_device: AtomicU8 = AtomicU8::new(0);
 
+/// Lists functions for the kernels of other crates: what [`export_to_device!`](crate::export_to_device) implements. The code generator reads
+/// the type of what the function returns; nothing calls it.
+pub trait ExportToDevice {
+    /// The functions, in a tuple.
+    fn functions() -> impl Sized;
+}
+
+/// Lists functions that other crates define for kernels, as [`import_to_device!`](crate::import_to_device) does.
+pub trait ImportToDevice {
+    /// The functions, in a tuple.
+    fn functions() -> impl Sized;
+}
+
 pub use std::format_args;
 
 /// Prints a message: what `dprint!` becomes.

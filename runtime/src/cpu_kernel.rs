@@ -12,6 +12,7 @@ use crate::ahead::{self, Ahead};
 use crate::captured::{self, CapturedAddress};
 use crate::cuda;
 use crate::error::ImageError;
+use crate::imports::Linked;
 use crate::options::Math;
 use crate::stage2::{Stage2, stage2};
 use crate::variant::Variant;
@@ -25,12 +26,14 @@ pub(crate) struct Lists<'a> {
     pub(crate) params: Vec<Param>,
     pub(crate) constants: Vec<Constant>,
     pub(crate) values: Vec<KnownValue>,
+    /// Images of other crates that define what the kernel imports.
+    pub(crate) links: Vec<Bytes>,
     /// A sum of `schism_jit_abi::FLAG_` constants.
     pub(crate) flags: u32,
 }
 
 impl<'a> Lists<'a> {
-    pub(crate) fn new(kernel: &'a KernelRef<'_>, variant: &'a Variant) -> Self {
+    pub(crate) fn new(kernel: &'a KernelRef<'_>, variant: &'a Variant, linked: &'a Linked) -> Self {
         let params = kernel.parameters.iter().map(Param::from);
         let constants = variant.constants.iter().map(|(symbol, value)| Constant {
             symbol: Bytes::new(symbol.as_bytes()),
@@ -46,6 +49,7 @@ impl<'a> Lists<'a> {
             params: params.collect(),
             constants: constants.collect(),
             values: values.collect(),
+            links: linked.images().map(Bytes::new).collect(),
             flags: flags(kernel, variant),
         }
     }
@@ -88,15 +92,17 @@ impl CpuObject {
         kernel: &KernelRef<'_>,
         variant: &Variant,
         image: &[u8],
+        linked: &Linked,
     ) -> Result<Found, ImageError> {
         let flags = flags(kernel, variant);
-        let key = kernel_cache::key_of("object for the CPU", record, kernel, flags, variant)
-            .and_then(identity::add_processor)
-            .map(|key| key.finish());
+        let key =
+            kernel_cache::key_of("object for the CPU", record, kernel, flags, variant, linked)
+                .and_then(identity::add_processor)
+                .map(|key| key.finish());
         kernel_cache::get_or_compile(key, || {
             let stage2 =
                 stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_string() })?;
-            let made = Self::compile(stage2, image, kernel, variant)?;
+            let made = Self::compile(stage2, image, kernel, variant, linked)?;
             tracing::debug!(
                 kernel = %kernel.display_name, micros = made.lower_micros, code_bytes = made.object.len(), "lowered"
             );
@@ -110,8 +116,9 @@ impl CpuObject {
         image: &[u8],
         kernel: &KernelRef<'_>,
         variant: &Variant,
+        linked: &Linked,
     ) -> Result<Self, ImageError> {
-        let lists = Lists::new(kernel, variant);
+        let lists = Lists::new(kernel, variant, linked);
         let request = CpuRequest {
             image: Bytes::new(image),
             kernel: Bytes::new(lists.symbol.as_bytes()),
@@ -126,6 +133,8 @@ impl CpuObject {
             cpu: Bytes::EMPTY,
             values: lists.values.as_ptr(),
             values_len: lists.values.len(),
+            links: lists.links.as_ptr(),
+            links_len: lists.links.len(),
         };
         let mut made = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;

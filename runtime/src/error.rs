@@ -522,6 +522,26 @@ pub enum ImageError {
         /// The other.
         second: String,
     },
+    /// The kernel imports a function that no device code of the program defines.
+    #[error(
+        "it imports the function `{symbol}`, and no device code of this program exports that; list it with `schism::export_to_device!` in \
+         the crate that defines it, build that crate with `cargo schism build`, and see that it is linked or loaded"
+    )]
+    MissingImport {
+        /// The function's symbol.
+        symbol: String,
+    },
+    /// The kernel imports a function that several crates of the program define.
+    #[error(
+        "it imports the function `{symbol}`, and device code of several crates of this program exports that: {crates}; give the functions \
+         different names, or export one of them"
+    )]
+    AmbiguousImport {
+        /// The function's symbol.
+        symbol: String,
+        /// The crates, separated by commas.
+        crates: String,
+    },
     /// Stage 2 cannot be loaded.
     #[error(
         "its compiler cannot be loaded: {reason}; run `cargo schism setup` or point SCHISM_JIT at libschism_jit.so"

@@ -36,7 +36,7 @@ numbered!(launch, LaunchError:
     LaunchError::InsideKernel, LaunchError::Forked { .. }, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Panicked(_));
 numbered!(image, ImageError:
     ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoImage { .. },
-    ImageError::Lacks { .. }, ImageError::AmbiguousConstant { .. }, ImageError::Stage2 { .. }, ImageError::Ahead { .. }, ImageError::Driver { .. }, ImageError::Compile { .. });
+    ImageError::Lacks { .. }, ImageError::AmbiguousConstant { .. }, ImageError::MissingImport { .. }, ImageError::AmbiguousImport { .. }, ImageError::Stage2 { .. }, ImageError::Ahead { .. }, ImageError::Driver { .. }, ImageError::Compile { .. });
 
 /// Compares the texts, and looks whether every kind has one.
 fn check<E: std::error::Error>(cases: Vec<(E, &str)>, number: impl Fn(&E) -> (usize, usize)) {
@@ -349,6 +349,16 @@ fn images() {
             ImageError::AmbiguousConstant { first: text("A"), second: text("B") },
             "the specialization constants `A` and `B` are declared at the same place, so their values cannot be told apart; give them \
              names with `SpecConst::named`",
+        ),
+        (
+            ImageError::MissingImport { symbol: text("f") },
+            "it imports the function `f`, and no device code of this program exports that; list it with `schism::export_to_device!` in the \
+             crate that defines it, build that crate with `cargo schism build`, and see that it is linked or loaded",
+        ),
+        (
+            ImageError::AmbiguousImport { symbol: text("f"), crates: text("a, b") },
+            "it imports the function `f`, and device code of several crates of this program exports that: a, b; give the functions \
+             different names, or export one of them",
         ),
         (
             ImageError::Stage2 { reason: text("there is none") },

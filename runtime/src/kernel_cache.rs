@@ -9,6 +9,7 @@ use schism_hcf::{KernelRef, ParameterKind, RecordRef};
 
 use crate::error::ImageError;
 use crate::fork::PerProcess;
+use crate::imports::Linked;
 use crate::variant::Variant;
 use crate::{notice, stage2};
 
@@ -42,7 +43,7 @@ pub(crate) fn get_or_compile<E>(
 }
 
 /// The key of what stage 2 makes of a kernel, for a purpose (which kind of target, in which form), with `flags` of
-/// `schism_jit_abi`, the values of specialization constants, and those of parameters that are known. What else the code depends on (the target, what is known of
+/// `schism_jit_abi`, what is linked to it, the values of specialization constants, and those of parameters that are known. What else the code depends on (the target, what is known of
 /// launches) is for the caller to add. `None` if stage 2 is not known well enough.
 pub(crate) fn key_of(
     purpose: &str,
@@ -50,6 +51,7 @@ pub(crate) fn key_of(
     kernel: &KernelRef<'_>,
     flags: u32,
     variant: &Variant,
+    linked: &Linked,
 ) -> Option<KeyBuilder> {
     let mut key = Key::builder(purpose).part("stage 2", stage2::identity()?.as_bytes());
     key = match &kernel.content {
@@ -79,6 +81,9 @@ pub(crate) fn key_of(
     }
     if let Some(groups) = kernel.groups {
         key = key.number("local", groups.local_size).number("local align", groups.local_align);
+    }
+    for object in linked.objects() {
+        key = key.part("linked", object.as_bytes());
     }
     for (symbol, value) in &variant.constants {
         key = key.part("constant", symbol.as_bytes()).part("value", value);

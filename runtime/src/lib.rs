@@ -102,6 +102,7 @@ mod for_each;
 mod fork;
 mod groups;
 mod identity;
+mod imports;
 mod item;
 mod kernel_cache;
 mod kernels;
@@ -197,6 +198,73 @@ macro_rules! dprintln {
     () => { $crate::dprint!("\n") };
     ($($argument:tt)*) => {
         $crate::dprint!("{}\n", $crate::__private::format_args!($($argument)*))
+    };
+}
+
+/// Makes functions of this crate device code for the kernels of other crates, which know them by their declarations only.
+///
+/// Most functions need none of this: a kernel calls any function of its own crate, and generic and inline functions of others; built by
+/// `cargo schism`, libraries carry all their functions for kernels. Two kinds need it: functions that others find by their symbol, as
+/// `#[unsafe(no_mangle)] extern "C" fn`, which the other side lists with [`import_to_device!`]; and functions of libraries that are compiled
+/// with `-Zcodegen-backend` alone.
+///
+/// ```
+/// #[unsafe(no_mangle)]
+/// pub extern "C" fn scaled(x: f32) -> f32 {
+///     2.0 * x
+/// }
+///
+/// schism::export_to_device!(scaled);
+/// ```
+///
+/// The functions may call what kernels may call. They cannot use work-groups, specialization constants or the launch's offset, of which
+/// only a kernel knows. They are linked to a kernel when that is first launched, so code that is made ahead of time is not made of such
+/// kernels. Nothing is added to the host's code.
+#[macro_export]
+macro_rules! export_to_device {
+    ($($function:path),+ $(,)?) => {
+        const _: () = {
+            #[allow(dead_code)]
+            struct Listed;
+            impl $crate::__private::ExportToDevice for Listed {
+                fn functions() -> impl Sized {
+                    ($($function,)+)
+                }
+            }
+        };
+    };
+}
+
+/// Lets kernels call functions that are declared here, and that the device code of another crate of the program defines and lists with
+/// [`export_to_device!`].
+///
+/// ```no_run
+/// # mod elsewhere {
+/// #     #[unsafe(no_mangle)]
+/// #     pub extern "C" fn scaled(x: f32) -> f32 { 2.0 * x }
+/// #     schism::export_to_device!(scaled);
+/// # }
+/// unsafe extern "C" {
+///     fn scaled(x: f32) -> f32;
+/// }
+///
+/// schism::import_to_device!(scaled);
+/// ```
+///
+/// A launch of a kernel that calls one finds the definition among all that the program has linked or loaded. If there is none, or more
+/// than one, or one of another type, the launch is an error that says so.
+#[macro_export]
+macro_rules! import_to_device {
+    ($($function:path),+ $(,)?) => {
+        const _: () = {
+            #[allow(dead_code)]
+            struct Listed;
+            impl $crate::__private::ImportToDevice for Listed {
+                fn functions() -> impl Sized {
+                    ($($function,)+)
+                }
+            }
+        };
     };
 }
 

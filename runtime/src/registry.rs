@@ -69,6 +69,47 @@ pub(crate) fn any_record(what: impl Fn(&RecordRef<'_>) -> bool) -> bool {
     containers.iter().any(|container| unsafe { container.record() }.is_ok_and(&what))
 }
 
+/// An image that defines a function for other images.
+#[derive(Debug)]
+pub(crate) struct Exporter {
+    /// The crate that it was made of.
+    pub(crate) krate: String,
+    /// The container that it is in.
+    pub(crate) object: schism_hcf::ObjectId,
+    /// Its name there.
+    pub(crate) name: String,
+    /// What it imports itself.
+    pub(crate) imports: Vec<String>,
+    /// The image.
+    pub(crate) data: Vec<u8>,
+}
+
+/// The images of the program that export a symbol. A crate that is linked twice counts once; containers that are damaged are passed over.
+pub(crate) fn exporters(symbol: &str) -> Vec<Exporter> {
+    // As above; what is returned is copied before a shared object can go.
+    let containers = containers();
+    let mut found: Vec<Exporter> = Vec::new();
+    for container in containers.iter() {
+        // SAFETY: what is registered stays loaded for as long as the lock is held.
+        let Ok(record) = (unsafe { container.record() }) else { continue };
+        let object = record.object_id();
+        for image in record.images() {
+            let exports = image.code.is_none()
+                && image.exported_symbols.iter().any(|exported| exported == symbol);
+            if exports && found.iter().all(|known| known.object != object) {
+                found.push(Exporter {
+                    krate: record.crate_name().to_owned(),
+                    object,
+                    name: image.name.to_string(),
+                    imports: image.imported_symbols.iter().map(ToString::to_string).collect(),
+                    data: image.data.to_vec(),
+                });
+            }
+        }
+    }
+    found
+}
+
 /// The container of a kernel. Loading registers them; a container whose registration a linker lost is added here.
 pub(crate) fn container_of(descriptor: &Descriptor) -> Arc<Container> {
     let (begin, end) = (descriptor.container_begin as usize, descriptor.container_end as usize);

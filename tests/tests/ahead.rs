@@ -516,21 +516,12 @@ fn with_a_compiler_a_gpu_gets_what_it_asks_for() {
     );
 }
 
-/// The subcommand, built once.
-fn cargo_schism(lab: &Lab) -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo-schism");
-    let mut cargo = lab.cargo(Compiler::Stock, &workspace());
-    cargo.env("CARGO_TARGET_DIR", &target);
-    text(cargo.args(["build", "--offline", "--package=cargo-schism", "--no-default-features"]));
-    target.join("debug/cargo-schism")
-}
-
 #[test]
 fn a_bundle_runs_where_it_is_moved_to() {
     let Some(lab) = lab() else { return };
     let [none, ahead, _] = programs(lab);
     let folder = lab.folder("ahead-bundle");
-    let tool = cargo_schism(lab);
+    let tool = lab.subcommand();
     let bundle = |arguments: &[&str]| {
         let mut command = clean_command(&tool);
         command.current_dir(&folder).args(["schism", "bundle"]).args(arguments);

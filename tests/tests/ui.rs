@@ -73,7 +73,17 @@ fn compiler(lab: &Lab, folder: &Path, work: &Path, program: &Path, flags: &[&str
     let mut rustc = lab.rustc_with_runtime(folder);
     rustc.args(["--emit=obj", "--color=never", "-Ccodegen-units=1", "--out-dir"]).arg(work);
     rustc.args(flags).arg(program);
+    // For what has no stable form.
+    if is_unstable(program) {
+        rustc.env("RUSTC_BOOTSTRAP", "1");
+    }
     rustc
+}
+
+/// Whether a program says that it uses what is not stable, in its first line.
+fn is_unstable(program: &Path) -> bool {
+    let source = std::fs::read_to_string(program).expect("a readable file");
+    source.starts_with("// RUSTC_BOOTSTRAP=1\n")
 }
 
 /// Compares what the compiler says of a program with the file beside the program, or writes that file.
@@ -238,7 +248,8 @@ fn the_programs_are_sound_but_for_their_captures() {
             "kernel_calls_host",
         ]
         .contains(&&*name);
-        if path.extension().is_some_and(|extension| extension == "rs") && !refused {
+        let is_program = path.extension().is_some_and(|extension| extension == "rs");
+        if is_program && !refused && !is_unstable(&path) {
             manifest += &format!("[[bin]]\nname = {name:?}\npath = {path:?}\n");
         }
     }

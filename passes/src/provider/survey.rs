@@ -29,6 +29,25 @@ pub fn run(modules: Vec<ModuleRef>, functions: Stops) -> Result<Index, ProviderE
     Ok(Index { modules, stops: functions, bodies })
 }
 
+/// The functions, by symbol, from which a function can be reached whose symbol is one of the `ends`. Takes as long as a survey: for
+/// messages.
+///
+/// # Errors
+/// If a file or its bitcode cannot be read.
+pub fn reaching(
+    index: &Index,
+    ends: &dyn Fn(&str) -> bool,
+) -> Result<HashSet<String>, ProviderError> {
+    let mut graph = Graph::default();
+    let stops: HashSet<&str> = index.stops.panics.iter().map(|panic| &*panic.symbol).collect();
+    for (number, module) in index.modules.iter().enumerate() {
+        let context = Context::create();
+        let parsed = parse(&context, module)?;
+        graph.add(&parsed, number, &|name| stops.contains(name));
+    }
+    Ok(graph.reaching(ends))
+}
+
 fn parse<'a>(context: &'a Context, module: &ModuleRef) -> Result<Module<'a>, ProviderError> {
     let bitcode = module.bitcode()?;
     let buffer = MemoryBuffer::create_from_memory_range_copy(&bitcode, "provided");
@@ -109,6 +128,23 @@ impl Graph {
             self.objects[number].module = Some(module);
         }
         number
+    }
+
+    /// The named objects that come to one whose name is one of the `ends`, those included.
+    fn reaching(mut self, ends: &dyn Fn(&str) -> bool) -> HashSet<String> {
+        let is_end = |object: &Object| object.name.as_deref().is_some_and(ends);
+        let mut stack: Vec<usize> =
+            (0..self.objects.len()).filter(|&number| is_end(&self.objects[number])).collect();
+        let mut reached: HashSet<usize> = stack.iter().copied().collect();
+        while let Some(number) = stack.pop() {
+            for user in std::mem::take(&mut self.objects[number].users) {
+                if reached.insert(user) {
+                    stack.push(user);
+                }
+            }
+        }
+        let names = reached.into_iter().filter_map(|number| self.objects[number].name.take());
+        names.collect()
     }
 
     /// The named objects that reach nothing that is refused.

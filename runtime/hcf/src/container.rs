@@ -89,7 +89,8 @@ pub struct Image {
     pub code: Option<Code>,
     /// Symbols that other images may link against; unique, not empty.
     pub exported_symbols: Vec<String>,
-    /// Symbols that must come from other images or from the target's builtins; unique, not empty.
+    /// Symbols that must come from other images, of whatever containers the program has; unique, not empty. What every target defines
+    /// (builtins, mathematics) is not among them.
     pub imported_symbols: Vec<String>,
     /// The image itself. Within a record it starts at a multiple of [`ALIGNMENT`](crate::format::ALIGNMENT).
     pub data: Vec<u8>,
@@ -153,6 +154,8 @@ pub struct Kernel {
     pub offset_variant: Option<String>,
     /// Symbols of the specialization constants that it reads; unique, each in the container.
     pub spec_constants: Vec<String>,
+    /// Those of the image's imported symbols that it reaches; unique, not empty.
+    pub imports: Vec<String>,
     /// What it needs that not every device has, as words of small letters, digits and `-`: `atomic64`, `fp128`, `fp16`, `fp64`,
     /// `groups`, `indirect-calls`, `int128`, `recursion`. In ascending order, none twice. A device without one of them cannot run it.
     pub aspects: Vec<String>,

@@ -99,6 +99,7 @@
 //!         specialized=yes          may be absent; not for pointers
 //!         addresses=ITEM( ITEM)*   absent if there are none; for other-by-value that is not specialized only
 //!     {.spec-constants             list of CONSTANT; absent if it is empty
+//!     {.imported-symbols           list; absent if it is empty
 //! ```
 //!
 //! An `ITEM` says where an address is in the bytes of the parameter, and ends within them:

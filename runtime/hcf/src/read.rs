@@ -309,6 +309,7 @@ fn kernel<'a>(
             }
         })?
         .unwrap_or_default();
+    let imports = entries.optional_child("imported-symbols", list)?.unwrap_or_default();
     entries.finish()?;
     Ok(KernelRef {
         name: node.name.clone(),
@@ -322,6 +323,7 @@ fn kernel<'a>(
         groups,
         offset_variant,
         spec_constants,
+        imports,
         aspects,
         content,
         no_thread_locals,

@@ -54,6 +54,8 @@ pub struct KernelRef<'a> {
     pub no_thread_locals: bool,
     /// Symbols of the specialization constants that it reads, each in the record.
     pub spec_constants: Vec<Cow<'a, str>>,
+    /// Those of its image's imported symbols that it reaches.
+    pub imports: Vec<Cow<'a, str>>,
 }
 
 /// A specialization constant of a record; see [`SpecConstant`].
@@ -250,6 +252,7 @@ impl KernelRef<'_> {
             content: self.content,
             no_thread_locals: self.no_thread_locals,
             spec_constants: owned(&self.spec_constants),
+            imports: owned(&self.imports),
         }
     }
 }

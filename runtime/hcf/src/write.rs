@@ -180,6 +180,9 @@ impl Text {
         if !kernel.spec_constants.is_empty() {
             self.list("spec-constants", &kernel.spec_constants);
         }
+        if !kernel.imports.is_empty() {
+            self.list("imported-symbols", &kernel.imports);
+        }
     }
 
     fn spec_constant(&mut self, constant: &SpecConstant) {

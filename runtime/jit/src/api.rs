@@ -156,6 +156,8 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions)
         cpu: Bytes::EMPTY,
         values: request.values,
         values_len: request.values_len,
+        links: request.links,
+        links_len: request.links_len,
     };
     // SAFETY: the caller's promise about the same lists and texts.
     let common = unsafe { copy_request(&common) }?;
@@ -189,7 +191,7 @@ unsafe extern "C" fn release_gpu(handle: *mut c_void) {
 /// Copies a request, so that nothing borrowed is left.
 ///
 /// # Safety
-/// The request's `image`, `kernel`, `params`, `constants` and `values` can be read.
+/// The request's `image`, `kernel`, `params`, `constants`, `values` and `links` can be read.
 unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
     let invalid = |reason: &str| JitError::InvalidRequest(reason.to_owned());
     let has = |flag| request.flags & flag != 0;
@@ -236,6 +238,12 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
             bytes: unsafe { value.bytes.as_slice() }.to_vec(),
         })
         .collect();
+    // SAFETY: the caller promises that so many images can be read.
+    let links = unsafe { slice(request.links, request.links_len) }?
+        .iter()
+        // SAFETY: the caller promises that each can be read.
+        .map(|image| unsafe { image.as_slice() }.to_vec())
+        .collect();
     Ok(Request {
         image: image.to_vec(),
         kernel: String::from_utf8(kernel.to_vec())
@@ -252,6 +260,7 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
         cpu: String::from_utf8(cpu.to_vec())
             .map_err(|_| invalid("a processor that is not UTF-8"))?,
         values,
+        links,
     })
 }
 

@@ -29,9 +29,25 @@ pub enum JitError {
         /// Which parameter, and how it differs.
         reason: String,
     },
+    /// A function that the kernel imports is another one where it is defined.
+    #[error(
+        "kernel `{kernel}` imports `{symbol}` as {imported}, and it is defined as {defined}: declare it where it is imported as it is \
+         defined"
+    )]
+    ImportMismatch {
+        /// The kernel's name.
+        kernel: String,
+        /// The function.
+        symbol: String,
+        /// Its type in the kernel's image.
+        imported: String,
+        /// Its type in the image that defines it.
+        defined: String,
+    },
     /// Functions that the kernel calls do not exist.
     #[error("kernel `{kernel}` calls {}, which neither the device image nor this process has; \
-             a function must be compiled for the device or come from the C or maths library", list(.symbols))]
+             a function must be compiled for the device (another crate's by `schism::export_to_device!`) or come from the C or maths \
+             library", list(.symbols))]
     UnresolvedSymbols {
         /// The kernel's name.
         kernel: String,
@@ -76,6 +92,7 @@ impl JitError {
             Self::InvalidImage(_) => abi::INVALID_IMAGE,
             Self::UnknownKernel(_) => abi::UNKNOWN_KERNEL,
             Self::SignatureMismatch { .. } => abi::SIGNATURE_MISMATCH,
+            Self::ImportMismatch { .. } => abi::IMPORT_MISMATCH,
             Self::UnresolvedSymbols { .. } => abi::UNRESOLVED_SYMBOLS,
             Self::Unsupported { .. } => abi::UNSUPPORTED,
             Self::BackendFailed { .. } => abi::BACKEND_FAILED,

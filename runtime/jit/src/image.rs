@@ -61,6 +61,7 @@ pub fn load<'c>(
     module.set_target_of(&image);
     module.declare_as(kernel);
     module.link(context, image).map_err(invalid)?;
+    link_imports(context, &module, request, machine, lines)?;
     module.verify().map_err(invalid)?;
     let kernel = module
         .function(KERNEL)
@@ -94,6 +95,94 @@ pub fn load<'c>(
     // Whatever the image says of it: stores before a panic are visible afterwards.
     module.infer_unwinding();
     Ok((module, kernel))
+}
+
+/// Links what the module declares and other images define, and what that needs in turn. All of it becomes internal.
+fn link_imports<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    request: &'c Request,
+    machine: &Machine,
+    lines: bool,
+) -> Result<(), JitError> {
+    let invalid = JitError::InvalidImage;
+    let mut images = Vec::new();
+    for image in &request.links {
+        let image = Module::from_bitcode_lazily(context, image).map_err(invalid)?;
+        check_target(&image, machine)?;
+        check_builtins(&image)?;
+        if !lines {
+            image.strip_debug_info();
+        }
+        images.push(image);
+    }
+    let defined = |image: &Module<'_>, name: &str| {
+        image.function(name).filter(|function| !function.is_declaration())
+    };
+    // What one of them brings in may need another.
+    loop {
+        let declared: Vec<Value> = module
+            .functions()
+            .into_iter()
+            .filter(|function| function.is_declaration() && !function.is_intrinsic())
+            .collect();
+        let needed = |image: &Module<'_>| {
+            declared.iter().any(|function| defined(image, &function.name()).is_some())
+        };
+        let Some(next) = images.iter().position(needed) else { break };
+        let image = images.swap_remove(next);
+        for function in &declared {
+            if let Some(definition) = defined(&image, &function.name()) {
+                check_import(*function, definition, request)?;
+            }
+        }
+        image.make_optional();
+        module.link(context, image).map_err(invalid)?;
+        for function in module.functions() {
+            if !function.is_declaration() && function.name() != KERNEL {
+                function.set_internal();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Compares a declaration with the definition in another image: types, and what decides how values are passed.
+fn check_import(declared: Value, definition: Value, request: &Request) -> Result<(), JitError> {
+    let passed = |function: Value| {
+        let places = function.param_kinds().len() as u32;
+        let decisive = ["sret", "byval", "inreg", "zeroext", "signext", "nest", "swiftself"];
+        let decisive = decisive.map(attribute_kind);
+        let marked = |place: u32| {
+            let kinds = function.attributes(place).into_iter().filter_map(kind_of);
+            let mut kinds: Vec<u32> = kinds.filter(|kind| decisive.contains(kind)).collect();
+            kinds.sort_unstable();
+            kinds
+        };
+        // The result, then the parameters.
+        let marks: Vec<Vec<u32>> = (0..=places).map(marked).collect();
+        let sizes: Vec<Option<u64>> = (0..places).map(|place| function.byval_size(place)).collect();
+        (function.function_type(), function.calling_convention(), marks, sizes)
+    };
+    if passed(declared) == passed(definition) {
+        return Ok(());
+    }
+    let text = |function: Value| {
+        let has = |name: &str| {
+            let kind = attribute_kind(name);
+            let places = 0..=function.param_kinds().len() as u32;
+            let mut attributes = places.flat_map(|place| function.attributes(place));
+            attributes.any(|attribute| kind_of(attribute) == Some(kind))
+        };
+        let signed = if has("signext") { " with signed small integers" } else { "" };
+        format!("`{}`{signed}", function.function_type_text())
+    };
+    Err(JitError::ImportMismatch {
+        kernel: request.kernel.clone(),
+        symbol: declared.name(),
+        imported: text(declared),
+        defined: text(definition),
+    })
 }
 
 /// The data layout of an image, which is its host's.

@@ -36,6 +36,8 @@ pub struct Request {
     pub cpu: String,
     /// Parameters whose values are known.
     pub values: Vec<Known>,
+    /// Images that define what the kernel's image only declares.
+    pub links: Vec<Vec<u8>>,
 }
 
 /// A parameter that has the same value in every launch.

@@ -122,6 +122,8 @@ fn null_pointers_and_unknown_flags() {
         cpu: Bytes::EMPTY,
         values: std::ptr::null(),
         values_len: 0,
+        links: std::ptr::null(),
+        links_len: 0,
     };
     let compile = api().compile_cpu;
     let mut out = std::mem::MaybeUninit::uninit();

@@ -20,6 +20,7 @@ use super::libdevice::libdevice;
 use crate::ahead::{self, Ahead};
 use crate::cpu_kernel::{Lists, take_text};
 use crate::error::{DriverError, ImageError};
+use crate::imports::Linked;
 use crate::kernel_cache;
 use crate::stage2::stage2;
 use crate::variant::Variant;
@@ -78,13 +79,14 @@ impl CudaKernel {
         image: &[u8],
         kernel: &KernelRef<'_>,
         variant: &Variant,
+        linked: &Linked,
     ) -> Result<Self, ImageError> {
         let started = Instant::now();
-        let lists = Lists::new(kernel, variant);
+        let lists = Lists::new(kernel, variant, linked);
         // Mathematics is always schism's own here.
         let pieces = if variant.pieces { FLAG_BASE } else { 0 };
         let flags = lists.flags & !FLAG_PORTABLE_MATH | pieces;
-        let key = kernel_cache::key_of("PTX", record, kernel, flags, variant);
+        let key = kernel_cache::key_of("PTX", record, kernel, flags, variant, linked);
         let key = key.map(|mut key| {
             key = key
                 .part("arch", context.gpu.processor.as_bytes())
@@ -317,6 +319,8 @@ fn compile(
         constants_len: lists.constants.len(),
         values: lists.values.as_ptr(),
         values_len: lists.values.len(),
+        links: lists.links.as_ptr(),
+        links_len: lists.links.len(),
         target: TARGET_PTX,
         isa: context.gpu.isa,
         arch: Bytes::new(context.gpu.processor.as_bytes()),

@@ -33,6 +33,7 @@ use crate::cuda::{Context, CudaKernel};
 use crate::error::ImageError;
 use crate::facts::{Facts, Leaves};
 use crate::fork::{self, Section};
+use crate::imports::Linked;
 use crate::launch::RawKernel;
 use crate::options::{Math, Options};
 use crate::registry;
@@ -323,7 +324,10 @@ unsafe fn make<T: Target>(
     let (kernel, image) = find(record, name_of(descriptor)?, descriptor.dimensions, site.layout)?;
     let variant = Variant { facts: wish.facts, values: wish.values.clone(), ..base.clone() };
     let load = |ahead: &Ahead<'_, '_>| target.load(ahead, kernel, &variant);
-    let compile = || target.compile(record, kernel, image.data(kernel)?, &variant);
+    let compile = || {
+        let linked = Linked::of(kernel)?;
+        target.compile(record, kernel, image.data(kernel)?, &linked, &variant)
+    };
     ahead::choose(record, kernel, &variant, target.on(), load, compile).map(Arc::new)
 }
 

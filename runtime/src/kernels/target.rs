@@ -11,6 +11,7 @@ use crate::cpu_kernel::{CpuKernel, CpuObject};
 use crate::cuda::{Context, CudaKernel};
 use crate::error::ImageError;
 use crate::facts::Leaves;
+use crate::imports::Linked;
 use crate::kernel_cache;
 use crate::variant::Variant;
 use crate::watch::Watch;
@@ -46,6 +47,7 @@ pub(super) trait Target: Clone + Send + 'static {
         record: &RecordRef<'_>,
         kernel: &KernelRef<'_>,
         image: &[u8],
+        linked: &Linked,
         variant: &Variant,
     ) -> Result<Self::Kernel, ImageError>;
 }
@@ -92,10 +94,11 @@ impl Target for Cpu {
         record: &RecordRef<'_>,
         kernel: &KernelRef<'_>,
         image: &[u8],
+        linked: &Linked,
         variant: &Variant,
     ) -> Result<CpuKernel, ImageError> {
         let started = Instant::now();
-        let found = CpuObject::get_or_compile(record, kernel, variant, image)?;
+        let found = CpuObject::get_or_compile(record, kernel, variant, image, linked)?;
         let compiled = CpuKernel::load(&found.value, kernel, variant)?;
         let code_bytes = compiled.code_size();
         kernel_cache::trace(kernel, self.name(), variant, &found, code_bytes, started);
@@ -140,8 +143,9 @@ impl Target for Arc<Context> {
         record: &RecordRef<'_>,
         kernel: &KernelRef<'_>,
         image: &[u8],
+        linked: &Linked,
         variant: &Variant,
     ) -> Result<CudaKernel, ImageError> {
-        CudaKernel::get_or_compile(self, record, image, kernel, variant)
+        CudaKernel::get_or_compile(self, record, image, kernel, variant, linked)
     }
 }

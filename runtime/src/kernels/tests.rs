@@ -73,6 +73,7 @@ fn container(format: &str, closure_size: u64) -> Vec<u8> {
         groups: None,
         offset_variant: None,
         spec_constants: Vec::new(),
+        imports: Vec::new(),
         aspects: Vec::new(),
         content: None,
         no_thread_locals: false,

@@ -149,11 +149,13 @@ fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
     let parameters = proptest::collection::vec(parameter(), 0..5);
     let aspects = proptest::collection::btree_set("[a-z0-9-]{1,8}", 0..3);
     let content = proptest::option::of(any::<[u8; 32]>());
+    let imports = proptest::collection::btree_set("[a-z0-9_.$ %]{1,8}", 0..3);
+    let groups = proptest::option::of((any::<u64>(), align()));
     let flags = (any::<bool>(), any::<bool>());
-    let needs = (flags, proptest::option::of((any::<u64>(), align())), aspects, content);
+    let needs = (flags, groups, aspects, imports, content);
     (text(), 1_u32..=3, any::<u64>(), align(), parameters, providers, needs).prop_map(
         move |(display_name, dimensions, size, closure_align, parameters, images, needs)| {
-            let ((can_panic, no_thread_locals), groups, aspects, content) = needs;
+            let ((can_panic, no_thread_locals), groups, aspects, imports, content) = needs;
             Kernel {
                 name: name.clone(),
                 display_name,
@@ -171,6 +173,7 @@ fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
                 groups: groups.map(|(local_size, local_align)| Groups { local_size, local_align }),
                 offset_variant: None,
                 spec_constants: Vec::new(),
+                imports: imports.into_iter().collect(),
                 aspects: aspects.into_iter().collect(),
                 content,
                 no_thread_locals,

@@ -68,6 +68,10 @@ pub struct GpuRequest {
     pub values: *const KnownValue,
     /// How many of them.
     pub values_len: usize,
+    /// As in [`CpuRequest`](crate::CpuRequest).
+    pub links: *const Bytes,
+    /// As in [`CpuRequest`](crate::CpuRequest).
+    pub links_len: usize,
     /// What to make: one of the `TARGET_` constants.
     pub target: u32,
     /// The version of the instruction set, times ten: 80 is PTX 8.0. 0 is the lowest that `arch` allows.

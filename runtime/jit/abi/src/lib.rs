@@ -186,6 +186,8 @@ pub const BACKEND_FAILED: u32 = 7;
 pub const OUT_OF_RESOURCES: u32 = 8;
 /// A bug of stage 2.
 pub const INTERNAL: u32 = 9;
+/// A function that the kernel imports has another type in the image that defines it.
+pub const IMPORT_MISMATCH: u32 = 10;
 
 /// What to compile for the CPU.
 #[repr(C)]
@@ -218,6 +220,11 @@ pub struct CpuRequest {
     pub values: *const KnownValue,
     /// How many of them.
     pub values_len: usize,
+    /// Images that define what the kernel's image only declares, each like [`image`](Self::image). What the kernel does not reach is left
+    /// out.
+    pub links: *const Bytes,
+    /// How many of them.
+    pub links_len: usize,
 }
 
 /// A parameter that has the same value in every launch of the code. The code takes it all the same, and does not look at it.

@@ -64,6 +64,8 @@ pub struct Wanted<'a> {
     /// A sum of `FLAG_` constants. [`crate::FLAG_OFFSET`] takes the kernel's variant; [`crate::FLAG_OPEN_CONSTANTS`] leaves open all
     /// specialization constants that the kernel reads, in the container's order.
     pub flags: u32,
+    /// Images that define what the kernel imports, LLVM bitcode.
+    pub links: &'a [&'a [u8]],
 }
 
 /// Code of one kernel.
@@ -162,6 +164,8 @@ impl Stage2 {
             constants_len: common.constants_len,
             values: common.values,
             values_len: common.values_len,
+            links: common.links,
+            links_len: common.links_len,
             target: TARGET_PTX,
             isa: 0,
             arch: Bytes::new(processor.as_bytes()),
@@ -222,6 +226,7 @@ impl Stage2 {
 struct Lists {
     params: Vec<Param>,
     constants: Vec<Constant>,
+    links: Vec<Bytes>,
 }
 
 impl Lists {
@@ -233,12 +238,13 @@ impl Lists {
         Self {
             params: wanted.kernel.parameters.iter().map(Param::from).collect(),
             constants: constants.collect(),
+            links: wanted.links.iter().map(|image| Bytes::new(image)).collect(),
         }
     }
 
     /// The request; it borrows from all three.
     fn request(&self, wanted: Wanted<'_>, cpu: &str) -> CpuRequest {
-        let Wanted { image, kernel, flags } = wanted;
+        let Wanted { image, kernel, flags, .. } = wanted;
         let variant = kernel.offset_variant.as_deref().filter(|_| flags & crate::FLAG_OFFSET != 0);
         CpuRequest {
             image: Bytes::new(image),
@@ -254,6 +260,8 @@ impl Lists {
             cpu: Bytes::new(cpu.as_bytes()),
             values: core::ptr::null(),
             values_len: 0,
+            links: self.links.as_ptr(),
+            links_len: self.links.len(),
         }
     }
 }

@@ -29,10 +29,10 @@ use schism_passes::library_calls::{self, Native};
 use schism_passes::specialise::{self, SpecialiseError};
 use schism_passes::unroll_hints;
 use schism_passes::{
-    address_spaces, aligned_steps, dead_arguments, detours, early_loads, group_checks,
-    keep_comparisons, launch_bounds, local_to_shared, loop_checks, loop_chunks, narrow_checks,
-    narrow_steps, panic_exits, panic_shapes, private_atomics, quiet_loads, shared_products,
-    short_divisions, unwind, wide_copies,
+    address_spaces, aligned_steps, circular_statics, dead_arguments, detours, early_loads,
+    group_checks, keep_comparisons, launch_bounds, local_to_shared, loop_checks, loop_chunks,
+    narrow_checks, narrow_steps, panic_exits, panic_shapes, private_atomics, quiet_loads,
+    shared_products, short_divisions, unwind, wide_copies,
 };
 
 use super::{Builder, Context, Machine, Value, take_message};
@@ -321,6 +321,12 @@ impl<'c> Module<'c> {
     pub fn keep_comparisons(&self) {
         // SAFETY: the module is live, and this thread alone has it.
         unsafe { keep_comparisons::run_raw(self.raw) };
+    }
+
+    /// Declares statics that refer to each other in a circle before they are defined.
+    pub fn open_circles(&self) {
+        // SAFETY: the module is live, and this thread alone has it.
+        unsafe { circular_statics::run_raw(self.raw) };
     }
 
     /// Lets the panics of a function leave by one block.

@@ -127,6 +127,17 @@ impl Value {
         unsafe { LLVMGlobalGetValueType(self.raw()) }
     }
 
+    /// The type of a function, as LLVM writes it.
+    pub fn function_type_text(self) -> String {
+        // SAFETY: the type is a live function's; the text is copied before it is freed.
+        unsafe {
+            let text = LLVMPrintTypeToString(self.function_type());
+            let copy = std::ffi::CStr::from_ptr(text).to_string_lossy().into_owned();
+            LLVMDisposeMessage(text);
+            copy
+        }
+    }
+
     /// Whether a function takes more arguments than its parameters.
     pub fn is_variadic(self) -> bool {
         // SAFETY: the value is live; callers have a function.

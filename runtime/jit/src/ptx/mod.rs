@@ -47,6 +47,7 @@ use std::fmt;
 use std::time::Instant;
 
 use schism_jit_abi::{GPU_GROUPS, PARAM_INTEGER, PARAM_POINTER};
+use schism_passes::circular_statics;
 use schism_passes::fast_math::FastMath;
 use schism_passes::library_calls::Native;
 
@@ -304,13 +305,15 @@ impl Target for Ptx {
         module.leave_detours();
         module.bound_launches();
         module.keep_comparisons();
+        module.open_circles();
         module.adopt_lines(&entry.name);
         debug_verify(module);
         dump.module("3-optimised.ll", module);
         unresolved(module, request)?;
         let failed = |reason| JitError::BackendFailed { kernel: request.kernel.clone(), reason };
         let text = machine.emit(module, FileKind::Assembly).map_err(failed)?;
-        let text = order::sort_variables(&String::from_utf8_lossy(&text));
+        let text = circular_statics::joined(&String::from_utf8_lossy(&text));
+        let text = order::sort_variables(&text);
         dump.bytes("ptx", text.as_bytes());
         if let Some(errors) = context.take_errors() {
             return Err(failed(errors));

@@ -8,6 +8,7 @@
 //! .global .align 8 .u64 a[1] = {generic(b)};
 //! .global .align 8 .u64 c[1] = {generic(a)};
 //! ```
+//! What a declaration stands in front of all for (`.extern`) may stand anywhere: see `schism_passes::circular_statics`.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,18 +16,20 @@ use std::collections::{BTreeMap, HashSet};
 pub fn sort_variables(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut run: BTreeMap<&str, &str> = BTreeMap::new();
+    let declared: HashSet<&str> =
+        text.lines().filter_map(|line| name(line.strip_prefix(".extern ")?)).collect();
     for line in text.split_inclusive('\n') {
         match name(line) {
             Some(name) if !run.contains_key(name) => {
                 run.insert(name, line);
             }
             _ => {
-                write(&mut out, &std::mem::take(&mut run));
+                write(&mut out, &std::mem::take(&mut run), &declared);
                 out.push_str(line);
             }
         }
     }
-    write(&mut out, &run);
+    write(&mut out, &run, &declared);
     out
 }
 
@@ -49,8 +52,8 @@ fn is_of_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '%')
 }
 
-/// Writes declarations by name, each behind those that it refers to.
-fn write(out: &mut String, run: &BTreeMap<&str, &str>) {
+/// Writes declarations by name, each behind those that it refers to and that are not declared.
+fn write(out: &mut String, run: &BTreeMap<&str, &str>, declared: &HashSet<&str>) {
     let mut begun = HashSet::new();
     // Initialisers may refer to each other in long chains.
     let mut open: Vec<(&str, bool)> = run.keys().rev().map(|name| (*name, false)).collect();
@@ -64,6 +67,7 @@ fn write(out: &mut String, run: &BTreeMap<&str, &str>) {
             let mut names: Vec<&str> = initialiser
                 .split(|letter| !is_of_name(letter))
                 .filter(|word| run.contains_key(word) && !begun.contains(word))
+                .filter(|word| !declared.contains(word))
                 .collect();
             names.sort_unstable();
             open.extend(names.into_iter().rev().map(|name| (name, false)));
@@ -87,6 +91,18 @@ mod tests {
         for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [1, 3, 0, 2]] {
             assert_eq!(sort_variables(&order.map(|at| lines[at]).concat()), expected);
         }
+    }
+
+    #[test]
+    fn what_is_declared_may_stand_anywhere() {
+        let lines = [
+            ".extern .global .align 8 .u64 z[2];\n",
+            ".global .align 8 .u64 a[1] = {generic(z)};\n",
+            ".visible .global .align 8 .u64 z[2] = {generic(a), generic(z)+8};\n",
+        ];
+        assert_eq!(sort_variables(&lines.concat()), lines.concat());
+        let other = [lines[0], lines[2], lines[1]].concat();
+        assert_eq!(sort_variables(&other), lines.concat());
     }
 
     #[test]

@@ -109,6 +109,8 @@ impl Gpu {
             constants_len: constants.len(),
             values: values.as_ptr(),
             values_len: values.len(),
+            links: std::ptr::null(),
+            links_len: 0,
             target: self.target,
             isa: self.isa,
             arch: Bytes::new(self.arch.as_bytes()),

@@ -212,6 +212,8 @@ impl Source {
             cpu: Bytes::new(self.cpu.as_bytes()),
             values: values.as_ptr(),
             values_len: values.len(),
+            links: std::ptr::null(),
+            links_len: 0,
         };
         let mut out = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;

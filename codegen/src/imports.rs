@@ -1,0 +1,189 @@
+//! Functions that kernels of one crate have of the device code of another, which is linked to theirs when they are first launched.
+//!
+//! Most functions of other crates need none of this: their bodies come along as MIR ([`crate::collect`]). It is for those of which the
+//! compiler of the kernels knows no more than a declaration: `extern "C"` functions of Rust that are found by their symbols, and
+//! functions of libraries that carry no MIR.
+//!
+//! Both sides say so in the source, by macros of the runtime, each of which becomes an implementation of a trait whose one function
+//! returns what is listed:
+//!
+//! ```ignore
+//! impl ExportToDevice for Listed {
+//!     fn functions() -> impl Sized { (scale, offset) }
+//! }
+//! ```
+//!
+//! Nothing calls that function, so there is no code of it. The type of what it returns names the functions, in the metadata of the crate,
+//! too. An exported function is lowered like a kernel, and its symbol is listed in the container. A function that is imported, and one that
+//! another crate exports, may be without a body.
+
+use rustc_data_structures::fx::{FxHashSet, FxIndexMap};
+use rustc_middle::ty::{self, GenericArgsRef, Instance, Ty, TyCtxt};
+use rustc_span::Span;
+use rustc_span::def_id::{CrateNum, DefId, LOCAL_CRATE};
+use schism_passes::builtins;
+
+use crate::kernels::{self, KernelInfo};
+use crate::layout;
+use crate::object;
+use crate::runtime_items::{self, RuntimeItems};
+
+/// A function of this crate that kernels of others may call.
+pub(crate) struct Export<'tcx> {
+    /// The function.
+    pub instance: Instance<'tcx>,
+    /// What diagnostics say of it. It has no dimensions.
+    pub info: KernelInfo,
+}
+
+/// A function in one of the lists.
+struct Listed<'tcx> {
+    def_id: DefId,
+    args: GenericArgsRef<'tcx>,
+    /// The list.
+    span: Span,
+}
+
+/// The functions that this crate exports, in the order of their symbols. What cannot be exported is an error.
+pub(crate) fn exports<'tcx>(tcx: TyCtxt<'tcx>, runtime: &[RuntimeItems]) -> Vec<Export<'tcx>> {
+    let mut exports = FxIndexMap::default();
+    let traits = runtime.iter().filter_map(|items| items.export_to_device);
+    for listed in traits.flat_map(|of| local_lists(tcx, of)).flat_map(|list| entries(tcx, list)) {
+        let Listed { def_id, args, span } = listed;
+        let path = kernels::path_of(tcx, def_id);
+        let refuse = |why: &str, help: &str| {
+            let mut error = tcx
+                .dcx()
+                .struct_span_err(span, format!("`{path}` cannot be exported to devices: {why}"));
+            error.help(help.to_owned());
+            error.emit();
+        };
+        if tcx.is_foreign_item(def_id) {
+            refuse(
+                "it is declared here, and its body is somewhere else",
+                "export it in the crate that defines it",
+            );
+        } else if !def_id.is_local() {
+            refuse("another crate defines it", "export it there");
+        } else if tcx.fn_sig(def_id).skip_binder().c_variadic() {
+            refuse("it takes a variable number of arguments", "take a slice or an array");
+        } else {
+            let instance = Instance::new_raw(def_id, args);
+            let symbol = tcx.symbol_name(instance).name.to_owned();
+            let info = KernelInfo {
+                name: symbol.clone(),
+                entry_symbol: symbol.clone(),
+                display_name: path,
+                source: String::new(),
+                dimensions: 0,
+                closure: layout::Closure { size: 0, align: 1, parameters: Vec::new() },
+                span: tcx.def_span(def_id),
+            };
+            exports.insert(symbol, Export { instance, info });
+        }
+    }
+    let mut exports: Vec<_> = exports.into_values().collect();
+    exports.sort_by(|a, b| a.info.name.cmp(&b.info.name));
+    exports
+}
+
+/// The symbols of those functions among some without a body that another crate's device code may define: they are listed as imported,
+/// in this crate or in the one that calls them, or their own crate lists them as exported.
+pub(crate) fn imported<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    runtime: &[RuntimeItems],
+    without_body: impl Iterator<Item = Instance<'tcx>>,
+) -> Vec<String> {
+    let is_known = |symbol: &str| {
+        builtins::is_builtin(symbol)
+            || builtins::GLOBAL_OFFSET.contains(&symbol)
+            || builtins::is_library_function(symbol)
+    };
+    let candidates: Vec<(Instance<'tcx>, &str)> = without_body
+        .map(|instance| (instance, tcx.symbol_name(instance).name))
+        .filter(|(_, symbol)| !is_known(symbol))
+        .collect();
+    if candidates.is_empty() {
+        return Vec::new();
+    }
+    let listed = |of: Option<DefId>| of.into_iter().flat_map(|of| all_lists(tcx, of));
+    let mut known: FxHashSet<DefId> = FxHashSet::default();
+    for items in runtime {
+        let lists = listed(items.import_to_device).chain(listed(items.export_to_device));
+        known.extend(lists.flat_map(|list| entries(tcx, list)).map(|entry| entry.def_id));
+    }
+    let mut symbols: Vec<String> = candidates
+        .into_iter()
+        .filter(|(instance, _)| known.contains(&instance.def_id()))
+        .map(|(_, symbol)| symbol.to_owned())
+        .collect();
+    symbols.sort();
+    symbols.dedup();
+    symbols
+}
+
+/// The lists of this crate: implementations of the trait.
+fn local_lists(tcx: TyCtxt<'_>, of: DefId) -> Vec<DefId> {
+    tcx.local_trait_impls(of).iter().map(|list| list.to_def_id()).collect()
+}
+
+/// The lists of all crates.
+fn all_lists(tcx: TyCtxt<'_>, of: DefId) -> Vec<DefId> {
+    let mut lists = local_lists(tcx, of);
+    for &krate in tcx.crates(()).iter().filter(|&&krate| krate != LOCAL_CRATE) {
+        lists.extend(tcx.implementations_of_trait((krate, of)).iter().map(|(list, _)| *list));
+    }
+    lists
+}
+
+/// The functions in a list. What is no function by its name is an error, in the crate that lists it.
+fn entries<'tcx>(tcx: TyCtxt<'tcx>, list: DefId) -> Vec<Listed<'tcx>> {
+    let span = tcx.def_span(list);
+    let mut entries = Vec::new();
+    for function in tcx.associated_item_def_ids(list) {
+        if !matches!(tcx.def_kind(*function), rustc_hir::def::DefKind::AssocFn) {
+            continue;
+        }
+        let signature = tcx.fn_sig(*function).instantiate_identity();
+        let output = tcx.instantiate_bound_regions_with_erased(signature).output();
+        let env = ty::TypingEnv::fully_monomorphized();
+        let ty::Tuple(types) = *tcx.normalize_erasing_regions(env, output).kind() else { continue };
+        for ty in types {
+            match *ty.kind() {
+                ty::FnDef(def_id, args) => entries.push(Listed { def_id, args, span }),
+                _ if list.is_local() => refuse_value(tcx, span, ty),
+                _ => {}
+            }
+        }
+    }
+    entries
+}
+
+fn refuse_value<'tcx>(tcx: TyCtxt<'tcx>, span: Span, ty: Ty<'tcx>) {
+    let mut error = tcx.dcx().struct_span_err(
+        span,
+        format!("a function of device code is given by a value of type `{ty}`"),
+    );
+    error.help("give the function by its name");
+    error.emit();
+}
+
+/// The symbols of the containers of other crates that export functions, as far as a linker finds them in libraries: it leaves out
+/// what nobody mentions.
+pub(crate) fn exporters(tcx: TyCtxt<'_>) -> Vec<String> {
+    let traits: Vec<DefId> =
+        runtime_items::find(tcx).iter().filter_map(|items| items.export_to_device).collect();
+    let exports = |krate: &CrateNum| {
+        traits.iter().any(|of| !tcx.implementations_of_trait((*krate, *of)).is_empty())
+    };
+    let crates = tcx.crates(()).iter().filter(|krate| !traits.is_empty() && exports(krate));
+    let begin = |krate: &CrateNum| {
+        let id = format!("{:016x}", tcx.stable_crate_id(*krate).as_u64());
+        let symbol = object::begin_symbol(&id);
+        // A library that plain rustc has made has no container.
+        let contents = std::fs::read(tcx.used_crate_source(*krate).rlib.as_ref()?).ok()?;
+        let text = symbol.as_bytes();
+        contents.windows(text.len()).any(|bytes| bytes == text).then_some(symbol)
+    };
+    crates.filter_map(begin).collect()
+}

@@ -1,0 +1,134 @@
+//! `cargo schism emit`: what kernels become, in files that other tools take; and statics that refer to each other in circles, of which PTX
+//! can be made as of others.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use schism_tests::lab::{Lab, clean_command, describe, output, source, text};
+use schism_tests::ptx;
+
+fn lab() -> Option<&'static Lab> {
+    if std::env::var_os("SCHISM_JIT").is_none() {
+        println!("skipped: SCHISM_JIT is not set");
+        return None;
+    }
+    Lab::open(env!("CARGO_TARGET_TMPDIR"))
+}
+
+/// A program with three kernels, two of which reach statics in circles.
+fn circular(lab: &Lab) -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let folder = lab.folder("emit-circular");
+        text(lab.rustc_with_runtime(&folder).arg(source("crates/circular.rs")));
+        folder.join("circular")
+    })
+}
+
+fn emit(lab: &Lab, folder: &Path, arguments: &[&str]) -> (Command, Output) {
+    let mut command = clean_command(lab.subcommand());
+    command.current_dir(folder).args(["schism", "emit"]).args(arguments);
+    let ended = output(&mut command);
+    (command, ended)
+}
+
+/// The files in a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn circular_statics_have_their_values_on_every_device() {
+    let Some(lab) = lab() else { return };
+    let said = text(&mut clean_command(circular(lab)));
+    let devices = said.lines().filter(|line| line.starts_with("on ")).count();
+    assert_eq!(said.matches("nodes: 1000\nsteps: 1000\nplain: 1000\n").count(), devices, "{said}");
+    assert!(devices >= 2, "{said}");
+}
+
+#[test]
+fn circular_statics_become_ptx() {
+    let Some(lab) = lab() else { return };
+    ptx::expect_of(circular(lab));
+    let folder = lab.folder("emit-circular-ptx");
+    let program = circular(lab).to_str().expect("UTF-8");
+    // Each kernel is a module by itself, and the same in each run.
+    for name in ["first/", "second/"] {
+        let (command, ended) = emit(lab, &folder, &["ptx", program, "-o", name]);
+        assert!(ended.status.success(), "{}", describe(&command, &ended));
+    }
+    let (first, second) = (files(&folder.join("first")), files(&folder.join("second")));
+    assert_eq!((first.len(), second.len()), (3, 3));
+    let mut circles = 0;
+    for (first, second) in first.iter().zip(&second) {
+        let ptx = std::fs::read_to_string(first).expect("a text");
+        assert_eq!(ptx, std::fs::read_to_string(second).expect("a text"));
+        assert_eq!(ptx.matches("\n.version ").count(), 1, "{ptx}");
+        assert!(!ptx.contains("_forward"), "{ptx}");
+        // What is declared first is declared as it is defined.
+        for line in ptx.lines().filter_map(|line| line.strip_prefix(".extern .global ")) {
+            let defined = format!(".visible .global {} = {{", line.trim_end_matches(';'));
+            assert!(ptx.contains(&defined), "{line}: {ptx}");
+            circles += 1;
+        }
+    }
+    assert!(circles >= 3, "{circles} circles");
+}
+
+#[test]
+fn several_kernels_are_several_files() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("emit-files");
+    let program = circular(lab).to_str().expect("UTF-8");
+    let (command, ended) = emit(lab, &folder, &["ptx", program, "-o", "all.ptx"]);
+    let report = describe(&command, &ended);
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(2), "{report}");
+    assert!(said.contains("these are 3 kernels") && said.contains("-o all.ptx/"), "{report}");
+    assert!(files(&folder).is_empty(), "nothing is written: {report}");
+    // One kernel is one file; a folder that is there takes any number.
+    let one = ["--kernel", "closure#2", "-o", "one.ptx"];
+    let (command, ended) = emit(lab, &folder, &[&["ptx", program][..], &one].concat());
+    assert!(ended.status.success(), "{}", describe(&command, &ended));
+    let ptx = std::fs::read_to_string(folder.join("one.ptx")).expect("a file");
+    assert_eq!(ptx.matches(".version ").count(), 1, "{ptx}");
+    for kind in ["device-ir", "asm"] {
+        std::fs::create_dir(folder.join(kind)).expect("a folder can be made");
+        let (command, ended) = emit(lab, &folder, &[kind, program, "-o", kind]);
+        assert!(ended.status.success(), "{}", describe(&command, &ended));
+        assert_eq!(files(&folder.join(kind)).len(), 3);
+    }
+}
+
+#[test]
+fn wrong_requests_say_what_there_is() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("emit-wrong");
+    let program = circular(lab).to_str().expect("UTF-8");
+    std::fs::write(folder.join("text"), "this is no program").expect("writable");
+    for (arguments, says) in [
+        (&["ptx", program, "--arch", "banana"][..], "there are: sm_70, "),
+        (&["ptx", program, "--arch", "sm90"], "did you mean `sm_90`?"),
+        (&["asm", program, "--arch", "sm_90"], "there are: x86-64, x86-64-v2"),
+        (&["device-ir", program, "--arch", "sm_90"], "leave out `--arch`"),
+        (
+            &["ptx", program, "--kernel", "absent"],
+            "no kernel's name has `absent` in it; there are:\n  ",
+        ),
+        (&["ptx", "nowhere"], "nowhere"),
+        (&["ptx", "text"], "text"),
+    ] {
+        let (command, ended) = emit(lab, &folder, arguments);
+        let report = describe(&command, &ended);
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(matches!(ended.status.code(), Some(1 | 2)), "{report}");
+        assert!(said.contains(says) && !said.contains("bug"), "`{says}`: {report}");
+    }
+    let (command, ended) = emit(lab, &folder, &["asm", program, "--arch", "x86-64-v2"]);
+    let asm = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success() && !asm.contains("%ymm"), "{}", describe(&command, &ended));
+}
