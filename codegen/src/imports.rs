@@ -76,7 +76,12 @@ pub(crate) fn exports<'tcx>(tcx: TyCtxt<'tcx>, runtime: &[RuntimeItems]) -> Vec<
                 display_name: path,
                 source: String::new(),
                 dimensions: 0,
-                closure: layout::Closure { size: 0, align: 1, parameters: Vec::new() },
+                closure: layout::Closure {
+                    size: 0,
+                    align: 1,
+                    parameters: Vec::new(),
+                    addresses: Vec::new(),
+                },
                 span: tcx.def_span(def_id),
             };
             exports.insert(symbol, Export { instance, info });
