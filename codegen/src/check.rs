@@ -91,14 +91,15 @@ fn belongs_here<'tcx>(tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) -> bool {
     {
         return false;
     }
-    let is_linked = !tcx.generics_of(def_id).requires_monomorphization(tcx)
-        && !tcx.cross_crate_inlinable(def_id)
-        && !(kind.has_codegen_attrs()
+    // As the compiler sees it when it builds: small functions, and those that say so, come along.
+    let comes_along = tcx.generics_of(def_id).requires_monomorphization(tcx)
+        || tcx.cross_crate_inlinable(def_id)
+        || (kind.has_codegen_attrs()
             && matches!(
                 tcx.codegen_fn_attrs(def_id).inline,
                 InlineAttr::Hint | InlineAttr::Always | InlineAttr::Force { .. }
             ));
-    if is_linked {
+    if !comes_along {
         return false;
     }
     let carried = bodies::carried(tcx, def_id);

@@ -282,8 +282,11 @@ fn a_crate_that_has_the_runtime_through_another_depends_on_the_targets() {
     write("renamed.rs", "pub use gpu::*;\n");
     write("behind.rs", "pub use facade::*;\n");
     write("apart.rs", "pub fn one() -> u32 { 1 }\n");
+    let runtime = lab.runtime();
     let depends = |name: &str, externs: &[&str]| {
-        let mut rustc = rustc(lab, &folder, "host");
+        let mut rustc = lab.rustc(Compiler::Schism, &folder);
+        rustc.env("SCHISM_TARGETS", "host").arg("-L");
+        rustc.arg(format!("dependency={}", runtime.dependencies.display()));
         rustc.args(["--crate-type=lib", "--emit=dep-info,link", &format!("{name}.rs")]);
         for entry in externs {
             rustc.args(["--extern", entry]);
@@ -295,12 +298,12 @@ fn a_crate_that_has_the_runtime_through_another_depends_on_the_targets() {
         let named = |name: &&str| said.contains(&format!("# env-dep:SCHISM_{name}"));
         variables.iter().filter(|name| named(name)).count()
     };
-    assert_eq!(depends("facade", &[]), 5);
-    let runtime = lab.runtime().rlib.display();
-    assert_eq!(depends("renamed", &[&format!("gpu={runtime}")]), 5);
+    let named = |name: &str| format!("{name}={}", runtime.rlib.display());
+    assert_eq!(depends("facade", &[&named("schism")]), 5);
+    assert_eq!(depends("renamed", &[&named("gpu")]), 5);
     assert_eq!(depends("behind", &["facade=libfacade.rlib"]), 5);
     // Its name is at hand, and it is not used.
-    assert_eq!(depends("apart", &[]), 0);
+    assert_eq!(depends("apart", &[&named("schism")]), 0);
 }
 
 #[test]
