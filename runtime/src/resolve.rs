@@ -70,9 +70,8 @@ pub(crate) unsafe fn resolve_groups(
     // SAFETY: the caller's promises.
     let mut body = unsafe { resolve(device, kernel, asked)? };
     // SAFETY: null, or a constant of the kernel's shared object.
-    if let (Body::Native(native), Some(descriptor)) =
-        (&mut body, unsafe { kernel.descriptor.as_ref() })
-    {
+    let descriptor = unsafe { kernel.descriptor.as_ref() };
+    if let (Body::Native(native), Some(descriptor)) = (&mut body, descriptor) {
         // SAFETY: the caller's promises.
         native.shares_threads = unsafe { kernels::no_thread_locals(descriptor, kernel.layout) };
     }
