@@ -8,8 +8,7 @@ use support::{Kernel, Source, words};
 /// A kernel of one parameter, an address. Addresses of arrays go where LLVM does not see what becomes of them.
 fn compile(body: &str, more: &str) -> Kernel {
     let text = format!(
-        "declare i64 @__schism_global_id_x()
-         {more}
+        "{more}
          define void @kernel(ptr %out) {{
          {body}
            ret void
