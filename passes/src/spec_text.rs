@@ -13,6 +13,8 @@
 //! ; SPEC kernel: name entry size align
 //! ; SPEC param: offset size align integer|float|bytes|pointer|reference
 //! ; SPEC target: triple
+//! ; SPEC export: symbol
+//! ; SPEC import: symbol
 //! ; SPEC spec-constant: symbol size align hexadecimal
 //! ; SPEC part: kernel...
 //! ; SPEC constant-value: symbol hexadecimal
