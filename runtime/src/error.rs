@@ -591,6 +591,8 @@ impl ImageError {
             | Self::NoImage { .. }
             | Self::Lacks { .. }
             | Self::AmbiguousConstant { .. } => false,
+            // A library that is loaded or unloaded later changes what is exported.
+            Self::MissingImport { .. } | Self::AmbiguousImport { .. } => true,
             // What is final about stage 2 is kept where it is opened.
             Self::Stage2 { .. } | Self::Ahead { .. } => true,
             Self::Driver { source, .. } => !source.is_about_code(),
