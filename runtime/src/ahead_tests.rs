@@ -1,6 +1,6 @@
 //! Which code is taken for which device and launch.
 
-use schism_hcf::{Container, Image, Kernel, SpecConstant};
+use schism_hcf::{Container, Image, Kernel, SpecConstant, SpecPart};
 
 use super::*;
 use crate::facts::Known;
@@ -46,6 +46,7 @@ fn container(images: Vec<Image>) -> Vec<u8> {
         symbol: symbol.to_owned(),
         align: 1,
         default: vec![0],
+        parts: vec![SpecPart { place: symbol.to_owned(), size: 1, ..SpecPart::default() }],
         ..SpecConstant::default()
     };
     let spec_constants = vec![constant("A"), constant("B")];
