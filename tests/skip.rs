@@ -4,7 +4,9 @@
 //! pass with the reason printed, for those who know what they leave out. Tests for GPUs and for NVIDIA's assembler are left
 //! out without being asked to, since few machines have them; they print their reasons, too.
 
+use std::collections::BTreeSet;
 use std::io::Write;
+use std::sync::{Mutex, PoisonError};
 
 /// The environment variable that allows to leave tests out.
 pub const VARIABLE: &str = "SCHISM_TEST_SKIP";
@@ -28,12 +30,16 @@ pub fn lacks(reason: &str) {
     say(reason);
 }
 
-/// Prints why a test runs less than it could, or nothing. On standard error itself: the output of tests that pass is not shown.
+/// Prints why a test runs less than it could, or nothing: each reason once for each test. On standard error itself: the output of tests
+/// that pass is not shown.
 pub fn say(reason: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let test = std::thread::current();
-    let test = test.name().unwrap_or("a test");
-    // Nobody need read it.
-    let _ = writeln!(std::io::stderr(), "skipped: {test}: {reason}");
+    let line = format!("skipped: {}: {reason}", test.name().unwrap_or("a test"));
+    if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(line.clone()) {
+        // Nobody need read it.
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
 }
 
 /// Whether this program has kernels.

@@ -145,7 +145,7 @@ fn through_llvm() {
         assert_eq!(calls(&optimised, "@__schism_barrier()"), BARRIERS, "{passes}\n{optimised}");
         assert_eq!(calls(&optimised, "@__schism_ballot("), VOTES, "{passes}\n{optimised}");
         // Without the attributes LLVM copies them.
-        let free = ir.replace("convergent nomerge", "").replace("convergent", "");
+        let free = ir.replace("convergent nomerge", "\"free\"").replace("convergent", "\"free\"");
         let copied = optimise(&free, passes);
         assert!(calls(&copied, "@__schism_barrier()") != BARRIERS, "{passes}\n{copied}");
         copies_votes |= calls(&copied, "@__schism_ballot(") != VOTES;
