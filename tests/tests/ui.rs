@@ -208,6 +208,9 @@ fn a_check_says_of_kernels_what_a_build_says() {
             let mut rustc = lab.rustc_with_runtime(&folder);
             rustc.args(["--emit=metadata", "--color=never", "-Cdebuginfo=2", "--out-dir"]);
             rustc.arg(&work).arg(&program).env("SCHISM_WARN", warnings(&program));
+            if is_unstable(&program) {
+                rustc.env("RUSTC_BOOTSTRAP", "1");
+            }
             let ended = output(&mut rustc);
             if ended.status.code() != Some(status) {
                 failures.push(format!("not as a build: {}", describe(&rustc, &ended)));
