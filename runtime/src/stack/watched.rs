@@ -8,10 +8,10 @@
 //! All this is there only with `--cfg schism_sanitize="thread"`, which `.ci/sanitize` sets. Otherwise a [`Watched`] has no bytes, and its
 //! functions do nothing. AddressSanitizer is told by the crate that switches stacks, which has a feature for it.
 
-#[cfg(schism_sanitize = "thread")]
-pub(crate) use self::watched::Watched;
 #[cfg(not(schism_sanitize = "thread"))]
 pub(crate) use self::unwatched::Watched;
+#[cfg(schism_sanitize = "thread")]
+pub(crate) use self::watched::Watched;
 
 #[cfg(schism_sanitize = "thread")]
 mod watched {
@@ -94,6 +94,8 @@ mod unwatched {
     /// The stack that a thread has left for another.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Left;
+
+    const _: () = assert!(size_of::<(Watched, Left)>() == 0);
 
     impl Watched {
         /// No stack.
