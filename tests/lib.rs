@@ -22,6 +22,7 @@
 //! | `tests/emit.rs` | `cargo schism emit`, and statics that refer to each other in circles |
 //! | `tests/imports.rs` | kernels that call functions which other crates of the program define |
 //! | `tests/instrumentation.rs` | coverage, profiles, sanitizers and the like: not on a device, and on the host as plain rustc has them |
+//! | `tests/sanitizers.rs` | what the sanitizers see of work-items that have waited: only under `.ci/sanitize` |
 //! | `tests/internal_errors.rs` | internal compiler errors end as rustc's do |
 //! | `tests/launches.rs` | kernels in every kind of place, launched on the device `cpu` |
 //! | `tests/matrix.rs` | one program under many combinations of the compiler's options |

@@ -23,7 +23,7 @@ use super::carriers::Carriers;
 use super::sub_group::{Lanes, SIZE};
 use super::threads::{Baton, Job};
 use crate::panics::Failure;
-use crate::stack::OwnStack;
+use crate::stack::{OwnStack, Watched};
 
 /// What happens to work-items that wait when their group is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,14 +72,14 @@ enum WaitsFor {
 /// How a work-item suspends itself.
 #[derive(Clone, Copy, Debug)]
 enum Suspender {
-    Stack(*const Yielder<(), ()>),
+    Stack(*const Yielder<(), ()>, Watched),
     Thread(*const Baton),
 }
 
 /// What a work-item runs on.
 enum Carrier {
     /// A stack, on the thread that runs the group.
-    Stack(Coroutine<(), (), (), OwnStack>),
+    Stack(Coroutine<(), (), (), OwnStack>, Watched),
     /// A thread, and what it shall do first.
     Thread(Arc<Baton>, Option<Job>),
 }
@@ -128,7 +128,7 @@ impl<'a> Fibers<'a> {
             next: Cell::new(0),
             ended: Cell::new(0),
             running: Cell::new(0),
-            suspender: Cell::new(Suspender::Stack(null())),
+            suspender: Cell::new(Suspender::Stack(null(), Watched::NONE)),
             thread_is_taken: Cell::new(false),
             waits_for: Cell::new(WaitsFor::Group),
             has_waited: Cell::new(false),
@@ -190,8 +190,13 @@ impl<'a> Fibers<'a> {
         if items > 1 {
             self.waits_for.set(waits_for);
             match self.suspender.get() {
-                // SAFETY: the yielder of the running work-item, which lies on its stack below this frame.
-                Suspender::Stack(yielder) => unsafe { (*yielder).suspend(()) },
+                // SAFETY: the yielder of the running work-item, which lies on its stack below this frame. Whoever lets it go on has
+                // come to that stack then.
+                Suspender::Stack(yielder, watched) => unsafe {
+                    watched.leave();
+                    (*yielder).suspend(());
+                    watched.arrive();
+                },
                 // SAFETY: the thread is that of the running work-item, which has the turn, and has its baton.
                 Suspender::Thread(baton) => unsafe { (*baton).wait() },
             }
@@ -293,7 +298,7 @@ impl<'a> Fibers<'a> {
         if self.resume(&mut fiber) {
             self.free(fiber.carrier, carriers);
         } else {
-            if matches!(fiber.carrier, Carrier::Stack(_)) {
+            if matches!(fiber.carrier, Carrier::Stack(..)) {
                 self.thread_is_taken.set(true);
             }
             waiting.put(fiber, self.items);
@@ -335,15 +340,20 @@ impl<'a> Fibers<'a> {
             Carrier::Thread(carriers.take_thread()?, Some(job))
         } else {
             let stack = carriers.take_stack()?;
-            // SAFETY: `self` outlives the coroutine: `run` ends or forgets every one before it returns.
-            Carrier::Stack(unsafe {
+            let watched = Watched::new();
+            // SAFETY: `self` outlives the coroutine: `run` ends or forgets every one before it returns. It runs on the stack that is
+            // watched, and returns from there.
+            let coroutine = unsafe {
                 Coroutine::with_stack_unchecked(stack, move |yielder, ()| {
+                    watched.arrive();
                     // SAFETY: as above.
                     let this = &*this;
-                    this.suspender.set(Suspender::Stack(yielder));
+                    this.suspender.set(Suspender::Stack(yielder, watched));
                     this.take_items();
+                    watched.leave();
                 })
-            })
+            };
+            Carrier::Stack(coroutine, watched)
         };
         Ok(Waiting { carrier, item: 0, waits_for: WaitsFor::Group, suspender: None })
     }
@@ -362,9 +372,11 @@ impl<'a> Fibers<'a> {
     /// A carrier that nothing runs on any more.
     fn free(&self, carrier: Carrier, carriers: &mut Carriers<'_>) {
         match carrier {
-            Carrier::Stack(coroutine) => {
+            Carrier::Stack(coroutine, watched) => {
                 self.thread_is_taken.set(false);
                 carriers.give_stack(coroutine.into_stack());
+                // SAFETY: the coroutine is gone, and nobody else has what belonged to its stack.
+                unsafe { watched.end() };
             }
             Carrier::Thread(baton, _) => carriers.give_thread(baton),
         }
@@ -404,8 +416,13 @@ impl<'a> Fibers<'a> {
             self.running.set(fiber.item);
         }
         let is_over = match &mut fiber.carrier {
-            Carrier::Stack(coroutine) => {
-                matches!(coroutine.resume(()), CoroutineResult::Return(()))
+            Carrier::Stack(coroutine, watched) => {
+                // SAFETY: the stack is the coroutine's, which lives, and returns here.
+                let left = unsafe { watched.before_resume() };
+                let result = coroutine.resume(());
+                // SAFETY: as above.
+                unsafe { watched.after_resume(left) };
+                matches!(result, CoroutineResult::Return(()))
             }
             // SAFETY: the thread was taken, and `run` ends every work-item before it returns. Who has the turn alone uses this state.
             Carrier::Thread(baton, job) => unsafe { baton.give_turn(job.take()) },
@@ -425,7 +442,7 @@ impl<'a> Fibers<'a> {
             GiveUp::Forget => match &mut fiber.carrier {
                 // SAFETY: the frames on the stack are those of generated code, of `stage 2`'s and this crate's functions for barriers
                 // and of `take_items`, none of which has anything to drop.
-                Carrier::Stack(coroutine) => unsafe { coroutine.force_reset() },
+                Carrier::Stack(coroutine, _) => unsafe { coroutine.force_reset() },
                 // Generated code has no threads of its own.
                 Carrier::Thread(..) => while !self.resume(fiber) {},
             },

@@ -21,11 +21,13 @@ mod memory;
 mod overflow;
 mod settings;
 mod thread;
+mod watched;
 
 pub(crate) use self::memory::OwnStack;
 pub(crate) use self::memory::size_for;
 pub(crate) use self::overflow::{Runs, forget_other_threads};
 pub(crate) use self::settings::{check, default_size};
+pub(crate) use self::watched::Watched;
 
 use crate::body::{Body, Work};
 use crate::panics::Failure;
