@@ -1,6 +1,7 @@
 //! The blocks of a function as a graph: who dominates whom, and which are loops.
 //!
-//! LLVM's own analyses are not in its C interface. These are made anew after every change of the graph.
+//! LLVM's own analyses are not in its C interface. These are made anew after a change of the graph, unless what comes after the change can do
+//! with edges that are [brought up to date](Graph::update).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -22,8 +23,9 @@ pub(crate) struct Graph {
     /// The place of each block in an order in which a block comes after all that dominate it; blocks that are never
     /// come to have none.
     place: Vec<Option<usize>>,
-    /// The closest of the blocks that dominate a block; the entry's is itself.
-    dominator: Vec<usize>,
+    /// Of each block, when a walk down the dominator tree enters it and when it has left all that is below it. So a function of very many
+    /// loops in a row, whose tree is as deep as it is long, is asked as quickly as any.
+    span: Vec<(usize, usize)>,
 }
 
 /// A natural loop with one way in and one way back, as `loop-simplify` makes them.
@@ -45,6 +47,8 @@ impl Graph {
     /// Of a function with a body.
     pub fn of(function: LLVMValueRef) -> Self {
         let blocks = ir::blocks(function);
+        #[cfg(test)]
+        MADE.with(|made| made.set(made.get() + 1));
         let index: HashMap<_, _> = blocks.iter().copied().zip(0..).collect();
         let successors: Vec<Vec<usize>> = blocks
             .iter()
@@ -57,8 +61,35 @@ impl Graph {
             }
         }
         let (place, order) = reverse_post_order(&successors);
-        let dominator = dominators(&order, &place, &predecessors);
-        Graph { blocks, index, successors, predecessors, place, dominator }
+        let span = spans(&order, &dominators(&order, &place, &predecessors));
+        Graph { blocks, index, successors, predecessors, place, span }
+    }
+
+    /// Looks again at where some blocks go on, after a change; blocks that are new get the numbers behind all others. Dominators stay what
+    /// they were: new blocks have none, and a caller asks only for blocks between which nothing has changed.
+    pub fn update(&mut self, changed: &[LLVMBasicBlockRef]) {
+        for &block in changed {
+            if !self.index.contains_key(&block) {
+                self.index.insert(block, self.blocks.len());
+                self.blocks.push(block);
+                self.successors.push(Vec::new());
+                self.predecessors.push(Vec::new());
+                self.place.push(None);
+                self.span.push((0, 0));
+            }
+        }
+        for block in changed {
+            let number = self.index[block];
+            for next in std::mem::take(&mut self.successors[number]) {
+                self.predecessors[next].retain(|&from| from != number);
+            }
+            let next: Vec<usize> =
+                ir::successors(*block).iter().map(|next| self.index[next]).collect();
+            for &next in &next {
+                self.predecessors[next].push(number);
+            }
+            self.successors[number] = next;
+        }
     }
 
     /// The block that an instruction stands in.
@@ -69,17 +100,8 @@ impl Graph {
 
     /// Whether every way to `below` leads through `above`; a block dominates itself.
     pub fn dominates(&self, above: usize, below: usize) -> bool {
-        let mut at = below;
-        while self.place[at].is_some() {
-            if at == above {
-                return true;
-            }
-            if self.dominator[at] == at {
-                return false;
-            }
-            at = self.dominator[at];
-        }
-        false
+        let [(from, to), (enters, leaves)] = [above, below].map(|block| self.span[block]);
+        self.place[above].is_some() && self.place[below].is_some() && from <= enters && leaves <= to
     }
 
     /// The loops with one way in and one way back, inner ones first.
@@ -196,6 +218,36 @@ fn dominators(order: &[usize], place: &[Option<usize>], predecessors: &[Vec<usiz
         }
     }
     dominator
+}
+
+/// For each block when a walk down the dominator tree enters it and when it has left all that is below it.
+fn spans(order: &[usize], dominator: &[usize]) -> Vec<(usize, usize)> {
+    let mut below = vec![Vec::new(); dominator.len()];
+    for &block in order.iter().skip(1) {
+        below[dominator[block]].push(block);
+    }
+    let mut span = vec![(0, 0); dominator.len()];
+    let mut time = 0;
+    // Each entry: a block, and how many of those below it have been entered.
+    let mut path = vec![(0, 0)];
+    while let Some(&mut (block, ref mut entered)) = path.last_mut() {
+        if let Some(&next) = below[block].get(*entered) {
+            *entered += 1;
+            time += 1;
+            span[next].0 = time;
+            path.push((next, 0));
+        } else {
+            span[block].1 = time;
+            path.pop();
+        }
+    }
+    span
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many graphs this thread has made: passes need not make one for each of very many loops.
+    pub(crate) static MADE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 #[cfg(test)]

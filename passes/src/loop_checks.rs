@@ -99,22 +99,19 @@ pub unsafe fn run_on(function: LLVMValueRef) -> Result<(), String> {
         }
         ir::run_llvm_passes_on(function, "loop-simplify,lcssa")?;
     }
-    let mut done = HashSet::new();
     let mut growth = 0;
-    loop {
-        let graph = Graph::of(function);
-        let Some(plan) = graph.loops().into_iter().find_map(|one| {
-            (one.innermost && done.insert(graph.blocks[one.header]))
-                .then(|| plan(&graph, &one))
-                .flatten()
-                .filter(|plan| growth + plan.size <= GROWTH)
-        }) else {
-            return Ok(());
+    // A copy beside one loop changes nothing inside of another, so one look at the function serves all of them: there may be very many.
+    let mut graph = Graph::of(function);
+    for one in graph.loops().into_iter().filter(|one| one.innermost) {
+        let Some(plan) = plan(&graph, &one).filter(|plan| growth + plan.size <= GROWTH) else {
+            continue;
         };
         growth += plan.size;
         // SAFETY: the plan was made of the function as it is.
-        done.insert(unsafe { carry_out(&graph, &plan) });
+        let changed = unsafe { carry_out(&graph, &plan) };
+        graph.update(&changed);
     }
+    Ok(())
 }
 
 /// Whether a function that is optimised has panics.
@@ -438,11 +435,11 @@ fn swapped(predicate: LLVMIntPredicate) -> LLVMIntPredicate {
     }
 }
 
-/// Copies the loop, takes the checks out of the first one, and lets the condition choose. Returns the copy's header.
+/// Copies the loop, takes the checks out of the first one, and lets the condition choose. Returns the blocks that are new or go on elsewhere.
 ///
 /// # Safety
 /// The plan is of the graph's function, which is as it was then.
-unsafe fn carry_out(graph: &Graph, plan: &Plan) -> LLVMBasicBlockRef {
+unsafe fn carry_out(graph: &Graph, plan: &Plan) -> Vec<LLVMBasicBlockRef> {
     let of = &plan.of;
     // SAFETY: as promised by the caller. What the condition is made of dominates the preheader, since the loop uses it and does
     // not contain it. Phis outside of the loop are where the loop is left: each gets an edge from the copy for each from the loop.
@@ -474,7 +471,11 @@ unsafe fn carry_out(graph: &Graph, plan: &Plan) -> LLVMBasicBlockRef {
         for check in &plan.checks {
             ir::always_go_to(block(check.block), block(check.inside));
         }
-        copied.block(header)
+        let mut changed: Vec<LLVMBasicBlockRef> =
+            blocks.iter().map(|&block| copied.block(block)).collect();
+        changed.push(block(of.preheader));
+        changed.extend(plan.checks.iter().map(|check| block(check.block)));
+        changed
     }
 }
 
@@ -714,5 +715,73 @@ impl Conditions<'_> {
             };
             self.compare(predicate, a, b);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use inkwell::context::Context;
+    use inkwell::memory_buffer::MemoryBuffer;
+
+    use super::run;
+    use crate::graph::MADE;
+
+    /// A function of so many loops one after the other, each with a check of its index, and a panic of its own.
+    fn many(loops: usize) -> String {
+        let mut text = "declare void @panic() cold noreturn
+            define i64 @many(ptr %p, i64 %len, i64 %n) {
+            start:
+              br label %before.0\n"
+            .to_owned();
+        for number in 0..loops {
+            let next = number + 1;
+            text += &format!(
+                "before.{number}:
+                   br label %loop.{number}
+                 loop.{number}:
+                   %k.{number} = phi i64 [ 0, %before.{number} ], [ %k.{number}.next, %inside.{number} ]
+                   %is.inside.{number} = icmp ult i64 %k.{number}, %len
+                   br i1 %is.inside.{number}, label %inside.{number}, label %bad.{number}
+                 inside.{number}:
+                   %at.{number} = getelementptr i64, ptr %p, i64 %k.{number}
+                   store i64 {number}, ptr %at.{number}
+                   %k.{number}.next = add nuw i64 %k.{number}, 1
+                   %is.last.{number} = icmp eq i64 %k.{number}.next, %n
+                   br i1 %is.last.{number}, label %before.{next}, label %loop.{number}
+                 bad.{number}:
+                   call void @panic()
+                   unreachable\n"
+            );
+        }
+        text + &format!("before.{loops}:\n  ret i64 0\n}}\n")
+    }
+
+    /// How many graphs are made for a function of so many loops, and how many loops are copied.
+    fn graphs_and_copies(loops: usize) -> (usize, usize) {
+        let context = Context::create();
+        let text = many(loops);
+        let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "many");
+        let module = context.create_module_from_ir(buffer).expect("assembly");
+        let before = MADE.get();
+        run(&module).expect("LLVM's passes run");
+        let made = MADE.get() - before;
+        module.verify().expect("it obeys LLVM's rules");
+        let after = module.print_to_string().to_string();
+        (made, after.matches("store i64").count() - loops)
+    }
+
+    #[test]
+    fn one_graph_serves_all_loops() {
+        let (few, copies) = graphs_and_copies(2);
+        assert_eq!(copies, 2);
+        let (many, copies) = graphs_and_copies(100);
+        assert_eq!(copies, 100);
+        assert_eq!(many, few, "graphs");
+    }
+
+    #[test]
+    fn loops_beyond_the_limit_of_growth_stay_alone() {
+        let (_, copies) = graphs_and_copies(1_500);
+        assert!((500..1_500).contains(&copies), "{copies}");
     }
 }

@@ -5,7 +5,9 @@ mod support;
 use std::collections::HashSet;
 
 use schism_jit_abi::*;
-use support::{Kernel, Panic, Source, chunk, many_loops, many_loops_on_host, whole, words};
+use support::{
+    Kernel, Panic, Source, chunk, many_checked_loops, many_loops, many_loops_on_host, whole, words,
+};
 
 const PANICS: &str = include_str!("kernels/panics.ll");
 
@@ -134,7 +136,7 @@ fn what_was_stored_before_is_there() {
 
 #[test]
 fn in_a_kernel_of_many_loops() {
-    for loops in [10, 70] {
+    for loops in [10, 70, 300] {
         let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
         let kernel = Source::new(&many_loops(loops), "many", params).build();
         let value = |x: u64| many_loops_on_host(loops, x);
@@ -148,6 +150,29 @@ fn in_a_kernel_of_many_loops() {
                 _ => 0,
             };
             assert_eq!(found, expected, "{loops} loops, {x}");
+        }
+    }
+}
+
+/// Loops become two, one of them without checks, and do the same.
+#[test]
+fn in_a_kernel_of_many_checked_loops() {
+    for loops in [10, 70, 300] {
+        let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
+        let kernel = Source::new(&many_checked_loops(loops), "many", params).build();
+        // The last loop's turn 11 is the first that fails, which work-item 12 is the first to come to.
+        for (at, first) in [(loops + 10, Some(12)), (loops + 101, None)] {
+            let (result, out) = run(&kernel, at, &whole(&[1000]));
+            let failed = result.err().map(|panic| panic.global_id);
+            assert_eq!(failed, first.map(|first| [first, 0, 0]), "{loops} loops below {at}");
+            for (x, bytes) in (0_u64..).zip(out.chunks_exact(8)).take(1001) {
+                let found = u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
+                let expected = match x < first.map_or(1000, |first| first as u64) {
+                    true => many_loops_on_host(loops, x).wrapping_add(1),
+                    false => 0,
+                };
+                assert_eq!(found, expected, "{loops} loops below {at}, {x}");
+            }
         }
     }
 }

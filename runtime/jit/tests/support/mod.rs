@@ -64,6 +64,15 @@ pub fn param(offset: u64, size: u64, kind: u32) -> Param {
 /// A kernel `many` of so many loops one after the other, each over up to 16 numbers. They make one number of a work-item's id, and panic
 /// where it becomes `at`. [`many_loops_on_host`] computes the same.
 pub fn many_loops(count: u64) -> String {
+    loops(count, false)
+}
+
+/// The same, and each turn of each loop checks that its number, and that of the loop, make less than `at` together.
+pub fn many_checked_loops(count: u64) -> String {
+    loops(count, true)
+}
+
+fn loops(count: u64, checked: bool) -> String {
     let mut text = "@place = private constant i8 0\n\
         define void @many(ptr noalias %out, i64 %at) {\nstart:\n\
           %x = call i64 @__schism_global_id_x()\n\
@@ -75,13 +84,29 @@ pub fn many_loops(count: u64) -> String {
             0 => ("%x".to_owned(), "start".to_owned()),
             _ => (format!("%s.{}", number - 1), format!("done.{}", number - 1)),
         };
+        let (check, end) = match checked {
+            false => (String::new(), "turn"),
+            true => (
+                format!(
+                    "  %sum.{number} = add i64 %k.{number}, {number}
+                       %less.{number} = icmp ult i64 %sum.{number}, %at
+                       br i1 %less.{number}, label %go.{number}, label %far.{number}
+                     far.{number}:
+                       call void @__schism_panic(ptr @place, i64 1, ptr null)
+                       unreachable
+                     go.{number}:\n"
+                ),
+                "go",
+            ),
+        };
         text += &format!(
             "loop.{number}:
-               %k.{number} = phi i64 [ 0, %{from} ], [ %k.{number}.next, %turn.{number} ]
-               %s.{number} = phi i64 [ {before}, %{from} ], [ %s.{number}.next, %turn.{number} ]
+               %k.{number} = phi i64 [ 0, %{from} ], [ %k.{number}.next, %{end}.{number} ]
+               %s.{number} = phi i64 [ {before}, %{from} ], [ %s.{number}.next, %{end}.{number} ]
                %more.{number} = icmp ult i64 %k.{number}, %turns
                br i1 %more.{number}, label %turn.{number}, label %done.{number}
              turn.{number}:
+             {check}
                %t.{number} = mul i64 %s.{number}, 31
                %s.{number}.next = add i64 %t.{number}, %k.{number}
                %k.{number}.next = add i64 %k.{number}, 1
