@@ -233,9 +233,11 @@ impl Job<'_> {
 
 /// Runs the assembler, without optimisation: whether the code is PTX is the same.
 fn assemble(assembler: &Path, processor: &str, file: &Path) -> Result<(), String> {
+    // Not `/dev/null`: the assembler may remove its output, and root can remove that.
     let output = Command::new(assembler)
         .arg(format!("--gpu-name={processor}"))
-        .args(["--opt-level", "0", "--output-file", "/dev/null"])
+        .args(["--opt-level", "0", "--output-file"])
+        .arg(file.with_extension("cubin"))
         .arg(file)
         .stdin(Stdio::null())
         .output()

@@ -70,8 +70,12 @@ pub fn sweep(directory: &Path) {
     }
 }
 
-/// Writes a file so that readers see the old contents or the new, nothing between.
+/// Writes a file so that readers see the old contents or the new, nothing between. A device or a pipe (`/dev/null`, `/dev/stdout`) is
+/// written to, not replaced.
 pub fn write_file(path: &Path, contents: &[u8]) -> Result<()> {
+    if std::fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir()) {
+        return std::fs::write(path, contents).at("write", path);
+    }
     create_parent(path)?;
     let draft = beside(path);
     std::fs::write(&draft, contents).at("write", &draft)?;
@@ -123,6 +127,16 @@ mod tests {
         std::fs::write(draft.path().join("new"), "").unwrap();
         draft.publish().unwrap();
         assert!(place.join("new").exists() && !place.join("old").exists());
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn devices_are_written_to_and_not_replaced() {
+        let scratch = Scratch::new("device");
+        let path = scratch.path().join("null");
+        std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+        write_file(&path, b"nothing").unwrap();
+        assert!(path.is_symlink());
         assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
     }
 
