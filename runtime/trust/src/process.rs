@@ -1,5 +1,6 @@
 //! Whom a process trusts.
 
+use std::cell::OnceCell;
 use std::ffi::CStr;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -17,10 +18,10 @@ pub(crate) struct Process {
     pub(crate) user: u32,
     /// It has rights that its user lacks.
     pub(crate) privileged: bool,
-    /// The owner of the program, if that is known.
-    pub(crate) program: Option<u32>,
-    /// What owners seem to be that the user namespace does not map, if there are any.
-    pub(crate) unmapped: Option<u32>,
+    /// The owner of the program, if that is known. Asked for when an owner is neither root nor the user: almost never.
+    pub(crate) program: OnceCell<Option<u32>>,
+    /// What owners seem to be that the user namespace does not map, if there are any. Asked for likewise.
+    pub(crate) unmapped: OnceCell<Option<u32>>,
 }
 
 pub(crate) fn is_privileged() -> bool {
@@ -40,16 +41,16 @@ impl Process {
             // SAFETY: it only reads a number.
             user: unsafe { libc::geteuid() },
             privileged: is_privileged(),
-            program: fs::metadata(PROGRAM).ok().map(|program| program.uid()),
-            unmapped: unmapped(),
+            program: OnceCell::new(),
+            unmapped: OnceCell::new(),
         }
     }
 
     pub(crate) fn trusts(&self, owner: u32) -> bool {
         owner == 0
             || (owner == self.user && !self.privileged)
-            || Some(owner) == self.program
-            || Some(owner) == self.unmapped
+            || Some(owner) == *self.program.get_or_init(owner_of_program)
+            || Some(owner) == *self.unmapped.get_or_init(unmapped)
     }
 
     /// Who could change something that is open. `path` is where its access control list is found: that of a descriptor, or `None` if
@@ -173,6 +174,10 @@ fn with_entry<T>(ask: impl Fn(*mut libc::c_char, usize) -> (i32, Option<T>)) -> 
     }
 }
 
+fn owner_of_program() -> Option<u32> {
+    fs::metadata(PROGRAM).ok().map(|program| program.uid())
+}
+
 /// What owners seem to be that this process's user namespace does not map.
 fn unmapped() -> Option<u32> {
     let map = fs::read_to_string("/proc/self/uid_map").ok()?;
@@ -189,12 +194,16 @@ mod tests {
 
     #[test]
     fn who_is_trusted() {
-        let process =
-            |privileged| Process { user: 1000, privileged, program: Some(7), unmapped: None };
+        let process = |privileged| Process {
+            user: 1000,
+            privileged,
+            program: Some(7).into(),
+            unmapped: None.into(),
+        };
         let users = [0, 7, 1000, 1001];
         assert_eq!(users.map(|user| process(false).trusts(user)), [true, true, true, false]);
         assert_eq!(users.map(|user| process(true).trusts(user)), [true, true, false, false]);
-        let sandboxed = Process { unmapped: Some(1001), ..process(false) };
+        let sandboxed = Process { unmapped: Some(1001).into(), ..process(false) };
         assert!(sandboxed.trusts(1001));
     }
 

@@ -89,18 +89,20 @@ fn walk(path: &Path, process: &Process) -> Result<Found, Untrusted> {
         Some(libc::ELOOP) => Untrusted::new(path, Why::Links),
         _ => system(path)(error),
     })?;
-    let mut folder = root().map_err(system(path))?;
+    let open_root = || root().and_then(|root| Ok((root.metadata()?, root)));
+    // The folder that has been reached.
+    let (mut of_folder, mut folder) = open_root().map_err(system(path))?;
     let mut so_far = PathBuf::from("/");
     let mut left: Vec<OsString> = names(path).collect();
     let mut links = 0;
     loop {
-        let metadata = folder.metadata().map_err(system(&so_far))?;
         let Some(name) = left.pop() else {
             let place = folder.try_clone().map_err(system(&so_far))?;
-            return Ok(Found { folder, name: OsString::new(), place, metadata, path: so_far });
+            let (name, metadata) = (OsString::new(), of_folder);
+            return Ok(Found { folder, name, place, metadata, path: so_far });
         };
         process
-            .check_way(&metadata, &by_descriptor(&folder))
+            .check_way(&of_folder, &by_descriptor(&folder))
             .map_err(|why| Untrusted::new(&so_far, why))?;
         let here = so_far.join(&name);
         let place = open_at(&folder, &name, PLACE).map_err(system(&here))?;
@@ -115,12 +117,12 @@ fn walk(path: &Path, process: &Process) -> Result<Found, Untrusted> {
             }
             let target = target(&place).map_err(system(&here))?;
             if target.is_absolute() {
-                folder = root().map_err(system(path))?;
+                (of_folder, folder) = open_root().map_err(system(path))?;
                 so_far = PathBuf::from("/");
             }
             left.extend(names(&target));
         } else if metadata.is_dir() {
-            folder = place;
+            (of_folder, folder) = (metadata, place);
             if name == ".." {
                 so_far.pop();
             } else {
