@@ -6,10 +6,11 @@
 use std::collections::VecDeque;
 use std::os::unix::thread::JoinHandleExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{MutexGuard, Once};
 use std::thread::{self, JoinHandle};
 
 use crate::fork::{PerProcess, Section};
+use crate::monitor::Monitor;
 use crate::panics;
 use crate::stage2::stage2;
 
@@ -35,21 +36,15 @@ struct State {
     ending: bool,
 }
 
-/// What is shared with the thread. A forked process has not got the thread, and begins with nothing.
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    /// A piece of work is done.
-    done: Condvar,
-}
-
-fn shared() -> &'static Shared {
-    static SHARED: PerProcess<Shared> = PerProcess::new();
-    SHARED.get(Shared::default)
+/// What is shared with the thread; who waits does so for a piece of work to be done. A forked process has not got the thread, and
+/// begins with nothing.
+fn shared() -> &'static Monitor<State> {
+    static SHARED: PerProcess<Monitor<State>> = PerProcess::new();
+    SHARED.get(Monitor::default)
 }
 
 fn state() -> MutexGuard<'static, State> {
-    shared().state.lock().unwrap_or_else(PoisonError::into_inner)
+    shared().lock()
 }
 
 /// Leaves work to the thread. Says whether there was room.
@@ -102,7 +97,7 @@ fn work() {
         drop(section);
         state = self::state();
         state.running = None;
-        shared().done.notify_all();
+        shared().notify_all();
     }
     state.active = false;
 }
@@ -113,7 +108,7 @@ pub(crate) fn forget(container: usize) {
     let (dropped, kept) = state.waiting.drain(..).partition(|job| job.container == container);
     state.waiting = kept;
     while state.running == Some(container) {
-        state = shared().done.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state = shared().wait(state);
     }
     drop(state);
     // Without the lock: what the work has may be the last of something.

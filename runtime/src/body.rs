@@ -11,7 +11,7 @@ use crate::options::{self, Options};
 use crate::panics::{self, Failure, Panic};
 use crate::pieces::for_pieces;
 use crate::range::Extent;
-use crate::stack::{self, Need, Runs};
+use crate::stack::{self, Need, Runs, TooMuch};
 
 /// Code that runs a box of work-items.
 #[derive(Clone, Debug)]
@@ -34,16 +34,22 @@ impl Body {
 }
 
 /// One launch's body, data and range.
-#[derive(Debug)]
+///
+/// It is large, and most launches need it in one place: so it is passed by reference, and copied where helpers need it.
+#[derive(Clone, Debug)]
 pub(crate) struct Work {
     pub(crate) body: Body,
     pub(crate) closure: *const (),
     /// What is spread over threads: work-items, or groups of them.
     pub(crate) extent: Extent,
     pub(crate) groups: Option<GroupWork>,
-    pub(crate) options: Option<Arc<Options>>,
+    options: Option<Arc<Options>>,
     /// What is said where the stack is not enough.
-    pub(crate) runs: Runs,
+    runs: Runs,
+    /// The stack that one work-item takes.
+    item: Need,
+    /// Work-items may wait for others: they then run on stacks of their own.
+    waits: bool,
 }
 
 // SAFETY: `closure` is a kernel that work-items on several threads share: launches ask for `Sync`.
@@ -52,16 +58,34 @@ unsafe impl Send for Work {}
 unsafe impl Sync for Work {}
 
 impl Work {
+    #[inline]
+    pub(crate) fn new(
+        body: Body,
+        kernel: &RawKernel,
+        extent: Extent,
+        groups: Option<GroupWork>,
+        options: Option<Arc<Options>>,
+    ) -> Self {
+        let (closure, runs, item) = (kernel.closure, body.runs(kernel), Need::of_item(&body));
+        let waits = groups.is_some() && GroupWork::waits(&body);
+        Self { body, closure, extent, groups, options, runs, item, waits }
+    }
+
+    /// Whether it takes more stack than there is.
+    #[inline]
+    pub(crate) fn too_much_stack(&self) -> Option<TooMuch> {
+        let waiting = self.groups.as_ref().filter(|_| self.waits).map(GroupWork::items);
+        stack::too_much(self.item, waiting)
+    }
+
     /// Runs the work-items with the linear ids `begin..end`.
     ///
     /// # Safety
     /// `closure` is alive and of the body's type; `begin < end`, at most the extent's items; nobody runs these work-items a
     /// second time.
+    #[inline]
     pub(crate) unsafe fn run(&self, begin: usize, end: usize) -> Result<(), Failure> {
-        let need = match &self.groups {
-            Some(groups) if groups.waits(&self.body) => Need::of_scheduler(),
-            _ => Need::of_item(&self.body),
-        };
+        let need = if self.waits { Need::of_scheduler() } else { self.item };
         // SAFETY: the caller's promises.
         stack::with_room(need, &self.runs, || unsafe { self.run_here(begin, end) })
     }
@@ -75,8 +99,9 @@ impl Work {
         let _entered = options::enter(options);
         if let Some(groups) = &self.groups {
             let (body, closure, runs) = (&self.body, self.closure, &self.runs);
+            let launch = Launch { body, closure, options, runs, need: self.item };
             // SAFETY: the caller's promises.
-            return unsafe { groups.run(Launch { body, closure, options, runs }, begin, end) };
+            return unsafe { groups.run(launch, begin, end) };
         }
         match &self.body {
             Body::Native(native) => panics::catch(|| {

@@ -64,12 +64,14 @@ pub(crate) const BROKEN_BY: &str =
     "other threads of its parent were looking for or compiling kernels at that time";
 
 /// The number of this process: another one in each forked process. What was made in a process is that process's.
+#[inline]
 pub(crate) fn generation() -> u32 {
     // A fork is seen by the one thread of the child, in which it happened.
     GENERATION.load(Acquire)
 }
 
 /// Whether this process was forked when the parent could not be waited for.
+#[inline]
 pub(crate) fn is_broken() -> bool {
     BROKEN.load(Acquire)
 }

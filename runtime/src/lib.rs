@@ -108,6 +108,7 @@ mod kernel_cache;
 mod kernels;
 mod launch;
 mod library;
+mod monitor;
 #[cfg(all(test, not(schism_driver)))]
 mod native_tests;
 mod notice;

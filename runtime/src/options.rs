@@ -87,12 +87,14 @@ pub(crate) struct Entered<'a> {
 }
 
 impl Drop for Entered<'_> {
+    #[inline]
     fn drop(&mut self) {
         CURRENT.set(self.before);
     }
 }
 
 /// Work-items that this thread runs from now on are of a launch with these options.
+#[inline]
 pub(crate) fn enter(options: Option<&Options>) -> Entered<'_> {
     let before = CURRENT.replace(options.map_or(ptr::null(), ptr::from_ref));
     Entered { before, options }

@@ -52,18 +52,21 @@ pub(crate) struct Inside {
 }
 
 impl Inside {
+    #[inline]
     pub(crate) fn enter() -> Self {
         Self { before: INSIDE.replace(true) }
     }
 }
 
 impl Drop for Inside {
+    #[inline]
     fn drop(&mut self) {
         INSIDE.set(self.before);
     }
 }
 
 /// Whether the calling code is a kernel.
+#[inline]
 pub(crate) fn inside() -> bool {
     INSIDE.get()
 }

@@ -27,7 +27,7 @@ use crate::resolve::{resolve, resolve_cuda, resolve_groups};
 use crate::schedule;
 use crate::source::{Blocking, InGroups, IntoSource, Lengths, Source};
 use crate::spec_const::SpecConst;
-use crate::stack;
+use crate::stack::{self, TooMuch};
 use crate::trace;
 
 /// An in-order queue of launches on one device: each launch begins when the one before it is over.
@@ -527,11 +527,9 @@ impl Queue {
         }
         // SAFETY: a kernel that can be launched is in a loaded shared object, with its descriptor.
         let body = unsafe { resolve(&self.device, &kernel, asked)? };
-        let options = self.options.clone();
-        let runs = body.runs(&kernel);
-        let work = Work { body, closure: kernel.closure, extent, groups: None, options, runs };
+        let work = Work::new(body, &kernel, extent, None, self.options.clone());
         // SAFETY: the caller's promises, and there is at least one work-item.
-        unsafe { self.spread(work, &kernel) }?;
+        unsafe { self.spread(&work, &kernel) }?;
         Ok(None)
     }
 
@@ -625,11 +623,9 @@ impl Queue {
         let body = unsafe { resolve_groups(&self.device, &kernel, asked)? };
         let groups = GroupWork::new(range, &body, dynamic)
             .map_err(|bytes| self.local_memory(&kernel, bytes))?;
-        let (extent, options) = (range.groups, self.options.clone());
-        let (closure, runs) = (kernel.closure, body.runs(&kernel));
-        let work = Work { body, closure, extent, groups: Some(groups), options, runs };
+        let work = Work::new(body, &kernel, range.groups, Some(groups), self.options.clone());
         // SAFETY: the caller's promises, and there is at least one group.
-        unsafe { self.spread(work, &kernel) }?;
+        unsafe { self.spread(&work, &kernel) }?;
         Ok(None)
     }
 
@@ -637,7 +633,7 @@ impl Queue {
     ///
     /// # Safety
     /// As for [`schedule::run`].
-    unsafe fn spread(&self, work: Work, kernel: &RawKernel) -> Result<(), LaunchError> {
+    unsafe fn spread(&self, work: &Work, kernel: &RawKernel) -> Result<(), LaunchError> {
         let Lane::Host(order) = &self.lane else { return Ok(()) };
         let order = in_process(order)?;
         if let Body::Cpu(code) = &work.body
@@ -646,9 +642,8 @@ impl Queue {
         {
             return Err(self.remote(kernel.name()));
         }
-        if let Some((bytes, items, limit)) = stack::too_much(&work) {
-            let (kernel, device) = (kernel.name(), self.device.to_string());
-            return Err(LaunchError::Stack { kernel, device, bytes, items, limit });
+        if let Some(too_much) = work.too_much_stack() {
+            return Err(self.stack(kernel, too_much));
         }
         let extent = work.extent;
         let offset = work.groups.as_ref().map_or(extent.offset, GroupWork::offset);
@@ -732,11 +727,18 @@ impl Queue {
         }
     }
 
+    #[cold]
+    fn stack(&self, kernel: &RawKernel, TooMuch { bytes, items, limit }: TooMuch) -> LaunchError {
+        let (kernel, device) = (kernel.name(), self.device.to_string());
+        LaunchError::Stack { kernel, device, bytes, items, limit }
+    }
+
     /// A kernel that waited for another launch could wait for itself. Nothing can be launched in a process that was forked at the wrong
     /// time.
+    #[inline]
     pub(crate) fn refuse_inside_kernels(&self) -> Result<(), LaunchError> {
         if fork::is_broken() {
-            return Err(LaunchError::Forked { reason: fork::BROKEN_BY.to_owned() });
+            return Err(broken());
         }
         if panics::inside() { Err(LaunchError::InsideKernel) } else { Ok(()) }
     }
@@ -750,8 +752,19 @@ impl Queue {
 pub(crate) const OF_PARENT: &str = "the launch is its parent's";
 
 /// The order of a queue in this process. Only in one that was forked it may have to be made, and with it threads.
+#[inline]
 pub(crate) fn in_process(order: &Order) -> Result<&Arc<InProcess>, LaunchError> {
+    order.known().map_or_else(|| begin(order), Ok)
+}
+
+#[cold]
+fn begin(order: &Order) -> Result<&Arc<InProcess>, LaunchError> {
     order.here().map_err(|error| LaunchError::Forked { reason: error.to_string() })
+}
+
+#[cold]
+fn broken() -> LaunchError {
+    LaunchError::Forked { reason: fork::BROKEN_BY.to_owned() }
 }
 
 /// Waits for a launch that is not over.

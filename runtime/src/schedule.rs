@@ -54,19 +54,19 @@ pub(crate) struct Spread {
 ///
 /// # Safety
 /// `work.closure` is alive until this returns, and of the type that the body expects. There is at least one work-item.
-pub(crate) unsafe fn run(work: Work, pool: &'static ThreadPool) -> Result<Spread, Failure> {
+pub(crate) unsafe fn run(work: &Work, pool: &'static ThreadPool) -> Result<Spread, Failure> {
     let items = work.extent.items;
     let threads = pool.current_num_threads();
     let generation = fork::generation();
     let inside = Inside::enter();
     // SAFETY: the caller's promises; `alone` runs each work-item at most once.
-    let (begun, intervals, pace) = unsafe { alone(&work, threads)? };
+    let (begun, intervals, pace) = unsafe { alone(work, threads)? };
     if begun == items {
         return Ok(Spread { intervals, helpers: 0 });
     }
     let job = Arc::new(Job {
         grain: AtomicUsize::new(pace.items_in(GRAIN).max(1)),
-        work,
+        work: work.clone(),
         next: AtomicUsize::new(begun),
         left: AtomicUsize::new(items - begun),
         intervals: AtomicUsize::new(intervals),

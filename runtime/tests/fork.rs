@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use schism::prelude::*;
-use support::{ROLE, program_in, run, scratch};
+use support::{ROLE, launch_groups, program_in, run, scratch};
 
 /// No forked child takes so long that is well.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -60,22 +60,7 @@ fn launches(queue: &Queue) -> Result<(), schism::Error> {
         Ok(())
     })?;
     assert!(data.to_vec().iter().all(|x| *x == 2 * 3_u32.pow(5)));
-    let mut sums = Buffer::with_len(queue, 4)?;
-    let range = NdRange::new(256, 64)?;
-    queue.for_each_in_groups(
-        range,
-        local::<u32>(64),
-        per_group(&mut sums),
-        |item, tile, sum| {
-            tile.set(item.local_x(), 1);
-            item.barrier();
-            if let Some(sum) = sum {
-                *sum = (0..64).map(|index| tile.get(index)).sum::<u32>();
-            }
-        },
-    )?;
-    assert_eq!(sums.to_vec(), [64; 4]);
-    Ok(())
+    launch_groups(queue)
 }
 
 /// [`WELL`], or [`REFUSED`] if the error says that it is because of the fork.

@@ -14,7 +14,7 @@ use std::thread;
 
 use schism::LaunchError;
 use schism::prelude::*;
-use support::{ROLE, output, program_in, run, scratch};
+use support::{ROLE, VARIABLES, launch_groups, output, program_in, run, scratch};
 
 /// Launches of all kinds.
 fn launches(queue: &Queue) -> Result<(), schism::Error> {
@@ -25,21 +25,7 @@ fn launches(queue: &Queue) -> Result<(), schism::Error> {
         Ok(())
     })?;
     assert_eq!(data.to_vec().iter().sum::<u32>(), 30_000);
-    let mut sums = Buffer::with_len(queue, 4)?;
-    let range = NdRange::new(256, 64)?;
-    queue.for_each_in_groups(
-        range,
-        local::<u32>(64),
-        per_group(&mut sums),
-        |item, tile, sum| {
-            tile.set(item.local_x(), 1);
-            item.barrier();
-            if let Some(sum) = sum {
-                *sum = (0..64).map(|index| tile.get(index)).sum::<u32>();
-            }
-        },
-    )?;
-    assert_eq!(sums.to_vec(), [64; 4]);
+    launch_groups(queue)?;
     let panicked = queue.parallel_for(100, |item| assert!(item.x() < 50, "as it should"));
     assert!(matches!(panicked, Err(LaunchError::Panicked(_))), "{panicked:?}");
     schism::dprintln!("launches are well");
@@ -249,8 +235,8 @@ fn has_device_code() -> bool {
 
 #[test]
 fn few_descriptors_and_a_folder_that_is_gone() {
-    // Libraries are loaded, and then there is none left.
-    ends_well(&mut by_shell("queue", "ulimit -n 4;"));
+    // Libraries are loaded, and then there is none left, whatever was open here.
+    ends_well(&mut by_shell("queue", "exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-; ulimit -n 4;"));
     let script = "mkdir gone && cd gone && rmdir ../gone;";
     let mut command = by_shell("launches", script);
     ends_well(command.current_dir(scratch("hostile-gone-folder")));
@@ -260,21 +246,7 @@ fn few_descriptors_and_a_folder_that_is_gone() {
 fn nonsense_in_the_environment() {
     let huge = "9".repeat(100_000);
     let values = [b"\xff\xfe".as_slice(), b"", b"-1", b"/dev/zero", huge.as_bytes()];
-    for variable in [
-        "SCHISM_ADAPTIVITY",
-        "SCHISM_CACHE",
-        "SCHISM_CACHE_DIR",
-        "SCHISM_CACHE_SIZE",
-        "SCHISM_CPU_MATH",
-        "SCHISM_CPU_THREADS",
-        "SCHISM_CUDA",
-        "SCHISM_DEVICE",
-        "SCHISM_HOME",
-        "SCHISM_JIT",
-        "SCHISM_LIBDEVICE",
-        "SCHISM_TRACE",
-        "XDG_CACHE_HOME",
-    ] {
+    for variable in VARIABLES {
         for value in values {
             let mut command = command("queue");
             if variable != "SCHISM_CACHE" {

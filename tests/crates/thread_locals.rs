@@ -47,67 +47,53 @@ fn thread() -> u64 {
 const GROUPS: usize = 3;
 const SIZE: usize = 40;
 
-fn show(name: &str, threads: Vec<u64>, right: Vec<u32>) {
+fn range() -> NdRange<1> {
+    NdRange::new(GROUPS * SIZE, SIZE).expect("even groups")
+}
+
+/// Prints for a kernel, which says whether a work-item found what it had set, how it went.
+fn launch<F>(queue: &Queue, name: &str, finds: F)
+where
+    F: for<'g> Fn(&NdItem<'g, 1>) -> bool + Send + Sync + Capture,
+{
+    let mut threads = Buffer::filled(queue, GROUPS * SIZE, 0_u64).expect("memory");
+    let mut right = Buffer::filled(queue, GROUPS * SIZE, false).expect("memory");
+    let sources = (&mut threads, &mut right);
+    let kernel = move |item: NdItem<'_, 1>, (), (to, right): (&mut u64, &mut bool)| {
+        if !schism::is_device() {
+            *right = finds(&item);
+            *to = thread();
+        }
+    };
+    queue.for_each_in_groups(range(), (), sources, kernel).expect("it runs");
     let mut groups: Vec<usize> = threads
+        .to_vec()
         .chunks(SIZE)
         .map(|group| group.iter().collect::<std::collections::BTreeSet<_>>().len())
         .collect();
     groups.dedup();
-    println!("{name}: {groups:?} threads a group, {}", right.iter().all(|right| *right == 1));
+    let right = right.to_vec().iter().all(|right| *right);
+    println!("{name}: {groups:?} threads a group, {right}");
 }
 
 fn main() {
     let queue = Queue::new().expect("a queue");
-    let range = || NdRange::new(GROUPS * SIZE, SIZE).expect("even groups");
-    let buffers = || {
-        let threads = Buffer::filled(&queue, GROUPS * SIZE, 0_u64).expect("memory");
-        (threads, Buffer::filled(&queue, GROUPS * SIZE, 0_u32).expect("memory"))
-    };
-
-    let (mut threads, mut right) = buffers();
-    let (to, is_right) = (threads.view_mut(), right.view_mut());
-    queue
-        .parallel_for_groups(range(), (), move |item, ()| {
-            if schism::is_device() {
-                return;
-            }
-            let value = item.x() as u32 * 7 + 1;
-            let found = scoped::set(&value, || {
-                item.barrier();
-                let first = scoped::get();
-                let sum = item.sub_group().reduce_add(value);
-                let second = scoped::get();
-                item.barrier();
-                (first, second, scoped::get(), sum)
-            });
-            let right = (found.0, found.1, found.2) == (value, value, value) && found.3 != 0;
-            // SAFETY: each work-item writes its own elements.
-            unsafe {
-                to.set(item.x(), thread());
-                is_right.set(item.x(), u32::from(right));
-            }
+    launch(&queue, "scoped", |item| {
+        let value = item.x() as u32 * 7 + 1;
+        scoped::set(&value, || {
+            item.barrier();
+            let first = scoped::get();
+            let sum = item.sub_group().reduce_add(value);
+            let second = scoped::get();
+            item.barrier();
+            [first, second, scoped::get()] == [value; 3] && sum != 0
         })
-        .expect("it runs");
-    show("scoped", threads.to_vec(), right.to_vec());
-
+    });
     // Nothing waits.
-    let (mut threads, mut right) = buffers();
-    let (to, is_right) = (threads.view_mut(), right.view_mut());
-    queue
-        .parallel_for_groups(range(), (), move |item, ()| {
-            if schism::is_device() {
-                return;
-            }
-            let value = item.x() as u32;
-            let right = scoped::set(&value, || scoped::get() == value);
-            // SAFETY: each work-item writes its own elements.
-            unsafe {
-                to.set(item.x(), thread());
-                is_right.set(item.x(), u32::from(right));
-            }
-        })
-        .expect("it runs");
-    show("no barrier", threads.to_vec(), right.to_vec());
+    launch(&queue, "no barrier", |item| {
+        let value = item.x() as u32;
+        scoped::set(&value, || scoped::get() == value)
+    });
 
     // A work-item that panics: the others give up, each on its thread, and what they have set goes back.
     let result = queue.parallel_for_groups(range(), (), move |item, ()| {

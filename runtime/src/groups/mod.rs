@@ -57,7 +57,7 @@ pub(crate) const MOST_ITEMS: usize = 1024;
 pub(crate) const LOCAL_MEMORY: usize = 64 << 10;
 
 /// What a launch says of its groups.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct GroupWork {
     range: NdExtent,
     memory: Layout,
@@ -72,6 +72,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) closure: *const (),
     pub(crate) options: Option<&'a Options>,
     pub(crate) runs: &'a Runs,
+    /// The stack that one work-item takes.
+    pub(crate) need: Need,
 }
 
 impl GroupWork {
@@ -110,7 +112,8 @@ impl GroupWork {
     }
 
     /// Whether work-items may wait for others: they then run on stacks of their own.
-    pub(crate) fn waits(&self, body: &Body) -> bool {
+    #[inline]
+    pub(crate) fn waits(body: &Body) -> bool {
         match body {
             Body::Native(_) => true,
             Body::Cpu(kernel) => kernel.flags() & CPU_BARRIER != 0,
@@ -129,7 +132,7 @@ impl GroupWork {
     ) -> Result<(), Failure> {
         let memory = Memory::take(self.memory);
         let apart = matches!(launch.body, Body::Native(native) if !native.shares_threads);
-        let mut carriers = Carriers::new(Need::of_item(launch.body), launch.runs, apart);
+        let mut carriers = Carriers::new(launch.need, launch.runs, apart);
         for group in begin..end {
             let [nx, ny, _] = self.range.groups.xyz;
             let id = position(group, [nx, ny]);
@@ -261,8 +264,8 @@ impl Group<'_> {
             let result = if fibers.is_on_thread() {
                 // The thread knows nothing of the launch yet.
                 let (_inside, _entered) = (Inside::enter(), options::enter(self.launch.options));
-                let need = Need::of_item(self.launch.body);
-                stack::with_room(need, self.launch.runs, || host::with(&group, run))
+                let Launch { need, runs, .. } = self.launch;
+                stack::with_room(need, runs, || host::with(&group, run))
             } else {
                 run()
             };

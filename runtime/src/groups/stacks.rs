@@ -6,9 +6,8 @@
 //! group may need when its first work-item waits; whoever is kept waiting has the right to none, so that two groups never wait for each
 //! other.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-
 use crate::fork::PerProcess;
+use crate::monitor::Monitor;
 use crate::panics::Failure;
 use crate::stack::{MOST_OF_ALL, Need, OwnStack, size_for};
 
@@ -24,22 +23,10 @@ struct State {
     bytes: usize,
 }
 
-/// What the threads of a process share.
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    returned: Condvar,
-}
-
-fn shared() -> &'static Shared {
-    static SHARED: PerProcess<Shared> = PerProcess::new();
-    SHARED.get(Shared::default)
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Those of this process.
+fn shared() -> &'static Monitor<State> {
+    static SHARED: PerProcess<Monitor<State>> = PerProcess::new();
+    SHARED.get(Monitor::default)
 }
 
 impl State {
@@ -78,7 +65,7 @@ pub(super) struct Stacks {
     stacks: Vec<OwnStack>,
     reserved: usize,
     /// Where they come from.
-    shared: Option<&'static Shared>,
+    shared: Option<&'static Monitor<State>>,
 }
 
 impl Stacks {
@@ -95,7 +82,7 @@ impl Stacks {
         }
         let shared = *self.shared.get_or_insert_with(shared);
         let bytes = |stacks: usize| stacks.saturating_mul(self.size);
-        let mut state = shared.state();
+        let mut state = shared.lock();
         // Whoever waits has the right to none: so there is always somebody who does not wait.
         state.taken -= self.reserved;
         state.bytes -= bytes(self.reserved);
@@ -104,9 +91,9 @@ impl Stacks {
             state.taken > 0 && (state.taken + most > MOST || all > MOST_OF_ALL)
         };
         if full(&state) {
-            shared.returned.notify_all();
+            shared.notify_all();
             while full(&state) {
-                state = shared.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = shared.wait(state);
             }
         }
         state.taken += most;
@@ -136,13 +123,13 @@ impl Drop for Stacks {
             // The kernel has forked the process: what the parent's threads share stays as it is.
             return;
         }
-        let mut state = shared.state();
+        let mut state = shared.lock();
         state.free.append(&mut self.stacks);
         state.taken -= self.reserved;
         state.bytes -= self.reserved * self.size;
         let surplus = state.surplus();
         drop(state);
-        shared.returned.notify_all();
+        shared.notify_all();
         drop(surplus);
     }
 }

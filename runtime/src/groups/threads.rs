@@ -10,11 +10,12 @@
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
 use crate::fork::PerProcess;
+use crate::monitor::Monitor;
 use crate::panics::Failure;
 use crate::stack;
 
@@ -157,27 +158,15 @@ struct Free {
     since: std::time::Instant,
 }
 
-/// What the threads of a process share.
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    returned: Condvar,
-}
-
-fn shared() -> &'static Shared {
-    static SHARED: PerProcess<Shared> = PerProcess::new();
-    SHARED.get(Shared::default)
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Those of this process.
+fn shared() -> &'static Monitor<State> {
+    static SHARED: PerProcess<Monitor<State>> = PerProcess::new();
+    SHARED.get(Monitor::default)
 }
 
 /// Whether a thread has been free for so long that it may end; nobody takes it then.
 fn leave(baton: &Arc<Baton>) -> bool {
-    let mut state = shared().state();
+    let mut state = shared().lock();
     let place = state
         .free
         .iter()
@@ -194,7 +183,7 @@ pub(super) struct Threads {
     threads: Vec<Arc<Baton>>,
     reserved: usize,
     /// Where they come from.
-    shared: Option<&'static Shared>,
+    shared: Option<&'static Monitor<State>>,
 }
 
 impl Threads {
@@ -205,13 +194,13 @@ impl Threads {
             return;
         }
         let shared = *self.shared.get_or_insert_with(shared);
-        let mut state = shared.state();
+        let mut state = shared.lock();
         // Whoever waits has the right to none: so there is always somebody who does not wait.
         state.taken -= self.reserved;
         if state.taken + most > MOST {
-            shared.returned.notify_all();
+            shared.notify_all();
             while state.taken + most > MOST {
-                state = shared.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = shared.wait(state);
             }
         }
         state.taken += most;
@@ -254,12 +243,12 @@ impl Drop for Threads {
             return;
         }
         let since = std::time::Instant::now();
-        let mut state = shared.state();
+        let mut state = shared.lock();
         state.free.extend(self.threads.drain(..).map(|baton| Free { baton, since }));
         state.taken -= self.reserved;
         let surplus = surplus(&mut state);
         drop(state);
-        shared.returned.notify_all();
+        shared.notify_all();
         end(surplus);
     }
 }

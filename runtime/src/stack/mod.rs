@@ -29,7 +29,7 @@ pub(crate) use self::overflow::{Runs, forget_other_threads};
 pub(crate) use self::settings::{check, default_size};
 pub(crate) use self::watched::Watched;
 
-use crate::body::{Body, Work};
+use crate::body::Body;
 use crate::panics::Failure;
 
 /// Bytes that functions of the process may take which a kernel calls: those that write messages, and the mathematics library's. So
@@ -56,6 +56,7 @@ pub(crate) struct Need {
 
 impl Need {
     /// What one work-item takes.
+    #[inline]
     pub(crate) fn of_item(body: &Body) -> Self {
         let known = match body {
             Body::Cpu(kernel) => kernel.stack(),
@@ -78,16 +79,25 @@ impl Need {
     }
 }
 
-/// Whether a launch takes more stack than there is. If so: the bytes that it needs, for how many work-items, and the most that so many
-/// have.
-pub(crate) fn too_much(work: &Work) -> Option<(usize, usize, usize)> {
-    let need = Need::of_item(&work.body).bytes;
-    if need > MOST_OF_ITEM {
-        return Some((need, 1, MOST_OF_ITEM));
+/// A launch that takes more stack than there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooMuch {
+    /// What so many work-items need.
+    pub(crate) bytes: usize,
+    pub(crate) items: usize,
+    /// The most that so many have.
+    pub(crate) limit: usize,
+}
+
+/// Whether work-items that need so much, of which so many wait for each other, take more stack than there is.
+#[inline]
+pub(crate) fn too_much(item: Need, waiting: Option<usize>) -> Option<TooMuch> {
+    if item.bytes > MOST_OF_ITEM {
+        return Some(TooMuch { bytes: item.bytes, items: 1, limit: MOST_OF_ITEM });
     }
-    let items = work.groups.as_ref().filter(|groups| groups.waits(&work.body))?.items();
-    let all = size_for(need).saturating_mul(items);
-    (all > MOST_OF_ALL).then_some((all, items, MOST_OF_ALL))
+    let items = waiting?;
+    let bytes = size_for(item.bytes).saturating_mul(items);
+    (bytes > MOST_OF_ALL).then_some(TooMuch { bytes, items, limit: MOST_OF_ALL })
 }
 
 /// Runs `run`, a part of a kernel, where there is as much stack as it needs: on the calling thread's, if it has so much left.

@@ -16,12 +16,14 @@ const DEFAULT: usize = 2 << 20;
 /// Less is of no use to any kernel.
 const LEAST: usize = 64 << 10;
 
+#[inline]
 fn setting() -> &'static Result<usize, DeviceError> {
     static SETTING: OnceLock<Result<usize, DeviceError>> = OnceLock::new();
     SETTING.get_or_init(|| read(env::var_os(VARIABLE).as_deref()))
 }
 
 /// Bytes of stack for a work-item whose need is not known.
+#[inline]
 pub(crate) fn default_size() -> usize {
     *setting().as_ref().unwrap_or(&DEFAULT)
 }

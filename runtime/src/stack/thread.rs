@@ -13,6 +13,13 @@ use super::{Need, memory};
 /// A stack of up to so many bytes is kept by its thread for the next time.
 const MOST_KEPT: usize = 32 << 20;
 
+/// So many pages below the first thread's stack, which grows, the system keeps free of other memory.
+const GAP: usize = 256;
+
+/// Bytes below the first byte of the first thread's stack where a program finds nothing when it starts (128 MiB; half of it, so that
+/// what the stack begins with and where it is put at random do not matter).
+const ALWAYS_FREE: usize = 64 << 20;
+
 /// Bytes of the stack that signal handlers run on.
 const ALTERNATE: usize = 64 << 10;
 
@@ -112,6 +119,56 @@ struct Bounds {
 
 /// The calling thread's stack; `None` if the system does not say.
 fn bounds() -> Option<Bounds> {
+    // SAFETY: they only ask for numbers.
+    let is_first = unsafe { libc::getpid() == libc::gettid() };
+    if is_first {
+        let here = 0_u8;
+        let here = (&raw const here).addr();
+        // Under another system than Linux's own the program's name may be elsewhere.
+        let bounds = first_thread().filter(|bounds| (bounds.low..bounds.high).contains(&here));
+        if bounds.is_some() {
+            return bounds;
+        }
+    }
+    let mut bounds = of_attributes()?;
+    if is_first {
+        bounds.guard = bounds.guard.max(GAP * page_size());
+    }
+    Some(bounds)
+}
+
+/// The first thread's stack, which grows by itself. The C library would read through the list of all that is mapped, which takes longer
+/// than a kernel from the cache.
+///
+/// The kernel puts the name of the program at the highest address of the stack, a null pointer behind it, and lets the stack grow to as
+/// many bytes as `RLIMIT_STACK` says. When it starts a program it maps nothing for [`ALWAYS_FREE`] below it, whatever the limit is.
+fn first_thread() -> Option<Bounds> {
+    // SAFETY: the name ends with a NUL and is there as long as the process, unless a program overwrites it; then it is shorter, or has
+    // some other end, and what comes of it is checked below.
+    let name = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const libc::c_char;
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: as above.
+    let length = unsafe { libc::strlen(name) };
+    let behind = name.addr() + length + 1 + size_of::<*const ()>();
+    let high = behind.next_multiple_of(page_size());
+    let mut limit = MaybeUninit::<libc::rlimit>::uninit();
+    // SAFETY: the limit is written if the call succeeds, and only read then.
+    let limit = unsafe {
+        if libc::getrlimit(libc::RLIMIT_STACK, limit.as_mut_ptr()) != 0 {
+            return None;
+        }
+        limit.assume_init().rlim_cur
+    };
+    // A larger stack may meet other memory before it has its size.
+    let size = usize::try_from(limit).ok().filter(|size| *size <= ALWAYS_FREE)?;
+    let low = high.checked_sub(size & !(page_size() - 1))?;
+    Some(Bounds { low, high, guard: GAP * page_size() })
+}
+
+/// What the C library says of the calling thread's stack.
+fn of_attributes() -> Option<Bounds> {
     let mut attributes = MaybeUninit::uninit();
     let (mut low, mut size, mut guard) = (ptr::null_mut(), 0, 0);
     // SAFETY: the system fills the attributes of the calling thread, which are read and destroyed once.
@@ -126,11 +183,6 @@ fn bounds() -> Option<Bounds> {
         if !known {
             return None;
         }
-    }
-    // SAFETY: they only ask for numbers.
-    if unsafe { libc::getpid() == libc::gettid() } {
-        // The first thread's stack grows, and the system keeps other memory a megabyte away.
-        guard = guard.max(256 * page_size());
     }
     Some(Bounds { low: low.addr(), high: low.addr() + size, guard })
 }
@@ -184,5 +236,24 @@ impl Drop for Alternate {
                 libc::munmap(self.0, ALTERNATE + page_size());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever thread asks, and whatever limit there is.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_first_threads_stack_ends_where_the_system_says() {
+        let Some(bounds) = first_thread() else { return println!("skipped: the limit is large") };
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("it can be read");
+        let stack = maps.lines().find(|line| line.ends_with("[stack]")).expect("a stack");
+        let (range, _) = stack.split_once(' ').expect("a range");
+        let (low, high) = range.split_once('-').expect("a range");
+        let address = |text| usize::from_str_radix(text, 16).expect("a number");
+        assert_eq!(bounds.high, address(high), "{stack}");
+        assert!(bounds.low <= address(low), "{stack}");
     }
 }

@@ -9,22 +9,22 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use schism::prelude::*;
+
 /// Set in the children: what they do.
 pub const ROLE: &str = "SCHISM_TEST_ROLE";
 
 /// No child takes so long that is well.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// The variables that a child does not inherit.
-const VARIABLES: [&str; 16] = [
-    "CUDA_HOME",
-    "CUDA_PATH",
-    "LD_LIBRARY_PATH",
+/// The variables that the runtime reads.
+pub const VARIABLES: [&str; 14] = [
     "SCHISM_ADAPTIVITY",
     "SCHISM_CACHE",
     "SCHISM_CACHE_DIR",
     "SCHISM_CACHE_SIZE",
     "SCHISM_CPU_MATH",
+    "SCHISM_CPU_STACK",
     "SCHISM_CPU_THREADS",
     "SCHISM_CUDA",
     "SCHISM_DEVICE",
@@ -57,13 +57,32 @@ pub fn program_in(folder: &Path) -> PathBuf {
 pub fn child(program: &Path, role: &str, variables: &[(&str, &Path)]) -> Command {
     let mut command = Command::new(program);
     command.args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"]);
-    for variable in VARIABLES {
+    for variable in ["CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH"].iter().chain(&VARIABLES) {
         command.env_remove(variable);
     }
     // No stage 2 and no kernels of the machine that runs the tests.
     command.env("SCHISM_HOME", "/nonexistent/schism").env("SCHISM_CACHE", "0");
     command.env(ROLE, role).envs(variables.iter().copied());
     command
+}
+
+/// Launches groups whose work-items wait for each other.
+///
+/// # Errors
+/// Those of the launch.
+pub fn launch_groups(queue: &Queue) -> Result<(), schism::Error> {
+    let mut sums = Buffer::with_len(queue, 4)?;
+    let range = NdRange::new(256, 64)?;
+    let (tile, sources) = (local::<u32>(64), per_group(&mut sums));
+    queue.for_each_in_groups(range, tile, sources, |item, tile, sum| {
+        tile.set(item.local_x(), 1);
+        item.barrier();
+        if let Some(sum) = sum {
+            *sum = (0..64).map(|index| tile.get(index)).sum::<u32>();
+        }
+    })?;
+    assert_eq!(sums.to_vec(), [64; 4]);
+    Ok(())
 }
 
 /// Runs a command to its end, or ends it.
