@@ -194,6 +194,21 @@ impl Lab {
         Runtime { rlib: debug.join("libschism.rlib"), dependencies: debug.join("deps") }
     }
 
+    /// Lets the stock compiler's cargo use the plugin by these flags, in a target directory that stays, so that all test programs
+    /// compile the runtime once. `name` is the flags' alone; they name the plugin, whose path has its content's hash.
+    pub fn use_plugin(&self, cargo: &mut Command, name: &str, flags: impl AsRef<OsStr>) -> PathBuf {
+        let target = self.folder.join(format!("runtime-{name}"));
+        cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags);
+        cargo.env("CARGO_TARGET_DIR", &target).env("CARGO_PROFILE_DEV_DEBUG", "0");
+        target
+    }
+
+    /// Lets a program keep the kernels that it compiles, in a folder that stays. Kernels are found by what they are compiled
+    /// from and by what compiles them: what is new in either is compiled.
+    pub fn keep_kernels(&self, program: &mut Command) {
+        program.env_remove("SCHISM_CACHE").env("SCHISM_CACHE_DIR", self.folder.join("kernels"));
+    }
+
     /// `cargo-schism`, built once for all test programs.
     pub fn subcommand(&self) -> PathBuf {
         static BUILT: OnceLock<()> = OnceLock::new();

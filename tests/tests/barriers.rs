@@ -91,12 +91,10 @@ fn through_the_driver() {
 fn through_the_plugin() {
     let Some(lab) = lab() else { return };
     // The runtime, too, is compiled by the stock compiler with the plugin.
-    let folder = lab.folder("barriers-plugin");
     let mut flag = std::ffi::OsString::from("-Zcodegen-backend=");
     flag.push(&lab.plugin);
-    let runtime = folder.join("runtime");
     let mut cargo = lab.cargo(Compiler::Stock, &schism_tests::lab::workspace());
-    cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", &flag).env("CARGO_TARGET_DIR", &runtime);
+    let runtime = lab.use_plugin(&mut cargo, "plugin", &flag);
     text(cargo.args(["build", "--offline", "--package", "schism", "--no-default-features"]));
     for (number, options) in LEVELS.into_iter().enumerate() {
         let folder = lab.folder(&format!("barriers-plugin-{number}"));

@@ -1,8 +1,9 @@
 //! One program (`crates/matrix.rs`) under many combinations of the compiler's options.
 //!
-//! A covering choice: every value of an option meets every value of every other one at least once,
-//! but for link-time optimisation, which is slow and meets two levels of optimisation only. With
-//! `SCHISM_TEST_FULL=1` all combinations.
+//! A covering choice: every value of an option meets every value of every other one at least once.
+//! Link-time optimisation takes most of the time, and meets few levels of optimisation: `thin` meets
+//! level 0, `fat` meets 0 and 1. It optimises the host half only, a device half is behind it as it was
+//! before. With `SCHISM_TEST_FULL=1` all combinations.
 
 use std::path::{Path, PathBuf};
 
@@ -61,21 +62,23 @@ fn skipped((first, level, second, lto): &(usize, usize, usize, usize)) -> bool {
     const FAT: usize = 2;
     (*first, *second) == (0, 2)
         && match *lto {
-            THIN => !["-Copt-level=0", "-Copt-level=s"].contains(&OPTIONS[0][*level]),
-            FAT => !["-Copt-level=0", "-Copt-level=3"].contains(&OPTIONS[0][*level]),
+            THIN => OPTIONS[0][*level] != "-Copt-level=0",
+            FAT => !["-Copt-level=0", "-Copt-level=1"].contains(&OPTIONS[0][*level]),
             _ => false,
         }
 }
 
 /// Few combinations with all pairs that occur in any: the greedy way.
 fn covering() -> Vec<Combination> {
-    let all = all();
-    let mut wanted: std::collections::BTreeSet<_> =
-        all.iter().flat_map(pairs).filter(|pair| !skipped(pair)).collect();
+    let mut all = all();
+    all.retain(|combination| !pairs(combination).any(|pair| skipped(&pair)));
+    let mut wanted: std::collections::BTreeSet<_> = all.iter().flat_map(pairs).collect();
     let mut chosen = Vec::new();
     while !wanted.is_empty() {
         let gain = |combination: &&Combination| {
-            pairs(combination).filter(|pair| wanted.contains(pair)).count()
+            let new = pairs(combination).filter(|pair| wanted.contains(pair)).count();
+            // Those with link-time optimisation are needed in any case.
+            (new, combination[2])
         };
         let best = *all.iter().rev().max_by_key(gain).expect("there are combinations");
         for pair in pairs(&best) {
@@ -89,6 +92,8 @@ fn covering() -> Vec<Combination> {
 #[test]
 fn the_choice_is_small() {
     assert!(covering().iter().all(possible));
+    let chosen: std::collections::BTreeSet<_> = covering().iter().flat_map(pairs).collect();
+    assert!(all().iter().flat_map(pairs).all(|pair| chosen.contains(&pair) || skipped(&pair)));
     assert!(covering().len() <= 12, "{:?}", covering());
 }
 

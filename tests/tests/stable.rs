@@ -162,11 +162,13 @@ fn the_plugin_works_in_the_stock_compiler() {
         ],
     );
     let mut cargo = lab.cargo(Compiler::Stock, &folder);
-    cargo.args(["build", "--offline"]).env("RUSTC_BOOTSTRAP", "1");
     let mut flag = std::ffi::OsString::from("-Zcodegen-backend=");
     flag.push(&lab.plugin);
-    text(cargo.env("RUSTFLAGS", flag));
-    let program = folder.join("target/debug/plugged");
+    let target = lab.use_plugin(cargo.args(["build", "--offline"]), "plugin", flag);
+    let program = target.join("debug/plugged");
+    // A program of an earlier run says nothing.
+    let _ = std::fs::remove_file(&program);
+    text(&mut cargo);
     assert_eq!(schism_tests::container::containers(&program).len(), 1);
     let run = |device: &str| text(clean_command(&program).env("SCHISM_DEVICE", device));
     assert_eq!(run("cpu"), "cpu 10000\n");
@@ -213,8 +215,8 @@ fn plain_flags_reach_documentation_tests_and_functions_of_dependencies() {
         ],
     );
     let mut cargo = lab.cargo(Compiler::Stock, &folder);
-    cargo.args(["test", "--offline", "--doc"]).env("RUSTC_BOOTSTRAP", "1");
-    cargo.env("RUSTFLAGS", plain_flags(lab)).env("RUSTDOCFLAGS", plain_flags(lab));
+    cargo.args(["test", "--offline", "--doc"]).env("RUSTDOCFLAGS", plain_flags(lab));
+    lab.use_plugin(&mut cargo, "recipe", plain_flags(lab));
     assert!(text(&mut cargo).contains("1 passed"));
 }
 

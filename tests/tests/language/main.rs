@@ -2,7 +2,8 @@
 //!
 //! Each line of what works is a case in `cases/`, each line of what does not is a program in `ui/`.
 //! The table is made from them; `BLESS=1` writes it. The cases run as cargo compiles this test, and
-//! once more from a program that is compiled with optimisation.
+//! once more from a program that is compiled with optimisation. Kernels that neither the compilers nor the cases
+//! have changed since an earlier run are taken from the cache.
 
 mod cases;
 
@@ -42,6 +43,7 @@ fn every_line_that_works_with_optimisation() {
     let ended = output(&mut rustc);
     assert!(ended.status.success(), "{}", describe(&rustc, &ended));
     let mut program = schism_tests::lab::clean_command(folder.join("program"));
+    lab.keep_kernels(&mut program);
     let ended = output(&mut program);
     assert!(ended.status.success(), "{}", describe(&program, &ended));
     let lines: usize = SECTIONS.iter().map(|section| section.cases.len()).sum();
