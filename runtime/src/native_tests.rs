@@ -204,14 +204,26 @@ fn thread_locals_stay_with_their_work_item() {
     }
 }
 
-/// Work-items that wait are told to unwind where they are, and the next launch finds their threads again.
+thread_local! {
+    /// The work-item that has this thread.
+    static OWNER: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// Work-items that wait are told to unwind where they are, with their own thread-local variables, and the next launch finds their threads
+/// again.
 #[test]
 fn a_group_that_is_given_up_unwinds_on_its_threads() {
-    struct Count<'a>(&'a AtomicUsize, thread::ThreadId);
+    struct Count<'a>(&'a AtomicUsize, usize, thread::ThreadId);
+    impl<'a> Count<'a> {
+        fn new(ended: &'a AtomicUsize, item: usize) -> Self {
+            OWNER.set(item);
+            Self(ended, item, thread::current().id())
+        }
+    }
     impl Drop for Count<'_> {
         fn drop(&mut self) {
-            assert_eq!(self.1, thread::current().id());
-            self.0.fetch_add(1, Ordering::Relaxed);
+            let own = OWNER.replace(usize::MAX) == self.1 && thread::current().id() == self.2;
+            self.0.fetch_add(usize::from(own), Ordering::Relaxed);
         }
     }
     let queue = queue();
@@ -219,7 +231,7 @@ fn a_group_that_is_given_up_unwinds_on_its_threads() {
         let ended = AtomicUsize::new(0);
         let range = NdRange::new(64, 64).expect("even groups");
         let launched = queue.parallel_for_groups(range, (), |item, ()| {
-            let _count = Count(&ended, thread::current().id());
+            let _count = Count::new(&ended, item.x());
             item.barrier();
             assert_ne!(item.x(), failing);
             item.barrier();
@@ -231,7 +243,7 @@ fn a_group_that_is_given_up_unwinds_on_its_threads() {
     let ended = AtomicUsize::new(0);
     let range = NdRange::new(64, 64).expect("even groups");
     let launched = queue.parallel_for_groups(range, (), |item, ()| {
-        let _count = Count(&ended, thread::current().id());
+        let _count = Count::new(&ended, item.x());
         if item.x() != 3 {
             item.barrier();
         }
@@ -250,9 +262,10 @@ fn groups_wait_for_threads() {
                 let range = NdRange::new(2 * 512, 512).expect("even groups");
                 queue()
                     .parallel_for_groups(range, (), |item, ()| {
+                        OWNER.set(item.x());
                         sum.fetch_add(item.local_x(), Ordering::Relaxed);
                         item.barrier();
-                        sum.fetch_add(1, Ordering::Relaxed);
+                        sum.fetch_add(usize::from(OWNER.get() == item.x()), Ordering::Relaxed);
                     })
                     .expect("a launch");
                 assert_eq!(sum.into_inner(), 2 * (511 * 256 + 512));

@@ -269,8 +269,34 @@ fn cargo_builds_anew_when_the_targets_change_and_the_runtime_has_another_name() 
     assert_eq!(codes_after_build(lab, &folder, "renamed", "host"), (false, 1));
 }
 
-/// Cargo does not look again at a crate from a registry, so the crate that has the runtime through it must say itself what it
-/// depends on.
+/// Nothing is called `schism` here: not what the program depends on, and not what that depends on.
+#[test]
+fn cargo_builds_anew_when_the_targets_change_and_the_runtime_is_behind_another_crate() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("ahead-behind");
+    let runtime = workspace().join("runtime");
+    let manifest = "[package]\nname = \"behind\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+        [workspace]\nmembers = [\"facade\"]\n[dependencies]\nfacade = { path = \"facade\" }\n";
+    let facade = format!(
+        "[package]\nname = \"facade\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[dependencies]\n\
+         gpu = {{ package = \"schism\", path = {runtime:?}, default-features = false }}\n"
+    );
+    let program = format!("use facade::prelude::*;\n{ONE_KERNEL}");
+    lab.project(
+        &folder,
+        &[
+            ("Cargo.toml", manifest),
+            ("src/main.rs", &program),
+            ("facade/Cargo.toml", &facade),
+            ("facade/src/lib.rs", "pub use gpu::*;\n"),
+        ],
+    );
+    assert_eq!(codes_after_build(lab, &folder, "behind", ""), (true, 0));
+    assert_eq!(codes_after_build(lab, &folder, "behind", "host"), (true, 1));
+    assert_eq!(codes_after_build(lab, &folder, "behind", "host"), (false, 1));
+}
+
+/// Whatever builds crates, each says itself what it depends on, however it has the runtime.
 #[test]
 fn a_crate_that_has_the_runtime_through_another_depends_on_the_targets() {
     let Some(lab) = lab() else { return };

@@ -6,11 +6,11 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use schism_tests::lab::{Lab, clean_command, describe, output, source, text};
-use schism_tests::ptx;
+use schism_tests::{ptx, skip};
 
 fn lab() -> Option<&'static Lab> {
     if std::env::var_os("SCHISM_JIT").is_none() {
-        println!("skipped: SCHISM_JIT is not set");
+        skip::lacks(skip::STAGE2);
         return None;
     }
     Lab::open(env!("CARGO_TARGET_TMPDIR"))

@@ -8,10 +8,11 @@ use std::process::Command;
 
 use schism_tests::container::{containers, device_ir};
 use schism_tests::lab::{Compiler, Lab, clean_command, describe, output, source, text};
+use schism_tests::skip;
 
 fn lab() -> Option<&'static Lab> {
     if std::env::var_os("SCHISM_JIT").is_none() {
-        println!("skipped: SCHISM_JIT is not set");
+        skip::lacks(skip::STAGE2);
         return None;
     }
     Lab::open(env!("CARGO_TARGET_TMPDIR"))

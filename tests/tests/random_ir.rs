@@ -4,7 +4,9 @@ use schism_tests::random_ir;
 
 #[test]
 fn random_modules_do_after_the_passes_what_they_did_before() {
-    for seed in 0..60 {
+    // Of these, `shared-products` once made invalid IR, or a kernel that does something else.
+    let once_wrong = [135, 166, 253, 294];
+    for seed in (0..60).chain(once_wrong) {
         if let Err(failure) = random_ir::check(seed) {
             panic!("{failure}");
         }

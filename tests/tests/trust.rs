@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use schism_tests::lab::{Lab, clean_command, describe, failure, output, write_files};
+use schism_tests::skip;
 
 fn lab() -> Option<&'static Lab> {
     Lab::open(env!("CARGO_TARGET_TMPDIR"))
@@ -89,7 +90,7 @@ fn an_index_that_others_can_write_to_is_not_believed() {
 fn a_stage_2_that_others_can_write_to_makes_no_code() {
     let Some(lab) = lab() else { return };
     let Some(stage2) = std::env::var_os("SCHISM_JIT") else {
-        println!("skipped: SCHISM_JIT is not set");
+        skip::lacks(skip::STAGE2);
         return;
     };
     let folder = lab.folder("trust-stage2");
