@@ -3,8 +3,8 @@
 use schism_cache::{Found, Value};
 use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::{
-    Bytes, Constant, CpuChunk, CpuRequest, FLAG_FINITE_MATH, FLAG_OFFSET, FLAG_PORTABLE_MATH,
-    FLAG_RELAXED_MATH, KnownValue, OK, PanicRecord, Param, STACK_UNKNOWN, Text,
+    Bytes, CPU_PLAIN_LOOPS, Constant, CpuChunk, CpuRequest, FLAG_FINITE_MATH, FLAG_OFFSET,
+    FLAG_PORTABLE_MATH, FLAG_RELAXED_MATH, KnownValue, OK, PanicRecord, Param, STACK_UNKNOWN, Text,
 };
 use schism_loader::Code;
 
@@ -13,6 +13,7 @@ use crate::captured::{self, CapturedAddress};
 use crate::cuda;
 use crate::error::ImageError;
 use crate::imports::Linked;
+use crate::notice;
 use crate::options::Math;
 use crate::stage2::{Stage2, stage2};
 use crate::variant::Variant;
@@ -106,6 +107,13 @@ impl CpuObject {
             tracing::debug!(
                 kernel = %kernel.display_name, micros = made.lower_micros, code_bytes = made.object.len(), "lowered"
             );
+            if made.flags & CPU_PLAIN_LOOPS != 0 {
+                notice::warn(format_args!(
+                    "kernel `{}` was compiled without LLVM's loop vectoriser, which did not come to an end; it may run slower. A long \
+                     chain of operations on what is the same for all work-items is the cause; compute it once, on the host",
+                    kernel.display_name
+                ));
+            }
             let meta = [&made.flags.to_le_bytes()[..], &made.stack.to_le_bytes()].concat();
             Ok(Value { meta, bytes: made.object })
         })

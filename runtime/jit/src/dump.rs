@@ -5,6 +5,7 @@
 //! kernel and does not fail the compile.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
 use std::path::PathBuf;
 
 use crate::Request;
@@ -12,6 +13,11 @@ use crate::llvm::Module;
 
 /// The environment variable.
 const VARIABLE: &str = "SCHISM_DUMP_DIR";
+
+/// Says what is wrong, whether anybody reads it or not.
+fn tell(what: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "schism: {VARIABLE}: {what}");
+}
 
 /// Where one kernel's files go, if anywhere.
 pub struct Dump {
@@ -27,7 +33,7 @@ impl Dump {
         };
         let directory = PathBuf::from(directory);
         if let Err(error) = std::fs::create_dir_all(&directory) {
-            eprintln!("schism: {VARIABLE}: cannot make {}: {error}", directory.display());
+            tell(format_args!("cannot make {}: {error}", directory.display()));
             return Self { prefix: None };
         }
         Self { prefix: Some(directory.join(file_name(request, &target()))) }
@@ -52,10 +58,7 @@ impl Dump {
         path.push(".");
         path.push(step);
         if let Err(error) = std::fs::write(&path, bytes) {
-            eprintln!(
-                "schism: {VARIABLE}: cannot write {}: {error}",
-                PathBuf::from(path).display()
-            );
+            tell(format_args!("cannot write {}: {error}", PathBuf::from(path).display()));
         }
     }
 }

@@ -39,6 +39,8 @@ mod target;
 mod times;
 
 pub use api::{schism_jit_api, version};
+#[doc(hidden)]
+pub use cpu::compile_cpu_within;
 pub use cpu::{CpuCode, compile_cpu, cpu_name};
 pub use error::JitError;
 pub use ptx::{Libdevice, PtxCode, PtxOptions, compile_ptx};

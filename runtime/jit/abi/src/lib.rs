@@ -35,7 +35,7 @@ use core::ffi::{CStr, c_void};
 pub use gpu::*;
 
 /// The version of everything in this crate. Any change of a layout or of a meaning counts it up.
-pub const ABI_VERSION: u32 = 14;
+pub const ABI_VERSION: u32 = 15;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -299,7 +299,7 @@ pub struct CpuObject {
     pub handle: *mut c_void,
     /// The object.
     pub object: Bytes,
-    /// What the kernel asks of a chunk: a sum of `CPU_` constants.
+    /// What the kernel asks of a chunk, and how it was compiled: a sum of `CPU_` constants.
     pub flags: u32,
     /// The most bytes of stack that the entry function takes, with all functions of the object that it calls, but without those of the
     /// process that loads it; or [`STACK_UNKNOWN`].
@@ -316,6 +316,8 @@ pub const STACK_UNKNOWN: u64 = u64::MAX;
 pub const CPU_GROUPS: u32 = 1;
 /// The kernel may call [`CpuGroup::barrier`] or [`CpuGroup::sub_group`], so a chunk is one work-item, on a stack of its own.
 pub const CPU_BARRIER: u32 = 2;
+/// LLVM's loop vectoriser did not come to an end, so the kernel was compiled without it. It asks nothing of a chunk.
+pub const CPU_PLAIN_LOOPS: u32 = 4;
 
 /// Runs one work-item after the other, x fastest, for every id in the chunk. Returns [`RUN_OK`], or [`RUN_PANICKED`] at
 /// the first work-item that panics: `panic` is then filled and the rest of the chunk was not run. Any number of threads

@@ -59,6 +59,8 @@
 //! **Exactness.** Unless the request asks for it, nothing here allows LLVM to change a result: no fast-math flags are added
 //! and no multiply and add are contracted, so a kernel computes what the same loop on the host computes, bit for bit.
 //!
+//! **Patience.** [`patience`]: a kernel on which LLVM's loop vectoriser works for ever is compiled without it.
+//!
 //! **Stack.** All functions touch their frames page by page, and the code generator says how large each frame is; with the calls that
 //! are left after optimisation that is how much stack the kernel takes ([`stack`]).
 //!
@@ -73,11 +75,14 @@ mod independent;
 pub(crate) mod inline;
 mod meet;
 mod message;
+mod patience;
 mod stack;
 pub(crate) mod work_loop;
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use schism_jit_abi::CPU_PLAIN_LOOPS;
 use schism_passes::fast_math::FastMath;
 use schism_passes::library_calls::Native;
 
@@ -85,7 +90,7 @@ use crate::clock::{self, Time};
 use crate::devicelib;
 use crate::dump::Dump;
 use crate::image::{KERNEL, builtins};
-use crate::llvm::{Context, FileKind, Machine, Module, Value, isolated};
+use crate::llvm::{self, Context, FileKind, Machine, Module, Value};
 use crate::target::{Target, lower};
 use crate::{JitError, Request};
 
@@ -109,12 +114,22 @@ pub struct CpuCode {
 /// # Errors
 /// Every variant of [`JitError`] says when it is given.
 pub fn compile_cpu(request: Request) -> Result<CpuCode, JitError> {
+    compile_cpu_within(request, patience::LIMIT)
+}
+
+/// The same, with another limit to the processor time after which it is tried without LLVM's loop vectoriser, too.
+#[doc(hidden)]
+pub fn compile_cpu_within(request: Request, limit: Duration) -> Result<CpuCode, JitError> {
     let start = Instant::now();
-    let kernel = request.kernel.clone();
-    let (object, flags, stack) =
-        isolated(move || lower(&Cpu { name: request.cpu.clone() }, &request))
-            .map_err(|failure| failure.into_error(&kernel))
-            .flatten()?;
+    let request = Arc::new(request);
+    let compile = |vectorise_loops: bool| {
+        let request = Arc::clone(&request);
+        let work = move || lower(&Cpu { name: request.cpu.clone(), vectorise_loops }, &request);
+        llvm::start(work)
+    };
+    let (object, flags, stack) = patience::first_of(compile, limit)
+        .map_err(|failure| failure.into_error(&request.kernel))
+        .flatten()?;
     let lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(CpuCode { object, flags, stack, lower_micros })
 }
@@ -123,6 +138,7 @@ pub fn compile_cpu(request: Request) -> Result<CpuCode, JitError> {
 struct Cpu {
     /// LLVM's name; empty for that of this process.
     name: String,
+    vectorise_loops: bool,
 }
 
 impl Target for Cpu {
@@ -132,7 +148,8 @@ impl Target for Cpu {
     const LINES: bool = false;
 
     fn machine(&self) -> Result<Machine, JitError> {
-        host::machine(&self.name)
+        let machine = host::machine(&self.name)?;
+        Ok(if self.vectorise_loops { machine } else { machine.without_vectorised_loops() })
     }
 
     fn flavour<'c>(
@@ -188,7 +205,8 @@ impl Target for Cpu {
             return Err(failed(errors));
         }
         let stack = calls.most(&context.take_frames()?);
-        Ok((object, flags, stack))
+        let plain = if self.vectorise_loops { 0 } else { CPU_PLAIN_LOOPS };
+        Ok((object, flags | plain, stack))
     }
 }
 

@@ -9,10 +9,15 @@
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
+use std::io::{self, Write};
+use std::mem::MaybeUninit;
+use std::os::unix::thread::JoinHandleExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
-use std::sync::Once;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Once, OnceLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::JitError;
 use llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
@@ -55,14 +60,79 @@ thread_local! {
 pub fn isolated<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Isolated> {
+    start(work)?.wait()
+}
+
+/// Work on a thread of its own.
+pub struct Running<T> {
+    outcome: Receiver<Result<T, Isolated>>,
+    thread: JoinHandle<()>,
+    /// The system's number for the thread.
+    number: Arc<OnceLock<libc::pid_t>>,
+}
+
+impl<T> Running<T> {
+    /// Waits for the end.
+    pub fn wait(self) -> Result<T, Isolated> {
+        self.outcome.recv().unwrap_or_else(|_| Err(ended_early()))
+    }
+
+    /// Waits for the end, but no longer than this; `None` if it has not come.
+    pub fn wait_for(&self, time: Duration) -> Option<Result<T, Isolated>> {
+        match self.outcome.recv_timeout(time) {
+            Ok(outcome) => Some(outcome),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Err(ended_early())),
+        }
+    }
+
+    /// How long a processor has worked on it.
+    pub fn processor_time(&self) -> Duration {
+        let mut clock = MaybeUninit::uninit();
+        let mut time = MaybeUninit::<libc::timespec>::uninit();
+        // SAFETY: the thread was neither joined nor detached, since the handle is here. Both are read only if they were written.
+        unsafe {
+            let thread = self.thread.as_pthread_t();
+            if libc::pthread_getcpuclockid(thread, clock.as_mut_ptr()) != 0
+                || libc::clock_gettime(clock.assume_init(), time.as_mut_ptr()) != 0
+            {
+                return Duration::ZERO;
+            }
+            let time = time.assume_init();
+            Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+        }
+    }
+
+    /// Leaves processors to others that have something to do.
+    pub fn give_way(&self) {
+        if let Some(number) = self.number.get() {
+            // SAFETY: it asks for less time for that thread, if it is still there.
+            unsafe { libc::setpriority(libc::PRIO_PROCESS, *number as libc::id_t, 19) };
+        }
+    }
+}
+
+/// The thread sends before it ends or parks, so a closed channel means that it died in a way that is not known.
+fn ended_early() -> Isolated {
+    Isolated::Panicked("the compile thread ended early".to_owned())
+}
+
+/// Starts `work` on a thread of its own.
+pub fn start<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Running<T>, Isolated> {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(install_handlers);
 
-    let (sender, receiver) = channel();
-    std::thread::Builder::new()
+    let (sender, outcome) = channel();
+    let number = Arc::new(OnceLock::new());
+    let own = Arc::clone(&number);
+    let thread = std::thread::Builder::new()
         .name("schism-jit".to_owned())
         .stack_size(STACK_SIZE)
         .spawn(move || {
+            // SAFETY: it only asks for a number.
+            let _ = own.set(unsafe { libc::gettid() });
             let fatal: Sender<Result<T, Isolated>> = sender.clone();
             REPORT.set(Some(Box::new(move |message| {
                 let _ = fatal.send(Err(Isolated::Fatal(message)));
@@ -73,10 +143,7 @@ pub fn isolated<T: Send + 'static>(
             let _ = sender.send(outcome);
         })
         .map_err(Isolated::NoThread)?;
-    // The thread sends before it ends or parks, so a closed channel means that it died in a way that is not known.
-    receiver
-        .recv()
-        .unwrap_or_else(|_| Err(Isolated::Panicked("the compile thread ended early".to_owned())))
+    Ok(Running { outcome, thread, number })
 }
 
 /// Has LLVM call `on_fatal` and `on_bad_alloc`.
@@ -111,7 +178,8 @@ extern "C" fn on_fatal(reason: *const c_char) {
     let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy().trim().to_owned();
     let report = REPORT.try_with(|report| report.try_borrow_mut().ok().and_then(|mut r| r.take()));
     let Some(report) = report.ok().flatten() else {
-        eprintln!("LLVM ERROR: {reason}");
+        // Whether anybody reads it or not.
+        let _ = writeln!(io::stderr(), "LLVM ERROR: {reason}");
         return;
     };
     report(reason);

@@ -27,6 +27,7 @@ pub struct Machine {
     raw: LLVMTargetMachineRef,
     triple: CString,
     inline_threshold: Option<i32>,
+    vectorises_loops: bool,
 }
 
 impl Machine {
@@ -58,13 +59,24 @@ impl Machine {
                 triple.to_string_lossy()
             ));
         }
-        Ok(Self { raw, triple: triple.to_owned(), inline_threshold: None })
+        Ok(Self { raw, triple: triple.to_owned(), inline_threshold: None, vectorises_loops: true })
     }
 
     /// The same machine, for which LLVM inlines what costs no more than this (times a factor that the target has).
     pub fn with_inline_threshold(mut self, cost: i32) -> Self {
         self.inline_threshold = Some(cost);
         self
+    }
+
+    /// The same machine, for which LLVM neither vectorises nor interleaves loops.
+    pub fn without_vectorised_loops(mut self) -> Self {
+        self.vectorises_loops = false;
+        self
+    }
+
+    /// Whether LLVM vectorises loops for the machine.
+    pub fn vectorises_loops(&self) -> bool {
+        self.vectorises_loops
     }
 
     /// What LLVM inlines for the machine; `None` if that is left to it.

@@ -26,7 +26,7 @@ use llvm_sys::prelude::{LLVMContextRef, LLVMDiagnosticInfoRef};
 
 use crate::JitError;
 
-pub use fatal::{isolated, panic_text};
+pub use fatal::{Isolated, Running, isolated, panic_text, start};
 pub use machine::{FileKind, Machine};
 pub use module::{Module, metadata_kind};
 pub use value::{Builder, TypeKind, Value, attribute_kind, kind_of};

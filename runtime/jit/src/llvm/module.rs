@@ -428,14 +428,16 @@ impl<'c> Module<'c> {
     /// Runs passes given in the syntax of LLVM's `opt -passes=`.
     pub fn run_passes(&self, passes: &CStr, machine: Option<&Machine>) -> Result<(), String> {
         let threshold = machine.and_then(Machine::inline_threshold);
+        let vectorises_loops = machine.is_none_or(Machine::vectorises_loops);
         let machine: LLVMTargetMachineRef = machine.map_or(null_mut(), Machine::raw);
         // SAFETY: module and machine (or null) are live; the options are ours; an error, if any, is ours, and reading its
         // text takes it.
         unsafe {
             let options = LLVMCreatePassBuilderOptions();
-            LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
+            LLVMPassBuilderOptionsSetLoopVectorization(options, vectorises_loops.into());
             LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
-            LLVMPassBuilderOptionsSetLoopInterleaving(options, 1);
+            // The same pass does that, and looks at each loop for it.
+            LLVMPassBuilderOptionsSetLoopInterleaving(options, vectorises_loops.into());
             LLVMPassBuilderOptionsSetLoopUnrolling(options, 1);
             LLVMPassBuilderOptionsSetMergeFunctions(options, 1);
             if let Some(threshold) = threshold {
