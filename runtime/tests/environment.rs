@@ -1,5 +1,7 @@
 //! What environment variables choose. Each case runs in a process of its own.
 
+mod support;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -110,8 +112,7 @@ fn later() {
 #[test]
 fn a_stage_2_that_could_not_be_opened_once_is_opened_later() {
     let Some(stage2) = std::env::var_os("SCHISM_JIT") else {
-        println!("skipped: there is no stage 2");
-        return;
+        return support::lacks("SCHISM_JIT does not name stage 2; use `cargo schism test`");
     };
     let link = Path::new(env!("CARGO_TARGET_TMPDIR")).join("environment").join("later.so");
     let _ = std::fs::remove_file(&link);

@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -98,14 +98,16 @@ fn child() {
             launches(&queue()).expect("launches");
         }
         "threads" => threads(),
+        "work-items" => work_items(),
+        "handler" => handler(),
         "drops" => drops(&queue()),
         role => panic!("no such role: {role}"),
     }
     println!("{role}: well");
 }
 
-/// The system has no room for threads, and some later.
-fn threads() {
+/// Runs something where the system has room for a few stacks of two megabytes.
+fn with_little_room<R>(run: impl FnOnce() -> R) -> R {
     let limit = |bytes: libc::rlim_t| {
         let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
         // SAFETY: it only reads the limit.
@@ -114,12 +116,68 @@ fn threads() {
     let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux has it");
     let pages: libc::rlim_t =
         pages.split(' ').next().and_then(|n| n.parse().ok()).expect("a number");
-    // Room for a few stacks of two megabytes.
     limit(pages * 4096 + (64 << 20));
-    let error = Queue::new().expect_err("no room for so many threads").to_string();
-    assert!(error.contains("SCHISM_CPU_THREADS"), "{error}");
+    let result = run();
     limit(libc::RLIM_INFINITY);
+    result
+}
+
+/// The system has no room for threads, and some later.
+fn threads() {
+    let error = with_little_room(Queue::new).expect_err("no room for so many threads").to_string();
+    assert!(error.contains("SCHISM_CPU_THREADS"), "{error}");
     launches(&Queue::new().expect("there is room now")).expect("launches");
+}
+
+thread_local! {
+    static OWN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The system has no room for the threads of work-items that wait, and some later.
+fn work_items() {
+    let device = Device::by_name("native").expect("it is always there");
+    let queue = Queue::on(&device).expect("threads");
+    let launch = || {
+        let range = NdRange::new(512, 256)?;
+        queue.parallel_for_groups(range, (), |item, ()| {
+            if schism::is_device() {
+                return;
+            }
+            OWN.set(item.x());
+            item.barrier();
+            assert_eq!(OWN.get(), item.x());
+        })
+    };
+    match with_little_room(launch) {
+        Err(error @ LaunchError::NoThread { .. }) => {
+            let error = error.to_string();
+            assert!(error.contains("`native`") && error.contains("work_items"), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+    for _ in 0..2 {
+        launch().expect("there is room now");
+    }
+    launches(&queue).expect("launches");
+}
+
+/// Who is told of a fault that has nothing to do with kernels.
+fn handler() {
+    extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+        // SAFETY: the system says where the access was; the process ends.
+        unsafe { libc::_exit(if (*info).si_addr().addr() == 4096 { 42 } else { 43 }) };
+    }
+    // SAFETY: the handler has the type that the flags say, and does only what a handler may do.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        let handler: extern "C" fn(_, _, _) = on_fault;
+        action.sa_sigaction = handler as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        assert_eq!(libc::sigaction(libc::SIGSEGV, &raw const action, std::ptr::null_mut()), 0);
+    }
+    launches(&queue()).expect("launches");
+    // SAFETY: it is not: there is no memory.
+    unsafe { std::ptr::without_provenance::<u8>(4096).read_volatile() };
 }
 
 fn drops(queue: &Queue) {
@@ -213,6 +271,21 @@ fn threads_that_cannot_be_started_once_are_started_later() {
     let mut command = command("threads");
     let (out, err) = run(command.env("SCHISM_CPU_THREADS", "200"));
     assert!(out.contains("threads: well"), "{out}{err}");
+}
+
+#[test]
+fn work_items_without_threads_are_an_error() {
+    let (out, err) = run(&mut command("work-items"));
+    assert!(out.contains("work-items: well"), "{out}{err}");
+}
+
+#[test]
+fn a_handler_of_the_program_is_told_of_its_faults() {
+    for mut command in on_all("handler") {
+        let ended = output(&mut command);
+        let text = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(42), "{command:?}: {}\n{text}", ended.status);
+    }
 }
 
 #[test]

@@ -161,3 +161,30 @@ fn stable_crate_id(toolchain: &Toolchain, metadata: &Path) -> Result<Option<u64>
     let listing = command::capture(rustc, "to read the compiler's metadata", "")?;
     Ok(ids::id_in_listing(&listing))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::scratch::Scratch;
+    use crate::toolchain::Version;
+
+    /// The lock file is shortened first, and then all is built as it says. The cargo here prints what it is asked for.
+    #[test]
+    fn the_compilers_crates_are_built_as_the_lock_file_says() {
+        let scratch = Scratch::new("rebuild");
+        let work = scratch.path().to_owned();
+        std::fs::write(work.join("Cargo.lock"), "version = 4\n").unwrap();
+        let echo = PathBuf::from("/bin/echo");
+        let version = Version::parse("host: here\nrelease: 1.0.0\nLLVM version: 1.0.0\n");
+        let toolchain =
+            Toolchain { rustc: echo.clone(), cargo: echo, sysroot: work.clone(), version };
+        let source = Source { root: work.clone(), origin: String::new() };
+        let shims = Shims::make(&work.join("shims")).unwrap();
+        compile(&toolchain, &source, &work, &shims, &work.join("target")).unwrap();
+        assert!(work.join(lockfile::ORIGINAL).is_file());
+        let log = std::fs::read_to_string(work.join("rebuild.log")).unwrap();
+        assert!(log.starts_with("build --locked --release --target here "), "{log}");
+    }
+}

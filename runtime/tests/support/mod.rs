@@ -35,6 +35,17 @@ pub const VARIABLES: [&str; 14] = [
     "XDG_CACHE_HOME",
 ];
 
+/// A test cannot run for want of something that every machine can have. The caller returns.
+///
+/// # Panics
+/// Unless `SCHISM_TEST_SKIP=1` allows to leave the test out.
+#[track_caller]
+pub fn lacks(reason: &str) {
+    let allowed = std::env::var_os("SCHISM_TEST_SKIP").is_some_and(|value| value == "1");
+    assert!(allowed, "this test cannot run: {reason}\nSCHISM_TEST_SKIP=1 leaves such tests out");
+    eprintln!("skipped: {reason}");
+}
+
 /// An empty folder, which is the caller's alone.
 pub fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
