@@ -14,12 +14,17 @@ const MEMORY_LIMIT: usize = 32 << 20;
 /// How long another process may take to compile a kernel before this one does so as well.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// So long after it was told that nothing can be written, it is not told again.
+const QUIET: Duration = Duration::from_secs(600);
+
 /// Compiled kernels, in memory and on disk.
 pub struct Cache {
     memory: Mutex<Memory>,
     folder: Option<Folder>,
     /// What could not be written, if anything: then nothing is for a while.
     not_written: Mutex<Option<Failures>>,
+    /// When that was told.
+    told: Mutex<Option<Instant>>,
     /// Where problems are told.
     report: Box<dyn Fn(&Problem) + Send + Sync>,
 }
@@ -74,6 +79,7 @@ impl Cache {
             memory: Mutex::default(),
             folder,
             not_written: Mutex::new(None),
+            told: Mutex::new(None),
             report: Box::new(report),
         }
     }
@@ -175,7 +181,8 @@ impl Cache {
         self.write_failures().is_none_or(|failures| failures.may_try(Instant::now()))
     }
 
-    /// Nothing is written for a while. That is told once, until something was written again.
+    /// Nothing is written for a while. That is told once, until something was written again; and once in [`QUIET`], since small entries
+    /// may find room where large ones do not.
     fn stop_writing(&self, problem: &Problem) {
         let before = {
             let mut failures = self.write_failures();
@@ -183,7 +190,12 @@ impl Cache {
             failures.replace(next)
         };
         if before.is_none() {
-            (self.report)(problem);
+            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            if told.is_none_or(|at| at.elapsed() >= QUIET) {
+                *told = Some(Instant::now());
+                drop(told);
+                (self.report)(problem);
+            }
         }
     }
 
