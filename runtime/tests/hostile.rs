@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -98,7 +98,6 @@ fn child() {
             launches(&queue()).expect("launches");
         }
         "threads" => threads(),
-        "work-items" => work_items(),
         "handler" => handler(),
         "drops" => drops(&queue()),
         role => panic!("no such role: {role}"),
@@ -106,7 +105,7 @@ fn child() {
     println!("{role}: well");
 }
 
-/// Runs something where the system has room for a few stacks of two megabytes.
+/// Runs something where the system has 64 megabytes left for the process.
 fn with_little_room<R>(run: impl FnOnce() -> R) -> R {
     let limit = |bytes: libc::rlim_t| {
         let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
@@ -129,38 +128,6 @@ fn threads() {
     launches(&Queue::new().expect("there is room now")).expect("launches");
 }
 
-thread_local! {
-    static OWN: Cell<usize> = const { Cell::new(0) };
-}
-
-/// The system has no room for the threads of work-items that wait, and some later.
-fn work_items() {
-    let device = Device::by_name("native").expect("it is always there");
-    let queue = Queue::on(&device).expect("threads");
-    let launch = || {
-        let range = NdRange::new(512, 256)?;
-        queue.parallel_for_groups(range, (), |item, ()| {
-            if schism::is_device() {
-                return;
-            }
-            OWN.set(item.x());
-            item.barrier();
-            assert_eq!(OWN.get(), item.x());
-        })
-    };
-    match with_little_room(launch) {
-        Err(error @ LaunchError::NoThread { .. }) => {
-            let error = error.to_string();
-            assert!(error.contains("`native`") && error.contains("work_items"), "{error}");
-        }
-        other => panic!("{other:?}"),
-    }
-    for _ in 0..2 {
-        launch().expect("there is room now");
-    }
-    launches(&queue).expect("launches");
-}
-
 /// Who is told of a fault that has nothing to do with kernels.
 fn handler() {
     extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
@@ -175,7 +142,7 @@ fn handler() {
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         assert_eq!(libc::sigaction(libc::SIGSEGV, &raw const action, std::ptr::null_mut()), 0);
     }
-    launches(&queue()).expect("launches");
+    launches(&Queue::new().expect("a queue")).expect("launches");
     // SAFETY: it is not: there is no memory.
     unsafe { std::ptr::without_provenance::<u8>(4096).read_volatile() };
 }
@@ -271,12 +238,6 @@ fn threads_that_cannot_be_started_once_are_started_later() {
     let mut command = command("threads");
     let (out, err) = run(command.env("SCHISM_CPU_THREADS", "200"));
     assert!(out.contains("threads: well"), "{out}{err}");
-}
-
-#[test]
-fn work_items_without_threads_are_an_error() {
-    let (out, err) = run(&mut command("work-items"));
-    assert!(out.contains("work-items: well"), "{out}{err}");
 }
 
 #[test]
