@@ -3,7 +3,7 @@
 mod support;
 
 use schism_jit_abi::*;
-use support::gpu::Gpu;
+use support::gpu::{Gpu, panics};
 use support::ptxas;
 use support::{Source, bitcode, param, words};
 
@@ -386,12 +386,6 @@ fn requests_that_make_no_sense_are_refused() {
         assert_eq!(code, INVALID_REQUEST);
         assert!(text.contains(says), "{text}");
     }
-}
-
-/// A kernel of `panics.ll`.
-fn panics(kernel: &str) -> Source {
-    let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
-    Source::new(include_str!("kernels/panics.ll"), kernel, params)
 }
 
 /// A kernel of `gpu.ll`, of a pointer or so many bytes, a pointer, and eight bytes or four.

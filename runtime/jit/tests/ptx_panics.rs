@@ -3,14 +3,8 @@
 mod support;
 
 use schism_jit_abi::*;
-use support::gpu::Gpu;
-use support::{Source, words};
-
-/// A kernel of `panics.ll`.
-fn panics(kernel: &str) -> Source {
-    let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
-    Source::new(include_str!("kernels/panics.ll"), kernel, params)
-}
+use support::Source;
+use support::gpu::{Gpu, panics};
 
 #[test]
 fn a_panic_leaves_a_message_and_ends_the_work_item() {

@@ -2,7 +2,7 @@
 
 use schism_jit_abi::*;
 
-use super::{Source, api};
+use super::{Source, api, words};
 
 /// What to compile, beside the kernel.
 #[derive(Clone)]
@@ -25,6 +25,12 @@ pub struct Ptx {
     pub text: String,
     pub entry: String,
     pub flags: u32,
+}
+
+/// A kernel of `panics.ll`.
+pub fn panics(kernel: &str) -> Source {
+    let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
+    Source::new(include_str!("../kernels/panics.ll"), kernel, params)
 }
 
 impl Gpu {
