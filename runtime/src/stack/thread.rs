@@ -143,13 +143,12 @@ fn bounds() -> Option<Bounds> {
 /// The kernel puts the name of the program at the highest address of the stack, a null pointer behind it, and lets the stack grow to as
 /// many bytes as `RLIMIT_STACK` says. When it starts a program it maps nothing for [`ALWAYS_FREE`] below it, whatever the limit is.
 fn first_thread() -> Option<Bounds> {
-    // SAFETY: the name ends with a NUL and is there as long as the process, unless a program overwrites it; then it is shorter, or has
-    // some other end, and what comes of it is checked below.
+    // SAFETY: any key may be asked for.
     let name = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const libc::c_char;
     if name.is_null() {
         return None;
     }
-    // SAFETY: as above.
+    // SAFETY: the name lies on the stack until the process ends. If the program overwrites it, the null pointer behind it is its end.
     let length = unsafe { libc::strlen(name) };
     let behind = name.addr() + length + 1 + size_of::<*const ()>();
     let high = behind.next_multiple_of(page_size());

@@ -59,7 +59,7 @@
 //! **Exactness.** Unless the request asks for it, nothing here allows LLVM to change a result: no fast-math flags are added
 //! and no multiply and add are contracted, so a kernel computes what the same loop on the host computes, bit for bit.
 //!
-//! **Patience.** [`patience`]: a kernel on which LLVM's loop vectoriser works for ever is compiled without it.
+//! **Fallback.** [`fallback`]: a kernel on which LLVM's loop vectoriser works for ever is compiled without it.
 //!
 //! **Stack.** All functions touch their frames page by page, and the code generator says how large each frame is; with the calls that
 //! are left after optimisation that is how much stack the kernel takes ([`stack`]).
@@ -70,12 +70,12 @@
 mod deep;
 mod entry;
 pub(crate) mod exact;
+mod fallback;
 mod host;
 mod independent;
 pub(crate) mod inline;
 mod meet;
 mod message;
-mod patience;
 mod stack;
 pub(crate) mod work_loop;
 
@@ -114,7 +114,7 @@ pub struct CpuCode {
 /// # Errors
 /// Every variant of [`JitError`] says when it is given.
 pub fn compile_cpu(request: Request) -> Result<CpuCode, JitError> {
-    compile_cpu_within(request, patience::LIMIT)
+    compile_cpu_within(request, fallback::LIMIT)
 }
 
 /// The same, with another limit to the processor time after which it is tried without LLVM's loop vectoriser, too.
@@ -127,7 +127,7 @@ pub fn compile_cpu_within(request: Request, limit: Duration) -> Result<CpuCode, 
         let work = move || lower(&Cpu { name: request.cpu.clone(), vectorise_loops }, &request);
         llvm::start(work)
     };
-    let (object, flags, stack) = patience::first_of(compile, limit)
+    let (object, flags, stack) = fallback::first_of(compile, limit)
         .map_err(|failure| failure.into_error(&request.kernel))
         .flatten()?;
     let lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
