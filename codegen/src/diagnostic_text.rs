@@ -1,14 +1,14 @@
-//! The words for what the passes refuse or warn of: what it is, and what to write instead.
+//! The text of errors and warnings: what the passes refuse or warn of, and what to write instead.
 
 use schism_passes::costs::Cost;
 use schism_passes::device_check::ViolationKind;
 
 use crate::call_map::{CallMap, ItemKind, Origin};
-use crate::ways::{self, Place};
+use crate::call_paths::{self, ReportLocation};
 
-/// What is said about one place.
+/// The text for one location.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Words {
+pub(crate) struct DiagnosticText {
     /// Of several causes at one place, the one with the lowest rank is told.
     pub rank: u8,
     /// The message of the error.
@@ -137,7 +137,7 @@ const FOREIGN: [(&[&str], &str); 2] = [
     ),
 ];
 
-impl Words {
+impl DiagnosticText {
     fn new(rank: u8, message: String, label: &str, help: &'static str) -> Self {
         let label = label.to_owned();
         Self { rank, message, label, help, only_drops: false, detail: false }
@@ -145,9 +145,9 @@ impl Words {
 }
 
 /// The words for a violation at a place.
-pub(crate) fn of(what: &ViolationKind, place: &Place, map: &CallMap) -> Words {
+pub(crate) fn of(what: &ViolationKind, place: &ReportLocation, map: &CallMap) -> DiagnosticText {
     let path = |symbol: &str| {
-        map.item(symbol).map_or_else(|| ways::readable(symbol), |item| item.path.clone())
+        map.item(symbol).map_or_else(|| call_paths::readable(symbol), |item| item.path.clone())
     };
     // The function of the standard library that the user, or a dependency, calls.
     let api = place.inner.iter().find(|step| step.origin == Origin::Std).map(|step| &*step.path);
@@ -155,7 +155,7 @@ pub(crate) fn of(what: &ViolationKind, place: &Place, map: &CallMap) -> Words {
     let api = api.or(terminal.as_deref().filter(|path| is_std(path)));
     let called = place.by_macro.clone().or(api.map(plain));
     let drops = place.inner.first().is_some_and(|step| step.path.starts_with(DROP));
-    let words = match (api, api.and_then(known_api)) {
+    let text = match (api, api.and_then(known_api)) {
         (Some(api), _) if api.starts_with("std::fmt::format") => allocates(called.as_deref()),
         (Some(_), Some((_, does, help))) => {
             let called = called.as_deref().unwrap_or_default();
@@ -164,21 +164,26 @@ pub(crate) fn of(what: &ViolationKind, place: &Place, map: &CallMap) -> Words {
             } else {
                 format!("a kernel calls `{called}`, which {does}")
             };
-            Words::new(0, message, if drops { "dropped here" } else { "called here" }, help)
+            DiagnosticText::new(
+                0,
+                message,
+                if drops { "dropped here" } else { "called here" },
+                help,
+            )
         }
         _ => of_kind(what, called.as_deref(), map, path),
     };
-    Words { only_drops: words.only_drops || drops, ..words }
+    DiagnosticText { only_drops: text.only_drops || drops, ..text }
 }
 
 /// The words for what makes a kernel slow.
-pub(crate) fn of_cost(what: &Cost, place: &Place) -> Words {
+pub(crate) fn of_cost(what: &Cost, place: &ReportLocation) -> DiagnosticText {
     let std = place.inner.iter().find(|step| step.origin == Origin::Std).map(|step| &*step.path);
     match what {
         Cost::Formatting(_) => {
             let called = place.by_macro.clone().or(std.map(plain));
             let with = called.map_or_else(String::new, |called| format!(" with `{called}`"));
-            Words::new(
+            DiagnosticText::new(
                 0,
                 format!("a kernel formats text{with}, which is slow on a device"),
                 "the formatting machinery becomes part of the device half for this",
@@ -186,14 +191,14 @@ pub(crate) fn of_cost(what: &Cost, place: &Place) -> Words {
                  `schism::dprintln!` have their text made there anyway",
             )
         }
-        Cost::PrivateMemory { bytes } => Words::new(
+        Cost::PrivateMemory { bytes } => DiagnosticText::new(
             1,
             format!("a kernel has {} KiB of local variables in one function", bytes / 1024),
             "each work-item has all of them",
             "use smaller arrays, or a buffer of which each work-item has its part; what a work-group \
              shares can be in local memory (`local_array!`)",
         ),
-        Cost::DivisionInAddress => Words::new(
+        Cost::DivisionInAddress => DiagnosticText::new(
             2,
             "a kernel divides by a variable, in 64 bits, to find a place in memory".to_owned(),
             "this takes dozens of instructions on a GPU",
@@ -211,21 +216,21 @@ fn of_kind(
     called: Option<&str>,
     map: &CallMap,
     path: impl Fn(&str) -> String,
-) -> Words {
+) -> DiagnosticText {
     match what {
-        ViolationKind::InlineAssembly => Words::new(
+        ViolationKind::InlineAssembly => DiagnosticText::new(
             1,
             "a kernel contains inline assembly".to_owned(),
             "this is for one kind of CPU",
             "write it in Rust; where the host needs it, keep it apart with `if schism::is_device()`",
         ),
-        ViolationKind::Intrinsic(name) => Words::new(
+        ViolationKind::Intrinsic(name) => DiagnosticText::new(
             1,
             format!("a kernel uses `{name}`, an operation of one kind of CPU"),
             "used here",
             "write the operation with plain Rust on arrays, which is vectorised for the device at hand",
         ),
-        ViolationKind::ThreadLocal(symbol) => Words::new(
+        ViolationKind::ThreadLocal(symbol) => DiagnosticText::new(
             1,
             format!("a kernel uses the thread-local `{}`", path(symbol)),
             "a device has no threads of the host",
@@ -239,18 +244,18 @@ fn of_kind(
                 "whose value can change"
             };
             let message = format!("a kernel uses the static `{}`, {what}", path(symbol));
-            Words { detail, ..Words::new(1, message, label, help) }
+            DiagnosticText { detail, ..DiagnosticText::new(1, message, label, help) }
         }
-        ViolationKind::ExternalStatic(symbol) => Words {
+        ViolationKind::ExternalStatic(symbol) => DiagnosticText {
             detail: true,
-            ..Words::new(
+            ..DiagnosticText::new(
                 2,
                 format!("a kernel uses the static `{}`, which no device has", path(symbol)),
                 "used here",
                 "pass its value into the kernel, or make it a `const`",
             )
         },
-        ViolationKind::OffsetByAddress(symbol) => Words::new(
+        ViolationKind::OffsetByAddress(symbol) => DiagnosticText::new(
             1,
             format!(
                 "a kernel calls `{}`, which reads where the launch begins, through a pointer",
@@ -267,7 +272,7 @@ fn of_kind(
                 Some(_) => "a work-group".to_owned(),
                 None => format!("the specialization constant `{}`", path(symbol)),
             };
-            Words::new(
+            DiagnosticText::new(
                 1,
                 format!(
                     "a function that is exported to devices needs {needs}, which only a kernel has"
@@ -276,7 +281,7 @@ fn of_kind(
                 "let the kernel ask, and pass the function the value",
             )
         }
-        ViolationKind::VariadicFunction(symbol) => Words::new(
+        ViolationKind::VariadicFunction(symbol) => DiagnosticText::new(
             1,
             format!(
                 "a kernel calls `{}`, which takes a variable number of arguments",
@@ -285,19 +290,19 @@ fn of_kind(
             "a device has no list of arguments that a function could go through",
             "take a slice or an array, or write a function for each number of arguments",
         ),
-        ViolationKind::UnknownFunction => Words::new(
+        ViolationKind::UnknownFunction => DiagnosticText::new(
             1,
             "a kernel calls a function whose address was made from a number".to_owned(),
             "whatever it names lives on the host",
             "choose among functions by an enum and `match`, or call the function by its name",
         ),
-        ViolationKind::HostFunction => Words::new(
+        ViolationKind::HostFunction => DiagnosticText::new(
             1,
             "a kernel calls a function whose address comes from the host".to_owned(),
             "whatever it names lives on the host",
             "choose among functions by an enum and `match`, or call the function by its name",
         ),
-        ViolationKind::Recursion(circle) => Words::new(
+        ViolationKind::Recursion(circle) => DiagnosticText::new(
             1,
             format!(
                 "a kernel calls functions in a circle, and the device has no stack for it: {}",
@@ -314,14 +319,14 @@ fn of_kind(
     }
 }
 
-fn allocates(called: Option<&str>) -> Words {
+fn allocates(called: Option<&str>) -> DiagnosticText {
     let label = match called {
         Some(called) => format!("`{called}` needs memory"),
         None => "this needs memory".to_owned(),
     };
     let help =
         "a device has no heap: use an array of fixed length, or a buffer that the host makes";
-    Words::new(3, "a kernel allocates memory".to_owned(), &label, help)
+    DiagnosticText::new(3, "a kernel allocates memory".to_owned(), &label, help)
 }
 
 /// Whether a static has specialization constants in it, which are not such as the plugin knows.
@@ -370,23 +375,26 @@ fn of_static(map: &CallMap, symbol: &str) -> (&'static str, &'static str, bool) 
 }
 
 /// The words for a function without a body.
-fn of_function(symbol: &str, path: &str, called: Option<&str>, map: &CallMap) -> Words {
+fn of_function(symbol: &str, path: &str, called: Option<&str>, map: &CallMap) -> DiagnosticText {
     if symbol.contains("__rust_dealloc") {
         let help = "a device has no heap: make and drop the value on the host";
         let message = "a kernel frees memory of the heap".to_owned();
-        return Words { only_drops: true, ..Words::new(6, message, "dropped here", help) };
+        return DiagnosticText {
+            only_drops: true,
+            ..DiagnosticText::new(6, message, "dropped here", help)
+        };
     }
     if symbol.contains("__rust_no_alloc_shim") {
         // Every allocation names it, so every allocation has better words.
-        return Words { rank: 9, ..allocates(called) };
+        return DiagnosticText { rank: 9, ..allocates(called) };
     }
     if is_allocator(symbol) || path.contains("__rustc::__rust") {
         return allocates(called);
     }
     if ["core::fmt::", "std::fmt::"].iter().any(|part| path.contains(part)) {
-        return Words {
+        return DiagnosticText {
             detail: true,
-            ..Words::new(
+            ..DiagnosticText::new(
                 5,
                 format!("a kernel formats text, with `{}`", plain(path)),
                 "for this",
@@ -398,7 +406,7 @@ fn of_function(symbol: &str, path: &str, called: Option<&str>, map: &CallMap) ->
     if item.map_or(path == symbol, |item| item.kind == ItemKind::Foreign) {
         let name = path.rsplit("::").next().unwrap_or(path);
         let known = FOREIGN.iter().find(|(names, _)| names.contains(&name));
-        return Words::new(
+        return DiagnosticText::new(
             2,
             format!("a kernel calls the foreign function `{path}`, which no device has"),
             "called here",
@@ -410,7 +418,7 @@ fn of_function(symbol: &str, path: &str, called: Option<&str>, map: &CallMap) ->
         );
     }
     if item.is_some_and(|item| item.kind == ItemKind::Naked) {
-        return Words::new(
+        return DiagnosticText::new(
             2,
             format!("a kernel calls the naked function `{}`, whose body is assembly", plain(path)),
             "the assembly is for one kind of CPU",
@@ -421,7 +429,7 @@ fn of_function(symbol: &str, path: &str, called: Option<&str>, map: &CallMap) ->
         return allocates(called.or(Some(&plain(path))));
     }
     if is_std(path) {
-        return Words::new(
+        return DiagnosticText::new(
             4,
             format!(
                 "a kernel calls `{}`, which the standard library has for the host only",
@@ -431,7 +439,7 @@ fn of_function(symbol: &str, path: &str, called: Option<&str>, map: &CallMap) ->
             "do that on the host, before or after the launch",
         );
     }
-    Words::new(
+    DiagnosticText::new(
         4,
         format!("a kernel calls `{}`, whose body is not at hand for devices", plain(path)),
         "called here",

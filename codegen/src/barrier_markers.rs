@@ -35,7 +35,7 @@ use schism_passes::{builtins, convergence};
 use crate::runtime_items;
 
 /// Marks the calls of a function that may come to a barrier.
-pub(crate) fn mark<'tcx>(
+pub(crate) fn insert<'tcx>(
     tcx: TyCtxt<'tcx>,
     def_id: LocalDefId,
     body: &'tcx Steal<Body<'tcx>>,
@@ -91,7 +91,7 @@ pub(crate) fn mark<'tcx>(
 }
 
 /// Whether assembly is a mark, which does nothing.
-pub(crate) fn is_mark(template: &[InlineAsmTemplatePiece]) -> bool {
+pub(crate) fn is_marker(template: &[InlineAsmTemplatePiece]) -> bool {
     matches!(template, [InlineAsmTemplatePiece::String(text)] if text == convergence::MARK)
 }
 

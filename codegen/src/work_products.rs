@@ -26,7 +26,7 @@ const EXTENSION: &str = "o";
 const PLUGIN: &str = "librustc_codegen_schism.so";
 
 /// An object that still holds.
-pub(crate) struct Kept {
+pub(crate) struct SavedObject {
     /// Where it is.
     pub object: PathBuf,
     id: WorkProductId,
@@ -47,7 +47,7 @@ pub(crate) fn name(tcx: TyCtxt<'_>, unit: Symbol, ingredients: &impl Debug) -> O
 }
 
 /// The object of that name, if the codegen unit is what it was.
-pub(crate) fn find(tcx: TyCtxt<'_>, unit: Symbol, name: &str) -> Option<Kept> {
+pub(crate) fn find(tcx: TyCtxt<'_>, unit: Symbol, name: &str) -> Option<SavedObject> {
     let id = WorkProductId::from_cgu_name(name);
     let product = tcx.dep_graph.previous_work_product(&id)?;
     let file = product.saved_files.get(EXTENSION)?;
@@ -58,10 +58,10 @@ pub(crate) fn find(tcx: TyCtxt<'_>, unit: Symbol, name: &str) -> Option<Kept> {
     // Asks for the unit itself first: without that, the compiler could not tell whether it has changed.
     let lowered = tcx.codegen_unit(unit).codegen_dep_node(tcx);
     tcx.dep_graph.try_mark_green(tcx, &lowered)?;
-    Some(Kept { object, id, product })
+    Some(SavedObject { object, id, product })
 }
 
-impl Kept {
+impl SavedObject {
     /// What the next session is to find: the same.
     pub(crate) fn again(self) -> (WorkProductId, WorkProduct) {
         (self.id, self.product)

@@ -1,7 +1,7 @@
-//! From what the passes refuse, or warn of, to the places in the user's source where kernels come to it.
+//! Maps what the passes refuse or warn of to the call paths and source locations by which kernels reach it.
 //!
 //! The passes know which uses are left after inlining and through which calls they came; the compiler's
-//! [`CallMap`] knows where those calls stand. A place is the innermost call on such a way that stands in
+//! [`CallMap`] knows where those calls stand. A place is the innermost call on such a path that stands in
 //! the crate's own source: what happens below it is the business of the function that it calls.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
@@ -17,7 +17,7 @@ use crate::kernels::KernelInfo;
 
 /// A place in the crate's own source from which what was found is reached.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct ReportLocation {
     /// Which of what was found.
     pub found: usize,
     /// The place; for a kernel without a line in this crate, its closure.
@@ -33,12 +33,12 @@ pub(crate) struct Place {
 }
 
 /// What the search reads.
-pub(crate) struct Ways<'a> {
+pub(crate) struct CallPaths<'a> {
     /// The session.
     pub sess: &'a Session,
     /// Where each function is used.
     pub uses: &'a BTreeMap<String, Vec<Use>>,
-    /// What the indices in ways mean.
+    /// The call sites that indices in uses refer to.
     pub sites: &'a [CallSite],
     /// What the compiler knows.
     pub map: &'a CallMap,
@@ -46,12 +46,12 @@ pub(crate) struct Ways<'a> {
     pub kernels: &'a [KernelInfo],
 }
 
-impl Ways<'_> {
+impl CallPaths<'_> {
     /// The places of all that was found, each given by its symbol, if it has one, and its uses.
     pub(crate) fn places<'u>(
         &self,
         found: impl Iterator<Item = (Option<&'u str>, &'u [Use])>,
-    ) -> Vec<Place> {
+    ) -> Vec<ReportLocation> {
         let mut places = Vec::new();
         for (index, (symbol, uses)) in found.enumerate() {
             self.places_of(index, symbol, uses, &mut places);
@@ -59,7 +59,13 @@ impl Ways<'_> {
         places
     }
 
-    fn places_of(&self, found: usize, symbol: Option<&str>, uses: &[Use], places: &mut Vec<Place>) {
+    fn places_of(
+        &self,
+        found: usize,
+        symbol: Option<&str>,
+        uses: &[Use],
+        places: &mut Vec<ReportLocation>,
+    ) {
         let mut seen = HashSet::new();
         let mut queue: VecDeque<(Vec<Step>, &Use, Option<&str>)> =
             uses.iter().map(|place| (Vec::new(), place, symbol)).collect();
@@ -83,12 +89,12 @@ impl Ways<'_> {
                 });
                 let (span, inner) = (self.own_span(steps[own].span), inner(own));
                 let by_macro = self.macro_of(steps[own].span);
-                places.push(Place { found, span, by_macro, inner, outer, kernels });
+                places.push(ReportLocation { found, span, by_macro, inner, outer, kernels });
             } else if let Some(kernel) = kernel {
                 let (_, kernels) = self.way_out(&place.function);
                 let inner = inner(steps.len());
                 let (span, by_macro, outer) = (kernel.span, None, Vec::new());
-                places.push(Place { found, span, by_macro, inner, outer, kernels });
+                places.push(ReportLocation { found, span, by_macro, inner, outer, kernels });
             } else if seen.insert(place.function.as_str()) {
                 for next in self.uses.get(&place.function).into_iter().flatten() {
                     let mut below = below.clone();
@@ -116,14 +122,14 @@ impl Ways<'_> {
             }
             next += 1;
         }
-        let mut ways = Vec::new();
+        let mut steps = Vec::new();
         let mut index = nearest.unwrap_or(0);
         while let Some((place, below)) = came_from[index].1 {
-            ways.push(self.steps(place, Some(came_from[below].0)));
+            steps.push(self.steps(place, Some(came_from[below].0)));
             index = below;
         }
-        ways.reverse();
-        (ways.concat(), kernels.into_iter().collect())
+        steps.reverse();
+        (steps.concat(), kernels.into_iter().collect())
     }
 
     /// The steps of one use, innermost first: what LLVM and MIR have inlined, taken apart.
@@ -243,8 +249,8 @@ fn span_of(sess: &Session, location: &SourceLocation) -> Option<Span> {
 }
 
 /// The places by their span, in the order of the source.
-pub(crate) fn by_span(places: Vec<Place>) -> Vec<Vec<Place>> {
-    let mut groups: HashMap<(u32, u32), Vec<Place>> = HashMap::new();
+pub(crate) fn by_span(places: Vec<ReportLocation>) -> Vec<Vec<ReportLocation>> {
+    let mut groups: HashMap<(u32, u32), Vec<ReportLocation>> = HashMap::new();
     for place in places {
         groups.entry((place.span.lo().to_u32(), place.span.hi().to_u32())).or_default().push(place);
     }
