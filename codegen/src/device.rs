@@ -8,14 +8,15 @@ use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::def_id::LOCAL_CRATE;
 use rustc_span::{DUMMY_SP, Span, Symbol};
 use schism_hcf::{Addresses, Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
-use schism_passes::costs::{Costs, Warnings};
-use schism_passes::device_check::ViolationKind;
-use schism_passes::provider::survey;
-use schism_passes::split::SplitMode;
-use schism_passes::table::Job;
+use schism_passes::check::device_check::ViolationKind;
+use schism_passes::check::performance_lints::{Costs, Warnings};
+use schism_passes::frontend::split_images::SplitMode;
+use schism_passes::frontend::std_bodies::survey;
+use schism_passes::pipeline::Job;
+use schism_passes::stage1;
 use schism_passes::{
     DeviceImage, DeviceSpec, Formatter, KernelSpec, PanicFunction, Provider, Stage1Error,
-    TypeDescription, stage1,
+    TypeDescription,
 };
 
 use crate::ahead::{self, Missing};

@@ -8,7 +8,7 @@ use rustc_errors::{Diag, EmissionGuarantee};
 use rustc_session::Session;
 use rustc_span::{BytePos, Span};
 use schism_passes::Stage1Error;
-use schism_passes::device_check::Report;
+use schism_passes::check::device_check::Report;
 
 use crate::ahead;
 use crate::call_map::{CallMap, ItemKind, Origin, Step};

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use rustc_middle::ty::TyCtxt;
 use rustc_span::Symbol;
 use schism_passes::Provider;
-use schism_passes::provider::rlib;
+use schism_passes::frontend::std_bodies::rlib;
 use schism_trust::Home;
 
 use crate::collect;
@@ -78,7 +78,7 @@ fn key(tcx: TyCtxt<'_>, rlibs: &[PathBuf]) -> String {
     let mut hasher = rustc_data_structures::stable_hasher::StableHasher::new();
     tcx.sess.cfg_version.hash(&mut hasher);
     env!("CARGO_PKG_VERSION").hash(&mut hasher);
-    schism_passes::provider::HEADER.hash(&mut hasher);
+    schism_passes::frontend::std_bodies::HEADER.hash(&mut hasher);
     for rlib in rlibs {
         rlib.hash(&mut hasher);
         if let Ok(about) = rlib.metadata() {

@@ -1,4 +1,4 @@
-//! Stage 1: bitcode in, device image out. The passes and their order are in [`crate::table`].
+//! Stage 1: bitcode in, device image out. The passes and their order are in [`crate::pipeline`].
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,14 +9,16 @@ use inkwell::module::Module;
 use inkwell::values::AsValueRef;
 use thiserror::Error;
 
-use crate::aspects::Aspect;
-use crate::call_sites;
-use crate::content::{self, Content, Contents};
-use crate::costs::Costs;
-use crate::device_check::Report;
-use crate::local_memory::GroupNeeds;
-use crate::table::{self, Job, PassError};
-use crate::{ir, line_tables, split};
+use crate::analysis::call_sites;
+use crate::analysis::structural_hash::{self, Content, Contents};
+use crate::check::capabilities::Aspect;
+use crate::check::device_check::Report;
+use crate::check::performance_lints::Costs;
+use crate::frontend::allocate_local_memory::GroupNeeds;
+use crate::frontend::line_tables;
+use crate::frontend::split_images;
+use crate::ir;
+use crate::pipeline::{self, Job, PassError};
 
 /// A finished device module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,7 +185,7 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
     job.note("(hash the kernels)", start);
     let start = job.start();
     let mut parts = Vec::new();
-    let mut divided = split::parts(job.spec.split, &job.spec.kernels, &job.kernels);
+    let mut divided = split_images::parts(job.spec.split, &job.spec.kernels, &job.kernels);
     let exports = job.spec.exports.as_slice();
     if divided.len() > 1 {
         for kernels in divided {
@@ -206,7 +208,7 @@ fn lines_failed(message: String) -> Stage1Error {
 
 /// Notes what each kernel is.
 fn note_contents(module: &Module<'_>, job: &mut Job<'_>) {
-    let text = content::text(module);
+    let text = structural_hash::text(module);
     let known: Vec<&str> =
         job.spec.spec_constants.iter().map(|constant| constant.symbol.as_str()).collect();
     let contents = Contents::of(&text, &known);
@@ -237,7 +239,7 @@ fn part(
         module
     } else {
         copy = module.clone();
-        split::keep(&copy, &exported_symbols.iter().map(String::as_str).collect())
+        split_images::keep(&copy, &exported_symbols.iter().map(String::as_str).collect())
             .map_err(|message| Stage1Error::Pass { pass: "split", cause: message.into() })?;
         &copy
     };
@@ -287,5 +289,5 @@ fn place_costs(buffer: &MemoryBuffer<'_>, job: &mut Job<'_>) {
 /// # Errors
 /// See [`Stage1Error`].
 pub fn shape(module: &Module<'_>, job: &mut Job<'_>) -> Result<(), Stage1Error> {
-    table::run(module, table::STAGE1, job)
+    pipeline::run(module, pipeline::STAGE1, job)
 }
