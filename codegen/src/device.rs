@@ -8,11 +8,10 @@ use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::def_id::LOCAL_CRATE;
 use rustc_span::{DUMMY_SP, Span, Symbol};
 use schism_hcf::{Addresses, Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
-use schism_passes::check::device_check::ViolationKind;
-use schism_passes::check::performance_lints::{Costs, Warnings};
-use schism_passes::frontend::split_images::SplitMode;
 use schism_passes::frontend::std_bodies::survey;
-use schism_passes::pipeline::Job;
+use schism_passes::pass::Job;
+use schism_passes::spec::options::{SplitMode, Warnings};
+use schism_passes::spec::report::{Costs, ViolationKind};
 use schism_passes::stage1;
 use schism_passes::{
     DeviceImage, DeviceSpec, Formatter, KernelSpec, PanicFunction, Provider, Stage1Error,
@@ -280,7 +279,8 @@ pub(crate) fn make<'tcx>(
 /// Notes which functions that a kernel cannot have allocate, as far as they are the standard library's and have no body that the
 /// compiler could show.
 fn note_allocating(cause: &Stage1Failure, provider: Option<&Provider>, map: &mut CallMap) {
-    let Stage1Failure::Passes(Stage1Error::NotForDevices(report)) = cause else { return };
+    let Stage1Failure::Passes(cause) = cause else { return };
+    let Some(report) = cause.report() else { return };
     let is_std = |symbol: &str| map.item(symbol).is_some_and(|item| item.origin == Origin::Std);
     let without_body = report.violations.iter().any(|violation| match &violation.what {
         ViolationKind::ExternalFunction(symbol) => is_std(symbol) && !words::is_allocator(symbol),

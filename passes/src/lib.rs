@@ -98,15 +98,18 @@ pub mod gpu;
 mod ir;
 pub mod nvptx;
 pub mod opt;
+pub mod pass;
 pub mod pipeline;
 pub mod spec;
 pub mod specialize;
 pub mod stage1;
 
-pub use frontend::std_bodies::Provider;
 pub use schism_message::{Kind, Trait};
-pub use spec::{
-    DeviceSpec, Formatter, KernelSpec, PanicFunction, PanicMessage, PanicValue, Parameter,
-    ParameterKind, SpecConstant, TypeDescription, TypePart,
+pub use spec::device::DeviceSpec;
+pub use spec::image::KernelImage;
+pub use spec::kernel::{KernelSpec, Parameter, ParameterKind, SpecConstant};
+pub use spec::messages::{
+    Formatter, PanicFunction, PanicMessage, PanicValue, TypeDescription, TypePart,
 };
-pub use stage1::{DeviceImage, KernelImage, Stage1Error};
+pub use spec::std_bodies::provider::Provider;
+pub use stage1::{DeviceImage, Stage1Error};

@@ -24,11 +24,11 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use thiserror::Error;
 
-use crate::pipeline::{self, Job, UnknownPass};
-use crate::spec::DeviceSpec;
+use crate::pass::Job;
+use crate::pipeline::{self, PipelineError, UnknownPass};
+use crate::spec::device::DeviceSpec;
 use crate::spec::target;
 use crate::spec::text::{self, SpecError};
-use crate::stage1::Stage1Error;
 
 /// A module as it was read, with what its comments say.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ pub enum OptError {
     Generate(String),
     /// A pass failed, or refused the module.
     #[error(transparent)]
-    Passes(#[from] Stage1Error),
+    Passes(#[from] PipelineError),
 }
 
 /// Reads LLVM assembly or bitcode. `lines` are added to what the comments of the file say, each in

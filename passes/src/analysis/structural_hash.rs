@@ -19,8 +19,7 @@ use std::collections::{HashMap, VecDeque};
 
 use inkwell::module::Module;
 
-/// The hash of what a kernel is.
-pub type Content = [u8; 32];
+use crate::spec::image::Content;
 
 /// Counted up when what is hashed, or how, becomes another.
 const PURPOSE: &str = "schism kernel content 1";

@@ -46,16 +46,17 @@
 //!
 //! **Groups.** The condition may differ between the work-items of a group, so a loop with a barrier stays one (`clone::can_be_copied`).
 
-use std::collections::HashSet;
-
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;
-use llvm_sys::LLVMIntPredicate::{self, *};
+use llvm_sys::LLVMIntPredicate::*;
 use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use crate::analysis::scev::{self, Affine, Emit, Expr, Step, Values};
+use crate::analysis::cold_paths::{has_panics, panics};
+use crate::analysis::scev::{Emit, Values};
+use crate::analysis::trip_count::{Turns, comparison, exit, is_closed, returns, turns};
+use crate::bounds::conditions::{Conditions, Fact};
 use crate::ir;
 use crate::ir::cfg::{Graph, Loop};
 use crate::ir::clone;
@@ -68,9 +69,6 @@ const GROWTH: usize = 5_000;
 
 /// How many checks one condition decides.
 const CHECKS: usize = 32;
-
-/// How many blocks a panic may have, before the one that shows it.
-const PANIC: usize = 8;
 
 /// Runs the pass over the module.
 ///
@@ -114,42 +112,6 @@ pub unsafe fn run_on(function: LLVMValueRef) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a function that is optimised has panics.
-///
-/// # Safety
-/// `function` is a function of a live module.
-#[must_use]
-pub unsafe fn has_panics(function: LLVMValueRef) -> bool {
-    !ir::has_function_attribute(function, "optnone")
-        && ir::blocks(function).into_iter().any(is_cold)
-}
-
-/// How many loops a function has: edges back to what dominates them.
-///
-/// # Safety
-/// `function` is a function of a live module that nobody else changes meanwhile.
-#[must_use]
-pub unsafe fn count(function: LLVMValueRef) -> usize {
-    if ir::blocks(function).is_empty() {
-        return 0;
-    }
-    let graph = Graph::of(function);
-    let edges = graph.successors.iter().enumerate();
-    edges
-        .flat_map(|(from, next)| next.iter().map(move |&to| (from, to)))
-        .filter(|&(from, to)| graph.dominates(to, from))
-        .count()
-}
-
-/// Whether a function has a way back: then it may have loops.
-pub(crate) fn returns(function: LLVMValueRef) -> bool {
-    let mut seen = HashSet::new();
-    ir::blocks(function).into_iter().any(|block| {
-        seen.insert(block);
-        ir::successors(block).iter().any(|next| seen.contains(next))
-    })
-}
-
 /// What is going to be done with a loop.
 struct Plan {
     of: Loop,
@@ -167,25 +129,6 @@ struct Check {
     /// Whether the turn that ends the loop does not come here any more.
     after_end: bool,
     facts: Vec<Fact>,
-}
-
-/// What is to hold in all turns.
-enum Fact {
-    /// A condition that is the same in all turns, or its opposite.
-    Condition(LLVMValueRef, bool),
-    Compare(LLVMIntPredicate, Affine, Affine),
-}
-
-/// How a loop ends: the turn whose value is the first that the loop does not go on with.
-pub(crate) struct Turns {
-    /// The block that every turn comes by, and that this is decided in.
-    block: usize,
-    /// What holds as long as the loop goes on.
-    predicate: LLVMIntPredicate,
-    pub(crate) value: Affine,
-    /// By how much it changes.
-    step: u64,
-    bound: Expr,
 }
 
 /// Looks at a loop.
@@ -227,121 +170,6 @@ fn plan(graph: &Graph, of: &Loop) -> Option<Plan> {
     }
     let size = instructions.len();
     (!checks.is_empty()).then(|| Plan { of: of.clone(), size, turns, checks })
-}
-
-/// Whether what uses an instruction outside of the loop is a phi where the loop is left.
-pub(crate) fn is_closed(graph: &Graph, of: &Loop, instruction: LLVMValueRef) -> bool {
-    ir::users(instruction).into_iter().all(|user| {
-        let block = graph.block_of(user);
-        of.blocks.contains(&block)
-            || (ir::opcode(user) == Some(LLVMOpcode::LLVMPHI)
-                && graph.predecessors[block].iter().all(|from| of.blocks.contains(from)))
-    })
-}
-
-/// If a block may leave the loop: the condition, where the loop goes on, and whether it does so if the condition holds.
-pub(crate) fn exit(graph: &Graph, of: &Loop, block: usize) -> Option<(LLVMValueRef, usize, bool)> {
-    let &[yes, no] = &graph.successors[block][..] else { return None };
-    let stays = of.blocks.contains(&yes);
-    if stays == of.blocks.contains(&no) {
-        return None;
-    }
-    // SAFETY: the block has a terminator, since it has successors.
-    unsafe {
-        let end = LLVMGetBasicBlockTerminator(graph.blocks[block]);
-        let branches = ir::opcode(end) == Some(LLVMOpcode::LLVMBr);
-        branches.then(|| (LLVMGetCondition(end), if stays { yes } else { no }, stays))
-    }
-}
-
-/// Whether a block is a part of a panic: it ends in nothing, or calls what is `cold`.
-pub(crate) fn is_cold(block: LLVMBasicBlockRef) -> bool {
-    ir::instructions_of(block).into_iter().any(|instruction| match ir::opcode(instruction) {
-        Some(LLVMOpcode::LLVMUnreachable) => true,
-        Some(LLVMOpcode::LLVMCall) => {
-            let callee = ir::callee(instruction);
-            ir::has_call_attribute(instruction, "cold")
-                || callee.is_some_and(|callee| ir::has_function_attribute(callee, "cold"))
-        }
-        _ => false,
-    })
-}
-
-/// Whether what comes after a block is a panic.
-pub(crate) fn panics(graph: &Graph, mut block: usize) -> bool {
-    for _ in 0..PANIC {
-        if is_cold(graph.blocks[block]) {
-            return true;
-        }
-        let &[next] = &graph.successors[block][..] else { return false };
-        block = next;
-    }
-    false
-}
-
-/// How a block ends the loop, if every turn comes by it and that can be counted.
-pub(crate) fn turns(
-    graph: &Graph,
-    of: &Loop,
-    values: &mut Values<'_>,
-    block: usize,
-) -> Option<Turns> {
-    let (condition, _, stays) = exit(graph, of, block)?;
-    if !graph.dominates(block, of.latch) {
-        return None;
-    }
-    let (mut predicate, [mut value, mut bound]) = comparison(values, condition, stays)?;
-    if value.is_fixed() {
-        (value, bound) = (bound, value);
-        predicate = swapped(predicate);
-    }
-    if !bound.is_fixed() {
-        return None;
-    }
-    let (step, up) = match &value.step {
-        Step::Up(size) => (scev::known(size)?, true),
-        Step::Down(size) => (scev::known(size)?, false),
-        Step::None => return None,
-    };
-    let counted = match predicate {
-        LLVMIntNE => true,
-        LLVMIntULT | LLVMIntULE | LLVMIntSLT | LLVMIntSLE => up,
-        LLVMIntUGT => !up,
-        _ => false,
-    };
-    // Where the highest bit is set, a step would be as well one back.
-    let most = 1 << (value.bits() - 1);
-    (counted && step != 0 && step < most).then_some(Turns {
-        block,
-        predicate,
-        value,
-        step,
-        bound: bound.base,
-    })
-}
-
-/// What `condition` compares: what holds if it is `wanted`.
-fn comparison(
-    values: &mut Values<'_>,
-    condition: LLVMValueRef,
-    wanted: bool,
-) -> Option<(LLVMIntPredicate, [Affine; 2])> {
-    if ir::opcode(condition) != Some(LLVMOpcode::LLVMICmp) {
-        return None;
-    }
-    // SAFETY: an `icmp` is live, stands in a module, and has two operands.
-    let (predicate, operands) = unsafe {
-        let module = LLVMGetGlobalParent(ir::parent_function(condition));
-        let operands = [0, 1].map(|index| LLVMGetOperand(condition, index));
-        let is_pointer = scev::is_pointer(operands[0]);
-        if is_pointer && !scev::is_wide_pointer(module, operands[0]) {
-            return None;
-        }
-        (LLVMGetICmpPredicate(condition), operands)
-    };
-    let predicate = if wanted { predicate } else { opposite(predicate) };
-    let [a, b] = operands.map(|operand| values.affine(operand));
-    Some((predicate, [a?, b?]))
 }
 
 /// What has to hold in all turns for `condition` to be `wanted` in all of them. Adds it to `facts`; false if it cannot be said.
@@ -394,47 +222,6 @@ fn facts_of(
     }
 }
 
-impl Fact {
-    /// Whether it does not depend on the turn.
-    fn is_fixed(&self) -> bool {
-        match self {
-            Fact::Condition(..) => true,
-            Fact::Compare(_, a, b) => {
-                [a, b].iter().all(|side| side.is_fixed() && side.unwrapped.is_empty())
-            }
-        }
-    }
-}
-
-fn opposite(predicate: LLVMIntPredicate) -> LLVMIntPredicate {
-    match predicate {
-        LLVMIntEQ => LLVMIntNE,
-        LLVMIntNE => LLVMIntEQ,
-        LLVMIntUGT => LLVMIntULE,
-        LLVMIntUGE => LLVMIntULT,
-        LLVMIntULT => LLVMIntUGE,
-        LLVMIntULE => LLVMIntUGT,
-        LLVMIntSGT => LLVMIntSLE,
-        LLVMIntSGE => LLVMIntSLT,
-        LLVMIntSLT => LLVMIntSGE,
-        LLVMIntSLE => LLVMIntSGT,
-    }
-}
-
-fn swapped(predicate: LLVMIntPredicate) -> LLVMIntPredicate {
-    match predicate {
-        LLVMIntEQ | LLVMIntNE => predicate,
-        LLVMIntUGT => LLVMIntULT,
-        LLVMIntUGE => LLVMIntULE,
-        LLVMIntULT => LLVMIntUGT,
-        LLVMIntULE => LLVMIntUGE,
-        LLVMIntSGT => LLVMIntSLT,
-        LLVMIntSGE => LLVMIntSLE,
-        LLVMIntSLT => LLVMIntSGT,
-        LLVMIntSLE => LLVMIntSGE,
-    }
-}
-
 /// Copies the loop, takes the checks out of the first one, and lets the condition choose. Returns the blocks that are new or go on elsewhere.
 ///
 /// # Safety
@@ -479,12 +266,6 @@ unsafe fn carry_out(graph: &Graph, plan: &Plan) -> Vec<LLVMBasicBlockRef> {
     }
 }
 
-/// The conditions that are collected, and what makes them.
-pub(crate) struct Conditions<'a> {
-    pub(crate) emit: &'a mut Emit,
-    pub(crate) all: Option<LLVMValueRef>,
-}
-
 /// Makes the condition under which no check of the plan fails in any turn.
 ///
 /// # Safety
@@ -521,201 +302,6 @@ unsafe fn condition(emit: &mut Emit, plan: &Plan) -> LLVMValueRef {
         }
     }
     conditions.all.unwrap_or(always)
-}
-
-impl Conditions<'_> {
-    pub(crate) unsafe fn and(&mut self, condition: LLVMValueRef) {
-        let all = self.all.map(|all| {
-            // SAFETY: as promised by the callers: both are conditions, and neither is poison.
-            unsafe { LLVMBuildAnd(self.emit.builder(), all, condition, c"".as_ptr()) }
-        });
-        self.all = Some(all.unwrap_or(condition));
-    }
-
-    pub(crate) unsafe fn compare(
-        &mut self,
-        predicate: LLVMIntPredicate,
-        a: LLVMValueRef,
-        b: LLVMValueRef,
-    ) {
-        // SAFETY: as promised by the callers: both are numbers of the same type.
-        unsafe {
-            let condition = LLVMBuildICmp(self.emit.builder(), predicate, a, b, c"".as_ptr());
-            self.and(condition);
-        }
-    }
-
-    unsafe fn not(&mut self, overflows: LLVMValueRef) {
-        // SAFETY: as promised by the callers: it is a condition.
-        unsafe {
-            let condition = LLVMBuildNot(self.emit.builder(), overflows, c"".as_ptr());
-            self.and(condition);
-        }
-    }
-
-    /// The turn in which the loop ends at the latest.
-    pub(crate) unsafe fn end(&mut self, turns: &Turns) -> LLVMValueRef {
-        let Turns { predicate, value, step, bound, .. } = turns;
-        let (bits, step) = (value.bits(), *step);
-        let name = c"".as_ptr();
-        let most = match predicate {
-            LLVMIntSLT | LLVMIntSLE => u64::MAX >> (65 - bits),
-            _ => u64::MAX >> (64 - bits),
-        };
-        // SAFETY: as promised by the caller; all numbers are of 64 bits, and steps are no 0.
-        unsafe {
-            let size = self.emit.number(64, step);
-            if *predicate == LLVMIntNE {
-                // The first multiple of the step that is the distance is the distance, if it is a multiple.
-                let up = matches!(value.step, Step::Up(_));
-                // What the loop compares is often the value of the turn to come. Then all turns are counted, and one taken off again:
-                // LLVM knows of a slice that it is not empty, and not how much is left of it behind its first element.
-                let before = scev::before(&value.base, step).filter(|_| up);
-                let first = before.as_ref().unwrap_or(&value.base);
-                let distance = match up {
-                    true => scev::difference(bound, first),
-                    false => scev::difference(first, bound),
-                };
-                let distance = self.emit.wide(&distance);
-                let mut turns = distance;
-                if step != 1 {
-                    let rest = LLVMBuildURem(self.emit.builder(), distance, size, name);
-                    let none = self.emit.number(64, 0);
-                    self.compare(LLVMIntEQ, rest, none);
-                    turns = LLVMBuildUDiv(self.emit.builder(), distance, size, name);
-                }
-                if before.is_some() {
-                    let one = self.emit.number(64, 1);
-                    self.compare(LLVMIntUGE, turns, one);
-                    turns = LLVMBuildSub(self.emit.builder(), turns, one, name);
-                }
-                return turns;
-            }
-            let first = self.emit.wide(&value.base);
-            let mut bound = self.emit.wide(bound);
-            // The value in the turn that ends the loop must not have wrapped.
-            let distance = match predicate {
-                LLVMIntUGT => {
-                    let least = self.emit.number(64, step - 1);
-                    self.compare(LLVMIntUGE, bound, least);
-                    self.emit.intrinsic("llvm.usub.sat", first, bound)
-                }
-                _ => {
-                    let through = matches!(predicate, LLVMIntULE | LLVMIntSLE);
-                    let room = if through { step } else { step - 1 };
-                    let limit = self.emit.number(64, most.wrapping_sub(room));
-                    self.compare(LLVMIntULE, bound, limit);
-                    if matches!(predicate, LLVMIntSLT | LLVMIntSLE) {
-                        let limit = self.emit.number(64, most);
-                        self.compare(LLVMIntULE, first, limit);
-                    }
-                    if through {
-                        let one = self.emit.number(64, 1);
-                        bound = LLVMBuildAdd(self.emit.builder(), bound, one, name);
-                    }
-                    self.emit.intrinsic("llvm.usub.sat", bound, first)
-                }
-            };
-            if step == 1 {
-                return distance;
-            }
-            let up = self.emit.number(64, step - 1);
-            let rounded = LLVMBuildAdd(self.emit.builder(), distance, up, name);
-            LLVMBuildUDiv(self.emit.builder(), rounded, size, name)
-        }
-    }
-
-    /// A value in a turn, in 64 bits. Adds the conditions under which it has wrapped neither there nor in any turn before.
-    pub(crate) unsafe fn last(&mut self, value: &Affine, turn: LLVMValueRef) -> LLVMValueRef {
-        // SAFETY: as promised by the caller; all numbers are of 64 bits.
-        unsafe {
-            let first = self.emit.wide(&value.base);
-            let (size, up) = match &value.step {
-                Step::None => return first,
-                Step::Up(size) => (size, true),
-                Step::Down(size) => (size, false),
-            };
-            let way = if scev::known(size) == Some(1) {
-                turn
-            } else {
-                let size = self.emit.wide(size);
-                self.checked("llvm.umul.with.overflow", turn, size)
-            };
-            if !up {
-                self.compare(LLVMIntUGE, first, way);
-                return LLVMBuildSub(self.emit.builder(), first, way, c"".as_ptr());
-            }
-            let last = self.checked("llvm.uadd.with.overflow", first, way);
-            if value.bits() < 64 {
-                let most = self.emit.number(64, u64::MAX >> (64 - value.bits()));
-                self.compare(LLVMIntULE, last, most);
-            }
-            last
-        }
-    }
-
-    /// Arithmetic that must not overflow.
-    unsafe fn checked(
-        &mut self,
-        intrinsic: &str,
-        a: LLVMValueRef,
-        b: LLVMValueRef,
-    ) -> LLVMValueRef {
-        let both = self.emit.intrinsic(intrinsic, a, b);
-        // SAFETY: the intrinsic gives the result, and whether it overflows.
-        unsafe {
-            let builder = self.emit.builder();
-            let overflows = LLVMBuildExtractValue(builder, both, 1, c"".as_ptr());
-            self.not(overflows);
-            LLVMBuildExtractValue(builder, both, 0, c"".as_ptr())
-        }
-    }
-
-    /// Adds what makes a fact hold in all turns up to `turn`.
-    unsafe fn fact(&mut self, fact: &Fact, turn: LLVMValueRef) {
-        // SAFETY: as promised by the caller; numbers that are compared are of the same type.
-        unsafe {
-            let (predicate, a, b) = match fact {
-                Fact::Condition(condition, wanted) => {
-                    let condition = self.emit.condition(*condition);
-                    if *wanted {
-                        self.and(condition)
-                    } else {
-                        self.not(condition)
-                    };
-                    return;
-                }
-                Fact::Compare(predicate, a, b) => (*predicate, a, b),
-            };
-            for inner in a.unwrapped.iter().chain(&b.unwrapped) {
-                self.last(inner, turn);
-            }
-            if a.is_fixed() && b.is_fixed() {
-                let (a, b) = (self.emit.value(&a.base), self.emit.value(&b.base));
-                return self.compare(predicate, a, b);
-            }
-            let (a_last, b_last) = (self.last(a, turn), self.last(b, turn));
-            let (a_first, b_first) = (self.emit.wide(&a.base), self.emit.wide(&b.base));
-            if a.step == b.step {
-                // Both go on by the same amount, so they compare as they did first.
-                return self.compare(predicate, a_first, b_first);
-            }
-            // The worst that each can be.
-            let least = |value: &Affine, first, last| match value.step {
-                Step::Down(_) => last,
-                _ => first,
-            };
-            let most = |value: &Affine, first, last| match value.step {
-                Step::Up(_) => last,
-                _ => first,
-            };
-            let (a, b) = match predicate {
-                LLVMIntULT | LLVMIntULE => (most(a, a_first, a_last), least(b, b_first, b_last)),
-                _ => (least(a, a_first, a_last), most(b, b_first, b_last)),
-            };
-            self.compare(predicate, a, b);
-        }
-    }
 }
 
 #[cfg(test)]

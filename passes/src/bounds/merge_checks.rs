@@ -51,7 +51,7 @@ use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use crate::bounds::loop_versioning::{is_cold, panics};
+use crate::analysis::cold_paths::{is_cold, panics};
 use crate::ir;
 use crate::ir::cfg::{Graph, Loop};
 use crate::ir::clone;

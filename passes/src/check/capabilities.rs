@@ -12,7 +12,6 @@
 //! counts, not what it will do.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fmt;
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;
@@ -23,53 +22,9 @@ use llvm_sys::{LLVMAtomicOrdering, LLVMOpcode, LLVMTypeKind};
 
 use crate::frontend::kernel_reachability;
 use crate::ir;
-use crate::spec::DeviceSpec;
 use crate::spec::builtins;
-use crate::stage1::KernelImage;
-
-/// Something that not every device has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Aspect {
-    /// Atomic operations on eight bytes or more.
-    Atomic64,
-    /// 128-bit floating-point numbers.
-    Fp128,
-    /// 16-bit floating-point numbers.
-    Fp16,
-    /// 64-bit floating-point numbers.
-    Fp64,
-    /// Work-groups: barriers or local memory.
-    Groups,
-    /// Calls through pointers.
-    IndirectCalls,
-    /// Integers of more than 64 bits.
-    Int128,
-    /// A function that calls itself, directly or through others.
-    Recursion,
-}
-
-impl Aspect {
-    /// Its name in a container.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Aspect::Atomic64 => "atomic64",
-            Aspect::Fp128 => "fp128",
-            Aspect::Fp16 => "fp16",
-            Aspect::Fp64 => "fp64",
-            Aspect::Groups => "groups",
-            Aspect::IndirectCalls => "indirect-calls",
-            Aspect::Int128 => "int128",
-            Aspect::Recursion => "recursion",
-        }
-    }
-}
-
-impl fmt::Display for Aspect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+use crate::spec::device::DeviceSpec;
+use crate::spec::image::{Aspect, KernelImage};
 
 /// Fills in what is found out of each kernel.
 pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) {

@@ -15,11 +15,12 @@ use inkwell::module::Module;
 use inkwell::values::AsValueRef;
 use llvm_sys::prelude::*;
 
-use crate::check::device_check::{Violation, ViolationKind, uses_of};
+use crate::analysis::uses::uses_of;
 use crate::frontend::kernel_reachability;
 use crate::ir;
-use crate::spec::DeviceSpec;
 use crate::spec::builtins;
+use crate::spec::device::DeviceSpec;
+use crate::spec::report::{Violation, ViolationKind};
 
 /// Runs the pass.
 pub fn run(module: &Module<'_>, spec: &DeviceSpec) -> Vec<Violation> {

@@ -14,8 +14,9 @@ use inkwell::values::AsValueRef;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use crate::check::device_check::{self, Violation, ViolationKind};
+use crate::analysis::uses::use_at;
 use crate::ir;
+use crate::spec::report::{Violation, ViolationKind};
 
 /// Runs the check: a violation for each circle of direct calls.
 pub fn run(module: &Module<'_>) -> Vec<Violation> {
@@ -37,7 +38,7 @@ pub fn run(module: &Module<'_>) -> Vec<Violation> {
                 let circle = path[at..].iter().map(|&(function, _)| ir::name_of(function));
                 violations.push(Violation {
                     what: ViolationKind::Recursion(circle.collect()),
-                    uses: vec![device_check::use_at(call, None)],
+                    uses: vec![use_at(call, None)],
                 });
             } else if !done.contains(&callee) {
                 path.push((callee, calls(callee)));

@@ -21,7 +21,7 @@ use inkwell::module::Module;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use crate::spec::SpecConstant;
+use crate::spec::kernel::SpecConstant;
 use crate::specialize::spec_constants;
 
 /// Runs the pass for the constants that the module has.

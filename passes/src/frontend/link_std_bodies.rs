@@ -27,21 +27,20 @@ use llvm_sys::prelude::*;
 use llvm_sys::{LLVMDiagnosticSeverity, LLVMLinkage};
 use thiserror::Error;
 
-use crate::check::device_check;
+use crate::frontend::freeze_initialisers;
 use crate::frontend::kernel_reachability;
 use crate::frontend::lower_formatters;
 use crate::frontend::lower_panics;
 use crate::frontend::lower_unwind;
 use crate::frontend::mark_convergent;
 use crate::frontend::simplify;
-use crate::frontend::std_bodies::survey::aliases;
-use crate::frontend::std_bodies::{Index, ModuleRef, Provider, ProviderError};
+use crate::frontend::std_bodies::survey::{PERSONALITY, aliases};
 use crate::frontend::strip_host_attributes;
 use crate::frontend::strip_instrumentation;
 use crate::ir;
-
-/// The function that decides at a landing pad. No device has landing pads.
-pub(crate) const PERSONALITY: &str = "rust_eh_personality";
+use crate::spec::std_bodies::index::Index;
+use crate::spec::std_bodies::module::{ModuleRef, ProviderError};
+use crate::spec::std_bodies::provider::Provider;
 
 /// Why bodies cannot be imported.
 #[derive(Debug, Error)]
@@ -99,7 +98,7 @@ pub fn run(
     lower_formatters::run(module, &index.stops.formatters, &index.stops.types);
     lower_panics::run(module, &index.stops.panics, &index.stops.types);
     kernel_reachability::run(module, kernels).map_err(ImportError::Pass)?;
-    device_check::hold_statics(module);
+    freeze_initialisers::run(module);
     simplify::run(module).map_err(ImportError::Pass)
 }
 

@@ -20,7 +20,7 @@ use llvm_sys::core::*;
 
 use crate::frontend::type_descriptions::Descriptors;
 use crate::ir;
-use crate::spec::{Formatter, TypeDescription};
+use crate::spec::messages::{Formatter, TypeDescription};
 
 /// Runs the pass.
 pub fn run(module: &Module<'_>, formatters: &[Formatter], types: &[TypeDescription]) {

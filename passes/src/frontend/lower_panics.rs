@@ -41,7 +41,7 @@ use schism_message::ARGUMENT_SIZE;
 use crate::frontend::type_descriptions::Descriptors;
 use crate::ir;
 use crate::spec::builtins;
-use crate::spec::{PanicFunction, PanicMessage, PanicValue, TypeDescription};
+use crate::spec::messages::{PanicFunction, PanicMessage, PanicValue, TypeDescription};
 
 /// Runs the pass: every call of a panic function becomes a call of a builtin.
 pub fn run(module: &Module<'_>, panics: &[PanicFunction], types: &[TypeDescription]) {

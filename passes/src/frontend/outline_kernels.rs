@@ -33,7 +33,7 @@ use thiserror::Error;
 
 use crate::ir;
 use crate::spec::builtins;
-use crate::spec::{KernelSpec, Parameter, ParameterKind};
+use crate::spec::kernel::{KernelSpec, Parameter, ParameterKind};
 
 /// Why a kernel could not be made.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

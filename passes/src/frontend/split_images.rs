@@ -18,48 +18,13 @@
 //! these share most of their code.
 
 use std::collections::{BTreeSet, HashSet};
-use std::str::FromStr;
 
 use inkwell::module::{Linkage, Module};
-use thiserror::Error;
 
-use crate::check::capabilities::Aspect;
 use crate::ir;
-use crate::spec::KernelSpec;
-use crate::stage1::KernelImage;
-
-/// How kernels are divided into images.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SplitMode {
-    /// One image.
-    #[default]
-    Off,
-    /// An image for each kernel.
-    PerKernel,
-    /// An image for the kernels of each module of the source.
-    PerSource,
-    /// An image for the kernels that need the same of a device.
-    Auto,
-}
-
-/// A word that is no way to divide kernels.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("`{0}` is no way to split device code: use off, per-kernel, per-source or auto")]
-pub struct UnknownSplit(pub String);
-
-impl FromStr for SplitMode {
-    type Err = UnknownSplit;
-
-    fn from_str(word: &str) -> Result<Self, UnknownSplit> {
-        match word {
-            "" | "off" => Ok(SplitMode::Off),
-            "per-kernel" => Ok(SplitMode::PerKernel),
-            "per-source" => Ok(SplitMode::PerSource),
-            "auto" => Ok(SplitMode::Auto),
-            other => Err(UnknownSplit(other.to_owned())),
-        }
-    }
-}
+use crate::spec::image::{Aspect, KernelImage};
+use crate::spec::kernel::KernelSpec;
+use crate::spec::options::SplitMode;
 
 /// What kernels of one image have in common.
 #[derive(PartialEq, Eq)]

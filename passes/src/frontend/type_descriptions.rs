@@ -11,7 +11,7 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use schism_message::MAGIC;
 
-use crate::spec::TypeDescription;
+use crate::spec::messages::TypeDescription;
 
 /// Makes descriptions in a module.
 pub(crate) struct Descriptors<'a> {

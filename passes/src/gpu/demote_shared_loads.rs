@@ -32,11 +32,11 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMAtomicOrdering, LLVMOpcode};
 
-use crate::gpu::address_spaces::{NVPTX, PTX_KERNEL};
 use crate::gpu::demote_private_atomics::make_plain;
 use crate::gpu::merge_panic_exits;
 use crate::ir;
 use crate::ir::cfg::Graph;
+use crate::spec::target::{NVPTX, PTX_KERNEL};
 
 /// The barrier of a whole group. What is not known as one only makes phases longer.
 const BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";

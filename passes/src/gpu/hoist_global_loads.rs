@@ -33,8 +33,8 @@ use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use crate::gpu::address_spaces::NVPTX;
 use crate::ir;
+use crate::spec::target::NVPTX;
 
 /// How many instructions a load goes past at most: each value that is loaded early takes a register meanwhile.
 const FAR: usize = 64;

@@ -35,7 +35,7 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMFastMathApproxFunc, LLVMOpcode, LLVMTypeKind};
 
-use crate::bounds::loop_versioning;
+use crate::analysis::cold_paths::panics;
 use crate::ir;
 use crate::ir::cfg::{Graph, Loop};
 use crate::ir::metadata;
@@ -117,7 +117,7 @@ fn turns(graph: &Graph, of: &Loop) -> Option<usize> {
     let (mut counted, mut ends) = (false, 0);
     for &block in &of.blocks {
         for &next in graph.successors[block].iter().filter(|next| !of.blocks.contains(next)) {
-            if loop_versioning::panics(graph, next) {
+            if panics(graph, next) {
                 return None;
             }
             // SAFETY: the block is one of the live function.

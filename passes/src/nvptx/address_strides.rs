@@ -36,8 +36,8 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMAtomicOrdering, LLVMInlineAsmDialect, LLVMOpcode, LLVMTypeKind};
 
-use crate::gpu::address_spaces::{NVPTX, PTX_KERNEL};
 use crate::ir;
+use crate::spec::target::{NVPTX, PTX_KERNEL};
 
 /// The mark of a load that gives the same whenever it is made.
 const INVARIANT: &str = "invariant.load";

@@ -24,9 +24,9 @@ use inkwell::module::Module;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use crate::gpu::address_spaces::NVPTX;
 use crate::ir;
 use crate::ir::cfg::Graph;
+use crate::spec::target::NVPTX;
 
 /// The attribute that says the size of a block: three numbers with commas.
 pub const BLOCK: &str = "schism.block";

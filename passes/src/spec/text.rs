@@ -38,12 +38,15 @@ use thiserror::Error;
 use schism_message::{Kind, Trait};
 
 use crate::frontend::message_template;
-use crate::frontend::std_bodies::{ModuleRef, Provider, Stops};
-use crate::spec::{
-    DeviceSpec, Formatter, KernelSpec, PanicFunction, PanicMessage, PanicValue, Parameter,
-    ParameterKind, SpecConstant, TypeDescription, TypePart,
+use crate::frontend::std_bodies::survey;
+use crate::spec::device::DeviceSpec;
+use crate::spec::kernel::{KernelSpec, Parameter, ParameterKind, SpecConstant};
+use crate::spec::messages::{
+    Formatter, PanicFunction, PanicMessage, PanicValue, TypeDescription, TypePart,
 };
-use crate::specialize::fast_math::FastMath;
+use crate::spec::options::FastMath;
+use crate::spec::std_bodies::index::Stops;
+use crate::spec::std_bodies::module::ModuleRef;
 
 /// A line that says nothing that this crate understands.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -261,7 +264,7 @@ fn provide(spec: &mut DeviceSpec, assembly: &str) -> Result<(), String> {
         types: spec.types.clone(),
         writer: "core::fmt::write".to_owned(),
     };
-    let provider = Provider::survey(modules, stops);
+    let provider = survey::provider(modules, stops);
     spec.provider = Some(Arc::new(provider.map_err(|error| error.to_string())?));
     Ok(())
 }

@@ -40,7 +40,7 @@ use thiserror::Error;
 
 use crate::ir;
 use crate::ir::parameters::{ByAddress, Copies, with_callers};
-use crate::spec::SpecConstant;
+use crate::spec::kernel::SpecConstant;
 use crate::specialize::spec_constants;
 
 /// What stands for the buffer's address while functions are copied.

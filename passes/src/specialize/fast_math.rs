@@ -24,34 +24,9 @@
 use inkwell::module::Module;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::{
-    LLVMFastMathAllowContract, LLVMFastMathAllowReassoc, LLVMFastMathAllowReciprocal,
-    LLVMFastMathApproxFunc, LLVMFastMathNoSignedZeros,
-};
 
 use crate::ir;
-
-/// How inexact operations may be: LLVM's flags.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct FastMath(u32);
-
-impl FastMath {
-    /// Not at all.
-    pub const EXACT: Self = Self(0);
-
-    /// Rounding may differ: other orders, contracted operations, reciprocals, approximated functions, zeros without sign.
-    /// Infinities and NaNs keep their meaning.
-    pub const RELAXED: Self = Self(
-        LLVMFastMathAllowReassoc
-            | LLVMFastMathAllowContract
-            | LLVMFastMathNoSignedZeros
-            | LLVMFastMathAllowReciprocal
-            | LLVMFastMathApproxFunc,
-    );
-
-    /// For code of which somebody says that no value in it is infinite or a NaN: the same as [`RELAXED`](Self::RELAXED), see above.
-    pub const RELAXED_AND_FINITE: Self = Self::RELAXED;
-}
+use crate::spec::options::FastMath;
 
 /// Runs the pass over a module.
 pub fn run_on(module: &Module<'_>, math: FastMath) {
@@ -73,7 +48,7 @@ pub unsafe fn run(module: LLVMModuleRef, math: FastMath) {
         while !function.is_null() {
             for instruction in ir::instructions(function) {
                 if LLVMCanValueUseFastMathFlags(instruction) != 0 {
-                    let flags = LLVMGetFastMathFlags(instruction) | math.0;
+                    let flags = LLVMGetFastMathFlags(instruction) | math.flags();
                     LLVMSetFastMathFlags(instruction, flags);
                 }
             }

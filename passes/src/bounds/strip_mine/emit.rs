@@ -12,7 +12,7 @@ use llvm_sys::prelude::*;
 
 use super::plan::{JOINED, Load, PAGE, Plan};
 use crate::analysis::scev::{self, Emit};
-use crate::bounds::loop_versioning::Conditions;
+use crate::bounds::conditions::Conditions;
 use crate::ir;
 use crate::ir::cfg::Graph;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use object::read::archive::ArchiveFile;
 use object::{File, Object, ObjectSection};
 
-use super::{ModuleRef, ProviderError};
+use crate::spec::std_bodies::module::{ModuleRef, ProviderError};
 
 const SECTION: &str = ".llvmbc";
 

@@ -10,16 +10,30 @@ use llvm_sys::LLVMLinkage;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use super::{Index, ModuleRef, ProviderError, Stops};
 use crate::check::device_check;
 use crate::ir;
 use crate::spec::builtins;
+use crate::spec::std_bodies::index::{Index, Stops};
+use crate::spec::std_bodies::module::{ModuleRef, ProviderError};
+use crate::spec::std_bodies::provider::Provider;
+
+/// The function that decides at a landing pad. No device has landing pads.
+pub(crate) const PERSONALITY: &str = "rust_eh_personality";
+
+/// Reads modules (one that uses another stands before it) and makes the index. `stops` are
+/// functions among those that they define or call.
+///
+/// # Errors
+/// If a module cannot be read.
+pub fn provider(modules: Vec<ModuleRef>, stops: Stops) -> Result<Provider, ProviderError> {
+    Ok(Provider::from_index(run(modules, stops)?))
+}
 
 /// Surveys modules.
 ///
 /// # Errors
 /// If a file or its bitcode cannot be read.
-pub fn run(modules: Vec<ModuleRef>, functions: Stops) -> Result<Index, ProviderError> {
+fn run(modules: Vec<ModuleRef>, functions: Stops) -> Result<Index, ProviderError> {
     let mut graph = Graph::default();
     let stops: HashSet<&str> = functions.panics.iter().map(|panic| &*panic.symbol).collect();
     for (number, module) in modules.iter().enumerate() {
@@ -176,7 +190,7 @@ impl Graph {
 fn is_provided(name: &str) -> bool {
     name.starts_with("llvm.") && !device_check::is_of_one_architecture(name)
         || builtins::is_library_function(name)
-        || name == crate::frontend::link_std_bodies::PERSONALITY
+        || name == PERSONALITY
 }
 
 /// Whether an object is by itself what no device has.

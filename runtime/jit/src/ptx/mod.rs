@@ -48,8 +48,8 @@ use std::time::Instant;
 
 use schism_jit_abi::{GPU_GROUPS, PARAM_INTEGER, PARAM_POINTER};
 use schism_passes::nvptx::circular_statics;
-use schism_passes::specialize::device_library::Native;
-use schism_passes::specialize::fast_math::FastMath;
+use schism_passes::spec::options::FastMath;
+use schism_passes::spec::target_library::Native;
 
 use crate::clock::{self, Time};
 use crate::cpu::{exact, inline};

@@ -15,8 +15,10 @@ use std::fmt::Write;
 
 use schism_message::{Kind, Trait};
 
-use super::{ModuleRef, ProviderError};
-use crate::spec::{Formatter, PanicFunction, PanicMessage, PanicValue, TypeDescription, TypePart};
+use super::module::{ModuleRef, ProviderError};
+use crate::spec::messages::{
+    Formatter, PanicFunction, PanicMessage, PanicValue, TypeDescription, TypePart,
+};
 
 /// How an index begins. The number counts up with its form, and with the rules for what is offered.
 pub const HEADER: &str = "schism bodies 4";
