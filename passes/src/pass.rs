@@ -8,7 +8,7 @@ use inkwell::module::Module;
 
 use crate::spec::device::DeviceSpec;
 use crate::spec::image::KernelImage;
-use crate::spec::report::{CallSite, Costs, Violation};
+use crate::spec::report::{CallSite, Lints, Violation};
 
 /// One pass: its name, what it does, and how to run it.
 #[derive(Debug)]
@@ -17,20 +17,20 @@ pub struct Pass {
     pub name: &'static str,
     /// What it does, in one line.
     pub about: &'static str,
-    pub(crate) run: fn(&Module<'_>, &mut Job<'_>) -> Result<(), Failure>,
+    pub(crate) run: fn(&Module<'_>, &mut PassContext<'_>) -> Result<(), Failure>,
 }
 
 pub(crate) const fn pass(
     name: &'static str,
     about: &'static str,
-    run: fn(&Module<'_>, &mut Job<'_>) -> Result<(), Failure>,
+    run: fn(&Module<'_>, &mut PassContext<'_>) -> Result<(), Failure>,
 ) -> Pass {
     Pass { name, about, run }
 }
 
 /// What passes are given beside the module, and where they leave what they find out.
 #[derive(Debug)]
-pub struct Job<'a> {
+pub struct PassContext<'a> {
     /// What stage 1 knows of the module.
     pub spec: &'a DeviceSpec,
     /// What no device has. A pass that adds to it is the last one to run.
@@ -40,24 +40,24 @@ pub struct Job<'a> {
     /// What is known of each kernel, in the order of the specification.
     pub kernels: Vec<KernelImage>,
     /// What makes kernels slow.
-    pub costs: Costs,
+    pub lints: Lints,
     /// Whether LLVM's verifier runs after each pass, not only at the end. On in builds with debug assertions.
     pub verify_each: bool,
     /// How long each pass took; nothing is measured without it.
     pub times: Option<Vec<(&'static str, Duration)>>,
 }
 
-impl<'a> Job<'a> {
+impl<'a> PassContext<'a> {
     /// Work that has not begun.
     pub fn new(spec: &'a DeviceSpec) -> Self {
         let kernels = spec.kernels.iter().map(|kernel| KernelImage::new(&kernel.name)).collect();
         let verify_each = cfg!(debug_assertions);
-        Job {
+        PassContext {
             spec,
             violations: Vec::new(),
             sites: Vec::new(),
             kernels,
-            costs: Costs::default(),
+            lints: Lints::default(),
             verify_each,
             times: None,
         }

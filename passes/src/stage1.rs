@@ -7,13 +7,13 @@ use inkwell::values::AsValueRef;
 use thiserror::Error;
 
 use crate::analysis::call_sites;
-use crate::analysis::structural_hash::{self, Contents};
+use crate::analysis::structural_hash::{self, ModuleText};
 use crate::frontend::{line_tables, split_images};
 use crate::ir;
-use crate::pass::{Job, PassError};
+use crate::pass::{PassContext, PassError};
 use crate::pipeline::{self, PipelineError};
 use crate::spec::image::KernelImage;
-use crate::spec::report::{Costs, Report};
+use crate::spec::report::{Lints, Report};
 
 /// A finished device module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct DeviceImage {
     /// What is known of each kernel, in the order of the specification.
     pub kernels: Vec<KernelImage>,
     /// What makes them slow.
-    pub costs: Costs,
+    pub lints: Lints,
 }
 
 /// One module of a device image.
@@ -64,32 +64,32 @@ impl Stage1Error {
 ///
 /// # Errors
 /// See [`Stage1Error`].
-pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error> {
-    let start = job.start();
+pub fn run(bitcode: &[u8], cx: &mut PassContext<'_>) -> Result<DeviceImage, Stage1Error> {
+    let start = cx.start();
     let context = Context::create();
     let buffer = MemoryBuffer::create_from_memory_range_copy(bitcode, "device");
     let module = Module::parse_bitcode_from_buffer(&buffer, &context)
         .map_err(|message| Stage1Error::Parse(message.to_string()))?;
     call_sites::untag(&module);
-    if job.spec.lines {
+    if cx.spec.lines {
         line_tables::reduce(&module).map_err(|message| failed("line-tables", message))?;
     } else {
         // Reports read the module again; without them it only makes each pass slower.
         module.strip_debug_info();
     }
-    job.note("(read the module)", start);
-    if let Err(error) = shape(&module, job) {
+    cx.note("(read the module)", start);
+    if let Err(error) = shape(&module, cx) {
         return Err(match error {
-            PipelineError::NotForDevices(report) => explain(&buffer, job, *report),
+            PipelineError::NotForDevices(report) => explain(&buffer, cx, *report),
             other => other,
         }
         .into());
     }
-    if !job.costs.findings.is_empty() {
-        place_costs(&buffer, job);
+    if !cx.lints.findings.is_empty() {
+        locate_lints(&buffer, cx);
     }
-    let start = job.start();
-    let module = if job.spec.lines {
+    let start = cx.start();
+    let module = if cx.spec.lines {
         line_tables::run(&context, module).map_err(|message| failed("line-tables", message))?
     } else {
         module
@@ -98,25 +98,25 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
     // make its bytes depend on the directory of the build.
     module.set_source_file_name("device");
     module.set_name("device");
-    note_contents(&module, job);
-    job.note("(hash the kernels)", start);
-    let start = job.start();
+    note_structural_hashes(&module, cx);
+    cx.note("(hash the kernels)", start);
+    let start = cx.start();
     let mut parts = Vec::new();
-    let mut divided = split_images::parts(job.spec.split, &job.spec.kernels, &job.kernels);
-    let exports = job.spec.exports.as_slice();
+    let mut divided = split_images::parts(cx.spec.split, &cx.spec.kernels, &cx.kernels);
+    let exports = cx.spec.exports.as_slice();
     if divided.len() > 1 {
         for kernels in divided {
-            parts.push(part(&module, kernels, &[], job)?);
+            parts.push(part(&module, kernels, &[], cx)?);
         }
         // Of what is exported there is one definition, in an image of its own.
         if !exports.is_empty() {
-            parts.push(part(&module, Vec::new(), exports, job)?);
+            parts.push(part(&module, Vec::new(), exports, cx)?);
         }
     } else {
-        parts.push(part(&module, divided.pop().unwrap_or_default(), exports, job)?);
+        parts.push(part(&module, divided.pop().unwrap_or_default(), exports, cx)?);
     }
-    job.note("(split and write the module)", start);
-    Ok(DeviceImage { parts, kernels: job.kernels.clone(), costs: job.costs.clone() })
+    cx.note("(split and write the module)", start);
+    Ok(DeviceImage { parts, kernels: cx.kernels.clone(), lints: cx.lints.clone() })
 }
 
 /// What LLVM says of work that is no pass of the table.
@@ -125,14 +125,15 @@ fn failed(pass: &'static str, message: String) -> PipelineError {
 }
 
 /// Notes what each kernel is.
-fn note_contents(module: &Module<'_>, job: &mut Job<'_>) {
+fn note_structural_hashes(module: &Module<'_>, cx: &mut PassContext<'_>) {
     let text = structural_hash::text(module);
     let known: Vec<&str> =
-        job.spec.spec_constants.iter().map(|constant| constant.symbol.as_str()).collect();
-    let contents = Contents::of(&text, &known);
-    for kernel in &mut job.kernels {
+        cx.spec.spec_constants.iter().map(|constant| constant.symbol.as_str()).collect();
+    let parsed = ModuleText::of(&text, &known);
+    for kernel in &mut cx.kernels {
         let functions = [Some(&kernel.name), kernel.offset_variant.as_ref()];
-        kernel.content = contents.of_kernel(functions.into_iter().flatten().map(String::as_str));
+        kernel.structural_hash =
+            parsed.of_kernel(functions.into_iter().flatten().map(String::as_str));
     }
 }
 
@@ -141,31 +142,31 @@ fn part(
     module: &Module<'_>,
     kernels: Vec<usize>,
     exports: &[String],
-    job: &Job<'_>,
+    cx: &PassContext<'_>,
 ) -> Result<ImagePart, Stage1Error> {
     let exported_symbols: Vec<String> = kernels
         .iter()
-        .map(|&index| &job.kernels[index])
+        .map(|&index| &cx.kernels[index])
         .flat_map(|kernel| [Some(&kernel.name), kernel.offset_variant.as_ref()])
         .flatten()
         .chain(exports)
         .cloned()
         .collect();
     let copy;
-    let whole = kernels.len() == job.kernels.len() && exports.len() == job.spec.exports.len();
+    let whole = kernels.len() == cx.kernels.len() && exports.len() == cx.spec.exports.len();
     let module = if whole {
         module
     } else {
         copy = module.clone();
         split_images::keep(&copy, &exported_symbols.iter().map(String::as_str).collect())
-            .map_err(|message| failed("split", message))?;
+            .map_err(|message| failed("split-images", message))?;
         &copy
     };
     let mut imported_symbols: Vec<String> = module
         .get_functions()
         .filter(|function| function.count_basic_blocks() == 0)
         .map(|function| ir::name_of(function.as_value_ref()))
-        .filter(|name| job.spec.imports.contains(name))
+        .filter(|name| cx.spec.imports.contains(name))
         .collect();
     imported_symbols.sort();
     let bitcode = module.write_bitcode_to_memory().as_slice().to_vec();
@@ -174,12 +175,12 @@ fn part(
 
 /// Runs the passes once more over a module that they have refused, this time with every instruction
 /// numbered, so that the report says where in the source each use comes from.
-fn explain(buffer: &MemoryBuffer<'_>, job: &Job<'_>, first: Report) -> PipelineError {
+fn explain(buffer: &MemoryBuffer<'_>, cx: &PassContext<'_>, first: Report) -> PipelineError {
     let context = Context::create();
     if let Ok(module) = Module::parse_bitcode_from_buffer(buffer, &context) {
-        let mut job = Job::new(job.spec);
-        job.sites = call_sites::number(&module);
-        if let Err(error @ PipelineError::NotForDevices(_)) = shape(&module, &mut job) {
+        let mut cx = PassContext::new(cx.spec);
+        cx.sites = call_sites::number(&module);
+        if let Err(error @ PipelineError::NotForDevices(_)) = shape(&module, &mut cx) {
             return error;
         }
     }
@@ -189,23 +190,23 @@ fn explain(buffer: &MemoryBuffer<'_>, job: &Job<'_>, first: Report) -> PipelineE
 
 /// Runs the passes once more over a module with costs, this time with every instruction numbered, so
 /// that the findings say where in the source they come from.
-fn place_costs(buffer: &MemoryBuffer<'_>, job: &mut Job<'_>) {
-    let start = job.start();
+fn locate_lints(buffer: &MemoryBuffer<'_>, cx: &mut PassContext<'_>) {
+    let start = cx.start();
     let context = Context::create();
     if let Ok(module) = Module::parse_bitcode_from_buffer(buffer, &context) {
-        let mut numbered = Job::new(job.spec);
+        let mut numbered = PassContext::new(cx.spec);
         numbered.sites = call_sites::number(&module);
-        if shape(&module, &mut numbered).is_ok() && !numbered.costs.findings.is_empty() {
-            job.costs = numbered.costs;
+        if shape(&module, &mut numbered).is_ok() && !numbered.lints.findings.is_empty() {
+            cx.lints = numbered.lints;
         }
     }
-    job.note("(place the warnings)", start);
+    cx.note("(place the warnings)", start);
 }
 
 /// Runs the passes over a parsed module.
 ///
 /// # Errors
 /// See [`PipelineError`].
-pub fn shape(module: &Module<'_>, job: &mut Job<'_>) -> Result<(), PipelineError> {
-    pipeline::run(module, pipeline::STAGE1, job)
+pub fn shape(module: &Module<'_>, cx: &mut PassContext<'_>) -> Result<(), PipelineError> {
+    pipeline::run(module, pipeline::STAGE1, cx)
 }

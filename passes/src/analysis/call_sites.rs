@@ -19,8 +19,8 @@
 //! ```
 //!
 //! A site is named by its caller, its callee and its ordinal among the calls of that callee by that
-//! caller, in the order in which the compiler made them: [`tag`] keeps this order, which the order of
-//! blocks in a module does not tell.
+//! caller, in the order in which the compiler made them: [`tag`] keeps this order, which the order
+//! of blocks in a module does not tell.
 
 use std::collections::HashMap;
 

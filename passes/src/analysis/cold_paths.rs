@@ -1,10 +1,10 @@
-//! Which blocks are part of a panic.
+//! Finds the blocks that belong to a panic.
 
 use llvm_sys::LLVMOpcode;
 use llvm_sys::prelude::*;
 
 use crate::ir;
-use crate::ir::cfg::Graph;
+use crate::ir::cfg::Cfg;
 
 /// How many blocks a panic may have, before the one that shows it.
 const PANIC: usize = 8;
@@ -33,12 +33,12 @@ pub(crate) fn is_cold(block: LLVMBasicBlockRef) -> bool {
 }
 
 /// Whether what comes after a block is a panic.
-pub(crate) fn panics(graph: &Graph, mut block: usize) -> bool {
+pub(crate) fn panics(cfg: &Cfg, mut block: usize) -> bool {
     for _ in 0..PANIC {
-        if is_cold(graph.blocks[block]) {
+        if is_cold(cfg.blocks[block]) {
             return true;
         }
-        let &[next] = &graph.successors[block][..] else { return false };
+        let &[next] = &cfg.successors[block][..] else { return false };
         block = next;
     }
     false

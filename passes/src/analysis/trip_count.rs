@@ -1,4 +1,4 @@
-//! How often a loop runs: the iteration that ends it, as a function of values outside of the loop.
+//! The trip count of a loop, as a function of loop-invariant values.
 
 use std::collections::HashSet;
 
@@ -7,9 +7,9 @@ use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use crate::analysis::scev::{self, Affine, Expr, Step, Values};
+use crate::analysis::scev::{self, AddRec, Expr, Step, Values};
 use crate::ir;
-use crate::ir::cfg::{Graph, Loop};
+use crate::ir::cfg::{Cfg, Loop};
 
 /// How many loops a function has: edges back to what dominates them.
 ///
@@ -20,11 +20,11 @@ pub unsafe fn count(function: LLVMValueRef) -> usize {
     if ir::blocks(function).is_empty() {
         return 0;
     }
-    let graph = Graph::of(function);
-    let edges = graph.successors.iter().enumerate();
+    let cfg = Cfg::of(function);
+    let edges = cfg.successors.iter().enumerate();
     edges
         .flat_map(|(from, next)| next.iter().map(move |&to| (from, to)))
-        .filter(|&(from, to)| graph.dominates(to, from))
+        .filter(|&(from, to)| cfg.dominates(to, from))
         .count()
 }
 
@@ -37,52 +37,52 @@ pub(crate) fn returns(function: LLVMValueRef) -> bool {
     })
 }
 
-/// How a loop ends: the turn whose value is the first that the loop does not go on with.
-pub(crate) struct Turns {
-    /// The block that every turn comes by, and that this is decided in.
+/// The trip count: the loop ends in the first iteration whose value fails the predicate.
+pub(crate) struct TripCount {
+    /// The exiting block; every iteration passes it.
     pub(crate) block: usize,
     /// What holds as long as the loop goes on.
     pub(crate) predicate: LLVMIntPredicate,
-    pub(crate) value: Affine,
+    pub(crate) value: AddRec,
     /// By how much it changes.
     pub(crate) step: u64,
     pub(crate) bound: Expr,
 }
 
 /// Whether what uses an instruction outside of the loop is a phi where the loop is left.
-pub(crate) fn is_closed(graph: &Graph, of: &Loop, instruction: LLVMValueRef) -> bool {
+pub(crate) fn is_closed(cfg: &Cfg, of: &Loop, instruction: LLVMValueRef) -> bool {
     ir::users(instruction).into_iter().all(|user| {
-        let block = graph.block_of(user);
+        let block = cfg.block_of(user);
         of.blocks.contains(&block)
             || (ir::opcode(user) == Some(LLVMOpcode::LLVMPHI)
-                && graph.predecessors[block].iter().all(|from| of.blocks.contains(from)))
+                && cfg.predecessors[block].iter().all(|from| of.blocks.contains(from)))
     })
 }
 
 /// If a block may leave the loop: the condition, where the loop goes on, and whether it does so if the condition holds.
-pub(crate) fn exit(graph: &Graph, of: &Loop, block: usize) -> Option<(LLVMValueRef, usize, bool)> {
-    let &[yes, no] = &graph.successors[block][..] else { return None };
+pub(crate) fn exit(cfg: &Cfg, of: &Loop, block: usize) -> Option<(LLVMValueRef, usize, bool)> {
+    let &[yes, no] = &cfg.successors[block][..] else { return None };
     let stays = of.blocks.contains(&yes);
     if stays == of.blocks.contains(&no) {
         return None;
     }
     // SAFETY: the block has a terminator, since it has successors.
     unsafe {
-        let end = LLVMGetBasicBlockTerminator(graph.blocks[block]);
+        let end = LLVMGetBasicBlockTerminator(cfg.blocks[block]);
         let branches = ir::opcode(end) == Some(LLVMOpcode::LLVMBr);
         branches.then(|| (LLVMGetCondition(end), if stays { yes } else { no }, stays))
     }
 }
 
-/// How a block ends the loop, if every turn comes by it and that can be counted.
-pub(crate) fn turns(
-    graph: &Graph,
+/// The trip count that an exiting block gives, if every iteration passes the block and the count is computable.
+pub(crate) fn trip_count(
+    cfg: &Cfg,
     of: &Loop,
     values: &mut Values<'_>,
     block: usize,
-) -> Option<Turns> {
-    let (condition, _, stays) = exit(graph, of, block)?;
-    if !graph.dominates(block, of.latch) {
+) -> Option<TripCount> {
+    let (condition, _, stays) = exit(cfg, of, block)?;
+    if !cfg.dominates(block, of.latch) {
         return None;
     }
     let (mut predicate, [mut value, mut bound]) = comparison(values, condition, stays)?;
@@ -106,7 +106,7 @@ pub(crate) fn turns(
     };
     // Where the highest bit is set, a step would be as well one back.
     let most = 1 << (value.bits() - 1);
-    (counted && step != 0 && step < most).then_some(Turns {
+    (counted && step != 0 && step < most).then_some(TripCount {
         block,
         predicate,
         value,
@@ -120,7 +120,7 @@ pub(crate) fn comparison(
     values: &mut Values<'_>,
     condition: LLVMValueRef,
     wanted: bool,
-) -> Option<(LLVMIntPredicate, [Affine; 2])> {
+) -> Option<(LLVMIntPredicate, [AddRec; 2])> {
     if ir::opcode(condition) != Some(LLVMOpcode::LLVMICmp) {
         return None;
     }
@@ -135,7 +135,7 @@ pub(crate) fn comparison(
         (LLVMGetICmpPredicate(condition), operands)
     };
     let predicate = if wanted { predicate } else { opposite(predicate) };
-    let [a, b] = operands.map(|operand| values.affine(operand));
+    let [a, b] = operands.map(|operand| values.add_rec(operand));
     Some((predicate, [a?, b?]))
 }
 

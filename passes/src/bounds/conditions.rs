@@ -1,26 +1,26 @@
-//! Conditions in front of a loop under which something holds in all of its turns.
+//! Emits, in front of a loop, the conditions under which facts hold in all of its iterations.
 
 use llvm_sys::LLVMIntPredicate::{self, *};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use crate::analysis::scev::{self, Affine, Emit, Step};
-use crate::analysis::trip_count::Turns;
+use crate::analysis::scev::{self, AddRec, Emit, Step};
+use crate::analysis::trip_count::TripCount;
 
-/// What is to hold in all turns.
+/// What must hold in all iterations.
 pub(crate) enum Fact {
-    /// A condition that is the same in all turns, or its opposite.
+    /// A condition that is the same in all iterations, or its opposite.
     Condition(LLVMValueRef, bool),
-    Compare(LLVMIntPredicate, Affine, Affine),
+    Compare(LLVMIntPredicate, AddRec, AddRec),
 }
 
 impl Fact {
-    /// Whether it does not depend on the turn.
+    /// Whether it does not depend on the iteration.
     pub(crate) fn is_fixed(&self) -> bool {
         match self {
             Fact::Condition(..) => true,
             Fact::Compare(_, a, b) => {
-                [a, b].iter().all(|side| side.is_fixed() && side.unwrapped.is_empty())
+                [a, b].iter().all(|side| side.is_fixed() && side.no_wrap.is_empty())
             }
         }
     }
@@ -62,9 +62,9 @@ impl Conditions<'_> {
         }
     }
 
-    /// The turn in which the loop ends at the latest.
-    pub(crate) unsafe fn end(&mut self, turns: &Turns) -> LLVMValueRef {
-        let Turns { predicate, value, step, bound, .. } = turns;
+    /// The iteration in which the loop ends at the latest.
+    pub(crate) unsafe fn end(&mut self, trip_count: &TripCount) -> LLVMValueRef {
+        let TripCount { predicate, value, step, bound, .. } = trip_count;
         let (bits, step) = (value.bits(), *step);
         let name = c"".as_ptr();
         let most = match predicate {
@@ -77,7 +77,7 @@ impl Conditions<'_> {
             if *predicate == LLVMIntNE {
                 // The first multiple of the step that is the distance is the distance, if it is a multiple.
                 let up = matches!(value.step, Step::Up(_));
-                // What the loop compares is often the value of the turn to come. Then all turns are counted, and one taken off again:
+                // A loop often compares the value of the next iteration. Then all iterations are counted, and one is subtracted again:
                 // LLVM knows of a slice that it is not empty, and not how much is left of it behind its first element.
                 let before = scev::before(&value.base, step).filter(|_| up);
                 let first = before.as_ref().unwrap_or(&value.base);
@@ -86,23 +86,23 @@ impl Conditions<'_> {
                     false => scev::difference(first, bound),
                 };
                 let distance = self.emit.wide(&distance);
-                let mut turns = distance;
+                let mut iterations = distance;
                 if step != 1 {
                     let rest = LLVMBuildURem(self.emit.builder(), distance, size, name);
                     let none = self.emit.number(64, 0);
                     self.compare(LLVMIntEQ, rest, none);
-                    turns = LLVMBuildUDiv(self.emit.builder(), distance, size, name);
+                    iterations = LLVMBuildUDiv(self.emit.builder(), distance, size, name);
                 }
                 if before.is_some() {
                     let one = self.emit.number(64, 1);
-                    self.compare(LLVMIntUGE, turns, one);
-                    turns = LLVMBuildSub(self.emit.builder(), turns, one, name);
+                    self.compare(LLVMIntUGE, iterations, one);
+                    iterations = LLVMBuildSub(self.emit.builder(), iterations, one, name);
                 }
-                return turns;
+                return iterations;
             }
             let first = self.emit.wide(&value.base);
             let mut bound = self.emit.wide(bound);
-            // The value in the turn that ends the loop must not have wrapped.
+            // The value in the iteration that ends the loop must not have wrapped.
             let distance = match predicate {
                 LLVMIntUGT => {
                     let least = self.emit.number(64, step - 1);
@@ -134,8 +134,8 @@ impl Conditions<'_> {
         }
     }
 
-    /// A value in a turn, in 64 bits. Adds the conditions under which it has wrapped neither there nor in any turn before.
-    pub(crate) unsafe fn last(&mut self, value: &Affine, turn: LLVMValueRef) -> LLVMValueRef {
+    /// A value in an iteration, in 64 bits. Adds the conditions under which it has wrapped neither there nor in any iteration before.
+    pub(crate) unsafe fn last(&mut self, value: &AddRec, iteration: LLVMValueRef) -> LLVMValueRef {
         // SAFETY: as promised by the caller; all numbers are of 64 bits.
         unsafe {
             let first = self.emit.wide(&value.base);
@@ -145,10 +145,10 @@ impl Conditions<'_> {
                 Step::Down(size) => (size, false),
             };
             let way = if scev::known(size) == Some(1) {
-                turn
+                iteration
             } else {
                 let size = self.emit.wide(size);
-                self.checked("llvm.umul.with.overflow", turn, size)
+                self.checked("llvm.umul.with.overflow", iteration, size)
             };
             if !up {
                 self.compare(LLVMIntUGE, first, way);
@@ -180,8 +180,8 @@ impl Conditions<'_> {
         }
     }
 
-    /// Adds what makes a fact hold in all turns up to `turn`.
-    pub(crate) unsafe fn fact(&mut self, fact: &Fact, turn: LLVMValueRef) {
+    /// Adds what makes a fact hold in all iterations up to `iteration`.
+    pub(crate) unsafe fn fact(&mut self, fact: &Fact, iteration: LLVMValueRef) {
         // SAFETY: as promised by the caller; numbers that are compared are of the same type.
         unsafe {
             let (predicate, a, b) = match fact {
@@ -196,25 +196,25 @@ impl Conditions<'_> {
                 }
                 Fact::Compare(predicate, a, b) => (*predicate, a, b),
             };
-            for inner in a.unwrapped.iter().chain(&b.unwrapped) {
-                self.last(inner, turn);
+            for inner in a.no_wrap.iter().chain(&b.no_wrap) {
+                self.last(inner, iteration);
             }
             if a.is_fixed() && b.is_fixed() {
                 let (a, b) = (self.emit.value(&a.base), self.emit.value(&b.base));
                 return self.compare(predicate, a, b);
             }
-            let (a_last, b_last) = (self.last(a, turn), self.last(b, turn));
+            let (a_last, b_last) = (self.last(a, iteration), self.last(b, iteration));
             let (a_first, b_first) = (self.emit.wide(&a.base), self.emit.wide(&b.base));
             if a.step == b.step {
                 // Both go on by the same amount, so they compare as they did first.
                 return self.compare(predicate, a_first, b_first);
             }
             // The worst that each can be.
-            let least = |value: &Affine, first, last| match value.step {
+            let least = |value: &AddRec, first, last| match value.step {
                 Step::Down(_) => last,
                 _ => first,
             };
-            let most = |value: &Affine, first, last| match value.step {
+            let most = |value: &AddRec, first, last| match value.step {
                 Step::Up(_) => last,
                 _ => first,
             };

@@ -1,10 +1,10 @@
-//! Decides before a loop whether any of its turns can panic, and if none can, runs a copy without the checks.
+//! Clones loops without their checks, and decides before the loop which one runs.
 //!
 //! Before, in the form that LLVM's `loop-simplify` and `lcssa` make:
 //! ```llvm
 //! before:
-//!   br label %turn
-//! turn:
+//!   br label %loop
+//! loop:
 //!   %k = phi i64 [ 0, %before ], [ %k.next, %inside ]
 //!   %row = mul i64 %k, %width
 //!   %at = add i64 %row, %column
@@ -14,37 +14,40 @@
 //!   ...                                          ; the element at %at
 //!   %k.next = add i64 %k, 1
 //!   %is.last = icmp eq i64 %k.next, %n
-//!   br i1 %is.last, label %done, label %turn
+//!   br i1 %is.last, label %done, label %loop
 //! ```
 //! After:
 //! ```llvm
 //! before:
 //!   %last = ...                                  ; %column + (%n - 1) * %width
 //!   %all = ...                                   ; nothing overflows in that, and it is less than %len
-//!   br i1 %all, label %turn, label %checked.turn
-//! turn:
+//!   br i1 %all, label %loop, label %checked.loop
+//! loop:
 //!   %k = phi i64 [ 0, %before ], [ %k.next, %inside ]
 //!   ...
 //!   br label %inside
 //! inside:
 //!   ...
-//! checked.turn:                                  ; the loop as it was
+//! checked.loop:                                  ; the original loop
 //!   ...
 //! ```
 //!
-//! A loop whose turns are one block and whose end can be counted is one that LLVM unrolls and vectorises, and whose loads it and
-//! the device have on their way together.
+//! LLVM unrolls and vectorises a loop that is one block and has a known trip count; and several of
+//! its loads are in flight at once.
 //!
-//! **What is decided.** Checks are exits that lead to a panic (`cold` code). Their conditions compare values of the form `base + turn * step`
-//! (the module `affine`) with others of that form, nearly always with a length that stays. If the last turn's value can be
-//! computed without an overflow, all values are between the first and the last. How many turns there are at most tells another
-//! exit, one that every turn comes by. What the form does not fit, such as an index that is loaded, stays checked in both loops.
+//! **What is decided.** Checks are exits that lead to a panic (`cold` code). Their conditions
+//! compare add-recurrences `base + iteration * step` ([`scev`](crate::analysis::scev)) with others,
+//! nearly always with a loop-invariant length. If the value of the last iteration can be computed
+//! without overflow, all values are between the first and the last. The trip count comes from
+//! another exit, one that every iteration passes ([`trip_count`](crate::analysis::trip_count)).
+//! Anything else, such as an index that is loaded, stays checked in both loops.
 //!
-//! **Nothing else changes.** The condition is computed of values that are there before the loop, and made definite (`freeze`), so that
-//! it may be computed where the loop would not have come to it. If it does not hold, or cannot be told, the loop runs as it
-//! was: what panics does so in its turn, after all that comes before it. So do loops that nothing is known of.
+//! **Nothing else changes.** The condition uses values that are available before the loop, frozen,
+//! since the loop might not have reached them. If it does not hold, the original loop runs: it
+//! panics in the same iteration, after the same side effects.
 //!
-//! **Groups.** The condition may differ between the work-items of a group, so a loop with a barrier stays one (`clone::can_be_copied`).
+//! **Groups.** The condition may differ between work-items of a group, so loops with a barrier are
+//! not cloned (`clone::is_cloneable`).
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;
@@ -55,13 +58,13 @@ use llvm_sys::prelude::*;
 
 use crate::analysis::cold_paths::{has_panics, panics};
 use crate::analysis::scev::{Emit, Values};
-use crate::analysis::trip_count::{Turns, comparison, exit, is_closed, returns, turns};
+use crate::analysis::trip_count::{TripCount, comparison, exit, is_closed, returns, trip_count};
 use crate::bounds::conditions::{Conditions, Fact};
 use crate::ir;
-use crate::ir::cfg::{Graph, Loop};
+use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::clone;
 
-/// How many instructions a loop may have to be copied.
+/// How many instructions a loop may have to be cloned.
 const LOOP: usize = 500;
 
 /// How many a function may grow by.
@@ -99,15 +102,15 @@ pub unsafe fn run_on(function: LLVMValueRef) -> Result<(), String> {
     }
     let mut growth = 0;
     // A copy beside one loop changes nothing inside of another, so one look at the function serves all of them: there may be very many.
-    let mut graph = Graph::of(function);
-    for one in graph.loops().into_iter().filter(|one| one.innermost) {
-        let Some(plan) = plan(&graph, &one).filter(|plan| growth + plan.size <= GROWTH) else {
+    let mut cfg = Cfg::of(function);
+    for one in cfg.loops().into_iter().filter(|one| one.innermost) {
+        let Some(plan) = plan(&cfg, &one).filter(|plan| growth + plan.size <= GROWTH) else {
             continue;
         };
         growth += plan.size;
         // SAFETY: the plan was made of the function as it is.
-        let changed = unsafe { carry_out(&graph, &plan) };
-        graph.update(&changed);
+        let changed = unsafe { apply(&cfg, &plan) };
+        cfg.update(&changed);
     }
     Ok(())
 }
@@ -117,62 +120,60 @@ struct Plan {
     of: Loop,
     /// How many instructions it has.
     size: usize,
-    turns: Option<Turns>,
+    trip_count: Option<TripCount>,
     checks: Vec<Check>,
 }
 
-/// An exit that ends in a panic, and what keeps every turn from taking it.
+/// An exit that ends in a panic, and what keeps every iteration from taking it.
 struct Check {
     block: usize,
     /// Where the loop goes on.
     inside: usize,
-    /// Whether the turn that ends the loop does not come here any more.
+    /// Whether the iteration that ends the loop does not come here any more.
     after_end: bool,
     facts: Vec<Fact>,
 }
 
 /// Looks at a loop.
-fn plan(graph: &Graph, of: &Loop) -> Option<Plan> {
+fn plan(cfg: &Cfg, of: &Loop) -> Option<Plan> {
     let instructions: Vec<LLVMValueRef> =
-        of.blocks.iter().flat_map(|&block| ir::instructions_of(graph.blocks[block])).collect();
+        of.blocks.iter().flat_map(|&block| ir::instructions_of(cfg.blocks[block])).collect();
     let fits = instructions.len() <= LOOP
-        && instructions.iter().all(|&one| clone::can_be_copied(one) && is_closed(graph, of, one));
+        && instructions.iter().all(|&one| clone::is_cloneable(one) && is_closed(cfg, of, one));
     if !fits {
         return None;
     }
-    let mut values = Values::new(graph, of);
+    let mut values = Values::new(cfg, of);
     let is_check = |block: usize| {
-        graph.successors[block]
-            .iter()
-            .any(|&next| !of.blocks.contains(&next) && panics(graph, next))
+        cfg.successors[block].iter().any(|&next| !of.blocks.contains(&next) && panics(cfg, next))
     };
-    let turns = of
+    let trip_count = of
         .blocks
         .iter()
         .filter(|block| !is_check(**block))
-        .find_map(|&block| turns(graph, of, &mut values, block));
+        .find_map(|&block| trip_count(cfg, of, &mut values, block));
     let mut checks = Vec::new();
     for &block in &of.blocks {
-        let Some((condition, inside, stays)) = exit(graph, of, block) else { continue };
+        let Some((condition, inside, stays)) = exit(cfg, of, block) else { continue };
         if checks.len() == CHECKS || !is_check(block) {
             continue;
         }
         let mut facts = Vec::new();
         if !facts_of(&mut values, condition, stays, &mut facts)
-            || (turns.is_none() && !facts.iter().all(Fact::is_fixed))
+            || (trip_count.is_none() && !facts.iter().all(Fact::is_fixed))
         {
             continue;
         }
-        let after_end = turns
-            .as_ref()
-            .is_some_and(|turns| turns.block != block && graph.dominates(turns.block, block));
+        let after_end = trip_count.as_ref().is_some_and(|trip_count| {
+            trip_count.block != block && cfg.dominates(trip_count.block, block)
+        });
         checks.push(Check { block, inside, after_end, facts });
     }
     let size = instructions.len();
-    (!checks.is_empty()).then(|| Plan { of: of.clone(), size, turns, checks })
+    (!checks.is_empty()).then(|| Plan { of: of.clone(), size, trip_count, checks })
 }
 
-/// What has to hold in all turns for `condition` to be `wanted` in all of them. Adds it to `facts`; false if it cannot be said.
+/// What has to hold in all iterations for `condition` to be `wanted` in all of them. Adds it to `facts`; false if it cannot be said.
 fn facts_of(
     values: &mut Values<'_>,
     condition: LLVMValueRef,
@@ -225,48 +226,48 @@ fn facts_of(
 /// Copies the loop, takes the checks out of the first one, and lets the condition choose. Returns the blocks that are new or go on elsewhere.
 ///
 /// # Safety
-/// The plan is of the graph's function, which is as it was then.
-unsafe fn carry_out(graph: &Graph, plan: &Plan) -> Vec<LLVMBasicBlockRef> {
+/// The plan is of the CFG's function, which is as it was then.
+unsafe fn apply(cfg: &Cfg, plan: &Plan) -> Vec<LLVMBasicBlockRef> {
     let of = &plan.of;
     // SAFETY: as promised by the caller. What the condition is made of dominates the preheader, since the loop uses it and does
     // not contain it. Phis outside of the loop are where the loop is left: each gets an edge from the copy for each from the loop.
     unsafe {
-        let block = |number: usize| graph.blocks[number];
+        let block = |number: usize| cfg.blocks[number];
         let end = LLVMGetBasicBlockTerminator(block(of.preheader));
         let mut emit = Emit::before(end);
         let all = condition(&mut emit, plan);
 
         let blocks: Vec<LLVMBasicBlockRef> =
             of.blocks.iter().map(|&number| block(number)).collect();
-        let copied = clone::copy(&blocks);
+        let cloned = clone::clone_blocks(&blocks);
         let mut out: Vec<usize> =
-            of.blocks.iter().flat_map(|&inside| graph.successors[inside].clone()).collect();
+            of.blocks.iter().flat_map(|&inside| cfg.successors[inside].clone()).collect();
         out.retain(|next| !of.blocks.contains(next));
         out.sort_unstable();
         out.dedup();
         for phi in out.into_iter().flat_map(|next| ir::phis(block(next))) {
             for index in 0..LLVMCountIncoming(phi) {
                 let from = LLVMGetIncomingBlock(phi, index);
-                let Some(&twin) = copied.blocks.get(&from) else { continue };
-                let mut value = copied.value(LLVMGetIncomingValue(phi, index));
-                LLVMAddIncoming(phi, &mut value, &mut { twin }, 1);
+                let Some(&clone) = cloned.blocks.get(&from) else { continue };
+                let mut value = cloned.value(LLVMGetIncomingValue(phi, index));
+                LLVMAddIncoming(phi, &mut value, &mut { clone }, 1);
             }
         }
         let header = block(of.header);
-        LLVMBuildCondBr(emit.builder(), all, header, copied.block(header));
+        LLVMBuildCondBr(emit.builder(), all, header, cloned.block(header));
         LLVMInstructionEraseFromParent(end);
         for check in &plan.checks {
             ir::always_go_to(block(check.block), block(check.inside));
         }
         let mut changed: Vec<LLVMBasicBlockRef> =
-            blocks.iter().map(|&block| copied.block(block)).collect();
+            blocks.iter().map(|&block| cloned.block(block)).collect();
         changed.push(block(of.preheader));
         changed.extend(plan.checks.iter().map(|check| block(check.block)));
         changed
     }
 }
 
-/// Makes the condition under which no check of the plan fails in any turn.
+/// Makes the condition under which no check of the plan fails in any iteration.
 ///
 /// # Safety
 /// What the plan is made of dominates where `emit` makes instructions.
@@ -275,11 +276,11 @@ unsafe fn condition(emit: &mut Emit, plan: &Plan) -> LLVMValueRef {
     let mut conditions = Conditions { emit, all: None };
     // SAFETY: as promised by the caller; all numbers are of 64 bits.
     unsafe {
-        // The turn that the loop ends in, and the one before it.
+        // The iteration that the loop ends in, and the one before it.
         let mut last = None;
-        if let Some(turns) = &plan.turns {
-            let end = conditions.end(turns);
-            for inner in &turns.value.unwrapped {
+        if let Some(trip_count) = &plan.trip_count {
+            let end = conditions.end(trip_count);
+            for inner in &trip_count.value.no_wrap {
                 conditions.last(inner, end);
             }
             let one = conditions.emit.number(64, 1);
@@ -291,13 +292,13 @@ unsafe fn condition(emit: &mut Emit, plan: &Plan) -> LLVMValueRef {
         }
         for check in &plan.checks {
             let none = conditions.emit.number(64, 0);
-            let turn = match last {
+            let iteration = match last {
                 Some((_, before)) if check.after_end => before,
                 Some((end, _)) => end,
                 None => none,
             };
             for fact in &check.facts {
-                conditions.fact(fact, turn);
+                conditions.fact(fact, iteration);
             }
         }
     }
@@ -342,7 +343,7 @@ mod tests {
         text + &format!("before.{loops}:\n  ret i64 0\n}}\n")
     }
 
-    /// How many graphs are made for a function of so many loops, and how many loops are copied.
+    /// How many graphs are made for a function of so many loops, and how many loops are cloned.
     fn graphs_and_copies(loops: usize) -> (usize, usize) {
         let context = Context::create();
         let text = many(loops);

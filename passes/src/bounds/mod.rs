@@ -1,4 +1,4 @@
-//! Bounds checks out of the way of loops.
+//! Moves bounds checks out of loops, merges them and narrows them.
 
 mod conditions;
 pub mod loop_versioning;

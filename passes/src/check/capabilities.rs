@@ -1,15 +1,15 @@
-//! Notes what each kernel needs of a device and of the runtime.
+//! Records what each kernel requires of a device and of the runtime.
 //!
 //! Changes nothing. For
 //! ```llvm
 //! define void @kernel(ptr %p) { ... call void @helper(ptr %p) ... }
 //! define internal void @helper(ptr %p) { ... fadd double ... call void @__schism_panic(...) ... }
 //! ```
-//! it finds that `kernel` can panic and needs 64-bit floating point. In the same way it finds which specialization
-//! constants a kernel reads, and which functions it has of other images.
+//! it finds that `kernel` can panic and needs 64-bit floating point. In the same way it finds which
+//! specialization constants a kernel reads, and which functions it has of other images.
 //!
-//! A function counts for a kernel that reaches it through calls or through constants, so what a kernel could do
-//! counts, not what it will do.
+//! A function counts for a kernel that reaches it through calls or through constants, so what a
+//! kernel could do counts, not what it will do.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -24,7 +24,7 @@ use crate::frontend::kernel_reachability;
 use crate::ir;
 use crate::spec::builtins;
 use crate::spec::device::DeviceSpec;
-use crate::spec::image::{Aspect, KernelImage};
+use crate::spec::image::{Capability, KernelImage};
 
 /// Fills in what is found out of each kernel.
 pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) {
@@ -62,12 +62,13 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
         // What comes from elsewhere may panic.
         kernel.can_panic |= !imports.is_empty();
         kernel.imports = imports;
-        kernel.aspects = kernel.groups.is_some().then_some(Aspect::Groups).into_iter().collect();
+        kernel.capabilities =
+            kernel.groups.is_some().then_some(Capability::Groups).into_iter().collect();
         for &function in &reached {
-            kernel.aspects.extend(&functions.get(function).aspects);
+            kernel.capabilities.extend(&functions.get(function).capabilities);
         }
         if functions.has_cycle(&reached) {
-            kernel.aspects.insert(Aspect::Recursion);
+            kernel.capabilities.insert(Capability::Recursion);
         }
     }
 }
@@ -108,7 +109,7 @@ struct Functions {
 
 #[derive(Clone, Debug, Default)]
 struct Facts {
-    aspects: BTreeSet<Aspect>,
+    capabilities: BTreeSet<Capability>,
     /// The functions that it calls.
     callees: Vec<LLVMValueRef>,
 }
@@ -151,11 +152,11 @@ fn facts(function: LLVMValueRef, layout: LLVMTargetDataRef) -> Facts {
     for instruction in ir::instructions(function) {
         // SAFETY: the instruction is live, and so are its operands and their types.
         unsafe {
-            types(LLVMTypeOf(instruction), &mut facts.aspects);
+            types(LLVMTypeOf(instruction), &mut facts.capabilities);
             for index in 0..LLVMGetNumOperands(instruction) {
                 let operand = LLVMGetOperand(instruction, index as u32);
                 if !operand.is_null() {
-                    types(LLVMTypeOf(operand), &mut facts.aspects);
+                    types(LLVMTypeOf(operand), &mut facts.capabilities);
                 }
             }
             let atomic = match LLVMGetInstructionOpcode(instruction) {
@@ -171,14 +172,14 @@ fn facts(function: LLVMValueRef, layout: LLVMTargetDataRef) -> Facts {
                     if !LLVMIsAFunction(called).is_null() {
                         facts.callees.push(called);
                     } else if LLVMIsAInlineAsm(called).is_null() {
-                        facts.aspects.insert(Aspect::IndirectCalls);
+                        facts.capabilities.insert(Capability::IndirectCalls);
                     }
                     None
                 }
                 _ => None,
             };
             if atomic.is_some_and(|ty| LLVMABISizeOfType(layout, ty) >= 8) {
-                facts.aspects.insert(Aspect::Atomic64);
+                facts.capabilities.insert(Capability::Atomic64);
             }
         }
     }
@@ -192,26 +193,26 @@ unsafe fn is_atomic(instruction: LLVMValueRef) -> bool {
     unsafe { LLVMGetOrdering(instruction) != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic }
 }
 
-/// The aspects of a type: what is computed with it must exist.
+/// The capabilities of a type: what is computed with it must exist.
 ///
 /// # Safety
 /// `ty` is live.
-unsafe fn types(ty: LLVMTypeRef, aspects: &mut BTreeSet<Aspect>) {
+unsafe fn types(ty: LLVMTypeRef, capabilities: &mut BTreeSet<Capability>) {
     // SAFETY: as promised by the caller; parts of a live type are live.
     unsafe {
         match LLVMGetTypeKind(ty) {
-            LLVMTypeKind::LLVMDoubleTypeKind => drop(aspects.insert(Aspect::Fp64)),
-            LLVMTypeKind::LLVMFP128TypeKind => drop(aspects.insert(Aspect::Fp128)),
-            LLVMTypeKind::LLVMHalfTypeKind => drop(aspects.insert(Aspect::Fp16)),
+            LLVMTypeKind::LLVMDoubleTypeKind => drop(capabilities.insert(Capability::Fp64)),
+            LLVMTypeKind::LLVMFP128TypeKind => drop(capabilities.insert(Capability::Fp128)),
+            LLVMTypeKind::LLVMHalfTypeKind => drop(capabilities.insert(Capability::Fp16)),
             LLVMTypeKind::LLVMIntegerTypeKind if LLVMGetIntTypeWidth(ty) > 64 => {
-                aspects.insert(Aspect::Int128);
+                capabilities.insert(Capability::Int128);
             }
             LLVMTypeKind::LLVMVectorTypeKind | LLVMTypeKind::LLVMArrayTypeKind => {
-                types(LLVMGetElementType(ty), aspects);
+                types(LLVMGetElementType(ty), capabilities);
             }
             LLVMTypeKind::LLVMStructTypeKind => {
                 for index in 0..LLVMCountStructElementTypes(ty) {
-                    types(LLVMStructGetTypeAtIndex(ty, index), aspects);
+                    types(LLVMStructGetTypeAtIndex(ty, index), capabilities);
                 }
             }
             _ => {}

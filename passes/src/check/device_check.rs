@@ -1,14 +1,14 @@
-//! Refuses what no device has, with every way on which kernels come to it.
+//! Refuses what no device has, with every use of it.
 //!
-//! Runs after [`crate::frontend::simplify`]: what no kernel reaches raises nothing, and neither does what
-//! folded away. Before:
+//! Runs after [`crate::frontend::simplify`]: what no kernel reaches raises nothing, and neither
+//! does what folded away. Before:
 //! ```llvm
 //! define void @kernel() { call void @helper() ... }
 //! define internal void @helper() { call i64 @write(i32 1, ptr %p, i64 4) ... }
 //! declare i64 @write(i32, ptr, i64)
 //! ```
-//! After: a [`Violation`] that names `write` and its use in `helper`, and the [`Report`](crate::spec::report::Report) that says where
-//! `helper` is used.
+//! After: a [`Violation`] that names `write` and its use in `helper`, and the
+//! [`Report`](crate::spec::report::Report) that says where `helper` is used.
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;

@@ -1,4 +1,4 @@
-//! Finds what works on every device and makes kernels slow, for warnings.
+//! Finds code that works and makes kernels slow, for warnings.
 //!
 //! Runs when the image is whole, and changes nothing. Before and after:
 //! ```llvm
@@ -14,8 +14,9 @@
 //!   ...
 //! }
 //! ```
-//! The [`Costs`] then name the three, with the instructions that they are about. [`crate::stage1`] runs
-//! the passes again over a numbered module if there are any, so that these have a place in the source.
+//! The [`Lints`] then name the three, with the instructions that they are about. [`crate::stage1`]
+//! runs the passes again over a numbered module if there are any, so that these have a place in the
+//! source.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -30,7 +31,7 @@ use crate::analysis::uses::{use_at, uses as all_uses, uses_of};
 use crate::frontend::simplify;
 use crate::ir;
 use crate::spec::options::Warnings;
-use crate::spec::report::{CallSite, Cost, Costs, Finding, Use};
+use crate::spec::report::{CallSite, Lint, LintKind, Lints, Use};
 
 /// How many bytes of locals a function may have: with more, few work-items fit on a device at once.
 pub const PRIVATE_BYTES: u64 = 16 * 1024;
@@ -42,27 +43,27 @@ const VALUES: usize = 256;
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
-pub fn run(module: &Module<'_>, wanted: Warnings, sites: &[CallSite]) -> Result<Costs, String> {
+pub fn run(module: &Module<'_>, wanted: Warnings, sites: &[CallSite]) -> Result<Lints, String> {
     if wanted == Warnings::Off {
-        return Ok(Costs::default());
+        return Ok(Lints::default());
     }
     let mut uses = BTreeMap::new();
     let mut findings = formatting(module, &mut uses)?;
     findings.extend(memory_and_divisions(module, wanted));
     if findings.is_empty() {
-        return Ok(Costs::default());
+        return Ok(Lints::default());
     }
     for (function, places) in all_uses(module) {
         uses.entry(function).or_insert(places);
     }
-    Ok(Costs { findings, uses, sites: sites.to_vec() })
+    Ok(Lints { findings, uses, sites: sites.to_vec() })
 }
 
 /// Looks for the formatting machinery, and if it is there, where functions are used.
 fn formatting(
     module: &Module<'_>,
     uses: &mut BTreeMap<String, Vec<Use>>,
-) -> Result<Vec<Finding>, String> {
+) -> Result<Vec<Lint>, String> {
     if formatter(module).is_none() {
         return Ok(Vec::new());
     }
@@ -79,7 +80,7 @@ fn formatting(
         return Ok(Vec::new());
     }
     *uses = all_uses(&copy);
-    Ok(vec![Finding { what: Cost::Formatting(ir::name_of(formatter)), uses: places }])
+    Ok(vec![Lint { what: LintKind::Formatting(ir::name_of(formatter)), uses: places }])
 }
 
 /// The function through which all formatting goes.
@@ -88,7 +89,7 @@ fn formatter(module: &Module<'_>) -> Option<LLVMValueRef> {
     functions.find(|&function| formats(&ir::name_of(function)))
 }
 
-fn memory_and_divisions(module: &Module<'_>, wanted: Warnings) -> Vec<Finding> {
+fn memory_and_divisions(module: &Module<'_>, wanted: Warnings) -> Vec<Lint> {
     let (mut findings, mut divisions) = (Vec::new(), Vec::new());
     for function in module.get_functions() {
         let (mut bytes, mut largest) = (0_u64, (0, None));
@@ -107,11 +108,11 @@ fn memory_and_divisions(module: &Module<'_>, wanted: Warnings) -> Vec<Finding> {
         }
         if let (true, Some(largest)) = (bytes > PRIVATE_BYTES, largest.1) {
             let uses = vec![use_at(largest, None)];
-            findings.push(Finding { what: Cost::PrivateMemory { bytes }, uses });
+            findings.push(Lint { what: LintKind::PrivateMemory { bytes }, uses });
         }
     }
     if !divisions.is_empty() {
-        findings.push(Finding { what: Cost::DivisionInAddress, uses: divisions });
+        findings.push(Lint { what: LintKind::DivisionInAddress, uses: divisions });
     }
     findings
 }

@@ -1,6 +1,7 @@
 //! Refuses functions that call themselves, for targets whose code has no stack to do so.
 //!
-//! The CPU has one, so stage 1 does not run this; a target without one runs it before its own passes. For
+//! The CPU has one, so stage 1 does not run this; a target without one runs it before its own
+//! passes. For
 //! ```llvm
 //! define internal void @a() { call void @b() ... }
 //! define internal void @b() { call void @a() ... }

@@ -1,4 +1,4 @@
-//! Gives the arrays in local memory their places.
+//! Assigns offsets to the arrays in local memory.
 //!
 //! Before:
 //! ```llvm

@@ -1,4 +1,4 @@
-//! Keeps [`simplify`](crate::frontend::simplify) from folding the initialisers of statics that can change.
+//! Keeps initialisers of mutable statics from being folded.
 //!
 //! Before:
 //! ```llvm
@@ -9,8 +9,9 @@
 //! @counter = global i64 5
 //! ```
 //!
-//! A static with external linkage may have any value when a kernel reads it, and a store to it is seen outside of the module. So both
-//! are still there when [`device_check`](crate::check::device_check) refuses the static. [`release`] undoes it.
+//! A static with external linkage may have any value when a kernel reads it, and a store to it is
+//! seen outside of the module. So both are still there when
+//! [`device_check`](crate::check::device_check) refuses the static. [`release`] undoes it.
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;

@@ -1,4 +1,4 @@
-//! Inlines a module that the device check would refuse: some code is only seen to be dead once it has been inlined.
+//! Inlines modules that the device check would refuse, to show what is dead.
 //!
 //! Before:
 //! ```llvm
@@ -19,8 +19,8 @@
 //! }
 //! ```
 //!
-//! A module that the check takes as it is stays as it is: stage 2 does best with code that nobody has shaped before
-//! ([`simplify`]).
+//! A module that the check takes as it is stays as it is: stage 2 does best with code that nobody
+//! has shaped before ([`simplify`]).
 
 use inkwell::module::Module;
 

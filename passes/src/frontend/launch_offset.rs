@@ -1,4 +1,4 @@
-//! Kernels that read where their launch begins get a variant that is told.
+//! Clones kernels that read the launch offset, with the offset as parameters.
 //!
 //! Before:
 //! ```llvm
@@ -29,12 +29,12 @@
 //! }
 //! ```
 //!
-//! So a launch that begins at zero pays nothing: the runtime takes the variant where a component is not zero. Three numbers,
-//! not a pointer to them: they stay in registers, or where a target keeps parameters, without a copy in private memory, and
-//! they have all 64 bits.
+//! So a launch that begins at zero pays nothing: the runtime takes the variant where a component is
+//! not zero. Three numbers, not a pointer to them: they stay in registers, or where a target keeps
+//! parameters, without a copy in private memory, and they have all 64 bits.
 //!
-//! Functions that do not read the offset are shared by both. One that does and whose address is taken is refused: a call
-//! through a pointer does not know whether to pass the offset.
+//! Functions that do not read the offset are shared by both. One that does and whose address is
+//! taken is refused: a call through a pointer does not know whether to pass the offset.
 
 use std::collections::HashSet;
 

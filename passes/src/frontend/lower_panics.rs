@@ -1,4 +1,4 @@
-//! Calls of panic functions become `__schism_panic` or `__schism_panic_format`.
+//! Replaces calls of panic functions by `__schism_panic` or `__schism_panic_format`.
 //!
 //! Before:
 //! ```llvm
@@ -26,9 +26,10 @@
 //!   unreachable
 //! ```
 //!
-//! The message of a function that formats it from its own arguments is made here in the same form: a
-//! template, and an array of values with their [descriptions](crate::frontend::type_descriptions). Everything that
-//! this takes stands in the block that panics; only the room for it is made when the function begins.
+//! The message of a function that formats it from its own arguments is made here in the same form:
+//! a template, and an array of values with their
+//! [descriptions](crate::frontend::type_descriptions). Everything that this takes stands in the
+//! block that panics; only the room for it is made when the function begins.
 
 use std::collections::HashMap;
 

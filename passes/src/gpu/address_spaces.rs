@@ -1,4 +1,4 @@
-//! Tells loads and stores which memory they access, for targets whose memories are separate.
+//! Moves pointers into the target's address spaces.
 //!
 //! Rust has one kind of pointer, and so has the image. A GPU can use such a *generic* pointer, but
 //! must find out at each access which memory it means. Before:
@@ -18,12 +18,12 @@
 //!   store float %v, ptr addrspace(1) %out
 //! ```
 //!
-//! What is known: a kernel's pointers are to global memory, locals are private, and globals are where the
-//! target's map ([`AddressSpaces`]) puts them. Each of these gets its own address space and is cast back to generic
-//! for its users; LLVM's `infer-address-spaces` then moves the casts towards the accesses, where they
-//! vanish. It looks at one function at a time, so this pass belongs after inlining and scalar
-//! replacement, and a pointer that is loaded from memory, or that comes into a function that was
-//! not inlined, stays generic: slower, never wrong.
+//! What is known: a kernel's pointers are to global memory, locals are private, and globals are
+//! where the target's map ([`AddressSpaces`]) puts them. Each of these gets its own address space
+//! and is cast back to generic for its users; LLVM's `infer-address-spaces` then moves the casts
+//! towards the accesses, where they vanish. It looks at one function at a time, so this pass
+//! belongs after inlining and scalar replacement, and a pointer that is loaded from memory, or that
+//! comes into a function that was not inlined, stays generic: slower, never wrong.
 //!
 //! For a target with one memory (the CPU) nothing changes.
 

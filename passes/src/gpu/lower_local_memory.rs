@@ -1,4 +1,4 @@
-//! One symbol for all memory of a work-group, as CUDA has it.
+//! Places the local memory of a work-group in one symbol, with offsets for pointers.
 //!
 //! Before:
 //! ```llvm
@@ -15,12 +15,14 @@
 //!   ...                            ; with addrspacecast (ptr addrspace(3) @__schism_shared to ptr) for %memory
 //! ```
 //!
-//! A launch on CUDA says how many bytes a group has, and a kernel finds them at an external symbol: there
-//! is only one such block, so a pointer into it is an offset ([`places`] says which). The symbol is as aligned as the
-//! most demanding user, which makes every offset that is a multiple of its own alignment good.
+//! A launch on CUDA says how many bytes a group has, and a kernel finds them at an external symbol:
+//! there is only one such block, so a pointer into it is an offset ([`places`] says which). The
+//! symbol is as aligned as the most demanding user, which makes every offset that is a multiple of
+//! its own alignment good.
 //!
-//! Targets whose launches take local pointers as arguments (the CPU, SPIR-V) do not run this pass. It belongs before
-//! [`crate::gpu::address_spaces`], which follows the symbol's address to the accesses.
+//! Targets whose launches take local pointers as arguments (the CPU, SPIR-V) do not run this pass.
+//! It belongs before [`crate::gpu::address_spaces`], which follows the symbol's address to the
+//! accesses.
 
 use std::collections::HashSet;
 use std::mem::ManuallyDrop;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::spec::kernel::{KernelSpec, SpecConstant};
 use crate::spec::messages::{Formatter, PanicFunction, TypeDescription};
 use crate::spec::options::{FastMath, SplitMode, Warnings};
-use crate::spec::std_bodies::provider::Provider;
+use crate::spec::std_bodies::bodies::StdBodies;
 
 /// Everything that the passes need to know beside the IR itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct DeviceSpec {
     /// In stage 2: how inexact floating-point operations may be.
     pub fast_math: FastMath,
     /// Bodies of functions that the module only declares.
-    pub provider: Option<Arc<Provider>>,
+    pub std_bodies: Option<Arc<StdBodies>>,
     /// The triple of stage 2's target; empty for the host's.
     pub target: String,
     /// How kernels are divided into images.

@@ -15,7 +15,7 @@ pub struct KernelImage {
     /// The variant of it that takes where the launch begins, if it reads that.
     pub offset_variant: Option<String>,
     /// What it needs that not every device has.
-    pub aspects: BTreeSet<Aspect>,
+    pub capabilities: BTreeSet<Capability>,
     /// In stage 2: the parameters that are left, by their indices, if not all are.
     pub passed: Option<Vec<u32>>,
     /// Symbols of the specialization constants that it may read, in the order of the specification.
@@ -23,7 +23,7 @@ pub struct KernelImage {
     /// Functions that other images must define, sorted.
     pub imports: Vec<String>,
     /// What it is, as a hash, once the image is finished.
-    pub content: Option<Content>,
+    pub structural_hash: Option<StructuralHash>,
 }
 
 impl KernelImage {
@@ -35,11 +35,11 @@ impl KernelImage {
             can_panic: false,
             groups: None,
             offset_variant: None,
-            aspects: BTreeSet::new(),
+            capabilities: BTreeSet::new(),
             passed: None,
             spec_constants: Vec::new(),
             imports: Vec::new(),
-            content: None,
+            structural_hash: None,
         }
     }
 }
@@ -57,11 +57,11 @@ impl fmt::Display for KernelImage {
         if let Some(variant) = &self.offset_variant {
             write!(f, " offset-variant={variant}")?;
         }
-        if !self.aspects.is_empty() {
+        if !self.capabilities.is_empty() {
             write!(f, " needs")?;
         }
-        for aspect in &self.aspects {
-            write!(f, " {aspect}")?;
+        for capability in &self.capabilities {
+            write!(f, " {capability}")?;
         }
         if let Some(passed) = &self.passed {
             write!(f, " passes {passed:?}")?;
@@ -78,7 +78,7 @@ impl fmt::Display for KernelImage {
 
 /// Something that not every device has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Aspect {
+pub enum Capability {
     /// Atomic operations on eight bytes or more.
     Atomic64,
     /// 128-bit floating-point numbers.
@@ -97,24 +97,24 @@ pub enum Aspect {
     Recursion,
 }
 
-impl Aspect {
+impl Capability {
     /// Its name in a container.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Aspect::Atomic64 => "atomic64",
-            Aspect::Fp128 => "fp128",
-            Aspect::Fp16 => "fp16",
-            Aspect::Fp64 => "fp64",
-            Aspect::Groups => "groups",
-            Aspect::IndirectCalls => "indirect-calls",
-            Aspect::Int128 => "int128",
-            Aspect::Recursion => "recursion",
+            Capability::Atomic64 => "atomic64",
+            Capability::Fp128 => "fp128",
+            Capability::Fp16 => "fp16",
+            Capability::Fp64 => "fp64",
+            Capability::Groups => "groups",
+            Capability::IndirectCalls => "indirect-calls",
+            Capability::Int128 => "int128",
+            Capability::Recursion => "recursion",
         }
     }
 }
 
-impl fmt::Display for Aspect {
+impl fmt::Display for Capability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -130,4 +130,4 @@ pub struct GroupNeeds {
 }
 
 /// The hash of what a kernel is.
-pub type Content = [u8; 32];
+pub type StructuralHash = [u8; 32];

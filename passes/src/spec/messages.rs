@@ -1,4 +1,5 @@
-//! What stage 1 tells the passes about messages: the functions that panic or format, and the types of what they show.
+//! What stage 1 tells the passes about messages: the functions that panic or format, and the types
+//! of what they show.
 
 use schism_message::{Kind, Trait};
 

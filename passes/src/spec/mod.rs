@@ -1,4 +1,5 @@
-//! The contract of a device module: what stage 1 tells the passes, what they tell it, and what images may call.
+//! The contract of a device module: what stage 1 tells the passes, what they tell it, and what
+//! images may call.
 
 pub mod builtins;
 pub mod device;

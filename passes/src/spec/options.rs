@@ -1,4 +1,5 @@
-//! What the user chooses: how kernels are divided into images, which warnings to give, how inexact arithmetic may be.
+//! What the user chooses: how kernels are divided into images, which warnings to give, how inexact
+//! arithmetic may be.
 
 use std::str::FromStr;
 

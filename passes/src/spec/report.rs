@@ -1,4 +1,5 @@
-//! What the passes report to the user: what no device has, what makes kernels slow, and where in the source both come from.
+//! What the passes report to the user: what no device has, what makes kernels slow, and where in
+//! the source both come from.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -139,9 +140,9 @@ impl fmt::Display for Report {
 
 /// Everything that was found in a module, with what a diagnostic needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Costs {
+pub struct Lints {
     /// What was found, in the order of the module.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Lint>,
     /// Where each function is used, by symbol; empty without findings.
     pub uses: BTreeMap<String, Vec<Use>>,
     /// What the indices in [`Use::way`] mean; empty without findings.
@@ -150,16 +151,16 @@ pub struct Costs {
 
 /// Something that makes kernels slow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct Lint {
     /// What it is.
-    pub what: Cost,
+    pub what: LintKind,
     /// The instructions that it is about.
     pub uses: Vec<Use>,
 }
 
 /// The kinds of finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cost {
+pub enum LintKind {
     /// The formatting machinery of the standard library, by its symbol.
     Formatting(String),
     /// The locals of one function.
@@ -171,7 +172,7 @@ pub enum Cost {
     DivisionInAddress,
 }
 
-impl Cost {
+impl LintKind {
     /// The symbol that it is about, if it is about one.
     #[must_use]
     pub fn symbol(&self) -> Option<&str> {
@@ -191,10 +192,10 @@ impl Cost {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for Lint {
     /// One line: what it is, then the function of each use, and in a numbered module where it comes from.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cost: {:?}", self.what)?;
+        write!(f, "lint: {:?}", self.what)?;
         for place in &self.uses {
             write!(f, " in {}", place.function)?;
         }

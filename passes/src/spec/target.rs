@@ -1,4 +1,5 @@
-//! Targets: their address spaces, and what LLVM knows of the processors that stage 2 generates code for.
+//! Targets: their address spaces, and what LLVM knows of the processors that stage 2 generates code
+//! for.
 
 use std::sync::Once;
 

@@ -5,7 +5,7 @@ pub const PREFIX: &str = "schism.lib.";
 
 /// What a kind of device computes by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Native {
+pub struct TargetLibraryInfo {
     /// Intrinsics of LLVM, without `llvm.` and type, that give the correctly rounded result for 32 and 64 bits.
     pub exact: &'static [&'static str],
     /// Intrinsics with their types that give some approximation.
@@ -19,7 +19,7 @@ pub struct Native {
 /// What rounds to an integer, or is one operation on the processors of today.
 const ROUNDED: &[&str] = &["sqrt", "fma", "floor", "ceil", "trunc", "rint", "round"];
 
-impl Native {
+impl TargetLibraryInfo {
     /// A processor that takes its mathematics from the library, and from C only what moves memory.
     pub const CPU: Self = Self {
         exact: ROUNDED,

@@ -1,4 +1,5 @@
-//! What a device does not compute by itself becomes a call of the device library. Runs in stage 2.
+//! Replaces mathematics that the target does not compute by calls of the device library. Runs in
+//! stage 2.
 //!
 //! Before:
 //! ```llvm
@@ -15,14 +16,16 @@
 //!   %q = call double @llvm.sqrt.f64(double %r)
 //! ```
 //!
-//! The library is C's mathematics, compiled from Rust: stage 2 links what is called from here. Its names keep LLVM from
-//! replacing calls by what the machine that compiles would have computed.
+//! The library is C's mathematics, compiled from Rust: stage 2 links what is called from here. Its
+//! names keep LLVM from replacing calls by what the machine that compiles would have computed.
 //!
-//! So do conversions between integers of 128 bits and numbers, which some code generators cannot do.
+//! So do conversions between integers of 128 bits and numbers, which some code generators cannot
+//! do.
 //!
-//! [`Native`] says what a kind of device computes by itself, and whether that is exact. Where the launch allows functions to be
-//! approximated (`afn`), a device's approximation stays. Numbers of 16 bits are widened for the call; vectors go element by
-//! element. What is of another type (`fp128`, a `sin` of integers) is left alone.
+//! [`TargetLibraryInfo`] says what a kind of device computes by itself, and whether that is exact.
+//! Where the launch allows functions to be approximated (`afn`), a device's approximation stays.
+//! Numbers of 16 bits are widened for the call; vectors go element by element. What is of another
+//! type (`fp128`, a `sin` of integers) is left alone.
 
 use inkwell::module::Module;
 use llvm_sys::core::*;
@@ -30,10 +33,10 @@ use llvm_sys::prelude::*;
 use llvm_sys::{LLVMFastMathApproxFunc, LLVMOpcode, LLVMTypeKind};
 
 use crate::ir;
-use crate::spec::target_library::{INTRINSICS, NUMBERS, Native, PREFIX, Shape, single};
+use crate::spec::target_library::{INTRINSICS, NUMBERS, PREFIX, Shape, TargetLibraryInfo, single};
 
 /// Runs the pass over a module.
-pub fn run_on(module: &Module<'_>, device: &Native) {
+pub fn run_on(module: &Module<'_>, device: &TargetLibraryInfo) {
     // SAFETY: the module is live and held by the caller.
     unsafe { run(module.as_mut_ptr(), device) }
 }
@@ -42,7 +45,7 @@ pub fn run_on(module: &Module<'_>, device: &Native) {
 ///
 /// # Safety
 /// `module` is a live module that verifies and that nobody else changes during the call.
-pub unsafe fn run(module: LLVMModuleRef, device: &Native) {
+pub unsafe fn run(module: LLVMModuleRef, device: &TargetLibraryInfo) {
     for function in ir::functions(module) {
         // SAFETY: the function is live until it is removed below, which is done last.
         unsafe {
@@ -67,7 +70,7 @@ pub unsafe fn run(module: LLVMModuleRef, device: &Native) {
 ///
 /// # Safety
 /// As for [`run`]; `intrinsic` is an intrinsic's declaration in the module.
-unsafe fn lower(module: LLVMModuleRef, intrinsic: LLVMValueRef, device: &Native) {
+unsafe fn lower(module: LLVMModuleRef, intrinsic: LLVMValueRef, device: &TargetLibraryInfo) {
     let name = ir::name_of(intrinsic);
     let Some((name, types)) = name.strip_prefix("llvm.").and_then(|name| name.split_once('.'))
     else {
@@ -100,7 +103,7 @@ unsafe fn lower(module: LLVMModuleRef, intrinsic: LLVMValueRef, device: &Native)
 ///
 /// # Safety
 /// As for [`run`]; `declaration` is that of a function that is no intrinsic. It may be removed.
-unsafe fn rename(module: LLVMModuleRef, declaration: LLVMValueRef, device: &Native) {
+unsafe fn rename(module: LLVMModuleRef, declaration: LLVMValueRef, device: &TargetLibraryInfo) {
     let name = ir::name_of(declaration);
     if device.functions.contains(&&*name) {
         return;

@@ -1,4 +1,4 @@
-//! Lets floating-point operations be inexact, for a kernel whose launch allows it. Runs in stage 2.
+//! Lets floating-point operations be inexact. Runs in stage 2.
 //!
 //! Before:
 //! ```llvm
@@ -11,15 +11,18 @@
 //!   %sum = fadd reassoc nsz arcp contract afn float %sum.before, %product
 //! ```
 //!
-//! A sum in a loop can then be taken in several parts at once, which is what makes a vector loop of it.
-//! What an operation says already stays.
+//! A sum in a loop can then be taken in several parts at once, which is what makes a vector loop of
+//! it. What an operation says already stays.
 //!
-//! **No value becomes poison.** A launch may promise that nothing in it is infinite or a NaN. LLVM's words for that, `nnan` and `ninf`, are
-//! not used: where the promise is broken, an operation with them gives no number but poison, and a branch on poison, or an index made of
-//! it, is undefined behaviour, out of code that is safe to write. With the flags above each operation gives a number, whatever goes in.
-//! A `freeze` behind each such value where it leaves floating-point arithmetic would be as safe, but for unsafe code that relies on one
-//! value being the same everywhere. There is nothing to win by it: of the 35 kernels of the GPU benchmarks 34 had the same PTX with the
-//! two flags and without (the other one an instruction more with them), and on the CPU 34 the same code.
+//! **No value becomes poison.** A launch may promise that nothing in it is infinite or a NaN.
+//! LLVM's words for that, `nnan` and `ninf`, are not used: where the promise is broken, an
+//! operation with them gives no number but poison, and a branch on poison, or an index made of it,
+//! is undefined behaviour, out of code that is safe to write. With the flags above each operation
+//! gives a number, whatever goes in. A `freeze` behind each such value where it leaves
+//! floating-point arithmetic would be as safe, but for unsafe code that relies on one value being
+//! the same everywhere. There is nothing to win by it: of the 35 kernels of the GPU benchmarks 34
+//! had the same PTX with the two flags and without (the other one an instruction more with them),
+//! and on the CPU 34 the same code.
 
 use inkwell::module::Module;
 use llvm_sys::core::*;

@@ -1,4 +1,4 @@
-//! The index of a provider, and its text.
+//! The index of the standard library's bodies, and its text form.
 //!
 //! ```text
 //! schism bodies 4 <hash of the rest>
@@ -15,7 +15,7 @@ use std::fmt::Write;
 
 use schism_message::{Kind, Trait};
 
-use super::module::{ModuleRef, ProviderError};
+use super::module::{ModuleRef, StdBodiesError};
 use crate::spec::messages::{
     Formatter, PanicFunction, PanicMessage, PanicValue, TypeDescription, TypePart,
 };
@@ -23,20 +23,20 @@ use crate::spec::messages::{
 /// How an index begins. The number counts up with its form, and with the rules for what is offered.
 pub const HEADER: &str = "schism bodies 4";
 
-/// What a provider has.
+/// What the standard library has for kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Index {
     /// The modules; one that uses another stands before it.
     pub modules: Vec<ModuleRef>,
     /// The functions in them that are not imported as others are.
-    pub stops: Stops,
+    pub special: SpecialFunctions,
     /// The functions and constants that a kernel can have, and the number of the module of each.
     pub bodies: HashMap<String, usize>,
 }
 
 /// Functions that have a body and are not imported as others are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stops {
+pub struct SpecialFunctions {
     /// Panics, which are lowered.
     pub panics: Vec<PanicFunction>,
     /// Functions that format a value: imported only where something formats.
@@ -59,8 +59,8 @@ fn hash(bytes: &[u8]) -> u64 {
 }
 
 /// Splits a text into its lines after the header, if the header is right.
-fn body_of(text: &str) -> Result<&str, ProviderError> {
-    let damaged = ProviderError::Damaged;
+fn body_of(text: &str) -> Result<&str, StdBodiesError> {
+    let damaged = StdBodiesError::Damaged;
     let (header, rest) = text.split_once('\n').ok_or(damaged("no header"))?;
     let expected = header
         .strip_prefix(HEADER)
@@ -73,7 +73,7 @@ fn body_of(text: &str) -> Result<&str, ProviderError> {
 ///
 /// # Errors
 /// If it is not.
-pub fn check(text: &str) -> Result<(), ProviderError> {
+pub fn check(text: &str) -> Result<(), StdBodiesError> {
     body_of(text).map(|_| ())
 }
 
@@ -94,7 +94,7 @@ impl Index {
                 ModuleRef::Memory(bytes) => line(format_args!("module 0 {} memory", bytes.len())),
             }
         }
-        for PanicFunction { symbol, message, located } in &self.stops.panics {
+        for PanicFunction { symbol, message, located } in &self.special.panics {
             let located = u8::from(*located);
             match message {
                 PanicMessage::Static(text) => {
@@ -121,7 +121,7 @@ impl Index {
                 }
             }
         }
-        for TypeDescription { kind, by, name, parts } in &self.stops.types {
+        for TypeDescription { kind, by, name, parts } in &self.special.types {
             let parts: Vec<_> = parts
                 .iter()
                 .map(|part| {
@@ -131,10 +131,10 @@ impl Index {
                 .collect();
             line(format_args!("type {} {} [{}] {name}", *kind as u8, *by as u8, parts.join(";")));
         }
-        for Formatter { symbol, ty } in &self.stops.formatters {
+        for Formatter { symbol, ty } in &self.special.formatters {
             line(format_args!("formatter {ty} {symbol}"));
         }
-        line(format_args!("writer 0 {}", self.stops.writer));
+        line(format_args!("writer 0 {}", self.special.writer));
         let mut bodies: Vec<_> = self.bodies.iter().collect();
         bodies.sort();
         for (symbol, module) in bodies {
@@ -147,14 +147,14 @@ impl Index {
     ///
     /// # Errors
     /// If it is damaged.
-    pub fn from_text(text: &str) -> Result<Self, ProviderError> {
+    pub fn from_text(text: &str) -> Result<Self, StdBodiesError> {
         let mut index = Self::default();
         for line in body_of(text)?.lines() {
-            index.take(line).ok_or(ProviderError::Damaged("a line that means nothing"))?;
+            index.take(line).ok_or(StdBodiesError::Damaged("a line that means nothing"))?;
         }
         let known = 0..index.modules.len();
         if !index.bodies.values().all(|module| known.contains(module)) {
-            return Err(ProviderError::Damaged("a module that is not there"));
+            return Err(StdBodiesError::Damaged("a module that is not there"));
         }
         Ok(index)
     }
@@ -179,12 +179,12 @@ impl Index {
                     _ => return None,
                 };
                 let (symbol, located) = (symbol.to_owned(), first == "1");
-                self.stops.panics.push(PanicFunction { symbol, message, located });
+                self.special.panics.push(PanicFunction { symbol, message, located });
             }
             "type" => {
                 let (by, rest) = rest.split_once(' ')?;
                 let (parts, name) = rest.strip_prefix('[')?.split_once("] ")?;
-                self.stops.types.push(TypeDescription {
+                self.special.types.push(TypeDescription {
                     kind: Kind::from_number(first.parse().ok()?)?,
                     by: Trait::from_number(by.parse().ok()?)?,
                     name: name.to_owned(),
@@ -193,9 +193,9 @@ impl Index {
             }
             "formatter" => {
                 let (symbol, ty) = (rest.to_owned(), first.parse().ok()?);
-                self.stops.formatters.push(Formatter { symbol, ty });
+                self.special.formatters.push(Formatter { symbol, ty });
             }
-            "writer" => self.stops.writer = rest.to_owned(),
+            "writer" => self.special.writer = rest.to_owned(),
             "body" => {
                 self.bodies.insert(rest.to_owned(), first.parse().ok()?);
             }
@@ -264,7 +264,7 @@ mod tests {
         };
         Index {
             modules: vec![ModuleRef::File { path: "/a b/c.rlib".into(), offset: 7, length: 9 }],
-            stops: Stops {
+            special: SpecialFunctions {
                 panics: vec![
                     panic("p", PanicMessage::Static("called `unwrap()`".to_owned()), true),
                     panic("q", PanicMessage::Text, false),

@@ -3,6 +3,6 @@
 //! [`frontend::std_bodies`](crate::frontend::std_bodies) makes the index, and
 //! [`frontend::link_std_bodies`](crate::frontend::link_std_bodies) uses it.
 
+pub mod bodies;
 pub mod index;
 pub mod module;
-pub mod provider;

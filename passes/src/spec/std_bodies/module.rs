@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Why a provider cannot be made, or an index not be read.
+/// Why an index cannot be made or read.
 #[derive(Debug, Error)]
-pub enum ProviderError {
+pub enum StdBodiesError {
     /// A file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
@@ -67,13 +67,13 @@ impl ModuleRef {
     ///
     /// # Errors
     /// If the file cannot be read, or has become too short.
-    pub fn bitcode(&self) -> Result<Cow<'_, [u8]>, ProviderError> {
+    pub fn bitcode(&self) -> Result<Cow<'_, [u8]>, StdBodiesError> {
         match self {
             ModuleRef::Memory(bytes) => Ok(Cow::Borrowed(bytes)),
             ModuleRef::File { path, offset, length } => {
                 let bytes = read_part(path, *offset, *length);
                 let bytes = bytes
-                    .map_err(|source| ProviderError::Read { path: path.to_owned(), source })?;
+                    .map_err(|source| StdBodiesError::Read { path: path.to_owned(), source })?;
                 Ok(Cow::Owned(bytes))
             }
         }

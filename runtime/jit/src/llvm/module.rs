@@ -48,7 +48,7 @@ use schism_passes::nvptx::launch_bounds;
 use schism_passes::nvptx::product_reuse;
 use schism_passes::nvptx::suppress_umax;
 use schism_passes::spec::options::FastMath;
-use schism_passes::spec::target_library::Native;
+use schism_passes::spec::target_library::TargetLibraryInfo;
 use schism_passes::specialize::dead_arguments;
 use schism_passes::specialize::device_library;
 use schism_passes::specialize::fast_math;
@@ -235,7 +235,7 @@ impl<'c> Module<'c> {
     }
 
     /// Makes calls of the device library where a device needs them.
-    pub fn call_library(&self, device: &Native) {
+    pub fn call_library(&self, device: &TargetLibraryInfo) {
         // SAFETY: the module is live, and this thread alone has it.
         unsafe { device_library::run(self.raw, device) };
     }
