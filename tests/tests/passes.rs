@@ -1,7 +1,7 @@
 //! Passes over IR files: `passes/<pass>/*.ll`, one case each.
 //!
 //! The folder names the pass. `; SPEC` comments say what stage 1 would tell it; see
-//! [`schism_passes::spec_text`]. A comment `; RUN: pass,pass` runs other passes before or after it,
+//! [`schism_passes::spec::text`]. A comment `; RUN: pass,pass` runs other passes before or after it,
 //! and `; EMIT: assembly` asks for the assembly of the processor that the file's triple names. What is
 //! checked is the IR that comes out, or the text of what a pass refuses, and then `end of violations`.
 
@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use schism_passes::opt::{self, OptError};
-use schism_passes::table;
+use schism_passes::pipeline;
 use schism_tests::filecheck;
 
 fn folder() -> PathBuf {
@@ -35,9 +35,9 @@ fn name(path: &Path) -> &str {
 fn every_pass_has_a_folder_and_every_folder_a_pass() {
     let folders: BTreeSet<String> =
         entries(&folder()).iter().map(|path| name(path).to_owned()).collect();
-    let passes: BTreeSet<String> = table::all()
+    let passes: BTreeSet<String> = pipeline::all()
         .map(|pass| pass.name)
-        .chain(table::PIPELINES.iter().map(|(name, _)| *name))
+        .chain(pipeline::PIPELINES.iter().map(|(name, _)| *name))
         .map(str::to_owned)
         .collect();
     assert_eq!(folders, passes);
@@ -94,16 +94,19 @@ fn what_cannot_be_run_is_an_error_that_says_why() {
         result.expect_err("an error")
     };
     let valid: &[u8] = b"define void @f() {\n  ret void\n}\n";
-    let unknown = run(valid, "unwind,cleenup");
+    let unknown = run(valid, "lower-unwind,simplfy");
     assert!(matches!(unknown, OptError::Unknown(_)));
-    assert!(unknown.to_string().contains("did you mean `cleanup`?"), "{unknown}");
+    assert!(unknown.to_string().contains("did you mean `simplify`?"), "{unknown}");
     for unreadable in [&b"define void @f( {"[..], b"BC\xC0\xDE and no more", b"\0", b"hello"] {
-        let error = run(unreadable, "unwind");
+        let error = run(unreadable, "lower-unwind");
         assert!(matches!(error, OptError::Parse(_)), "{error}");
     }
     let breaks_a_rule = b"define i32 @f() {\n  ret void\n}\n";
-    assert!(matches!(run(breaks_a_rule, "unwind"), OptError::Parse(_) | OptError::Invalid(_)));
-    let error = run(b"; SPEC kernel: k\n", "unwind");
+    assert!(matches!(
+        run(breaks_a_rule, "lower-unwind"),
+        OptError::Parse(_) | OptError::Invalid(_)
+    ));
+    let error = run(b"; SPEC kernel: k\n", "lower-unwind");
     assert!(matches!(error, OptError::Spec(_)), "{error}");
 }
 
@@ -111,9 +114,9 @@ fn what_cannot_be_run_is_an_error_that_says_why() {
 fn bitcode_goes_in_and_out() {
     let source = b"define void @f() {\n  ret void\n}\n";
     let input = opt::read(source, &[]).expect("no SPEC lines");
-    let bitcode = opt::run_to_bitcode(&input, "unwind").expect("bitcode");
+    let bitcode = opt::run_to_bitcode(&input, "lower-unwind").expect("bitcode");
     let spec = ["kernel: f entry 0 1".to_owned()];
     let again = opt::read(&bitcode, &spec).expect("a line that is understood");
-    let text = opt::run(&again, "reachability").expect("readable bitcode");
+    let text = opt::run(&again, "kernel-reachability").expect("readable bitcode");
     assert!(text.contains("define void @f()"), "{text}");
 }

@@ -1,0 +1,78 @@
+//! Removes attributes that only mean something to the host's code generator.
+//!
+//! Before:
+//! ```llvm
+//! define internal void @f() unnamed_addr #0 { ... }
+//! attributes #0 = { noinline optnone uwtable "probe-stack"="inline-asm" "target-cpu"="x86-64" }
+//! ```
+//! After:
+//! ```llvm
+//! define internal void @f() unnamed_addr { ... }
+//! ```
+//!
+//! A device's code generator would warn about a foreign `target-cpu`, emit stack probes or unwind
+//! tables. `noinline` goes too: on a device inlining decides whether captures live in registers,
+//! and Rust's `#[inline(never)]` is advice about the host's code size. Functions that must stay
+//! calls carry `noinline` again after the pass that needs them so. Hints that
+//! `core::hint::spin_loop` gives to the host's CPU, such as `llvm.x86.sse2.pause`, go: they do
+//! nothing.
+
+use inkwell::attributes::AttributeLoc;
+use inkwell::module::Module;
+use inkwell::values::AsValueRef;
+use llvm_sys::core::{LLVMInstructionEraseFromParent, LLVMRemoveCallSiteEnumAttribute};
+use llvm_sys::{LLVMAttributeFunctionIndex, LLVMOpcode};
+
+use crate::ir;
+
+const ENUM_ATTRIBUTES: [&str; 7] =
+    ["uwtable", "noinline", "optnone", "noredzone", "nonlazybind", "naked", "minsize"];
+
+const STRING_ATTRIBUTES: [&str; 9] = [
+    "target-cpu",
+    "target-features",
+    "tune-cpu",
+    "probe-stack",
+    "stack-probe-size",
+    "frame-pointer",
+    "min-legal-vector-width",
+    "no-trapping-math",
+    "no-jump-tables",
+];
+
+/// Hints to the host's CPU that a loop waits: no operands that matter, no result.
+const HINTS: [&str; 3] = ["llvm.x86.sse2.pause", "llvm.aarch64.hint", "llvm.arm.hint"];
+
+/// Runs the pass over every function of the module.
+pub fn run(module: &Module<'_>) {
+    for function in module.get_functions() {
+        for name in ENUM_ATTRIBUTES {
+            let kind = inkwell::attributes::Attribute::get_named_enum_kind_id(name);
+            function.remove_enum_attribute(AttributeLoc::Function, kind);
+        }
+        for name in STRING_ATTRIBUTES {
+            function.remove_string_attribute(AttributeLoc::Function, name);
+        }
+    }
+    for instruction in module.get_functions().flat_map(|f| ir::instructions(f.as_value_ref())) {
+        if matches!(ir::opcode(instruction), Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke)) {
+            // A call site may repeat what its callee says.
+            let kind = inkwell::attributes::Attribute::get_named_enum_kind_id("noinline");
+            // SAFETY: `instruction` is a call or invoke of the live module.
+            unsafe {
+                LLVMRemoveCallSiteEnumAttribute(instruction, LLVMAttributeFunctionIndex, kind);
+            }
+        }
+    }
+    for name in HINTS {
+        let Some(hint) = module.get_function(name) else { continue };
+        for user in ir::users(hint.as_value_ref()) {
+            if ir::opcode(user) == Some(LLVMOpcode::LLVMCall) {
+                // SAFETY: a call of a hint returns nothing, so nothing uses it.
+                unsafe { LLVMInstructionEraseFromParent(user) };
+            }
+        }
+    }
+    // Inline assembly at module level belongs to the host: nothing in a kernel can reach it.
+    module.set_inline_assembly("");
+}

@@ -1,0 +1,287 @@
+//! The control-flow graph of a function: successors, predecessors, dominance, loops.
+//!
+//! LLVM's own analyses are not in its C interface. These are recomputed after a change, unless the
+//! caller can do with edges that are [updated](Cfg::update).
+
+use std::collections::{BTreeSet, HashMap};
+
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+
+use crate::ir;
+
+/// The blocks of a function, by their number in the function's order. The first is the entry.
+pub(crate) struct Cfg {
+    /// The blocks.
+    pub blocks: Vec<LLVMBasicBlockRef>,
+    /// The number of each block.
+    pub index: HashMap<LLVMBasicBlockRef, usize>,
+    /// Where each block goes on; a block is there twice if two edges lead to it.
+    pub successors: Vec<Vec<usize>>,
+    /// The predecessors of each block.
+    pub predecessors: Vec<Vec<usize>>,
+    /// The rpo of each block in an order in which a block comes after all that dominate it; blocks that are never
+    /// come to have none.
+    rpo: Vec<Option<usize>>,
+    /// Of each block, when a walk down the dominator tree enters it and when it has left all that is below it. So a function of very many
+    /// loops in a row, whose tree is as deep as it is long, is asked as quickly as any.
+    span: Vec<(usize, usize)>,
+}
+
+/// A natural loop with one way in and one way back, as `loop-simplify` makes them.
+#[derive(Clone, Debug)]
+pub(crate) struct Loop {
+    /// The block that every iteration begins with.
+    pub header: usize,
+    /// The header's only predecessor outside of the loop; it has no other successor.
+    pub preheader: usize,
+    /// The header's only predecessor inside of the loop.
+    pub latch: usize,
+    /// All blocks, in the function's order.
+    pub blocks: BTreeSet<usize>,
+    /// Whether there is no other loop inside.
+    pub innermost: bool,
+}
+
+impl Cfg {
+    /// Of a function with a body.
+    pub fn of(function: LLVMValueRef) -> Self {
+        let blocks = ir::blocks(function);
+        #[cfg(test)]
+        MADE.with(|made| made.set(made.get() + 1));
+        let index: HashMap<_, _> = blocks.iter().copied().zip(0..).collect();
+        let successors: Vec<Vec<usize>> = blocks
+            .iter()
+            .map(|&block| ir::successors(block).into_iter().map(|next| index[&next]).collect())
+            .collect();
+        let mut predecessors = vec![Vec::new(); blocks.len()];
+        for (block, next) in successors.iter().enumerate() {
+            for &next in next {
+                predecessors[next].push(block);
+            }
+        }
+        let (rpo, order) = reverse_post_order(&successors);
+        let span = spans(&order, &dominators(&order, &rpo, &predecessors));
+        Cfg { blocks, index, successors, predecessors, rpo, span }
+    }
+
+    /// Looks again at where some blocks go on, after a change; blocks that are new get the numbers behind all others. Dominators stay what
+    /// they were: new blocks have none, and a caller asks only for blocks between which nothing has changed.
+    pub fn update(&mut self, changed: &[LLVMBasicBlockRef]) {
+        for &block in changed {
+            if !self.index.contains_key(&block) {
+                self.index.insert(block, self.blocks.len());
+                self.blocks.push(block);
+                self.successors.push(Vec::new());
+                self.predecessors.push(Vec::new());
+                self.rpo.push(None);
+                self.span.push((0, 0));
+            }
+        }
+        for block in changed {
+            let number = self.index[block];
+            for next in std::mem::take(&mut self.successors[number]) {
+                self.predecessors[next].retain(|&from| from != number);
+            }
+            let next: Vec<usize> =
+                ir::successors(*block).iter().map(|next| self.index[next]).collect();
+            for &next in &next {
+                self.predecessors[next].push(number);
+            }
+            self.successors[number] = next;
+        }
+    }
+
+    /// The block that an instruction stands in.
+    pub fn block_of(&self, instruction: LLVMValueRef) -> usize {
+        // SAFETY: the instruction stands in a block of the function, which the caller has not changed since.
+        self.index[&unsafe { LLVMGetInstructionParent(instruction) }]
+    }
+
+    /// Whether every way to `below` leads through `above`; a block dominates itself.
+    pub fn dominates(&self, above: usize, below: usize) -> bool {
+        let [(from, to), (enters, leaves)] = [above, below].map(|block| self.span[block]);
+        self.rpo[above].is_some() && self.rpo[below].is_some() && from <= enters && leaves <= to
+    }
+
+    /// The loops with one way in and one way back, inner ones first.
+    pub fn loops(&self) -> Vec<Loop> {
+        let mut found: Vec<Loop> = Vec::new();
+        for header in 0..self.blocks.len() {
+            let from = &self.predecessors[header];
+            let (back, before): (Vec<usize>, Vec<usize>) =
+                from.iter().copied().partition(|&block| self.dominates(header, block));
+            let (&[latch], &[preheader]) = (&back[..], &before[..]) else { continue };
+            if self.successors[preheader].len() != 1 || self.rpo[preheader].is_none() {
+                continue;
+            }
+            let mut blocks = BTreeSet::from([header]);
+            let mut open = vec![latch];
+            while let Some(block) = open.pop() {
+                if self.rpo[block].is_some() && blocks.insert(block) {
+                    open.extend(&self.predecessors[block]);
+                }
+            }
+            found.push(Loop { header, preheader, latch, blocks, innermost: true });
+        }
+        for one in &mut found {
+            // Any cycle inside, of whatever form, is an edge back to a block other than the header.
+            one.innermost = !self.has_inner_cycle(one);
+        }
+        found.sort_by_key(|one| one.blocks.len());
+        found
+    }
+
+    /// Whether a loop's blocks have a cycle that does not go through its header.
+    fn has_inner_cycle(&self, one: &Loop) -> bool {
+        // Blocks that nothing open leads to are taken away until none is left, or only cycles are.
+        let inside = |block: &usize| *block != one.header && one.blocks.contains(block);
+        let mut ways: HashMap<usize, usize> = HashMap::new();
+        for &block in one.blocks.iter().filter(|block| inside(block)) {
+            ways.insert(block, self.predecessors[block].iter().filter(|from| inside(from)).count());
+        }
+        let mut free: Vec<usize> =
+            ways.iter().filter(|(_, ways)| **ways == 0).map(|(&block, _)| block).collect();
+        let mut gone = 0;
+        while let Some(block) = free.pop() {
+            gone += 1;
+            for next in self.successors[block].iter().filter(|next| inside(next)) {
+                let Some(left) = ways.get_mut(next) else { continue };
+                *left -= 1;
+                if *left == 0 {
+                    free.push(*next);
+                }
+            }
+        }
+        gone < ways.len()
+    }
+}
+
+/// The reverse-post-order number of each block, and the reachable blocks in that order.
+fn reverse_post_order(successors: &[Vec<usize>]) -> (Vec<Option<usize>>, Vec<usize>) {
+    let mut seen = vec![false; successors.len()];
+    let mut order = Vec::new();
+    // Each entry: a block, and how many of its successors have been followed.
+    let mut path = vec![(0, 0)];
+    seen[0] = true;
+    while let Some(&mut (block, ref mut followed)) = path.last_mut() {
+        if let Some(&next) = successors[block].get(*followed) {
+            *followed += 1;
+            if !seen[next] {
+                seen[next] = true;
+                path.push((next, 0));
+            }
+        } else {
+            order.push(block);
+            path.pop();
+        }
+    }
+    order.reverse();
+    let mut rpo = vec![None; successors.len()];
+    for (at, &block) in order.iter().enumerate() {
+        rpo[block] = Some(at);
+    }
+    (rpo, order)
+}
+
+/// The algorithm of Cooper, Harvey and Kennedy: the common dominator of all predecessors, until nothing changes.
+fn dominators(order: &[usize], rpo: &[Option<usize>], predecessors: &[Vec<usize>]) -> Vec<usize> {
+    const NONE: usize = usize::MAX;
+    let mut dominator = vec![NONE; rpo.len()];
+    dominator[0] = 0;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &block in order.iter().skip(1) {
+            let mut common = NONE;
+            for &from in predecessors[block].iter().filter(|from| rpo[**from].is_some()) {
+                if dominator[from] == NONE {
+                    continue;
+                }
+                let mut other = from;
+                if common == NONE {
+                    common = other;
+                }
+                while common != other {
+                    while rpo[common] > rpo[other] {
+                        common = dominator[common];
+                    }
+                    while rpo[other] > rpo[common] {
+                        other = dominator[other];
+                    }
+                }
+            }
+            if dominator[block] != common {
+                dominator[block] = common;
+                changed = true;
+            }
+        }
+    }
+    dominator
+}
+
+/// For each block when a walk down the dominator tree enters it and when it has left all that is below it.
+fn spans(order: &[usize], dominator: &[usize]) -> Vec<(usize, usize)> {
+    let mut below = vec![Vec::new(); dominator.len()];
+    for &block in order.iter().skip(1) {
+        below[dominator[block]].push(block);
+    }
+    let mut span = vec![(0, 0); dominator.len()];
+    let mut time = 0;
+    // Each entry: a block, and how many of those below it have been entered.
+    let mut path = vec![(0, 0)];
+    while let Some(&mut (block, ref mut entered)) = path.last_mut() {
+        if let Some(&next) = below[block].get(*entered) {
+            *entered += 1;
+            time += 1;
+            span[next].0 = time;
+            path.push((next, 0));
+        } else {
+            span[block].1 = time;
+            path.pop();
+        }
+    }
+    span
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many graphs this thread has made: passes need not make one for each of very many loops.
+    pub(crate) static MADE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+#[cfg(test)]
+mod tests {
+    use inkwell::context::Context;
+    use inkwell::memory_buffer::MemoryBuffer;
+    use inkwell::values::AsValueRef;
+
+    use super::Cfg;
+
+    #[test]
+    fn loops_and_dominators() {
+        // Blocks by their numbers: an outer loop 1..=5 around an inner one, 3; then 7 is unreachable.
+        let text = "define void @f(i1 %a) {
+            b0: br label %b1
+            b1: br i1 %a, label %b2, label %b4
+            b2: br label %b3
+            b3: br i1 %a, label %b3, label %b4.pre
+            b4.pre: br label %b4
+            b4: br i1 %a, label %b1, label %b6
+            b6: ret void
+            b7: br label %b6
+        }";
+        let context = Context::create();
+        let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "text");
+        let module = context.create_module_from_ir(buffer).expect("assembly");
+        let cfg = Cfg::of(module.get_function("f").expect("there").as_value_ref());
+        let dominates = |above, below| cfg.dominates(above, below);
+        assert!(dominates(0, 6) && dominates(1, 5) && dominates(2, 4) && dominates(3, 3));
+        assert!(!dominates(2, 5) && !dominates(4, 3) && !dominates(7, 6) && !dominates(0, 7));
+        let loops = cfg.loops();
+        let shapes: Vec<_> =
+            loops.iter().map(|one| (one.header, one.preheader, one.latch, one.innermost)).collect();
+        assert_eq!(shapes, [(3, 2, 3, true), (1, 0, 5, false)]);
+        assert_eq!(loops[1].blocks, [1, 2, 3, 4, 5].into());
+    }
+}

@@ -1,0 +1,181 @@
+//! Declares statics that refer to each other in a cycle before their definitions. Runs in stage 2,
+//! right before PTX is written.
+//!
+//! Before:
+//! ```llvm
+//! @a = internal addrspace(1) constant ptr addrspacecast (ptr addrspace(1) @b to ptr)
+//! @b = internal addrspace(1) constant ptr addrspacecast (ptr addrspace(1) @a to ptr)
+//! ```
+//! After:
+//! ```llvm
+//! @schism_circular_0_forward = external addrspace(1) constant ptr
+//! @schism_circular_0 = addrspace(1) constant ptr addrspacecast (ptr addrspace(1) @b to ptr)
+//! @b = internal addrspace(1) constant ptr addrspacecast (ptr addrspace(1) @schism_circular_0_forward to ptr)
+//! ```
+//!
+//! In PTX a variable stands behind those that its initialiser refers to, which LLVM cannot bring
+//! about here: it ends the process. But a variable that other modules see may be declared first, by
+//! `.extern`. So in each circle one static is declared under another name, which everything else
+//! uses instead of its own. Whoever has the text of the module makes one name of both, see
+//! [`joined`].
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::ffi::CString;
+
+use inkwell::module::Module;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use llvm_sys::{LLVMLinkage, LLVMUnnamedAddr, LLVMVisibility};
+
+use crate::ir;
+
+/// How the names begin of statics that are declared first; a number follows.
+const NAME: &str = "schism_circular_";
+
+/// What the declaration's name has behind that of the definition.
+const FORWARD: &str = "_forward";
+
+/// Runs the pass over a module.
+pub fn run(module: &Module<'_>) {
+    // SAFETY: the module is live and held by the caller.
+    unsafe { run_raw(module.as_mut_ptr()) };
+}
+
+/// Runs the pass over a module.
+///
+/// # Safety
+/// The module is live, and nobody else changes it during the call.
+pub unsafe fn run_raw(module: LLVMModuleRef) {
+    // SAFETY: as promised by the caller. The declaration is of the definition's type and memory, so it can take its place everywhere.
+    unsafe {
+        for (number, global) in closing(module).into_iter().enumerate() {
+            let name = format!("{NAME}{number}");
+            let Ok(declared) = CString::new(format!("{name}{FORWARD}")) else { continue };
+            LLVMSetValueName2(global, name.as_ptr().cast(), name.len());
+            let ty = LLVMGlobalGetValueType(global);
+            let space = ir::address_space(global).unwrap_or(0);
+            let forward = LLVMAddGlobalInAddressSpace(module, ty, declared.as_ptr(), space);
+            LLVMSetGlobalConstant(forward, LLVMIsGlobalConstant(global));
+            LLVMSetAlignment(forward, LLVMGetAlignment(global));
+            LLVMReplaceAllUsesWith(global, forward);
+            LLVMSetLinkage(global, LLVMLinkage::LLVMExternalLinkage);
+            LLVMSetVisibility(global, LLVMVisibility::LLVMDefaultVisibility);
+            LLVMSetUnnamedAddress(global, LLVMUnnamedAddr::LLVMNoUnnamedAddr);
+        }
+    }
+}
+
+/// The statics that close a circle, in the module's order: without references to these, no static reaches itself.
+///
+/// # Safety
+/// The module is live.
+unsafe fn closing(module: LLVMModuleRef) -> Vec<LLVMValueRef> {
+    let mut globals = Vec::new();
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let mut global = LLVMGetFirstGlobal(module);
+        while !global.is_null() {
+            globals.push(global);
+            global = LLVMGetNextGlobal(global);
+        }
+    }
+    let mut closing = HashSet::new();
+    // Whether the way from a static is still being followed.
+    let mut open: HashMap<LLVMValueRef, bool> = HashMap::new();
+    for &start in &globals {
+        // Statics may refer to each other in long chains.
+        let mut way = vec![(start, false)];
+        while let Some((global, complete)) = way.pop() {
+            if complete {
+                open.insert(global, false);
+            } else if let Entry::Vacant(entry) = open.entry(global) {
+                entry.insert(true);
+                way.push((global, true));
+                for next in mentioned(global).into_iter().rev() {
+                    match open.get(&next) {
+                        Some(true) => {
+                            closing.insert(next);
+                        }
+                        Some(false) => {}
+                        None => way.push((next, false)),
+                    }
+                }
+            }
+        }
+    }
+    globals.retain(|global| closing.contains(global));
+    globals
+}
+
+/// The statics that the value of one mentions, in their order, each once.
+fn mentioned(global: LLVMValueRef) -> Vec<LLVMValueRef> {
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    // SAFETY: the static is live; only a definition has a value, and only constants that are made of others are asked for these.
+    unsafe {
+        let value = LLVMGetInitializer(global);
+        let mut stack: Vec<LLVMValueRef> =
+            (!value.is_null()).then_some(value).into_iter().collect();
+        while let Some(value) = stack.pop() {
+            if !seen.insert(value) {
+                continue;
+            }
+            if !LLVMIsAGlobalVariable(value).is_null() {
+                found.push(value);
+            } else if LLVMIsAFunction(value).is_null() && !LLVMIsAUser(value).is_null() {
+                let count = LLVMGetNumOperands(value) as u32;
+                stack.extend((0..count).rev().map(|index| LLVMGetOperand(value, index)));
+            }
+        }
+    }
+    found
+}
+
+/// The text of a PTX module in which the declarations have the names of what they declare, and stand in front of all variables.
+///
+/// ```
+/// let written = "\
+/// .extern .global .align 8 .b8 schism_circular_0_forward[8];
+/// .global .align 8 .u64 b[1] = {generic(schism_circular_0_forward)};
+/// .visible .global .align 8 .u64 schism_circular_0[1] = {generic(b)};
+/// ";
+/// let joined = schism_passes::nvptx::circular_statics::joined(written);
+/// assert_eq!(joined, "\
+/// .extern .global .align 8 .u64 schism_circular_0[1];
+/// .global .align 8 .u64 b[1] = {generic(schism_circular_0)};
+/// .visible .global .align 8 .u64 schism_circular_0[1] = {generic(b)};
+/// ");
+/// ```
+#[must_use]
+pub fn joined(text: &str) -> String {
+    let is_forward = |line: &str| line.starts_with(".extern") && line.contains(FORWARD);
+    let forward = text.lines().filter(|line| line.contains(NAME) && is_forward(line)).count();
+    if forward == 0 {
+        return text.to_owned();
+    }
+    // The longest first: the name of the first is the beginning of the eleventh's.
+    let mut all = text.to_owned();
+    let mut declarations = Vec::new();
+    for number in (0..forward).rev() {
+        let name = format!("{NAME}{number}");
+        all = all.replace(&format!("{name}{FORWARD}"), &name);
+        let definition = all.lines().find_map(|line| {
+            let (declared, _) = line.strip_prefix(".visible ")?.split_once('=')?;
+            let called = declared.split_whitespace().last()?.split('[').next()?;
+            (called == name).then(|| format!(".extern {};\n", declared.trim_end()))
+        });
+        declarations.extend(definition);
+    }
+    let mut out = String::with_capacity(all.len());
+    for line in all.split_inclusive('\n') {
+        if line.starts_with(".extern .global") && line.contains(NAME) {
+            continue;
+        }
+        if line.starts_with(".global") || line.starts_with(".visible .global") {
+            declarations.drain(..).rev().for_each(|declaration| out += &declaration);
+        }
+        out += line;
+    }
+    out
+}
