@@ -89,7 +89,7 @@ mod kernel;
 mod launch;
 mod util;
 
-pub use api::device::{Device, DeviceKind};
+pub use api::device::Device;
 pub use api::event::Event;
 pub use api::queue::Queue;
 pub use api::scope::{Scope, Scoped};
@@ -102,6 +102,7 @@ pub use data::view::{View, ViewMut};
 pub use error::{
     BufferError, DeviceError, DriverError, Error, ImageError, KernelPanic, LaunchError,
 };
+pub use hal::dispatch::DeviceKind;
 pub use kernel::abi::is_device;
 pub use kernel::atomic::{
     AtomicElement, AtomicF32, AtomicF64, AtomicRef, MemoryScope, fence, memory_scope,

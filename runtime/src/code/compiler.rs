@@ -151,6 +151,14 @@ pub(crate) fn about() -> Result<&'static About, Missing> {
     ABOUT.get(ask, Missing::is_transient)
 }
 
+/// Whether code can be made for a device.
+///
+/// # Errors
+/// [`DeviceError::Stage2`] and [`DeviceError::Stage2Version`], if there is no stage 2.
+pub(crate) fn require(device: &str) -> Result<(), DeviceError> {
+    about().map(|_| ()).map_err(|missing| missing.error_for(device))
+}
+
 /// Which stage 2 this is, as far as that can be told without opening it.
 pub(crate) fn identity() -> Option<Key> {
     location().ok()?.identity

@@ -1,16 +1,16 @@
 //! Typed memory of a device.
 
-use std::alloc::{self, Layout};
+use std::alloc::Layout;
 use std::fmt;
 use std::ops::RangeBounds;
 use std::ptr::NonNull;
 use std::slice;
 
-use crate::api::queue::{Lane, Queue};
+use crate::api::queue::Queue;
 use crate::data::source::{Chunks, ChunksMut};
 use crate::data::view::{View, ViewMut};
 use crate::error::BufferError;
-use crate::hal::cuda::Memory;
+use crate::hal::dispatch::Memory;
 use crate::kernel::element::Element;
 use crate::launch::options::bytes_of;
 
@@ -38,8 +38,8 @@ pub struct Buffer<T: Element> {
     /// On a device with memory of its own, an address that stands for the device's.
     elements: NonNull<T>,
     len: usize,
-    layout: Layout,
-    remote: Option<Memory>,
+    /// `None` if the elements take no room.
+    memory: Option<Memory>,
 }
 
 // SAFETY: a buffer owns its elements as a `Vec` does.
@@ -54,14 +54,9 @@ impl<T: Element> Buffer<T> {
     /// [`BufferError`], among others [`BufferError::OutOfMemory`] and [`BufferError::TooLarge`].
     pub fn from_slice(queue: &Queue, data: &[T]) -> Result<Self, BufferError> {
         let mut buffer = Self::allocate(queue, data.len())?;
-        if let Some(remote) = &mut buffer.remote {
+        if let Some(memory) = &mut buffer.memory {
             // SAFETY: the memory is as large as `data`.
-            unsafe { remote.write(data.as_ptr().cast())? };
-        } else {
-            // SAFETY: `allocate` made room for `data.len()` elements, which nothing else knows yet.
-            unsafe {
-                std::ptr::copy_nonoverlapping(data.as_ptr(), buffer.elements.as_ptr(), data.len())
-            };
+            unsafe { memory.write(0, data.as_ptr().cast(), size_of_val(data))? };
         }
         buffer.len = data.len();
         tracing::debug!(bytes = size_of_val(data), device = %queue.device(), "copied to the device");
@@ -74,14 +69,14 @@ impl<T: Element> Buffer<T> {
     /// [`BufferError`], among others [`BufferError::OutOfMemory`] and [`BufferError::TooLarge`].
     pub fn filled(queue: &Queue, len: usize, value: T) -> Result<Self, BufferError> {
         let mut buffer = Self::allocate(queue, len)?;
-        if let Some(remote) = &mut buffer.remote {
-            remote.fill(&bytes_of(value))?;
-            buffer.len = len;
-            return Ok(buffer);
-        }
-        for index in 0..len {
-            // SAFETY: `allocate` made room for `len` elements.
-            unsafe { buffer.elements.add(index).write(value) };
+        match &mut buffer.memory {
+            Some(memory) if !memory.is_on_host() => memory.fill(&bytes_of(value))?,
+            _ => {
+                for index in 0..len {
+                    // SAFETY: `allocate` made room for `len` elements, which the host reaches.
+                    unsafe { buffer.elements.add(index).write(value) };
+                }
+            }
         }
         buffer.len = len;
         Ok(buffer)
@@ -103,26 +98,11 @@ impl<T: Element> Buffer<T> {
         let layout = Layout::array::<T>(capacity)
             .and_then(|layout| layout.align_to(ALIGNMENT))
             .map_err(|_| BufferError::TooLarge { len: capacity, element_size: size_of::<T>() })?;
-        if layout.size() != 0
-            && let Lane::Cuda(stream) = queue.lane()
-        {
-            let remote = Memory::new(&stream.context, size_of::<T>() * capacity)?;
-            let elements = remote.shadow().cast();
-            return Ok(Self { elements, len: 0, layout, remote: Some(remote) });
+        if layout.size() == 0 {
+            return Ok(Self { elements: NonNull::dangling(), len: 0, memory: None });
         }
-        let elements = if layout.size() == 0 {
-            NonNull::dangling()
-        } else {
-            // SAFETY: the size is not zero.
-            NonNull::new(unsafe { alloc::alloc(layout) })
-                .ok_or_else(|| BufferError::OutOfMemory {
-                    bytes: layout.size(),
-                    device: queue.device().to_string(),
-                    available: None,
-                })?
-                .cast()
-        };
-        Ok(Self { elements, len: 0, layout, remote: None })
+        let memory = queue.backend().allocate(layout)?;
+        Ok(Self { elements: memory.address().cast(), len: 0, memory: Some(memory) })
     }
 
     /// The number of elements.
@@ -157,15 +137,12 @@ impl<T: Element> Buffer<T> {
     /// [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer in a device's memory.
     pub fn try_to_vec(&self) -> Result<Vec<T>, BufferError> {
         let mut elements = Vec::<T>::with_capacity(self.len);
-        if let Some(remote) = &self.remote {
-            // SAFETY: there is room for as many elements, and those of the device are initialised.
-            unsafe {
-                remote.read(elements.as_mut_ptr().cast())?;
-                elements.set_len(self.len);
-            }
-        } else {
-            elements.extend_from_slice(self.elements());
+        if let Some(memory) = &self.memory {
+            // SAFETY: there is room for as many elements.
+            unsafe { memory.read(0, elements.as_mut_ptr().cast(), size_of::<T>() * self.len)? };
         }
+        // SAFETY: there is room for as many, and those of the buffer are initialised. Where it has no memory, they have no bytes.
+        unsafe { elements.set_len(self.len) };
         tracing::debug!(bytes = size_of::<T>() * self.len, "copied to the host");
         Ok(elements)
     }
@@ -179,11 +156,9 @@ impl<T: Element> Buffer<T> {
         if to.len() != self.len {
             return Err(BufferError::Length { buffer: self.len, host: to.len() });
         }
-        if let Some(remote) = &self.remote {
+        if let Some(memory) = &self.memory {
             // SAFETY: as many elements.
-            unsafe { remote.read(to.as_mut_ptr().cast())? };
-        } else {
-            to.copy_from_slice(self.elements());
+            unsafe { memory.read(0, to.as_mut_ptr().cast(), size_of_val(to))? };
         }
         tracing::debug!(bytes = size_of_val(to), "copied to the host");
         Ok(())
@@ -198,11 +173,9 @@ impl<T: Element> Buffer<T> {
         if from.len() != self.len {
             return Err(BufferError::Length { buffer: self.len, host: from.len() });
         }
-        if let Some(remote) = &mut self.remote {
+        if let Some(memory) = &mut self.memory {
             // SAFETY: as many elements.
-            unsafe { remote.write(from.as_ptr().cast())? };
-        } else {
-            self.elements_mut().copy_from_slice(from);
+            unsafe { memory.write(0, from.as_ptr().cast(), size_of_val(from))? };
         }
         tracing::debug!(bytes = size_of_val(from), "copied to the device");
         Ok(())
@@ -211,8 +184,8 @@ impl<T: Element> Buffer<T> {
     /// A read-only view for kernels to capture.
     #[must_use]
     pub fn view(&self) -> View<'_, T> {
-        if let Some(remote) = &self.remote {
-            remote.shared();
+        if let Some(memory) = &self.memory {
+            memory.shared();
         }
         View::new(self.elements())
     }
@@ -225,8 +198,8 @@ impl<T: Element> Buffer<T> {
 
     /// The view; if it is `atomic`, only kernels of the buffer's device reach the elements through what is made of it.
     pub(crate) fn exclusive(&mut self, atomic: bool) -> ViewMut<'_, T> {
-        if let Some(remote) = &mut self.remote {
-            remote.exclusive(atomic);
+        if let Some(memory) = &mut self.memory {
+            memory.exclusive(atomic);
         }
         // SAFETY: the buffer is borrowed exclusively while the view lives, and `len` elements are initialised.
         unsafe { ViewMut::new(self.elements, self.len) }
@@ -274,25 +247,11 @@ impl<T: Element> Buffer<T> {
         // SAFETY: `len` elements are initialised, and `&self` excludes writers.
         unsafe { slice::from_raw_parts(self.elements.as_ptr(), self.len) }
     }
-
-    const fn elements_mut(&mut self) -> &mut [T] {
-        // SAFETY: `len` elements are initialised, and `&mut self` excludes everyone else.
-        unsafe { slice::from_raw_parts_mut(self.elements.as_ptr(), self.len) }
-    }
 }
 
 impl<'a, T: Element> From<&'a Buffer<T>> for View<'a, T> {
     fn from(buffer: &'a Buffer<T>) -> Self {
         buffer.view()
-    }
-}
-
-impl<T: Element> Drop for Buffer<T> {
-    fn drop(&mut self) {
-        if self.layout.size() != 0 && self.remote.is_none() {
-            // SAFETY: allocated in `allocate` with this layout. Elements are `Copy` and need no drop.
-            unsafe { alloc::dealloc(self.elements.as_ptr().cast(), self.layout) };
-        }
     }
 }
 

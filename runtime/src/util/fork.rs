@@ -59,6 +59,9 @@ thread_local! {
     static COUNTER: Cell<usize> = const { Cell::new(0) };
 }
 
+/// Why a launch does not end in a forked process.
+pub(crate) const OF_PARENT: &str = "the launch is its parent's";
+
 /// What is said of a process that cannot use this crate.
 pub(crate) const BROKEN_BY: &str =
     "other threads of its parent were looking for or compiling kernels at that time";

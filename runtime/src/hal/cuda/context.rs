@@ -10,15 +10,14 @@ use std::ffi::c_uint;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::code::aot::On;
 use crate::error::{BufferError, DriverError, LaunchError};
-use crate::hal::cuda::address_window::{Shadow, Shadows};
+use crate::hal::address_window::{Shadow, Shadows};
 use crate::hal::cuda::api::{
     Api, Code, DevicePtr, RawContext, RawEvent, RawStream, number, symbol,
 };
-use crate::hal::cuda::device::Gpu;
 use crate::hal::cuda::free_list::FreeList;
 use crate::hal::cuda::messages::Records;
+use crate::hal::cuda::properties::Properties;
 use crate::hal::cuda::staging::{Staging, Way};
 
 /// See the module's documentation.
@@ -26,7 +25,7 @@ use crate::hal::cuda::staging::{Staging, Way};
 pub(crate) struct Context {
     /// No two contexts of a process have the same.
     pub(super) id: u64,
-    pub(super) gpu: &'static Gpu,
+    pub(super) gpu: &'static Properties,
     raw: RawContext,
     /// What it was lost by.
     lost: OnceLock<DriverError>,
@@ -67,7 +66,7 @@ const fn is_sticky(code: Code) -> bool {
 }
 
 impl Context {
-    pub(super) fn new(gpu: &'static Gpu) -> Result<Arc<Self>, DriverError> {
+    pub(super) fn new(gpu: &'static Properties) -> Result<Arc<Self>, DriverError> {
         static IDS: AtomicU64 = AtomicU64::new(1);
         let started = std::time::Instant::now();
         let driver = gpu.driver;
@@ -105,11 +104,6 @@ impl Context {
     /// The device's name.
     pub(crate) fn name(&self) -> &str {
         &self.gpu.name
-    }
-
-    /// Which code that was made ahead of time its GPU takes.
-    pub(crate) fn ahead(&self) -> On {
-        self.gpu.ahead()
     }
 
     /// Why this process cannot use the context, if it was forked from the one that has made it.

@@ -15,7 +15,6 @@ pub(crate) use self::local::place;
 pub use self::local::{Local, LocalArray, LocalNumber, LocalSite, Locals, local, local_array};
 pub use self::nd_item::NdItem;
 pub(crate) use self::nd_item::group_of_first;
-pub(crate) use self::nd_range::NdExtent;
 pub use self::nd_range::NdRange;
 pub use self::reduce::LaneNumber;
 pub use self::sub_group::{LaneValue, SubGroup};

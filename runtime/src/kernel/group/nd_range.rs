@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use crate::data::source::Lengths;
 use crate::error::LaunchError;
 use crate::kernel::offset::{Origin, Zero};
+use crate::launch::desc::GroupDesc;
 use crate::launch::range::{Extent, IntoRange};
 
 /// The range of a launch with work-groups: how many work-items there are along each dimension, and how many of them are a group.
@@ -120,5 +121,10 @@ impl NdExtent {
     /// How many elements sources need.
     pub(crate) const fn lengths(&self) -> Lengths {
         Lengths::of_range_in_groups(self.global.items, self.groups.items)
+    }
+
+    /// The groups, with as much local memory beside the kernel's own.
+    pub(crate) const fn groups(&self, dynamic: usize) -> GroupDesc {
+        GroupDesc { local: self.local, count: self.groups, dynamic }
     }
 }

@@ -30,9 +30,11 @@ use crate::hal::host::kernel::CpuKernel;
 use crate::hal::host::run::{self, Body};
 use crate::hal::host::stack::{self, Need, Runs};
 use crate::kernel::group::nd_range::NdExtent;
+use crate::launch::desc::GroupDesc;
 use crate::launch::erased::Native;
 use crate::launch::failure::{self, Failure, Inside, Panic};
 use crate::launch::options::{self, Options};
+use crate::launch::range::Extent;
 
 /// The most work-items of a group, on the host devices.
 pub(crate) const MOST_ITEMS: usize = 1024;
@@ -61,11 +63,13 @@ pub(crate) struct Launch<'a> {
 }
 
 impl GroupWork {
-    /// Groups that run `body`, with `dynamic` bytes of local memory beside the kernel's own.
+    /// Groups of a range that run `body`.
     ///
     /// # Errors
     /// The bytes that the groups need, if that is more than there are.
-    pub(crate) fn new(range: NdExtent, body: &Body, dynamic: usize) -> Result<Self, usize> {
+    pub(crate) fn new(range: Extent, groups: &GroupDesc, body: &Body) -> Result<Self, usize> {
+        let GroupDesc { local, count, dynamic } = *groups;
+        let range = NdExtent { global: range, local, groups: count };
         let (size, align) = match body {
             // Where arrays begin that are found on the way is not known before.
             Body::Native(_) => (dynamic, LOCAL_MEMORY),
@@ -83,11 +87,6 @@ impl GroupWork {
         };
         let memory = Layout::from_size_align(bytes, align.max(memory::ALIGN)).map_err(|_| size)?;
         Ok(Self { range, memory, dynamic })
-    }
-
-    /// Where the launch begins.
-    pub(crate) const fn offset(&self) -> [usize; 3] {
-        self.range.global.offset
     }
 
     /// Work-items of a group.
