@@ -6,8 +6,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What is needed of the checkout besides its root files.
-pub const DIRECTORIES: &[&str] =
-    &["codegen", "passes", "runtime/hcf", "runtime/jit", "runtime/trust"];
+pub const DIRECTORIES: &[&str] = &[
+    "codegen",
+    "passes",
+    "runtime/abi",
+    "runtime/devicelib",
+    "runtime/hcf",
+    "runtime/jit",
+    "runtime/loader",
+    "runtime/trust",
+];
 /// The root files.
 pub const ROOT_FILES: &[&str] = &["Cargo.toml", "Cargo.lock"];
 /// Directories that no build of the libraries reads.

@@ -61,8 +61,11 @@ impl Machine {
             "Cargo.lock",
             "codegen/Cargo.toml",
             "passes/lib.rs",
+            "runtime/abi/lib.rs",
+            "runtime/devicelib/lib.rs",
             "runtime/hcf/lib.rs",
             "runtime/jit/lib.rs",
+            "runtime/loader/lib.rs",
             "runtime/trust/lib.rs",
         ] {
             machine.write(&format!("checkout/{file}"), "one");

@@ -1,0 +1,19 @@
+//! Which machine code runs a launch: containers, the versions of a kernel, caches, the compiler.
+
+pub(crate) mod aot;
+pub(crate) mod assumptions;
+pub(crate) mod background;
+pub(crate) mod captured;
+pub(crate) mod compiler;
+pub(crate) mod disk_cache;
+pub(crate) mod images;
+pub(crate) mod imports;
+pub(crate) mod kernels;
+pub(crate) mod loader;
+pub(crate) mod lookup;
+pub(crate) mod profile;
+pub(crate) mod resolve;
+pub(crate) mod table;
+pub(crate) mod toolchain_id;
+pub(crate) mod variant;
+pub(crate) mod versions;

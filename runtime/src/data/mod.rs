@@ -1,0 +1,6 @@
+//! What kernels work on: buffers, views, and where work-items get their elements from.
+
+pub(crate) mod buffer;
+pub(crate) mod device_memory;
+pub(crate) mod source;
+pub(crate) mod view;
