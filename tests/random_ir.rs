@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use llvm_sys::core::*;
 use llvm_sys::execution_engine::*;
 use llvm_sys::ir_reader::LLVMParseIRInContext2;
-use schism_passes::{machine, opt};
+use schism_passes::opt;
+use schism_passes::spec::target;
 
 /// Words of memory that a kernel works on.
 const WORDS: usize = 8;
@@ -646,7 +647,7 @@ fn execute(ir: &str, kernel: &str, begin: u64, kept: Option<&[usize]>) -> Result
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     OFFSET.store(begin, Ordering::Relaxed);
-    machine::initialise();
+    target::initialise();
     let mut memory: Memory = std::array::from_fn(|index| index as u64 * 0x0101_0101);
     let all = [memory.as_mut_ptr() as u64, 9, 0xdead_beef, 0];
     let mut arguments: Vec<u64> = match kept {

@@ -26,7 +26,7 @@ use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{self, Instance, InstanceKind, Ty, TyCtxt, TypeFoldable};
 use rustc_span::def_id::{DefId, DefIndex};
 use rustc_span::{Symbol, sym};
-use schism_passes::provider::Stops;
+use schism_passes::spec::std_bodies::index::Stops;
 use schism_passes::{Formatter, PanicFunction, TypeDescription};
 
 use crate::bodies;

@@ -8,14 +8,14 @@ use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::def_id::LOCAL_CRATE;
 use rustc_span::{DUMMY_SP, Span, Symbol};
 use schism_hcf::{Addresses, Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
-use schism_passes::costs::{Costs, Warnings};
-use schism_passes::device_check::ViolationKind;
-use schism_passes::provider::survey;
-use schism_passes::split::SplitMode;
-use schism_passes::table::Job;
+use schism_passes::frontend::std_bodies::survey;
+use schism_passes::pass::Job;
+use schism_passes::spec::options::{SplitMode, Warnings};
+use schism_passes::spec::report::{Costs, ViolationKind};
+use schism_passes::stage1;
 use schism_passes::{
     DeviceImage, DeviceSpec, Formatter, KernelSpec, PanicFunction, Provider, Stage1Error,
-    TypeDescription, stage1,
+    TypeDescription,
 };
 
 use crate::ahead::{self, Missing};
@@ -279,7 +279,8 @@ pub(crate) fn make<'tcx>(
 /// Notes which functions that a kernel cannot have allocate, as far as they are the standard library's and have no body that the
 /// compiler could show.
 fn note_allocating(cause: &Stage1Failure, provider: Option<&Provider>, map: &mut CallMap) {
-    let Stage1Failure::Passes(Stage1Error::NotForDevices(report)) = cause else { return };
+    let Stage1Failure::Passes(cause) = cause else { return };
+    let Some(report) = cause.report() else { return };
     let is_std = |symbol: &str| map.item(symbol).is_some_and(|item| item.origin == Origin::Std);
     let without_body = report.violations.iter().any(|violation| match &violation.what {
         ViolationKind::ExternalFunction(symbol) => is_std(symbol) && !words::is_allocator(symbol),

@@ -7,8 +7,7 @@ use std::mem::discriminant;
 use rustc_errors::{Diag, EmissionGuarantee};
 use rustc_session::Session;
 use rustc_span::{BytePos, Span};
-use schism_passes::Stage1Error;
-use schism_passes::device_check::Report;
+use schism_passes::spec::report::Report;
 
 use crate::ahead;
 use crate::call_map::{CallMap, ItemKind, Origin, Step};
@@ -23,8 +22,10 @@ const KERNELS_LISTED: usize = 4;
 /// Reports why a crate has no device half.
 pub(crate) fn report(sess: &Session, failure: &Failure) {
     match &failure.cause {
-        Stage1Failure::Passes(Stage1Error::NotForDevices(report)) => refuse(sess, failure, report),
-        Stage1Failure::Passes(error) => internal(sess, failure, &error.to_string()),
+        Stage1Failure::Passes(error) => match error.report() {
+            Some(report) => refuse(sess, failure, report),
+            None => internal(sess, failure, &error.to_string()),
+        },
         Stage1Failure::Container(error) => internal(sess, failure, &error.to_string()),
         Stage1Failure::Ahead(error) => ahead_of_time(sess, error),
         Stage1Failure::Panicked => internal(sess, failure, "a pass panicked"),

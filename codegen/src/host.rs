@@ -65,9 +65,11 @@ pub(crate) fn mend<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
         unsafe { give_descriptor(module, symbol, kernel, *dimensions, &begin, &end) };
     }
     // SAFETY: as above.
-    unsafe { schism_passes::convergence::remove_marks_in(module) };
+    unsafe { schism_passes::frontend::mark_convergent::remove_marks_in(module) };
     // SAFETY: as above.
-    let folded = unsafe { schism_passes::ir_constants::fold_in(module, &constants, &functions) };
+    let folded = unsafe {
+        schism_passes::frontend::fold_ir_constants::fold_in(module, &constants, &functions)
+    };
     if let Err(message) = folded {
         tcx.dcx().fatal(format!("schism: folding IR constants failed: {message}"));
     }
@@ -77,7 +79,7 @@ pub(crate) fn mend<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
 pub(crate) fn keep_order_of_calls<M>(tcx: TyCtxt<'_>, module: &mut M) {
     let module = live_module_or_end(tcx, module);
     // SAFETY: the module is live, this thread alone has it, and it comes straight from the compiler.
-    unsafe { schism_passes::call_sites::tag(module) };
+    unsafe { schism_passes::analysis::call_sites::tag(module) };
 }
 
 fn live_module_or_end<M>(tcx: TyCtxt<'_>, module: &mut M) -> LLVMModuleRef {
@@ -158,7 +160,7 @@ unsafe fn give_descriptor(
         LLVMSetAlignment(descriptor, 8);
 
         // The source says `inline(never)`, so that no MIR pass has copied the old body.
-        schism_passes::body::return_constant(function, descriptor);
+        schism_passes::frontend::constant_body::return_constant(function, descriptor);
     }
 }
 

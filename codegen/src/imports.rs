@@ -21,7 +21,7 @@ use rustc_data_structures::fx::{FxHashSet, FxIndexMap};
 use rustc_middle::ty::{self, GenericArgsRef, Instance, Ty, TyCtxt};
 use rustc_span::Span;
 use rustc_span::def_id::{CrateNum, DefId, LOCAL_CRATE};
-use schism_passes::builtins;
+use schism_passes::spec::builtins;
 
 use crate::kernels::{self, KernelInfo};
 use crate::layout;

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! On a device the work-items of a group then wait at two barriers instead of one. For LLVM there is an
-//! attribute that forbids it (`schism_passes::convergence`); rustc's MIR has none. But it threads no jump
+//! attribute that forbids it (`schism_passes::frontend::mark_convergent`); rustc's MIR has none. But it threads no jump
 //! through inline assembly. So behind every call that may come to a barrier stands a mark: assembly without
 //! an instruction. It is put there before the first optimisation, whatever the level, since functions of this crate may be
 //! inlined into others; and both halves lose it before LLVM optimises them.
@@ -30,7 +30,8 @@ use rustc_middle::mir::{
 use rustc_middle::ty::{self, Ty, TyCtxt};
 use rustc_span::def_id::{DefId, LocalDefId};
 use rustc_span::sym;
-use schism_passes::{builtins, convergence};
+use schism_passes::frontend::mark_convergent;
+use schism_passes::spec::builtins;
 
 use crate::runtime_items;
 
@@ -73,7 +74,7 @@ pub(crate) fn mark<'tcx>(
         let source_info = call.source_info;
         let TerminatorKind::Call { target: Some(target), .. } = &mut call.kind else { continue };
         let after = std::mem::replace(target, next);
-        let text = InlineAsmTemplatePiece::String(Cow::Borrowed(convergence::MARK));
+        let text = InlineAsmTemplatePiece::String(Cow::Borrowed(mark_convergent::MARK));
         let kind = TerminatorKind::InlineAsm {
             asm_macro: InlineAsmMacro::Asm,
             template: tcx.arena.alloc_from_iter([text]),
@@ -92,7 +93,7 @@ pub(crate) fn mark<'tcx>(
 
 /// Whether assembly is a mark, which does nothing.
 pub(crate) fn is_mark(template: &[InlineAsmTemplatePiece]) -> bool {
-    matches!(template, [InlineAsmTemplatePiece::String(text)] if text == convergence::MARK)
+    matches!(template, [InlineAsmTemplatePiece::String(text)] if text == mark_convergent::MARK)
 }
 
 /// Looks for what may be a barrier among types.

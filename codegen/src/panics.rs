@@ -5,7 +5,8 @@ use rustc_hir::def::DefKind;
 use rustc_middle::ty::{self, Instance, Ty, TyCtxt};
 use rustc_span::sym;
 use rustc_target::callconv::PassMode;
-use schism_passes::{Kind, PanicFunction, PanicMessage, PanicValue, Trait, template};
+use schism_passes::frontend::message_template;
+use schism_passes::{Kind, PanicFunction, PanicMessage, PanicValue, Trait};
 
 use crate::formatters::Formatters;
 
@@ -238,7 +239,7 @@ impl<'tcx> Arguments<'_, 'tcx> {
         let mut values = Vec::new();
         let mut known: Vec<(usize, Trait)> = Vec::new();
         let mut encode = |text: &str| {
-            template::encode(text, |argument, by| {
+            message_template::encode(text, |argument, by| {
                 let index = known.iter().position(|value| *value == (argument, by));
                 let index = match index {
                     Some(index) => index,
@@ -287,7 +288,7 @@ impl<'tcx> Arguments<'_, 'tcx> {
             ty: formatters.special(kind),
         }];
         Some(PanicMessage::Template {
-            template: template::encode("{0}", |_, _| Some(0))?,
+            template: message_template::encode("{0}", |_, _| Some(0))?,
             unless_null: None,
             values,
         })

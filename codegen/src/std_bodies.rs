@@ -16,7 +16,8 @@ use std::sync::Arc;
 use rustc_middle::ty::TyCtxt;
 use rustc_span::Symbol;
 use schism_passes::Provider;
-use schism_passes::provider::rlib;
+use schism_passes::frontend::std_bodies::{rlib, survey};
+use schism_passes::spec::std_bodies::index::HEADER;
 use schism_trust::Home;
 
 use crate::collect;
@@ -44,7 +45,7 @@ pub(crate) fn provider(tcx: TyCtxt<'_>) -> Option<Arc<Provider>> {
     }
     let modules: Result<Vec<_>, _> = rlibs.iter().map(|path| rlib::modules(path)).collect();
     let survey =
-        |modules: Vec<Vec<_>>| Provider::survey(modules.concat(), collect::stops_of_std(tcx));
+        |modules: Vec<Vec<_>>| survey::provider(modules.concat(), collect::stops_of_std(tcx));
     match modules.and_then(survey) {
         Ok(provider) => {
             if let Some(place) = place {
@@ -78,7 +79,7 @@ fn key(tcx: TyCtxt<'_>, rlibs: &[PathBuf]) -> String {
     let mut hasher = rustc_data_structures::stable_hasher::StableHasher::new();
     tcx.sess.cfg_version.hash(&mut hasher);
     env!("CARGO_PKG_VERSION").hash(&mut hasher);
-    schism_passes::provider::HEADER.hash(&mut hasher);
+    HEADER.hash(&mut hasher);
     for rlib in rlibs {
         rlib.hash(&mut hasher);
         if let Ok(about) = rlib.metadata() {

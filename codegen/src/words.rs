@@ -1,7 +1,6 @@
 //! The words for what the passes refuse or warn of: what it is, and what to write instead.
 
-use schism_passes::costs::Cost;
-use schism_passes::device_check::ViolationKind;
+use schism_passes::spec::report::{Cost, ViolationKind};
 
 use crate::call_map::{CallMap, ItemKind, Origin};
 use crate::ways::{self, Place};

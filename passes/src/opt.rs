@@ -24,11 +24,11 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use thiserror::Error;
 
-use crate::machine;
-use crate::spec::DeviceSpec;
-use crate::spec_text::{self, SpecError};
-use crate::stage1::Stage1Error;
-use crate::table::{self, Job, UnknownPass};
+use crate::pass::Job;
+use crate::pipeline::{self, PipelineError, UnknownPass};
+use crate::spec::device::DeviceSpec;
+use crate::spec::target;
+use crate::spec::text::{self, SpecError};
 
 /// A module as it was read, with what its comments say.
 #[derive(Clone, Debug)]
@@ -66,19 +66,19 @@ pub enum OptError {
     Generate(String),
     /// A pass failed, or refused the module.
     #[error(transparent)]
-    Passes(#[from] Stage1Error),
+    Passes(#[from] PipelineError),
 }
 
 /// Reads LLVM assembly or bitcode. `lines` are added to what the comments of the file say, each in
-/// the form of [`spec_text::add`].
+/// the form of [`text::add`].
 ///
 /// # Errors
 /// A line or a comment that is not understood. The IR itself is looked at by [`run`].
 pub fn read(contents: &[u8], lines: &[String]) -> Result<Input, OptError> {
     // Bitcode has no comments; its first bytes are no text.
-    let mut spec = spec_text::of_file(std::str::from_utf8(contents).unwrap_or_default())?;
+    let mut spec = text::of_file(std::str::from_utf8(contents).unwrap_or_default())?;
     for line in lines {
-        spec_text::add(&mut spec, line)?;
+        text::add(&mut spec, line)?;
     }
     Ok(Input { contents: contents.to_vec(), spec })
 }
@@ -113,7 +113,7 @@ pub fn run_to_bitcode(input: &Input, passes: &str) -> Result<Vec<u8>, OptError> 
 /// # Errors
 /// See [`OptError`].
 pub fn run_to_assembly(input: &Input, passes: &str) -> Result<String, OptError> {
-    with_result(input, passes, |module, _| machine::assembly(module))?.map_err(OptError::Generate)
+    with_result(input, passes, |module, _| target::assembly(module))?.map_err(OptError::Generate)
 }
 
 fn with_result<R>(
@@ -121,7 +121,7 @@ fn with_result<R>(
     passes: &str,
     result: impl FnOnce(&Module<'_>, &Job<'_>) -> R,
 ) -> Result<R, OptError> {
-    let passes = table::resolve(passes)?;
+    let passes = pipeline::resolve(passes)?;
     if !input.is_bitcode() && input.contents.contains(&0) {
         // The reader of assembly would take it for the end.
         return Err(OptError::Parse("assembly with a NUL byte in it".to_owned()));
@@ -135,6 +135,6 @@ fn with_result<R>(
     module.verify().map_err(|message| OptError::Invalid(message.to_string()))?;
     let mut job = Job::new(&input.spec);
     job.verify_each = true;
-    table::run(&module, passes, &mut job)?;
+    pipeline::run(&module, passes, &mut job)?;
     Ok(result(&module, &job))
 }

@@ -1,7 +1,4 @@
-//! Stage 1: bitcode in, device image out. The passes and their order are in [`crate::table`].
-
-use std::collections::BTreeSet;
-use std::fmt;
+//! Stage 1: bitcode in, device image out. The passes and their order are in [`crate::pipeline`].
 
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -9,14 +6,14 @@ use inkwell::module::Module;
 use inkwell::values::AsValueRef;
 use thiserror::Error;
 
-use crate::aspects::Aspect;
-use crate::call_sites;
-use crate::content::{self, Content, Contents};
-use crate::costs::Costs;
-use crate::device_check::Report;
-use crate::local_memory::GroupNeeds;
-use crate::table::{self, Job, PassError};
-use crate::{ir, line_tables, split};
+use crate::analysis::call_sites;
+use crate::analysis::structural_hash::{self, Contents};
+use crate::frontend::{line_tables, split_images};
+use crate::ir;
+use crate::pass::{Job, PassError};
+use crate::pipeline::{self, PipelineError};
+use crate::spec::image::KernelImage;
+use crate::spec::report::{Costs, Report};
 
 /// A finished device module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,104 +39,25 @@ pub struct ImagePart {
     pub imported_symbols: Vec<String>,
 }
 
-/// What the passes found out about a kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KernelImage {
-    /// Its name.
-    pub name: String,
-    /// Whether it reaches a panic.
-    pub can_panic: bool,
-    /// What it asks of work-groups, if it needs them.
-    pub groups: Option<GroupNeeds>,
-    /// The variant of it that takes where the launch begins, if it reads that.
-    pub offset_variant: Option<String>,
-    /// What it needs that not every device has.
-    pub aspects: BTreeSet<Aspect>,
-    /// In stage 2: the parameters that are left, by their indices, if not all are.
-    pub passed: Option<Vec<u32>>,
-    /// Symbols of the specialization constants that it may read, in the order of the specification.
-    pub spec_constants: Vec<String>,
-    /// Functions that other images must define, sorted.
-    pub imports: Vec<String>,
-    /// What it is, as a hash, once the image is finished.
-    pub content: Option<Content>,
-}
-
-impl KernelImage {
-    /// A kernel of which nothing is known yet.
-    pub fn new(name: &str) -> Self {
-        let name = name.to_owned();
-        KernelImage {
-            name,
-            can_panic: false,
-            groups: None,
-            offset_variant: None,
-            aspects: BTreeSet::new(),
-            passed: None,
-            spec_constants: Vec::new(),
-            imports: Vec::new(),
-            content: None,
-        }
-    }
-}
-
-impl fmt::Display for KernelImage {
-    /// One line: the name, then what is found out, as far as anything is.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "kernel {}:", self.name)?;
-        if self.can_panic {
-            write!(f, " can-panic")?;
-        }
-        if let Some(GroupNeeds { local_size, local_align }) = self.groups {
-            write!(f, " groups with {local_size} bytes at multiples of {local_align}")?;
-        }
-        if let Some(variant) = &self.offset_variant {
-            write!(f, " offset-variant={variant}")?;
-        }
-        if !self.aspects.is_empty() {
-            write!(f, " needs")?;
-        }
-        for aspect in &self.aspects {
-            write!(f, " {aspect}")?;
-        }
-        if let Some(passed) = &self.passed {
-            write!(f, " passes {passed:?}")?;
-        }
-        for symbol in &self.spec_constants {
-            write!(f, " spec-constant={symbol}")?;
-        }
-        for symbol in &self.imports {
-            write!(f, " import={symbol}")?;
-        }
-        Ok(())
-    }
-}
-
 /// Why stage 1 has no device image.
 #[derive(Debug, Error)]
 pub enum Stage1Error {
     /// The module is no LLVM bitcode that this LLVM reads.
     #[error("the device module is not readable: {0}")]
     Parse(String),
-    /// A pass could not do its work.
-    #[error("pass `{pass}` failed: {cause}")]
-    Pass {
-        /// The pass.
-        pass: &'static str,
-        /// Why.
-        cause: PassError,
-    },
-    /// A pass left IR that does not verify: a defect of that pass.
-    #[error("pass `{pass}` left invalid IR: {message}")]
-    Invalid {
-        /// The pass.
-        pass: &'static str,
-        /// The verifier's message.
-        message: String,
-    },
-    /// Kernels reach what no device has.
-    #[error("{0}")]
-    NotForDevices(Box<Report>),
+    /// A pass failed, or refused the module.
+    #[error(transparent)]
+    Passes(#[from] PipelineError),
+}
+
+impl Stage1Error {
+    /// What no device has, if that is why.
+    pub fn report(&self) -> Option<&Report> {
+        match self {
+            Self::Passes(PipelineError::NotForDevices(report)) => Some(report),
+            _ => None,
+        }
+    }
 }
 
 /// Shapes a device module: bitcode in, device image out.
@@ -154,7 +72,7 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
         .map_err(|message| Stage1Error::Parse(message.to_string()))?;
     call_sites::untag(&module);
     if job.spec.lines {
-        line_tables::reduce(&module).map_err(lines_failed)?;
+        line_tables::reduce(&module).map_err(|message| failed("line-tables", message))?;
     } else {
         // Reports read the module again; without them it only makes each pass slower.
         module.strip_debug_info();
@@ -162,16 +80,17 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
     job.note("(read the module)", start);
     if let Err(error) = shape(&module, job) {
         return Err(match error {
-            Stage1Error::NotForDevices(report) => explain(&buffer, job, *report),
+            PipelineError::NotForDevices(report) => explain(&buffer, job, *report),
             other => other,
-        });
+        }
+        .into());
     }
     if !job.costs.findings.is_empty() {
         place_costs(&buffer, job);
     }
     let start = job.start();
     let module = if job.spec.lines {
-        line_tables::run(&context, module).map_err(lines_failed)?
+        line_tables::run(&context, module).map_err(|message| failed("line-tables", message))?
     } else {
         module
     };
@@ -183,7 +102,7 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
     job.note("(hash the kernels)", start);
     let start = job.start();
     let mut parts = Vec::new();
-    let mut divided = split::parts(job.spec.split, &job.spec.kernels, &job.kernels);
+    let mut divided = split_images::parts(job.spec.split, &job.spec.kernels, &job.kernels);
     let exports = job.spec.exports.as_slice();
     if divided.len() > 1 {
         for kernels in divided {
@@ -200,13 +119,14 @@ pub fn run(bitcode: &[u8], job: &mut Job<'_>) -> Result<DeviceImage, Stage1Error
     Ok(DeviceImage { parts, kernels: job.kernels.clone(), costs: job.costs.clone() })
 }
 
-fn lines_failed(message: String) -> Stage1Error {
-    Stage1Error::Pass { pass: "line-tables", cause: message.into() }
+/// What LLVM says of work that is no pass of the table.
+fn failed(pass: &'static str, message: String) -> PipelineError {
+    PassError { pass, source: message.into() }.into()
 }
 
 /// Notes what each kernel is.
 fn note_contents(module: &Module<'_>, job: &mut Job<'_>) {
-    let text = content::text(module);
+    let text = structural_hash::text(module);
     let known: Vec<&str> =
         job.spec.spec_constants.iter().map(|constant| constant.symbol.as_str()).collect();
     let contents = Contents::of(&text, &known);
@@ -237,8 +157,8 @@ fn part(
         module
     } else {
         copy = module.clone();
-        split::keep(&copy, &exported_symbols.iter().map(String::as_str).collect())
-            .map_err(|message| Stage1Error::Pass { pass: "split", cause: message.into() })?;
+        split_images::keep(&copy, &exported_symbols.iter().map(String::as_str).collect())
+            .map_err(|message| failed("split", message))?;
         &copy
     };
     let mut imported_symbols: Vec<String> = module
@@ -254,17 +174,17 @@ fn part(
 
 /// Runs the passes once more over a module that they have refused, this time with every instruction
 /// numbered, so that the report says where in the source each use comes from.
-fn explain(buffer: &MemoryBuffer<'_>, job: &Job<'_>, first: Report) -> Stage1Error {
+fn explain(buffer: &MemoryBuffer<'_>, job: &Job<'_>, first: Report) -> PipelineError {
     let context = Context::create();
     if let Ok(module) = Module::parse_bitcode_from_buffer(buffer, &context) {
         let mut job = Job::new(job.spec);
         job.sites = call_sites::number(&module);
-        if let Err(error @ Stage1Error::NotForDevices(_)) = shape(&module, &mut job) {
+        if let Err(error @ PipelineError::NotForDevices(_)) = shape(&module, &mut job) {
             return error;
         }
     }
     // The numbers change nothing that the passes look at; the first answer stands in any case.
-    Stage1Error::NotForDevices(Box::new(first))
+    PipelineError::NotForDevices(Box::new(first))
 }
 
 /// Runs the passes once more over a module with costs, this time with every instruction numbered, so
@@ -285,7 +205,7 @@ fn place_costs(buffer: &MemoryBuffer<'_>, job: &mut Job<'_>) {
 /// Runs the passes over a parsed module.
 ///
 /// # Errors
-/// See [`Stage1Error`].
-pub fn shape(module: &Module<'_>, job: &mut Job<'_>) -> Result<(), Stage1Error> {
-    table::run(module, table::STAGE1, job)
+/// See [`PipelineError`].
+pub fn shape(module: &Module<'_>, job: &mut Job<'_>) -> Result<(), PipelineError> {
+    pipeline::run(module, pipeline::STAGE1, job)
 }

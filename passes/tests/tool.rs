@@ -85,7 +85,7 @@ fn mistakes_on_the_command_line_are_explained() {
 #[test]
 fn the_list_names_every_pass() {
     let list = text(&schism_opt(&["--list"], b"").stdout);
-    for pass in schism_passes::table::all() {
+    for pass in schism_passes::pipeline::all() {
         assert!(list.contains(&format!("  {} ", pass.name)), "{list}");
     }
 }

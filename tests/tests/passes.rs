@@ -1,7 +1,7 @@
 //! Passes over IR files: `passes/<pass>/*.ll`, one case each.
 //!
 //! The folder names the pass. `; SPEC` comments say what stage 1 would tell it; see
-//! [`schism_passes::spec_text`]. A comment `; RUN: pass,pass` runs other passes before or after it,
+//! [`schism_passes::spec::text`]. A comment `; RUN: pass,pass` runs other passes before or after it,
 //! and `; EMIT: assembly` asks for the assembly of the processor that the file's triple names. What is
 //! checked is the IR that comes out, or the text of what a pass refuses, and then `end of violations`.
 
@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use schism_passes::opt::{self, OptError};
-use schism_passes::table;
+use schism_passes::pipeline;
 use schism_tests::filecheck;
 
 fn folder() -> PathBuf {
@@ -35,9 +35,9 @@ fn name(path: &Path) -> &str {
 fn every_pass_has_a_folder_and_every_folder_a_pass() {
     let folders: BTreeSet<String> =
         entries(&folder()).iter().map(|path| name(path).to_owned()).collect();
-    let passes: BTreeSet<String> = table::all()
+    let passes: BTreeSet<String> = pipeline::all()
         .map(|pass| pass.name)
-        .chain(table::PIPELINES.iter().map(|(name, _)| *name))
+        .chain(pipeline::PIPELINES.iter().map(|(name, _)| *name))
         .map(str::to_owned)
         .collect();
     assert_eq!(folders, passes);

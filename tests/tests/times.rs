@@ -1,6 +1,6 @@
 //! `SCHISM_TIME_PASSES`: the time of each pass, and nothing without it.
 
-use schism_passes::table;
+use schism_passes::pipeline;
 use schism_tests::lab::{Lab, clean_command, output, source};
 
 #[test]
@@ -25,7 +25,7 @@ fn each_pass_has_its_line() {
     };
     let compiling = stderr(Some("1"), false);
     let mut rest = compiling.as_str();
-    for pass in table::STAGE1 {
+    for pass in pipeline::STAGE1 {
         let line = format!("\tstage 1 of plugged\t{}\n", pass.name);
         let at = rest.find(&line).unwrap_or_else(|| panic!("no {line:?} in\n{compiling}"));
         rest = &rest[at + line.len()..];

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use lexopt::Arg::{Long, Short, Value};
-use schism_passes::{opt, table};
+use schism_passes::{opt, pipeline};
 
 const USAGE: &str = "\
 Runs passes over a file of LLVM assembly or bitcode.
@@ -124,13 +124,13 @@ fn run(passes: &str, input: &Path, options: &Options) -> Result<(), String> {
 
 fn list() {
     println!("Passes of stage 1, in their order (`-p stage1` runs them all):");
-    for pass in table::STAGE1 {
+    for pass in pipeline::STAGE1 {
         println!("  {:<18} {}", pass.name, pass.about);
     }
-    if !table::OTHERS.is_empty() {
+    if !pipeline::OTHERS.is_empty() {
         println!("Others:");
     }
-    for pass in table::OTHERS {
+    for pass in pipeline::OTHERS {
         println!("  {:<18} {}", pass.name, pass.about);
     }
 }

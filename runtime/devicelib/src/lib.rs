@@ -20,7 +20,7 @@
 //! | `wide` | integers of 128 bits to numbers and back |
 //! | `memory` | `memcpy` and its like |
 //!
-//! To add a function: a line below, if [`libm`] has it; its name in `schism_passes::builtins::is_library_function`, if kernels may
+//! To add a function: a line below, if [`libm`] has it; its name in `schism_passes::spec::builtins::is_library_function`, if kernels may
 //! call it by that name; its inputs in `tests/accuracy.rs`.
 #![no_std]
 

@@ -29,7 +29,7 @@
 
 use std::collections::HashSet;
 
-use schism_passes::library_calls::{Native, PREFIX};
+use schism_passes::spec::target_library::{Native, PREFIX};
 
 use crate::llvm::{Context, Module, Value};
 use crate::{JitError, image};
@@ -187,7 +187,7 @@ fn exact_intrinsic(name: &str, device: &Native) -> Option<(&'static str, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use schism_passes::library_calls;
+    use schism_passes::spec::target_library;
 
     use super::*;
 
@@ -214,7 +214,7 @@ mod tests {
                 _ => (number, number.to_owned()),
             }
         };
-        for name in library_calls::functions() {
+        for name in target_library::functions() {
             let (result, parameters) = types(&name);
             text += &format!("declare {result} @{name}({parameters})\n");
             let with_names: Vec<String> = parameters
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn the_passes_know_what_the_crate_has() {
-        let mut ours = library_calls::functions();
+        let mut ours = target_library::functions();
         let mut its: Vec<String> =
             schism_devicelib::NAMES.iter().map(|name| (*name).to_owned()).collect();
         ours.sort();

@@ -21,7 +21,7 @@ pub const KERNEL: &str = "schism.kernel";
 pub const OFFSET_PARAMS: usize = 3;
 
 // Functions that mean something to a target. An image declares them and defines none.
-pub use schism_passes::builtins::{
+pub use schism_passes::spec::builtins::{
     BALLOT, BARRIER, CLOCK, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY,
     LOCAL_RANGE, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT, REDUCE_ADD, REDUCE_LEAST,
     SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR, SUB_GROUP_BARRIER, TIME,

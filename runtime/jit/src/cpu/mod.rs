@@ -83,8 +83,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use schism_jit_abi::CPU_PLAIN_LOOPS;
-use schism_passes::fast_math::FastMath;
-use schism_passes::library_calls::Native;
+use schism_passes::spec::options::FastMath;
+use schism_passes::spec::target_library::Native;
 
 use crate::clock::{self, Time};
 use crate::devicelib;

@@ -24,16 +24,35 @@ use llvm_sys::transforms::pass_builder::{
 };
 
 use schism_jit_abi::code::OPEN_CONSTANT;
-use schism_passes::fast_math::{self, FastMath};
-use schism_passes::library_calls::{self, Native};
-use schism_passes::specialise::{self, SpecialiseError};
-use schism_passes::unroll_hints;
-use schism_passes::{
-    address_spaces, aligned_steps, circular_statics, dead_arguments, detours, early_loads,
-    group_checks, keep_comparisons, launch_bounds, local_to_shared, loop_checks, loop_chunks,
-    narrow_checks, narrow_steps, panic_exits, panic_shapes, private_atomics, quiet_loads,
-    shared_products, short_divisions, unwind, wide_copies,
-};
+use schism_passes::analysis::cold_paths;
+use schism_passes::bounds::loop_versioning;
+use schism_passes::bounds::merge_checks;
+use schism_passes::bounds::narrow_checks;
+use schism_passes::bounds::strip_mine;
+use schism_passes::frontend::lower_unwind;
+use schism_passes::gpu::address_spaces;
+use schism_passes::gpu::demote_private_atomics;
+use schism_passes::gpu::demote_shared_loads;
+use schism_passes::gpu::expand_mem_intrinsics;
+use schism_passes::gpu::hoist_global_loads;
+use schism_passes::gpu::infer_alignment;
+use schism_passes::gpu::lower_local_memory;
+use schism_passes::gpu::merge_panic_exits;
+use schism_passes::gpu::narrow_division;
+use schism_passes::gpu::panic_sites;
+use schism_passes::gpu::superblocks;
+use schism_passes::gpu::unroll_hints;
+use schism_passes::nvptx::address_strides;
+use schism_passes::nvptx::circular_statics;
+use schism_passes::nvptx::launch_bounds;
+use schism_passes::nvptx::product_reuse;
+use schism_passes::nvptx::suppress_umax;
+use schism_passes::spec::options::FastMath;
+use schism_passes::spec::target_library::Native;
+use schism_passes::specialize::dead_arguments;
+use schism_passes::specialize::device_library;
+use schism_passes::specialize::fast_math;
+use schism_passes::specialize::spec_constants::{self, SpecialiseError};
 
 use super::{Builder, Context, Machine, Value, take_message};
 use crate::JitError;
@@ -218,13 +237,13 @@ impl<'c> Module<'c> {
     /// Makes calls of the device library where a device needs them.
     pub fn call_library(&self, device: &Native) {
         // SAFETY: the module is live, and this thread alone has it.
-        unsafe { library_calls::run(self.raw, device) };
+        unsafe { device_library::run(self.raw, device) };
     }
 
     /// Gives specialization constants their values, and folds what reads them.
     pub fn specialise(&self, values: &[(String, Vec<u8>)]) -> Result<(), JitError> {
         // SAFETY: the module is live, and this thread alone has it.
-        unsafe { specialise::run(self.raw, values) }.map_err(|error| match error {
+        unsafe { spec_constants::run(self.raw, values) }.map_err(|error| match error {
             SpecialiseError::Llvm(message) => JitError::Internal(message),
             error => JitError::InvalidRequest(error.to_string()),
         })
@@ -243,7 +262,7 @@ impl<'c> Module<'c> {
             };
             // SAFETY: a global of this live module, if there is one.
             let Some(global) = Value::new(global)
-                .filter(|global| unsafe { specialise::is_constant(global.raw()) })
+                .filter(|global| unsafe { spec_constants::is_constant(global.raw()) })
             else {
                 // What was split off into another image has no part in this one.
                 continue;
@@ -268,7 +287,7 @@ impl<'c> Module<'c> {
     pub fn use_shared_memory(&self, align: u64) -> Result<(), JitError> {
         let none = HashSet::new();
         // SAFETY: the module is live, and this thread alone has it.
-        unsafe { local_to_shared::run_raw(self.raw, &none, align) }
+        unsafe { lower_local_memory::run_raw(self.raw, &none, align) }
             .map_err(|error| JitError::Internal(error.to_string()))
     }
 
@@ -290,25 +309,25 @@ impl<'c> Module<'c> {
     /// Says of every function whether it can reach a panic: what can, may unwind.
     pub fn infer_unwinding(&self) {
         // SAFETY: the module is live, and this thread alone has it; stage 2 has no invokes.
-        unsafe { unwind::infer(self.raw) };
+        unsafe { lower_unwind::infer(self.raw) };
     }
 
     /// Says of every function that nothing unwinds through it: when nothing is optimised any more.
     pub fn forget_unwinding(&self) {
         // SAFETY: the module is live, and this thread alone has it.
-        unsafe { unwind::forget(self.raw) };
+        unsafe { lower_unwind::forget(self.raw) };
     }
 
     /// Lets panics that show plain values pass them on, and no memory.
     pub fn shape_panics(&self) {
         // SAFETY: the module is live, and this thread alone has it.
-        unsafe { panic_shapes::run_raw(self.raw) };
+        unsafe { panic_sites::run_raw(self.raw) };
     }
 
     /// Has detours that few values take be decided once, behind what all others need.
     pub fn leave_detours(&self) {
         // SAFETY: the module is live, and this thread alone has it.
-        unsafe { detours::run_raw(self.raw) };
+        unsafe { superblocks::run_raw(self.raw) };
     }
 
     /// Makes checks of indices against small lengths in 32 bits.
@@ -320,7 +339,7 @@ impl<'c> Module<'c> {
     /// Keeps the code generator from making maxima of comparisons of 64 bits.
     pub fn keep_comparisons(&self) {
         // SAFETY: the module is live, and this thread alone has it.
-        unsafe { keep_comparisons::run_raw(self.raw) };
+        unsafe { suppress_umax::run_raw(self.raw) };
     }
 
     /// Declares statics that refer to each other in a circle before they are defined.
@@ -332,20 +351,20 @@ impl<'c> Module<'c> {
     /// Lets the panics of a function leave by one block.
     pub fn join_panics(&self) {
         // SAFETY: the module is live, and this thread alone has it.
-        unsafe { panic_exits::run_raw(self.raw) };
+        unsafe { merge_panic_exits::run_raw(self.raw) };
     }
 
     /// Makes atomic accesses of a work-item's own memory plain ones.
     pub fn plain_private_atomics(&self) {
         for function in self.functions() {
             // SAFETY: the function is one of this live module, which this thread alone has.
-            unsafe { private_atomics::run(function.raw()) };
+            unsafe { demote_private_atomics::run(function.raw()) };
         }
     }
 
     /// Makes loads of the group's memory plain that nobody can store to meanwhile, in a module for a GPU.
     pub fn plain_quiet_loads(&self) {
-        self.run_on_each_function(quiet_loads::run_on);
+        self.run_on_each_function(demote_shared_loads::run_on);
     }
 
     /// Asks for small loops to be unrolled. See [`unroll_hints`].
@@ -358,7 +377,7 @@ impl<'c> Module<'c> {
     /// Lets loops in which nothing can panic run without their checks, and decides other checks together.
     pub fn lift_checks(&self, machine: &Machine) -> Result<(), String> {
         // SAFETY: the function is one of this live module.
-        let has_panics = |function: &Value| unsafe { loop_checks::has_panics(function.raw()) };
+        let has_panics = |function: &Value| unsafe { cold_paths::has_panics(function.raw()) };
         if !self.functions().iter().any(has_panics) {
             return Ok(());
         }
@@ -366,8 +385,8 @@ impl<'c> Module<'c> {
         for function in self.functions() {
             // SAFETY: the function is one of this live module, which this thread alone has.
             unsafe {
-                loop_checks::run_on(function.raw())?;
-                group_checks::run_on(function.raw());
+                loop_versioning::run_on(function.raw())?;
+                merge_checks::run_on(function.raw());
             }
         }
         Ok(())
@@ -377,39 +396,39 @@ impl<'c> Module<'c> {
     pub fn make_chunks(&self) -> Result<(), String> {
         for function in self.functions() {
             // SAFETY: the function is one of this live module, which this thread alone has.
-            unsafe { loop_chunks::run_on(function.raw())? };
+            unsafe { strip_mine::run_on(function.raw())? };
         }
         Ok(())
     }
 
     /// Brings loads from global memory in front of stores to the group's memory, in a module for a GPU.
     pub fn load_early(&self) {
-        self.run_on_each_function(early_loads::run_on);
+        self.run_on_each_function(hoist_global_loads::run_on);
     }
 
     /// Tells accesses at addresses that go on by steps their alignment.
     pub fn align_steps(&self) {
-        self.run_on_each_function(aligned_steps::run_on);
+        self.run_on_each_function(infer_alignment::run_on);
     }
 
     /// Has products that differ by a constant times the same factor share one multiplication, in a module for a GPU.
     pub fn share_products(&self) {
-        self.run_on_each_function(shared_products::run_on);
+        self.run_on_each_function(product_reuse::run_on);
     }
 
     /// Makes addresses that differ by a number of 32 bits steps from each other, in a module for NVIDIA's GPUs.
     pub fn step_narrowly(&self) {
-        self.run_on_each_function(narrow_steps::run_on);
+        self.run_on_each_function(address_strides::run_on);
     }
 
     /// Divides counts of turns in 32 bits where they fit, in a module for a GPU.
     pub fn shorten_divisions(&self) {
-        self.run_on_each_function(short_divisions::run_on);
+        self.run_on_each_function(narrow_division::run_on);
     }
 
     /// Makes loops of words of large fills and copies of memory, in a module for a GPU.
     pub fn copy_words(&self) {
-        self.run_on_each_function(wide_copies::run_on);
+        self.run_on_each_function(expand_mem_intrinsics::run_on);
     }
 
     /// Gives kernels with loops that load much more registers, in a module for NVIDIA's GPUs.

@@ -8,7 +8,7 @@ use schism_jit_abi::{
     ALIGNED, FACT_GROUP_EXACT, FACT_INDEX_32, GPU_BARRIER, GPU_GROUPS, GPU_PRINT, GPU_RANGE,
     GPU_RECORD, NARROW, PARAM_BYTES, PARAM_INTEGER, PARAM_POINTER, Param,
 };
-use schism_passes::launch_bounds::BLOCK;
+use schism_passes::nvptx::launch_bounds::BLOCK;
 
 use super::{PtxOptions, message, sub_group};
 use crate::cpu::work_loop::{

@@ -1,12 +1,12 @@
 //! What a work-item does that panics or prints: it leaves a message in the launch's record.
 //!
-//! **Panics with plain values** (`schism_passes::panic_shapes`) call nothing and use no memory of their own. While LLVM optimises,
+//! **Panics with plain values** (`schism_passes::gpu::panic_sites`) call nothing and use no memory of their own. While LLVM optimises,
 //! each is one call that does not return:
 //! ```llvm
 //!   call void @__schism_panic_site.1(ptr %schism.record, ptr @schism.shape, ptr @location, i64 %index)
 //!   unreachable
 //! ```
-//! Afterwards all of a function go to one block (`schism_passes::panic_exits`), where the call becomes what it means: the first
+//! Afterwards all of a function go to one block (`schism_passes::gpu::merge_panic_exits`), where the call becomes what it means: the first
 //! work-item writes its ids, which are read anew from the special registers, and the words; each ends with `exit`. The host reads the
 //! constants when the launch is over.
 //!
@@ -51,7 +51,7 @@ const COPY_PRINT: [&str; 2] = ["__schism_gpu_print", "__schism_gpu_print_plain"]
 pub const PRINTS: &str = "schism.print";
 
 /// Ends a work-item that has left a message. It has a body only when nothing is optimised any more: until then it may unwind, as far as
-/// LLVM knows, and so may all that panics (`schism_passes::unwind`).
+/// LLVM knows, and so may all that panics (`schism_passes::frontend::lower_unwind`).
 const END: &str = "schism.end";
 
 /// Adds what copies messages, once the module declares it.

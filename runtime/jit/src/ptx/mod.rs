@@ -47,9 +47,9 @@ use std::fmt;
 use std::time::Instant;
 
 use schism_jit_abi::{GPU_GROUPS, PARAM_INTEGER, PARAM_POINTER};
-use schism_passes::circular_statics;
-use schism_passes::fast_math::FastMath;
-use schism_passes::library_calls::Native;
+use schism_passes::nvptx::circular_statics;
+use schism_passes::spec::options::FastMath;
+use schism_passes::spec::target_library::Native;
 
 use crate::clock::{self, Time};
 use crate::cpu::{exact, inline};

@@ -8,7 +8,7 @@
 //! .global .align 8 .u64 a[1] = {generic(b)};
 //! .global .align 8 .u64 c[1] = {generic(a)};
 //! ```
-//! What a declaration stands in front of all for (`.extern`) may stand anywhere: see `schism_passes::circular_statics`.
+//! What a declaration stands in front of all for (`.extern`) may stand anywhere: see `schism_passes::nvptx::circular_statics`.
 
 use std::collections::{BTreeMap, HashSet};
 

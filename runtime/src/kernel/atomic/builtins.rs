@@ -1,7 +1,7 @@
 //! The builtins of atomics with scopes: what the device half calls, and functions of the same names for the host half to link. Wherever the
 //! host half runs, it asks the standard library instead.
 //!
-//! The last arguments are an order and a scope, by their numbers in `schism_passes::scoped_atomics`.
+//! The last arguments are an order and a scope, by their numbers in `schism_passes::frontend::lower_scoped_atomics`.
 
 macro_rules! updates {
     ($($name:ident: $number:ident $atomic:ident $method:ident;)*) => {

@@ -1,0 +1,373 @@
+//! Decides before a loop whether any of its turns can panic, and if none can, runs a copy without the checks.
+//!
+//! Before, in the form that LLVM's `loop-simplify` and `lcssa` make:
+//! ```llvm
+//! before:
+//!   br label %turn
+//! turn:
+//!   %k = phi i64 [ 0, %before ], [ %k.next, %inside ]
+//!   %row = mul i64 %k, %width
+//!   %at = add i64 %row, %column
+//!   %is.inside = icmp ult i64 %at, %len
+//!   br i1 %is.inside, label %inside, label %panic
+//! inside:
+//!   ...                                          ; the element at %at
+//!   %k.next = add i64 %k, 1
+//!   %is.last = icmp eq i64 %k.next, %n
+//!   br i1 %is.last, label %done, label %turn
+//! ```
+//! After:
+//! ```llvm
+//! before:
+//!   %last = ...                                  ; %column + (%n - 1) * %width
+//!   %all = ...                                   ; nothing overflows in that, and it is less than %len
+//!   br i1 %all, label %turn, label %checked.turn
+//! turn:
+//!   %k = phi i64 [ 0, %before ], [ %k.next, %inside ]
+//!   ...
+//!   br label %inside
+//! inside:
+//!   ...
+//! checked.turn:                                  ; the loop as it was
+//!   ...
+//! ```
+//!
+//! A loop whose turns are one block and whose end can be counted is one that LLVM unrolls and vectorises, and whose loads it and
+//! the device have on their way together.
+//!
+//! **What is decided.** Checks are exits that lead to a panic (`cold` code). Their conditions compare values of the form `base + turn * step`
+//! (the module `affine`) with others of that form, nearly always with a length that stays. If the last turn's value can be
+//! computed without an overflow, all values are between the first and the last. How many turns there are at most tells another
+//! exit, one that every turn comes by. What the form does not fit, such as an index that is loaded, stays checked in both loops.
+//!
+//! **Nothing else changes.** The condition is computed of values that are there before the loop, and made definite (`freeze`), so that
+//! it may be computed where the loop would not have come to it. If it does not hold, or cannot be told, the loop runs as it
+//! was: what panics does so in its turn, after all that comes before it. So do loops that nothing is known of.
+//!
+//! **Groups.** The condition may differ between the work-items of a group, so a loop with a barrier stays one (`clone::can_be_copied`).
+
+use inkwell::module::Module;
+use inkwell::values::AsValueRef;
+use llvm_sys::LLVMIntPredicate::*;
+use llvm_sys::LLVMOpcode;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+
+use crate::analysis::cold_paths::{has_panics, panics};
+use crate::analysis::scev::{Emit, Values};
+use crate::analysis::trip_count::{Turns, comparison, exit, is_closed, returns, turns};
+use crate::bounds::conditions::{Conditions, Fact};
+use crate::ir;
+use crate::ir::cfg::{Graph, Loop};
+use crate::ir::clone;
+
+/// How many instructions a loop may have to be copied.
+const LOOP: usize = 500;
+
+/// How many a function may grow by.
+const GROWTH: usize = 5_000;
+
+/// How many checks one condition decides.
+const CHECKS: usize = 32;
+
+/// Runs the pass over the module.
+///
+/// # Errors
+/// LLVM's message, if its passes fail.
+pub fn run(module: &Module<'_>) -> Result<(), String> {
+    for function in module.get_functions() {
+        // SAFETY: the function is one of the live module, which the caller holds.
+        unsafe { run_on(function.as_value_ref()) }?;
+    }
+    Ok(())
+}
+
+/// Runs the pass over one function; a declaration has nothing to do.
+///
+/// # Errors
+/// LLVM's message, if its passes fail.
+///
+/// # Safety
+/// `function` is a function of a live module that nobody else changes meanwhile.
+pub unsafe fn run_on(function: LLVMValueRef) -> Result<(), String> {
+    // SAFETY: as promised by the caller; a function with a way back has blocks.
+    unsafe {
+        if !has_panics(function) || !returns(function) {
+            return Ok(());
+        }
+        ir::run_llvm_passes_on(function, "loop-simplify,lcssa")?;
+    }
+    let mut growth = 0;
+    // A copy beside one loop changes nothing inside of another, so one look at the function serves all of them: there may be very many.
+    let mut graph = Graph::of(function);
+    for one in graph.loops().into_iter().filter(|one| one.innermost) {
+        let Some(plan) = plan(&graph, &one).filter(|plan| growth + plan.size <= GROWTH) else {
+            continue;
+        };
+        growth += plan.size;
+        // SAFETY: the plan was made of the function as it is.
+        let changed = unsafe { carry_out(&graph, &plan) };
+        graph.update(&changed);
+    }
+    Ok(())
+}
+
+/// What is going to be done with a loop.
+struct Plan {
+    of: Loop,
+    /// How many instructions it has.
+    size: usize,
+    turns: Option<Turns>,
+    checks: Vec<Check>,
+}
+
+/// An exit that ends in a panic, and what keeps every turn from taking it.
+struct Check {
+    block: usize,
+    /// Where the loop goes on.
+    inside: usize,
+    /// Whether the turn that ends the loop does not come here any more.
+    after_end: bool,
+    facts: Vec<Fact>,
+}
+
+/// Looks at a loop.
+fn plan(graph: &Graph, of: &Loop) -> Option<Plan> {
+    let instructions: Vec<LLVMValueRef> =
+        of.blocks.iter().flat_map(|&block| ir::instructions_of(graph.blocks[block])).collect();
+    let fits = instructions.len() <= LOOP
+        && instructions.iter().all(|&one| clone::can_be_copied(one) && is_closed(graph, of, one));
+    if !fits {
+        return None;
+    }
+    let mut values = Values::new(graph, of);
+    let is_check = |block: usize| {
+        graph.successors[block]
+            .iter()
+            .any(|&next| !of.blocks.contains(&next) && panics(graph, next))
+    };
+    let turns = of
+        .blocks
+        .iter()
+        .filter(|block| !is_check(**block))
+        .find_map(|&block| turns(graph, of, &mut values, block));
+    let mut checks = Vec::new();
+    for &block in &of.blocks {
+        let Some((condition, inside, stays)) = exit(graph, of, block) else { continue };
+        if checks.len() == CHECKS || !is_check(block) {
+            continue;
+        }
+        let mut facts = Vec::new();
+        if !facts_of(&mut values, condition, stays, &mut facts)
+            || (turns.is_none() && !facts.iter().all(Fact::is_fixed))
+        {
+            continue;
+        }
+        let after_end = turns
+            .as_ref()
+            .is_some_and(|turns| turns.block != block && graph.dominates(turns.block, block));
+        checks.push(Check { block, inside, after_end, facts });
+    }
+    let size = instructions.len();
+    (!checks.is_empty()).then(|| Plan { of: of.clone(), size, turns, checks })
+}
+
+/// What has to hold in all turns for `condition` to be `wanted` in all of them. Adds it to `facts`; false if it cannot be said.
+fn facts_of(
+    values: &mut Values<'_>,
+    condition: LLVMValueRef,
+    wanted: bool,
+    facts: &mut Vec<Fact>,
+) -> bool {
+    if facts.len() >= CHECKS {
+        return false;
+    }
+    if values.is_outside(condition) {
+        facts.push(Fact::Condition(condition, wanted));
+        return true;
+    }
+    // SAFETY: the condition is an instruction; each opcode has the operands that are asked for.
+    let operand = |index| unsafe { LLVMGetOperand(condition, index) };
+    // SAFETY: a constant of one bit has such a value.
+    let is = |value: LLVMValueRef, bit: u64| unsafe {
+        !LLVMIsAConstantInt(value).is_null() && LLVMConstIntGetZExtValue(value) == bit
+    };
+    match ir::opcode(condition) {
+        Some(LLVMOpcode::LLVMAnd) if wanted => {
+            facts_of(values, operand(0), true, facts) && facts_of(values, operand(1), true, facts)
+        }
+        Some(LLVMOpcode::LLVMOr) if !wanted => {
+            facts_of(values, operand(0), false, facts) && facts_of(values, operand(1), false, facts)
+        }
+        Some(LLVMOpcode::LLVMSelect) if wanted && is(operand(2), 0) => {
+            facts_of(values, operand(0), true, facts) && facts_of(values, operand(1), true, facts)
+        }
+        Some(LLVMOpcode::LLVMSelect) if !wanted && is(operand(1), 1) => {
+            facts_of(values, operand(0), false, facts) && facts_of(values, operand(2), false, facts)
+        }
+        Some(LLVMOpcode::LLVMXor) if is(operand(1), 1) => {
+            facts_of(values, operand(0), !wanted, facts)
+        }
+        _ => {
+            let Some((predicate, [a, b])) = comparison(values, condition, wanted) else {
+                return false;
+            };
+            let said = (a.is_fixed() && b.is_fixed())
+                || matches!(predicate, LLVMIntULT | LLVMIntULE | LLVMIntUGT | LLVMIntUGE);
+            if said {
+                facts.push(Fact::Compare(predicate, a, b));
+            }
+            said
+        }
+    }
+}
+
+/// Copies the loop, takes the checks out of the first one, and lets the condition choose. Returns the blocks that are new or go on elsewhere.
+///
+/// # Safety
+/// The plan is of the graph's function, which is as it was then.
+unsafe fn carry_out(graph: &Graph, plan: &Plan) -> Vec<LLVMBasicBlockRef> {
+    let of = &plan.of;
+    // SAFETY: as promised by the caller. What the condition is made of dominates the preheader, since the loop uses it and does
+    // not contain it. Phis outside of the loop are where the loop is left: each gets an edge from the copy for each from the loop.
+    unsafe {
+        let block = |number: usize| graph.blocks[number];
+        let end = LLVMGetBasicBlockTerminator(block(of.preheader));
+        let mut emit = Emit::before(end);
+        let all = condition(&mut emit, plan);
+
+        let blocks: Vec<LLVMBasicBlockRef> =
+            of.blocks.iter().map(|&number| block(number)).collect();
+        let copied = clone::copy(&blocks);
+        let mut out: Vec<usize> =
+            of.blocks.iter().flat_map(|&inside| graph.successors[inside].clone()).collect();
+        out.retain(|next| !of.blocks.contains(next));
+        out.sort_unstable();
+        out.dedup();
+        for phi in out.into_iter().flat_map(|next| ir::phis(block(next))) {
+            for index in 0..LLVMCountIncoming(phi) {
+                let from = LLVMGetIncomingBlock(phi, index);
+                let Some(&twin) = copied.blocks.get(&from) else { continue };
+                let mut value = copied.value(LLVMGetIncomingValue(phi, index));
+                LLVMAddIncoming(phi, &mut value, &mut { twin }, 1);
+            }
+        }
+        let header = block(of.header);
+        LLVMBuildCondBr(emit.builder(), all, header, copied.block(header));
+        LLVMInstructionEraseFromParent(end);
+        for check in &plan.checks {
+            ir::always_go_to(block(check.block), block(check.inside));
+        }
+        let mut changed: Vec<LLVMBasicBlockRef> =
+            blocks.iter().map(|&block| copied.block(block)).collect();
+        changed.push(block(of.preheader));
+        changed.extend(plan.checks.iter().map(|check| block(check.block)));
+        changed
+    }
+}
+
+/// Makes the condition under which no check of the plan fails in any turn.
+///
+/// # Safety
+/// What the plan is made of dominates where `emit` makes instructions.
+unsafe fn condition(emit: &mut Emit, plan: &Plan) -> LLVMValueRef {
+    let always = emit.number(1, 1);
+    let mut conditions = Conditions { emit, all: None };
+    // SAFETY: as promised by the caller; all numbers are of 64 bits.
+    unsafe {
+        // The turn that the loop ends in, and the one before it.
+        let mut last = None;
+        if let Some(turns) = &plan.turns {
+            let end = conditions.end(turns);
+            for inner in &turns.value.unwrapped {
+                conditions.last(inner, end);
+            }
+            let one = conditions.emit.number(64, 1);
+            let before = match plan.checks.iter().any(|check| check.after_end) {
+                true => conditions.emit.intrinsic("llvm.usub.sat", end, one),
+                false => end,
+            };
+            last = Some((end, before));
+        }
+        for check in &plan.checks {
+            let none = conditions.emit.number(64, 0);
+            let turn = match last {
+                Some((_, before)) if check.after_end => before,
+                Some((end, _)) => end,
+                None => none,
+            };
+            for fact in &check.facts {
+                conditions.fact(fact, turn);
+            }
+        }
+    }
+    conditions.all.unwrap_or(always)
+}
+
+#[cfg(test)]
+mod tests {
+    use inkwell::context::Context;
+    use inkwell::memory_buffer::MemoryBuffer;
+
+    use super::run;
+    use crate::ir::cfg::MADE;
+
+    /// A function of so many loops one after the other, each with a check of its index, and a panic of its own.
+    fn many(loops: usize) -> String {
+        let mut text = "declare void @panic() cold noreturn
+            define i64 @many(ptr %p, i64 %len, i64 %n) {
+            start:
+              br label %before.0\n"
+            .to_owned();
+        for number in 0..loops {
+            let next = number + 1;
+            text += &format!(
+                "before.{number}:
+                   br label %loop.{number}
+                 loop.{number}:
+                   %k.{number} = phi i64 [ 0, %before.{number} ], [ %k.{number}.next, %inside.{number} ]
+                   %is.inside.{number} = icmp ult i64 %k.{number}, %len
+                   br i1 %is.inside.{number}, label %inside.{number}, label %bad.{number}
+                 inside.{number}:
+                   %at.{number} = getelementptr i64, ptr %p, i64 %k.{number}
+                   store i64 {number}, ptr %at.{number}
+                   %k.{number}.next = add nuw i64 %k.{number}, 1
+                   %is.last.{number} = icmp eq i64 %k.{number}.next, %n
+                   br i1 %is.last.{number}, label %before.{next}, label %loop.{number}
+                 bad.{number}:
+                   call void @panic()
+                   unreachable\n"
+            );
+        }
+        text + &format!("before.{loops}:\n  ret i64 0\n}}\n")
+    }
+
+    /// How many graphs are made for a function of so many loops, and how many loops are copied.
+    fn graphs_and_copies(loops: usize) -> (usize, usize) {
+        let context = Context::create();
+        let text = many(loops);
+        let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "many");
+        let module = context.create_module_from_ir(buffer).expect("assembly");
+        let before = MADE.get();
+        run(&module).expect("LLVM's passes run");
+        let made = MADE.get() - before;
+        module.verify().expect("it obeys LLVM's rules");
+        let after = module.print_to_string().to_string();
+        (made, after.matches("store i64").count() - loops)
+    }
+
+    #[test]
+    fn one_graph_serves_all_loops() {
+        let (few, copies) = graphs_and_copies(2);
+        assert_eq!(copies, 2);
+        let (many, copies) = graphs_and_copies(100);
+        assert_eq!(copies, 100);
+        assert_eq!(many, few, "graphs");
+    }
+
+    #[test]
+    fn loops_beyond_the_limit_of_growth_stay_alone() {
+        let (_, copies) = graphs_and_copies(1_500);
+        assert!((500..1_500).contains(&copies), "{copies}");
+    }
+}

@@ -1,0 +1,359 @@
+//! Decides checks that come one after another together.
+//!
+//! Before:
+//! ```llvm
+//! first:
+//!   %a.inside = icmp ult i64 %a, %len
+//!   br i1 %a.inside, label %second, label %panic.a
+//! second:
+//!   %x = load float, ptr %a.place
+//!   %b = add i64 %a, %width
+//!   %b.inside = icmp ult i64 %b, %len
+//!   br i1 %b.inside, label %third, label %panic.b
+//! third:
+//!   %y = load float, ptr %b.place
+//!   ...
+//! ```
+//! After:
+//! ```llvm
+//! first:
+//!   %a.inside = icmp ult i64 %a, %len
+//!   %b.early = add i64 %a, %width
+//!   %b.inside.early = icmp ult i64 %b.early, %len
+//!   %both = select i1 %a.inside, i1 %b.inside.early, i1 false
+//!   br i1 %both, label %second, label %checked.first
+//! second:
+//!   %x = load float, ptr %a.place
+//!   br label %third
+//! third:
+//!   %y = load float, ptr %b.place
+//!   ...
+//! checked.first:
+//!   br i1 %a.inside, label %checked.second, label %panic.a
+//! checked.second:
+//!   %x.again = load float, ptr %a.place
+//!   br label %panic.b
+//! ```
+//!
+//! A load does not go past a branch, so a GPU waits for the first element before it asks for the second. In one block all loads
+//! are on their way together, and there is one branch.
+//!
+//! **What is decided early** is arithmetic of values that are there already: no access to memory is made earlier than before. The
+//! conditions are joined in their order, so that what one of them keeps from being computed is not looked at.
+//!
+//! **What panics** does so in a copy, which does all that comes before: the same stores, the same calls, in the same order. One of the
+//! checks fails in it, so it never joins the rest again. A barrier ends a group of checks (`clone::can_be_copied`).
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use inkwell::module::Module;
+use llvm_sys::LLVMOpcode;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+
+use crate::analysis::cold_paths::{is_cold, panics};
+use crate::ir;
+use crate::ir::cfg::{Graph, Loop};
+use crate::ir::clone;
+
+/// How many checks are decided together.
+const CHECKS: usize = 32;
+
+/// How many instructions a group of them may have.
+const SIZE: usize = 500;
+
+/// How many a function may grow by.
+const GROWTH: usize = 5_000;
+
+/// How many values a condition may be computed of.
+const VALUES: usize = 64;
+
+/// Runs the pass over the module.
+pub fn run(module: &Module<'_>) {
+    ir::on_each_function(module, run_on);
+}
+
+/// Runs the pass over one function; a declaration has nothing to do.
+///
+/// # Safety
+/// `function` is a function of a live module that nobody else changes meanwhile.
+pub unsafe fn run_on(function: LLVMValueRef) {
+    let blocks = ir::blocks(function);
+    if ir::has_function_attribute(function, "optnone")
+        || blocks.iter().filter(|block| is_cold(**block)).count() < 2
+    {
+        return;
+    }
+    let mut done = HashSet::new();
+    let mut growth = 0;
+    loop {
+        let graph = Graph::of(function);
+        let loops = graph.loops();
+        let found = (0..graph.blocks.len())
+            .filter(|&first| done.insert(graph.blocks[first]))
+            .find_map(|first| group(&graph, &loops, first));
+        let Some(group) = found else { return };
+        growth += group.size;
+        if growth > GROWTH {
+            return;
+        }
+        done.extend(group.blocks.iter().map(|one| graph.blocks[one.block]));
+        // SAFETY: the group was found in the function as it is.
+        unsafe { join(&graph, &group) };
+    }
+}
+
+/// Checks that are decided together: each block has a check at its end.
+struct Group {
+    blocks: Vec<Link>,
+    /// How many instructions are copied.
+    size: usize,
+    /// Whether something between them may not come back.
+    may_stay: bool,
+}
+
+/// A block with a check.
+#[derive(Clone, Copy)]
+struct Link {
+    block: usize,
+    next: usize,
+    panic: usize,
+    /// Whether the check is passed if the condition holds.
+    passes: bool,
+    condition: LLVMValueRef,
+}
+
+/// The check at a block's end.
+fn link(graph: &Graph, block: usize) -> Option<Link> {
+    let &[yes, no] = &graph.successors[block][..] else { return None };
+    // SAFETY: the block has a terminator, since it has successors.
+    let end = unsafe { LLVMGetBasicBlockTerminator(graph.blocks[block]) };
+    let passes = panics(graph, no);
+    if ir::opcode(end) != Some(LLVMOpcode::LLVMBr) || yes == no || passes == panics(graph, yes) {
+        return None;
+    }
+    let (next, panic) = if passes { (yes, no) } else { (no, yes) };
+    // SAFETY: a branch with two successors has a condition.
+    Some(Link { block, next, panic, passes, condition: unsafe { LLVMGetCondition(end) } })
+}
+
+/// The checks that can be decided at the end of a block.
+fn group(graph: &Graph, loops: &[Loop], first: usize) -> Option<Group> {
+    let mut blocks = vec![link(graph, first)?];
+    let (mut size, mut may_stay) = (0, false);
+    // What is computed between the checks, and can be computed before them.
+    let mut inside: BTreeSet<usize> = BTreeSet::new();
+    while let Some(&Link { next, .. }) = blocks.last() {
+        let Some(link) = link(graph, next) else { break };
+        let instructions = ir::instructions_of(graph.blocks[next]);
+        let fits = blocks.len() < CHECKS
+            && size + instructions.len() <= SIZE
+            && graph.predecessors[next].len() == 1
+            && next != first
+            && loops.iter().all(|one| one.blocks.contains(&first) == one.blocks.contains(&next))
+            && instructions.iter().all(|&one| {
+                clone::can_be_copied(one) && ir::opcode(one) != Some(LLVMOpcode::LLVMPHI)
+            });
+        if !fits {
+            break;
+        }
+        inside.insert(next);
+        if !is_early(graph, &inside, link.condition, &mut { VALUES }) {
+            break;
+        }
+        size += instructions.len();
+        may_stay |= instructions.iter().any(|&one| may_stay_away(one));
+        blocks.push(link);
+    }
+    // A panic that others share would have to know which way it was come to.
+    let own = |panic: usize, blocks: &[Link]| {
+        graph.predecessors[panic].iter().all(|from| blocks.iter().any(|one| one.block == *from))
+    };
+    while blocks.iter().any(|one| !own(one.panic, &blocks)) {
+        blocks.pop();
+    }
+    if blocks.len() < 2 || !stays_apart(graph, &blocks) {
+        return None;
+    }
+    Some(Group { blocks, size, may_stay })
+}
+
+/// Whether what is computed between the checks is needed only where all of them have passed, or only where one has failed. It is not where
+/// what is `cold` comes back.
+fn stays_apart(graph: &Graph, blocks: &[Link]) -> bool {
+    let inside: HashSet<usize> = blocks[1..].iter().map(|one| one.block).collect();
+    let panics: BTreeSet<usize> = blocks.iter().map(|one| one.panic).collect();
+    let mut failed: HashSet<usize> = HashSet::new();
+    let mut open: Vec<usize> = panics.iter().copied().collect();
+    while let Some(block) = open.pop() {
+        if failed.insert(block) {
+            open.extend(&graph.successors[block]);
+        }
+    }
+    let instructions = inside.iter().flat_map(|&block| ir::instructions_of(graph.blocks[block]));
+    instructions.flat_map(ir::uses).all(|at| {
+        let at = graph.index[&at];
+        inside.contains(&at)
+            || !failed.contains(&at)
+            || panics.iter().any(|&panic| graph.dominates(panic, at))
+    })
+}
+
+/// Whether a call may never come back.
+fn may_stay_away(instruction: LLVMValueRef) -> bool {
+    ir::opcode(instruction) == Some(LLVMOpcode::LLVMCall)
+        && !ir::callee(instruction).is_some_and(|callee| ir::name_of(callee).starts_with("llvm."))
+}
+
+/// Whether an instruction computes something that nobody notices, and the same whenever it does: `freeze` may not.
+fn is_arithmetic(instruction: LLVMValueRef) -> bool {
+    use LLVMOpcode::*;
+    ir::is_integer_arithmetic(instruction)
+        || matches!(ir::opcode(instruction), Some(LLVMGetElementPtr | LLVMIntToPtr | LLVMFCmp))
+}
+
+/// Whether a value can be had before the blocks `inside`: it comes from elsewhere, or arithmetic makes it. `left` are the values that may
+/// still be looked at.
+fn is_early(
+    graph: &Graph,
+    inside: &BTreeSet<usize>,
+    value: LLVMValueRef,
+    left: &mut usize,
+) -> bool {
+    if ir::opcode(value).is_none() || !inside.contains(&graph.block_of(value)) {
+        return true;
+    }
+    *left = left.saturating_sub(1);
+    *left > 0
+        && is_arithmetic(value)
+        && ir::operands(value).all(|operand| is_early(graph, inside, operand, left))
+}
+
+/// Computes a value of the blocks `inside` in front of an instruction.
+///
+/// # Safety
+/// `value` [is early](is_early), and `before` ends the block that the others come after.
+unsafe fn early(
+    graph: &Graph,
+    inside: &BTreeSet<usize>,
+    value: LLVMValueRef,
+    builder: LLVMBuilderRef,
+    known: &mut HashMap<LLVMValueRef, LLVMValueRef>,
+) -> LLVMValueRef {
+    if ir::opcode(value).is_none() || !inside.contains(&graph.block_of(value)) {
+        return value;
+    }
+    if let Some(&known) = known.get(&value) {
+        return known;
+    }
+    // SAFETY: the value is arithmetic, whose operands are early, too; the copy is made behind theirs.
+    unsafe {
+        let operands: Vec<LLVMValueRef> = ir::operands(value)
+            .map(|operand| early(graph, inside, operand, builder, known))
+            .collect();
+        let twin = LLVMInstructionClone(value);
+        LLVMInsertIntoBuilder(builder, twin);
+        for (operand, index) in operands.into_iter().zip(0..) {
+            LLVMSetOperand(twin, index, operand);
+        }
+        known.insert(value, twin);
+        twin
+    }
+}
+
+/// Decides the checks of a group together.
+///
+/// # Safety
+/// The group is of the graph's function, which is as it was then.
+unsafe fn join(graph: &Graph, group: &Group) {
+    let block = |number: usize| graph.blocks[number];
+    let (first, rest) = (group.blocks[0], &group.blocks[1..]);
+    let inside: BTreeSet<usize> = rest.iter().map(|one| one.block).collect();
+    // SAFETY: as promised by the caller. Each block of the rest is come to from the one before it only, so the copies are come to
+    // from copies and from the new block. Panics are come to from blocks of the group only: then from their copies.
+    unsafe {
+        let end = LLVMGetBasicBlockTerminator(block(first.block));
+        let function = LLVMGetBasicBlockParent(block(first.block));
+        let context = LLVMGetTypeContext(LLVMTypeOf(function));
+        let builder = LLVMCreateBuilderInContext(context);
+        let name = c"".as_ptr();
+        LLVMPositionBuilderBefore(builder, end);
+        let no = LLVMConstInt(LLVMInt1TypeInContext(context), 0, 0);
+        let mut known = HashMap::new();
+        let mut all = None;
+        for one in &group.blocks {
+            let condition = early(graph, &inside, one.condition, builder, &mut known);
+            let passed =
+                if one.passes { condition } else { LLVMBuildNot(builder, condition, name) };
+            all = Some(match all {
+                None => passed,
+                Some(all) => LLVMBuildSelect(builder, all, passed, no, name),
+            });
+        }
+        let mut all = all.expect("a group has checks");
+        if group.may_stay {
+            all = LLVMBuildFreeze(builder, all, name);
+        }
+
+        let copies: Vec<LLVMBasicBlockRef> = rest.iter().map(|one| block(one.block)).collect();
+        let copied = clone::copy(&copies);
+        // Panics use the copies' values.
+        let panics: BTreeSet<usize> = group.blocks.iter().map(|one| one.panic).collect();
+        for (&value, &twin) in &copied.values {
+            for user in ir::users(value) {
+                for index in 0..LLVMGetNumOperands(user) as u32 {
+                    if LLVMGetOperand(user, index) != value {
+                        continue;
+                    }
+                    let at = ir::used_at(user, index);
+                    // The copies are in no graph yet.
+                    let Some(&at) = graph.index.get(&at) else { continue };
+                    if panics.iter().any(|&panic| graph.dominates(panic, at)) {
+                        LLVMSetOperand(user, index, twin);
+                    }
+                }
+            }
+        }
+
+        // The checks one by one.
+        let checked = LLVMAppendBasicBlockInContext(context, function, name);
+        LLVMMoveBasicBlockAfter(checked, block(rest[rest.len() - 1].block));
+        for &panic in &panics {
+            for phi in ir::phis(block(panic)) {
+                for index in 0..LLVMCountIncoming(phi) {
+                    let from = LLVMGetIncomingBlock(phi, index);
+                    let new = match from == block(first.block) {
+                        true => Some(checked),
+                        false => copied.blocks.get(&from).copied(),
+                    };
+                    if let Some(mut new) = new {
+                        let mut value = copied.value(LLVMGetIncomingValue(phi, index));
+                        LLVMAddIncoming(phi, &mut value, &mut new, 1);
+                    }
+                }
+            }
+        }
+        let second = copied.block(block(first.next));
+        let twin = LLVMInstructionClone(end);
+        LLVMPositionBuilderAtEnd(builder, checked);
+        LLVMInsertIntoBuilder(builder, twin);
+        for index in 0..2 {
+            if LLVMGetSuccessor(twin, index) == block(first.next) {
+                LLVMSetSuccessor(twin, index, second);
+            }
+        }
+        let last = rest[rest.len() - 1];
+        ir::always_go_to(copied.block(block(last.block)), block(last.panic));
+
+        // And at once.
+        for one in rest {
+            ir::always_go_to(block(one.block), block(one.next));
+        }
+        ir::always_go_to(block(first.block), block(first.next));
+        let end = LLVMGetBasicBlockTerminator(block(first.block));
+        LLVMPositionBuilderBefore(builder, end);
+        LLVMBuildCondBr(builder, all, block(first.next), checked);
+        LLVMInstructionEraseFromParent(end);
+        LLVMDisposeBuilder(builder);
+    }
+}

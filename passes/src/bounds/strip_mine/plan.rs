@@ -1,0 +1,297 @@
+//! What the pass does with a loop.
+
+use std::collections::HashMap;
+
+use llvm_sys::LLVMOpcode;
+use llvm_sys::LLVMTypeKind::*;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use llvm_sys::target::{LLVMGetModuleDataLayout, LLVMSizeOfTypeInBits};
+
+use crate::analysis::cold_paths::panics;
+use crate::analysis::scev::{self, Step, Values};
+use crate::analysis::trip_count::{Turns, exit, is_closed, turns};
+use crate::ir;
+use crate::ir::cfg::{Graph, Loop};
+use crate::spec::target::NVPTX;
+
+/// How many turns a chunk has whose loads are joined: 32 bytes, which GPUs load at once, are eight numbers.
+pub(crate) const JOINED: usize = 8;
+
+/// How many turns another chunk has at most: with more, such loops take so many registers that fewer work-items run at a time.
+const APART: usize = 2;
+
+/// How many instructions a loop may have.
+const LOOP: usize = 60;
+
+/// Bytes that are accessible together.
+pub(crate) const PAGE: i64 = 4096;
+
+/// Whether an instruction loads from global memory.
+pub(crate) fn is_global(instruction: LLVMValueRef) -> bool {
+    ir::is_load_from(instruction, NVPTX.global)
+}
+
+/// What is going to be done with a loop.
+pub(crate) struct Plan {
+    pub of: Loop,
+    pub turns: Turns,
+    /// How many turns a chunk has.
+    pub chunk: usize,
+    /// Whether loads are joined to vectors.
+    pub joined: bool,
+    /// The instructions of a turn in their order, without phis and branches.
+    pub body: Vec<LLVMValueRef>,
+    pub loads: Vec<Load>,
+    pub checks: Vec<Check>,
+    pub counters: Counters,
+    /// The phis of the header that are no counters.
+    pub carried: Vec<LLVMValueRef>,
+    /// Where the loop ends.
+    pub out: usize,
+}
+
+/// The phis of the header that change by a constant in each turn, and by how much.
+pub(crate) type Counters = HashMap<LLVMValueRef, i64>;
+
+pub(crate) struct Load {
+    pub instruction: LLVMValueRef,
+    /// Whether it comes before the first check, so that the first turn of a chunk makes it in any case.
+    pub early: bool,
+    /// By how many bytes its address goes on.
+    pub stride: Option<i64>,
+    /// How many bytes it loads.
+    pub size: i64,
+}
+
+impl Load {
+    /// Whether the elements of several turns can be loaded at once.
+    pub fn is_consecutive(&self) -> bool {
+        self.stride == Some(self.size) && is_global(self.instruction)
+    }
+}
+
+/// The condition of a check, and whether the check is passed if it holds.
+pub(crate) struct Check {
+    pub condition: LLVMValueRef,
+    pub passes: bool,
+}
+
+/// What a value of a turn is made of.
+#[derive(Clone, Copy, Default)]
+struct Origin {
+    /// What is loaded early.
+    early: bool,
+    /// What is loaded when all checks have passed.
+    late: bool,
+    /// What the turn before has left.
+    carried: bool,
+}
+
+/// Looks at a loop.
+pub(crate) fn plan(graph: &Graph, of: &Loop) -> Option<Plan> {
+    let chain = chain(graph, of)?;
+    let mut values = Values::new(graph, of);
+    let turns = turns(graph, of, &mut values, of.latch)?;
+    let &out = graph.successors[of.latch].iter().find(|next| **next != of.header)?;
+    let mut counters = Counters::new();
+    let mut carried = Vec::new();
+    let mut origins: HashMap<LLVMValueRef, Origin> = HashMap::new();
+    for phi in ir::phis(graph.blocks[of.header]) {
+        let step = values.affine(phi).and_then(|affine| match affine.step {
+            Step::Up(size) => scev::known(&size).map(|size| size as i64),
+            Step::Down(size) => scev::known(&size).map(|size| (size as i64).wrapping_neg()),
+            Step::None => None,
+        });
+        if let Some(step) = step {
+            counters.insert(phi, step);
+            origins.insert(phi, Origin::default());
+        } else {
+            carried.push(phi);
+            origins.insert(phi, Origin { carried: true, ..Origin::default() });
+        }
+    }
+    let (mut body, mut loads, mut checks) = (Vec::new(), Vec::new(), Vec::new());
+    let mut has_cause = false;
+    for &block in &chain {
+        for instruction in ir::instructions_of(graph.blocks[block]) {
+            use LLVMOpcode::*;
+            let opcode = ir::opcode(instruction)?;
+            if matches!(opcode, LLVMPHI | LLVMBr) {
+                continue;
+            }
+            if body.len() == LOOP || !is_closed(graph, of, instruction) {
+                return None;
+            }
+            let mut origin = Origin::default();
+            for from in ir::operands(instruction).filter_map(|operand| origins.get(&operand)) {
+                origin.early |= from.early;
+                origin.late |= from.late;
+                origin.carried |= from.carried;
+            }
+            if opcode == LLVMLoad {
+                let load = load(graph, of, &counters, instruction, checks.is_empty())?;
+                if origin.carried {
+                    return None;
+                }
+                origin = Origin { early: load.early, late: !load.early, carried: false };
+                loads.push(load);
+            } else if !is_computed(instruction) {
+                return None;
+            }
+            origins.insert(instruction, origin);
+            body.push(instruction);
+        }
+        if block != of.latch
+            && let Some((condition, _, passes)) = exit(graph, of, block)
+        {
+            let origin = origins.get(&condition).copied().unwrap_or_default();
+            if origin.late || origin.carried {
+                return None;
+            }
+            has_cause |= origin.early;
+            checks.push(Check { condition, passes });
+        }
+    }
+    if !has_cause {
+        return None;
+    }
+    let joined = loads.iter().all(|load| !load.early || load.is_consecutive());
+    let chunk = if joined { JOINED } else { APART };
+    Some(Plan { of: of.clone(), turns, chunk, joined, body, loads, checks, counters, carried, out })
+}
+
+/// The blocks of a loop in their order, if each turn goes through all of them, or leaves the loop to panic.
+fn chain(graph: &Graph, of: &Loop) -> Option<Vec<usize>> {
+    let mut chain = vec![of.header];
+    let mut at = of.header;
+    while at != of.latch {
+        let next = graph.successors[at].iter().copied();
+        let (inside, outside): (Vec<usize>, Vec<usize>) =
+            next.partition(|next| of.blocks.contains(next));
+        let &[next] = &inside[..] else { return None };
+        let is_check = || exit(graph, of, at).is_some() && panics(graph, outside[0]);
+        if next == of.header
+            || graph.predecessors[next].len() != 1
+            || !(outside.is_empty() || is_check())
+        {
+            return None;
+        }
+        chain.push(next);
+        at = next;
+    }
+    let ends = exit(graph, of, of.latch).is_some();
+    (ends && chain.len() == of.blocks.len()).then_some(chain)
+}
+
+/// What is known of a load, if it is one of a number and orders nothing.
+fn load(
+    graph: &Graph,
+    of: &Loop,
+    counters: &Counters,
+    instruction: LLVMValueRef,
+    early: bool,
+) -> Option<Load> {
+    // SAFETY: the instruction is a live load of a module.
+    unsafe {
+        if LLVMGetVolatile(instruction) != 0
+            || LLVMGetOrdering(instruction)
+                != llvm_sys::LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic
+        {
+            return None;
+        }
+        let ty = LLVMTypeOf(instruction);
+        let module = LLVMGetGlobalParent(ir::parent_function(instruction));
+        let bits = LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(module), ty);
+        let is_number = matches!(
+            LLVMGetTypeKind(ty),
+            LLVMIntegerTypeKind | LLVMHalfTypeKind | LLVMFloatTypeKind | LLVMDoubleTypeKind
+        ) && matches!(bits, 8 | 16 | 32 | 64);
+        let size = i64::try_from(bits / 8).ok()?;
+        let address = LLVMGetOperand(instruction, 0);
+        let stride = stride(graph, of, counters, address).filter(|&stride| {
+            is_number && stride != 0 && stride.unsigned_abs() <= PAGE as u64 / APART as u64
+        });
+        let early = early && stride.is_some() && is_global(instruction);
+        Some(Load { instruction, early, stride, size })
+    }
+}
+
+/// By how much a value, of which its bits count and no more, goes on from turn to turn; for an address, in bytes.
+fn stride(graph: &Graph, of: &Loop, counters: &Counters, value: LLVMValueRef) -> Option<i64> {
+    let stride = |value| stride(graph, of, counters, value);
+    if let Some(&step) = counters.get(&value) {
+        return Some(step);
+    }
+    if ir::opcode(value).is_none_or(|_| !of.blocks.contains(&graph.block_of(value))) {
+        return Some(0);
+    }
+    // SAFETY: the value is an instruction of the loop; each opcode has the operands that are asked for, and numbers have up to 64 bits.
+    unsafe {
+        use LLVMOpcode::*;
+        let ty = LLVMTypeOf(value);
+        if LLVMGetTypeKind(ty) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(ty) != 64 {
+            return None;
+        }
+        let operand = |index| LLVMGetOperand(value, index);
+        let number = |value: LLVMValueRef| {
+            (!LLVMIsAConstantInt(value).is_null()).then(|| LLVMConstIntGetSExtValue(value))
+        };
+        match ir::opcode(value)? {
+            LLVMAdd => Some(stride(operand(0))?.wrapping_add(stride(operand(1))?)),
+            LLVMOr if LLVMGetIsDisjoint(value) != 0 => {
+                Some(stride(operand(0))?.wrapping_add(stride(operand(1))?))
+            }
+            LLVMSub => Some(stride(operand(0))?.wrapping_sub(stride(operand(1))?)),
+            LLVMMul => Some(stride(operand(0))?.wrapping_mul(number(operand(1))?)),
+            LLVMShl => {
+                let by = u32::try_from(number(operand(1))?).ok().filter(|by| *by < 64)?;
+                Some(stride(operand(0))?.wrapping_shl(by))
+            }
+            LLVMGetElementPtr => {
+                let (base, index, size) = ir::element(value)?;
+                if LLVMGetIntTypeWidth(LLVMTypeOf(index)) != 64 {
+                    return None;
+                }
+                let by = stride(index)?.wrapping_mul(i64::try_from(size).ok()?);
+                Some(stride(base)?.wrapping_add(by))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether an instruction computes something of its operands, whatever they are.
+fn is_computed(instruction: LLVMValueRef) -> bool {
+    use LLVMOpcode::*;
+    let is_known = ir::is_integer_arithmetic(instruction)
+        || matches!(
+            ir::opcode(instruction),
+            Some(
+                LLVMGetElementPtr
+                    | LLVMIntToPtr
+                    | LLVMAddrSpaceCast
+                    | LLVMFreeze
+                    | LLVMFAdd
+                    | LLVMFSub
+                    | LLVMFMul
+                    | LLVMFDiv
+                    | LLVMFNeg
+                    | LLVMFCmp
+                    | LLVMFPExt
+                    | LLVMFPTrunc
+                    | LLVMSIToFP
+                    | LLVMUIToFP
+                    | LLVMFPToSI
+                    | LLVMFPToUI
+                    | LLVMExtractValue
+                    | LLVMInsertValue
+            )
+        );
+    is_known
+        || ir::callee(instruction).is_some_and(|callee| {
+            ir::name_of(callee).starts_with("llvm.")
+                && ir::has_function_attribute(callee, "speculatable")
+                && !ir::has_function_attribute(callee, "convergent")
+        })
+}

@@ -1,0 +1,183 @@
+//! Refuses what no device has, with every way on which kernels come to it.
+//!
+//! Runs after [`crate::frontend::simplify`]: what no kernel reaches raises nothing, and neither does what
+//! folded away. Before:
+//! ```llvm
+//! define void @kernel() { call void @helper() ... }
+//! define internal void @helper() { call i64 @write(i32 1, ptr %p, i64 4) ... }
+//! declare i64 @write(i32, ptr, i64)
+//! ```
+//! After: a [`Violation`] that names `write` and its use in `helper`, and the [`Report`](crate::spec::report::Report) that says where
+//! `helper` is used.
+
+use inkwell::module::Module;
+use inkwell::values::AsValueRef;
+use llvm_sys::LLVMOpcode;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+
+use crate::analysis::callees::{self, Foreign};
+use crate::analysis::statics::{is_mutable, is_thread_local};
+use crate::analysis::uses::{use_at, uses_of};
+use crate::ir;
+use crate::spec::builtins;
+use crate::spec::report::{Violation, ViolationKind};
+
+/// Runs the check. `imports` are functions that other images define, sorted.
+pub fn run(module: &Module<'_>, imports: &[String]) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let mut assembly = Vec::new();
+    let (mut unknown, mut of_host) = (Vec::new(), Vec::new());
+    for function in module.get_functions() {
+        let value = function.as_value_ref();
+        let name = ir::name_of(value);
+        if function.count_basic_blocks() == 0 {
+            let what = if name.starts_with("llvm.") {
+                if is_neutral_intrinsic(&name) {
+                    continue;
+                }
+                ViolationKind::Intrinsic(name)
+            } else if builtins::is_builtin(&name)
+                || builtins::is_library_function(&name)
+                || imports.contains(&name)
+            {
+                continue;
+            } else {
+                ViolationKind::ExternalFunction(name)
+            };
+            report(value, what, &mut violations);
+            continue;
+        }
+        // SAFETY: the function is live.
+        if unsafe { LLVMIsFunctionVarArg(LLVMGlobalGetValueType(value)) } != 0 {
+            report(value, ViolationKind::VariadicFunction(name), &mut violations);
+        }
+        for instruction in ir::instructions(value) {
+            if is_inline_assembly(instruction) {
+                assembly.push(use_at(instruction, None));
+                continue;
+            }
+            match callees::foreign(instruction) {
+                Some(Foreign::Number) => unknown.push(use_at(instruction, None)),
+                Some(Foreign::Host) => of_host.push(use_at(instruction, None)),
+                None => {}
+            }
+        }
+    }
+    let found = [
+        (ViolationKind::InlineAssembly, assembly),
+        (ViolationKind::UnknownFunction, unknown),
+        (ViolationKind::HostFunction, of_host),
+    ];
+    for (what, uses) in found {
+        if !uses.is_empty() {
+            violations.push(Violation { what, uses });
+        }
+    }
+    for global in module.get_globals() {
+        let value = global.as_value_ref();
+        let name = ir::name_of(value);
+        // SAFETY: the global is live.
+        let declared = unsafe { LLVMIsDeclaration(value) != 0 };
+        let what = if is_thread_local(value) {
+            ViolationKind::ThreadLocal(name)
+        } else if declared {
+            ViolationKind::ExternalStatic(name)
+        } else if is_mutable(value) {
+            ViolationKind::MutableStatic(name)
+        } else {
+            continue;
+        };
+        report(value, what, &mut violations);
+    }
+    violations
+}
+
+/// A violation for an object, if an instruction uses it.
+fn report(object: LLVMValueRef, what: ViolationKind, violations: &mut Vec<Violation>) {
+    let uses = uses_of(object);
+    if !uses.is_empty() {
+        violations.push(Violation { what, uses });
+    }
+}
+
+/// Whether an intrinsic of LLVM belongs to one architecture.
+pub(crate) fn is_of_one_architecture(name: &str) -> bool {
+    const ARCHITECTURES: [&str; 14] = [
+        "aarch64",
+        "amdgcn",
+        "arm",
+        "bpf",
+        "hexagon",
+        "loongarch",
+        "mips",
+        "nvvm",
+        "ppc",
+        "r600",
+        "riscv",
+        "s390",
+        "wasm",
+        "x86",
+    ];
+    ARCHITECTURES.contains(&family(name))
+}
+
+/// Whether every target can have an intrinsic of LLVM: all but those of one architecture and those that
+/// ask for the host's stack, exceptions, threads or coroutines. Those that go through a list of arguments
+/// (`va_start`) are only good in functions that are refused for taking one.
+fn is_neutral_intrinsic(name: &str) -> bool {
+    const HOST: [&str; 14] = [
+        "addressofreturnaddress",
+        "clear_cache",
+        "coro",
+        "eh",
+        "frameaddress",
+        "gcread",
+        "gcroot",
+        "gcwrite",
+        "init",
+        "read_register",
+        "read_volatile_register",
+        "returnaddress",
+        "sponentry",
+        "write_register",
+    ];
+    !is_of_one_architecture(name) && !HOST.contains(&family(name))
+}
+
+/// The first part of an intrinsic's name.
+fn family(name: &str) -> &str {
+    name.strip_prefix("llvm.").unwrap_or(name).split('.').next().unwrap_or_default()
+}
+
+pub(crate) fn is_inline_assembly(instruction: LLVMValueRef) -> bool {
+    if ir::opcode(instruction) != Some(LLVMOpcode::LLVMCall) {
+        return false;
+    }
+    // SAFETY: the instruction is a call, which has a called value. An empty template is
+    // `core::hint::black_box`'s and the like: an optimisation barrier that every target can have.
+    unsafe {
+        let called = LLVMGetCalledValue(instruction);
+        if LLVMIsAInlineAsm(called).is_null() {
+            return false;
+        }
+        let mut length = 0;
+        LLVMGetInlineAsmAsmString(called, &mut length);
+        length != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_neutral_intrinsic;
+
+    #[test]
+    fn intrinsics_of_one_architecture_are_not_neutral() {
+        for name in ["llvm.x86.sse.rcp.ps", "llvm.nvvm.barrier0", "llvm.eh.typeid.for.p0"] {
+            assert!(!is_neutral_intrinsic(name), "{name}");
+        }
+        for name in ["llvm.sqrt.f32", "llvm.memcpy.p0.p0.i64", "llvm.vector.reduce.add.v4i32"] {
+            assert!(is_neutral_intrinsic(name), "{name}");
+        }
+    }
+}

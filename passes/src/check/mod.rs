@@ -1,0 +1,7 @@
+//! What no device has, and what makes kernels slow: errors, requirements and warnings.
+
+pub mod capabilities;
+pub mod device_check;
+pub mod exports;
+pub mod performance_lints;
+pub mod recursion;

@@ -1,0 +1,224 @@
+//! Finds what works on every device and makes kernels slow, for warnings.
+//!
+//! Runs when the image is whole, and changes nothing. Before and after:
+//! ```llvm
+//! define void @kernel(ptr %values, i64 %id, i64 %width) {
+//!   call i1 @_ZN4core3fmt5write17h0E(...)      ; formatting
+//!   call void @sort()
+//!   %row = udiv i64 %id, %width                ; a division whose result is part of an address
+//!   %place = getelementptr float, ptr %values, i64 %row
+//!   ...
+//! }
+//! define internal void @sort() {
+//!   %copy = alloca [32768 x i8]                ; more private memory than a device keeps close
+//!   ...
+//! }
+//! ```
+//! The [`Costs`] then name the three, with the instructions that they are about. [`crate::stage1`] runs
+//! the passes again over a numbered module if there are any, so that these have a place in the source.
+
+use std::collections::{BTreeMap, HashSet};
+
+use inkwell::module::Module;
+use inkwell::values::AsValueRef;
+use llvm_sys::LLVMOpcode;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout};
+
+use crate::analysis::uses::{use_at, uses as all_uses, uses_of};
+use crate::frontend::simplify;
+use crate::ir;
+use crate::spec::options::Warnings;
+use crate::spec::report::{CallSite, Cost, Costs, Finding, Use};
+
+/// How many bytes of locals a function may have: with more, few work-items fit on a device at once.
+pub const PRIVATE_BYTES: u64 = 16 * 1024;
+
+/// How many values the search for an address looks at.
+const VALUES: usize = 256;
+
+/// Looks for what costs. `sites` are those of the module if it is numbered.
+///
+/// # Errors
+/// LLVM's message, if its pass manager fails.
+pub fn run(module: &Module<'_>, wanted: Warnings, sites: &[CallSite]) -> Result<Costs, String> {
+    if wanted == Warnings::Off {
+        return Ok(Costs::default());
+    }
+    let mut uses = BTreeMap::new();
+    let mut findings = formatting(module, &mut uses)?;
+    findings.extend(memory_and_divisions(module, wanted));
+    if findings.is_empty() {
+        return Ok(Costs::default());
+    }
+    for (function, places) in all_uses(module) {
+        uses.entry(function).or_insert(places);
+    }
+    Ok(Costs { findings, uses, sites: sites.to_vec() })
+}
+
+/// Looks for the formatting machinery, and if it is there, where functions are used.
+fn formatting(
+    module: &Module<'_>,
+    uses: &mut BTreeMap<String, Vec<Use>>,
+) -> Result<Vec<Finding>, String> {
+    if formatter(module).is_none() {
+        return Ok(Vec::new());
+    }
+    // Without optimisation, nothing but inlining shows that the arguments of a panic are dead. The image
+    // stays as it is: only a copy is inlined.
+    let copy = module.clone();
+    if let Some(formatter) = formatter(&copy) {
+        ir::add_attribute_at(formatter, llvm_sys::LLVMAttributeFunctionIndex, "noinline", 0);
+    }
+    simplify::inline(&copy)?;
+    let Some(formatter) = formatter(&copy) else { return Ok(Vec::new()) };
+    let places = uses_of(formatter);
+    if places.is_empty() {
+        return Ok(Vec::new());
+    }
+    *uses = all_uses(&copy);
+    Ok(vec![Finding { what: Cost::Formatting(ir::name_of(formatter)), uses: places }])
+}
+
+/// The function through which all formatting goes.
+fn formatter(module: &Module<'_>) -> Option<LLVMValueRef> {
+    let mut functions = module.get_functions().map(|function| function.as_value_ref());
+    functions.find(|&function| formats(&ir::name_of(function)))
+}
+
+fn memory_and_divisions(module: &Module<'_>, wanted: Warnings) -> Vec<Finding> {
+    let (mut findings, mut divisions) = (Vec::new(), Vec::new());
+    for function in module.get_functions() {
+        let (mut bytes, mut largest) = (0_u64, (0, None));
+        for instruction in ir::instructions(function.as_value_ref()) {
+            if let Some(size) = private_bytes(module, instruction) {
+                bytes = bytes.saturating_add(size);
+                if size > largest.0 {
+                    largest = (size, Some(instruction));
+                }
+            } else if wanted == Warnings::Perf
+                && divides_by_a_variable(instruction)
+                && leads_to_an_address(instruction)
+            {
+                divisions.push(use_at(instruction, None));
+            }
+        }
+        if let (true, Some(largest)) = (bytes > PRIVATE_BYTES, largest.1) {
+            let uses = vec![use_at(largest, None)];
+            findings.push(Finding { what: Cost::PrivateMemory { bytes }, uses });
+        }
+    }
+    if !divisions.is_empty() {
+        findings.push(Finding { what: Cost::DivisionInAddress, uses: divisions });
+    }
+    findings
+}
+
+/// Whether a symbol is that of `core::fmt::write`, in either way in which rustc writes symbols.
+fn formats(symbol: &str) -> bool {
+    const LEGACY: &str = "_ZN4core3fmt5write17h";
+    const CURRENT: (&str, &str) = ("_RNvNtCs", "_4core3fmt5write");
+    symbol.starts_with(LEGACY) || (symbol.starts_with(CURRENT.0) && symbol.ends_with(CURRENT.1))
+}
+
+/// How many bytes an instruction takes of a function's frame, if it does.
+fn private_bytes(module: &Module<'_>, instruction: LLVMValueRef) -> Option<u64> {
+    if ir::opcode(instruction) != Some(LLVMOpcode::LLVMAlloca) {
+        return None;
+    }
+    // SAFETY: the instruction is an `alloca` of the live module: it has a type with a size, and its one
+    // operand says how many values there are.
+    unsafe {
+        let count = LLVMGetOperand(instruction, 0);
+        let count =
+            if LLVMIsAConstantInt(count).is_null() { 1 } else { LLVMConstIntGetZExtValue(count) };
+        let layout = LLVMGetModuleDataLayout(module.as_mut_ptr());
+        let size = LLVMABISizeOfType(layout, LLVMGetAllocatedType(instruction));
+        Some(size.saturating_mul(count))
+    }
+}
+
+/// Whether an instruction is a division or a remainder in 64 bits, by what is no constant.
+fn divides_by_a_variable(instruction: LLVMValueRef) -> bool {
+    use LLVMOpcode::{LLVMSDiv, LLVMSRem, LLVMUDiv, LLVMURem};
+    if !matches!(ir::opcode(instruction), Some(LLVMUDiv | LLVMSDiv | LLVMURem | LLVMSRem)) {
+        return false;
+    }
+    // SAFETY: a division is live and has two operands; only an integer's type has a width.
+    unsafe {
+        let ty = LLVMTypeOf(instruction);
+        LLVMGetTypeKind(ty) == llvm_sys::LLVMTypeKind::LLVMIntegerTypeKind
+            && LLVMGetIntTypeWidth(ty) == 64
+            && LLVMIsConstant(LLVMGetOperand(instruction, 1)) == 0
+    }
+}
+
+/// Whether a value becomes part of an address: through arithmetic, calls and returns.
+fn leads_to_an_address(value: LLVMValueRef) -> bool {
+    use LLVMOpcode::*;
+    let mut seen = HashSet::from([value]);
+    let mut stack = vec![value];
+    while let Some(value) = stack.pop() {
+        if seen.len() > VALUES {
+            return false;
+        }
+        for user in ir::users(value) {
+            let next = match ir::opcode(user) {
+                Some(LLVMGetElementPtr) => return true,
+                Some(
+                    LLVMAdd | LLVMSub | LLVMMul | LLVMUDiv | LLVMSDiv | LLVMURem | LLVMSRem
+                    | LLVMShl | LLVMLShr | LLVMAShr | LLVMAnd | LLVMOr | LLVMXor | LLVMTrunc
+                    | LLVMZExt | LLVMSExt | LLVMPHI | LLVMSelect | LLVMFreeze | LLVMExtractValue,
+                ) => vec![user],
+                Some(LLVMCall) => into_call(user, value),
+                Some(LLVMRet) => ir::users(ir::parent_function(user))
+                    .into_iter()
+                    .filter(|&call| ir::callee(call) == Some(ir::parent_function(user)))
+                    .collect(),
+                _ => Vec::new(),
+            };
+            stack.extend(next.into_iter().filter(|&next| seen.insert(next)));
+        }
+    }
+    false
+}
+
+/// What a value is once it is passed to a function: its parameter, or for checked arithmetic the result.
+fn into_call(call: LLVMValueRef, value: LLVMValueRef) -> Vec<LLVMValueRef> {
+    let Some(callee) = ir::callee(call) else { return Vec::new() };
+    // SAFETY: a call and its callee are live. Arguments come first among a call's operands; a call that
+    // verifies has as many as its callee has parameters, but the types of both may differ.
+    unsafe {
+        if LLVMIsDeclaration(callee) != 0 {
+            let name = ir::name_of(callee);
+            let arithmetic = ["llvm.uadd.", "llvm.usub.", "llvm.umul.", "llvm.umin.", "llvm.umax."]
+                .iter()
+                .any(|start| name.starts_with(start));
+            return if arithmetic { vec![call] } else { Vec::new() };
+        }
+        (0..LLVMGetNumArgOperands(call).min(LLVMCountParams(callee)))
+            .filter(|&index| LLVMGetOperand(call, index) == value)
+            .map(|index| LLVMGetParam(callee, index))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::formats;
+
+    #[test]
+    fn the_machinery_of_formatting_is_known_in_both_manglings() {
+        assert!(formats("_ZN4core3fmt5write17h0123456789abcdefE"));
+        assert!(formats("_RNvNtCs6TEcjUTJJQM_4core3fmt5write"));
+        for other in [
+            "_ZN4core3fmt9Formatter9write_fmt17h0123456789abcdefE",
+            "_RNvNtCs6TEcjUTJJQM_4mine3fmt5write",
+            "core_fmt_write",
+        ] {
+            assert!(!formats(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Gives the arrays in local memory their places.
+//!
+//! Before:
+//! ```llvm
+//!   %sums = call ptr @__schism_local_static(ptr @SUMS, i64 12, i64 4)
+//!   %tile = call ptr @__schism_local_static(ptr @TILE, i64 1024, i64 16)
+//!   %more = call ptr @__schism_local_dynamic()
+//! ```
+//! After:
+//! ```llvm
+//!   %memory = call ptr @__schism_local_memory()
+//!   %sums = getelementptr inbounds i8, ptr %memory, i64 1024
+//!   %memory1 = call ptr @__schism_local_memory()
+//!   %tile = getelementptr inbounds i8, ptr %memory1, i64 0
+//!   %memory2 = call ptr @__schism_local_memory()
+//!   %more = getelementptr inbounds i8, ptr %memory2, i64 1152
+//! ```
+//!
+//! An array is known by its tag, the address of a constant of the place in the source that declares
+//! it, and by its size and alignment. Two arrays that one kernel reaches never overlap; two that no
+//! kernel reaches both may, so a kernel pays for its own arrays only, also where kernels share
+//! functions. What a launch adds begins behind the arrays of every kernel that asks for its address
+//! at the same call, at a multiple of [`DYNAMIC_ALIGN`].
+
+use std::collections::{BTreeSet, HashMap};
+
+use inkwell::module::Module;
+use inkwell::values::AsValueRef;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use thiserror::Error;
+
+use crate::frontend::kernel_reachability;
+use crate::ir;
+use crate::spec::builtins::{self, DYNAMIC_ALIGN, LOCAL_DYNAMIC, LOCAL_MEMORY, LOCAL_STATIC};
+use crate::spec::image::{GroupNeeds, KernelImage};
+
+/// The least alignment of a group's memory.
+const LEAST_ALIGN: u64 = 16;
+
+/// More local memory than this is more than any device has, and safe to add up.
+const MOST_BYTES: u64 = 1 << 32;
+
+/// Why the arrays could not be placed.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum LocalMemoryError {
+    /// A call does not say which array it means.
+    #[error(
+        "`{function}` asks for a local array whose tag, size or alignment is no constant; declare \
+         it with `schism::local_array!`"
+    )]
+    NotConstant {
+        /// The symbol of the function that makes the call.
+        function: String,
+    },
+    /// The arrays of a kernel are larger than any device's memory.
+    #[error("the local arrays of kernel `{kernel}` are {bytes} bytes, more than any device has")]
+    TooLarge {
+        /// The kernel.
+        kernel: String,
+        /// Bytes of them, as far as they were added up.
+        bytes: u64,
+    },
+}
+
+/// One array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Array {
+    tag: LLVMValueRef,
+    size: u64,
+    align: u64,
+}
+
+/// An array, the kernels that reach it, and where it is.
+#[derive(Debug)]
+struct Placed {
+    array: Array,
+    kernels: BTreeSet<usize>,
+    offset: u64,
+}
+
+impl Placed {
+    fn end(&self) -> u64 {
+        self.offset + self.array.size
+    }
+}
+
+/// Runs the pass, and notes what each kernel asks of its groups.
+///
+/// # Errors
+/// See [`LocalMemoryError`].
+pub fn run(module: &Module<'_>, images: &mut [KernelImage]) -> Result<(), LocalMemoryError> {
+    // SAFETY: the module is live and held by the caller.
+    let (context, raw) =
+        unsafe { (LLVMGetModuleContext(module.as_mut_ptr()), module.as_mut_ptr()) };
+    let kernels: Vec<&str> = images.iter().map(|kernel| kernel.name.as_str()).collect();
+    // A kernel and its variant have the same arrays.
+    let index: HashMap<LLVMValueRef, usize> = images
+        .iter()
+        .enumerate()
+        .flat_map(|(at, kernel)| [(Some(&kernel.name), at), (kernel.offset_variant.as_ref(), at)])
+        .filter_map(|(name, at)| Some((module.get_function(name?)?.as_value_ref(), at)))
+        .collect();
+    let reach = |function: LLVMValueRef| -> BTreeSet<usize> {
+        let functions = kernel_reachability::functions_reaching(function);
+        functions.iter().filter_map(|function| index.get(function).copied()).collect()
+    };
+
+    let mut needs: Vec<Option<GroupNeeds>> = vec![None; kernels.len()];
+    for builtin in builtins::of_groups().filter_map(|name| module.get_function(name)) {
+        for kernel in reach(builtin.as_value_ref()) {
+            needs[kernel] = Some(GroupNeeds { local_size: 0, local_align: LEAST_ALIGN });
+        }
+    }
+
+    let mut arrays: Vec<Placed> = Vec::new();
+    let static_calls = calls_of(module, LOCAL_STATIC);
+    for &call in &static_calls {
+        let array = array_of(call).ok_or_else(|| LocalMemoryError::NotConstant {
+            function: ir::name_of(ir::parent_function(call)),
+        })?;
+        let reached = reach(ir::parent_function(call));
+        match arrays.iter_mut().find(|placed| placed.array == array) {
+            Some(placed) => placed.kernels.extend(reached),
+            None => arrays.push(Placed { array, kernels: reached, offset: 0 }),
+        }
+    }
+    place(&mut arrays, &kernels)?;
+    let size_of = |kernel: usize| {
+        let own = arrays.iter().filter(|placed| placed.kernels.contains(&kernel));
+        own.map(Placed::end).max().unwrap_or(0)
+    };
+    for (kernel, needs) in needs.iter_mut().enumerate() {
+        let Some(needs) = needs else { continue };
+        needs.local_size = size_of(kernel);
+        let own = arrays.iter().filter(|placed| placed.kernels.contains(&kernel));
+        needs.local_align = own.map(|placed| placed.array.align).fold(LEAST_ALIGN, u64::max);
+    }
+
+    for call in static_calls {
+        let array = array_of(call);
+        let offset = arrays.iter().find(|placed| Some(placed.array) == array);
+        // SAFETY: the call is live, in this module.
+        unsafe { replace(raw, context, call, offset.map_or(0, |placed| placed.offset)) };
+    }
+    // Shared code finds the launch's memory at one place for all its kernels, so each of them is as large as
+    // the largest, and code that two groups of kernels share makes all of them equal: until nothing changes.
+    let dynamic: Vec<(LLVMValueRef, BTreeSet<usize>)> = calls_of(module, LOCAL_DYNAMIC)
+        .into_iter()
+        .map(|call| (call, reach(ir::parent_function(call))))
+        .collect();
+    let base = |needs: &[Option<GroupNeeds>], kernels: &BTreeSet<usize>| {
+        let sizes = kernels.iter().filter_map(|&kernel| needs[kernel]);
+        let most = sizes.map(|needs| needs.local_size).max().unwrap_or(0);
+        most.next_multiple_of(DYNAMIC_ALIGN)
+    };
+    loop {
+        let before = needs.clone();
+        for (_, kernels) in &dynamic {
+            let base = base(&needs, kernels);
+            for &kernel in kernels {
+                if let Some(needs) = &mut needs[kernel] {
+                    needs.local_size = base;
+                    needs.local_align = needs.local_align.max(DYNAMIC_ALIGN);
+                }
+            }
+        }
+        if needs == before {
+            break;
+        }
+    }
+    for (call, kernels) in dynamic {
+        let base = base(&needs, &kernels);
+        // SAFETY: the call is live, in this module.
+        unsafe { replace(raw, context, call, base) };
+    }
+    for name in [LOCAL_STATIC, LOCAL_DYNAMIC] {
+        if let Some(function) = module.get_function(name)
+            && ir::users(function.as_value_ref()).is_empty()
+        {
+            // SAFETY: nothing uses the declaration.
+            unsafe { function.delete() };
+        }
+    }
+    for (image, needs) in images.iter_mut().zip(needs) {
+        image.groups = needs;
+    }
+    Ok(())
+}
+
+/// Gives each array the lowest offset where it overlaps no array that one of its kernels also reaches. The
+/// most aligned and the largest come first, so that there are few gaps; the order of calls decides the rest,
+/// so that the same module always gets the same places.
+fn place(arrays: &mut [Placed], kernels: &[&str]) -> Result<(), LocalMemoryError> {
+    let mut order: Vec<usize> = (0..arrays.len()).collect();
+    order.sort_by_key(|&at| {
+        let array = arrays[at].array;
+        (std::cmp::Reverse(array.align), std::cmp::Reverse(array.size))
+    });
+    for (position, &at) in order.iter().enumerate() {
+        let Array { size, align, .. } = arrays[at].array;
+        let mut taken: Vec<(u64, u64)> = order[..position]
+            .iter()
+            .map(|&other| &arrays[other])
+            .filter(|other| !other.kernels.is_disjoint(&arrays[at].kernels))
+            .map(|other| (other.offset, other.end()))
+            .collect();
+        taken.sort_unstable();
+        let mut offset = 0_u64;
+        for (begin, end) in taken {
+            if offset.saturating_add(size) <= begin {
+                break;
+            }
+            offset = offset.max(end.next_multiple_of(align));
+        }
+        let bytes = offset.saturating_add(size);
+        if bytes > MOST_BYTES {
+            let kernel = arrays[at].kernels.first().map_or("?", |&kernel| kernels[kernel]);
+            return Err(LocalMemoryError::TooLarge { kernel: kernel.to_owned(), bytes });
+        }
+        arrays[at].offset = offset;
+    }
+    Ok(())
+}
+
+fn calls_of(module: &Module<'_>, name: &str) -> Vec<LLVMValueRef> {
+    let Some(function) = module.get_function(name) else { return Vec::new() };
+    let function = function.as_value_ref();
+    // In the order of the module, not in that of LLVM's list of uses, which depends on what ran before.
+    module
+        .get_functions()
+        .flat_map(|caller| ir::instructions(caller.as_value_ref()))
+        .filter(|&instruction| ir::callee(instruction) == Some(function))
+        .collect()
+}
+
+/// The array that a call asks for, if its arguments say which.
+fn array_of(call: LLVMValueRef) -> Option<Array> {
+    // SAFETY: the call is a live call of the builtin; a call's arguments are its first operands, and integers
+    // are only read from constants.
+    unsafe {
+        if LLVMGetNumArgOperands(call) != 3 {
+            return None;
+        }
+        let tag = LLVMGetOperand(call, 0);
+        if LLVMIsAGlobalValue(tag).is_null() {
+            return None;
+        }
+        let number = |index| {
+            let value = LLVMGetOperand(call, index);
+            (!LLVMIsAConstantInt(value).is_null()).then(|| LLVMConstIntGetZExtValue(value))
+        };
+        let (size, align) = (number(1)?, number(2)?);
+        (align.is_power_of_two() && align <= MOST_BYTES).then_some(Array { tag, size, align })
+    }
+}
+
+/// Puts an address in the group's memory in a call's place.
+///
+/// # Safety
+/// `call` is a live call that returns a pointer, in a function of `module`.
+unsafe fn replace(module: LLVMModuleRef, context: LLVMContextRef, call: LLVMValueRef, offset: u64) {
+    // SAFETY: as promised by the caller; everything is made in the module and its context, and the call has no
+    // uses left when it goes.
+    unsafe {
+        let pointer = LLVMPointerTypeInContext(context, 0);
+        let ty = LLVMFunctionType(pointer, std::ptr::null_mut(), 0, 0);
+        let memory = ir::declare_pure_builtin(module, LOCAL_MEMORY, ty);
+        let builder = LLVMCreateBuilderInContext(context);
+        LLVMPositionBuilderBefore(builder, call);
+        let name = c"memory".as_ptr();
+        let base = LLVMBuildCall2(builder, ty, memory, std::ptr::null_mut(), 0, name);
+        let mut index = [LLVMConstInt(LLVMInt64TypeInContext(context), offset, 0)];
+        let address = LLVMBuildInBoundsGEP2(
+            builder,
+            LLVMInt8TypeInContext(context),
+            base,
+            index.as_mut_ptr(),
+            1,
+            c"".as_ptr(),
+        );
+        LLVMDisposeBuilder(builder);
+        LLVMReplaceAllUsesWith(call, address);
+        LLVMInstructionEraseFromParent(call);
+    }
+}

@@ -1,0 +1,14 @@
+//! Passes for all GPUs.
+
+pub mod address_spaces;
+pub mod demote_private_atomics;
+pub mod demote_shared_loads;
+pub mod expand_mem_intrinsics;
+pub mod hoist_global_loads;
+pub mod infer_alignment;
+pub mod lower_local_memory;
+pub mod merge_panic_exits;
+pub mod narrow_division;
+pub mod panic_sites;
+pub mod superblocks;
+pub mod unroll_hints;

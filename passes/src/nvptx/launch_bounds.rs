@@ -1,0 +1,98 @@
+//! Kernels with loops that load much may have more registers than full occupancy leaves them. Runs in stage 2, right before code is made
+//! for a GPU of NVIDIA's.
+//!
+//! Before:
+//! ```llvm
+//! define ptx_kernel void @kernel(...) #0 { ... }   ; with a loop of sixteen loads a turn
+//! attributes #0 = { "schism.block"="256,1,1" }
+//! ```
+//! After:
+//! ```llvm
+//! attributes #0 = { "nvvm.maxntid"="256,1,1" "nvvm.minctasm"="4" "schism.block"="256,1,1" }
+//! ```
+//!
+//! A multiprocessor has 65,536 registers for 2,048 threads. NVIDIA's assembler tries to leave each thread 32, so that all are there to wait
+//! for memory. A loop whose loads do not fit into those then waits several times a turn. With half of the threads, each of which has all
+//! its loads on their way at once, more is on its way (Volkov, *Better performance at lower occupancy*, GTC 2010). The bounds promise
+//! how large a block is, and ask for room for 1,024 of them: half of all.
+//!
+//! The attribute `schism.block` says how large the blocks of each launch are, where that is known.
+
+use std::ffi::CString;
+
+use inkwell::module::Module;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+
+use crate::ir;
+use crate::ir::cfg::Graph;
+use crate::spec::target::NVPTX;
+
+/// The attribute that says the size of a block: three numbers with commas.
+pub const BLOCK: &str = "schism.block";
+
+/// Threads that a multiprocessor has room for at least.
+const THREADS: u32 = 1024;
+
+/// So many loads a turn make a loop one that waits for memory.
+const LOADS: usize = 12;
+
+/// Runs the pass over the module.
+pub fn run(module: &Module<'_>) {
+    ir::on_each_function(module, run_on);
+}
+
+/// Runs the pass over one function; a declaration has nothing to do.
+///
+/// # Safety
+/// `function` is a function of a live module that nobody else changes meanwhile.
+pub unsafe fn run_on(function: LLVMValueRef) {
+    // SAFETY: as promised by the caller.
+    let Some(block) = (unsafe { string_attribute(function, BLOCK) }) else { return };
+    let sizes: Option<Vec<u32>> = block.split(',').map(|size| size.parse().ok()).collect();
+    let threads = sizes.and_then(|sizes| sizes.into_iter().try_fold(1, u32::checked_mul));
+    let Some(threads @ 1..) = threads else { return };
+    if THREADS / threads < 2 || !loads_much(function) {
+        return;
+    }
+    let blocks = (THREADS / threads).to_string();
+    for (name, value) in [("nvvm.maxntid", &block), ("nvvm.minctasm", &blocks)] {
+        let text = |text: &str| CString::new(text).unwrap_or_default();
+        // SAFETY: as promised by the caller; both texts end with a NUL.
+        unsafe {
+            LLVMAddTargetDependentFunctionAttr(function, text(name).as_ptr(), text(value).as_ptr());
+        }
+    }
+}
+
+/// The value of an attribute that LLVM has no number for.
+///
+/// # Safety
+/// `function` is a function of a live module.
+unsafe fn string_attribute(function: LLVMValueRef, name: &str) -> Option<String> {
+    // SAFETY: as promised by the caller; the value lives as long as the context, and is copied.
+    unsafe {
+        let place = llvm_sys::LLVMAttributeFunctionIndex;
+        let (text, len) = (name.as_ptr().cast(), name.len() as u32);
+        let attribute = LLVMGetStringAttributeAtIndex(function, place, text, len);
+        if attribute.is_null() {
+            return None;
+        }
+        let mut len = 0;
+        let value = LLVMGetStringAttributeValue(attribute, &mut len);
+        if value.is_null() {
+            return Some(String::new());
+        }
+        let value = std::slice::from_raw_parts(value.cast::<u8>(), len as usize);
+        Some(String::from_utf8_lossy(value).into_owned())
+    }
+}
+
+/// Whether a function has a loop that loads much from global memory in each turn.
+fn loads_much(function: LLVMValueRef) -> bool {
+    let graph = Graph::of(function);
+    graph.loops().iter().filter(|one| one.innermost).any(|one| {
+        let inside = one.blocks.iter().flat_map(|&block| ir::instructions_of(graph.blocks[block]));
+        inside.filter(|one| ir::is_load_from(*one, NVPTX.global)).count() >= LOADS
+    })
+}

@@ -1,0 +1,7 @@
+//! Passes for NVIDIA's GPUs.
+
+pub mod address_strides;
+pub mod circular_statics;
+pub mod launch_bounds;
+pub mod product_reuse;
+pub mod suppress_umax;

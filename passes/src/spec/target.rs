@@ -1,0 +1,116 @@
+//! Targets: their address spaces, and what LLVM knows of the processors that stage 2 generates code for.
+
+use std::sync::Once;
+
+use inkwell::OptimizationLevel;
+use inkwell::module::Module;
+use inkwell::targets::{CodeModel, FileType, RelocMode, Target, TargetMachine, TargetTriple};
+use llvm_sys::target::*;
+
+/// Makes LLVM's code generators known that are used: the host's, and those of the devices. May be called often.
+pub fn initialise() {
+    static ONCE: Once = Once::new();
+    // SAFETY: each function only registers one of libLLVM's own targets, and the guard calls them once.
+    ONCE.call_once(|| unsafe {
+        LLVMInitializeX86TargetInfo();
+        LLVMInitializeX86Target();
+        LLVMInitializeX86TargetMC();
+        LLVMInitializeX86AsmPrinter();
+        LLVMInitializeNVPTXTargetInfo();
+        LLVMInitializeNVPTXTarget();
+        LLVMInitializeNVPTXTargetMC();
+        LLVMInitializeNVPTXAsmPrinter();
+        LLVMInitializeAMDGPUTargetInfo();
+        LLVMInitializeAMDGPUTarget();
+        LLVMInitializeAMDGPUTargetMC();
+        LLVMInitializeAMDGPUAsmPrinter();
+    });
+}
+
+/// The machine for a module's triple, with a processor of which all newer ones understand the code.
+///
+/// # Errors
+/// What LLVM says when it has no code generator for the triple.
+pub fn of_module(module: &Module<'_>) -> Result<TargetMachine, String> {
+    initialise();
+    let triple = module.get_triple();
+    let name = triple.as_str().to_string_lossy().into_owned();
+    let processor = match name.split('-').next() {
+        Some("nvptx64") => "sm_70",
+        Some("amdgcn") => "gfx906",
+        _ => "",
+    };
+    let target = Target::from_triple(&triple).map_err(|message| message.to_string())?;
+    machine(&target, &triple, processor).ok_or_else(|| format!("no code generator for `{name}`"))
+}
+
+fn machine(target: &Target, triple: &TargetTriple, processor: &str) -> Option<TargetMachine> {
+    let level = OptimizationLevel::Aggressive;
+    target.create_target_machine(triple, processor, "", level, RelocMode::PIC, CodeModel::Default)
+}
+
+/// The assembly of a module, for its own triple.
+///
+/// # Errors
+/// What LLVM says when it cannot generate code.
+pub fn assembly(module: &Module<'_>) -> Result<String, String> {
+    let machine = of_module(module)?;
+    let buffer = machine
+        .write_to_memory_buffer(module, FileType::Assembly)
+        .map_err(|message| message.to_string())?;
+    Ok(String::from_utf8_lossy(buffer.as_slice()).trim_end_matches('\0').to_owned())
+}
+
+/// The address spaces of a kind of target; generic pointers are in 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressSpaces {
+    /// What a kernel's pointers point into.
+    pub global: u32,
+    /// The memory of a work-group.
+    pub local: u32,
+    /// Where globals are that can change.
+    pub variables: u32,
+    /// Where globals are that cannot.
+    pub constants: u32,
+    /// Where a kernel finds an aggregate that is passed by value, if the target wants `byref`;
+    /// others take `byval` as it is.
+    pub by_reference: Option<u32>,
+    /// LLVM's number for the calling convention of kernels.
+    pub kernel_convention: u32,
+}
+
+/// LLVM's number of the calling convention of a kernel in PTX.
+pub(crate) const PTX_KERNEL: u32 = 71;
+
+/// NVIDIA's GPUs, as PTX numbers its state spaces. Constants are in global memory: the constant bank reads one place at a time, and
+/// work-items look up tables at places of their own.
+pub const NVPTX: AddressSpaces = AddressSpaces {
+    global: 1,
+    local: 3,
+    variables: 1,
+    constants: 1,
+    by_reference: None,
+    kernel_convention: PTX_KERNEL,
+};
+
+/// AMD's GPUs. Locals are in address space 5, as the data layout says.
+pub const AMDGCN: AddressSpaces = AddressSpaces {
+    global: 1,
+    local: 3,
+    variables: 1,
+    constants: 4,
+    by_reference: Some(4),
+    kernel_convention: 91,
+};
+
+impl AddressSpaces {
+    /// The map for a triple; `None` for targets with one memory.
+    #[must_use]
+    pub fn of_triple(triple: &str) -> Option<&'static Self> {
+        match triple.split('-').next() {
+            Some("nvptx64") => Some(&NVPTX),
+            Some("amdgcn") => Some(&AMDGCN),
+            _ => None,
+        }
+    }
+}
