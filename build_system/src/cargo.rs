@@ -12,6 +12,8 @@ use crate::arguments::asks_for_help;
 use crate::command;
 use crate::environment;
 use crate::error::Result;
+use crate::hcf;
+use crate::help;
 use crate::home::Home;
 use crate::setup::{self, Ready};
 use crate::targets::{self, Asked};
@@ -20,6 +22,8 @@ use crate::toolchain::Toolchain;
 /// Runs a verb that compiles. Does not return when all goes well: this process becomes cargo.
 pub fn compile(verb: &str, arguments: &[OsString]) -> Result<ExitCode> {
     if asks_for_help(arguments) {
+        let own = format!("{}\nCargo's own:\n\n", help::of(verb));
+        hcf::to_stdout(own.as_bytes())?;
         return plain(verb, arguments);
     }
     let (asked, arguments) = targets::take(arguments)?;

@@ -18,6 +18,7 @@ mod environment;
 mod error;
 mod hash;
 mod hcf;
+mod help;
 mod home;
 mod kernel_cache;
 mod lock;
@@ -57,12 +58,8 @@ fn main() -> ExitCode {
 
 fn serve(request: Request) -> Result<ExitCode> {
     match request {
-        Request::Help => {
-            print!("{}", include_str!("usage.txt"));
-            for subject in bench::SUBJECTS {
-                println!("  bench {:<13} {}", subject.name, subject.summary);
-            }
-        }
+        Request::Help => hcf::to_stdout(help::all().as_bytes())?,
+        Request::HelpOf(verb) => hcf::to_stdout(help::of(verb).as_bytes())?,
         Request::Version => println!(
             "cargo-schism {} (for rustc {})",
             env!("CARGO_PKG_VERSION"),

@@ -3,6 +3,7 @@
 use std::fmt::{self, Debug, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use fastrand::Rng;
 use schism_message::record::{Left, Record, empty};
 use schism_message::{ARGUMENT_SIZE, Descriptor, Kind, MAGIC, Own, Part, Trait, format, recorder};
 
@@ -88,47 +89,31 @@ fn recorded(template: u64, args: u64) -> String {
     panic
 }
 
-/// A small generator: xorshift.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-}
-
 /// A template of up to three placeholders for argument 0, with random options; width and precision may be argument 1.
-fn template(random: &mut Random, spaces: bool) -> Vec<u8> {
+fn template(random: &mut Rng, spaces: bool) -> Vec<u8> {
     let mut out = Vec::new();
-    for _ in 0..=random.below(3) {
-        if random.below(2) == 0 {
+    for _ in 0..=random.u64(..3) {
+        if random.u64(..2) == 0 {
             let text = ["a", "é: ", "{}", "a longer piece of text, for a change, with ≠"]
-                [random.below(4) as usize];
+                [random.u64(..4) as usize];
             out.push(text.len() as u8);
             out.extend(text.as_bytes());
         }
-        if random.below(8) == 0 {
+        if random.u64(..8) == 0 {
             let text = "x".repeat(300);
             out.push(0x80);
             out.extend((text.len() as u16).to_le_bytes());
             out.extend(text.as_bytes());
         }
-        let width = random.below(4) != 0;
-        let precision = random.below(2) == 0;
-        let (indirect_width, indirect_precision) = (random.below(4) == 0, random.below(4) == 0);
-        let fill = if spaces { ' ' } else { [' ', '*', 'é', '0'][random.below(4) as usize] };
-        let mut flags = fill as u32 | (random.below(4) as u32) << 29;
+        let width = random.u64(..4) != 0;
+        let precision = random.u64(..2) == 0;
+        let (indirect_width, indirect_precision) = (random.u64(..4) == 0, random.u64(..4) == 0);
+        let fill = if spaces { ' ' } else { [' ', '*', 'é', '0'][random.u64(..4) as usize] };
+        let mut flags = fill as u32 | (random.u64(..4) as u32) << 29;
         for bit in [21, 22, 23, 24] {
-            flags |= u32::from(random.below(3) == 0) << bit;
+            flags |= u32::from(random.u64(..3) == 0) << bit;
         }
-        flags |= [0, 1 << 25, 1 << 26][random.below(3) as usize];
+        flags |= [0, 1 << 25, 1 << 26][random.u64(..3) as usize];
         flags |= u32::from(width) << 27 | u32::from(precision) << 28;
         let mut first = 0xC0 | 1 | 8;
         first |= u8::from(width) * (2 + u8::from(indirect_width) * 16);
@@ -136,11 +121,11 @@ fn template(random: &mut Random, spaces: bool) -> Vec<u8> {
         out.push(first);
         out.extend(flags.to_le_bytes());
         if width {
-            out.extend((if indirect_width { 1 } else { random.below(24) as u16 }).to_le_bytes());
+            out.extend((if indirect_width { 1 } else { random.u64(..24) as u16 }).to_le_bytes());
         }
         if precision {
             out.extend(
-                (if indirect_precision { 1 } else { random.below(12) as u16 }).to_le_bytes(),
+                (if indirect_precision { 1 } else { random.u64(..12) as u16 }).to_le_bytes(),
             );
         }
         out.extend(0_u16.to_le_bytes());
@@ -157,7 +142,7 @@ fn compare(what: &str, arguments: fmt::Arguments<'_>, descriptor: u64, spaces: b
     let count = unsafe { *with_count.add(1) };
     let mut theirs_args = replaced(args, &[descriptor]);
     theirs_args.push(count);
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Rng::with_seed(0x9e37_79b9_7f4a_7c15);
     for _ in 0..400 {
         let template = template(&mut random, spaces);
         let at = template.as_ptr().expose_provenance() as u64;

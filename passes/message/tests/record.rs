@@ -160,25 +160,19 @@ fn what_is_printed_and_has_no_room_is_counted() {
 
 #[test]
 fn bytes_that_are_no_record_are_read_without_harm() {
-    let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut random = move || {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        seed
-    };
+    let mut random = fastrand::Rng::with_seed(0x9E37_79B9_7F4A_7C15);
     let mut whole = 0;
     for _ in 0..20_000 {
         let mut room = Room::new(2048, 1024);
         room.panic("a message", Some(Location::caller()));
         room.print("another one");
         let bytes = room.bytes();
-        for _ in 0..=random() % 8 {
+        for _ in 0..=random.usize(..8) {
             // Mostly in the heads, where the numbers are.
-            let at = if random() % 2 == 0 { random() % 200 } else { random() % 2048 };
-            bytes[at as usize] = [0, 1, 0xFF, random() as u8][random() as usize % 4];
+            let at = if random.bool() { random.usize(..200) } else { random.usize(..2048) };
+            bytes[at] = [0, 1, 0xFF, random.u8(..)][random.usize(..4)];
         }
-        let len = if random() % 4 == 0 { random() as usize % 2048 } else { 2048 };
+        let len = if random.usize(..4) == 0 { random.usize(..2048) } else { 2048 };
         let Some(record) = Record::new(&bytes[..len]) else { continue };
         whole += 1;
         for left in record.panic().into_iter().chain(record.prints()) {

@@ -4,24 +4,31 @@
 
 use std::env;
 use std::fs::{self, File};
-use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use object::LittleEndian;
+use object::elf::{
+    DT_NEEDED, DT_RPATH, DT_RUNPATH, DT_STRTAB, Dyn64, DynamicTag, ELF_NOTE_GNU, FileHeader64,
+    NT_GNU_BUILD_ID, PT_LOAD, ProgramHeader64,
+};
+use object::read::elf::{Dyn, FileHeader, Note, ProgramHeader};
+use object::read::{ReadCache, ReadRef};
 use schism_cache::{Key, KeyBuilder};
 
 /// The identity of the stage 2 that is open, and lies at `path`: of its contents, by the build id that the linker has hashed them to, and of the LLVM
 /// that it will load. `None` if the file is not what it should be.
 pub(crate) fn of_stage2(file: &File, path: &Path) -> Option<Key> {
-    let elf = Elf::read(file)?;
+    let data = ReadCache::new(file);
+    let elf = Elf::read(&data).ok()?;
     let key = Key::builder("stage 2").number("abi", schism_jit_abi::ABI_VERSION.into());
-    let mut key = match elf.build_id(file) {
-        Some(id) => key.part("build id", &id),
+    let mut key = match elf.build_id() {
+        Some(id) => key.part("build id", id),
         None => key.part("contents", &whole(file)?),
     };
-    for library in elf.needed(file)?.iter().filter(|name| name.starts_with("libLLVM")) {
+    for library in elf.needed()?.iter().filter(|name| name.starts_with("libLLVM")) {
         key = key.part("llvm", library.as_bytes());
-        if let Some(found) = elf.find(file, path, library) {
+        if let Some(found) = elf.find(path, library) {
             key = key
                 .number("size", found.len())
                 .number("changed", found.mtime() as u64)
@@ -81,112 +88,69 @@ fn bytes<const N: usize>(words: [u32; N]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// A part of a file.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    offset: u64,
-    /// Where it is in memory, relative to the library.
-    address: u64,
-    len: u64,
-}
-
 /// What must be known of a shared library to find its notes and its texts. Of a file of several megabytes a few pages are read.
-#[derive(Debug, Default)]
-struct Elf {
-    loaded: Vec<Part>,
-    notes: Vec<Part>,
-    dynamic: Vec<(u64, u64)>,
+struct Elf<'f> {
+    data: &'f ReadCache<&'f File>,
+    programs: &'f [ProgramHeader64<LittleEndian>],
+    dynamic: &'f [Dyn64<LittleEndian>],
 }
 
-// Kinds of parts, and tags of the dynamic section.
-const LOAD: u32 = 1;
-const DYNAMIC: u32 = 2;
-const NOTE: u32 = 4;
-const NEEDED: u64 = 1;
-const STRINGS: u64 = 5;
-const RPATH: u64 = 15;
-const RUNPATH: u64 = 29;
-
-/// The most bytes of one part that are read.
-const MOST: u64 = 1 << 20;
-
-impl Elf {
-    fn read(file: &File) -> Option<Self> {
-        let mut header = [0; 64];
-        file.read_exact_at(&mut header, 0).ok()?;
-        // 64 bits, little-endian.
-        if header[..6] != *b"\x7fELF\x02\x01" {
-            return None;
+impl<'f> Elf<'f> {
+    fn read(data: &'f ReadCache<&'f File>) -> object::Result<Self> {
+        let header = FileHeader64::<LittleEndian>::parse(data)?;
+        let endian = header.endian()?;
+        let programs = header.program_headers(endian, data)?;
+        let mut dynamic: &[_] = &[];
+        for program in programs {
+            dynamic = program.dynamic(endian, data)?.unwrap_or(dynamic);
         }
-        let (table, count) = (number(&header, 32, 8)?, number(&header, 56, 2)?);
-        let programs = read(file, table, count.checked_mul(56)?)?;
-        let mut elf = Self::default();
-        for program in programs.chunks_exact(56) {
-            let part = Part {
-                offset: number(program, 8, 8)?,
-                address: number(program, 16, 8)?,
-                len: number(program, 32, 8)?,
-            };
-            match number(program, 0, 4)? as u32 {
-                LOAD => elf.loaded.push(part),
-                NOTE => elf.notes.push(part),
-                DYNAMIC => {
-                    let entries = read(file, part.offset, part.len)?;
-                    for entry in entries.chunks_exact(16) {
-                        elf.dynamic.push((number(entry, 0, 8)?, number(entry, 8, 8)?));
-                    }
-                }
-                _ => {}
-            }
-        }
-        Some(elf)
+        Ok(Self { data, programs, dynamic })
     }
 
-    fn build_id(&self, file: &File) -> Option<Vec<u8>> {
-        self.notes.iter().find_map(|part| {
-            let notes = read(file, part.offset, part.len)?;
-            let mut rest = &notes[..];
-            loop {
-                let (name, len) = (number(rest, 0, 4)? as usize, number(rest, 4, 4)? as usize);
-                let kind = number(rest, 8, 4)?;
-                let contents = 12_usize.checked_add(name.checked_next_multiple_of(4)?)?;
-                let end = contents.checked_add(len)?;
-                if kind == 3 && rest.get(12..16) == Some(b"GNU\0") && len >= 8 {
-                    return Some(rest.get(contents..end)?.to_vec());
-                }
-                rest = rest.get(end.checked_next_multiple_of(4)?..)?;
-            }
-        })
+    fn build_id(&self) -> Option<&'f [u8]> {
+        let notes = self.programs.iter().filter_map(|program| {
+            // Damage is as good as nothing.
+            program.notes(LittleEndian, self.data).ok().flatten()
+        });
+        let is_id = |note: &Note<'f, FileHeader64<LittleEndian>>| {
+            note.name() == ELF_NOTE_GNU && note.n_type(LittleEndian) == NT_GNU_BUILD_ID
+        };
+        let id = notes.flatten().filter_map(Result::ok).find(is_id)?.desc();
+        (id.len() >= 8).then_some(id)
     }
 
     /// The texts of a tag.
-    fn texts(&self, file: &File, tag: u64) -> Option<Vec<String>> {
-        let strings = self.dynamic.iter().find(|(tag, _)| *tag == STRINGS)?.1;
-        let values = self.dynamic.iter().filter(|(other, _)| *other == tag);
-        values
-            .map(|(_, value)| {
-                let address = strings.checked_add(*value)?;
-                let part = self
-                    .loaded
-                    .iter()
-                    .find(|part| address >= part.address && address - part.address < part.len)?;
-                let within = address - part.address;
-                let rest =
-                    read(file, part.offset.checked_add(within)?, (part.len - within).min(4096))?;
-                let text = rest.split(|byte| *byte == 0).next()?;
-                String::from_utf8(text.to_vec()).ok()
-            })
-            .collect()
+    fn texts(&self, tag: DynamicTag) -> Option<Vec<String>> {
+        let values = |wanted: DynamicTag| {
+            let entries =
+                self.dynamic.iter().filter(move |entry| entry.d_tag(LittleEndian) == wanted);
+            entries.map(|entry| entry.d_val(LittleEndian))
+        };
+        let strings = values(DT_STRTAB).next()?;
+        values(tag).map(|value| self.text(strings.checked_add(value)?)).collect()
     }
 
-    fn needed(&self, file: &File) -> Option<Vec<String>> {
-        self.texts(file, NEEDED)
+    /// The text at an address.
+    fn text(&self, address: u64) -> Option<String> {
+        self.programs.iter().filter(|program| program.p_type(LittleEndian) == PT_LOAD).find_map(
+            |program| {
+                let (begin, len) = program.file_range(LittleEndian);
+                let within = address.checked_sub(program.p_vaddr(LittleEndian))?;
+                let at = begin.checked_add(within).filter(|_| within < len)?;
+                let text = self.data.read_bytes_at_until(at..begin.checked_add(len)?, 0).ok()?;
+                String::from_utf8(text.to_vec()).ok()
+            },
+        )
+    }
+
+    fn needed(&self) -> Option<Vec<String>> {
+        self.texts(DT_NEEDED)
     }
 
     /// The file that the system's loader would take for a library.
-    fn find(&self, file: &File, path: &Path, library: &str) -> Option<fs::Metadata> {
+    fn find(&self, path: &Path, library: &str) -> Option<fs::Metadata> {
         let origin = path.parent().unwrap_or(Path::new("/"));
-        let own = [RPATH, RUNPATH].map(|tag| self.texts(file, tag).unwrap_or_default());
+        let own = [DT_RPATH, DT_RUNPATH].map(|tag| self.texts(tag).unwrap_or_default());
         let own = own.iter().flatten().flat_map(|list| list.split(':')).map(|folder| match folder
             .strip_prefix("$ORIGIN")
         {
@@ -201,22 +165,6 @@ impl Elf {
     }
 }
 
-/// Bytes of a file; `None` if there are not so many, or too many are asked for.
-fn read(file: &File, offset: u64, len: u64) -> Option<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(len).ok().filter(|_| len <= MOST)?];
-    let mut done = 0;
-    while done < bytes.len() {
-        match file.read_at(&mut bytes[done..], offset.checked_add(done as u64)?) {
-            Ok(0) => break,
-            Ok(more) => done += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return None,
-        }
-    }
-    bytes.truncate(done);
-    Some(bytes)
-}
-
 /// All of a file; `None` if it is larger than any library.
 fn whole(file: &File) -> Option<Vec<u8>> {
     const MOST: u64 = 1 << 30;
@@ -224,12 +172,6 @@ fn whole(file: &File) -> Option<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(len).ok().filter(|_| len <= MOST)?];
     file.read_exact_at(&mut bytes, 0).ok()?;
     Some(bytes)
-}
-
-/// A little-endian number of `len` bytes.
-fn number(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
-    let bytes = bytes.get(at..at.checked_add(len)?)?;
-    Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
 #[cfg(test)]
@@ -249,19 +191,18 @@ mod tests {
 
     #[test]
     fn libraries_are_told_apart() {
-        let folder = env::temp_dir().join(format!("schism-identity-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let copy = folder.join("copy.so");
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("copy.so");
         fs::copy(library(), &copy).unwrap();
         let original = of_stage2(&copy);
         assert!(original.is_some());
         // Where it is and when it was copied says nothing.
         assert_eq!(of_stage2(&library()), original);
         let file = File::open(&copy).unwrap();
-        let elf = Elf::read(&file).unwrap();
-        let id = elf.build_id(&file).expect("the C library has one");
-        assert!(elf.needed(&file).unwrap().iter().any(|name| name.starts_with("ld-linux")));
-        drop(file);
+        let data = ReadCache::new(&file);
+        let elf = Elf::read(&data).unwrap();
+        let id = elf.build_id().expect("the C library has one").to_vec();
+        assert!(elf.needed().unwrap().iter().any(|name| name.starts_with("ld-linux")));
         // Another build.
         let mut bytes = fs::read(&copy).unwrap();
         let at = bytes.windows(id.len()).position(|window| window == id).unwrap();
@@ -282,7 +223,6 @@ mod tests {
         fs::write(&copy, "no library").unwrap();
         assert_eq!(of_stage2(&copy), None);
         assert_eq!(of_stage2(Path::new("/nonexistent")), None);
-        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[cfg(target_arch = "x86_64")]

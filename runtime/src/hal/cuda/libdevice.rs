@@ -115,9 +115,8 @@ mod tests {
 
     #[test]
     fn what_is_no_library_is_told() {
-        let folder = std::env::temp_dir().join(format!("schism-libdevice-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
-        let file = folder.join("libdevice.bc");
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("libdevice.bc");
         let reason = |path: &Path| find(&path.as_os_str().to_owned()).err().expect("no library");
         assert!(reason(&file).contains("SCHISM_LIBDEVICE is `"), "{}", reason(&file));
         fs::write(&file, b"text").expect("written");
@@ -133,6 +132,5 @@ mod tests {
         let relative = Path::new("libdevice.bc");
         assert!(reason(relative).contains("no path from the root"), "{}", reason(relative));
         assert!(reason(Path::new("/dev/zero")).contains("is no file"));
-        fs::remove_dir_all(&folder).expect("removed");
     }
 }
