@@ -50,7 +50,7 @@ const ADDRESS: &std::ffi::CStr = c"schism.constants";
 ///
 /// ```
 /// use schism_passes::SpecConstant;
-/// use schism_passes::emulate_constants::Buffer;
+/// use schism_passes::specialize::constant_buffer::Buffer;
 ///
 /// let constant = |align, default: &[u8]| SpecConstant {
 ///     symbol: String::new(), static_size: 32, align, default: default.to_vec(),

@@ -250,7 +250,7 @@ mod tests {
                     "{name} has no body"
                 );
             }
-            module.run_passes(c"default<O3>", None).expect("optimised");
+            module.run_passes("default<O3>", None).expect("optimised");
             // The crate does not panic, and the optimiser sees that.
             for function in module.functions().iter().filter(|function| !function.is_declaration())
             {

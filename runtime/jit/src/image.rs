@@ -73,7 +73,7 @@ pub fn load<'c>(
         module.specialise(&request.constants)?;
     }
     module.allow_fast_math(request.math);
-    module.run_passes(c"globaldce", None).map_err(JitError::Internal)?;
+    module.run_passes("globaldce", None).map_err(JitError::Internal)?;
 
     let unsupported =
         |feature: String| JitError::Unsupported { kernel: request.kernel.clone(), feature, device };

@@ -484,7 +484,7 @@ pub fn resolve<'c>(
     for function in HIDDEN.into_iter().chain([KEEP]).filter_map(|name| module.function(name)) {
         function.set_internal();
     }
-    module.run_passes(c"always-inline,globaldce", None).map_err(JitError::Internal)
+    module.run_passes("always-inline,globaldce", None).map_err(JitError::Internal)
 }
 
 /// After optimisation: multiples of [`ALIGNED`] are the parameters themselves again, without the mask that showed their zeros. To LLVM's

@@ -61,7 +61,7 @@ pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
     recorder.set_target_of(module);
     // A kernel's work-items have as many registers as any function that the kernel may call. So these keep in memory what lives
     // longer than a block, and volatile: the driver's compiler would make registers of it again.
-    recorder.run_passes(c"function(reg2mem)", None).map_err(internal)?;
+    recorder.run_passes("function(reg2mem)", None).map_err(internal)?;
     for instruction in recorder.functions().into_iter().flat_map(Value::instructions) {
         instruction.keep_in_local();
     }
@@ -219,7 +219,7 @@ pub fn leave<'c>(
     options: &PtxOptions,
     groups: bool,
 ) -> Result<(), JitError> {
-    module.join_panics();
+    module.merge_panic_exits();
     let sites = with_words(module, PANIC_SITE);
     let ends = module.function(END).is_some();
     if sites.is_empty() && !ends {
@@ -247,7 +247,7 @@ pub fn leave<'c>(
     for function in names.filter_map(|name| module.function(name)) {
         function.set_internal();
     }
-    module.run_passes(c"always-inline,globaldce", None).map_err(JitError::Internal)
+    module.run_passes("always-inline,globaldce", None).map_err(JitError::Internal)
 }
 
 impl Shaped {
