@@ -95,12 +95,13 @@ mod util;
 pub use api::device::Device;
 pub use api::event::Event;
 pub use api::queue::Queue;
-pub use api::scope::{Scope, Scoped};
+pub use api::scope::Scope;
 pub use data::buffer::Buffer;
-pub use data::source::{
-    Blocking, Chunks, ChunksMut, InGroups, IntoSource, Lent, LentChunks, LentChunksMut, LentWhole,
-    OfGroups, PerGroup, Source, Whole, per_group, whole,
-};
+pub use data::source::chunks::{Chunks, ChunksMut};
+pub use data::source::lent::{Lent, LentChunks, LentChunksMut, LentWhole};
+pub use data::source::per_group::{InGroups, OfGroups, PerGroup, per_group};
+pub use data::source::traits::{Blocking, IntoSource, Scoped, Source};
+pub use data::source::whole::{Whole, whole};
 pub use data::view::{View, ViewMut};
 pub use error::{
     BufferError, DeviceError, DriverError, Error, ImageError, KernelPanic, LaunchError,

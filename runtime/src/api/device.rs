@@ -4,7 +4,8 @@ use std::env;
 use std::fmt;
 
 use crate::code::aot;
-use crate::code::compiler::{Missing, about as stage2};
+use crate::code::compiler::about as stage2;
+use crate::code::compiler_path::Missing;
 use crate::code::images;
 use crate::error::DeviceError;
 use crate::hal::dispatch::{self, DeviceKind};

@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::api::device::Device;
-use crate::data::source::{Blocking, InGroups, IntoSource, Lengths, Source};
+use crate::data::source::length::Lengths;
+use crate::data::source::per_group::InGroups;
+use crate::data::source::traits::{Blocking, IntoSource, Source};
 use crate::error::{DeviceError, LaunchError};
 use crate::hal::dispatch::{self, Pending};
 use crate::kernel::capture::Capture;
@@ -95,7 +97,7 @@ impl Queue {
     /// ```
     #[must_use]
     pub fn with<T: Element>(&self, constant: &'static SpecConst<T>, value: T) -> Self {
-        self.changed(|options| options.set(constant, value))
+        self.changed(|options| constant.set(options, value))
     }
 
     /// The same queue, whose launches by way of what is returned compute that exactly.

@@ -9,7 +9,10 @@ use std::time::Instant;
 use crate::api::event::{Event, Events};
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
-use crate::data::source::{InGroups, IntoSource, Lengths, Lent, Source};
+use crate::data::source::length::Lengths;
+use crate::data::source::lent::Lent;
+use crate::data::source::per_group::InGroups;
+use crate::data::source::traits::{IntoSource, Scoped, Source};
 use crate::error::{Error, LaunchError};
 use crate::hal::Task;
 use crate::hal::dispatch::Pending;
@@ -23,10 +26,6 @@ use crate::launch::erased::RawKernel;
 use crate::launch::failure;
 use crate::launch::range::{Extent, IntoRange};
 use crate::util::fork::Section;
-
-/// The kind of launch that a scope submits; `'scope` is its own and no other's.
-#[derive(Debug)]
-pub struct Scoped<'scope>(PhantomData<fn(&'scope ()) -> &'scope ()>);
 
 /// Submits launches that may borrow from outside the scope: see [`Queue::scope`].
 #[derive(Debug)]

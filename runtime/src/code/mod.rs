@@ -5,6 +5,7 @@ pub(crate) mod assumptions;
 pub(crate) mod background;
 pub(crate) mod captured;
 pub(crate) mod compiler;
+pub(crate) mod compiler_path;
 pub(crate) mod disk_cache;
 pub(crate) mod images;
 pub(crate) mod imports;

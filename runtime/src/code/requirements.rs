@@ -1,7 +1,7 @@
 //! What a launch asks of a kernel's code.
 
 use crate::code::assumptions::{Facts, Known};
-use crate::code::compiler;
+use crate::code::compiler_path;
 use crate::launch::adaptivity::Adaptivity;
 use crate::launch::desc::LaunchDesc;
 use crate::launch::options::Options;
@@ -62,7 +62,7 @@ impl Launch {
             let block = if launch.demands_block { launch.facts.block } else { [0; 3] };
             launch.facts = Facts { small: launch.facts.small, block, ..Facts::default() };
             launch.groups = false;
-            if !compiler::is_there() {
+            if !compiler_path::is_there() {
                 launch.adaptivity = Adaptivity::Off;
             }
         }

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use std::slice;
 
 use crate::api::queue::Queue;
-use crate::data::source::{Chunks, ChunksMut};
+use crate::data::source::chunks::{Chunks, ChunksMut};
 use crate::data::view::{View, ViewMut};
 use crate::error::BufferError;
 use crate::hal::dispatch::Memory;

@@ -7,7 +7,6 @@ use std::ptr::NonNull;
 use std::slice;
 
 use crate::data::device_memory;
-use crate::data::source::{Chunks, ChunksMut};
 use crate::error::BufferError;
 use crate::kernel::element::Element;
 
@@ -34,7 +33,7 @@ pub struct View<'a, T>(&'a [T]);
 
 // SAFETY: devices reach the elements at the address that the view has.
 #[cfg(schism_driver)]
-unsafe impl<T> crate::Capture for View<'_, T> {}
+unsafe impl<T> crate::kernel::capture::Capture for View<'_, T> {}
 
 impl<'a, T> View<'a, T> {
     #[inline(always)]
@@ -59,12 +58,6 @@ impl<'a, T> View<'a, T> {
     #[must_use]
     pub fn as_slice(self) -> &'a [T] {
         device_memory::readable(self.0)
-    }
-
-    /// A source that gives each work-item `size` neighbouring elements; the last one gets what is left.
-    #[must_use]
-    pub const fn chunks(self, size: usize) -> Chunks<'a, T> {
-        Chunks::new(self, size)
     }
 
     /// A view of some of the elements, with indices from 0.
@@ -137,7 +130,7 @@ pub struct ViewMut<'a, T> {
 
 // SAFETY: as of `View`.
 #[cfg(schism_driver)]
-unsafe impl<T> crate::Capture for ViewMut<'_, T> {}
+unsafe impl<T> crate::kernel::capture::Capture for ViewMut<'_, T> {}
 
 // SAFETY: it stands for `&'a mut [T]`, and elements are `Send`.
 unsafe impl<T: Element> Send for ViewMut<'_, T> {}
@@ -218,12 +211,6 @@ impl<'a, T: Element> ViewMut<'a, T> {
     pub const fn reborrow(&mut self) -> ViewMut<'_, T> {
         // SAFETY: `self` is borrowed exclusively for as long as the new view lives.
         unsafe { ViewMut::new(self.elements, self.len) }
-    }
-
-    /// A source that gives each work-item `size` neighbouring elements to change; the last one gets what is left.
-    #[must_use]
-    pub const fn chunks_mut(self, size: usize) -> ChunksMut<'a, T> {
-        ChunksMut::new(self, size)
     }
 
     /// Turns this into a shared, read-only view.

@@ -1,6 +1,6 @@
 //! The kernels that `for_each` and `for_each_in` make of a closure and its sources.
 
-use crate::data::source::Source;
+use crate::data::source::traits::Source;
 use crate::kernel::abi::Kernel;
 use crate::kernel::item::Item;
 

@@ -7,7 +7,8 @@ use std::marker::PhantomData;
 use std::mem::transmute;
 use std::ptr::{self, NonNull};
 
-use crate::data::source::{Lengths, Prepare, Source, ready_at_once};
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{Prepare, Source, ready_at_once};
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
@@ -107,5 +108,21 @@ impl<'a, T: Element, M> Prepare<M> for ChunksMut<'a, T> {
 
     fn prepare(self) -> Self {
         self
+    }
+}
+
+impl<'a, T> View<'a, T> {
+    /// A source that gives each work-item `size` neighbouring elements; the last one gets what is left.
+    #[must_use]
+    pub const fn chunks(self, size: usize) -> Chunks<'a, T> {
+        Chunks::new(self, size)
+    }
+}
+
+impl<'a, T: Element> ViewMut<'a, T> {
+    /// A source that gives each work-item `size` neighbouring elements to change; the last one gets what is left.
+    #[must_use]
+    pub const fn chunks_mut(self, size: usize) -> ChunksMut<'a, T> {
+        ChunksMut::new(self, size)
     }
 }

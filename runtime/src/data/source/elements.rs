@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use crate::data::buffer::Buffer;
-use crate::data::source::{Lengths, Prepare, Source, ready_at_once};
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{Prepare, Source, ready_at_once};
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;

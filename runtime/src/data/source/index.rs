@@ -2,7 +2,8 @@
 
 use std::ops::{Range, RangeFrom};
 
-use crate::data::source::{Lengths, Prepare, Source, ready_at_once};
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{Prepare, Source, ready_at_once};
 use crate::error::LaunchError;
 
 /// Numbers, counted from the first.

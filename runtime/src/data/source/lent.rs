@@ -3,10 +3,14 @@
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::api::scope::Scoped;
 use crate::data::buffer::Buffer;
+use crate::data::source::chunks::{Chunks, ChunksMut};
 use crate::data::source::elements::{Each, EachMut};
-use crate::data::source::{Chunks, ChunksMut, InGroups, Lengths, Prepare, Whole};
+use crate::data::source::length::Lengths;
+use crate::data::source::per_group::InGroups;
+use crate::data::source::traits::Prepare;
+use crate::data::source::traits::Scoped;
+use crate::data::source::whole::Whole;
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;

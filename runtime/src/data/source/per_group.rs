@@ -1,6 +1,7 @@
 //! One element for each work-group.
 
-use crate::data::source::{Lengths, Prepare, Source};
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{Prepare, Source};
 use crate::error::LaunchError;
 use crate::kernel::group;
 

@@ -1,6 +1,7 @@
 //! Several sources at once.
 
-use crate::data::source::{Lengths, Prepare, Source};
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{Prepare, Source};
 use crate::error::LaunchError;
 
 macro_rules! tuples {

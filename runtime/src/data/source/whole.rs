@@ -1,6 +1,7 @@
 //! All elements for every work-item.
 
-use crate::data::source::{Lengths, Prepare, Source, ready_at_once};
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{Prepare, Source, ready_at_once};
 use crate::data::view::View;
 use crate::error::LaunchError;
 

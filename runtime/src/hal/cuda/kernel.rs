@@ -275,11 +275,11 @@ impl CodeLoader for Arc<Context> {
     const COUNTS_ON_CAPTURES: bool = true;
 
     fn id(&self) -> u64 {
-        Context::id(self)
+        self.id
     }
 
     fn name(&self) -> &str {
-        Context::name(self)
+        &self.gpu.name
     }
 
     fn profiler(_: &Leaves) -> Watch {

@@ -516,7 +516,7 @@ impl Pending {
             return Err(context.launch_error((self.name)().to_owned(), error));
         }
         let Some(mut record) = self.record.take() else { return Ok(()) };
-        let left = record.collect(context);
+        let left = record.collect(&|to, from| context.read_bytes(to, from));
         context.records.give(record);
         left.map_or(Ok(()), |left| self.tell(left))
     }

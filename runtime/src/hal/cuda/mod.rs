@@ -6,7 +6,8 @@
 //! | `driver` | opening it, its errors |
 //! | `properties` | what a device is and can do |
 //! | `device` | the devices, and the context of each |
-//! | `context` | memory, streams and copies of a process on a device; its loss |
+//! | `handle` | a context as the driver knows it; calls in it, its loss |
+//! | `context` | memory and copies of a process on a device |
 //! | `free_list` | which parts of the memory are free |
 //! | `memory` | a buffer's memory, and what the host reads of it |
 //! | `kernel` | a kernel, compiled and loaded |
@@ -22,6 +23,7 @@ mod context;
 mod device;
 mod driver;
 mod free_list;
+mod handle;
 mod kernel;
 mod launch;
 mod libdevice;

@@ -4,7 +4,7 @@ use crate::code::aot::{self, AotTarget};
 use crate::code::compiler::{self, About};
 use crate::error::DeviceError;
 use crate::hal::host::aot::{HostTarget, level};
-use crate::hal::host::groups;
+use crate::hal::host::groups::limits;
 use crate::hal::host::kernel::Loader;
 use crate::hal::host::math;
 use crate::hal::host::queue::Queue;
@@ -50,11 +50,11 @@ impl DeviceOps for Cpu {
     }
 
     fn max_group_size(&self) -> usize {
-        groups::MOST_ITEMS
+        limits::MOST_ITEMS
     }
 
     fn local_memory_size(&self) -> usize {
-        groups::LOCAL_MEMORY
+        limits::LOCAL_MEMORY
     }
 
     fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
@@ -91,11 +91,11 @@ impl DeviceOps for Native {
     }
 
     fn max_group_size(&self) -> usize {
-        groups::MOST_ITEMS
+        limits::MOST_ITEMS
     }
 
     fn local_memory_size(&self) -> usize {
-        groups::LOCAL_MEMORY
+        limits::LOCAL_MEMORY
     }
 
     fn queue(&self) -> Result<Queue, DeviceError> {

@@ -1,6 +1,7 @@
 //! The host devices: `cpu`, which runs compiled kernels, and `native`, which runs the host half's own bodies.
 
 pub(crate) mod aot;
+pub(crate) mod body;
 pub(crate) mod device;
 pub(crate) mod groups;
 pub(crate) mod in_order;

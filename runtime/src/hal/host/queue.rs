@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{BufferError, DeviceError, KernelPanic, LaunchError};
-use crate::hal::host::groups::{self, GroupWork};
+use crate::hal::host::body::Body;
+use crate::hal::host::groups::{GroupWork, limits};
 use crate::hal::host::in_order::{InProcess, Order, Token};
 use crate::hal::host::kernel::{CpuKernel, Loader};
 use crate::hal::host::memory::HostMemory;
-use crate::hal::host::run::{Body, Work};
+use crate::hal::host::run::Work;
 use crate::hal::host::stack::{self, TooMuch};
 use crate::hal::host::work_sharing;
 use crate::hal::{PendingOps, QueueOps, TaskQueue};
@@ -51,7 +52,7 @@ impl Queue {
     /// # Errors
     /// [`DeviceError::CpuStack`], [`DeviceError::Threads`].
     pub(crate) fn new(device: &'static str, loader: Option<Loader>) -> Result<Self, DeviceError> {
-        stack::check()?;
+        stack::settings::check()?;
         Ok(Self { device, loader, order: Order::new()? })
     }
 
@@ -128,7 +129,7 @@ impl Queue {
         LaunchError::LocalMemory {
             kernel: kernel.name(),
             bytes,
-            limit: groups::LOCAL_MEMORY,
+            limit: limits::LOCAL_MEMORY,
             device: self.device.to_owned(),
         }
     }
@@ -155,7 +156,7 @@ impl QueueOps for Queue {
 
     #[inline]
     fn max_group_size(&self) -> usize {
-        groups::MOST_ITEMS
+        limits::MOST_ITEMS
     }
 
     #[inline]

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::code::compiler::About;
 use crate::error::{BufferError, DeviceError, LaunchError};
+use crate::hal::host::body::Body;
 use crate::hal::host::kernel::{CpuKernel, Loader};
 use crate::hal::host::memory::HostMemory;
 use crate::hal::host::queue::NoPending;
-use crate::hal::host::run::Body;
 use crate::hal::{Backend, DeviceOps, QueueOps, TaskQueue};
 use crate::launch::desc::LaunchDesc;
 use crate::launch::erased::Native;

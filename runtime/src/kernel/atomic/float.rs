@@ -2,8 +2,6 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::kernel::atomic::scoped::{AtomicRef, memory_scope};
-
 macro_rules! floats {
     ($($atomic:ident $number:ident $bits:ident $add:ident;)*) => {$(
         #[doc = concat!("An `", stringify!($number), "` that several work-items may change at a time.")]
@@ -87,21 +85,6 @@ macro_rules! floats {
                     .compare_exchange(current.to_bits(), new.to_bits(), success, failure)
                     .map($number::from_bits)
                     .map_err($number::from_bits)
-            }
-
-            /// Adds to the value. Returns what it was.
-            ///
-            /// Work-items add in any order, so what comes out of many additions may differ from run to run. A GPU may also take numbers
-            /// below the least normal `f32`, about 1e-38, for 0.
-            #[inline(always)]
-            pub fn fetch_add(&self, value: $number, order: Ordering) -> $number {
-                AtomicRef::<_, memory_scope::Device>::new(self).fetch_add(value, order)
-            }
-
-            /// Subtracts from the value, as [`fetch_add`](Self::fetch_add) adds. Returns what it was.
-            #[inline(always)]
-            pub fn fetch_sub(&self, value: $number, order: Ordering) -> $number {
-                self.fetch_add(-value, order)
             }
 
             /// The atomic of its bits.

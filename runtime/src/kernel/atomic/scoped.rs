@@ -341,6 +341,23 @@ macro_rules! floats {
                 self.fetch_add(-value, order)
             }
         }
+
+        impl $atomic {
+            /// Adds to the value. Returns what it was.
+            ///
+            /// Work-items add in any order, so what comes out of many additions may differ from run to run. A GPU may also take numbers
+            /// below the least normal `f32`, about 1e-38, for 0.
+            #[inline(always)]
+            pub fn fetch_add(&self, value: $number, order: Ordering) -> $number {
+                AtomicRef::<_, memory_scope::Device>::new(self).fetch_add(value, order)
+            }
+
+            /// Subtracts from the value, as [`fetch_add`](Self::fetch_add) adds. Returns what it was.
+            #[inline(always)]
+            pub fn fetch_sub(&self, value: $number, order: Ordering) -> $number {
+                self.fetch_add(-value, order)
+            }
+        }
     )*};
 }
 floats! {

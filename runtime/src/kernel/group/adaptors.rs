@@ -1,6 +1,6 @@
 //! The kernels that launches with groups make of a closure.
 
-use crate::data::source::Source;
+use crate::data::source::traits::Source;
 use crate::kernel::abi::Kernel;
 use crate::kernel::group::local::{self, Locals};
 use crate::kernel::group::nd_item::NdItem;

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::data::source::Lengths;
+use crate::data::source::length::Lengths;
 use crate::error::LaunchError;
 use crate::kernel::offset::{Origin, Zero};
 use crate::launch::desc::GroupDesc;
