@@ -18,11 +18,12 @@
 //!
 //! # Orders, and where to add a pass
 //!
-//! [`registry`] lists the passes, [`pipeline`] their orders in stage 1 and stage 2, and runs them. One pass is one file, or one folder,
-//! whose module doc shows IR before and after. Folders are in the order of the flow: [`frontend`] (rustc's IR to a device
-//! image), [`check`], [`specialize`] (what a launch knows), [`bounds`], [`gpu`], [`nvptx`]. Below all of them are [`mod@pass`]
-//! (what a pass is given), [`analysis`], [`spec`] (what stage 1 tells stage 2) and `ir` (CFG, cloning). No two
-//! files import each other.
+//! [`registry`] lists the passes, [`pipeline`] their orders in stage 1 and stage 2, and runs them.
+//! One pass is one file, or one folder, whose module doc shows IR before and after. Folders are in
+//! the order of the flow: [`frontend`] (rustc's IR to a device image), [`check`], [`specialize`]
+//! (what a launch knows), [`bounds`], [`gpu`], [`nvptx`]. Below all of them are [`mod@pass`] (what
+//! a pass is given), [`analysis`], [`spec`] (what stage 1 tells stage 2) and `ir` (CFG, cloning).
+//! No two files import each other.
 //!
 //! Stage 1:
 //!

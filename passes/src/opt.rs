@@ -86,7 +86,8 @@ pub fn read(contents: &[u8], lines: &[String]) -> Result<Input, OptError> {
     Ok(Input { contents: contents.to_vec(), spec, options: PassOptions::default() })
 }
 
-/// Runs the passes and prints what is left, and what was found out of each kernel, and what it costs.
+/// Runs the passes and prints what is left, and what was found out of each kernel, and what it
+/// costs.
 ///
 /// # Errors
 /// See [`OptError`].

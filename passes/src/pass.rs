@@ -101,7 +101,8 @@ impl<'a> PassContext<'a> {
         self.kernels.iter().map(|kernel| kernel.name.as_str()).chain(variants).collect()
     }
 
-    /// The names of all functions that other modules see: the kernels, their variants, and the functions that are exported.
+    /// The names of all functions that other modules see: the kernels, their variants, and the
+    /// functions that are exported.
     pub fn roots(&self) -> HashSet<&str> {
         let exports = self.spec.exports.iter().map(String::as_str);
         self.kernels().into_iter().chain(exports).collect()

@@ -1,8 +1,9 @@
 //! The orders of passes as data, and the one runner for all of them.
 //!
-//! A pipeline is a list of [`Step`]s: our own passes by name, LLVM's passes, and what a target of stage 2 does itself because it needs the
-//! launch. Stage 1 ([`stage1`](crate::stage1)), stage 2 and `schism-opt` run the same lists by the same runner. It
-//! verifies the module after each step, measures each step, and prints the module after the passes that somebody asks for ([`options`]).
+//! A pipeline is a list of [`Step`]s: our own passes by name, LLVM's passes, and what a target of
+//! stage 2 does itself because it needs the launch. Stage 1 ([`stage1`](crate::stage1)), stage 2
+//! and `schism-opt` run the same lists by the same runner. It verifies the module after each step,
+//! measures each step, and prints the module after the passes that somebody asks for ([`options`]).
 //!
 //! ```
 //! use schism_passes::pipeline::{self, STAGE1, Step};
@@ -36,7 +37,8 @@ pub enum Step {
     Pass(&'static str),
     /// LLVM's passes.
     Llvm(Llvm),
-    /// Work of a target of stage 2 that needs the launch: the target knows it by its name. `schism-opt` leaves it out.
+    /// Work of a target of stage 2 that needs the launch: the target knows it by its name.
+    /// `schism-opt` leaves it out.
     Target(&'static str),
     /// Steps for modules that have panics.
     IfPanics(&'static [Step]),
@@ -87,8 +89,9 @@ pub static STAGE1: &[Step] = &[
     Step::Pass("strip-debug"),
 ];
 
-/// Bounds checks out of loops. Before, loops get the form in which checks are seen: loop-invariant code stands in front of them, and
-/// they are rotated. Checks that can never fail go before that: no loop is cloned for those.
+/// Bounds checks out of loops. Before, loops get the form in which checks are seen: loop-invariant
+/// code stands in front of them, and they are rotated. Checks that can never fail go before that:
+/// no loop is cloned for those.
 const BOUNDS: Step = Step::IfPanics(&[
     llvm_for_machine(
         "llvm-canonicalize-loops",
@@ -105,7 +108,8 @@ const OPTIMIZE: Step = llvm_for_machine(LLVM_PIPELINE, "default<O3>");
 /// The name of the step that runs LLVM's own pipeline.
 pub const LLVM_PIPELINE: &str = "llvm-o3";
 
-/// Stage 2 on the CPU: an image that was reduced to one kernel, to the module that code is generated of.
+/// Stage 2 on the CPU: an image that was reduced to one kernel, to the module that code is
+/// generated of.
 pub static CPU: &[Step] = &[
     // Legalize: the kernel becomes the body of a loop nest.
     Step::Target("link-device-library"),
@@ -145,13 +149,15 @@ pub static PTX: &[Step] = &[
     Step::Target("narrow-atomics"),
     Step::Pass("demote-private-atomics"),
     Step::Pass("lower-local-memory"),
-    // Before pointers are in address spaces of their own: there an address may be 0, so LLVM does not know of an element's address that
-    // it is not null.
+    // Before pointers are in address spaces of their own: there an address may be 0, so LLVM does
+    // not know of an element's address that it is not null.
     //
-    // The passes bring together what a condition decides twice, such as an iterator's `next` and the loop around it. For a GPU LLVM
-    // leaves that out, lest work-items diverge that had converged; but then LLVM neither unrolls nor counts loops whose condition was
-    // decided before. So it is done once, early and without the target. `convergent` calls are not cloned by it. Nothing becomes a
-    // `select` before jumps are threaded: whether an iterator's pointer is null is known on each path, and not where two meet.
+    // The passes bring together what a condition decides twice, such as an iterator's `next` and
+    // the loop around it. For a GPU LLVM leaves that out, lest work-items diverge that had
+    // converged; but then LLVM neither unrolls nor counts loops whose condition was decided before.
+    // So it is done once, early and without the target. `convergent` calls are not cloned by it.
+    // Nothing becomes a `select` before jumps are threaded: whether an iterator's pointer is null
+    // is known on each path, and not where two meet.
     llvm(
         "llvm-thread-jumps",
         "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,\
@@ -229,9 +235,11 @@ pub fn resolve(names: &str) -> Result<Vec<Step>, UnknownPass> {
 
 /// `SCHISM_DISABLE_PASSES`: names of optional passes, separated by commas, that do not run.
 pub const DISABLE_PASSES: &str = "SCHISM_DISABLE_PASSES";
-/// `SCHISM_PRINT_AFTER`: names of steps, separated by commas, after which the module is printed to standard error; `all` are all.
+/// `SCHISM_PRINT_AFTER`: names of steps, separated by commas, after which the module is printed to
+/// standard error; `all` are all.
 pub const PRINT_AFTER: &str = "SCHISM_PRINT_AFTER";
-/// `SCHISM_VERIFY_PASSES`: whether the module is verified after each step. In builds with debug assertions it always is.
+/// `SCHISM_VERIFY_PASSES`: whether the module is verified after each step. In builds with debug
+/// assertions it always is.
 pub const VERIFY_PASSES: &str = "SCHISM_VERIFY_PASSES";
 
 /// The options of an environment; `variable` gives the value of one of its variables.
@@ -433,7 +441,8 @@ unsafe fn run_steps<D: Driver>(
 ) -> Result<(), D::Error> {
     for step in steps {
         // The wrapper keeps what it has once seen of the module, so each step gets a new one.
-        // SAFETY: the module is live, as promised by the caller, and not disposed of here: the wrapper is never dropped.
+        // SAFETY: the module is live, as promised by the caller, and not disposed of here: the
+        // wrapper is never dropped.
         let view = ManuallyDrop::new(unsafe { Module::new(module) });
         let name = step.name();
         let start = cx.start();
@@ -483,7 +492,8 @@ unsafe fn run_steps<D: Driver>(
 /// # Safety
 /// The module is live.
 unsafe fn verify(module: LLVMModuleRef, pass: &'static str) -> Result<(), PipelineError> {
-    // SAFETY: the module is live, as promised by the caller, and not disposed of here: the wrapper is never dropped.
+    // SAFETY: the module is live, as promised by the caller, and not disposed of here: the wrapper
+    // is never dropped.
     let module = ManuallyDrop::new(unsafe { Module::new(module) });
     module.verify().map_err(|message| PipelineError::Invalid { pass, message: message.to_string() })
 }
@@ -509,6 +519,25 @@ mod tests {
             assert!(steps().any(|step| step == pass.name), "{}", pass.name);
         }
         assert!(PIPELINES.iter().all(|(name, _)| registry::find(name).is_err()));
+    }
+
+    /// Without this option `instcombine` ends the process where one round leaves something to do, a
+    /// check meant for LLVM's own tests.
+    #[test]
+    fn no_pass_of_llvm_may_end_the_process() {
+        fn check(step: &Step) {
+            match step {
+                Step::Llvm(llvm) => {
+                    for (at, _) in llvm.passes.match_indices("instcombine") {
+                        let pass = &llvm.passes[at..];
+                        assert!(pass.starts_with("instcombine<no-verify-fixpoint>"), "{pass}");
+                    }
+                }
+                Step::IfPanics(steps) => steps.iter().for_each(check),
+                Step::Pass(_) | Step::Target(_) => {}
+            }
+        }
+        PIPELINES.iter().for_each(|(_, steps)| steps.iter().for_each(check));
     }
 
     #[test]

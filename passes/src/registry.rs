@@ -1,7 +1,8 @@
 //! The registry of passes: one line each.
 //!
-//! Their orders are in [`pipeline`](crate::pipeline). To add a pass, write its file, add its line here and its name to a pipeline; the tests
-//! ask for a folder `tests/passes/<pass>/` with its cases.
+//! Their orders are in [`pipeline`](crate::pipeline). To add a pass, write its file, add its line
+//! here and its name to a pipeline; the tests ask for a folder `tests/passes/<pass>/` with its
+//! cases.
 //!
 //! ```
 //! use schism_passes::registry;

@@ -44,7 +44,8 @@ const FILE: &str = "schism.sites";
 /// order of uses in a module fresh from the compiler, and gets lost when the module is written.
 ///
 /// # Safety
-/// `module` is live, no other thread has it, and nothing but the compiler's lowering has touched it.
+/// `module` is live, no other thread has it, and nothing but the compiler's lowering has touched
+/// it.
 pub unsafe fn tag(module: LLVMModuleRef) {
     // SAFETY: as promised by the caller; the walk changes no use list, as metadata is no use.
     unsafe {
@@ -111,8 +112,8 @@ pub fn number(module: &Module<'_>) -> Vec<CallSite> {
         }
     }
     untag(module);
-    // SAFETY: the module is live and held by the caller; all metadata is made in it and its context,
-    // and the builder is disposed of after it has finished.
+    // SAFETY: the module is live and held by the caller; all metadata is made in it and its
+    // context, and the builder is disposed of after it has finished.
     unsafe {
         let module = module.as_mut_ptr();
         LLVMStripModuleDebugInfo(module);
@@ -153,12 +154,13 @@ pub fn number(module: &Module<'_>) -> Vec<CallSite> {
     sites
 }
 
-/// The indices of the sites through which an instruction came to where it stands: its own first, then
-/// the call through which its function was inlined, and so on. Empty in a module without numbers.
+/// The indices of the sites through which an instruction came to where it stands: its own first,
+/// then the call through which its function was inlined, and so on. Empty in a module without
+/// numbers.
 pub(crate) fn way_of(instruction: LLVMValueRef) -> Vec<usize> {
     let mut way = Vec::new();
-    // SAFETY: the instruction is live, and the metadata of its location live as long; every location has
-    // a scope, and a file's name has the length that comes with it.
+    // SAFETY: the instruction is live, and the metadata of its location live as long; every
+    // location has a scope, and a file's name has the length that comes with it.
     unsafe {
         let mut location = LLVMInstructionGetDebugLoc(instruction);
         while !location.is_null() {

@@ -131,7 +131,8 @@ impl Search {
                     None if is_integer(value) => self.found(Foreign::Number),
                     None => Err(Accepted),
                 },
-                // What an integer is made of otherwise, is a number: a function's address would be seen.
+                // What an integer is made of otherwise, is a number: a function's address would be
+                // seen.
                 _ if is_integer(value) => self.found(Foreign::Number),
                 LLVMOpcode::LLVMLoad if is_host_memory(LLVMGetOperand(value, 0)) => {
                     self.found(Foreign::Host)
@@ -194,7 +195,8 @@ unsafe fn of_launch(argument: LLVMValueRef) -> bool {
 /// # Safety
 /// The value is a live argument.
 unsafe fn arguments(argument: LLVMValueRef) -> Result<Vec<LLVMValueRef>, Accepted> {
-    // SAFETY: as promised by the caller; a call of the function has an operand for each of its parameters.
+    // SAFETY: as promised by the caller; a call of the function has an operand for each of its
+    // parameters.
     unsafe {
         let function = LLVMGetParamParent(argument);
         let index = (0..LLVMCountParams(function))

@@ -56,7 +56,8 @@ pub(crate) enum Step {
 pub(crate) struct AddRec {
     pub base: Expr,
     pub step: Step,
-    /// The no-wrap conditions: narrower add-recurrences, of which this one is an extension, and which must not wrap in any iteration.
+    /// The no-wrap conditions: narrower add-recurrences, of which this one is an extension, and
+    /// which must not wrap in any iteration.
     pub no_wrap: Vec<Rc<AddRec>>,
 }
 
@@ -275,7 +276,8 @@ impl<'a> Values<'a> {
             let leaf = || AddRec::fixed(node(bits, Kind::Leaf(value)));
             return Some(self.place(value, depth).unwrap_or_else(leaf));
         }
-        // SAFETY: the value is an instruction of the loop; each opcode has the operands that are asked for.
+        // SAFETY: the value is an instruction of the loop; each opcode has the operands that are
+        // asked for.
         let operand = |index| unsafe { LLVMGetOperand(value, index) };
         use LLVMOpcode::*;
         match ir::opcode(value)? {
@@ -359,7 +361,8 @@ impl<'a> Values<'a> {
         if self.is_outside(next) {
             return None;
         }
-        // SAFETY: `next` is an instruction of the loop; each opcode has the operands that are asked for.
+        // SAFETY: `next` is an instruction of the loop; each opcode has the operands that are asked
+        // for.
         let operand = |index| unsafe { LLVMGetOperand(next, index) };
         let (first, second) = (operand(0), operand(1));
         let step = match ir::opcode(next)? {
@@ -389,8 +392,8 @@ impl<'a> Values<'a> {
 
 /// The bits of an integer of at most 64, or of a pointer with 64; others have none here.
 fn bits_of(value: LLVMValueRef) -> Option<u32> {
-    // SAFETY: the value and its type are live; each kind of type is asked only for what it has. A pointer is asked for
-    // where it is used, by an instruction of a module.
+    // SAFETY: the value and its type are live; each kind of type is asked only for what it has. A
+    // pointer is asked for where it is used, by an instruction of a module.
     unsafe {
         let ty = LLVMTypeOf(value);
         match LLVMGetTypeKind(ty) {
@@ -442,8 +445,8 @@ pub(crate) struct Emit {
 
 impl Emit {
     /// # Safety
-    /// `before` is an instruction of a live module, which all expressions' values dominate; the caller is done with this
-    /// before either goes.
+    /// `before` is an instruction of a live module, which all expressions' values dominate; the
+    /// caller is done with this before either goes.
     pub unsafe fn before(before: LLVMValueRef) -> Self {
         // SAFETY: as promised by the caller.
         unsafe {
@@ -511,9 +514,9 @@ impl Emit {
             return known;
         }
         let name = c"".as_ptr();
-        // The address is made definite, and the pointer left alone: of what comes of a definite one LLVM does not know what it
-        // points to.
-        // SAFETY: the leaf is a live integer or pointer that dominates the builder's place.
+        // The address is made definite, and the pointer left alone: of what comes of a definite one
+        // LLVM does not know what it points to. SAFETY: the leaf is a live integer or pointer that
+        // dominates the builder's place.
         let value = unsafe {
             let leaf = if is_sound(leaf, SOUND) { self.without_promises(leaf) } else { leaf };
             let value = match is_pointer(leaf) {
@@ -529,8 +532,9 @@ impl Emit {
         value
     }
 
-    /// The same arithmetic once more, without the promises (`nuw`, say) that make poison of it where they are broken. LLVM knows the range of
-    /// what comes out, which it does not of a `freeze`.
+    /// The same arithmetic once more, without the promises (`nuw`, say) that make poison of it
+    /// where they are broken. LLVM knows the range of what comes out, which it does not of a
+    /// `freeze`.
     ///
     /// # Safety
     /// The value is [sound](is_sound), and dominates the builder's place.
@@ -575,7 +579,8 @@ impl Emit {
 
     /// Calls an intrinsic of two numbers of 64 bits.
     pub fn intrinsic(&self, intrinsic: &str, a: LLVMValueRef, b: LLVMValueRef) -> LLVMValueRef {
-        // SAFETY: the intrinsic is one of LLVM's that is overloaded by the type of its two parameters, which both values have.
+        // SAFETY: the intrinsic is one of LLVM's that is overloaded by the type of its two
+        // parameters, which both values have.
         unsafe {
             let id = LLVMLookupIntrinsicID(intrinsic.as_ptr().cast(), intrinsic.len());
             let mut types = [self.int(64)];

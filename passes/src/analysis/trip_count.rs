@@ -59,7 +59,8 @@ pub(crate) fn is_closed(cfg: &Cfg, of: &Loop, instruction: LLVMValueRef) -> bool
     })
 }
 
-/// If a block may leave the loop: the condition, where the loop goes on, and whether it does so if the condition holds.
+/// If a block may leave the loop: the condition, where the loop goes on, and whether it does so if
+/// the condition holds.
 pub(crate) fn exit(cfg: &Cfg, of: &Loop, block: usize) -> Option<(LLVMValueRef, usize, bool)> {
     let &[yes, no] = &cfg.successors[block][..] else { return None };
     let stays = of.blocks.contains(&yes);
@@ -74,7 +75,8 @@ pub(crate) fn exit(cfg: &Cfg, of: &Loop, block: usize) -> Option<(LLVMValueRef, 
     }
 }
 
-/// The trip count that an exiting block gives, if every iteration passes the block and the count is computable.
+/// The trip count that an exiting block gives, if every iteration passes the block and the count is
+/// computable.
 pub(crate) fn trip_count(
     cfg: &Cfg,
     of: &Loop,

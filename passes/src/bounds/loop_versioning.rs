@@ -101,7 +101,8 @@ pub unsafe fn run_on(function: LLVMValueRef) -> Result<(), String> {
         ir::run_llvm_passes_on(function, "loop-simplify,lcssa")?;
     }
     let mut growth = 0;
-    // A copy beside one loop changes nothing inside of another, so one look at the function serves all of them: there may be very many.
+    // A copy beside one loop changes nothing inside of another, so one look at the function serves
+    // all of them: there may be very many.
     let mut cfg = Cfg::of(function);
     for one in cfg.loops().into_iter().filter(|one| one.innermost) {
         let Some(plan) = plan(&cfg, &one).filter(|plan| growth + plan.size <= GROWTH) else {
@@ -173,7 +174,8 @@ fn plan(cfg: &Cfg, of: &Loop) -> Option<Plan> {
     (!checks.is_empty()).then(|| Plan { of: of.clone(), size, trip_count, checks })
 }
 
-/// What has to hold in all iterations for `condition` to be `wanted` in all of them. Adds it to `facts`; false if it cannot be said.
+/// What has to hold in all iterations for `condition` to be `wanted` in all of them. Adds it to
+/// `facts`; false if it cannot be said.
 fn facts_of(
     values: &mut Values<'_>,
     condition: LLVMValueRef,
@@ -223,14 +225,16 @@ fn facts_of(
     }
 }
 
-/// Copies the loop, takes the checks out of the first one, and lets the condition choose. Returns the blocks that are new or go on elsewhere.
+/// Copies the loop, takes the checks out of the first one, and lets the condition choose. Returns
+/// the blocks that are new or go on elsewhere.
 ///
 /// # Safety
 /// The plan is of the CFG's function, which is as it was then.
 unsafe fn apply(cfg: &Cfg, plan: &Plan) -> Vec<LLVMBasicBlockRef> {
     let of = &plan.of;
-    // SAFETY: as promised by the caller. What the condition is made of dominates the preheader, since the loop uses it and does
-    // not contain it. Phis outside of the loop are where the loop is left: each gets an edge from the copy for each from the loop.
+    // SAFETY: as promised by the caller. What the condition is made of dominates the preheader,
+    // since the loop uses it and does not contain it. Phis outside of the loop are where the loop
+    // is left: each gets an edge from the copy for each from the loop.
     unsafe {
         let block = |number: usize| cfg.blocks[number];
         let end = LLVMGetBasicBlockTerminator(block(of.preheader));
@@ -313,7 +317,8 @@ mod tests {
     use super::run;
     use crate::ir::cfg::MADE;
 
-    /// A function of so many loops one after the other, each with a check of its index, and a panic of its own.
+    /// A function of so many loops one after the other, each with a check of its index, and a panic
+    /// of its own.
     fn many(loops: usize) -> String {
         let mut text = "declare void @panic() cold noreturn
             define i64 @many(ptr %p, i64 %len, i64 %n) {

@@ -180,8 +180,8 @@ fn group(cfg: &Cfg, loops: &[Loop], first: usize) -> Option<Group> {
     Some(Group { blocks, size, may_stay })
 }
 
-/// Whether what is computed between the checks is needed only where all of them have passed, or only where one has failed. It is not where
-/// what is `cold` comes back.
+/// Whether what is computed between the checks is needed only where all of them have passed, or
+/// only where one has failed. It is not where what is `cold` comes back.
 fn stays_apart(cfg: &Cfg, blocks: &[Link]) -> bool {
     let inside: HashSet<usize> = blocks[1..].iter().map(|one| one.block).collect();
     let panics: BTreeSet<usize> = blocks.iter().map(|one| one.panic).collect();
@@ -207,15 +207,16 @@ fn may_stay_away(instruction: LLVMValueRef) -> bool {
         && !ir::callee(instruction).is_some_and(|callee| ir::name_of(callee).starts_with("llvm."))
 }
 
-/// Whether an instruction computes something that nobody notices, and the same whenever it does: `freeze` may not.
+/// Whether an instruction computes something that nobody notices, and the same whenever it does:
+/// `freeze` may not.
 fn is_arithmetic(instruction: LLVMValueRef) -> bool {
     use LLVMOpcode::*;
     ir::is_integer_arithmetic(instruction)
         || matches!(ir::opcode(instruction), Some(LLVMGetElementPtr | LLVMIntToPtr | LLVMFCmp))
 }
 
-/// Whether a value can be had before the blocks `inside`: it comes from elsewhere, or arithmetic makes it. `left` are the values that may
-/// still be looked at.
+/// Whether a value can be had before the blocks `inside`: it comes from elsewhere, or arithmetic
+/// makes it. `left` are the values that may still be looked at.
 fn is_early(cfg: &Cfg, inside: &BTreeSet<usize>, value: LLVMValueRef, left: &mut usize) -> bool {
     if ir::opcode(value).is_none() || !inside.contains(&cfg.block_of(value)) {
         return true;
@@ -243,7 +244,8 @@ unsafe fn early(
     if let Some(&known) = known.get(&value) {
         return known;
     }
-    // SAFETY: the value is arithmetic, whose operands are early, too; the copy is made behind theirs.
+    // SAFETY: the value is arithmetic, whose operands are early, too; the copy is made behind
+    // theirs.
     unsafe {
         let operands: Vec<LLVMValueRef> = ir::operands(value)
             .map(|operand| early(cfg, inside, operand, builder, known))
@@ -266,8 +268,9 @@ unsafe fn join(cfg: &Cfg, group: &Group) {
     let block = |number: usize| cfg.blocks[number];
     let (first, rest) = (group.blocks[0], &group.blocks[1..]);
     let inside: BTreeSet<usize> = rest.iter().map(|one| one.block).collect();
-    // SAFETY: as promised by the caller. Each block of the rest has the one before it as its only predecessor, so the predecessors of the clones are
-    // clones and the new block. The predecessors of panics are blocks of the group only: then their clones.
+    // SAFETY: as promised by the caller. Each block of the rest has the one before it as its only
+    // predecessor, so the predecessors of the clones are clones and the new block. The predecessors
+    // of panics are blocks of the group only: then their clones.
     unsafe {
         let end = LLVMGetBasicBlockTerminator(block(first.block));
         let function = LLVMGetBasicBlockParent(block(first.block));

@@ -75,7 +75,8 @@ pub fn run(module: &Module<'_>) {
 /// The module is live, and nobody else changes it during the call.
 pub unsafe fn run_raw(module: LLVMModuleRef) {
     for function in ir::functions(module).into_iter().filter(|it| !ir::blocks(*it).is_empty()) {
-        // SAFETY: as promised by the caller; instructions of a list are live, since what is removed is not in it any more.
+        // SAFETY: as promised by the caller; instructions of a list are live, since what is removed
+        // is not in it any more.
         unsafe {
             let builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
             let mut narrow = Narrow { builder, made: HashMap::new(), checks: HashMap::new() };
@@ -115,7 +116,8 @@ fn range(value: LLVMValueRef, depth: usize) -> Option<Range> {
             opcode @ (LLVMOpcode::LLVMAdd | LLVMOpcode::LLVMSub) if depth > 0 => {
                 let a = range(LLVMGetOperand(value, 0), depth - 1)?;
                 let b = range(LLVMGetOperand(value, 1), depth - 1)?;
-                // Each part is small (2^32 at most) or a constant, so a sum that is in 63 bits did not wrap.
+                // Each part is small (2^32 at most) or a constant, so a sum that is in 63 bits did
+                // not wrap.
                 let (low, high) = match opcode {
                     LLVMOpcode::LLVMAdd => (a.0 + b.0, a.1 + b.1),
                     _ => (a.0 - b.1, a.1 - b.0),
@@ -184,7 +186,8 @@ fn is_long(value: LLVMValueRef) -> bool {
     }
 }
 
-/// The two conditions that a condition joins: if the first does not hold, the second does not matter.
+/// The two conditions that a condition joins: if the first does not hold, the second does not
+/// matter.
 fn joined(condition: LLVMValueRef) -> Option<[LLVMValueRef; 2]> {
     // SAFETY: the condition is live; a selection has three operands, a conjunction two.
     unsafe {
@@ -258,7 +261,8 @@ impl Narrow {
         if let Some(&made) = self.made.get(&value) {
             return made;
         }
-        // SAFETY: as promised by the caller; what is computed from a value's operands may stand behind the value.
+        // SAFETY: as promised by the caller; what is computed from a value's operands may stand
+        // behind the value.
         unsafe {
             let context = LLVMGetTypeContext(LLVMTypeOf(value));
             let ty = LLVMInt32TypeInContext(context);
@@ -294,8 +298,8 @@ impl Narrow {
 
     /// Lets what is built come behind a value.
     unsafe fn stand_behind(&self, value: LLVMValueRef) {
-        // SAFETY: the value is an instruction, which is no terminator since it has a value (no function of a device unwinds), or a
-        // parameter of a function that has blocks.
+        // SAFETY: the value is an instruction, which is no terminator since it has a value (no
+        // function of a device unwinds), or a parameter of a function that has blocks.
         unsafe {
             let mut place = if ir::opcode(value).is_some() {
                 LLVMGetNextInstruction(value)
@@ -312,7 +316,8 @@ impl Narrow {
     /// Compares in 32 bits what is small on both sides.
     unsafe fn compare_small(&mut self, comparison: LLVMValueRef) {
         use LLVMIntPredicate::*;
-        // SAFETY: the comparison is a live instruction; only a comparison is asked for its predicate and operands.
+        // SAFETY: the comparison is a live instruction; only a comparison is asked for its
+        // predicate and operands.
         unsafe {
             if ir::opcode(comparison) != Some(LLVMOpcode::LLVMICmp) {
                 return;
@@ -358,8 +363,8 @@ impl Narrow {
         };
         let known = self.checks(first);
         let Some(known) = known.into_iter().find(is_near) else { return };
-        // SAFETY: the conditions are live instructions. The new one stands behind the index, the length and so the old one's operands,
-        // where the old one is.
+        // SAFETY: the conditions are live instructions. The new one stands behind the index, the
+        // length and so the old one's operands, where the old one is.
         unsafe {
             self.lower_half(known.index);
             let (index, length) = (self.low(near.index), self.low(near.length));
@@ -374,7 +379,8 @@ impl Narrow {
         }
     }
 
-    /// Has addresses of a block be computed from 32 bits where the way there says that an index has no more.
+    /// Has addresses of a block be computed from 32 bits where the way there says that an index has
+    /// no more.
     unsafe fn indices(&mut self, block: LLVMBasicBlockRef) {
         // SAFETY: the block is live; only a conditional branch is asked for its condition.
         unsafe {
@@ -397,7 +403,8 @@ impl Narrow {
         }
     }
 
-    /// An index that is known to have 31 bits, made of them before an instruction. One that is a constant from another one stays so.
+    /// An index that is known to have 31 bits, made of them before an instruction. One that is a
+    /// constant from another one stays so.
     unsafe fn wide(
         &mut self,
         index: LLVMValueRef,
@@ -425,11 +432,12 @@ impl Narrow {
     }
 }
 
-/// Joins two steps of an address, the first of which is a product, where nobody else needs the place between.
+/// Joins two steps of an address, the first of which is a product, where nobody else needs the
+/// place between.
 unsafe fn join_steps(block: LLVMBasicBlockRef, builder: LLVMBuilderRef) {
     for address in ir::instructions_of(block) {
-        // SAFETY: the instructions are live: what is removed comes before what is looked at; both addresses are of one block, and
-        // indices of one type are added.
+        // SAFETY: the instructions are live: what is removed comes before what is looked at; both
+        // addresses are of one block, and indices of one type are added.
         unsafe {
             let Some((between, second, size)) = ir::element(address) else { continue };
             let Some((base, first, same)) = ir::element(between) else { continue };
@@ -455,14 +463,16 @@ unsafe fn join_steps(block: LLVMBasicBlockRef, builder: LLVMBuilderRef) {
     }
 }
 
-/// Has factors be extended where they are multiplied, if that is in another block. What is extended is frozen first, which is no
-/// instruction, or LLVM would see that it has been extended already. Products that may share something with others stay.
+/// Has factors be extended where they are multiplied, if that is in another block. What is extended
+/// is frozen first, which is no instruction, or LLVM would see that it has been extended already.
+/// Products that may share something with others stay.
 unsafe fn extend_here(block: LLVMBasicBlockRef, builder: LLVMBuilderRef) {
     for product in ir::instructions_of(block) {
         if ir::opcode(product) != Some(LLVMOpcode::LLVMMul) || !is_long(product) {
             continue;
         }
-        // SAFETY: the instruction is live and has two operands; what an operand is extended from comes before it.
+        // SAFETY: the instruction is live and has two operands; what an operand is extended from
+        // comes before it.
         unsafe {
             for (place, other) in [(0, 1), (1, 0)] {
                 let (wide, other) =

@@ -91,7 +91,8 @@ pub unsafe fn run_raw(module: LLVMModuleRef) {
                 next = unsafe { Superblock::find(begin) }.map(|superblock| {
                     seen.extend(superblock.blocks.iter().chain(&superblock.cold_blocks));
                     let end = superblock.after;
-                    // SAFETY: as promised by the caller; nothing has changed since the superblock was found.
+                    // SAFETY: as promised by the caller; nothing has changed since the superblock
+                    // was found.
                     unsafe { superblock.speculate(module) };
                     seen.remove(&end);
                     end
@@ -173,7 +174,8 @@ impl Superblock {
         }
     }
 
-    /// The longest superblock that starts in a block, which ends in these instructions and a terminator.
+    /// The longest superblock that starts in a block, which ends in these instructions and a
+    /// terminator.
     unsafe fn along(first: LLVMBasicBlockRef, run: &[LLVMValueRef]) -> Option<Self> {
         // SAFETY: the blocks are live.
         unsafe {
@@ -219,8 +221,9 @@ impl Superblock {
     /// # Safety
     /// The superblock was found in the module, which is live, and nothing has changed since.
     unsafe fn speculate(self, module: LLVMModuleRef) {
-        // SAFETY: as promised by the caller. The parts before and after the superblock become blocks of their own, so that it consists
-        // of whole blocks; the speculated code has a clone of each of their values, and uses only what comes before the superblock.
+        // SAFETY: as promised by the caller. The parts before and after the superblock become
+        // blocks of their own, so that it consists of whole blocks; the speculated code has a clone
+        // of each of their values, and uses only what comes before the superblock.
         unsafe {
             let context = LLVMGetModuleContext(module);
             let builder = LLVMCreateBuilderInContext(context);
@@ -342,7 +345,8 @@ impl Speculation {
     /// # Safety
     /// The instruction is a live one of the superblock, and those before it were added.
     unsafe fn add(&mut self, instruction: LLVMValueRef, from: LLVMBasicBlockRef) {
-        // SAFETY: as promised by the caller; each index is below the number of the instruction's operands.
+        // SAFETY: as promised by the caller; each index is below the number of the instruction's
+        // operands.
         unsafe {
             if !LLVMIsATerminatorInst(instruction).is_null() || is_assumption(instruction) {
                 return;
@@ -422,7 +426,8 @@ impl Speculation {
 /// # Safety
 /// The instruction is live.
 unsafe fn check(instruction: LLVMValueRef) -> Option<Check> {
-    // SAFETY: as promised by the caller; a selection has three operands, a division two, a call of the function one.
+    // SAFETY: as promised by the caller; a selection has three operands, a division two, a call of
+    // the function one.
     unsafe {
         match ir::opcode(instruction)? {
             LLVMOpcode::LLVMSelect => {
@@ -447,7 +452,8 @@ fn distinct(checks: Vec<Check>) -> Vec<Check> {
     all
 }
 
-/// Which side of a branch or a selection is nearly always taken: true for the one where the condition holds.
+/// Which side of a branch or a selection is nearly always taken: true for the one where the
+/// condition holds.
 unsafe fn likely(instruction: LLVMValueRef) -> Option<bool> {
     // SAFETY: the instruction is live; the node's operands are counted.
     unsafe {
@@ -527,13 +533,14 @@ unsafe fn has_predecessors(block: LLVMBasicBlockRef, from: &[LLVMBasicBlockRef])
     }
 }
 
-/// Splits a block before an instruction: what stands before it moves to a new block, which takes over the old one's predecessors.
+/// Splits a block before an instruction: what stands before it moves to a new block, which takes
+/// over the old one's predecessors.
 ///
 /// # Safety
 /// The instruction stands in a live function, after its block's phis.
 unsafe fn split_before(instruction: LLVMValueRef, builder: LLVMBuilderRef) -> LLVMBasicBlockRef {
-    // SAFETY: as promised by the caller; a block's users that are instructions are terminators, each index is below the number of
-    // successors, and instructions move in their order.
+    // SAFETY: as promised by the caller; a block's users that are instructions are terminators,
+    // each index is below the number of successors, and instructions move in their order.
     unsafe {
         let block = LLVMGetInstructionParent(instruction);
         let context = LLVMGetTypeContext(LLVMTypeOf(instruction));
@@ -567,7 +574,8 @@ unsafe fn replace_outside(
     new: LLVMValueRef,
     blocks: &HashSet<LLVMBasicBlockRef>,
 ) {
-    // SAFETY: as promised by the caller; the users of an instruction are instructions, and each index is below the number of operands.
+    // SAFETY: as promised by the caller; the users of an instruction are instructions, and each
+    // index is below the number of operands.
     unsafe {
         for user in ir::users(value) {
             for index in 0..LLVMGetNumOperands(user) as u32 {

@@ -51,7 +51,8 @@ const TURNS: usize = 16;
 /// Loops with a smaller trip count are left to LLVM, which may unroll them completely.
 const COUNT: u64 = 64;
 
-/// A loop that waits for memory gets the hint for any trip count if its body has no more instructions.
+/// A loop that waits for memory gets the hint for any trip count if its body has no more
+/// instructions.
 const WAITING: usize = 16;
 
 /// So many loads per iteration are worth it.
@@ -153,7 +154,8 @@ fn is_heavy(cfg: &Cfg, of: &Loop) -> bool {
 /// How many instructions of a GPU an instruction becomes, about.
 fn weight(instruction: LLVMValueRef) -> usize {
     use LLVMOpcode::*;
-    // SAFETY: the instruction is live; operands are asked for by numbers that it has, and flags where LLVM says that there can be some.
+    // SAFETY: the instruction is live; operands are asked for by numbers that it has, and flags
+    // where LLVM says that there can be some.
     unsafe {
         let is_wide = |value| {
             let ty = LLVMTypeOf(value);
@@ -195,8 +197,8 @@ fn is_root(call: LLVMValueRef) -> bool {
     ir::callee(call).is_some_and(|function| ir::name_of(function).starts_with("llvm.sqrt."))
 }
 
-/// Whether what a load reads stands beside what it reads in the next iteration: its address is a value of the loop, or is counted by one, that
-/// goes on by a constant.
+/// Whether what a load reads stands beside what it reads in the next iteration: its address is a
+/// value of the loop, or is counted by one, that goes on by a constant.
 fn goes_on(cfg: &Cfg, of: &Loop, load: LLVMValueRef) -> bool {
     let address = ir::operands(load).next();
     let Some(address) = address else { return false };
@@ -223,10 +225,11 @@ fn goes_on(cfg: &Cfg, of: &Loop, load: LLVMValueRef) -> bool {
             && ir::operands(address).any(is_counter)
 }
 
-/// Whether the loop ends where a value of it equals, or exceeds, one from outside that is no constant: of those that are counted to a
-/// small constant LLVM unrolls the loop completely.
+/// Whether the loop ends where a value of it equals, or exceeds, one from outside that is no
+/// constant: of those that are counted to a small constant LLVM unrolls the loop completely.
 fn is_compared(cfg: &Cfg, of: &Loop) -> bool {
-    // SAFETY: the latch is a block of the live function; a branch is asked for a condition that it has.
+    // SAFETY: the latch is a block of the live function; a branch is asked for a condition that it
+    // has.
     let condition = unsafe {
         let end = LLVMGetBasicBlockTerminator(cfg.blocks[of.latch]);
         if ir::opcode(end) != Some(LLVMOpcode::LLVMBr) || LLVMIsConditional(end) == 0 {
@@ -252,12 +255,14 @@ fn is_operation(call: LLVMValueRef) -> bool {
     })
 }
 
-/// The constant that a block compares an integer with before it goes on; 0 if there is none, or a negative one.
+/// The constant that a block compares an integer with before it goes on; 0 if there is none, or a
+/// negative one.
 ///
 /// # Safety
 /// The block is one of a live function.
 unsafe fn counts_to(block: LLVMBasicBlockRef) -> u64 {
-    // SAFETY: as promised by the caller; a branch is asked for a condition that it has, and an integer of up to 64 bits for its value.
+    // SAFETY: as promised by the caller; a branch is asked for a condition that it has, and an
+    // integer of up to 64 bits for its value.
     unsafe {
         let end = LLVMGetBasicBlockTerminator(block);
         if ir::opcode(end) != Some(LLVMOpcode::LLVMBr) || LLVMIsConditional(end) == 0 {

@@ -20,11 +20,12 @@ pub(crate) struct Cfg {
     pub successors: Vec<Vec<usize>>,
     /// The predecessors of each block.
     pub predecessors: Vec<Vec<usize>>,
-    /// The rpo of each block in an order in which a block comes after all that dominate it; blocks that are never
-    /// come to have none.
+    /// The rpo of each block in an order in which a block comes after all that dominate it; blocks
+    /// that are never come to have none.
     rpo: Vec<Option<usize>>,
-    /// Of each block, when a walk down the dominator tree enters it and when it has left all that is below it. So a function of very many
-    /// loops in a row, whose tree is as deep as it is long, is asked as quickly as any.
+    /// Of each block, when a walk down the dominator tree enters it and when it has left all that
+    /// is below it. So a function of very many loops in a row, whose tree is as deep as it is long,
+    /// is asked as quickly as any.
     span: Vec<(usize, usize)>,
 }
 
@@ -65,8 +66,9 @@ impl Cfg {
         Cfg { blocks, index, successors, predecessors, rpo, span }
     }
 
-    /// Looks again at where some blocks go on, after a change; blocks that are new get the numbers behind all others. Dominators stay what
-    /// they were: new blocks have none, and a caller asks only for blocks between which nothing has changed.
+    /// Looks again at where some blocks go on, after a change; blocks that are new get the numbers
+    /// behind all others. Dominators stay what they were: new blocks have none, and a caller asks
+    /// only for blocks between which nothing has changed.
     pub fn update(&mut self, changed: &[LLVMBasicBlockRef]) {
         for &block in changed {
             if !self.index.contains_key(&block) {
@@ -94,7 +96,8 @@ impl Cfg {
 
     /// The block that an instruction stands in.
     pub fn block_of(&self, instruction: LLVMValueRef) -> usize {
-        // SAFETY: the instruction stands in a block of the function, which the caller has not changed since.
+        // SAFETY: the instruction stands in a block of the function, which the caller has not
+        // changed since.
         self.index[&unsafe { LLVMGetInstructionParent(instruction) }]
     }
 
@@ -184,7 +187,8 @@ fn reverse_post_order(successors: &[Vec<usize>]) -> (Vec<Option<usize>>, Vec<usi
     (rpo, order)
 }
 
-/// The algorithm of Cooper, Harvey and Kennedy: the common dominator of all predecessors, until nothing changes.
+/// The algorithm of Cooper, Harvey and Kennedy: the common dominator of all predecessors, until
+/// nothing changes.
 fn dominators(order: &[usize], rpo: &[Option<usize>], predecessors: &[Vec<usize>]) -> Vec<usize> {
     const NONE: usize = usize::MAX;
     let mut dominator = vec![NONE; rpo.len()];
@@ -220,7 +224,8 @@ fn dominators(order: &[usize], rpo: &[Option<usize>], predecessors: &[Vec<usize>
     dominator
 }
 
-/// For each block when a walk down the dominator tree enters it and when it has left all that is below it.
+/// For each block when a walk down the dominator tree enters it and when it has left all that is
+/// below it.
 fn spans(order: &[usize], dominator: &[usize]) -> Vec<(usize, usize)> {
     let mut below = vec![Vec::new(); dominator.len()];
     for &block in order.iter().skip(1) {
@@ -260,7 +265,8 @@ mod tests {
 
     #[test]
     fn loops_and_dominators() {
-        // Blocks by their numbers: an outer loop 1..=5 around an inner one, 3; then 7 is unreachable.
+        // Blocks by their numbers: an outer loop 1..=5 around an inner one, 3; then 7 is
+        // unreachable.
         let text = "define void @f(i1 %a) {
             b0: br label %b1
             b1: br i1 %a, label %b2, label %b4

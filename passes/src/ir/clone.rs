@@ -61,16 +61,17 @@ pub(crate) fn is_cloneable(instruction: LLVMValueRef) -> bool {
     }
 }
 
-/// Copies blocks, behind the last of them. Edges between them lead to copies; edges out of them lead where they led, and phis
-/// there are the caller's business. A phi has an edge from whatever it had one from, or from its copy.
+/// Copies blocks, behind the last of them. Edges between them lead to copies; edges out of them
+/// lead where they led, and phis there are the caller's business. A phi has an edge from whatever
+/// it had one from, or from its copy.
 ///
 /// # Safety
 /// The blocks are of one live function, and all that is in them [can be cloned](is_cloneable).
 pub(crate) unsafe fn clone_blocks(blocks: &[LLVMBasicBlockRef]) -> ClonedBlocks {
     let mut cloned = ClonedBlocks::default();
     let mut phis = Vec::new();
-    // SAFETY: as promised by the caller. An instruction is cloned to the end of its block's copy; operands are replaced when
-    // all copies are there, by values of the same type.
+    // SAFETY: as promised by the caller. An instruction is cloned to the end of its block's copy;
+    // operands are replaced when all copies are there, by values of the same type.
     unsafe {
         let Some(&last) = blocks.last() else { return cloned };
         let function = LLVMGetBasicBlockParent(last);
@@ -125,7 +126,8 @@ pub(crate) unsafe fn clone_blocks(blocks: &[LLVMBasicBlockRef]) -> ClonedBlocks 
 /// # Safety
 /// The instruction is live; the copies of its operands have the same types and are of its function.
 unsafe fn redirect(clone: LLVMValueRef, cloned: &ClonedBlocks) {
-    // SAFETY: as promised by the caller; each index is below the number of operands, or of successors.
+    // SAFETY: as promised by the caller; each index is below the number of operands, or of
+    // successors.
     unsafe {
         for index in 0..LLVMGetNumOperands(clone) as u32 {
             let operand = LLVMGetOperand(clone, index);

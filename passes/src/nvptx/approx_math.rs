@@ -91,8 +91,9 @@ impl Approximation {
     }
 }
 
-/// `1 / x` as `rcp.rn` computes it where `x`, its inverse and the residual are normal numbers. Otherwise the residual is no small
-/// number: the approximation takes subnormal numbers for zero, and gives zero for them.
+/// `1 / x` as `rcp.rn` computes it where `x`, its inverse and the residual are normal numbers.
+/// Otherwise the residual is no small number: the approximation takes subnormal numbers for zero,
+/// and gives zero for them.
 ///
 /// # Safety
 /// As for [`Approximation::expand`].
@@ -116,8 +117,8 @@ unsafe fn reciprocal(
     }
 }
 
-/// The root of `x` as `sqrt.rn` computes it where `x` is a number above 2^-101, so that the residual is not rounded. Otherwise the
-/// result is smaller than that one's root, or a NaN.
+/// The root of `x` as `sqrt.rn` computes it where `x` is a number above 2^-101, so that the
+/// residual is not rounded. Otherwise the result is smaller than that one's root, or a NaN.
 ///
 /// # Safety
 /// As for [`Approximation::expand`].

@@ -8,10 +8,12 @@ use inkwell::module::Module;
 use inkwell::targets::{CodeModel, FileType, RelocMode, Target, TargetMachine, TargetTriple};
 use llvm_sys::target::*;
 
-/// Makes LLVM's code generators known that are used: the host's, and those of the devices. May be called often.
+/// Makes LLVM's code generators known that are used: the host's, and those of the devices. May be
+/// called often.
 pub fn initialise() {
     static ONCE: Once = Once::new();
-    // SAFETY: each function only registers one of libLLVM's own targets, and the guard calls them once.
+    // SAFETY: each function only registers one of libLLVM's own targets, and the guard calls them
+    // once.
     ONCE.call_once(|| unsafe {
         LLVMInitializeX86TargetInfo();
         LLVMInitializeX86Target();
@@ -83,8 +85,8 @@ pub struct AddressSpaces {
 /// LLVM's number of the calling convention of a kernel in PTX.
 pub(crate) const PTX_KERNEL: u32 = 71;
 
-/// NVIDIA's GPUs, as PTX numbers its state spaces. Constants are in global memory: the constant bank reads one place at a time, and
-/// work-items look up tables at places of their own.
+/// NVIDIA's GPUs, as PTX numbers its state spaces. Constants are in global memory: the constant
+/// bank reads one place at a time, and work-items look up tables at places of their own.
 pub const NVPTX: AddressSpaces = AddressSpaces {
     global: 1,
     local: 3,

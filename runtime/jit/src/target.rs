@@ -1,8 +1,8 @@
 //! What one kind of device adds to stage 2.
 //!
-//! [`lower`] compiles one kernel, the same for every target. The order of passes is a pipeline of `schism_passes`; a [`Target`] runs the
-//! steps in it that need the launch. A new kind of device is a new implementation beside `cpu`, a pipeline, and an
-//! entry in the C interface.
+//! [`lower`] compiles one kernel, the same for every target. The order of passes is a pipeline of
+//! `schism_passes`; a [`Target`] runs the steps in it that need the launch. A new kind of device is
+//! a new implementation beside `cpu`, a pipeline, and an entry in the C interface.
 
 use schism_passes::DeviceSpec;
 use schism_passes::pass::PassContext;
@@ -117,7 +117,8 @@ impl From<PipelineError> for JitError {
     }
 }
 
-/// Lowers one kernel. Runs on the caller's thread; LLVM's fatal errors end the process unless the thread is one of `llvm::isolated`.
+/// Lowers one kernel. Runs on the caller's thread; LLVM's fatal errors end the process unless the
+/// thread is one of `llvm::isolated`.
 pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitError> {
     request.check()?;
     let variable = |name: &str| schism_trust::variable(name)?.into_string().ok();

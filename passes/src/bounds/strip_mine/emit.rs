@@ -19,7 +19,8 @@ use crate::ir::cfg::Cfg;
 /// Bytes that one load loads at most.
 const VECTOR_BYTES: usize = 16;
 
-/// More iterations than any loop worth it has: a strip more is a number of 32 bits with a sign, too.
+/// More iterations than any loop worth it has: a strip more is a number of 32 bits with a sign,
+/// too.
 const TURNS: u64 = 1 << 30;
 
 /// Makes the strips of a loop.
@@ -36,7 +37,8 @@ pub(crate) struct Emitter<'a> {
     state: HashMap<LLVMValueRef, LLVMValueRef>,
     /// Which iterations of the strip exist; `None` for those that always do.
     active: Vec<Option<LLVMValueRef>>,
-    /// How many iterations a strip makes, in 32 bits, the first of a first strip that are none among them.
+    /// How many iterations a strip makes, in 32 bits, the first of a first strip that are none
+    /// among them.
     done: LLVMValueRef,
 }
 
@@ -59,8 +61,9 @@ impl Emitter<'_> {
     /// The plan is of the CFG's function, which is as it was then.
     pub(crate) unsafe fn apply(cfg: &Cfg, plan: &Plan) -> LLVMBasicBlockRef {
         let preheader = cfg.blocks[plan.of.preheader];
-        // SAFETY: as promised by the caller. What is made in front of the loop is made of values that it uses, or of its phis' first
-        // values. In a strip, each value is made where it dominates all that is made later, but for loads, which have a phi.
+        // SAFETY: as promised by the caller. What is made in front of the loop is made of values
+        // that it uses, or of its phis' first values. In a strip, each value is made where it
+        // dominates all that is made later, but for loads, which have a phi.
         unsafe {
             let end = LLVMGetBasicBlockTerminator(preheader);
             let function = LLVMGetBasicBlockParent(preheader);
@@ -164,7 +167,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// An address, computed once more of what counters are somewhere: of bits alone, so that it may lie outside of what is pointed to.
+    /// An address, computed once more of what counters are somewhere: of bits alone, so that it may
+    /// lie outside of what is pointed to.
     unsafe fn address(
         &self,
         value: LLVMValueRef,
@@ -201,7 +205,8 @@ impl Emitter<'_> {
 
     /// A counter that has gone on.
     unsafe fn forward(&self, counter: LLVMValueRef, by: LLVMValueRef) -> LLVMValueRef {
-        // SAFETY: as promised by the callers: the counter is an integer or a pointer, `by` an integer of 64 bits.
+        // SAFETY: as promised by the callers: the counter is an integer or a pointer, `by` an
+        // integer of 64 bits.
         unsafe {
             let ty = LLVMTypeOf(counter);
             if scev::is_pointer(counter) {
@@ -233,7 +238,8 @@ impl Emitter<'_> {
             (block(plan.of.preheader), block(plan.of.header), block(plan.out));
         // SAFETY: as promised by the caller; see `apply`.
         unsafe {
-            // The builder stands in the block before the loop: what counters are in iteration 0 of the first strip.
+            // The builder stands in the block before the loop: what counters are in iteration 0 of
+            // the first strip.
             let back = LLVMBuildNeg(self.builder, start.place, NAME);
             let first_iteration = LLVMBuildTrunc(self.builder, back, self.int(32), NAME);
             let mut begins = Vec::new();
@@ -350,16 +356,19 @@ impl Emitter<'_> {
         }
     }
 
-    /// Computes which iterations of a strip exist. `iteration` is the strip's first one if loads are vector loads, else how many iterations are left.
+    /// Computes which iterations of a strip exist. `iteration` is the strip's first one if loads
+    /// are vector loads, else how many iterations are left.
     unsafe fn count_off(&mut self, iteration: LLVMValueRef, count: LLVMValueRef) {
         let plan = self.plan;
         let ty = self.int(32);
         // SAFETY: the type is an integer's.
         let int = |value: i64| unsafe { LLVMConstInt(ty, value as u64, 1) };
-        // SAFETY: as promised by the caller: both numbers have 32 bits, and the builder stands in the header behind its phis.
+        // SAFETY: as promised by the caller: both numbers have 32 bits, and the builder stands in
+        // the header behind its phis.
         unsafe {
             if plan.vector {
-                // In front of the first iteration the number is negative, which is more than any count.
+                // In front of the first iteration the number is negative, which is more than any
+                // count.
                 let active = |number: usize| {
                     let this = LLVMBuildAdd(self.builder, iteration, int(number as i64), NAME);
                     Some(LLVMBuildICmp(self.builder, LLVMIntULT, this, count, NAME))
@@ -436,8 +445,8 @@ impl Emitter<'_> {
         if let Some(&known) = self.values[number].get(&value) {
             return known;
         }
-        // SAFETY: as promised by the callers: loads are made before what uses them, and so are the phis that are no counters. The copy
-        // stands behind all that it is made of.
+        // SAFETY: as promised by the callers: loads are made before what uses them, and so are the
+        // phis that are no counters. The copy stands behind all that it is made of.
         let made = unsafe {
             if let Some(&step) = self.plan.counters.get(&value) {
                 let by = self.number(64, step.wrapping_mul(number as i64));
@@ -461,7 +470,8 @@ impl Emitter<'_> {
     unsafe fn load(&mut self, load: &Load) {
         let plan = self.plan;
         let instruction = load.instruction;
-        // SAFETY: as promised by the callers: all that the address is made of is there, and what is not early is made behind the checks.
+        // SAFETY: as promised by the callers: all that the address is made of is there, and what is
+        // not early is made behind the checks.
         unsafe {
             let address = LLVMGetOperand(instruction, 0);
             if plan.vector && load.is_consecutive() {
@@ -490,8 +500,10 @@ impl Emitter<'_> {
                         self.go_on_in(next);
                         let ty = LLVMTypeOf(instruction);
                         let phi = LLVMBuildPhi(self.builder, ty, NAME);
-                        // Checks look at what is loaded early. What an inactive iteration makes of the rest is not selected; a zero would be
-                        // one more register for each iteration to set, and the device's compiler then asks for the elements later.
+                        // Checks look at what is loaded early. What an inactive iteration makes of
+                        // the rest is not selected; a zero would be one more register for each
+                        // iteration to set, and the device's compiler then asks for the elements
+                        // later.
                         let none = if load.early { LLVMConstNull(ty) } else { LLVMGetPoison(ty) };
                         let mut values = [loaded, none];
                         let mut blocks = [here, before];
@@ -520,7 +532,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Loads what may be no value of the program's: of what is known of a load, only what it does not overlap is kept.
+    /// Loads what may be no value of the program's: of what is known of a load, only what it does
+    /// not overlap is kept.
     unsafe fn load_any(
         &self,
         load: &Load,
@@ -528,7 +541,8 @@ impl Emitter<'_> {
         address: LLVMValueRef,
         align: u32,
     ) -> LLVMValueRef {
-        // SAFETY: as promised by the callers: the address is one of the type's values in accessible memory.
+        // SAFETY: as promised by the callers: the address is one of the type's values in accessible
+        // memory.
         unsafe {
             let value = LLVMBuildLoad2(self.builder, ty, address, NAME);
             LLVMSetAlignment(value, align);
@@ -544,7 +558,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Loads the elements of all iterations of a strip from an address that is a multiple of their size.
+    /// Loads the elements of all iterations of a strip from an address that is a multiple of their
+    /// size.
     unsafe fn load_joined(&mut self, load: &Load, first: LLVMValueRef) {
         let size = load.size as usize;
         let width = (VECTOR_BYTES / size).min(self.plan.strip);
@@ -573,7 +588,8 @@ impl Emitter<'_> {
             self.values[number].extend(&now);
             for &phi in &plan.carried {
                 let next = ir::incoming(phi, latch).expect("an edge from the latch");
-                // SAFETY: as promised by the caller: all loads are made; the value is of the phi's type.
+                // SAFETY: as promised by the caller: all loads are made; the value is of the phi's
+                // type.
                 let next = unsafe {
                     let next = self.value(number, next);
                     self.if_active(number, next, self.values[number][&phi])

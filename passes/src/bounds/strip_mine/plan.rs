@@ -15,10 +15,12 @@ use crate::ir;
 use crate::ir::cfg::{Cfg, Loop};
 use crate::spec::target::NVPTX;
 
-/// How many iterations a strip has whose loads are vector loads: 32 bytes, which GPUs load at once, are eight numbers.
+/// How many iterations a strip has whose loads are vector loads: 32 bytes, which GPUs load at once,
+/// are eight numbers.
 pub(crate) const VECTOR: usize = 8;
 
-/// How many iterations a scalar strip has at most: with more, such loops take so many registers that fewer work-items run at a time.
+/// How many iterations a scalar strip has at most: with more, such loops take so many registers
+/// that fewer work-items run at a time.
 const SCALAR: usize = 2;
 
 /// How many instructions a loop may have.
@@ -56,7 +58,8 @@ pub(crate) type Counters = HashMap<LLVMValueRef, i64>;
 
 pub(crate) struct Load {
     pub instruction: LLVMValueRef,
-    /// Whether it comes before the first check, so that the first iteration of a strip makes it in any case.
+    /// Whether it comes before the first check, so that the first iteration of a strip makes it in
+    /// any case.
     pub early: bool,
     /// By how many bytes its address goes on.
     pub stride: Option<i64>,
@@ -172,7 +175,8 @@ pub(crate) fn plan(cfg: &Cfg, of: &Loop) -> Option<Plan> {
     })
 }
 
-/// The blocks of a loop in their order, if each iteration goes through all of them, or leaves the loop to panic.
+/// The blocks of a loop in their order, if each iteration goes through all of them, or leaves the
+/// loop to panic.
 fn chain(cfg: &Cfg, of: &Loop) -> Option<Vec<usize>> {
     let mut chain = vec![of.header];
     let mut at = of.header;
@@ -228,7 +232,8 @@ fn load(
     }
 }
 
-/// By how much a value, of which its bits count and no more, goes on from iteration to iteration; for an address, in bytes.
+/// By how much a value, of which its bits count and no more, goes on from iteration to iteration;
+/// for an address, in bytes.
 fn stride(cfg: &Cfg, of: &Loop, counters: &Counters, value: LLVMValueRef) -> Option<i64> {
     let stride = |value| stride(cfg, of, counters, value);
     if let Some(&step) = counters.get(&value) {
@@ -237,7 +242,8 @@ fn stride(cfg: &Cfg, of: &Loop, counters: &Counters, value: LLVMValueRef) -> Opt
     if ir::opcode(value).is_none_or(|_| !of.blocks.contains(&cfg.block_of(value))) {
         return Some(0);
     }
-    // SAFETY: the value is an instruction of the loop; each opcode has the operands that are asked for, and numbers have up to 64 bits.
+    // SAFETY: the value is an instruction of the loop; each opcode has the operands that are asked
+    // for, and numbers have up to 64 bits.
     unsafe {
         use LLVMOpcode::*;
         let ty = LLVMTypeOf(value);
