@@ -12,18 +12,22 @@ fn main() {
     println!("cargo::rerun-if-changed=src/pack.rs");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"))
         .join("sources.pack");
-    let block = if std::env::var_os("CARGO_FEATURE_EMBEDDED_SOURCES").is_some() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .parent()
-            .expect("this package lies in the workspace");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = own.parent().expect("a package is in a folder");
+    let packed = own.join(pack::FILE);
+    let block = if std::env::var_os("CARGO_FEATURE_EMBEDDED_SOURCES").is_none() {
+        Vec::new()
+    } else if !pack::is_workspace(root) {
+        // This is the published package, away from the workspace.
+        println!("cargo::rerun-if-changed={}", packed.display());
+        std::fs::read(&packed).unwrap_or_else(|error| panic!("{}: {error}", packed.display()))
+    } else {
         let files = pack::files(root).expect("the workspace's sources can be listed");
         for path in pack::DIRECTORIES.iter().chain(pack::ROOT_FILES) {
             // Of a directory cargo looks at every file below it.
             println!("cargo::rerun-if-changed=../{path}");
         }
         pack::pack(root, &files).expect("the workspace's sources can be read")
-    } else {
-        Vec::new()
     };
     std::fs::write(out, block).expect("OUT_DIR can be written");
 }

@@ -38,6 +38,7 @@ mod sources;
 mod stage2;
 mod targets;
 mod toolchain;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
     if let Some(code) = rustc_dev::run_shim_if_asked() {
         return code;
     }
+    trace::install();
     let result = arguments::parse(std::env::args_os().skip(1)).and_then(serve);
     result.unwrap_or_else(|error| {
         eprintln!("error: {error}");

@@ -147,6 +147,18 @@ fn help_for_a_verb_shows_schisms_own_options_before_cargos() {
 }
 
 #[test]
+fn a_trace_shows_what_is_started() {
+    let machine = Machine::new("trace");
+    let output = machine.schism("doc --no-deps").env("SCHISM_TRACE", "1").output().unwrap();
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    for part in ["found the compiler", "toolchain/bin/cargo doc --no-deps"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(stderr(&machine.run("doc")), "");
+}
+
+#[test]
 fn bench_without_a_subject_is_cargos() {
     let machine = Machine::new("bench");
     assert!(machine.run("bench my_benchmark --quiet").status.success());
