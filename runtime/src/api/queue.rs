@@ -9,7 +9,7 @@ use crate::data::source::length::Lengths;
 use crate::data::source::per_group::InGroups;
 use crate::data::source::traits::{Blocking, IntoSource, Source};
 use crate::error::{DeviceError, LaunchError};
-use crate::hal::dispatch::{self, Pending};
+use crate::hal::dispatch::{self, BackendPending};
 use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
 use crate::kernel::group::{self, ForEachInGroups, Groups, Locals, NdItem, NdRange};
@@ -34,7 +34,7 @@ use crate::util::trace;
 #[derive(Clone)]
 pub struct Queue {
     device: Device,
-    queue: dispatch::Queue,
+    queue: dispatch::BackendQueue,
     options: Option<Arc<Options>>,
     adaptivity: Adaptivity,
     /// Launches in scopes say how long they took.
@@ -465,7 +465,7 @@ impl Queue {
         kernel: RawKernel,
         range: Extent,
         groups: Option<GroupDesc>,
-    ) -> Result<Option<Pending>, LaunchError> {
+    ) -> Result<Option<BackendPending>, LaunchError> {
         // SAFETY: the caller's promises.
         unsafe { self.queue.submit(&self.describe(kernel, range, groups)) }
     }
@@ -483,7 +483,7 @@ impl Queue {
 
     /// Refuses sources that are in the memory of a GPU, for a launch on the host. Other devices look at addresses themselves.
     pub(crate) fn check_memory<F>(&self, lengths: &Lengths) -> Result<(), LaunchError> {
-        if !lengths.is_remote() || self.queue.translates_addresses() {
+        if !lengths.is_in_device_memory() || self.queue.translates_addresses() {
             return Ok(());
         }
         let (kernel, device) = (type_name::<F>().to_owned(), self.device.to_string());
@@ -500,7 +500,7 @@ impl Queue {
         if failure::inside() { Err(LaunchError::InsideKernel) } else { Ok(()) }
     }
 
-    pub(crate) const fn backend(&self) -> &dispatch::Queue {
+    pub(crate) const fn backend(&self) -> &dispatch::BackendQueue {
         &self.queue
     }
 }

@@ -10,7 +10,7 @@ use crate::api::queue::Queue;
 use crate::data::source::chunks::{Chunks, ChunksMut};
 use crate::data::view::{View, ViewMut};
 use crate::error::BufferError;
-use crate::hal::dispatch::Memory;
+use crate::hal::dispatch::BackendMemory;
 use crate::kernel::element::Element;
 use crate::launch::options::bytes_of;
 
@@ -39,7 +39,7 @@ pub struct Buffer<T: Element> {
     elements: NonNull<T>,
     len: usize,
     /// `None` if the elements take no room.
-    memory: Option<Memory>,
+    memory: Option<BackendMemory>,
 }
 
 // SAFETY: a buffer owns its elements as a `Vec` does.
