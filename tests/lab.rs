@@ -292,6 +292,12 @@ pub fn clean_command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
+/// Whether `SCHISM_TEST_FULL=1` asks for what takes long, too.
+#[must_use]
+pub fn full() -> bool {
+    std::env::var_os("SCHISM_TEST_FULL").is_some_and(|value| value == "1")
+}
+
 /// Does something with each of several things, with as many at a time as there are processors.
 ///
 /// # Panics

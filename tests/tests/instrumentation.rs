@@ -7,7 +7,7 @@ use std::process::Command;
 
 use object::{Object, ObjectSection};
 use schism_tests::container::{containers, device_ir};
-use schism_tests::lab::{Compiler, Lab, clean_command, describe, output, source, text};
+use schism_tests::lab::{Compiler, Lab, clean_command, describe, full, output, source, text};
 
 fn lab() -> Option<&'static Lab> {
     Lab::open(env!("CARGO_TARGET_TMPDIR"))
@@ -67,7 +67,9 @@ fn clean_and_right(name: &str, flags: &[&str], runs: bool) {
     // Files of programs that are assembled at the same time have their names.
     let kind: &[&str] = if runs { &["-o", name] } else { &["--crate-type=rlib", "-o", name] };
     let mut image = None;
-    for targets in ["", "host"] {
+    // Link-time optimisation takes long.
+    let both = full() || !flags.contains(&"-Clto");
+    for targets in if both { &["", "host"][..] } else { &["host"] } {
         let mut rustc = compile(lab, Compiler::Schism, &folder, &[flags, kind].concat());
         text(rustc.env("SCHISM_TARGETS", targets));
         let program = folder.join(name);
