@@ -75,11 +75,11 @@ pub(crate) use sealed::{Prepare, ready_at_once};
 /// | `&Buffer<T>`, `View<T>` | `&T`, its own element |
 /// | `buffer.chunks_mut(n)` | `&mut [T]`, its own `n` elements (a row of an image) |
 /// | `buffer.chunks(n)` | `&[T]` |
-/// | [`whole(&buffer)`](whole()) | `&[T]`, all elements, the same for all |
+/// | [`whole(&buffer)`](crate::whole()) | `&[T]`, all elements, the same for all |
 /// | `a..b` | `usize`, its own number |
 /// | `a..` | `usize`, counted from `a`, as many as needed |
 /// | a tuple of two to eight sources | the tuple of what they give |
-/// | [`per_group(source)`](per_group()), in [launches with groups](crate::Queue::for_each_in_groups) | `Some` of what the source gives to the group, if it is the group's first work-item; else `None` |
+/// | [`per_group(source)`](crate::per_group()), in [launches with groups](crate::Queue::for_each_in_groups) | `Some` of what the source gives to the group, if it is the group's first work-item; else `None` |
 ///
 /// The sources of one launch have the same length; `a..` and `whole` take any. Within a [scope](crate::Queue::scope) buffers
 /// can also be [lent](crate::Scope::lend).

@@ -11,7 +11,7 @@ pub struct Whole<'a, T>(&'a [T]);
 
 /// A source that gives every work-item all elements of a buffer or view, as a slice to read from.
 ///
-/// It does the same as capturing a view. Within a scope [`Lent::whole`](super::Lent::whole) has the same use.
+/// It does the same as capturing a view. Within a scope [`Lent::whole`](crate::Lent::whole) has the same use.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
