@@ -94,9 +94,10 @@ pub use api::event::Event;
 pub use api::queue::Queue;
 pub use api::scope::{Scope, Scoped};
 pub use data::buffer::Buffer;
+pub use data::home::BufferHome;
 pub use data::source::{
-    Blocking, Chunks, ChunksMut, InGroups, IntoSource, Lent, LentChunks, LentChunksMut, LentWhole,
-    OfGroups, PerGroup, Source, Whole, per_group, whole,
+    BitReversal, Cells, IntoSource, Lent, Permutation, Reversal, Share, TileShare, per_group,
+    per_sub_group, whole,
 };
 pub use data::view::{View, ViewMut};
 pub use error::{
@@ -110,7 +111,8 @@ pub use kernel::capture::Capture;
 pub use kernel::clock::{device_clock, device_time};
 pub use kernel::element::Element;
 pub use kernel::group::{
-    LaneNumber, LaneValue, Local, LocalArray, LocalNumber, Locals, NdItem, NdRange, SubGroup, local,
+    GroupNumber, GroupValue, Local, Local2d, LocalArray, LocalArray2d, Locals, NdItem, NdRange,
+    SubGroup, local, local_2d,
 };
 pub use kernel::item::Item;
 pub use kernel::offset::{Begin, Origin, Zero};
@@ -220,10 +222,22 @@ macro_rules! import_to_device {
     };
 }
 
+/// The types behind [sources](crate::IntoSource): what methods of buffers and loans return, and what kernels hold of it. Programs hardly
+/// ever name them.
+pub mod source {
+    pub use crate::data::source::{
+        Blocking, CellChunks, Chunks, ChunksMut, GroupSource, InGroups, LentAtomics, LentCells,
+        LentChunks, LentChunksMut, LentTilesMut, LentViewMut, LentWhole, OfGroups, OfSubGroups,
+        PerGroup, PerSubGroup, Permuted, Permutes, RectangleMut, ShareIter, Source, TileShareIter,
+        TilesMut, Whole,
+    };
+}
+
 /// What most programs need.
 pub mod prelude {
     pub use crate::{
-        Buffer, Capture, Device, Element, Event, Item, LaunchError, Lent, Local, NdItem, NdRange,
-        Queue, Range, Scope, SpecConst, View, ViewMut, local, per_group, whole,
+        Buffer, Capture, Cells, Device, Element, Event, GroupValue, Item, LaunchError, Lent, Local,
+        Local2d, NdItem, NdRange, Queue, Range, Scope, Share, SpecConst, TileShare, View, ViewMut,
+        local, local_2d, per_group, per_sub_group, whole,
     };
 }

@@ -28,7 +28,7 @@ fn wide(queue: &Queue) -> Result<u64, Error> {
         let [z, y, x] = item.id();
         let product = (z as u128 + 1) * (y as u128 + (1 << 70)) / (x as u128 + 1);
         // SAFETY: each work-item has its own element.
-        unsafe { to.set(item.linear_id(), (product >> 3) as u64) }
+        unsafe { to.set_unchecked(item.linear_id(), (product >> 3) as u64) }
     })?;
     Ok(out.to_vec().iter().fold(0, |sum, value| sum.rotate_left(5) ^ value))
 }
@@ -39,7 +39,7 @@ fn shifted(queue: &Queue, begin: usize) -> Result<u64, Error> {
     let to = out.view_mut();
     queue.parallel_for(begin..begin + 50, move |item| {
         // SAFETY: each work-item has its own element.
-        unsafe { to.set(item.x(), item.x() as u32 * 3 + 1) }
+        unsafe { to.set_unchecked(item.x(), item.x() as u32 * 3 + 1) }
     })?;
     Ok(out.to_vec().iter().fold(0, |sum, value| sum * 7 % 1_000_003 + u64::from(*value)))
 }
@@ -56,7 +56,7 @@ fn groups(queue: &Queue) -> Result<u64, Error> {
         if i == 0 {
             let sum = (0..8).map(|at| tile.get(at)).sum();
             // SAFETY: one work-item of each group has the group's element.
-            unsafe { to.set(item.group_x(), sum) }
+            unsafe { to.set_unchecked(item.group_x(), sum) }
         }
     })?;
     Ok(out.to_vec().iter().fold(0, |sum, value| sum * 3 % 1_000_003 + u64::from(*value)))

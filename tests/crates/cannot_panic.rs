@@ -50,7 +50,7 @@ pub fn run(queue: &Queue, n: usize) -> Result<(), schism::Error> {
         let shapes: [&dyn Fn(u32) -> u32; 2] = [&|x| x ^ shift, &|x| x.count_ones()];
         for shape in shapes {
             // SAFETY: each work-item its own element.
-            unsafe { view.set(item.x(), shape(view.get(item.x()))) }
+            unsafe { view.set_unchecked(item.x(), shape(view.get_unchecked(item.x()))) }
         }
     })?;
 

@@ -217,7 +217,7 @@ fn main() {
             queue.parallel_for_groups(range, (), move |item, ()| {
                 item.barrier();
                 // SAFETY: each work-item takes its own element, once.
-                f(unsafe { to.get_mut(item.global_linear_id()) }, &view, x);
+                f(unsafe { to.get_unchecked_mut(item.global_linear_id()) }, &view, x);
             })
         });
     }

@@ -160,7 +160,7 @@ macro_rules! grouped {
             let value: u32 = $value;
             item.barrier();
             // SAFETY: each work-item writes its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         });
         if result.is_err() {
             return (result, false);

@@ -91,7 +91,7 @@ impl Generator {
              let (l, grp, size) = (item.local_linear_id(), item.group_linear_id(), item.group_size());\n\
              let i = grp * size + l;\n{tiles}let acc = schism::local_array!(item, u64; 1);\n\
              let r = f(i, [i, 0, 0], ev[i], &vv);\nlet mut s = r.1 ^ i as u64;\nx.set(l, s);\nitem.barrier();\n{device}\
-             unsafe {{ to.set(i, (r.0, s)) }}\n}});\nOk((status, digests(&out.to_vec())))\n}});\n",
+             unsafe {{ to.set_unchecked(i, (r.0, s)) }}\n}});\nOk((status, digests(&out.to_vec())))\n}});\n",
             host = steps.host,
             device = steps.device,
         );

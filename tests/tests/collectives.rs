@@ -1,12 +1,12 @@
 //! Reductions and scans of sub-groups and groups, and clocks: each case runs on every device, and its results are compared with the
 //! host's, bit for bit.
 
+use schism::GroupNumber;
 use schism::prelude::*;
-use schism::{LaneNumber, LaneValue, LocalNumber};
 use schism_tests::sub_groups::{SIZES, on_every_device, random};
 
 /// A number whose bits can be compared, with what the host computes.
-trait Number: LaneNumber + LocalNumber + Element {
+trait Number: GroupNumber {
     fn add(self, other: Self) -> Self;
     fn min(self, other: Self) -> Self;
     fn max(self, other: Self) -> Self;
@@ -106,7 +106,7 @@ fn zero<T: Number>() -> T {
 }
 
 /// Reductions and scans of sub-groups, of one type.
-fn of_sub_groups<T: Number + LaneValue>(queue: &Queue, seed: u64) {
+fn of_sub_groups<T: Number>(queue: &Queue, seed: u64) {
     for size in SIZES {
         let count = 2 * size;
         let numbers: Vec<T> = random(seed).take(count).map(T::of).collect();

@@ -375,7 +375,7 @@ fn constants_in_work_groups() {
                             tile.set(me, next);
                         }
                         // SAFETY: each work-item has its own element.
-                        unsafe { to.set(item.x(), tile.get(me)) };
+                        unsafe { to.set_unchecked(item.x(), tile.get(me)) };
                     },
                 )
                 .expect("a launch");

@@ -78,8 +78,8 @@ fn elements_of_groups_in_three_dimensions() {
             queue
                 .for_each_in_groups(range, (), sources, |item, (), (id, row)| {
                     *id = item.global_id();
-                    if let Some(row) = row {
-                        row.copy_from_slice(&item.group_id());
+                    for (axis, to) in row {
+                        *to = item.group_id()[axis];
                     }
                 })
                 .expect("a launch");
@@ -107,7 +107,8 @@ fn sources_of_groups() {
                 let cells = local_array!(item, u32; 16);
                 cells.set(item.local_x(), item.x() as u32);
                 item.barrier();
-                if let Some((factor, sum, number)) = of_group {
+                let (factor, sum, number) = of_group;
+                if let Some(sum) = sum {
                     let all: u32 = (0..16).map(|i| cells.get(i)).sum();
                     *sum = *factor * all + number as u32;
                 }

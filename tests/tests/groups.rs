@@ -46,7 +46,7 @@ fn places() {
                 assert!(item.group_id() == [item.group_z(), item.group_y(), item.group_x()]);
                 assert!(item.item().id() == item.global_id());
                 // SAFETY: each work-item writes its own element.
-                unsafe { view.set(item.global_linear_id(), value) }
+                unsafe { view.set_unchecked(item.global_linear_id(), value) }
             })
             .expect("it runs");
         let out = out.to_vec();
@@ -93,7 +93,7 @@ fn tree_reduction_of_every_size() {
                     }
                     if i == 0 {
                         // SAFETY: one work-item of each group writes the group's element.
-                        unsafe { to.set(item.group_x(), tile.get(0)) }
+                        unsafe { to.set_unchecked(item.group_x(), tile.get(0)) }
                     }
                 })
                 .expect("it runs");
@@ -130,7 +130,7 @@ fn inclusive_scan_of_every_size() {
                         distance *= 2;
                     }
                     // SAFETY: each work-item writes its own element.
-                    unsafe { to.set(item.x(), tile.get(i)) }
+                    unsafe { to.set_unchecked(item.x(), tile.get(i)) }
                 })
                 .expect("it runs");
             let mut expected = Vec::new();
@@ -169,7 +169,7 @@ fn tiled_transpose() {
                 let [group_y, group_x] = item.group_id();
                 let place = (group_x * TILE + y) * height + group_y * TILE + x;
                 // SAFETY: each work-item writes its own element.
-                unsafe { to.set(place, tile.get(x * (TILE + 1) + y)) }
+                unsafe { to.set_unchecked(place, tile.get(x * (TILE + 1) + y)) }
             })
             .expect("it runs");
         let expected: Vec<u32> = (0..input.len())
@@ -219,7 +219,7 @@ fn stencil_with_halo() {
                     + get(z, y, x - 1)
                     + get(z, y, x + 1);
                 // SAFETY: each work-item writes its own element.
-                unsafe { to.set(item.global_linear_id(), sum - 6.0 * get(z, y, x)) }
+                unsafe { to.set_unchecked(item.global_linear_id(), sum - 6.0 * get(z, y, x)) }
             })
             .expect("it runs");
         let out = out.to_vec();
@@ -303,7 +303,7 @@ macro_rules! rounds {
                         $item.barrier();
                         $body;
                         // SAFETY: each work-item writes its own element.
-                        unsafe { to.set($item.x(), $tile.get($item.local_x())) }
+                        unsafe { to.set_unchecked($item.x(), $tile.get($item.local_x())) }
                     })
                     .expect("it runs");
                 let expected = neighbours(size, $count).repeat(4);
@@ -375,7 +375,7 @@ fn private_values_live_across_barriers() {
                     sums[at % 4] += value * at as u64;
                 }
                 // SAFETY: each work-item writes its own element.
-                unsafe { to.set(item.x(), sums) }
+                unsafe { to.set_unchecked(item.x(), sums) }
             })
             .expect("it runs");
         for (x, found) in out.to_vec().into_iter().enumerate() {
@@ -484,7 +484,7 @@ fn kernels_share_functions_and_groups_share_nothing() {
                 let sum = (0..4).map(|i| own.get(i)).sum::<u32>() + more.get(2);
                 if item.local_x() == 3 {
                     // SAFETY: one work-item of each group writes the group's element.
-                    unsafe { to.set(item.group_x(), value + sum) }
+                    unsafe { to.set_unchecked(item.group_x(), value + sum) }
                 }
             })
             .expect("it runs");
@@ -496,7 +496,7 @@ fn kernels_share_functions_and_groups_share_nothing() {
                 let value = shared_array(&item, 2 * item.group_x() as u32);
                 if item.local_x() == 3 {
                     // SAFETY: one work-item of each group writes the group's element.
-                    unsafe { to.set(item.group_x(), value + own.get(60) as u32) }
+                    unsafe { to.set_unchecked(item.group_x(), value + own.get(60) as u32) }
                 }
             })
             .expect("it runs");
@@ -545,7 +545,7 @@ fn groups_without_barriers() {
                 .parallel_for_groups(range, (), move |item, ()| {
                     let value = item.group_x() * 10_000 + item.local_x();
                     // SAFETY: each work-item writes its own element.
-                    unsafe { to.set(item.x(), value) }
+                    unsafe { to.set_unchecked(item.x(), value) }
                 })
                 .expect("it runs");
             let expected: Vec<_> = (0..size * 7).map(|x| x / size * 10_000 + x % size).collect();
@@ -786,7 +786,7 @@ fn many_groups_wait_at_once() {
                             item.barrier();
                             let value = tile.get(1023 - i);
                             // SAFETY: each work-item writes its own element.
-                            unsafe { to.set(item.x(), value) }
+                            unsafe { to.set_unchecked(item.x(), value) }
                         })
                         .expect("it runs");
                     for (x, found) in out.to_vec().into_iter().enumerate() {

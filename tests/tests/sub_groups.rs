@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use schism::prelude::*;
-use schism::{DeviceKind, LaneValue, SubGroup, local_array};
+use schism::{DeviceKind, GroupValue, SubGroup, local_array};
 use schism_tests::sub_groups::{SIZES, on_every_device, random};
 
 /// Where a work-item is that has the index `x` in a launch of groups of `size`: its lane, the size of its sub-group, and the index of
@@ -40,7 +40,7 @@ fn places_in_three_dimensions() {
                     ];
                     let place = item.group_linear_id() * item.group_size() + item.local_linear_id();
                     // SAFETY: each work-item writes its own element.
-                    unsafe { view.set(place, value) }
+                    unsafe { view.set_unchecked(place, value) }
                 })
                 .expect("it runs");
             for (at, [lane, size, id, range, _]) in out.to_vec().into_iter().enumerate() {
@@ -53,7 +53,7 @@ fn places_in_three_dimensions() {
 }
 
 /// All shuffles of one type.
-fn shuffles<T: LaneValue + Element + PartialEq + std::fmt::Debug>(
+fn shuffles<T: GroupValue + PartialEq + std::fmt::Debug>(
     queue: &Queue,
     seed: u64,
     number: impl Fn(u64) -> T,

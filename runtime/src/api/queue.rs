@@ -375,7 +375,7 @@ impl Queue {
     ///     }
     ///     if i == 0 {
     ///         // SAFETY: one work-item of each group writes the group's element.
-    ///         unsafe { to.set(item.group_x(), tile.get(0)) }
+    ///         unsafe { to.set_unchecked(item.group_x(), tile.get(0)) }
     ///     }
     /// })?;
     /// assert_eq!(sums.to_vec().iter().sum::<u32>(), 1023 * 1024 / 2);

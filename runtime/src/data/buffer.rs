@@ -2,25 +2,29 @@
 
 use std::alloc::{self, Layout};
 use std::fmt;
-use std::ops::RangeBounds;
+use std::ops::{Range, RangeBounds};
 use std::ptr::NonNull;
 use std::slice;
 
-use crate::api::queue::{Lane, Queue};
-use crate::data::source::{Chunks, ChunksMut};
+use crate::data::home::BufferHome;
+use crate::data::source::{
+    CellChunks, Chunks, ChunksMut, Permuted, Permutes, RectangleMut, TilesMut,
+};
 use crate::data::view::{View, ViewMut};
 use crate::error::BufferError;
 use crate::hal::cuda::Memory;
 use crate::kernel::element::Element;
+use crate::kernel::group::GroupValue;
 use crate::launch::options::bytes_of;
 
 /// Buffers start on a boundary of this many bytes: a cache line on any host, and wide enough for any vector instruction.
 const ALIGNMENT: usize = 128;
 
-/// `len` elements of type `T` in memory that a queue's device reaches.
+/// `len` elements of type `T` in memory that a device reaches. A buffer is made on a [queue](crate::Queue) or on a
+/// [device](crate::Device); all queues of the device can use it.
 ///
 /// The host reads and writes it by copying ([`read`](Self::read), [`write`](Self::write), [`to_vec`](Self::to_vec)). Kernels reach it
-/// as sources of [`Queue::for_each`], or through captured views ([`view`](Self::view), [`view_mut`](Self::view_mut),
+/// as sources of [`Queue::for_each`](crate::Queue::for_each), or through captured views ([`view`](Self::view), [`view_mut`](Self::view_mut),
 /// [`atomic_view`](Self::atomic_view)). The borrow checker keeps these apart: while a launch may still use a buffer, the host cannot.
 ///
 /// ```
@@ -52,11 +56,11 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Errors
     /// [`BufferError`], among others [`BufferError::OutOfMemory`] and [`BufferError::TooLarge`].
-    pub fn from_slice(queue: &Queue, data: &[T]) -> Result<Self, BufferError> {
-        let mut buffer = Self::allocate(queue, data.len())?;
+    pub fn from_slice(on: &impl BufferHome, data: &[T]) -> Result<Self, BufferError> {
+        let mut buffer = Self::allocate(on, data.len())?;
         if let Some(remote) = &mut buffer.remote {
             // SAFETY: the memory is as large as `data`.
-            unsafe { remote.write(data.as_ptr().cast())? };
+            unsafe { remote.write(0, data.as_ptr().cast(), size_of_val(data))? };
         } else {
             // SAFETY: `allocate` made room for `data.len()` elements, which nothing else knows yet.
             unsafe {
@@ -64,7 +68,11 @@ impl<T: Element> Buffer<T> {
             };
         }
         buffer.len = data.len();
-        tracing::debug!(bytes = size_of_val(data), device = %queue.device(), "copied to the device");
+        tracing::debug!(
+            bytes = size_of_val(data),
+            device = on.device_name(),
+            "copied to the device"
+        );
         Ok(buffer)
     }
 
@@ -72,8 +80,8 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Errors
     /// [`BufferError`], among others [`BufferError::OutOfMemory`] and [`BufferError::TooLarge`].
-    pub fn filled(queue: &Queue, len: usize, value: T) -> Result<Self, BufferError> {
-        let mut buffer = Self::allocate(queue, len)?;
+    pub fn filled(on: &impl BufferHome, len: usize, value: T) -> Result<Self, BufferError> {
+        let mut buffer = Self::allocate(on, len)?;
         if let Some(remote) = &mut buffer.remote {
             remote.fill(&bytes_of(value))?;
             buffer.len = len;
@@ -91,22 +99,21 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Errors
     /// [`BufferError::OutOfMemory`] or [`BufferError::TooLarge`].
-    pub fn with_len(queue: &Queue, len: usize) -> Result<Self, BufferError>
+    pub fn with_len(on: &impl BufferHome, len: usize) -> Result<Self, BufferError>
     where
         T: Default,
     {
-        Self::filled(queue, len, T::default())
+        Self::filled(on, len, T::default())
     }
 
     /// Memory for `capacity` elements, of which none counts yet.
-    fn allocate(queue: &Queue, capacity: usize) -> Result<Self, BufferError> {
+    fn allocate(on: &impl BufferHome, capacity: usize) -> Result<Self, BufferError> {
         let layout = Layout::array::<T>(capacity)
             .and_then(|layout| layout.align_to(ALIGNMENT))
             .map_err(|_| BufferError::TooLarge { len: capacity, element_size: size_of::<T>() })?;
         if layout.size() != 0
-            && let Lane::Cuda(stream) = queue.lane()
+            && let Some(remote) = on.memory(size_of::<T>() * capacity)?
         {
-            let remote = Memory::new(&stream.context, size_of::<T>() * capacity)?;
             let elements = remote.shadow().cast();
             return Ok(Self { elements, len: 0, layout, remote: Some(remote) });
         }
@@ -117,7 +124,7 @@ impl<T: Element> Buffer<T> {
             NonNull::new(unsafe { alloc::alloc(layout) })
                 .ok_or_else(|| BufferError::OutOfMemory {
                     bytes: layout.size(),
-                    device: queue.device().to_string(),
+                    device: on.device_name(),
                     available: None,
                 })?
                 .cast()
@@ -137,77 +144,6 @@ impl<T: Element> Buffer<T> {
         self.len == 0
     }
 
-    /// Copies the elements to a new `Vec`.
-    ///
-    /// # Panics
-    /// If the buffer is in a device's memory and the copy fails, as it does when the device was lost. [`try_to_vec`](Self::try_to_vec)
-    /// returns an error then.
-    #[must_use]
-    #[track_caller]
-    pub fn to_vec(&self) -> Vec<T> {
-        match self.try_to_vec() {
-            Ok(elements) => elements,
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    /// Copies the elements to a new `Vec`.
-    ///
-    /// # Errors
-    /// [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer in a device's memory.
-    pub fn try_to_vec(&self) -> Result<Vec<T>, BufferError> {
-        let mut elements = Vec::<T>::with_capacity(self.len);
-        if let Some(remote) = &self.remote {
-            // SAFETY: there is room for as many elements, and those of the device are initialised.
-            unsafe {
-                remote.read(elements.as_mut_ptr().cast())?;
-                elements.set_len(self.len);
-            }
-        } else {
-            elements.extend_from_slice(self.elements());
-        }
-        tracing::debug!(bytes = size_of::<T>() * self.len, "copied to the host");
-        Ok(elements)
-    }
-
-    /// Copies all elements to `to`.
-    ///
-    /// # Errors
-    /// [`BufferError::Length`] unless `to` is as long as the buffer; [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a
-    /// buffer in a device's memory.
-    pub fn read(&self, to: &mut [T]) -> Result<(), BufferError> {
-        if to.len() != self.len {
-            return Err(BufferError::Length { buffer: self.len, host: to.len() });
-        }
-        if let Some(remote) = &self.remote {
-            // SAFETY: as many elements.
-            unsafe { remote.read(to.as_mut_ptr().cast())? };
-        } else {
-            to.copy_from_slice(self.elements());
-        }
-        tracing::debug!(bytes = size_of_val(to), "copied to the host");
-        Ok(())
-    }
-
-    /// Replaces all elements by those of `from`.
-    ///
-    /// # Errors
-    /// [`BufferError::Length`] unless `from` is as long as the buffer; [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a
-    /// buffer in a device's memory, whose elements may then be any of both.
-    pub fn write(&mut self, from: &[T]) -> Result<(), BufferError> {
-        if from.len() != self.len {
-            return Err(BufferError::Length { buffer: self.len, host: from.len() });
-        }
-        if let Some(remote) = &mut self.remote {
-            // SAFETY: as many elements.
-            unsafe { remote.write(from.as_ptr().cast())? };
-        } else {
-            self.elements_mut().copy_from_slice(from);
-        }
-        tracing::debug!(bytes = size_of_val(from), "copied to the device");
-        Ok(())
-    }
-
     /// A read-only view for kernels to capture.
     #[must_use]
     pub fn view(&self) -> View<'_, T> {
@@ -217,7 +153,7 @@ impl<T: Element> Buffer<T> {
         View::new(self.elements())
     }
 
-    /// An exclusive view: a source for [`Queue::for_each`], or a capture with `unsafe` access.
+    /// An exclusive view: a source for [`Queue::for_each`](crate::Queue::for_each), or a capture with `unsafe` access.
     #[must_use]
     pub fn view_mut(&mut self) -> ViewMut<'_, T> {
         self.exclusive(false)
@@ -265,17 +201,103 @@ impl<T: Element> Buffer<T> {
         self.view_mut().chunks_mut(size)
     }
 
+    /// A source that gives each group `size` neighbouring elements, which all of its work-items read and write in any order: see
+    /// [`Cells`](crate::Cells), and [`per_group`](fn@crate::per_group). The last group gets what is left. A launch with a `size` of 0
+    /// is an error.
+    #[must_use]
+    pub fn cells(&mut self, size: usize) -> CellChunks<'_, T>
+    where
+        T: GroupValue,
+    {
+        self.view_mut().cells(size)
+    }
+
+    /// A source of the tiles of a matrix, which has rows of `width` elements one after the other: `H` rows and `W` columns each, row by
+    /// row of tiles. Tiles at the right and the lower edge may be cut off.
+    ///
+    /// There are as many tiles as it takes to cover the matrix. With [`per_group`](fn@crate::per_group), each group gets a tile, and each of its
+    /// work-items a [share](crate::TileShare) of it. A launch whose matrix has no whole number of rows is an error.
+    #[must_use]
+    pub fn tiles_mut<const H: usize, const W: usize>(
+        &mut self,
+        width: usize,
+    ) -> TilesMut<'_, T, H, W> {
+        self.view_mut().tiles_mut(width)
+    }
+
+    /// A source that gives each work-item an element of a rectangle of a matrix, row by row. The matrix has rows of `width` elements, one
+    /// after the other.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// // The inner points of a grid become the mean of their neighbours.
+    /// let queue = Queue::new()?;
+    /// let (h, w) = (3, 4);
+    /// let grid = Buffer::from_slice(&queue, &[0, 2, 2, 0, 4, 9, 9, 8, 0, 6, 6, 0])?;
+    /// let mut next = Buffer::from_slice(&queue, &grid.to_vec())?;
+    /// let inner = [1..h - 1, 1..w - 1];
+    /// let sources = (next.rectangle_mut(w, inner.clone())?, whole(&grid));
+    /// queue.for_each_in(inner, sources, move |item, (next, grid)| {
+    ///     let at = item.y() * w + item.x();
+    ///     *next = (grid[at - 1] + grid[at + 1] + grid[at - w] + grid[at + w]) / 4;
+    /// })?;
+    /// assert_eq!(next.to_vec(), [0, 2, 2, 0, 4, 5, 6, 8, 0, 6, 6, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`BufferError::Rectangle`] if the rectangle is not part of the matrix.
+    pub fn rectangle_mut(
+        &mut self,
+        width: usize,
+        [rows, columns]: [Range<usize>; 2],
+    ) -> Result<RectangleMut<'_, T>, BufferError> {
+        self.view_mut().rectangle_mut(width, [rows, columns])
+    }
+
+    /// A source that gives each work-item one element to change, in another order: work-item `i` gets the element where `order` has `i`.
+    /// `order` is [`Reversal`](crate::Reversal), [`BitReversal`](crate::BitReversal), or the list of a
+    /// [`Permutation`](crate::Permutation).
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::Reversal;
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut numbers = Buffer::with_len(&queue, 4)?;
+    /// queue.for_each((0.., numbers.permuted_mut(Reversal)), |(i, number)| *number = i)?;
+    /// assert_eq!(numbers.to_vec(), [3, 2, 1, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn permuted_mut<P: Permutes>(&mut self, order: P) -> Permuted<'_, T, P> {
+        self.view_mut().permuted_mut(order)
+    }
+
     pub(crate) const fn address(&self) -> *const T {
         self.elements.as_ptr()
     }
 
+    pub(super) const fn remote(&self) -> Option<&Memory> {
+        self.remote.as_ref()
+    }
+
+    pub(super) const fn remote_mut(&mut self) -> Option<&mut Memory> {
+        self.remote.as_mut()
+    }
+
     /// The elements, which the host must not look at if they are in a device's memory.
-    const fn elements(&self) -> &[T] {
+    pub(super) const fn elements(&self) -> &[T] {
         // SAFETY: `len` elements are initialised, and `&self` excludes writers.
         unsafe { slice::from_raw_parts(self.elements.as_ptr(), self.len) }
     }
 
-    const fn elements_mut(&mut self) -> &mut [T] {
+    pub(super) const fn elements_mut(&mut self) -> &mut [T] {
         // SAFETY: `len` elements are initialised, and `&mut self` excludes everyone else.
         unsafe { slice::from_raw_parts_mut(self.elements.as_ptr(), self.len) }
     }

@@ -2,5 +2,7 @@
 
 pub(crate) mod buffer;
 pub(crate) mod device_memory;
+pub(crate) mod home;
 pub(crate) mod source;
+pub(crate) mod transfer;
 pub(crate) mod view;

@@ -2,6 +2,7 @@
 
 use crate::data::source::Source;
 use crate::kernel::abi::Kernel;
+use crate::kernel::grid::GridPoint;
 use crate::kernel::item::Item;
 
 /// A closure that gets its elements.
@@ -24,7 +25,7 @@ impl<S: Source, F: for<'item> Fn(S::Item<'item>)> Kernel<1> for ForEach<S, F> {
     fn run(&self, item: Item<1>) {
         // SAFETY: whoever made this launches it over the sources' length, once; the closure cannot keep what it gets, for it has
         // to accept any lifetime.
-        (self.body)(unsafe { self.sources.get(item.x()) });
+        (self.body)(unsafe { self.sources.get(GridPoint::on_a_line(item.x(), item.size())) });
     }
 }
 
@@ -48,8 +49,8 @@ impl<S: Source, F: for<'item> Fn(Item<D>, S::Item<'item>), const D: usize> Kerne
 {
     #[inline(always)]
     fn run(&self, item: Item<D>) {
-        // SAFETY: whoever made this launches it over as many work-items as the sources have elements, once; linear ids are below
-        // that and distinct; the closure cannot keep what it gets.
-        (self.body)(item, unsafe { self.sources.get(item.linear_id()) });
+        // SAFETY: whoever made this launches it over as many work-items as the sources have elements, once; points of its grid are
+        // distinct; the closure cannot keep what it gets.
+        (self.body)(item, unsafe { self.sources.get(item.grid_point()) });
     }
 }

@@ -61,7 +61,7 @@ fn tiles(queue: &Queue, from: &Buffer<u32>, to: &mut Level) -> Result<Vec<Event>
                 sum = sum.wrapping_add(own);
                 if begin + k < scanned.len() {
                     // SAFETY: within the length; the elements are this work-item's own.
-                    unsafe { scanned.set(begin + k, sum) }
+                    unsafe { scanned.set_unchecked(begin + k, sum) }
                 }
             }
             if let Some(group_sum) = group_sum {

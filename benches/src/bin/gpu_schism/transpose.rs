@@ -35,7 +35,7 @@ fn time<S: Size>(run: &Run, to: &mut Buffer<f32>, from: &Buffer<f32>, side: S) -
                     let row = row + step * ROWS;
                     let place = (x * TILE + row) * side + y * TILE + column;
                     // SAFETY: the tiles fill the matrix; this element is the work-item's own.
-                    unsafe { to.set(place, tile.get(column * PITCH + row)) }
+                    unsafe { to.set_unchecked(place, tile.get(column * PITCH + row)) }
                 }
             })
         })

@@ -4,10 +4,12 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use crate::data::buffer::Buffer;
-use crate::data::source::{Lengths, Prepare, Source, ready_at_once};
+use crate::data::source::{GroupSource, Lengths, Prepare, Source, ready_at_once};
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
+use crate::kernel::grid::GridPoint;
+use crate::kernel::group::Member;
 
 /// Shared elements. It holds a slice, not a pointer: that tells LLVM that nobody writes them.
 #[derive(Debug)]
@@ -18,9 +20,20 @@ unsafe impl<T: Sync + 'static> Source for Each<'_, T> {
     type Item<'item> = &'item T;
 
     #[inline(always)]
-    unsafe fn get<'item>(&self, index: usize) -> &'item T {
+    unsafe fn get<'item>(&self, at: GridPoint) -> &'item T {
         // SAFETY: the index is below the length; the borrow outlives the launch.
-        unsafe { NonNull::from(self.0).cast::<T>().add(index).as_ref() }
+        unsafe { NonNull::from(self.0).cast::<T>().add(at.index).as_ref() }
+    }
+}
+
+// SAFETY: shared references to what the borrow keeps from changing, or to atomics.
+unsafe impl<T: Sync + 'static> GroupSource for Each<'_, T> {
+    type Item<'item> = &'item T;
+
+    #[inline(always)]
+    unsafe fn of_group<'item>(&self, group: GridPoint, _: Member) -> &'item T {
+        // SAFETY: the caller's promises.
+        unsafe { self.get(group) }
     }
 }
 
@@ -41,9 +54,20 @@ unsafe impl<T: Element> Source for EachMut<'_, T> {
     type Item<'item> = &'item mut T;
 
     #[inline(always)]
-    unsafe fn get<'item>(&self, index: usize) -> &'item mut T {
+    unsafe fn get<'item>(&self, at: GridPoint) -> &'item mut T {
         // SAFETY: the index is below the length and this work-item's own; the borrow outlives the launch.
-        unsafe { self.elements.add(index).as_mut() }
+        unsafe { self.elements.add(at.index).as_mut() }
+    }
+}
+
+// SAFETY: distinct groups are distinct elements, and of a group only the first work-item gets the element.
+unsafe impl<T: Element> GroupSource for EachMut<'_, T> {
+    type Item<'item> = Option<&'item mut T>;
+
+    #[inline(always)]
+    unsafe fn of_group<'item>(&self, group: GridPoint, member: Member) -> Option<&'item mut T> {
+        // SAFETY: the caller's promises; no other member is the first.
+        if member.is_first { Some(unsafe { self.get(group) }) } else { None }
     }
 }
 

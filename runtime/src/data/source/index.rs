@@ -2,8 +2,10 @@
 
 use std::ops::{Range, RangeFrom};
 
-use crate::data::source::{Lengths, Prepare, Source, ready_at_once};
+use crate::data::source::{GroupSource, Lengths, Prepare, Source, ready_at_once};
 use crate::error::LaunchError;
+use crate::kernel::grid::GridPoint;
+use crate::kernel::group::Member;
 
 /// Numbers, counted from the first.
 #[derive(Debug)]
@@ -16,8 +18,18 @@ unsafe impl Source for Index {
     type Item<'item> = usize;
 
     #[inline(always)]
-    unsafe fn get<'item>(&self, index: usize) -> Self::Item<'item> {
-        self.first.wrapping_add(index)
+    unsafe fn get<'item>(&self, at: GridPoint) -> Self::Item<'item> {
+        self.first.wrapping_add(at.index)
+    }
+}
+
+// SAFETY: numbers overlap nothing.
+unsafe impl GroupSource for Index {
+    type Item<'item> = usize;
+
+    #[inline(always)]
+    unsafe fn of_group<'item>(&self, group: GridPoint, _: Member) -> Self::Item<'item> {
+        self.first.wrapping_add(group.index)
     }
 }
 

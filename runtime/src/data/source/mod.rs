@@ -8,20 +8,37 @@
 //! is the only way to its elements; distinct work-items get distinct elements; and the kernel must accept its element for any
 //! lifetime, so it cannot keep it.
 
+mod cells;
 mod chunks;
 mod elements;
 mod index;
 mod length;
 mod lent;
 mod per_group;
+mod permuted;
+mod rectangle;
+mod share;
+mod tiles;
 mod tuple;
 mod whole;
 
+pub use cells::{CellChunks, Cells};
 pub use chunks::{Chunks, ChunksMut};
 pub(crate) use length::Lengths;
-pub use lent::{Lent, LentChunks, LentChunksMut, LentWhole};
-pub use per_group::{InGroups, OfGroups, PerGroup, per_group};
+pub use lent::{
+    Lent, LentAtomics, LentCells, LentChunks, LentChunksMut, LentTilesMut, LentViewMut, LentWhole,
+};
+pub use per_group::{
+    InGroups, OfGroups, OfSubGroups, PerGroup, PerSubGroup, per_group, per_sub_group,
+};
+pub use permuted::{BitReversal, Permutation, Permuted, Permutes, Reversal};
+pub use rectangle::RectangleMut;
+pub use share::{Share, ShareIter};
+pub use tiles::{TileShare, TileShareIter, TilesMut};
 pub use whole::{Whole, whole};
+
+use crate::kernel::grid::GridPoint;
+use crate::kernel::group::Member;
 
 /// What a kernel holds of a source.
 ///
@@ -32,12 +49,35 @@ pub unsafe trait Source: Send + Sync {
     /// What one work-item gets, for as long as it runs.
     type Item<'item>;
 
-    /// The element of the work-item with the given linear id.
+    /// The element of the work-item at a point of the launch's grid.
     ///
     /// # Safety
-    /// `index` is below the length that the source agreed to, no other work-item of the launch has it, and what is returned
+    /// The index of `at` is below the length that the source agreed to, no other work-item of the launch has it, and what is returned
     /// does not outlive the work-item.
-    unsafe fn get<'item>(&self, index: usize) -> Self::Item<'item>;
+    #[doc(hidden)]
+    unsafe fn get<'item>(&self, at: GridPoint) -> Self::Item<'item>;
+}
+
+/// What a kernel holds of a source that has an element for each group, or for each sub-group: see [`per_group`](fn@per_group).
+///
+/// # Safety
+/// For distinct groups, and for distinct members of a group, [`of_group`](Self::of_group) gives what does not overlap, unless it is shared
+/// references to what nobody changes during the launch, or handles whose accesses are atomic.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no element for each group",
+    note = "`per_group` and `per_sub_group` take buffers, views, `chunks`, `chunks_mut`, `cells`, `tiles_mut`, ranges of numbers, and tuples of them"
+)]
+pub unsafe trait GroupSource: Send + Sync {
+    /// What each work-item of the group gets, for as long as it runs.
+    type Item<'item>;
+
+    /// The element of the group at a point of the grid of groups, for one of the work-items that have it in common.
+    ///
+    /// # Safety
+    /// The index of `group` is below the length that the source agreed to. No other work-item of the launch has both the same group and
+    /// the same number, all members of a group have the same count, and what is returned does not outlive the work-item.
+    #[doc(hidden)]
+    unsafe fn of_group<'item>(&self, group: GridPoint, member: Member) -> Self::Item<'item>;
 }
 
 /// The launches that end before the call returns: [`Queue::for_each`](crate::Queue::for_each) and its like.
@@ -45,7 +85,7 @@ pub unsafe trait Source: Send + Sync {
 pub enum Blocking {}
 
 mod sealed {
-    use super::{Lengths, Source};
+    use crate::data::source::{Lengths, Source};
     use crate::error::LaunchError;
 
     /// The part of a source that only launches see. `M` is the kind of launch.

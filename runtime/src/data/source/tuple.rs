@@ -1,7 +1,9 @@
 //! Several sources at once.
 
-use crate::data::source::{Lengths, Prepare, Source};
+use crate::data::source::{GroupSource, Lengths, Prepare, Source};
 use crate::error::LaunchError;
+use crate::kernel::grid::GridPoint;
+use crate::kernel::group::Member;
 
 macro_rules! tuples {
     ($(($($name:ident $index:tt)*))*) => {$(
@@ -10,9 +12,20 @@ macro_rules! tuples {
             type Item<'item> = ($($name::Item<'item>,)*);
 
             #[inline(always)]
-            unsafe fn get<'item>(&self, index: usize) -> Self::Item<'item> {
+            unsafe fn get<'item>(&self, at: GridPoint) -> Self::Item<'item> {
                 // SAFETY: the caller's promises hold for each part.
-                unsafe { ($(self.$index.get(index),)*) }
+                unsafe { ($(self.$index.get(at),)*) }
+            }
+        }
+
+        // SAFETY: as above.
+        unsafe impl<$($name: GroupSource),*> GroupSource for ($($name,)*) {
+            type Item<'item> = ($($name::Item<'item>,)*);
+
+            #[inline(always)]
+            unsafe fn of_group<'item>(&self, group: GridPoint, member: Member) -> Self::Item<'item> {
+                // SAFETY: the caller's promises hold for each part.
+                unsafe { ($(self.$index.of_group(group, member),)*) }
             }
         }
 

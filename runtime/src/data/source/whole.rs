@@ -1,8 +1,10 @@
 //! All elements for every work-item.
 
-use crate::data::source::{Lengths, Prepare, Source, ready_at_once};
+use crate::data::source::{GroupSource, Lengths, Prepare, Source, ready_at_once};
 use crate::data::view::View;
 use crate::error::LaunchError;
+use crate::kernel::grid::GridPoint;
+use crate::kernel::group::Member;
 
 /// All elements, shared by all work-items: see [`whole`](fn@whole).
 #[derive(Debug)]
@@ -42,9 +44,20 @@ unsafe impl<T: Sync + 'static> Source for Whole<'_, T> {
     type Item<'item> = &'item [T];
 
     #[inline(always)]
-    unsafe fn get<'item>(&self, _: usize) -> &'item [T] {
+    unsafe fn get<'item>(&self, _: GridPoint) -> &'item [T] {
         // SAFETY: the borrow outlives the launch, and with it the work-item.
         unsafe { std::mem::transmute::<&[T], &'item [T]>(self.0) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<T: Sync + 'static> GroupSource for Whole<'_, T> {
+    type Item<'item> = &'item [T];
+
+    #[inline(always)]
+    unsafe fn of_group<'item>(&self, group: GridPoint, _: Member) -> &'item [T] {
+        // SAFETY: the caller's promises.
+        unsafe { self.get(group) }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::util::fork::Section;
 
 /// A piece of a device's memory that belongs to a buffer.
 #[derive(Debug)]
-pub(crate) struct Memory(Arc<Piece>);
+pub struct Memory(Arc<Piece>);
 
 #[derive(Debug)]
 struct Piece {
@@ -221,25 +221,57 @@ impl Memory {
         self.0.atomic.store(false, Ordering::Relaxed);
     }
 
-    /// Copies all bytes to the device.
+    /// Copies bytes to the device, to those that begin at `begin`.
     ///
     /// # Safety
-    /// So many bytes can be read at `from`.
-    pub(crate) unsafe fn write(&mut self, from: *const u8) -> Result<(), BufferError> {
+    /// There are so many bytes from there on, and so many can be read at `from`.
+    pub(crate) unsafe fn write(
+        &mut self,
+        begin: usize,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<(), BufferError> {
+        if bytes == 0 {
+            return Ok(());
+        }
         self.exclusive(false);
-        let Piece { context, device, bytes, .. } = &*self.0;
-        // SAFETY: the caller's promise; the memory is the buffer's, which is borrowed exclusively.
-        unsafe { context.write(*device, from, *bytes) }.map_err(|error| context.buffer_error(error))
+        let Piece { context, device, .. } = &*self.0;
+        // SAFETY: the caller's promises; the memory is the buffer's, which is borrowed exclusively.
+        unsafe { context.write(*device + begin as u64, from, bytes) }
+            .map_err(|error| context.buffer_error(error))
     }
 
-    /// Copies all bytes to the host.
+    /// Copies bytes to the host, those that begin at `begin`.
     ///
     /// # Safety
-    /// So many bytes can be written at `to`.
-    pub(crate) unsafe fn read(&self, to: *mut u8) -> Result<(), BufferError> {
+    /// There are so many bytes from there on, and so many can be written at `to`.
+    pub(crate) unsafe fn read(
+        &self,
+        begin: usize,
+        to: *mut u8,
+        bytes: usize,
+    ) -> Result<(), BufferError> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let Piece { context, device, .. } = &*self.0;
+        // SAFETY: the caller's promises; the memory is the buffer's, which is borrowed, so that no launch changes it.
+        unsafe { context.read(to, *device + begin as u64, bytes) }
+            .map_err(|error| context.buffer_error(error))
+    }
+
+    /// Whether both are in the memory of one device, by way of the same context.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        self.0.context.id == other.0.context.id
+    }
+
+    /// Copies all bytes from other memory beside this, of the same size.
+    pub(crate) fn copy_from(&mut self, from: &Self) -> Result<(), BufferError> {
+        self.exclusive(false);
         let Piece { context, device, bytes, .. } = &*self.0;
-        // SAFETY: the caller's promise; the memory is the buffer's, which is borrowed, so that no launch changes it.
-        unsafe { context.read(to, *device, *bytes) }.map_err(|error| context.buffer_error(error))
+        // SAFETY: both are as large. This is borrowed exclusively, and the other one so that no launch changes it.
+        unsafe { context.copy(*device, from.0.device, from.0.bytes.min(*bytes)) }
+            .map_err(|error| context.buffer_error(error))
     }
 
     /// Repeats a pattern.

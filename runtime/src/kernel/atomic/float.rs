@@ -104,6 +104,41 @@ macro_rules! floats {
                 self.fetch_add(-value, order)
             }
 
+            /// Makes the value the less of the two. Returns what it was.
+            ///
+            /// -0 is less than 0, and a NaN is greater than every number: it stays only if both are NaN.
+            #[inline(always)]
+            pub fn fetch_min(&self, value: $number, order: Ordering) -> $number {
+                AtomicRef::<_, memory_scope::Device>::new(self).fetch_min(value, order)
+            }
+
+            /// Makes the value the greater of the two. Returns what it was.
+            ///
+            /// 0 is greater than -0, and a NaN is less than every number: it stays only if both are NaN.
+            ///
+            /// ```
+            /// # fn main() -> Result<(), schism::Error> {
+            /// use std::sync::atomic::Ordering::Relaxed;
+            ///
+            /// use schism::prelude::*;
+            ///
+            /// let queue = Queue::new()?;
+            #[doc = concat!("let numbers = Buffer::from_slice(&queue, &[-2.5_", stringify!($number), ", 7.0, ", stringify!($number), "::NAN, 1.5])?;")]
+            #[doc = concat!("let mut range = Buffer::from_slice(&queue, &[0.0_", stringify!($number), "; 2])?;")]
+            /// let ends = range.atomic_view();
+            /// queue.for_each(&numbers, move |number| {
+            ///     ends[0].fetch_min(*number, Relaxed);
+            ///     ends[1].fetch_max(*number, Relaxed);
+            /// })?;
+            /// assert_eq!(range.to_vec(), [-2.5, 7.0]);
+            /// # Ok(())
+            /// # }
+            /// ```
+            #[inline(always)]
+            pub fn fetch_max(&self, value: $number, order: Ordering) -> $number {
+                AtomicRef::<_, memory_scope::Device>::new(self).fetch_max(value, order)
+            }
+
             /// The atomic of its bits.
             #[inline(always)]
             pub(super) const fn bits(&self) -> &$bits {

@@ -274,7 +274,14 @@ integers! {
 }
 
 macro_rules! floats {
-    ($($atomic:ident $number:ident: $builtin:ident $add:ident;)*) => {$(
+    ($($atomic:ident $number:ident: $builtin:ident $add:ident $is_less:ident;)*) => {$(
+        /// Whether `old` is a number that stays when the less of it and `value` is looked for: it is less, or both are equal and it is not 0
+        /// where `value` is -0.
+        #[inline(always)]
+        fn $is_less(old: $number, value: $number) -> bool {
+            old < value || old == value && old.is_sign_negative() >= value.is_sign_negative()
+        }
+
         impl<S: MemoryScope> AtomicRef<'_, $atomic, S> {
             /// The value.
             ///
@@ -340,10 +347,48 @@ macro_rules! floats {
             pub fn fetch_sub(&self, value: $number, order: Ordering) -> $number {
                 self.fetch_add(-value, order)
             }
+
+            /// Makes the value the less of the two. Returns what it was.
+            ///
+            /// -0 is less than 0, and a NaN is greater than every number: it stays only if both are NaN.
+            #[inline(always)]
+            pub fn fetch_min(&self, value: $number, order: Ordering) -> $number {
+                self.replace_unless(value, order, |old| $is_less(old, value))
+            }
+
+            /// Makes the value the greater of the two. Returns what it was.
+            ///
+            /// 0 is greater than -0, and a NaN is less than every number: it stays only if both are NaN.
+            #[inline(always)]
+            pub fn fetch_max(&self, value: $number, order: Ordering) -> $number {
+                self.replace_unless(value, order, |old| $is_less(-old, -value))
+            }
+
+            /// Writes the value, unless the one that is there stays. Returns what it was.
+            #[inline(always)]
+            fn replace_unless(
+                &self,
+                value: $number,
+                order: Ordering,
+                stays: impl Fn($number) -> bool,
+            ) -> $number {
+                let mut old = self.load(Ordering::Relaxed);
+                loop {
+                    // Written all the same: this is an update with an order.
+                    let new = if value.is_nan() || stays(old) { old } else { value };
+                    if matches!(order, Ordering::Relaxed) && new.to_bits() == old.to_bits() {
+                        return old;
+                    }
+                    match self.compare_exchange(old, new, order, Ordering::Relaxed) {
+                        Ok(old) => return old,
+                        Err(found) => old = found,
+                    }
+                }
+            }
         }
     )*};
 }
 floats! {
-    AtomicF32 f32: __schism_atomic_fadd_f32 add_f32;
-    AtomicF64 f64: __schism_atomic_fadd_f64 add_f64;
+    AtomicF32 f32: __schism_atomic_fadd_f32 add_f32 is_less_f32;
+    AtomicF64 f64: __schism_atomic_fadd_f64 add_f64 is_less_f64;
 }

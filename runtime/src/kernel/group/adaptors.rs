@@ -59,9 +59,9 @@ where
     #[inline(always)]
     fn run(&self, item: Item<D>) {
         // SAFETY: whoever made this launches it with groups that have the memory, once, over as many work-items as the sources have
-        // elements; linear ids are below that and distinct; the closure cannot keep what it gets, for it has to accept any lifetime.
+        // elements; points of its grid are distinct; the closure cannot keep what it gets, for it has to accept any lifetime.
         let (handles, elements) = unsafe {
-            (self.locals.handles(local::dynamic::<L>()), self.sources.get(item.linear_id()))
+            (self.locals.handles(local::dynamic::<L>()), self.sources.get(item.grid_point()))
         };
         (self.body)(NdItem::current(item), handles, elements);
     }

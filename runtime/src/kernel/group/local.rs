@@ -1,13 +1,15 @@
 //! Local memory: what the work-items of a group share.
 
+use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::mem::MaybeUninit;
 
 use crate::kernel::atomic::AtomicElement;
 use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
 use crate::kernel::group::nd_item::NdItem;
+use crate::kernel::group::value::{GroupValue, InLocal};
 
 // Of the Rust ABI: on the host these may unwind, and a crate that calls such a function of another ABI cannot be linked into
 // programs that abort on panics.
@@ -24,13 +26,14 @@ const DYNAMIC_ALIGN: usize = 128;
 /// Its elements are not initialised. At the start of a group they hold any values, such as those that an earlier group has left, and
 /// they may differ from device to device: write before you read.
 ///
-/// Numbers are read and written by [`get`](Self::get) and [`set`](Self::set), from any work-item at any time: two work-items that
-/// touch the same element without a [barrier](NdItem::barrier) between them get one order or the other, not undefined behaviour.
-/// Integers can also be changed [atomically](Self::as_atomics). For elements of other types, and where the compiler should be free to
-/// combine accesses, there is the [raw pointer](Self::as_mut_ptr).
+/// Elements are [values that work-items can share](GroupValue): numbers, tuples, arrays, and structs of
+/// [`group_value!`](crate::group_value). [`get`](Self::get) and [`set`](Self::set) read and write them, from any work-item at any time: two
+/// work-items that touch the same number without a [barrier](NdItem::barrier) between them get one order or the other, not undefined
+/// behaviour. Numbers can also be changed [atomically](Self::as_atomics). For elements of other types, and where the compiler should be
+/// free to combine accesses, there is the [raw pointer](Self::as_mut_ptr).
 ///
 /// A launch brings arrays whose length it chooses, see [`local`](fn@local); a kernel declares those of a constant length, see
-/// [`local_array!`](crate::local_array).
+/// [`local_array!`](crate::local_array). [`Local2d`](crate::Local2d) is the same in two dimensions.
 pub struct Local<'g, T> {
     elements: *mut T,
     len: usize,
@@ -98,7 +101,7 @@ impl<'g, T> Local<'g, T> {
     }
 }
 
-impl<'g, T: LocalNumber> Local<'g, T> {
+impl<T: GroupValue> Local<'_, T> {
     /// The element at `index`.
     ///
     /// # Panics
@@ -107,7 +110,9 @@ impl<'g, T: LocalNumber> Local<'g, T> {
     #[must_use]
     #[track_caller]
     pub fn get(&self, index: usize) -> T {
-        T::load(&self.cells()[index])
+        let cell = self.cells::<UnsafeCell<MaybeUninit<T>>>()[index].get();
+        // SAFETY: it is one of the elements; work-items access them atomically, and whoever uses the raw pointer keeps away from others.
+        unsafe { T::load::<InLocal>(cell.cast()) }
     }
 
     /// Writes the element at `index`.
@@ -117,7 +122,9 @@ impl<'g, T: LocalNumber> Local<'g, T> {
     #[inline(always)]
     #[track_caller]
     pub fn set(&self, index: usize, value: T) {
-        value.store(&self.cells()[index]);
+        let cell = self.cells::<UnsafeCell<MaybeUninit<T>>>()[index].get();
+        // SAFETY: as above.
+        unsafe { value.store::<InLocal>(cell.cast()) };
     }
 }
 
@@ -157,54 +164,8 @@ impl<'g, T: AtomicElement> Local<'g, T> {
     }
 }
 
-mod sealed {
+pub(super) mod sealed {
     pub trait Sealed {}
-}
-
-/// Numbers of 1, 2, 4 or 8 bytes, which any work-item can read and write at any time.
-pub trait LocalNumber: Element + sealed::Sealed {
-    /// The atomic of the same size.
-    #[doc(hidden)]
-    type Cell;
-    #[doc(hidden)]
-    fn load(cell: &Self::Cell) -> Self;
-    #[doc(hidden)]
-    fn store(self, cell: &Self::Cell);
-}
-
-macro_rules! local_numbers {
-    ($($number:ty => $cell:ty: |$bits:ident| $from:expr, |$value:ident| $to:expr;)*) => {$(
-        impl sealed::Sealed for $number {}
-        impl LocalNumber for $number {
-            type Cell = $cell;
-
-            #[inline(always)]
-            fn load(cell: &$cell) -> Self {
-                let $bits = cell.load(Ordering::Relaxed);
-                $from
-            }
-
-            #[inline(always)]
-            fn store(self, cell: &$cell) {
-                let $value = self;
-                cell.store($to, Ordering::Relaxed);
-            }
-        }
-    )*};
-}
-local_numbers! {
-    u8 => AtomicU8: |bits| bits, |value| value;
-    i8 => AtomicU8: |bits| bits as i8, |value| value as u8;
-    u16 => AtomicU16: |bits| bits, |value| value;
-    i16 => AtomicU16: |bits| bits as i16, |value| value as u16;
-    u32 => AtomicU32: |bits| bits, |value| value;
-    i32 => AtomicU32: |bits| bits as i32, |value| value as u32;
-    u64 => AtomicU64: |bits| bits, |value| value;
-    i64 => AtomicU64: |bits| bits as i64, |value| value as u64;
-    usize => AtomicU64: |bits| bits as usize, |value| value as u64;
-    isize => AtomicU64: |bits| bits as isize, |value| value as u64;
-    f32 => AtomicU32: |bits| f32::from_bits(bits), |value| value.to_bits();
-    f64 => AtomicU64: |bits| f64::from_bits(bits), |value| value.to_bits();
 }
 
 /// Asks for an array of `len` elements in the local memory of each group of a launch. The kernel gets it as [`Local`].
@@ -222,7 +183,7 @@ local_numbers! {
 ///     tile.set(item.local_x(), from[item.x()]);
 ///     item.barrier();
 ///     // SAFETY: each work-item writes its own element.
-///     unsafe { to.set(item.x(), tile.get(size - 1 - item.local_x())) }
+///     unsafe { to.set_unchecked(item.x(), tile.get(size - 1 - item.local_x())) }
 /// })?;
 /// assert_eq!(reversed.to_vec(), [3.0, 2.0, 1.0, 6.0, 5.0, 4.0]);
 /// # Ok(())
@@ -376,6 +337,8 @@ pub fn local_array<'g, T: Element, const N: usize, const D: usize>(
 /// function, instances with element types of the same size and alignment share one array. Its elements are not initialised, see
 /// [`Local`].
 ///
+/// With two lengths it is a [`Local2d`](crate::Local2d): `local_array!(item, f32; 32, 33)` has 32 rows of 33 elements.
+///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
 /// use schism::prelude::*;
@@ -390,7 +353,7 @@ pub fn local_array<'g, T: Element, const N: usize, const D: usize>(
 ///     if item.local_x() == 0 {
 ///         let sum = (0..tile.len()).map(|i| tile.get(i)).sum();
 ///         // SAFETY: one work-item of each group writes the group's element.
-///         unsafe { out.set(item.group_x(), sum) }
+///         unsafe { out.set_unchecked(item.group_x(), sum) }
 ///     }
 /// })?;
 /// assert_eq!(sums.to_vec(), [28, 92, 156, 220]);
@@ -403,4 +366,7 @@ macro_rules! local_array {
         static SITE: $crate::__private::LocalSite = $crate::__private::LocalSite::new();
         $crate::__private::local_array::<$type, { $len }, _>(&$item, &SITE)
     }};
+    ($item:expr, $type:ty; $rows:expr, $columns:expr) => {
+        $crate::Local2d::new($crate::local_array!($item, $type; { $rows * $columns }), $rows, $columns)
+    };
 }

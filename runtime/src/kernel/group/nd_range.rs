@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use crate::data::source::Lengths;
 use crate::error::LaunchError;
+use crate::kernel::group::sub_group::SubGroup;
 use crate::kernel::offset::{Origin, Zero};
 use crate::launch::range::{Extent, IntoRange};
 
@@ -119,6 +120,9 @@ pub(crate) struct NdExtent {
 impl NdExtent {
     /// How many elements sources need.
     pub(crate) const fn lengths(&self) -> Lengths {
-        Lengths::of_range_in_groups(self.global.items, self.groups.items)
+        // Not more than there are work-items, so nothing wraps.
+        let sub_groups =
+            self.groups.items.wrapping_mul(self.local.items.div_ceil(SubGroup::MAX_SIZE));
+        Lengths::of_range_in_groups(self.global.items, self.groups.items, sub_groups)
     }
 }

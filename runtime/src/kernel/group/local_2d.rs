@@ -1,0 +1,163 @@
+//! Local memory in two dimensions.
+
+use crate::kernel::element::Element;
+use crate::kernel::group::local::{self, Local, LocalArray, Locals, Placement, local};
+use crate::kernel::group::value::{GroupValue, InLocal};
+
+/// An array of rows in the local memory of a work-group: [`Local`] with two indices.
+///
+/// A launch brings it, see [`local_2d`](fn@local_2d), or the kernel declares it: `local_array!(item, f32; 32, 33)` has 32 rows of 33
+/// elements.
+///
+/// Work-items that go down a column of 32 elements at the same time wait for each other on a GPU, whose memory has 32 banks. Rows of one
+/// element more than are used avoid that.
+#[derive(Debug)]
+pub struct Local2d<'g, T> {
+    /// As many as `rows` times `columns`.
+    elements: Local<'g, T>,
+    rows: usize,
+    columns: usize,
+}
+
+impl<T> Clone for Local2d<'_, T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Local2d<'_, T> {}
+
+impl<'g, T> Local2d<'g, T> {
+    /// The elements of an array, as `rows` rows of `columns` elements.
+    ///
+    /// # Panics
+    /// If the array has not as many elements.
+    #[inline(always)]
+    #[must_use]
+    #[track_caller]
+    pub fn new(elements: Local<'g, T>, rows: usize, columns: usize) -> Self {
+        assert!(
+            rows.checked_mul(columns) == Some(elements.len()),
+            "{rows} rows of {columns} elements are not {}",
+            elements.len()
+        );
+        Self { elements, rows, columns }
+    }
+
+    /// The number of rows.
+    #[inline(always)]
+    #[must_use]
+    pub const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of elements of a row.
+    #[inline(always)]
+    #[must_use]
+    pub const fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// All elements, row after row.
+    #[inline(always)]
+    #[must_use]
+    pub const fn as_local(&self) -> Local<'g, T> {
+        self.elements
+    }
+
+    /// The address of an element.
+    #[inline(always)]
+    #[track_caller]
+    fn element(&self, [row, column]: [usize; 2]) -> *mut T {
+        let (rows, columns) = (self.rows, self.columns);
+        assert!(
+            row < rows && column < columns,
+            "no element [{row}, {column}] in [{rows}, {columns}]"
+        );
+        self.elements.as_mut_ptr().wrapping_add(row.wrapping_mul(columns).wrapping_add(column))
+    }
+}
+
+impl<T: GroupValue> Local2d<'_, T> {
+    /// The element at `[row, column]`.
+    ///
+    /// # Panics
+    /// If there is no such row or column.
+    #[inline(always)]
+    #[must_use]
+    #[track_caller]
+    pub fn get(&self, at: [usize; 2]) -> T {
+        // SAFETY: it is one of the elements; work-items access them atomically, and whoever uses the raw pointer keeps away from others.
+        unsafe { T::load::<InLocal>(self.element(at)) }
+    }
+
+    /// Writes the element at `[row, column]`.
+    ///
+    /// # Panics
+    /// If there is no such row or column.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set(&self, at: [usize; 2], value: T) {
+        // SAFETY: as above.
+        unsafe { value.store::<InLocal>(self.element(at)) };
+    }
+}
+
+/// Asks for `rows` rows of `columns` elements in the local memory of each group of a launch. The kernel gets them as [`Local2d`].
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::prelude::*;
+///
+/// // Each group transposes its 2 x 2 numbers.
+/// let queue = Queue::new()?;
+/// let mut numbers = Buffer::from_slice(&queue, &[1, 2, 5, 6, 3, 4, 7, 8])?;
+/// let range = NdRange::new([2, 4], [2, 2])?;
+/// queue.for_each_in_groups(range, local_2d::<i32>(2, 2), &mut numbers, |item, tile, number| {
+///     let [y, x] = item.local_id();
+///     tile.set([y, x], *number);
+///     item.barrier();
+///     *number = tile.get([x, y]);
+/// })?;
+/// assert_eq!(numbers.to_vec(), [1, 3, 5, 7, 2, 4, 6, 8]);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub const fn local_2d<T: Element>(rows: usize, columns: usize) -> LocalArray2d<T> {
+    // What does not fit in `usize` does not fit in any memory either.
+    LocalArray2d { elements: local(rows.saturating_mul(columns)), rows, columns }
+}
+
+/// Rows that a launch asks for; see [`local_2d`](fn@local_2d).
+#[derive(Debug)]
+pub struct LocalArray2d<T> {
+    elements: LocalArray<T>,
+    rows: usize,
+    columns: usize,
+}
+
+impl<T> Clone for LocalArray2d<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for LocalArray2d<T> {}
+
+impl<T> local::sealed::Sealed for LocalArray2d<T> {}
+impl<T: Element> Locals for LocalArray2d<T> {
+    type Handles<'g> = Local2d<'g, T>;
+
+    fn place(&mut self, placement: &mut Placement) {
+        self.elements.place(placement);
+    }
+
+    #[inline(always)]
+    unsafe fn handles<'g>(&self, base: *mut u8) -> Local2d<'g, T> {
+        // SAFETY: the caller's promises.
+        let elements = unsafe { self.elements.handles(base) };
+        Local2d { elements, rows: self.rows, columns: self.columns }
+    }
+}
