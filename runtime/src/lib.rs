@@ -31,12 +31,11 @@
 //! # What there is
 //! - [`Device`]: what runs kernels; [`Queue`]: one launch after the other, on a device.
 //! - [`Buffer`]: memory of a device; [`View`], [`ViewMut`]: what kernels capture of it.
-//! - [`Queue::for_each`], [`Queue::for_each_in`], [`Queue::parallel_for`], [`Queue::parallel_for_groups`],
-//!   [`Queue::for_each_in_groups`]: launch and wait. [`Queue::scope`]: launch, and wait
+//! - [`Queue::parallel_for`], [`Queue::for_each`], [`Queue::for_each_in`]: launch and wait. [`Queue::scope`]: launch, and wait
 //!   later.
 //! - [`NdRange`], [`NdItem`], [`Local`]: work-groups, whose work-items share local memory and wait for each other.
 //! - [`SubGroup`]: the 32 work-items of a group that give each other values without memory.
-//! - [`SpecConst`], [`Specialized`]: values that are constants when a kernel is compiled. [`Queue::with`], [`Queue::with_math`],
+//! - [`SpecConst`], [`Specialized`]: values that are constants when a kernel is compiled. [`Queue::with_constant`], [`Queue::with_math`],
 //!   [`Queue::with_adaptivity`]: options of launches.
 //! - [`AtomicF32`], [`AtomicF64`], [`AtomicRef`], [`fence`](fence()): atomics of floats, and for the work-items that a [scope](memory_scope) says.
 //! - [`device_clock`], [`device_time`]: clocks in kernels.
@@ -92,9 +91,8 @@ mod util;
 pub use api::device::{Device, DeviceKind};
 pub use api::event::Event;
 pub use api::queue::Queue;
-pub use api::scope::{Scope, Scoped};
+pub use api::scope::Scope;
 pub use data::buffer::Buffer;
-pub use data::home::BufferHome;
 pub use data::source::{
     BitReversal, Cells, IntoSource, Lent, Permutation, Reversal, Share, TileShare, per_group,
     per_sub_group, whole,
@@ -111,16 +109,14 @@ pub use kernel::capture::Capture;
 pub use kernel::clock::{device_clock, device_time};
 pub use kernel::element::Element;
 pub use kernel::group::{
-    GroupNumber, GroupValue, Local, Local2d, LocalArray, LocalArray2d, Locals, NdItem, NdRange,
-    SubGroup, local, local_2d,
+    GroupNumber, GroupValue, Local, Local2d, NdItem, NdRange, SubGroup, local, local_2d,
 };
 pub use kernel::item::Item;
-pub use kernel::offset::{Begin, Origin, Zero};
 pub use kernel::spec_const::SpecConst;
 pub use kernel::specialized::Specialized;
 pub use launch::adaptivity::Adaptivity;
 pub use launch::options::Math;
-pub use launch::range::{IntoRange, Range};
+pub use launch::range::Range;
 
 /// Prints to standard output from a kernel, or from anywhere else.
 ///
@@ -225,12 +221,23 @@ macro_rules! import_to_device {
 /// The types behind [sources](crate::IntoSource): what methods of buffers and loans return, and what kernels hold of it. Programs hardly
 /// ever name them.
 pub mod source {
+    pub use crate::api::scope::Scoped;
+    pub use crate::data::home::BufferHome;
     pub use crate::data::source::{
         Blocking, CellChunks, Chunks, ChunksMut, GroupSource, InGroups, LentAtomics, LentCells,
         LentChunks, LentChunksMut, LentTilesMut, LentViewMut, LentWhole, OfGroups, OfSubGroups,
         PerGroup, PerSubGroup, Permuted, Permutes, RectangleMut, ShareIter, Source, TileShareIter,
         TilesMut, Whole,
     };
+    pub use crate::kernel::group::{LocalArray, LocalArray2d, Strided};
+}
+
+/// The types behind ranges of launches: what `usize`, arrays, Rust's ranges and [`NdRange`] have in common. Programs hardly ever name
+/// them.
+pub mod range {
+    pub use crate::kernel::offset::{NoOffset, Origin, WithOffset};
+    pub use crate::launch::range::IntoRange;
+    pub use crate::launch::shape::LaunchRange;
 }
 
 /// What most programs need.

@@ -49,7 +49,7 @@ fn groups(queue: &Queue) -> Result<u64, Error> {
     let mut out = Buffer::filled(queue, 64, 0_u32)?;
     let to = out.view_mut();
     let range = NdRange::new(64 * 8, 8)?;
-    queue.parallel_for_groups(range, local::<u32>(8), move |item, tile| {
+    queue.for_each_in(range, local::<u32>(8), move |item, tile| {
         let i = item.local_x();
         tile.set(i, item.x() as u32);
         item.barrier();
@@ -129,9 +129,9 @@ fn main() {
     tell("shifted by 50", shifted(&queue, 50));
     tell("groups", groups(&queue));
     tell("default constants", constants(&queue));
-    tell("constants", constants(&queue.with(&SCALE, 0.75).with(&STEPS, 9)));
-    tell("one constant", constants(&queue.with(&STEPS, 0)));
-    tell("other constant", other_constant(&queue.with(&OTHER, [7, 8, 9])));
+    tell("constants", constants(&queue.with_constant(&SCALE, 0.75).with_constant(&STEPS, 9)));
+    tell("one constant", constants(&queue.with_constant(&STEPS, 0)));
+    tell("other constant", other_constant(&queue.with_constant(&OTHER, [7, 8, 9])));
     tell("panics", panics(&queue));
     tell("prints", prints(&queue));
     // Of inexact mathematics only that there is some.

@@ -56,7 +56,7 @@ pub fn run(queue: &Queue, n: usize) -> Result<(), schism::Error> {
 
     let range = NdRange::new(n, 8)?;
     let sources = (&sums, per_group(&mut of_groups));
-    queue.for_each_in_groups(range, (), sources, move |item, (), (sum, of_group)| {
+    queue.for_each_in(range, sources, move |item, (sum, of_group)| {
         let total = local_array!(item, u32; 1).as_mut_ptr();
         // SAFETY: one work-item writes, with barriers around it.
         unsafe {

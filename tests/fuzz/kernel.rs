@@ -346,7 +346,7 @@ fn with_constant(launch: &str, replaced: bool) -> String {
             text.replace(call, &call.replace("f(", &format!("f({value}, ")))
         })
     };
-    let with = if replaced { "let queue = &queue.with(&SC, sc);\n" } else { "" };
+    let with = if replaced { "let queue = &queue.with_constant(&SC, sc);\n" } else { "" };
     format!("{}{begin}{with}{}", calls(host, "sc"), calls(device, "SC.get()"))
 }
 

@@ -21,7 +21,7 @@ fn time<S: Size>(run: &Run, to: &mut Buffer<f32>, from: &Buffer<f32>, side: S) -
     run.time(|| {
         let (from, to) = (from.view(), to.view_mut());
         submit(&run.queue, |scope| {
-            scope.parallel_for_groups(range, (), move |item, ()| {
+            scope.parallel_for(range, move |item| {
                 let side = side.get();
                 let tile = local_array!(item, f32; TILE * PITCH);
                 let ([y, x], [row, column]) = (item.group_id(), item.local_id());

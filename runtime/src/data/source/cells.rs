@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use crate::data::source::chunks::chunk;
-use crate::data::source::{GroupSource, Lengths, Prepare, Source, ready_at_once};
+use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Source, ready_at_once};
 use crate::data::view::ViewMut;
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
@@ -31,7 +31,7 @@ use crate::kernel::group::{GroupValue, InBuffer, Member};
 /// let input = Buffer::from_slice(&queue, &[3, 1, 4, 2, 8, 5, 5, 7])?;
 /// let mut sorted = Buffer::filled(&queue, 8, 0)?;
 /// let parts = (per_group(input.chunks(4)), per_group(sorted.cells(4)));
-/// queue.for_each_in_groups(NdRange::new(8, 4)?, (), parts, |item, (), (input, sorted)| {
+/// queue.for_each_in(NdRange::new(8, 4)?, parts, |item, (input, sorted)| {
 ///     let i = item.local_x();
 ///     let is_before = |j: &usize| (input[*j], *j) < (input[i], i);
 ///     sorted.set((0..input.len()).filter(is_before).count(), input[i]);
@@ -177,7 +177,7 @@ impl<T: GroupValue, M> Prepare<M> for CellChunks<'_, T> {
         lengths.add_chunks(self.len, self.size)
     }
 
-    fn prepare(self) -> Self {
+    fn prepare(self, _: &mut Placement) -> Self {
         self
     }
 }

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::mem::transmute;
 use std::ptr::{self, NonNull};
 
-use crate::data::source::{GroupSource, Lengths, Prepare, Share, Source, ready_at_once};
+use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Share, Source, ready_at_once};
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
@@ -78,7 +78,7 @@ impl<'a, T: Sync + 'static, M> Prepare<M> for Chunks<'a, T> {
         lengths.add_chunks(self.elements.len(), self.size)
     }
 
-    fn prepare(self) -> Self {
+    fn prepare(self, _: &mut Placement) -> Self {
         self
     }
 }
@@ -134,7 +134,7 @@ impl<'a, T: Element, M> Prepare<M> for ChunksMut<'a, T> {
         lengths.add_chunks(self.len, self.size)
     }
 
-    fn prepare(self) -> Self {
+    fn prepare(self, _: &mut Placement) -> Self {
         self
     }
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use crate::data::buffer::Buffer;
-use crate::data::source::{GroupSource, Lengths, Prepare, Source, ready_at_once};
+use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Source, ready_at_once};
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
@@ -92,7 +92,7 @@ impl<'a, T: Sync + 'static, M> Prepare<M> for View<'a, T> {
         lengths.add(self.raw().len())
     }
 
-    fn prepare(self) -> Each<'a, T> {
+    fn prepare(self, _: &mut Placement) -> Each<'a, T> {
         Each::new(self)
     }
 }
@@ -106,7 +106,7 @@ impl<'a, T: Element, M> Prepare<M> for &'a Buffer<T> {
         lengths.add(self.len())
     }
 
-    fn prepare(self) -> Each<'a, T> {
+    fn prepare(self, _: &mut Placement) -> Each<'a, T> {
         Each::new(self.view())
     }
 }
@@ -120,7 +120,7 @@ impl<'a, T: Element, M> Prepare<M> for ViewMut<'a, T> {
         lengths.add(self.len())
     }
 
-    fn prepare(self) -> EachMut<'a, T> {
+    fn prepare(self, _: &mut Placement) -> EachMut<'a, T> {
         EachMut::new(self)
     }
 }
@@ -134,7 +134,7 @@ impl<'a, T: Element, M> Prepare<M> for &'a mut ViewMut<'_, T> {
         lengths.add(self.len())
     }
 
-    fn prepare(self) -> EachMut<'a, T> {
+    fn prepare(self, _: &mut Placement) -> EachMut<'a, T> {
         EachMut::new(self.reborrow())
     }
 }
@@ -148,7 +148,7 @@ impl<'a, T: Element, M> Prepare<M> for &'a mut Buffer<T> {
         lengths.add(self.len())
     }
 
-    fn prepare(self) -> EachMut<'a, T> {
+    fn prepare(self, _: &mut Placement) -> EachMut<'a, T> {
         EachMut::new(self.view_mut())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::{Range, RangeFrom};
 
-use crate::data::source::{GroupSource, Lengths, Prepare, Source, ready_at_once};
+use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Source, ready_at_once};
 use crate::error::LaunchError;
 use crate::kernel::grid::GridPoint;
 use crate::kernel::group::Member;
@@ -41,7 +41,7 @@ impl<M> Prepare<M> for Range<usize> {
         lengths.add(self.len())
     }
 
-    fn prepare(self) -> Index {
+    fn prepare(self, _: &mut Placement) -> Index {
         Index { first: self.start }
     }
 }
@@ -55,7 +55,7 @@ impl<M> Prepare<M> for RangeFrom<usize> {
         Ok(())
     }
 
-    fn prepare(self) -> Index {
+    fn prepare(self, _: &mut Placement) -> Index {
         Index { first: self.start }
     }
 }

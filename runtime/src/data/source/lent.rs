@@ -7,7 +7,7 @@ use crate::api::scope::Scoped;
 use crate::data::buffer::Buffer;
 use crate::data::source::elements::{Each, EachMut};
 use crate::data::source::{
-    CellChunks, Chunks, ChunksMut, InGroups, Lengths, Prepare, Source, TilesMut, Whole,
+    CellChunks, Chunks, ChunksMut, InGroups, Lengths, Placement, Prepare, Source, TilesMut, Whole,
 };
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
@@ -216,7 +216,7 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for &Lent<'scope, T> {
         lengths.add(self.len)
     }
 
-    fn prepare(self) -> Waiting<'scope, T> {
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
         self.waiting(1)
     }
 
@@ -235,7 +235,7 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for &mut Lent<'scope, T>
         lengths.add(self.len)
     }
 
-    fn prepare(self) -> Waiting<'scope, T> {
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
         self.waiting(1)
     }
 
@@ -261,7 +261,7 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentChunks<'_, 'scop
         lengths.add_chunks(self.loan.len, self.size)
     }
 
-    fn prepare(self) -> Waiting<'scope, T> {
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
         self.loan.waiting(self.size)
     }
 
@@ -287,7 +287,7 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentChunksMut<'_, 's
         lengths.add_chunks(self.loan.len, self.size)
     }
 
-    fn prepare(self) -> Waiting<'scope, T> {
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
         self.loan.waiting(self.size)
     }
 
@@ -311,7 +311,7 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentWhole<'_, 'scope
         Ok(())
     }
 
-    fn prepare(self) -> Waiting<'scope, T> {
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
         self.0.waiting(1)
     }
 
@@ -335,7 +335,7 @@ impl<'scope, T: AtomicElement, M: OfScope<'scope>> Prepare<M> for LentAtomics<'_
         Ok(())
     }
 
-    fn prepare(self) -> Waiting<'scope, T> {
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
         self.0.waiting(1)
     }
 
@@ -376,7 +376,7 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentViewMut<'_, 'sco
         Ok(())
     }
 
-    fn prepare(self) -> Waiting<'scope, T> {
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
         self.0.waiting(1)
     }
 
@@ -402,7 +402,7 @@ impl<'scope, T: GroupValue, M: OfScope<'scope>> Prepare<M> for LentCells<'_, 'sc
         lengths.add_chunks(self.loan.len, self.size)
     }
 
-    fn prepare(self) -> Waiting<'scope, T> {
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
         self.loan.waiting(self.size)
     }
 
@@ -430,7 +430,7 @@ impl<'scope, T: Element, M: OfScope<'scope>, const H: usize, const W: usize> Pre
         lengths.add_tiles(self.loan.len, self.width, [H, W])
     }
 
-    fn prepare(self) -> Waiting<'scope, T> {
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
         self.loan.waiting(self.width)
     }
 

@@ -1,6 +1,6 @@
 //! One element for each work-group, or for each sub-group.
 
-use crate::data::source::{GroupSource, Lengths, Prepare, Source};
+use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Source};
 use crate::error::LaunchError;
 use crate::kernel::grid::GridPoint;
 use crate::kernel::group::Membership;
@@ -40,7 +40,7 @@ pub struct PerSubGroup<S>(S);
 /// let input = Buffer::from_slice(&queue, &[1, 2, 3, 10, 20, 30])?;
 /// let mut sums = Buffer::filled(&queue, 2, 0)?;
 /// let sources = (&input, per_group(&mut sums));
-/// queue.for_each_in_groups(NdRange::new(6, 3)?, local::<i32>(3), sources, |item, tile, (x, sum)| {
+/// queue.for_each_in(NdRange::new(6, 3)?, (local::<i32>(3), sources), |item, (tile, (x, sum))| {
 ///     tile.set(item.local_x(), *x);
 ///     item.barrier();
 ///     if let Some(sum) = sum {
@@ -85,7 +85,7 @@ pub const fn per_group<S>(source: S) -> PerGroup<S> {
 /// let mut product = Buffer::filled(&queue, rows, 0.0)?;
 /// let sources = (whole(&vector), per_sub_group((matrix.chunks(columns), &mut product)));
 /// let range = NdRange::new(rows * 32, 64)?;
-/// queue.for_each_in_groups(range, (), sources, |item, (), (vector, (row, product))| {
+/// queue.for_each_in(range, sources, |item, (vector, (row, product))| {
 ///     let sub_group = item.sub_group();
 ///     let mut sum = 0.0;
 ///     for i in sub_group.strided(row.len()) {
@@ -150,8 +150,8 @@ macro_rules! prepare {
                 lengths.$lengths(|lengths| self.0.check(lengths))
             }
 
-            fn prepare(self) -> S::Ready {
-                self.0.prepare()
+            fn prepare(self, placement: &mut Placement) -> S::Ready {
+                self.0.prepare(placement)
             }
 
             unsafe fn start(ready: S::Ready) -> $kernel<S::Source> {

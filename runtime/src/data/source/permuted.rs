@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
-use crate::data::source::{Lengths, Prepare, Source, ready_at_once};
+use crate::data::source::{Lengths, Placement, Prepare, Source, ready_at_once};
 use crate::data::view::ViewMut;
 use crate::error::{BufferError, LaunchError};
 use crate::kernel::element::Element;
@@ -253,7 +253,7 @@ impl<'a, T: Element, P: Permutes, M> Prepare<M> for Permuted<'a, T, P> {
         lengths.add(self.len)
     }
 
-    fn prepare(self) -> Self::Source {
+    fn prepare(self, _: &mut Placement) -> Self::Source {
         let order = self.order.kernel(self.len);
         PermutedElements { elements: self.elements, order, borrow: PhantomData }
     }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::data::source::{Lengths, Prepare, Source, ready_at_once};
+use crate::data::source::{Lengths, Placement, Prepare, Source, ready_at_once};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 use crate::kernel::grid::GridPoint;
@@ -62,7 +62,7 @@ impl<T: Element, M> Prepare<M> for RectangleMut<'_, T> {
         lengths.add(self.rows.wrapping_mul(self.columns))
     }
 
-    fn prepare(self) -> Self {
+    fn prepare(self, _: &mut Placement) -> Self {
         self
     }
 }

@@ -24,7 +24,7 @@ use crate::kernel::group::Member;
 /// let input = Buffer::from_slice(&queue, &[1.0, 2.0, 4.0, 2.0, 1.0, 5.0, 0.0, 1.0, 2.0, 3.0])?;
 /// let mut output = Buffer::filled(&queue, 10, 0.0_f32)?;
 /// let rows = (per_group(input.chunks(5)), per_group(output.chunks_mut(5)));
-/// queue.for_each_in_groups(NdRange::new(2 * 4, 4)?, (), rows, |item, (), (input, mut output)| {
+/// queue.for_each_in(NdRange::new(2 * 4, 4)?, rows, |item, (input, mut output)| {
 ///     let own = item.strided(input.len()).map(|i| input[i]);
 ///     let largest = item.reduce_max(own.fold(0.0, f32::max));
 ///     for (i, to) in output.iter_mut() {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::data::source::{GroupSource, Lengths, Prepare, Source, ready_at_once};
+use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Source, ready_at_once};
 use crate::data::view::ViewMut;
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
@@ -92,7 +92,7 @@ impl<T: Element, const H: usize, const W: usize, M> Prepare<M> for TilesMut<'_, 
         lengths.add_tiles(self.len, self.width, [H, W])
     }
 
-    fn prepare(self) -> Self {
+    fn prepare(self, _: &mut Placement) -> Self {
         self
     }
 }
@@ -120,7 +120,7 @@ impl<T: Element, const H: usize, const W: usize, M> Prepare<M> for TilesMut<'_, 
 /// // Two groups beside each other cover the 6 columns of the transpose, two below each other its 5 rows.
 /// let range = NdRange::new([2 * 2, 2 * 4], [2, 4])?;
 /// let tiles = per_group(transpose.tiles_mut::<4, 4>(height));
-/// queue.for_each_in_groups(range, local_2d::<u32>(4, 5), tiles, move |item, shared, mut tile| {
+/// queue.for_each_in(range, (local_2d::<u32>(4, 5), tiles), move |item, (shared, mut tile)| {
 ///     let [row, column] = tile.origin();
 ///     for i in (item.local_y()..4).step_by(2) {
 ///         let (y, x) = (column + i, row + item.local_x());

@@ -1,6 +1,6 @@
 //! Several sources at once.
 
-use crate::data::source::{GroupSource, Lengths, Prepare, Source};
+use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Source};
 use crate::error::LaunchError;
 use crate::kernel::grid::GridPoint;
 use crate::kernel::group::Member;
@@ -38,8 +38,8 @@ macro_rules! tuples {
                 Ok(())
             }
 
-            fn prepare(self) -> Self::Ready {
-                ($(self.$index.prepare(),)*)
+            fn prepare(self, placement: &mut Placement) -> Self::Ready {
+                ($(self.$index.prepare(placement),)*)
             }
 
             unsafe fn start(ready: Self::Ready) -> Self::Source {

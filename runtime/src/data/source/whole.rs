@@ -1,6 +1,6 @@
 //! All elements for every work-item.
 
-use crate::data::source::{GroupSource, Lengths, Prepare, Source, ready_at_once};
+use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Source, ready_at_once};
 use crate::data::view::View;
 use crate::error::LaunchError;
 use crate::kernel::grid::GridPoint;
@@ -12,7 +12,9 @@ pub struct Whole<'a, T>(&'a [T]);
 
 /// A source that gives every work-item all elements of a buffer or view, as a slice to read from.
 ///
-/// It does the same as capturing a view. Within a scope [`Lent::whole`](super::Lent::whole) has the same use.
+/// A captured [view](crate::View) gives a kernel the same. Use `whole` where a launch has sources anyway, and for loans of a scope, which
+/// have no views: [`Lent::whole`](super::Lent::whole). Capture a view where a function that launches nothing makes the closure, or where
+/// there are no other sources ([`parallel_for`](crate::Queue::parallel_for)). The code is the same.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -71,7 +73,7 @@ impl<'a, T: Sync + 'static, M> Prepare<M> for Whole<'a, T> {
         Ok(())
     }
 
-    fn prepare(self) -> Self {
+    fn prepare(self, _: &mut Placement) -> Self {
         self
     }
 }

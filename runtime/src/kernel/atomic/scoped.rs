@@ -64,7 +64,7 @@ scopes! { WorkItem 0 SubGroup 1 WorkGroup 2 Device 3 System 4 }
 /// // Work-item 0 writes two numbers; whoever sees the second sees the first.
 /// let queue = Queue::new()?;
 /// let mut seen = Buffer::filled(&queue, 64, true)?;
-/// queue.for_each_in_groups(NdRange::new(64, 64)?, local::<u32>(2), &mut seen, |item, cells, seen| {
+/// queue.for_each_in(NdRange::new(64, 64)?, (local::<u32>(2), &mut seen), |item, (cells, seen)| {
 ///     cells.set(item.local_x() % 2, 0);
 ///     item.barrier();
 ///     let [data, flag] = [0, 1].map(|at| &cells.as_atomics()[at]);
@@ -115,7 +115,7 @@ pub fn fence<S: MemoryScope>(order: Ordering) {
 /// let numbers = Buffer::from_slice(&queue, &(0..256).collect::<Vec<u32>>())?;
 /// let mut even = Buffer::filled(&queue, 4, 0_u32)?;
 /// let (numbers, even_of) = (numbers.view(), even.atomic_view());
-/// queue.parallel_for_groups(NdRange::new(256, 64)?, (), move |item, ()| {
+/// queue.parallel_for(NdRange::new(256, 64)?, move |item| {
 ///     let count = AtomicRef::<_, memory_scope::WorkGroup>::new(&even_of[item.group_x()]);
 ///     count.fetch_add(1 - numbers[item.x()] % 2, Relaxed);
 /// })?;

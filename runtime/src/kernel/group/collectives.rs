@@ -27,7 +27,7 @@ impl<const D: usize> NdItem<'_, D> {
     /// let numbers = Buffer::from_slice(&queue, &[3.0_f32, 9.0, 1.0, 2.0, 4.0, 8.0])?;
     /// let mut greatest = Buffer::filled(&queue, 2, (0.0, 0))?;
     /// let sources = (&numbers, per_group(&mut greatest));
-    /// queue.for_each_in_groups(NdRange::new(6, 3)?, (), sources, |item, (), (number, greatest)| {
+    /// queue.for_each_in(NdRange::new(6, 3)?, sources, |item, (number, greatest)| {
     ///     let own = (*number, item.x() as u32);
     ///     let all = item.reduce(own, |a, b| if b.0 > a.0 { b } else { a });
     ///     if let Some(greatest) = greatest {
@@ -45,7 +45,7 @@ impl<const D: usize> NdItem<'_, D> {
     ///
     /// let queue = Queue::new()?;
     /// let mut numbers = Buffer::from_slice(&queue, &(0..300).collect::<Vec<u32>>())?;
-    /// queue.for_each_in_groups(NdRange::new(300, 100)?, (), &mut numbers, |item, (), number| {
+    /// queue.for_each_in(NdRange::new(300, 100)?, &mut numbers, |item, number| {
     ///     *number = item.reduce(*number, |a, b| a ^ b);
     /// })?;
     /// assert_eq!(numbers.to_vec()[..100], [(0..100).fold(0, |a, b| a ^ b); 100]);
@@ -69,7 +69,7 @@ impl<const D: usize> NdItem<'_, D> {
     /// let numbers = Buffer::filled(&queue, 1000, 0.5_f32)?;
     /// let mut sums = Buffer::filled(&queue, 10, 0.0_f32)?;
     /// let range = NdRange::new(1000, 100)?;
-    /// queue.for_each_in_groups(range, (), (per_group(&mut sums), &numbers), |item, (), (sum, number)| {
+    /// queue.for_each_in(range, (per_group(&mut sums), &numbers), |item, (sum, number)| {
     ///     let all = item.reduce_add(*number);
     ///     if let Some(sum) = sum {
     ///         *sum = all;
@@ -113,7 +113,7 @@ impl<const D: usize> NdItem<'_, D> {
     ///
     /// let queue = Queue::new()?;
     /// let mut numbers = Buffer::filled(&queue, 200, 3_u32)?;
-    /// queue.for_each_in_groups(NdRange::new(200, 100)?, (), &mut numbers, |item, (), number| {
+    /// queue.for_each_in(NdRange::new(200, 100)?, &mut numbers, |item, number| {
     ///     *number = item.inclusive_scan_add(*number);
     /// })?;
     /// assert_eq!((numbers.to_vec()[99], numbers.to_vec()[100]), (300, 3));

@@ -6,7 +6,6 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use crate::kernel::atomic::AtomicElement;
-use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
 use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::value::{GroupValue, InLocal};
@@ -141,7 +140,7 @@ impl<'g, T: AtomicElement> Local<'g, T> {
     /// let text = Buffer::from_slice(&queue, b"to be or not to be, that is it..")?;
     /// let mut spaces = Buffer::filled(&queue, 2, 0_u32)?;
     /// let (bytes, sums) = (text.view(), spaces.atomic_view());
-    /// queue.parallel_for_groups(NdRange::new(text.len(), 16)?, (), move |item, ()| {
+    /// queue.parallel_for(NdRange::new(text.len(), 16)?, move |item| {
     ///     let count = schism::local_array!(item, u32; 1);
     ///     count.set(0, 0);
     ///     item.barrier();
@@ -164,11 +163,8 @@ impl<'g, T: AtomicElement> Local<'g, T> {
     }
 }
 
-pub(super) mod sealed {
-    pub trait Sealed {}
-}
-
-/// Asks for an array of `len` elements in the local memory of each group of a launch. The kernel gets it as [`Local`].
+/// A source of an array of `len` elements in the local memory of each group of a launch: every work-item of a group gets the same
+/// array, as [`Local`].
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -179,7 +175,7 @@ pub(super) mod sealed {
 /// let mut reversed = Buffer::with_len(&queue, 6)?;
 /// let (from, to) = (input.view(), reversed.view_mut());
 /// let size = 3;
-/// queue.parallel_for_groups(NdRange::new(6, size)?, local::<f32>(size), move |item, tile| {
+/// queue.for_each_in(NdRange::new(6, size)?, local::<f32>(size), move |item, tile| {
 ///     tile.set(item.local_x(), from[item.x()]);
 ///     item.barrier();
 ///     // SAFETY: each work-item writes its own element.
@@ -213,90 +209,42 @@ impl<T> Clone for LocalArray<T> {
 impl<T> Copy for LocalArray<T> {}
 
 /// Where the next array goes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Placement {
     /// Bytes so far; `None` if they do not fit in `usize`.
     bytes: Option<usize>,
 }
 
-/// What a launch can add to the local memory of its groups: nothing, `()`; an array, [`local`](fn@local); or a tuple of up to four.
-pub trait Locals: Copy + Send + Sync + Capture + sealed::Sealed {
-    /// What the kernel gets.
-    type Handles<'g>;
-    #[doc(hidden)]
-    fn place(&mut self, placement: &mut Placement);
-    /// # Safety
-    /// It was placed, and `base` is where the running group's memory for it begins.
-    #[doc(hidden)]
-    unsafe fn handles<'g>(&self, base: *mut u8) -> Self::Handles<'g>;
-    #[doc(hidden)]
-    const EMPTY: bool = false;
+impl Placement {
+    /// No array has a place yet.
+    pub(crate) const fn new() -> Self {
+        Self { bytes: Some(0) }
+    }
+
+    /// The bytes that the arrays take. What does not fit in `usize` is more than any launch allows.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.unwrap_or(usize::MAX)
+    }
 }
 
-impl sealed::Sealed for () {}
-impl Locals for () {
-    type Handles<'g> = ();
-    const EMPTY: bool = true;
-
-    fn place(&mut self, _: &mut Placement) {}
-
-    #[inline(always)]
-    unsafe fn handles<'g>(&self, _: *mut u8) -> Self::Handles<'g> {}
-}
-
-impl<T> sealed::Sealed for LocalArray<T> {}
-impl<T: Element> Locals for LocalArray<T> {
-    type Handles<'g> = Local<'g, T>;
-
-    fn place(&mut self, placement: &mut Placement) {
+impl<T: Element> LocalArray<T> {
+    /// Gives the array its place behind those that have one.
+    pub(crate) fn place(&mut self, placement: &mut Placement) {
         placement.bytes = placement.bytes.and_then(|bytes| {
             self.offset = bytes.checked_next_multiple_of(align_of::<T>())?;
             self.offset.checked_add(self.len.checked_mul(size_of::<T>())?)
         });
     }
 
+    /// The array of the running group.
+    ///
+    /// # Safety
+    /// It was placed, and the launch has made room for it.
     #[inline(always)]
-    unsafe fn handles<'g>(&self, base: *mut u8) -> Local<'g, T> {
-        // SAFETY: the caller vouches for the base; the launch has made room for the array at its offset.
-        unsafe { Local::new(base.wrapping_add(self.offset).cast(), self.len) }
+    pub(crate) unsafe fn handle<'g>(&self) -> Local<'g, T> {
+        // SAFETY: a launch with groups is running, which has made room for the array at its offset.
+        unsafe { Local::new(__schism_local_dynamic().wrapping_add(self.offset).cast(), self.len) }
     }
-}
-
-macro_rules! tuples {
-    ($(($($name:ident $at:tt)*))*) => {$(
-        impl<$($name: Locals),*> sealed::Sealed for ($($name,)*) {}
-        impl<$($name: Locals),*> Locals for ($($name,)*) {
-            type Handles<'g> = ($($name::Handles<'g>,)*);
-
-            fn place(&mut self, placement: &mut Placement) {
-                $(self.$at.place(placement);)*
-            }
-
-            #[inline(always)]
-            unsafe fn handles<'g>(&self, base: *mut u8) -> Self::Handles<'g> {
-                // SAFETY: the caller's promises.
-                unsafe { ($(self.$at.handles(base),)*) }
-            }
-        }
-    )*};
-}
-tuples! { (A 0) (A 0 B 1) (A 0 B 1 C 2) (A 0 B 1 C 2 D 3) }
-
-/// Gives the arrays their places; the bytes that they take. What does not fit in `usize` is more than any launch allows.
-pub(crate) fn place<L: Locals>(locals: &mut L) -> usize {
-    let mut placement = Placement { bytes: Some(0) };
-    locals.place(&mut placement);
-    placement.bytes.unwrap_or(usize::MAX)
-}
-
-/// Where the running group's memory for the launch's arrays begins.
-#[inline(always)]
-pub(super) fn dynamic<L: Locals>() -> *mut u8 {
-    if L::EMPTY {
-        return std::ptr::null_mut();
-    }
-    // SAFETY: called by the kernel of a launch with groups only.
-    unsafe { __schism_local_dynamic() }
 }
 
 /// A place in the source that declares an array: its address is what counts.
@@ -346,7 +294,7 @@ pub fn local_array<'g, T: Element, const N: usize, const D: usize>(
 /// let queue = Queue::new()?;
 /// let mut sums = Buffer::filled(&queue, 4, 0_u32)?;
 /// let out = sums.view_mut();
-/// queue.parallel_for_groups(NdRange::new(4 * 8, 8)?, (), move |item, ()| {
+/// queue.parallel_for(NdRange::new(4 * 8, 8)?, move |item| {
 ///     let tile = schism::local_array!(item, u32; 8);
 ///     tile.set(item.local_x(), item.x() as u32);
 ///     item.barrier();

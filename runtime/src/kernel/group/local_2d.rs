@@ -1,7 +1,7 @@
 //! Local memory in two dimensions.
 
 use crate::kernel::element::Element;
-use crate::kernel::group::local::{self, Local, LocalArray, Locals, Placement, local};
+use crate::kernel::group::local::{Local, LocalArray, Placement, local};
 use crate::kernel::group::value::{GroupValue, InLocal};
 
 /// An array of rows in the local memory of a work-group: [`Local`] with two indices.
@@ -104,7 +104,8 @@ impl<T: GroupValue> Local2d<'_, T> {
     }
 }
 
-/// Asks for `rows` rows of `columns` elements in the local memory of each group of a launch. The kernel gets them as [`Local2d`].
+/// A source of `rows` rows of `columns` elements in the local memory of each group of a launch: every work-item of a group gets the same
+/// rows, as [`Local2d`].
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -114,7 +115,7 @@ impl<T: GroupValue> Local2d<'_, T> {
 /// let queue = Queue::new()?;
 /// let mut numbers = Buffer::from_slice(&queue, &[1, 2, 5, 6, 3, 4, 7, 8])?;
 /// let range = NdRange::new([2, 4], [2, 2])?;
-/// queue.for_each_in_groups(range, local_2d::<i32>(2, 2), &mut numbers, |item, tile, number| {
+/// queue.for_each_in(range, (local_2d::<i32>(2, 2), &mut numbers), |item, (tile, number)| {
 ///     let [y, x] = item.local_id();
 ///     tile.set([y, x], *number);
 ///     item.barrier();
@@ -146,18 +147,20 @@ impl<T> Clone for LocalArray2d<T> {
 
 impl<T> Copy for LocalArray2d<T> {}
 
-impl<T> local::sealed::Sealed for LocalArray2d<T> {}
-impl<T: Element> Locals for LocalArray2d<T> {
-    type Handles<'g> = Local2d<'g, T>;
-
-    fn place(&mut self, placement: &mut Placement) {
+impl<T: Element> LocalArray2d<T> {
+    /// Gives the array its place behind those that have one.
+    pub(crate) fn place(&mut self, placement: &mut Placement) {
         self.elements.place(placement);
     }
 
+    /// The rows of the running group.
+    ///
+    /// # Safety
+    /// They were placed, and the launch has made room for them.
     #[inline(always)]
-    unsafe fn handles<'g>(&self, base: *mut u8) -> Local2d<'g, T> {
+    pub(crate) unsafe fn handle<'g>(&self) -> Local2d<'g, T> {
         // SAFETY: the caller's promises.
-        let elements = unsafe { self.elements.handles(base) };
+        let elements = unsafe { self.elements.handle() };
         Local2d { elements, rows: self.rows, columns: self.columns }
     }
 }

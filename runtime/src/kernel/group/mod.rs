@@ -2,7 +2,6 @@
 //!
 //! What runs groups on the host devices is `hal::host::groups`.
 
-pub(crate) mod adaptors;
 pub(crate) mod collectives;
 pub(crate) mod local;
 pub(crate) mod local_2d;
@@ -13,9 +12,7 @@ pub(crate) mod reduce;
 pub(crate) mod sub_group;
 pub(crate) mod value;
 
-pub(crate) use self::adaptors::{ForEachInGroups, Groups};
-pub(crate) use self::local::place;
-pub use self::local::{Local, LocalArray, LocalSite, Locals, local, local_array};
+pub use self::local::{Local, LocalArray, LocalSite, Placement, local, local_array};
 pub use self::local_2d::{Local2d, LocalArray2d, local_2d};
 pub(crate) use self::member::Membership;
 pub use self::member::{Member, Strided};

@@ -42,7 +42,7 @@ unsafe extern "Rust" {
 /// let queue = Queue::new()?;
 /// let mut places = Buffer::filled(&queue, 6, [0; 3])?;
 /// let out = places.view_mut();
-/// queue.parallel_for_groups(NdRange::new(6, 3)?, (), move |item, ()| {
+/// queue.parallel_for(NdRange::new(6, 3)?, move |item| {
 ///     // SAFETY: each work-item writes its own element.
 ///     unsafe { out.set_unchecked(item.x(), [item.x(), item.group_x(), item.local_x()]) }
 /// })?;
@@ -78,7 +78,7 @@ pub(super) fn of_device() -> Ids {
 impl<const D: usize> NdItem<'_, D> {
     /// The running work-item, whose place in the launch is `item`. The lifetime must be that of its group's run.
     #[inline(always)]
-    pub(super) fn current(item: Item<D>) -> Self {
+    pub(crate) fn current(item: Item<D>) -> Self {
         let (local_id, local_range, group_id, group_range) =
             if is_device() { of_device() } else { builtins::place(item.place()) };
         Self { item, local_id, local_range, group_id, group_range, group: PhantomData }

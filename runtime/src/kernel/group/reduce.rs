@@ -30,7 +30,7 @@ impl SubGroup<'_> {
     /// let numbers = Buffer::from_slice(&queue, &[2.5_f32, 7.5, -1.0, 4.0, 0.5, 3.0])?;
     /// let mut greatest = Buffer::filled(&queue, 2, (0.0_f32, 0_usize))?;
     /// let (from, to) = (numbers.view(), greatest.view_mut());
-    /// queue.parallel_for_groups(NdRange::new(6, 3)?, (), move |item, ()| {
+    /// queue.parallel_for(NdRange::new(6, 3)?, move |item| {
     ///     let own = (from[item.x()], item.x());
     ///     let all = item.sub_group().reduce(own, |a, b| if b.0 > a.0 { b } else { a });
     ///     if item.local_x() == 0 {
@@ -83,7 +83,7 @@ impl SubGroup<'_> {
     ///
     /// let queue = Queue::new()?;
     /// let mut numbers = Buffer::from_slice(&queue, &[1_u32, 2, 3, 4])?;
-    /// queue.for_each_in_groups(NdRange::new(4, 4)?, (), &mut numbers, |item, (), number| {
+    /// queue.for_each_in(NdRange::new(4, 4)?, &mut numbers, |item, number| {
     ///     *number = item.sub_group().reduce_add(*number);
     /// })?;
     /// assert_eq!(numbers.to_vec(), [10; 4]);
@@ -125,7 +125,7 @@ impl SubGroup<'_> {
     ///
     /// let queue = Queue::new()?;
     /// let mut numbers = Buffer::from_slice(&queue, &[3_u32, 1, 4, 1, 5])?;
-    /// queue.for_each_in_groups(NdRange::new(5, 5)?, (), &mut numbers, |item, (), number| {
+    /// queue.for_each_in(NdRange::new(5, 5)?, &mut numbers, |item, number| {
     ///     *number = item.sub_group().inclusive_scan(*number, u32::max);
     /// })?;
     /// assert_eq!(numbers.to_vec(), [3, 3, 4, 4, 5]);
@@ -174,7 +174,7 @@ impl SubGroup<'_> {
     ///
     /// let queue = Queue::new()?;
     /// let mut numbers = Buffer::from_slice(&queue, &[3_u32, 1, 4, 1, 5])?;
-    /// queue.for_each_in_groups(NdRange::new(5, 5)?, (), &mut numbers, |item, (), number| {
+    /// queue.for_each_in(NdRange::new(5, 5)?, &mut numbers, |item, number| {
     ///     *number = item.sub_group().exclusive_scan_add(*number);
     /// })?;
     /// assert_eq!(numbers.to_vec(), [0, 3, 4, 8, 9]);

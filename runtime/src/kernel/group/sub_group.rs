@@ -48,7 +48,7 @@ unsafe extern "Rust" {
 /// let numbers = Buffer::from_slice(&queue, &(0..128).collect::<Vec<u32>>())?;
 /// let mut sums = Buffer::filled(&queue, 4, 0_u32)?;
 /// let (from, to) = (numbers.view(), sums.view_mut());
-/// queue.parallel_for_groups(NdRange::new(128, 64)?, (), move |item, ()| {
+/// queue.parallel_for(NdRange::new(128, 64)?, move |item| {
 ///     let sub_group = item.sub_group();
 ///     let mut sum = from[item.x()];
 ///     for distance in [16, 8, 4, 2, 1] {
@@ -135,7 +135,7 @@ impl SubGroup<'_> {
     ///
     /// let queue = Queue::new()?;
     /// let mut numbers = Buffer::from_slice(&queue, &[1.5_f32, 2.5, 3.5, 4.5])?;
-    /// queue.for_each_in_groups(NdRange::new(4, 4)?, (), &mut numbers, |item, (), number| {
+    /// queue.for_each_in(NdRange::new(4, 4)?, &mut numbers, |item, number| {
     ///     let sub_group = item.sub_group();
     ///     *number = sub_group.shuffle(*number, sub_group.size() - 1 - sub_group.local_id());
     /// })?;
@@ -205,7 +205,7 @@ impl SubGroup<'_> {
     /// let queue = Queue::new()?;
     /// let numbers = Buffer::from_slice(&queue, &[3_u32, 4, 6, 7, 8])?;
     /// let mut places = Buffer::filled(&queue, 5, None)?;
-    /// queue.for_each_in_groups(NdRange::new(5, 5)?, (), (&mut places, &numbers), |item, (), (place, number)| {
+    /// queue.for_each_in(NdRange::new(5, 5)?, (&mut places, &numbers), |item, (place, number)| {
     ///     let sub_group = item.sub_group();
     ///     let even = number % 2 == 0;
     ///     let all = sub_group.ballot(even);

@@ -290,7 +290,7 @@ tuples! {
 /// let scores = Buffer::from_slice(&queue, &[2.5, 7.5, -1.0, 4.0, 0.5, 3.0])?;
 /// let mut best = Buffer::filled(&queue, 2, Candidate { score: 0.0, index: 0 })?;
 /// let range = NdRange::new(6, 3)?;
-/// queue.for_each_in_groups(range, (), (&scores, per_group(&mut best)), |item, (), (score, best)| {
+/// queue.for_each_in(range, (&scores, per_group(&mut best)), |item, (score, best)| {
 ///     let own = Candidate { score: *score, index: item.x() as u32 };
 ///     let all = item.reduce(own, |a, b| if b.score > a.score { b } else { a });
 ///     if let Some(best) = best {

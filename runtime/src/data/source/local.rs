@@ -1,0 +1,42 @@
+//! Local memory that a launch brings.
+
+use crate::data::source::{InGroups, Lengths, Placement, Prepare, Source};
+use crate::error::LaunchError;
+use crate::kernel::element::Element;
+use crate::kernel::grid::GridPoint;
+use crate::kernel::group::{Local, Local2d, LocalArray, LocalArray2d};
+
+macro_rules! local_sources {
+    ($($array:ident $handle:ident)*) => {$(
+        // SAFETY: handles of the group's memory, which all of its work-items may have.
+        unsafe impl<T: Element> Source for $array<T> {
+            type Item<'item> = $handle<'item, T>;
+
+            #[inline(always)]
+            unsafe fn get<'item>(&self, _: GridPoint) -> Self::Item<'item> {
+                // SAFETY: `prepare` has placed it, and the launch makes room for what is placed.
+                unsafe { self.handle() }
+            }
+        }
+
+        impl<T: Element, M> Prepare<InGroups<M>> for $array<T> {
+            type Source = Self;
+            type Ready = Self;
+
+            fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+                lengths.any();
+                Ok(())
+            }
+
+            fn prepare(mut self, placement: &mut Placement) -> Self {
+                self.place(placement);
+                self
+            }
+
+            unsafe fn start(ready: Self) -> Self {
+                ready
+            }
+        }
+    )*};
+}
+local_sources! { LocalArray Local LocalArray2d Local2d }
