@@ -88,19 +88,24 @@ mod kernel;
 mod launch;
 mod util;
 
-pub use api::device::{Device, DeviceKind};
+pub use api::device::Device;
 pub use api::event::Event;
 pub use api::queue::Queue;
 pub use api::scope::Scope;
 pub use data::buffer::Buffer;
-pub use data::source::{
-    BitReversal, Cells, IntoSource, Lent, Permutation, Reversal, Share, TileShare, per_group,
-    per_sub_group, whole,
-};
+pub use data::source::cells::Cells;
+pub use data::source::lent::Lent;
+pub use data::source::per_group::{per_group, per_sub_group};
+pub use data::source::permuted::{BitReversal, Permutation, Reversal};
+pub use data::source::share::Share;
+pub use data::source::tiles::TileShare;
+pub use data::source::traits::IntoSource;
+pub use data::source::whole::whole;
 pub use data::view::{View, ViewMut};
 pub use error::{
     BufferError, DeviceError, DriverError, Error, ImageError, KernelPanic, LaunchError,
 };
+pub use hal::dispatch::DeviceKind;
 pub use kernel::abi::is_device;
 pub use kernel::atomic::{
     AtomicElement, AtomicF32, AtomicF64, AtomicRef, MemoryScope, fence, memory_scope,
@@ -221,14 +226,21 @@ macro_rules! import_to_device {
 /// The types behind [sources](crate::IntoSource): what methods of buffers and loans return, and what kernels hold of it. Programs hardly
 /// ever name them.
 pub mod source {
-    pub use crate::api::scope::Scoped;
     pub use crate::data::home::BufferHome;
-    pub use crate::data::source::{
-        Blocking, CellChunks, Chunks, ChunksMut, GroupSource, InGroups, LentAtomics, LentCells,
-        LentChunks, LentChunksMut, LentTilesMut, LentViewMut, LentWhole, OfGroups, OfSubGroups,
-        PerGroup, PerSubGroup, Permuted, Permutes, RectangleMut, ShareIter, Source, TileShareIter,
-        TilesMut, Whole,
+    pub use crate::data::source::cells::CellChunks;
+    pub use crate::data::source::chunks::{Chunks, ChunksMut};
+    pub use crate::data::source::lent::{
+        LentAtomics, LentCells, LentChunks, LentChunksMut, LentTilesMut, LentViewMut, LentWhole,
     };
+    pub use crate::data::source::per_group::{
+        InGroups, OfGroups, OfSubGroups, PerGroup, PerSubGroup,
+    };
+    pub use crate::data::source::permuted::{Permuted, Permutes};
+    pub use crate::data::source::rectangle::RectangleMut;
+    pub use crate::data::source::share::ShareIter;
+    pub use crate::data::source::tiles::{TileShareIter, TilesMut};
+    pub use crate::data::source::traits::{Blocking, GroupSource, Scoped, Source};
+    pub use crate::data::source::whole::Whole;
     pub use crate::kernel::group::{LocalArray, LocalArray2d, Strided};
 }
 

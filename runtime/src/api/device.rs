@@ -3,38 +3,18 @@
 use std::env;
 use std::fmt;
 
-use crate::code::aot::{self, On};
-use crate::code::compiler::{Missing, about as stage2};
+use crate::code::aot;
+use crate::code::compiler::about as stage2;
+use crate::code::compiler_path::Missing;
 use crate::code::images;
 use crate::error::DeviceError;
-use crate::hal::cuda::{self, Gpu};
-use crate::hal::host::groups;
+use crate::hal::dispatch::{self, DeviceKind};
 use crate::util::fork::{self, Section};
 use crate::util::trace;
 use crate::util::warn_once::Notice;
 
 /// Chooses the default device.
 const VARIABLE: &str = "SCHISM_DEVICE";
-
-/// What kind of device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum DeviceKind {
-    /// All cores of the host, running code that LLVM made for exactly this processor from the program's device half.
-    Cpu,
-    /// All cores of the host, running the host half's own bodies: what rustc compiled. It needs nothing but the program.
-    Native,
-    /// A GPU of NVIDIA's, by its driver, running code that LLVM made from the program's device half. It has memory of its own.
-    Cuda,
-}
-
-/// Where kernels run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
-    Cpu,
-    Native,
-    Cuda(&'static Gpu),
-}
 
 /// Something that runs kernels.
 ///
@@ -47,7 +27,7 @@ pub(crate) enum Place {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Device {
-    place: Place,
+    device: dispatch::Device,
     /// Whether the user chose it. If so, nothing runs elsewhere instead.
     demanded: bool,
 }
@@ -75,14 +55,12 @@ impl Device {
             return Vec::new();
         }
         let _section = Section::enter();
-        let gpus = cuda::gpus().unwrap_or_default().iter().filter(|gpu| gpu.forked().is_none());
-        let all = [Place::Cpu, Place::Native].into_iter().chain(gpus.map(Place::Cuda));
-        let (there, left_out): (Vec<_>, Vec<_>) = all
-            .map(|place| Self { place, demanded: true })
-            .partition(|device| match device.place {
-                Place::Native => true,
-                Place::Cpu => stage2().is_ok() || aot::is_there(On::Cpu),
-                Place::Cuda(gpu) => stage2().is_ok() || aot::is_there(gpu.ahead()),
+        let (there, left_out): (Vec<_>, Vec<_>) = dispatch::Device::all()
+            .into_iter()
+            .map(|device| Self { device, demanded: true })
+            .partition(|device| {
+                let target = device.device.aot_target();
+                target.is_none_or(|target| stage2().is_ok() || aot::is_there(&*target))
             });
         let is_native = || env::var_os(VARIABLE).is_some_and(|name| name == "native");
         if let Err(missing) = &stage2()
@@ -111,22 +89,23 @@ impl Device {
         if let Some(name) = env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
             return Self::by_name(&name.to_string_lossy());
         }
+        let default = dispatch::Device::DEFAULT;
         // Programs without device code need not load LLVM; they are told at the first launch.
-        let place = if !images::has_device_code() {
-            Place::Native
-        } else if aot::is_there(On::Cpu) {
+        let device = if !images::has_device_code() {
+            dispatch::Device::FALLBACK
+        } else if default.aot_target().is_some_and(|target| aot::is_there(&*target)) {
             // Code that was made ahead of time needs no compiler, so nobody looks for one.
-            Place::Cpu
+            default
         } else {
             match stage2() {
-                Ok(_) => Place::Cpu,
+                Ok(_) => default,
                 Err(missing) => {
                     tell_missing("kernels run on the device `native`", &missing);
-                    Place::Native
+                    dispatch::Device::FALLBACK
                 }
             }
         };
-        Ok(Self { place, demanded: false })
+        Ok(Self { device, demanded: false })
     }
 
     /// The device of that name: `cpu`, `native`, or `cuda:0`, `cuda:1` and so on; `cuda` is the first of these.
@@ -139,67 +118,24 @@ impl Device {
         trace::install();
         refuse_if_broken(name)?;
         let _section = Section::enter();
-        let stage2 =
-            |device: &str| stage2().map(|_| ()).map_err(|missing| missing.error_for(device));
-        let place = match name.trim() {
-            "native" => Place::Native,
-            "cpu" => {
-                if !aot::is_there(On::Cpu) {
-                    stage2("cpu")?;
-                }
-                Place::Cpu
-            }
-            name if is_gpu(name) => {
-                if !aot::is_there_for_gpus() {
-                    stage2(name)?;
-                }
-                let missing =
-                    |reason: String| DeviceError::NoGpu { device: name.to_owned(), reason };
-                let gpus = cuda::gpus().map_err(|reason| missing(reason.to_owned()))?;
-                let gpu =
-                    gpus.iter().find(|gpu| name == GPUS || gpu.name == name).ok_or_else(|| {
-                        let names: Vec<_> = gpus.iter().map(|gpu| &*gpu.name).collect();
-                        missing(format!("the driver finds only {}", names.join(", ")))
-                    })?;
-                if !aot::is_there(gpu.ahead()) {
-                    stage2(name)?;
-                }
-                Place::Cuda(gpu)
-            }
-            other => {
-                let names: Vec<_> =
-                    Self::all().iter().map(|device| device.name().to_owned()).collect();
-                return Err(DeviceError::Unknown {
-                    requested: other.to_owned(),
-                    available: names.join(", "),
-                });
-            }
-        };
-        Ok(Self { place, demanded: true })
+        let name = name.trim();
+        let found = dispatch::Device::by_name(name).unwrap_or_else(|| {
+            let names: Vec<_> = Self::all().iter().map(|device| device.name().to_owned()).collect();
+            Err(DeviceError::Unknown { requested: name.to_owned(), available: names.join(", ") })
+        });
+        Ok(Self { device: found?, demanded: true })
     }
 
     /// The name, as `SCHISM_DEVICE` takes it.
     #[must_use]
     pub fn name(&self) -> &str {
-        match self.place {
-            Place::Cpu => "cpu",
-            Place::Native => "native",
-            Place::Cuda(gpu) => &gpu.name,
-        }
+        self.device.name()
     }
 
     /// The kind.
     #[must_use]
     pub const fn kind(&self) -> DeviceKind {
-        match self.place {
-            Place::Cpu => DeviceKind::Cpu,
-            Place::Native => DeviceKind::Native,
-            Place::Cuda(_) => DeviceKind::Cuda,
-        }
-    }
-
-    pub(crate) const fn place(&self) -> Place {
-        self.place
+        self.device.kind()
     }
 
     /// For people: what runs the kernels.
@@ -209,33 +145,23 @@ impl Device {
             return "not known in this process".to_owned();
         }
         let _section = Section::enter();
-        match (self.place, stage2()) {
-            (Place::Cpu, Ok(stage2)) => format!("{}, for {}", stage2.version, stage2.cpu),
-            (Place::Cuda(gpu), Ok(stage2)) => {
-                format!("{}, for {}", stage2.version, gpu.description())
-            }
-            (Place::Cpu, Err(_)) => format!("made ahead of time, on {}", aot::level()),
-            (Place::Cuda(gpu), Err(_)) => format!("made ahead of time, on {}", gpu.description()),
-            (Place::Native, _) => "the host's own code".to_owned(),
-        }
+        self.device.description(stage2().ok())
     }
 
     /// The most work-items that a work-group can have.
     #[must_use]
-    pub const fn max_group_size(&self) -> usize {
-        match self.place {
-            Place::Cpu | Place::Native => groups::MOST_ITEMS,
-            Place::Cuda(gpu) => gpu.max_block as usize,
-        }
+    pub fn max_group_size(&self) -> usize {
+        self.device.max_group_size()
     }
 
     /// Bytes of local memory that a work-group can have: the kernel's arrays, and those that the launch adds.
     #[must_use]
-    pub const fn local_memory_size(&self) -> usize {
-        match self.place {
-            Place::Cpu | Place::Native => groups::LOCAL_MEMORY,
-            Place::Cuda(gpu) => gpu.shared_memory as usize,
-        }
+    pub fn local_memory_size(&self) -> usize {
+        self.device.local_memory_size()
+    }
+
+    pub(crate) fn backend(&self) -> &dispatch::Device {
+        &self.device
     }
 
     pub(crate) const fn demanded(&self) -> bool {
@@ -272,16 +198,6 @@ fn tell_missing(consequence: impl fmt::Display, missing: &Missing) {
         "{consequence}, because the compiler for kernels cannot be loaded: {missing}; {remedy}, or set SCHISM_DEVICE=native to be content with \
          this"
     ));
-}
-
-/// The name of all GPUs of NVIDIA's.
-const GPUS: &str = "cuda";
-
-/// Whether a name is that of a GPU, here or elsewhere.
-fn is_gpu(name: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = name.strip_prefix(GPUS).and_then(|rest| rest.strip_prefix(':'));
-    name == GPUS || number.is_some_and(is_number)
 }
 
 impl fmt::Display for Device {

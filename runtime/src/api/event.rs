@@ -4,9 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::api::queue::OF_PARENT;
 use crate::error::LaunchError;
-use crate::hal::cuda::Pending;
+use crate::hal::dispatch::Pending;
 use crate::launch::failure;
 use crate::util::fork;
 
@@ -175,7 +174,7 @@ impl Event {
     /// Waits for the device, if it runs the launch by itself.
     fn finish(&self, result: &mut Outcome) {
         if let Outcome::Pending(pending) = std::mem::take(result) {
-            let (ended, duration) = pending.finish_timed();
+            let (ended, duration) = pending.finish();
             if let Some(duration) = duration {
                 self.took(duration);
             }
@@ -230,7 +229,7 @@ impl Event {
         {
             return result.clone();
         }
-        Err(LaunchError::Forked { reason: OF_PARENT.to_owned() })
+        Err(LaunchError::Forked { reason: fork::OF_PARENT.to_owned() })
     }
 
     pub(crate) fn is_observed(&self) -> bool {

@@ -4,29 +4,22 @@ use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::api::device::{Device, Place};
-use crate::code::kernels::Asked;
-use crate::code::resolve::{resolve, resolve_cuda, resolve_groups};
-use crate::data::source::{Blocking, IntoSource, Lengths, Source};
-use crate::error::{DeviceError, KernelPanic, LaunchError};
-use crate::hal::cuda::{self, Pending, Shape, Stream};
-use crate::hal::host::groups::GroupWork;
-use crate::hal::host::in_order::{InProcess, Order, Token};
-use crate::hal::host::math;
-use crate::hal::host::run::{Body, Work};
-use crate::hal::host::stack::{self, TooMuch};
-use crate::hal::host::work_sharing;
+use crate::api::device::Device;
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{Blocking, IntoSource, Source};
+use crate::error::{DeviceError, LaunchError};
+use crate::hal::dispatch::{self, Pending};
 use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
-use crate::kernel::group::{NdExtent, Placement};
+use crate::kernel::group::local::Placement;
 use crate::kernel::offset::At;
 use crate::kernel::spec_const::SpecConst;
 use crate::launch::adaptivity::Adaptivity;
+use crate::launch::desc::LaunchDesc;
 use crate::launch::elementwise::{ForEach, ForEachIn, ParallelFor};
 use crate::launch::erased::RawKernel;
-use crate::launch::failure::{self, Failure, Panic};
+use crate::launch::failure;
 use crate::launch::options::{Math, Options};
-use crate::launch::range::Extent;
 use crate::launch::shape::{LaunchRange, LaunchShape};
 use crate::util::fork::{self, Section};
 use crate::util::trace;
@@ -39,20 +32,11 @@ use crate::util::trace;
 #[derive(Clone)]
 pub struct Queue {
     device: Device,
-    lane: Lane,
+    queue: dispatch::Queue,
     options: Option<Arc<Options>>,
     adaptivity: Adaptivity,
     /// Launches in scopes say how long they took.
     timed: bool,
-}
-
-/// What keeps the launches of a queue in order.
-#[derive(Clone)]
-pub(crate) enum Lane {
-    /// On the host devices: this crate.
-    Host(Arc<Order>),
-    /// On a GPU: the driver.
-    Cuda(Arc<Stream>),
 }
 
 impl Queue {
@@ -76,24 +60,9 @@ impl Queue {
         device.refuse_if_broken()?;
         let _section = Section::enter();
         failure::install_hook();
-        if matches!(device.place(), Place::Cpu) {
-            math::portable()?;
-        }
-        let lane = match device.place() {
-            Place::Cpu | Place::Native => {
-                stack::check()?;
-                Lane::Host(Order::new()?)
-            }
-            Place::Cuda(gpu) => {
-                let stream = Stream::new(gpu.context()?).map_err(|source| DeviceError::Driver {
-                    device: device.to_string(),
-                    source: Box::new(source),
-                })?;
-                Lane::Cuda(stream)
-            }
-        };
+        let queue = device.backend().queue()?;
         let adaptivity = Adaptivity::from_environment();
-        Ok(Self { device: device.clone(), lane, options: None, adaptivity, timed: false })
+        Ok(Self { device: device.clone(), queue, options: None, adaptivity, timed: false })
     }
 
     /// The device that the launches run on.
@@ -126,7 +95,7 @@ impl Queue {
     /// ```
     #[must_use]
     pub fn with_constant<T: Element>(&self, constant: &'static SpecConst<T>, value: T) -> Self {
-        self.changed(|options| options.set(constant, value))
+        self.changed(|options| constant.set(options, value))
     }
 
     /// Returns a handle to this queue; launches made through it compute as exactly as `math` says.
@@ -408,7 +377,7 @@ impl Queue {
         unsafe { self.run(raw, shape, placement.bytes()) }
     }
 
-    /// Waits for its turn and runs the kernel.
+    /// Waits for its turn, runs a launch, and waits for its end.
     ///
     /// # Safety
     /// As for [`submit`](Self::submit).
@@ -419,15 +388,15 @@ impl Queue {
         dynamic: usize,
     ) -> Result<(), LaunchError> {
         self.refuse_inside_kernels()?;
-        let _turn = self.turn()?;
         // SAFETY: the caller's promises.
-        finish(unsafe { self.submit(kernel, shape, dynamic) }?)
+        unsafe { self.queue.run(&self.describe(kernel, shape, dynamic)) }
     }
 
-    /// Runs the kernel, or has a GPU run it; the caller has the queue's turn.
+    /// Runs a launch, or has the device run it; the caller has the queue's turn.
     ///
     /// # Safety
-    /// As for [`execute`](Self::execute). `dynamic` is the memory that the launch adds for each group.
+    /// The kernel's data lives until this returns, can be shared by threads, and allows this shape, with `dynamic` bytes of local memory that the launch adds for each group. What it refers to
+    /// lives until the launch is over.
     pub(crate) unsafe fn submit(
         &self,
         kernel: RawKernel,
@@ -435,262 +404,23 @@ impl Queue {
         dynamic: usize,
     ) -> Result<Option<Pending>, LaunchError> {
         // SAFETY: the caller's promises.
-        unsafe {
-            match shape.groups {
-                Some(groups) => self.execute_groups(kernel, groups, dynamic),
-                None => self.execute(kernel, shape.range),
-            }
-        }
+        unsafe { self.queue.submit(&self.describe(kernel, shape, dynamic)) }
     }
 
-    /// Waits until this is the next launch. A GPU's driver keeps the order itself.
-    fn turn(&self) -> Result<Option<Token<'_>>, LaunchError> {
-        match &self.lane {
-            Lane::Host(order) => Ok(Some(InProcess::turn(in_process(order)?))),
-            Lane::Cuda(_) => Ok(None),
-        }
+    fn describe(&self, kernel: RawKernel, shape: LaunchShape, dynamic: usize) -> LaunchDesc<'_> {
+        let (options, adaptivity, timed) = (self.options.as_ref(), self.adaptivity, self.timed);
+        let demanded = self.device.demanded();
+        let (range, groups) = (shape.range, shape.groups(dynamic));
+        LaunchDesc { kernel, range, groups, options, adaptivity, timed, demanded }
     }
 
     /// Refuses sources that are in the memory of a GPU, for a launch on the host. Other devices look at addresses themselves.
     pub(crate) fn check_memory<F>(&self, lengths: &Lengths) -> Result<(), LaunchError> {
-        match &self.lane {
-            Lane::Host(_) if lengths.is_remote() => Err(self.remote(type_name::<F>().to_owned())),
-            Lane::Host(_) | Lane::Cuda(_) => Ok(()),
+        if !lengths.is_remote() || self.queue.translates_addresses() {
+            return Ok(());
         }
-    }
-
-    #[cold]
-    fn remote(&self, kernel: String) -> LaunchError {
-        let (device, memory) = (self.device.to_string(), "a GPU".to_owned());
-        LaunchError::ForeignBuffer { kernel, device, memory }
-    }
-
-    /// Runs the kernel, or has a GPU run it; the caller has the queue's turn.
-    ///
-    /// # Safety
-    /// The kernel's data lives until this returns, can be shared by threads, and allows this range. What it refers to lives until the
-    /// launch is over.
-    unsafe fn execute(
-        &self,
-        kernel: RawKernel,
-        extent: Extent,
-    ) -> Result<Option<Pending>, LaunchError> {
-        if extent.items == 0 {
-            return Ok(None);
-        }
-        let asked = self.asked(extent.offset);
-        if let Lane::Cuda(stream) = &self.lane {
-            let (dimensions, range, offset) = (extent.dimensions, extent.xyz, extent.offset);
-            let shape = Shape { dimensions, range, offset, group: None, dynamic: 0 };
-            // SAFETY: the caller's promises.
-            return unsafe { self.execute_cuda(stream, kernel, &shape, asked) }.map(Some);
-        }
-        // SAFETY: a kernel that can be launched is in a loaded shared object, with its descriptor.
-        let body = unsafe { resolve(&self.device, &kernel, asked)? };
-        let work = Work::new(body, &kernel, extent, None, self.options.clone());
-        // SAFETY: the caller's promises, and there is at least one work-item.
-        unsafe { self.spread(&work, &kernel) }?;
-        Ok(None)
-    }
-
-    fn asked(&self, offset: [usize; 3]) -> Asked<'_> {
-        let (options, adaptivity) = (self.options.as_deref(), self.adaptivity);
-        Asked { offset: offset != [0; 3], options, adaptivity }
-    }
-
-    /// Has a GPU run the kernel.
-    ///
-    /// # Safety
-    /// As for [`execute`](Self::execute).
-    unsafe fn execute_cuda(
-        &self,
-        stream: &Arc<Stream>,
-        kernel: RawKernel,
-        shape: &Shape,
-        asked: Asked<'_>,
-    ) -> Result<Pending, LaunchError> {
-        let context = &stream.context;
-        if let Some(reason) = context.forked() {
-            return Err(LaunchError::Forked { reason });
-        }
-        let _section = Section::enter();
-        if let Some(lost) = context.lost() {
-            let (kernel, device) = (kernel.name(), self.device.to_string());
-            return Err(LaunchError::DeviceLost { kernel, device, source: Box::new(lost.clone()) });
-        }
-        if !shape.group_fits(context, u32::MAX) {
-            return Err(self.group_too_large(shape, u32::MAX));
-        }
-        let grid = shape.grid(context);
-        let of_gpu = shape.asks(context, &grid, asked.adaptivity);
-        // SAFETY: a kernel that can be launched is in a loaded shared object, with its descriptor.
-        let mut code = unsafe { resolve_cuda(&self.device, context, &kernel, asked, of_gpu) }?;
-        if !shape.group_fits(context, code.max_block) {
-            // Code for this size only is content with fewer registers.
-            let of_gpu = shape.demands(context, &grid, asked.adaptivity);
-            // SAFETY: as above.
-            code = unsafe { resolve_cuda(&self.device, context, &kernel, asked, of_gpu) }?;
-            if !shape.group_fits(context, code.max_block) {
-                return Err(self.group_too_large(shape, code.max_block));
-            }
-        }
-        // SAFETY: the caller's promises; the code is this kernel's.
-        unsafe { cuda::launch(stream, code, &kernel, shape, &grid, self.timed) }
-    }
-
-    #[cold]
-    fn group_too_large(&self, shape: &Shape, most: u32) -> LaunchError {
-        let group = shape.group.unwrap_or([1; 3]);
-        LaunchError::GroupTooLarge {
-            local: group[..shape.dimensions as usize].iter().rev().copied().collect(),
-            items: group.iter().product(),
-            limit: self.device.max_group_size().min(most as usize),
-            device: self.device.to_string(),
-        }
-    }
-
-    /// Runs the kernel with groups; the caller has the queue's turn.
-    ///
-    /// # Safety
-    /// As for [`execute`](Self::execute). `dynamic` is the memory that the launch adds for each group.
-    unsafe fn execute_groups(
-        &self,
-        kernel: RawKernel,
-        range: NdExtent,
-        dynamic: usize,
-    ) -> Result<Option<Pending>, LaunchError> {
-        let (items, limit) = (range.local.items, self.device.max_group_size());
-        if items > limit {
-            let (local, device) = (range.local.slowest_first(), self.device.to_string());
-            return Err(LaunchError::GroupTooLarge { local, items, limit, device });
-        }
-        if range.groups.items == 0 {
-            return Ok(None);
-        }
-        let asked = self.asked(range.global.offset);
-        if let Lane::Cuda(stream) = &self.lane {
-            let shape = Shape {
-                dimensions: range.global.dimensions,
-                range: range.global.xyz,
-                offset: range.global.offset,
-                group: Some(range.local.xyz),
-                dynamic,
-            };
-            // SAFETY: the caller's promises.
-            return unsafe { self.execute_cuda(stream, kernel, &shape, asked) }.map(Some);
-        }
-        // SAFETY: as in `execute`.
-        let body = unsafe { resolve_groups(&self.device, &kernel, asked)? };
-        let groups = GroupWork::new(range, &body, dynamic)
-            .map_err(|bytes| self.local_memory(&kernel, bytes))?;
-        let work = Work::new(body, &kernel, range.groups, Some(groups), self.options.clone());
-        // SAFETY: the caller's promises, and there is at least one group.
-        unsafe { self.spread(&work, &kernel) }?;
-        Ok(None)
-    }
-
-    /// Runs the work on all threads.
-    ///
-    /// # Safety
-    /// As for [`work_sharing::run`].
-    unsafe fn spread(&self, work: &Work, kernel: &RawKernel) -> Result<(), LaunchError> {
-        let Lane::Host(order) = &self.lane else { return Ok(()) };
-        let order = in_process(order)?;
-        if let Body::Cpu(code) = &work.body
-            // SAFETY: the closure is of the kernel's type.
-            && unsafe { code.captures_remote(work.closure.cast()) }
-        {
-            return Err(self.remote(kernel.name()));
-        }
-        if let Some(too_much) = work.too_much_stack() {
-            return Err(self.stack(kernel, too_much));
-        }
-        let extent = work.extent;
-        let offset = work.groups.as_ref().map_or(extent.offset, GroupWork::offset);
-        let started = tracing::enabled!(tracing::Level::DEBUG).then(|| {
-            let version = match &work.body {
-                Body::Cpu(code) => code.version.clone(),
-                Body::Native(_) => Box::from("the host's"),
-            };
-            (std::time::Instant::now(), version)
-        });
-        // SAFETY: the caller's promises.
-        let spread = unsafe { work_sharing::run(work, order.pool()) }
-            .map_err(|failure| self.failed(kernel, extent.dimensions, offset, failure))?;
-        if let Some((started, version)) = started {
-            tracing::debug!(
-                kernel = kernel.name(), device = %self.device, version, range = ?extent.slowest_first(),
-                intervals = spread.intervals, helpers = spread.helpers, micros = started.elapsed().as_micros() as u64, "launched"
-            );
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn failed(
-        &self,
-        kernel: &RawKernel,
-        dimensions: u32,
-        offset: [usize; 3],
-        failure: Failure,
-    ) -> LaunchError {
-        let place = |xyz: [usize; 3]| -> Vec<usize> {
-            xyz[..dimensions as usize].iter().rev().copied().collect()
-        };
-        let (name, device) = (kernel.name(), self.device.to_string());
-        match failure {
-            Failure::Panic(Panic { message, location, work_item, local_id }) => {
-                LaunchError::Panicked(Box::new(KernelPanic {
-                    kernel: name,
-                    device,
-                    message,
-                    location,
-                    work_item: work_item.map(|xyz| {
-                        place(std::array::from_fn(|axis| xyz[axis].wrapping_add(offset[axis])))
-                    }),
-                    local_id: local_id.map(place),
-                }))
-            }
-            Failure::DivergentBarrier { group, waiting, ended } => LaunchError::DivergentBarrier {
-                kernel: name,
-                device,
-                group: place(group),
-                waiting,
-                ended,
-            },
-            Failure::DivergentSubGroup { group, sub_group, waiting, elsewhere } => {
-                LaunchError::DivergentSubGroup {
-                    kernel: name,
-                    device,
-                    group: place(group),
-                    sub_group,
-                    waiting,
-                    elsewhere,
-                }
-            }
-            Failure::NoStack { bytes, reason } => {
-                LaunchError::NoStack { kernel: name, device, bytes, reason }
-            }
-            Failure::NoThread { reason } => LaunchError::NoThread { kernel: name, device, reason },
-            Failure::LocalMemory { bytes } => self.local_memory(kernel, bytes),
-            Failure::Forked => LaunchError::Forked { reason: OF_PARENT.to_owned() },
-        }
-    }
-
-    #[cold]
-    fn local_memory(&self, kernel: &RawKernel, bytes: usize) -> LaunchError {
-        LaunchError::LocalMemory {
-            kernel: kernel.name(),
-            bytes,
-            limit: self.device.local_memory_size(),
-            device: self.device.to_string(),
-        }
-    }
-
-    #[cold]
-    fn stack(&self, kernel: &RawKernel, TooMuch { bytes, items, limit }: TooMuch) -> LaunchError {
-        let (kernel, device) = (kernel.name(), self.device.to_string());
-        LaunchError::Stack { kernel, device, bytes, items, limit }
+        let (kernel, device) = (type_name::<F>().to_owned(), self.device.to_string());
+        Err(LaunchError::ForeignBuffer { kernel, device, memory: "a GPU".to_owned() })
     }
 
     /// A kernel that waited for another launch could wait for itself. Nothing can be launched in a process that was forked at the wrong
@@ -703,33 +433,14 @@ impl Queue {
         if failure::inside() { Err(LaunchError::InsideKernel) } else { Ok(()) }
     }
 
-    pub(crate) const fn lane(&self) -> &Lane {
-        &self.lane
+    pub(crate) const fn backend(&self) -> &dispatch::Queue {
+        &self.queue
     }
-}
-
-/// Why a launch does not end in a forked process.
-pub(crate) const OF_PARENT: &str = "the launch is its parent's";
-
-/// The order of a queue in this process. Only in one that was forked it may have to be made, and with it threads.
-#[inline]
-pub(crate) fn in_process(order: &Order) -> Result<&Arc<InProcess>, LaunchError> {
-    order.known().map_or_else(|| begin(order), Ok)
-}
-
-#[cold]
-fn begin(order: &Order) -> Result<&Arc<InProcess>, LaunchError> {
-    order.here().map_err(|error| LaunchError::Forked { reason: error.to_string() })
 }
 
 #[cold]
 fn broken() -> LaunchError {
     LaunchError::Forked { reason: fork::BROKEN_BY.to_owned() }
-}
-
-/// Waits for a launch that is not over.
-fn finish(pending: Option<Pending>) -> Result<(), LaunchError> {
-    pending.map_or(Ok(()), Pending::finish)
 }
 
 impl fmt::Debug for Queue {

@@ -1,31 +1,29 @@
 //! Launches that are not waited for, one by one.
 
-use std::any::type_name;
+use std::any::{Any, type_name};
 use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::api::event::{Event, Events};
-use crate::api::queue::{Lane, Queue, in_process};
+use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
-use crate::data::source::{IntoSource, Lengths, Lent, Source};
+use crate::data::source::length::Lengths;
+use crate::data::source::lent::Lent;
+use crate::data::source::traits::{IntoSource, Scoped, Source};
 use crate::error::{Error, LaunchError};
-use crate::hal::cuda::Pending;
-use crate::hal::host::in_order::{InProcess, Task};
+use crate::hal::Task;
+use crate::hal::dispatch::Pending;
 use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
-use crate::kernel::group::Placement;
+use crate::kernel::group::local::Placement;
 use crate::kernel::offset::At;
 use crate::launch::elementwise::{ForEach, ForEachIn, ParallelFor};
 use crate::launch::erased::RawKernel;
 use crate::launch::failure;
 use crate::launch::shape::LaunchRange;
 use crate::util::fork::Section;
-
-/// The kind of launch that a scope submits; `'scope` is its own and no other's.
-#[derive(Debug)]
-pub struct Scoped<'scope>(PhantomData<fn(&'scope ()) -> &'scope ()>);
 
 /// Submits launches that may borrow from outside the scope: see [`Queue::scope`].
 #[derive(Debug)]
@@ -222,17 +220,14 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         &'scope self,
         run: impl FnOnce(&Queue) -> Result<Option<Pending>, LaunchError> + Send + 'scope,
     ) -> Event {
-        let order = match self.queue.lane() {
-            Lane::Host(order) => order,
-            Lane::Cuda(_) => {
+        let tasks = match self.queue.backend().tasks() {
+            Ok(Some(tasks)) => tasks,
+            Ok(None) => {
                 let result = panic::catch_unwind(AssertUnwindSafe(|| run(&self.queue)));
-                let result = result
-                    .unwrap_or_else(|payload| Err(failure::while_dropping(payload, &self.queue)));
+                let result =
+                    result.unwrap_or_else(|payload| Err(while_dropping(payload, &self.queue)));
                 return self.list(|event| event.submitted(result));
             }
-        };
-        let order = match in_process(order) {
-            Ok(order) => order,
             Err(error) => return self.list(|event| event.complete(Err(error))),
         };
         let event = self.list(|_| ());
@@ -244,14 +239,15 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             if let Some(started) = started {
                 completion.took(started.elapsed());
             }
-            let result =
-                result.unwrap_or_else(|payload| Err(failure::while_dropping(payload, &queue)));
-            completion.complete(result.and_then(|pending| pending.map_or(Ok(()), Pending::finish)));
+            let result = result.unwrap_or_else(|payload| Err(while_dropping(payload, &queue)));
+            completion.complete(
+                result.and_then(|pending| pending.map_or(Ok(()), |pending| pending.finish().0)),
+            );
         });
         // SAFETY: only the lifetime changes. The task is called or dropped before its event completes, and the scope, which
         // ends before 'scope does, waits for that.
         let task = unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + 'scope>, Task>(task) };
-        InProcess::submit(order, task);
+        tasks.submit(task);
         event
     }
 
@@ -262,12 +258,15 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let event = launches.events.add();
         begin(&event);
         if launches.events.len() > launches.many {
-            if let Lane::Cuda(stream) = self.queue.lane() {
-                stream.look();
-            }
+            self.queue.backend().poll();
             launches.events.forget_complete();
             launches.many = MANY_EVENTS.max(2 * launches.events.len());
         }
         event
     }
+}
+
+/// The error of a launch whose captures panicked when they were dropped.
+fn while_dropping(payload: Box<dyn Any + Send>, queue: &Queue) -> LaunchError {
+    failure::while_dropping(payload, queue.device().name())
 }

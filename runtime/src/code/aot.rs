@@ -5,9 +5,7 @@
 //! If the launch asks for more than it must have (inexact mathematics, constants with values built in), stage 2 is asked first, and
 //! the code serves where there is no stage 2.
 
-use std::sync::OnceLock;
-
-use schism_hcf::{Code, ImageRef, KernelRef, Level, RecordRef, Target};
+use schism_hcf::{Code, ImageRef, KernelRef, RecordRef, Target};
 use schism_jit_abi::{ABI_VERSION, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS};
 
 use crate::code::assumptions::Facts;
@@ -26,88 +24,32 @@ pub(crate) struct Ahead<'r, 'a> {
     exact: bool,
 }
 
-/// The device that code is looked for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum On {
-    /// The processor that this process runs on.
-    Cpu,
-    /// A GPU, by its compute capability and the newest version of PTX that its driver reads, times ten; 0 if that is not known.
-    Gpu { capability: (u32, u32), isa: u32 },
-}
-
-/// The highest level that this processor is of.
-pub(crate) fn level() -> Level {
-    static LEVEL: OnceLock<Level> = OnceLock::new();
-    *LEVEL.get_or_init(|| Level::highest(has))
-}
-
-/// Whether this processor has a feature, and the system lets programs use it.
-#[cfg(target_arch = "x86_64")]
-fn has(feature: &str) -> bool {
-    macro_rules! detect {
-        ($($name:tt)*) => {
-            match feature {
-                $($name => std::arch::is_x86_feature_detected!($name),)*
-                _ => false,
-            }
-        };
-    }
-    detect!(
-        "fxsr" "sse" "sse2" "cmpxchg16b" "popcnt" "sse3" "sse4.1" "sse4.2" "ssse3"
-        "avx" "avx2" "bmi1" "bmi2" "f16c" "fma" "lzcnt" "movbe" "xsave"
-        "avx512f" "avx512bw" "avx512cd" "avx512dq" "avx512vl"
-    )
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn has(_: &str) -> bool {
-    false
-}
-
-impl On {
+/// What code must be made for to run on a device.
+pub(crate) trait AotTarget {
     /// Whether code for a target runs there.
-    fn runs(self, target: Target) -> bool {
-        match (self, target) {
-            (Self::Cpu, Target::Host(needed)) => cfg!(target_arch = "x86_64") && needed <= level(),
-            (Self::Gpu { capability, .. }, Target::Ptx(processor)) => processor.runs_on(capability),
-            _ => false,
-        }
+    fn runs(&self, target: Target) -> bool;
+
+    /// Whether the device's driver reads the code.
+    fn reads(&self, _image: &ImageRef<'_>) -> bool {
+        true
     }
 
-    /// Whether an image is code that runs there.
-    fn takes(self, image: &ImageRef<'_>, code: &Code) -> bool {
-        const KNOWN: u32 = FLAG_OFFSET | FLAG_BASE | FLAG_OPEN_CONSTANTS;
-        let understood = code.interface == ABI_VERSION
-            && code.flags & !KNOWN == 0
-            && code.facts & !FACT_INDEX_32 == 0;
-        understood
-            && self.runs(code.target)
-            && match self {
-                // Without a version the driver will say what it thinks of the code.
-                Self::Gpu { isa: isa @ 1.., .. } => {
-                    ptx_version(image.data).is_none_or(|version| version <= isa)
-                }
-                _ => true,
-            }
+    /// Whether only stage 2 can make what a launch asks for, in which case the name of that.
+    fn needs_compiler(&self, _variant: &Variant) -> Option<&'static str> {
+        None
     }
 
     /// What a build must be asked for, to have code for this device.
-    fn target(self) -> String {
-        match self {
-            Self::Cpu => "host".to_owned(),
-            Self::Gpu { capability: (major, minor), .. } => format!("ptx:sm_{major}{minor}"),
-        }
-    }
+    fn name(&self) -> String;
 }
 
-/// The version that a text of PTX says it is of, times ten.
-fn ptx_version(text: &[u8]) -> Option<u32> {
-    // It is the first thing that is no comment.
-    let head = str::from_utf8(&text[..text.len().min(4096)]).ok()?;
-    let mut lines =
-        head.lines().map(str::trim).filter(|line| !line.starts_with("//") && !line.is_empty());
-    let (major, minor) = lines.next()?.strip_prefix(".version")?.trim().split_once('.')?;
-    Some(major.parse::<u32>().ok()? * 10 + minor.parse::<u32>().ok()?)
+/// Whether an image is code that runs on a device.
+fn takes(on: &dyn AotTarget, image: &ImageRef<'_>, code: &Code) -> bool {
+    const KNOWN: u32 = FLAG_OFFSET | FLAG_BASE | FLAG_OPEN_CONSTANTS;
+    let understood = code.interface == ABI_VERSION
+        && code.flags & !KNOWN == 0
+        && code.facts & !FACT_INDEX_32 == 0;
+    understood && on.runs(code.target) && on.reads(image)
 }
 
 /// The best code of a kernel for a launch on a device.
@@ -115,11 +57,11 @@ pub(crate) fn find<'r, 'a>(
     record: &'r RecordRef<'a>,
     kernel: &KernelRef<'_>,
     variant: &Variant,
-    on: On,
+    on: &dyn AotTarget,
 ) -> Option<Ahead<'r, 'a>> {
     let offset = variant.offset && kernel.offset_variant.is_some();
     let constants = !variant.constants.is_empty();
-    if matches!(on, On::Cpu) && variant.portable {
+    if on.needs_compiler(variant).is_some() {
         return None;
     }
     let serves = |code: &Code| {
@@ -144,7 +86,7 @@ pub(crate) fn find<'r, 'a>(
         .iter()
         .filter_map(|name| record.image(name))
         .filter_map(|image| Some((image, image.code.as_ref()?)))
-        .filter(|(image, code)| serves(code) && on.takes(image, code))
+        .filter(|(image, code)| serves(code) && takes(on, image, code))
         .max_by_key(|(_, code)| rank(code))
         .map(|(image, code)| Ahead { image, code, exact })
 }
@@ -154,7 +96,7 @@ pub(crate) fn is_exact(
     record: &RecordRef<'_>,
     kernel: &KernelRef<'_>,
     variant: &Variant,
-    on: On,
+    on: &dyn AotTarget,
 ) -> bool {
     find(record, kernel, variant, on).is_some_and(|ahead| ahead.exact)
 }
@@ -171,7 +113,7 @@ pub(crate) fn choose<K>(
     record: &RecordRef<'_>,
     kernel: &KernelRef<'_>,
     variant: &Variant,
-    on: On,
+    on: &dyn AotTarget,
     load: impl FnOnce(&Ahead<'_, '_>) -> Result<K, ImageError>,
     compile: impl FnOnce() -> Result<K, ImageError>,
 ) -> Result<K, ImageError> {
@@ -209,7 +151,7 @@ fn explain(
     record: &RecordRef<'_>,
     kernel: &KernelRef<'_>,
     variant: &Variant,
-    on: On,
+    on: &dyn AotTarget,
 ) -> ImageError {
     let ImageError::Stage2 { reason } = error else { return error };
     let images = kernel.images.iter().filter_map(|name| record.image(name));
@@ -220,9 +162,10 @@ fn explain(
     let mut targets: Vec<Target> = codes.iter().map(|code| code.target).collect();
     targets.sort_unstable();
     targets.dedup();
-    let mut wanted = on.target();
-    if matches!(on, On::Cpu) && variant.portable {
-        wanted.push_str(" with SCHISM_CPU_MATH=portable");
+    let mut wanted = on.name();
+    if let Some(what) = on.needs_compiler(variant) {
+        wanted.push_str(" with ");
+        wanted.push_str(what);
     }
     if !variant.constants.is_empty() {
         wanted.push_str(" with values of specialization constants");
@@ -236,18 +179,18 @@ fn explain(
 }
 
 /// Whether any kernel of the program has code for a device.
-pub(crate) fn is_there(on: On) -> bool {
+pub(crate) fn is_there(on: &dyn AotTarget) -> bool {
     images::any_record(|record| {
         let mut images = record.images().iter();
-        images.any(|image| image.code.as_ref().is_some_and(|code| on.takes(image, code)))
+        images.any(|image| image.code.as_ref().is_some_and(|code| takes(on, image, code)))
     })
 }
 
-/// Whether any kernel of the program has code for GPUs.
-pub(crate) fn is_there_for_gpus() -> bool {
+/// Whether any kernel of the program has code for a target that satisfies `predicate`.
+pub(crate) fn is_there_for(predicate: impl Fn(Target) -> bool) -> bool {
     images::any_record(|record| {
         let codes = record.images().iter().filter_map(|image| image.code.as_ref());
-        codes.into_iter().any(|code| matches!(code.target, Target::Ptx(_)))
+        codes.into_iter().any(|code| predicate(code.target))
     })
 }
 

@@ -1,9 +1,11 @@
 //! Which code is taken for which device and launch.
 
-use schism_hcf::{Container, Image, Kernel, SpecConstant, SpecPart};
+use schism_hcf::{Container, Image, Kernel, Level, SpecConstant, SpecPart};
 
 use super::*;
 use crate::code::assumptions::Known;
+use crate::hal::cuda::aot::{PtxTarget, ptx_version};
+use crate::hal::host::aot::{HostTarget, level};
 
 fn image(target: &str, form: &str, flags: u32, facts: u32) -> Image {
     let target: Target = target.parse().expect("a target");
@@ -55,7 +57,7 @@ fn container(images: Vec<Image>) -> Vec<u8> {
     container.to_record().expect("a good container")
 }
 
-fn taken(bytes: &[u8], variant: &Variant, on: On) -> Option<(String, bool)> {
+fn taken(bytes: &[u8], variant: &Variant, on: &dyn AotTarget) -> Option<(String, bool)> {
     let record = RecordRef::parse(bytes).expect("a good record");
     let found = find(&record, &record.kernels()[0], variant, on)?;
     Some((found.image.name.to_string(), found.exact))
@@ -66,21 +68,21 @@ fn small() -> Variant {
     Variant { facts: Facts { small: true, ..Facts::default() }, ..Variant::default() }
 }
 
-fn gpu(major: u32, minor: u32) -> On {
-    On::Gpu { capability: (major, minor), isa: 90 }
+fn gpu(major: u32, minor: u32) -> PtxTarget {
+    PtxTarget { capability: (major, minor), isa: 90 }
 }
 
 #[test]
 fn the_highest_processor_that_is_not_above_the_device() {
     let images = ["ptx:sm_75", "ptx:sm_80", "ptx:sm_90"].map(|target| image(target, "plain", 0, 1));
     let bytes = container(images.to_vec());
-    let on = |major, minor| taken(&bytes, &small(), gpu(major, minor)).map(|(name, _)| name);
+    let on = |major, minor| taken(&bytes, &small(), &gpu(major, minor)).map(|(name, _)| name);
     assert_eq!(on(7, 2), None);
     assert_eq!(on(7, 5).as_deref(), Some("ptx:sm_75/plain"));
     assert_eq!(on(8, 6).as_deref(), Some("ptx:sm_80/plain"));
     assert_eq!(on(9, 0).as_deref(), Some("ptx:sm_90/plain"));
     assert_eq!(on(10, 0).as_deref(), Some("ptx:sm_90/plain"));
-    assert_eq!(taken(&bytes, &Variant::default(), On::Cpu), None);
+    assert_eq!(taken(&bytes, &Variant::default(), &HostTarget), None);
 }
 
 #[test]
@@ -88,7 +90,7 @@ fn code_for_one_processor_is_for_no_other() {
     let images =
         ["ptx:sm_80", "ptx:sm_90", "ptx:sm_90a"].map(|target| image(target, "plain", 0, 1));
     let bytes = container(images.to_vec());
-    let on = |major, minor| taken(&bytes, &small(), gpu(major, minor)).expect("code").0;
+    let on = |major, minor| taken(&bytes, &small(), &gpu(major, minor)).expect("code").0;
     assert_eq!(on(9, 0), "ptx:sm_90a/plain");
     assert_eq!(on(10, 0), "ptx:sm_90/plain");
     assert_eq!(on(8, 9), "ptx:sm_80/plain");
@@ -99,8 +101,8 @@ fn an_old_driver_does_not_get_what_it_cannot_read() {
     let images = ["ptx:sm_80", "ptx:sm_90"].map(|target| image(target, "plain", 0, 1));
     let bytes = container(images.to_vec());
     let on = |isa| {
-        let on = On::Gpu { capability: (9, 0), isa };
-        taken(&bytes, &small(), on).map(|(name, _)| name)
+        let on = PtxTarget { capability: (9, 0), isa };
+        taken(&bytes, &small(), &on).map(|(name, _)| name)
     };
     assert_eq!(on(77).as_deref(), Some("ptx:sm_80/plain"));
     assert_eq!(on(78).as_deref(), Some("ptx:sm_90/plain"));
@@ -124,7 +126,7 @@ fn a_launch_gets_what_serves_it() {
     let one = |change: &dyn Fn(&mut Variant)| {
         let mut variant = small();
         change(&mut variant);
-        let (name, exact) = taken(&bytes, &variant, gpu(8, 0)).expect("all are served");
+        let (name, exact) = taken(&bytes, &variant, &gpu(8, 0)).expect("all are served");
         (name.split_once('/').expect("a form").1.to_owned(), exact)
     };
     let is = |form: &str, exact| (form.to_owned(), exact);
@@ -150,15 +152,15 @@ fn a_launch_gets_what_serves_it() {
     // Without the general code such launches have none.
     let bytes = container(vec![image("ptx:sm_80", "plain", 0, FACT_INDEX_32)]);
     let variant = Variant::default();
-    assert_eq!(taken(&bytes, &variant, gpu(8, 0)), None);
+    assert_eq!(taken(&bytes, &variant, &gpu(8, 0)), None);
     let mut variant = small();
     constants(&mut variant);
-    assert_eq!(taken(&bytes, &variant, gpu(8, 0)), None);
+    assert_eq!(taken(&bytes, &variant, &gpu(8, 0)), None);
     let record = RecordRef::parse(&bytes).expect("a good record");
     assert_eq!(values(&record.kernels()[0], &variant), [(1, &[7_u8][..])]);
     let reason = "there is none".to_owned();
     let error =
-        explain(ImageError::Stage2 { reason }, &record, &record.kernels()[0], &variant, gpu(7, 5));
+        explain(ImageError::Stage2 { reason }, &record, &record.kernels()[0], &variant, &gpu(7, 5));
     let says =
         "for ptx:sm_80, which does not serve ptx:sm_75 with values of specialization constants";
     assert!(error.to_string().contains(says), "{error}");
@@ -169,7 +171,7 @@ fn code_of_other_versions_is_left_alone() {
     let code = |change: &dyn Fn(&mut Code)| {
         let mut image = image("host:x86-64", "plain", 0, 0);
         image.code.as_mut().map(change).expect("code");
-        taken(&container(vec![image]), &Variant::default(), On::Cpu)
+        taken(&container(vec![image]), &Variant::default(), &HostTarget)
     };
     let here = cfg!(target_arch = "x86_64").then(|| ("host:x86-64/plain".to_owned(), true));
     assert_eq!(code(&|_| ()), here);
@@ -184,9 +186,9 @@ fn code_of_other_versions_is_left_alone() {
 fn the_processor_gets_what_it_has() {
     let all = Level::ALL.map(|level| image(&Target::Host(level).to_string(), "plain", 0, 0));
     let bytes = container(all.to_vec());
-    let best = taken(&bytes, &Variant::default(), On::Cpu).expect("there is the least of them");
+    let best = taken(&bytes, &Variant::default(), &HostTarget).expect("there is the least of them");
     assert_eq!(best.0, format!("host:{}/plain", level()));
     // Mathematics of schism's own was not asked for when the code was made.
     let portable = Variant { portable: true, ..Variant::default() };
-    assert_eq!(taken(&bytes, &portable, On::Cpu), None);
+    assert_eq!(taken(&bytes, &portable, &HostTarget), None);
 }

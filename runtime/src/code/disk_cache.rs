@@ -7,7 +7,7 @@ use std::time::Instant;
 use schism_cache::{Cache, Found, Key, KeyBuilder, Problem, Settings, Source, Value};
 use schism_hcf::{KernelRef, ParameterKind, RecordRef};
 
-use crate::code::compiler;
+use crate::code::compiler_path;
 use crate::code::imports::Linked;
 use crate::code::variant::Variant;
 use crate::error::ImageError;
@@ -54,7 +54,7 @@ pub(crate) fn key_of(
     variant: &Variant,
     linked: &Linked,
 ) -> Option<KeyBuilder> {
-    let mut key = Key::builder(purpose).part("stage 2", compiler::identity()?.as_bytes());
+    let mut key = Key::builder(purpose).part("stage 2", compiler_path::identity()?.as_bytes());
     key = match &kernel.content {
         Some(content) => key.part("content", content),
         // Of an older compiler: then the whole container counts.

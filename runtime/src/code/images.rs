@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use schism_hcf::{HcfError, RecordRef};
 
-use crate::code::kernels;
 use crate::kernel::abi::Descriptor;
 use crate::util::fork::Section;
 
@@ -129,20 +128,17 @@ pub(crate) fn register(begin: *const u8, end: *const u8) {
     containers().push(Arc::new(container));
 }
 
-/// Runs inside `dlclose` and when the process ends.
-pub(crate) fn unregister(begin: *const u8) {
+/// A container goes. Returns the ids of those that stay; nothing if it is the program's own.
+pub(crate) fn unregister(begin: *const u8) -> Option<Vec<schism_hcf::ObjectId>> {
     // The program itself never goes before the process does. Its other threads may be running kernels even now, and freeing
     // their code would be for nothing.
     if in_main_program(begin) {
-        return;
+        return None;
     }
-    let remaining: Vec<_> = {
-        let _section = Section::enter();
-        let mut containers = containers();
-        containers.retain(|container| container.begin != begin as usize);
-        containers.iter().filter_map(|container| container.known_id()).collect()
-    };
-    kernels::forget(begin as usize, &remaining);
+    let _section = Section::enter();
+    let mut containers = containers();
+    containers.retain(|container| container.begin != begin as usize);
+    Some(containers.iter().filter_map(|container| container.known_id()).collect())
 }
 
 /// Whether an address belongs to the executable, not to a shared library.
@@ -163,22 +159,4 @@ fn in_main_program(address: *const u8) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn in_main_program(_: *const u8) -> bool {
     false
-}
-
-/// Called by the objects of stage 1 when the shared object that holds a container is loaded.
-///
-/// # Safety
-/// `begin..end` is one readable, immutable piece of memory until [`__schism_hcf_unregister`] is called with the same `begin`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __schism_hcf_register(begin: *const u8, end: *const u8) {
-    register(begin, end);
-}
-
-/// Called when the shared object that holds a container goes.
-///
-/// # Safety
-/// No launch of a kernel of this container is running or starts later.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __schism_hcf_unregister(begin: *const u8) {
-    unregister(begin);
 }

@@ -6,10 +6,12 @@ use std::sync::atomic::AtomicPtr;
 use schism_hcf::{Container, Image, Kernel};
 
 use super::*;
+use crate::code::assumptions::Facts;
 use crate::code::lookup::FORMAT;
+use crate::hal::host;
 use crate::kernel::item::Item;
 
-/// What `for_cpu` says of a kernel without captures, in a container of these bytes.
+/// What `find` says of a kernel without captures, in a container of these bytes.
 fn ask(name: &str, container: &[u8], abi: u32, dimensions: u32) -> ImageError {
     // Aligned like a section, and there for good: the registry keeps what it has read.
     let container: &'static mut [u128] =
@@ -27,15 +29,25 @@ fn ask(name: &str, container: &[u8], abi: u32, dimensions: u32) -> ImageError {
     let kernel = |_: Item<1>| ();
     let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<()>);
     // SAFETY: the descriptor is made for this kernel, as far as this test wants it.
-    let first = unsafe { for_cpu(&descriptor, &raw, ASKED) }.expect_err("no such kernel");
+    let first =
+        unsafe { find(&host::Loader, &descriptor, &raw, ASKED) }.expect_err("no such kernel");
     // SAFETY: as above.
-    let again = unsafe { for_cpu(&descriptor, &raw, ASKED) }.expect_err("no such kernel");
+    let again =
+        unsafe { find(&host::Loader, &descriptor, &raw, ASKED) }.expect_err("no such kernel");
     assert_eq!(first.to_string(), again.to_string());
     forget(begin as usize, &[]);
     first
 }
 
-const ASKED: Asked<'_> = Asked { offset: false, options: None, adaptivity: Adaptivity::Basic };
+const ASKED: Requirements<'_> = Requirements {
+    offset: false,
+    options: None,
+    adaptivity: Adaptivity::Basic,
+    pieces: false,
+    facts: Facts { small: false, exact: false, block: [0; 3], aligned: 0, narrow: 0 },
+    groups: false,
+    demands_block: false,
+};
 
 trait Tap {
     fn tap(self, bytes: &[u8]) -> Self;

@@ -8,7 +8,7 @@ use schism_hcf::{ImageRef, KernelRef, RecordRef, SpecConstantRef, SpecPart};
 use crate::code::variant::ConstantValue;
 use crate::error::ImageError;
 use crate::kernel::abi::Descriptor;
-use crate::kernel::spec_const::Place;
+use crate::kernel::spec_place::Place;
 use crate::launch::options::{self, Options};
 
 /// The format of the images that stage 2 compiles from.

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::code::assumptions::{Facts, Known, Leaves, Scalar, copy, is_there};
-use crate::code::versions::{Launch, Wish};
+use crate::code::requirements::{Launch, Wish};
 use crate::launch::adaptivity::Adaptivity;
 
 /// The launches of a window.

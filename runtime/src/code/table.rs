@@ -1,5 +1,6 @@
 //! The map by content: for each kernel on each device, with each set of values of its constants, its versions.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,8 +8,6 @@ use schism_hcf::ObjectId;
 
 use crate::code::variant::Variant;
 use crate::code::versions::Family;
-use crate::hal::cuda::CudaKernel;
-use crate::hal::host::kernel::CpuKernel;
 use crate::util::fork::PerProcess;
 
 /// A kernel on a device, by content.
@@ -16,51 +15,70 @@ use crate::util::fork::PerProcess;
 pub(super) struct Key {
     pub(super) object: ObjectId,
     pub(super) kernel: String,
-    /// The id of a GPU's context, or [`CPU`].
+    /// The id of the loader.
     pub(super) device: u64,
     pub(super) variant: Variant,
 }
 
-/// The device `cpu`. Contexts have other numbers.
-pub(super) const CPU: u64 = 0;
+/// All versions of a kernel on some device: a [`Family`] of the device's own type of kernels.
+pub(super) trait AnyFamily: Any + Send + Sync {
+    /// Forgets all versions: their kernel is gone.
+    fn clear(&self);
+}
+
+impl<K: Send + Sync + 'static> AnyFamily for Family<K> {
+    fn clear(&self) {
+        Family::clear(self);
+    }
+}
+
+/// The versions, if they are of this type of kernels: those under a loader's id are.
+#[inline]
+pub(super) fn of_type<K: Send + Sync + 'static>(
+    family: Arc<dyn AnyFamily>,
+) -> Option<Arc<Family<K>>> {
+    let family: Arc<dyn Any + Send + Sync> = family;
+    family.downcast().ok()
+}
+
+/// As [`of_type`], for those that stay where they are.
+#[inline]
+pub(super) fn as_type<K: Send + Sync + 'static>(family: &Arc<dyn AnyFamily>) -> Option<&Family<K>> {
+    let family: &dyn Any = &**family;
+    family.downcast_ref()
+}
 
 /// All versions of a kernel.
-#[derive(Debug)]
-pub(super) struct Slot<K> {
-    pub(super) family: Arc<Family<K>>,
+pub(super) struct Slot {
+    pub(super) family: Arc<dyn AnyFamily>,
     /// When it was last asked for, by [`Kernels::clock`].
     used: u64,
 }
 
-/// All kernels of one kind of device.
-#[derive(Debug)]
-pub(super) struct Kernels<K> {
-    pub(super) slots: HashMap<Key, Slot<K>>,
+/// All kernels.
+#[derive(Default)]
+pub(super) struct Kernels {
+    pub(super) slots: HashMap<Key, Slot>,
     /// Counts what is asked for.
     clock: u64,
 }
 
-impl<K> Default for Kernels<K> {
-    fn default() -> Self {
-        Self { slots: HashMap::new(), clock: 0 }
-    }
-}
-
-/// With more values of specialization constants than this, the kernel that was not used for the longest time is forgotten.
+/// With more values of specialization constants than this on a device, the kernel that was not used for the longest time is forgotten.
 pub(super) const MOST_SPECIALISED: usize = 256;
 
-impl<K> Kernels<K> {
+impl Kernels {
     /// The kernel's place, and what had to go for it: that is to be dropped without the lock, since that takes calls of the system.
-    pub(super) fn slot(
+    pub(super) fn slot<K: Send + Sync + 'static>(
         &mut self,
         key: Key,
         make: impl FnOnce(Variant) -> Family<K>,
-    ) -> (Arc<Family<K>>, Option<Slot<K>>) {
+    ) -> (Arc<dyn AnyFamily>, Option<Slot>) {
         self.clock += 1;
         let mut gone = None;
         if !key.variant.constants.is_empty() && !self.slots.contains_key(&key) {
-            let specialised =
-                || self.slots.iter().filter(|(key, _)| !key.variant.constants.is_empty());
+            let is_like =
+                |other: &Key| other.device == key.device && !other.variant.constants.is_empty();
+            let specialised = || self.slots.iter().filter(|(other, _)| is_like(other));
             if specialised().count() >= MOST_SPECIALISED {
                 let oldest = specialised().min_by_key(|(_, slot)| slot.used);
                 let oldest = oldest.map(|(key, _)| key.clone());
@@ -77,35 +95,22 @@ impl<K> Kernels<K> {
     }
 }
 
-/// The kernels of one kind of device, for all of the process. A forked process looks for its own: launches take locks of kernels, which other
+/// The kernels of all devices, for all of the process. A forked process looks for its own: launches take locks of kernels, which other
 /// threads of the parent may have held.
-pub(super) struct Table<K>(PerProcess<Mutex<Kernels<K>>>);
+static TABLE: PerProcess<Mutex<Kernels>> = PerProcess::new();
 
-impl<K> Table<K> {
-    const fn new() -> Self {
-        Self(PerProcess::new())
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, Kernels<K>> {
-        self.0.get(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes out kernels. They are freed by whoever drops what this returns, without the lock: that runs code of stage 2, or of a
-    /// driver.
-    fn take_out(&self, which: impl Fn(&Key) -> bool) -> Vec<(Key, Slot<K>)> {
-        self.lock().slots.extract_if(|key, _| which(key)).collect()
-    }
-
-    pub(super) fn forget(&self, which: impl Fn(&Key) -> bool) {
-        for (_, slot) in self.take_out(which) {
-            // Entries may have it, too.
-            slot.family.clear();
-        }
-    }
+pub(super) fn lock() -> MutexGuard<'static, Kernels> {
+    TABLE.get(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) static ON_CPU: Table<CpuKernel> = Table::new();
-pub(super) static ON_CUDA: Table<CudaKernel> = Table::new();
+/// Forgets kernels. They are freed without the lock: that runs code of stage 2, or of a driver.
+pub(super) fn forget(which: impl Fn(&Key) -> bool) {
+    let gone: Vec<(Key, Slot)> = lock().slots.extract_if(|key, _| which(key)).collect();
+    for (_, slot) in gone {
+        // Entries may have it, too.
+        slot.family.clear();
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -117,11 +122,11 @@ mod tests {
 
     #[test]
     fn the_oldest_values_are_forgotten() {
-        let mut kernels = Kernels::<CpuKernel>::default();
+        let mut kernels = Kernels::default();
         let key = |seed: Option<usize>| Key {
             object: Container::default().object_id(),
             kernel: "kernel".to_owned(),
-            device: CPU,
+            device: 0,
             variant: Variant {
                 constants: seed
                     .map(|seed| ("SEED".to_owned(), Box::from(seed.to_le_bytes())))
@@ -130,7 +135,7 @@ mod tests {
                 ..Variant::default()
             },
         };
-        let make = |variant| Family::new(variant, Leaves::default(), Watch::blind());
+        let make = |variant| Family::<()>::new(variant, Leaves::default(), Watch::blind());
         assert!(kernels.slot(key(None), make).1.is_none());
         for seed in 0..MOST_SPECIALISED {
             assert!(kernels.slot(key(Some(seed)), make).1.is_none());

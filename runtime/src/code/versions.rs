@@ -13,8 +13,8 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWrite
 use std::time::Instant;
 
 use crate::code::assumptions::{Facts, Known, Leaves, copy};
-use crate::code::compiler;
 use crate::code::profile::Watch;
+use crate::code::requirements::{Launch, Wish};
 use crate::code::variant::Variant;
 use crate::error::ImageError;
 use crate::launch::adaptivity::Adaptivity;
@@ -27,45 +27,6 @@ const MOST_GROUPS: usize = 8;
 
 /// As many sets of values may be specialized for.
 const MOST_SPECIALIZED: usize = 32;
-
-/// What a launch says to choose a version by.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Launch {
-    /// What holds for it.
-    pub(crate) facts: Facts,
-    pub(crate) closure: *const u8,
-    /// Its blocks are groups, which kernels ask for.
-    pub(crate) groups: bool,
-    /// Only a version for these blocks will do.
-    pub(crate) demands_block: bool,
-    pub(crate) adaptivity: Adaptivity,
-}
-
-impl Launch {
-    /// The launch as code that was made ahead of time can serve it, if there is that: such code counts on nothing but small ranges, so
-    /// it is not loaded once for each of the other facts. Without stage 2 there will be no other code.
-    #[inline]
-    pub(crate) fn where_ahead(&self, is_ahead: bool) -> Self {
-        let mut launch = *self;
-        if is_ahead {
-            let block = if launch.demands_block { launch.facts.block } else { [0; 3] };
-            launch.facts = Facts { small: launch.facts.small, block, ..Facts::default() };
-            launch.groups = false;
-            if !compiler::is_there() {
-                launch.adaptivity = Adaptivity::Off;
-            }
-        }
-        launch
-    }
-}
-
-/// A version that is to be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wish {
-    pub(crate) facts: Facts,
-    /// By their parameters.
-    pub(crate) values: Vec<Known>,
-}
 
 /// A version that is there, or being made by whoever asked first.
 #[derive(Debug)]

@@ -1,20 +1,17 @@
 //! Typed memory of a device.
 
-use std::alloc::{self, Layout};
+use std::alloc::Layout;
 use std::fmt;
-use std::ops::{Range, RangeBounds};
+use std::ops::RangeBounds;
 use std::ptr::NonNull;
 use std::slice;
 
 use crate::data::home::BufferHome;
-use crate::data::source::{
-    CellChunks, Chunks, ChunksMut, Permuted, Permutes, RectangleMut, TilesMut,
-};
+use crate::data::source::chunks::{Chunks, ChunksMut};
 use crate::data::view::{View, ViewMut};
 use crate::error::BufferError;
-use crate::hal::cuda::Memory;
+use crate::hal::dispatch::Memory;
 use crate::kernel::element::Element;
-use crate::kernel::group::GroupValue;
 use crate::launch::options::bytes_of;
 
 /// Buffers start on a boundary of this many bytes: a cache line on any host, and wide enough for any vector instruction.
@@ -42,8 +39,8 @@ pub struct Buffer<T: Element> {
     /// On a device with memory of its own, an address that stands for the device's.
     elements: NonNull<T>,
     len: usize,
-    layout: Layout,
-    remote: Option<Memory>,
+    /// `None` if the elements take no room.
+    memory: Option<Memory>,
 }
 
 // SAFETY: a buffer owns its elements as a `Vec` does.
@@ -58,14 +55,9 @@ impl<T: Element> Buffer<T> {
     /// [`BufferError`], among others [`BufferError::OutOfMemory`] and [`BufferError::TooLarge`].
     pub fn from_slice(on: &impl BufferHome, data: &[T]) -> Result<Self, BufferError> {
         let mut buffer = Self::allocate(on, data.len())?;
-        if let Some(remote) = &mut buffer.remote {
+        if let Some(memory) = &mut buffer.memory {
             // SAFETY: the memory is as large as `data`.
-            unsafe { remote.write(0, data.as_ptr().cast(), size_of_val(data))? };
-        } else {
-            // SAFETY: `allocate` made room for `data.len()` elements, which nothing else knows yet.
-            unsafe {
-                std::ptr::copy_nonoverlapping(data.as_ptr(), buffer.elements.as_ptr(), data.len())
-            };
+            unsafe { memory.write(0, data.as_ptr().cast(), size_of_val(data))? };
         }
         buffer.len = data.len();
         tracing::debug!(
@@ -82,14 +74,14 @@ impl<T: Element> Buffer<T> {
     /// [`BufferError`], among others [`BufferError::OutOfMemory`] and [`BufferError::TooLarge`].
     pub fn filled(on: &impl BufferHome, len: usize, value: T) -> Result<Self, BufferError> {
         let mut buffer = Self::allocate(on, len)?;
-        if let Some(remote) = &mut buffer.remote {
-            remote.fill(&bytes_of(value))?;
-            buffer.len = len;
-            return Ok(buffer);
-        }
-        for index in 0..len {
-            // SAFETY: `allocate` made room for `len` elements.
-            unsafe { buffer.elements.add(index).write(value) };
+        match &mut buffer.memory {
+            Some(memory) if !memory.is_on_host() => memory.fill(&bytes_of(value))?,
+            _ => {
+                for index in 0..len {
+                    // SAFETY: `allocate` made room for `len` elements, which the host reaches.
+                    unsafe { buffer.elements.add(index).write(value) };
+                }
+            }
         }
         buffer.len = len;
         Ok(buffer)
@@ -111,25 +103,11 @@ impl<T: Element> Buffer<T> {
         let layout = Layout::array::<T>(capacity)
             .and_then(|layout| layout.align_to(ALIGNMENT))
             .map_err(|_| BufferError::TooLarge { len: capacity, element_size: size_of::<T>() })?;
-        if layout.size() != 0
-            && let Some(remote) = on.memory(size_of::<T>() * capacity)?
-        {
-            let elements = remote.shadow().cast();
-            return Ok(Self { elements, len: 0, layout, remote: Some(remote) });
+        if layout.size() == 0 {
+            return Ok(Self { elements: NonNull::dangling(), len: 0, memory: None });
         }
-        let elements = if layout.size() == 0 {
-            NonNull::dangling()
-        } else {
-            // SAFETY: the size is not zero.
-            NonNull::new(unsafe { alloc::alloc(layout) })
-                .ok_or_else(|| BufferError::OutOfMemory {
-                    bytes: layout.size(),
-                    device: on.device_name(),
-                    available: None,
-                })?
-                .cast()
-        };
-        Ok(Self { elements, len: 0, layout, remote: None })
+        let memory = on.allocate(layout)?.0;
+        Ok(Self { elements: memory.address().cast(), len: 0, memory: Some(memory) })
     }
 
     /// The number of elements.
@@ -147,8 +125,8 @@ impl<T: Element> Buffer<T> {
     /// A read-only view for kernels to capture.
     #[must_use]
     pub fn view(&self) -> View<'_, T> {
-        if let Some(remote) = &self.remote {
-            remote.shared();
+        if let Some(memory) = &self.memory {
+            memory.shared();
         }
         View::new(self.elements())
     }
@@ -161,8 +139,8 @@ impl<T: Element> Buffer<T> {
 
     /// The view; if it is `atomic`, only kernels of the buffer's device reach the elements through what is made of it.
     pub(crate) fn exclusive(&mut self, atomic: bool) -> ViewMut<'_, T> {
-        if let Some(remote) = &mut self.remote {
-            remote.exclusive(atomic);
+        if let Some(memory) = &mut self.memory {
+            memory.exclusive(atomic);
         }
         // SAFETY: the buffer is borrowed exclusively while the view lives, and `len` elements are initialised.
         unsafe { ViewMut::new(self.elements, self.len) }
@@ -201,94 +179,16 @@ impl<T: Element> Buffer<T> {
         self.view_mut().chunks_mut(size)
     }
 
-    /// A source that gives each group `size` neighbouring elements, which all of its work-items read and write in any order: see
-    /// [`Cells`](crate::Cells), and [`per_group`](fn@crate::per_group). The last group gets what is left. A launch with a `size` of 0
-    /// is an error.
-    #[must_use]
-    pub fn cells(&mut self, size: usize) -> CellChunks<'_, T>
-    where
-        T: GroupValue,
-    {
-        self.view_mut().cells(size)
-    }
-
-    /// A source of the tiles of a matrix, which has rows of `width` elements one after the other: `H` rows and `W` columns each, row by
-    /// row of tiles. Tiles at the right and the lower edge may be cut off.
-    ///
-    /// There are as many tiles as it takes to cover the matrix. With [`per_group`](fn@crate::per_group), each group gets a tile, and each of its
-    /// work-items a [share](crate::TileShare) of it. A launch whose matrix has no whole number of rows is an error.
-    #[must_use]
-    pub fn tiles_mut<const H: usize, const W: usize>(
-        &mut self,
-        width: usize,
-    ) -> TilesMut<'_, T, H, W> {
-        self.view_mut().tiles_mut(width)
-    }
-
-    /// A source that gives each work-item an element of a rectangle of a matrix, row by row. The matrix has rows of `width` elements, one
-    /// after the other.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), schism::Error> {
-    /// use schism::prelude::*;
-    ///
-    /// // The inner points of a grid become the mean of their neighbours.
-    /// let queue = Queue::new()?;
-    /// let (h, w) = (3, 4);
-    /// let grid = Buffer::from_slice(&queue, &[0, 2, 2, 0, 4, 9, 9, 8, 0, 6, 6, 0])?;
-    /// let mut next = Buffer::from_slice(&queue, &grid.to_vec())?;
-    /// let inner = [1..h - 1, 1..w - 1];
-    /// let sources = (next.rectangle_mut(w, inner.clone())?, whole(&grid));
-    /// queue.for_each_in(inner, sources, move |item, (next, grid)| {
-    ///     let at = item.y() * w + item.x();
-    ///     *next = (grid[at - 1] + grid[at + 1] + grid[at - w] + grid[at + w]) / 4;
-    /// })?;
-    /// assert_eq!(next.to_vec(), [0, 2, 2, 0, 4, 5, 6, 8, 0, 6, 6, 0]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// [`BufferError::Rectangle`] if the rectangle is not part of the matrix.
-    pub fn rectangle_mut(
-        &mut self,
-        width: usize,
-        [rows, columns]: [Range<usize>; 2],
-    ) -> Result<RectangleMut<'_, T>, BufferError> {
-        self.view_mut().rectangle_mut(width, [rows, columns])
-    }
-
-    /// A source that gives each work-item one element to change, in another order: work-item `i` gets the element where `order` has `i`.
-    /// `order` is [`Reversal`](crate::Reversal), [`BitReversal`](crate::BitReversal), or the list of a
-    /// [`Permutation`](crate::Permutation).
-    ///
-    /// ```
-    /// # fn main() -> Result<(), schism::Error> {
-    /// use schism::Reversal;
-    /// use schism::prelude::*;
-    ///
-    /// let queue = Queue::new()?;
-    /// let mut numbers = Buffer::with_len(&queue, 4)?;
-    /// queue.for_each((0.., numbers.permuted_mut(Reversal)), |(i, number)| *number = i)?;
-    /// assert_eq!(numbers.to_vec(), [3, 2, 1, 0]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn permuted_mut<P: Permutes>(&mut self, order: P) -> Permuted<'_, T, P> {
-        self.view_mut().permuted_mut(order)
-    }
-
     pub(crate) const fn address(&self) -> *const T {
         self.elements.as_ptr()
     }
 
-    pub(super) const fn remote(&self) -> Option<&Memory> {
-        self.remote.as_ref()
+    pub(super) const fn memory(&self) -> Option<&Memory> {
+        self.memory.as_ref()
     }
 
-    pub(super) const fn remote_mut(&mut self) -> Option<&mut Memory> {
-        self.remote.as_mut()
+    pub(super) const fn memory_mut(&mut self) -> Option<&mut Memory> {
+        self.memory.as_mut()
     }
 
     /// The elements, which the host must not look at if they are in a device's memory.
@@ -297,6 +197,7 @@ impl<T: Element> Buffer<T> {
         unsafe { slice::from_raw_parts(self.elements.as_ptr(), self.len) }
     }
 
+    /// The same, to be changed.
     pub(super) const fn elements_mut(&mut self) -> &mut [T] {
         // SAFETY: `len` elements are initialised, and `&mut self` excludes everyone else.
         unsafe { slice::from_raw_parts_mut(self.elements.as_ptr(), self.len) }
@@ -306,15 +207,6 @@ impl<T: Element> Buffer<T> {
 impl<'a, T: Element> From<&'a Buffer<T>> for View<'a, T> {
     fn from(buffer: &'a Buffer<T>) -> Self {
         buffer.view()
-    }
-}
-
-impl<T: Element> Drop for Buffer<T> {
-    fn drop(&mut self) {
-        if self.layout.size() != 0 && self.remote.is_none() {
-            // SAFETY: allocated in `allocate` with this layout. Elements are `Copy` and need no drop.
-            unsafe { alloc::dealloc(self.elements.as_ptr().cast(), self.layout) };
-        }
     }
 }
 

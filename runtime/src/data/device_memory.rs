@@ -7,10 +7,10 @@
 use std::ptr::NonNull;
 use std::slice;
 
-use crate::hal::cuda::{self, Unreadable};
+use crate::hal::address_window;
 use crate::kernel::abi::is_device;
 
-// Functions of this module, by name: to the device half they are unknown, so it does not take a driver along before it finds that
+// Functions of `hal::host_access`, by name: to the device half they are unknown, so it does not take a driver along before it finds that
 // nothing calls them. Of the Rust ABI, because they may unwind.
 unsafe extern "Rust" {
     #[link_name = "__schism_remote_readable"]
@@ -24,7 +24,7 @@ unsafe extern "Rust" {
 /// The elements of a view, where this code can read them.
 #[inline(always)]
 pub(crate) fn readable<T>(elements: &[T]) -> &[T] {
-    if is_device() || !cuda::is_shadow(elements.as_ptr().addr()) {
+    if is_device() || !address_window::is_shadow(elements.as_ptr().addr()) {
         return elements;
     }
     // SAFETY: the elements are in a shadow, and borrowed. What is returned has as many, which do not change while they are borrowed.
@@ -40,7 +40,7 @@ pub(crate) fn readable<T>(elements: &[T]) -> &[T] {
 /// If it cannot.
 #[inline(always)]
 pub(crate) fn reachable<T>(elements: NonNull<T>) -> NonNull<T> {
-    if !is_device() && cuda::is_shadow(elements.as_ptr().addr()) {
+    if !is_device() && address_window::is_shadow(elements.as_ptr().addr()) {
         // SAFETY: nothing is asked of the caller.
         unsafe { by_name_unreachable() };
     }
@@ -50,43 +50,9 @@ pub(crate) fn reachable<T>(elements: NonNull<T>) -> NonNull<T> {
 /// Nobody else has a view of these elements.
 #[inline(always)]
 pub(crate) fn exclusive<T>(elements: NonNull<T>, len: usize) {
-    if !is_device() && cuda::is_shadow(elements.as_ptr().addr()) {
+    if !is_device() && address_window::is_shadow(elements.as_ptr().addr()) {
         let bytes = len.wrapping_mul(size_of::<T>());
         // SAFETY: the caller gives up an exclusive view of the elements.
         unsafe { by_name_exclusive(elements.as_ptr().cast(), bytes) };
     }
-}
-
-/// Where the host reads what a shadow's address stands for.
-///
-/// # Safety
-/// The address is that of a view.
-#[cold]
-#[unsafe(no_mangle)]
-unsafe fn __schism_remote_readable(address: *const u8) -> *const u8 {
-    match cuda::readable(address.addr()) {
-        Ok(readable) => readable,
-        Err(Unreadable::Atomic { device }) => panic!(
-            "a view of atomics in the memory of device `{device}` is for its kernels; the host reads the buffer, after the launch"
-        ),
-        Err(Unreadable::Failed(error)) => panic!("a view cannot be read on the host: {error}"),
-        // Empty views: nobody reads there.
-        Err(Unreadable::Gone) => address,
-    }
-}
-
-#[cold]
-#[unsafe(no_mangle)]
-fn __schism_remote_unreachable() -> ! {
-    panic!(
-        "the elements of an exclusive view are in a GPU's memory, out of the host's reach; only kernels on that device can use them"
-    )
-}
-
-/// # Safety
-/// Nobody but the caller has a view of the `bytes` at the address.
-#[cold]
-#[unsafe(no_mangle)]
-unsafe fn __schism_remote_exclusive(address: *const u8, bytes: usize) {
-    cuda::exclusive(address.addr(), bytes);
 }

@@ -1,19 +1,50 @@
 //! Where buffers are made.
 
-use crate::api::device::{Device, Place};
-use crate::api::queue::{Lane, Queue};
-use crate::error::BufferError;
-use crate::hal::cuda::Memory;
+use crate::api::device::Device;
+use crate::api::queue::Queue;
 
 mod sealed {
-    use super::{BufferError, Memory};
+    use std::alloc::Layout;
+
+    use crate::error::BufferError;
+    use crate::hal::dispatch::Memory;
+
+    /// Memory that belongs to no buffer yet.
+    #[derive(Debug)]
+    pub struct Allocated(pub(crate) Memory);
 
     pub trait Home {
-        /// So many bytes of the device's own memory, not 0; `None` if it works in the host's.
-        fn memory(&self, bytes: usize) -> Result<Option<Memory>, BufferError>;
+        /// Memory of the device, of a layout with a size that is not 0.
+        fn allocate(&self, layout: Layout) -> Result<Allocated, BufferError>;
 
         /// The device, for people.
         fn device_name(&self) -> String;
+    }
+
+    impl Home for super::Queue {
+        fn allocate(&self, layout: Layout) -> Result<Allocated, BufferError> {
+            self.backend().allocate(layout).map(Allocated)
+        }
+
+        fn device_name(&self) -> String {
+            self.device().to_string()
+        }
+    }
+
+    impl Home for super::Device {
+        fn allocate(&self, layout: Layout) -> Result<Allocated, BufferError> {
+            // The memory is the device's, and stays when the queue goes.
+            super::Queue::on(self)
+                .map_err(|error| BufferError::Unavailable {
+                    device: self.to_string(),
+                    reason: error.to_string(),
+                })?
+                .allocate(layout)
+        }
+
+        fn device_name(&self) -> String {
+            self.to_string()
+        }
     }
 }
 
@@ -35,35 +66,3 @@ mod sealed {
 pub trait BufferHome: sealed::Home {}
 
 impl<H: sealed::Home> BufferHome for H {}
-
-impl sealed::Home for Queue {
-    fn memory(&self, bytes: usize) -> Result<Option<Memory>, BufferError> {
-        match self.lane() {
-            Lane::Host(_) => Ok(None),
-            Lane::Cuda(stream) => Memory::new(&stream.context, bytes).map(Some),
-        }
-    }
-
-    fn device_name(&self) -> String {
-        self.device().to_string()
-    }
-}
-
-impl sealed::Home for Device {
-    fn memory(&self, bytes: usize) -> Result<Option<Memory>, BufferError> {
-        match self.place() {
-            Place::Cpu | Place::Native => Ok(None),
-            Place::Cuda(gpu) => {
-                let context = gpu.context().map_err(|error| BufferError::Unavailable {
-                    device: self.to_string(),
-                    reason: error.to_string(),
-                })?;
-                Memory::new(&context, bytes).map(Some)
-            }
-        }
-    }
-
-    fn device_name(&self) -> String {
-        self.to_string()
-    }
-}

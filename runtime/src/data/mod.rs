@@ -1,8 +1,11 @@
 //! What kernels work on: buffers, views, and where work-items get their elements from.
 
+pub(crate) mod atomic_view;
 pub(crate) mod buffer;
 pub(crate) mod device_memory;
 pub(crate) mod home;
+#[cfg(schism_driver)]
+mod not_captured;
 pub(crate) mod source;
 pub(crate) mod transfer;
 pub(crate) mod view;

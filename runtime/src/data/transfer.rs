@@ -27,15 +27,10 @@ impl<T: Element> Buffer<T> {
     /// [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer in a device's memory.
     pub fn try_to_vec(&self) -> Result<Vec<T>, BufferError> {
         let mut elements = Vec::<T>::with_capacity(self.len());
-        if let Some(remote) = self.remote() {
-            // SAFETY: there is room for as many elements, and those of the device are initialised.
-            unsafe {
-                remote.read(0, elements.as_mut_ptr().cast(), size_of::<T>() * self.len())?;
-                elements.set_len(self.len());
-            }
-        } else {
-            elements.extend_from_slice(self.elements());
-        }
+        // SAFETY: there is room for as many elements.
+        unsafe { self.read_elements(0, elements.as_mut_ptr(), self.len())? };
+        // SAFETY: there is room for as many, and those of the buffer are initialised. Where it has no memory, they have no bytes.
+        unsafe { elements.set_len(self.len()) };
         tracing::debug!(bytes = size_of::<T>() * self.len(), "copied to the host");
         Ok(elements)
     }
@@ -63,13 +58,10 @@ impl<T: Element> Buffer<T> {
         if index >= self.len() {
             return None;
         }
-        if self.remote().is_none() {
-            return self.elements().get(index).copied();
-        }
         let mut element = std::mem::MaybeUninit::<T>::uninit();
-        // SAFETY: there is room for one element, and that of the device is initialised.
+        // SAFETY: there is room for one element, which the buffer has.
         match unsafe { self.read_elements(index, element.as_mut_ptr(), 1) } {
-            // SAFETY: it was copied.
+            // SAFETY: it was copied, or it has no bytes.
             Ok(()) => Some(unsafe { element.assume_init() }),
             Err(error) => panic!("{error}"),
         }
@@ -117,18 +109,14 @@ impl<T: Element> Buffer<T> {
     /// [`BufferError::Range`] if there are not as many elements; [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer in a
     /// device's memory.
     pub fn read_at(&self, begin: usize, to: &mut [T]) -> Result<(), BufferError> {
-        let (begin, end) = bounds(begin..begin.saturating_add(to.len()), self.len())?;
-        if self.remote().is_some() {
-            // SAFETY: there is room for as many elements.
-            unsafe { self.read_elements(begin, to.as_mut_ptr(), to.len())? };
-        } else {
-            to.copy_from_slice(&self.elements()[begin..end]);
-        }
+        let (begin, _) = bounds(begin..begin.saturating_add(to.len()), self.len())?;
+        // SAFETY: there is room for as many elements, which the buffer has.
+        unsafe { self.read_elements(begin, to.as_mut_ptr(), to.len())? };
         tracing::debug!(bytes = size_of_val(to), "copied to the host");
         Ok(())
     }
 
-    /// Copies elements out of the device's memory, if they are there.
+    /// Copies elements to the host.
     ///
     /// # Safety
     /// There are so many elements from `begin` on, and room for them at `to`.
@@ -139,10 +127,12 @@ impl<T: Element> Buffer<T> {
         count: usize,
     ) -> Result<(), BufferError> {
         let size = size_of::<T>();
-        match self.remote() {
+        match self.memory() {
             // SAFETY: the caller's promises.
-            Some(remote) => unsafe { remote.read(size * begin, to.cast(), size * count) },
-            None => Ok(()),
+            Some(memory) if count != 0 => unsafe {
+                memory.read(size * begin, to.cast(), size * count)
+            },
+            _ => Ok(()),
         }
     }
 
@@ -164,14 +154,14 @@ impl<T: Element> Buffer<T> {
     /// [`BufferError::Range`] if there are not as many elements; [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer in a
     /// device's memory, whose elements may then be any of both.
     pub fn write_at(&mut self, begin: usize, from: &[T]) -> Result<(), BufferError> {
-        let (begin, end) = bounds(begin..begin.saturating_add(from.len()), self.len())?;
-        if let Some(remote) = self.remote_mut() {
+        let (begin, _) = bounds(begin..begin.saturating_add(from.len()), self.len())?;
+        if let Some(memory) = self.memory_mut()
+            && !from.is_empty()
+        {
             // SAFETY: the elements are in the buffer, and as many.
             unsafe {
-                remote.write(size_of::<T>() * begin, from.as_ptr().cast(), size_of_val(from))?;
+                memory.write(size_of::<T>() * begin, from.as_ptr().cast(), size_of_val(from))?;
             };
-        } else {
-            self.elements_mut()[begin..end].copy_from_slice(from);
         }
         tracing::debug!(bytes = size_of_val(from), "copied to the device");
         Ok(())
@@ -182,9 +172,9 @@ impl<T: Element> Buffer<T> {
     /// # Errors
     /// [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer in a device's memory, whose elements may then be any of both.
     pub fn fill(&mut self, value: T) -> Result<(), BufferError> {
-        match self.remote_mut() {
-            Some(remote) => remote.fill(&bytes_of(value)),
-            None => {
+        match self.memory_mut() {
+            Some(memory) if !memory.is_on_host() => memory.fill(&bytes_of(value)),
+            _ => {
                 self.elements_mut().fill(value);
                 Ok(())
             }
@@ -215,11 +205,16 @@ impl<T: Element> Buffer<T> {
         if from.len() != self.len() {
             return Err(BufferError::Length { buffer: self.len(), host: from.len() });
         }
-        match (self.remote_mut(), from.remote()) {
-            (Some(to), Some(memory)) if to.is_beside(memory) => to.copy_from(memory),
-            (_, None) => self.write(from.elements()),
-            (None, Some(_)) => from.read(self.elements_mut()),
-            (Some(_), Some(_)) => self.write(&from.try_to_vec()?),
+        let (Some(to), Some(memory)) = (self.memory_mut(), from.memory()) else { return Ok(()) };
+        if to.copy_from(memory)? {
+            return Ok(());
+        }
+        if memory.is_on_host() {
+            self.write(from.elements())
+        } else if to.is_on_host() {
+            from.read(self.elements_mut())
+        } else {
+            self.write(&from.try_to_vec()?)
         }
     }
 }

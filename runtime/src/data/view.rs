@@ -2,17 +2,13 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Bound, Deref, Range, RangeBounds};
+use std::ops::{Bound, Deref, RangeBounds};
 use std::ptr::NonNull;
 use std::slice;
 
 use crate::data::device_memory;
-use crate::data::source::{
-    CellChunks, Chunks, ChunksMut, Permuted, Permutes, RectangleMut, TilesMut,
-};
 use crate::error::BufferError;
 use crate::kernel::element::Element;
-use crate::kernel::group::GroupValue;
 
 /// A shared view of a buffer's elements, made to be captured by kernels. It is `Copy` and works like the slice `&[T]`.
 ///
@@ -37,7 +33,7 @@ pub struct View<'a, T>(&'a [T]);
 
 // SAFETY: devices reach the elements at the address that the view has.
 #[cfg(schism_driver)]
-unsafe impl<T> crate::Capture for View<'_, T> {}
+unsafe impl<T> crate::kernel::capture::Capture for View<'_, T> {}
 
 impl<'a, T> View<'a, T> {
     #[inline(always)]
@@ -62,12 +58,6 @@ impl<'a, T> View<'a, T> {
     #[must_use]
     pub fn as_slice(self) -> &'a [T] {
         device_memory::readable(self.0)
-    }
-
-    /// A source that gives each work-item `size` neighbouring elements; the last one gets what is left.
-    #[must_use]
-    pub const fn chunks(self, size: usize) -> Chunks<'a, T> {
-        Chunks::new(self, size)
     }
 
     /// A view of some of the elements, with indices from 0.
@@ -141,7 +131,7 @@ pub struct ViewMut<'a, T> {
 
 // SAFETY: as of `View`.
 #[cfg(schism_driver)]
-unsafe impl<T> crate::Capture for ViewMut<'_, T> {}
+unsafe impl<T> crate::kernel::capture::Capture for ViewMut<'_, T> {}
 
 // SAFETY: it stands for `&'a mut [T]`, and elements are `Send`.
 unsafe impl<T: Element> Send for ViewMut<'_, T> {}
@@ -260,57 +250,6 @@ impl<'a, T: Element> ViewMut<'a, T> {
     pub const fn reborrow(&mut self) -> ViewMut<'_, T> {
         // SAFETY: `self` is borrowed exclusively for as long as the new view lives.
         unsafe { ViewMut::new(self.elements, self.len) }
-    }
-
-    /// A source that gives each work-item `size` neighbouring elements to change; the last one gets what is left.
-    #[must_use]
-    pub const fn chunks_mut(self, size: usize) -> ChunksMut<'a, T> {
-        ChunksMut::new(self, size)
-    }
-
-    /// A source of cells: see [`Buffer::cells`](crate::Buffer::cells).
-    #[must_use]
-    pub const fn cells(self, size: usize) -> CellChunks<'a, T>
-    where
-        T: GroupValue,
-    {
-        CellChunks::new(self, size)
-    }
-
-    /// A source of the tiles of a matrix: see [`Buffer::tiles_mut`](crate::Buffer::tiles_mut).
-    #[must_use]
-    pub const fn tiles_mut<const H: usize, const W: usize>(
-        self,
-        width: usize,
-    ) -> TilesMut<'a, T, H, W> {
-        TilesMut::new(self, width)
-    }
-
-    /// A source of the elements of a rectangle of a matrix: see [`Buffer::rectangle_mut`](crate::Buffer::rectangle_mut).
-    ///
-    /// # Errors
-    /// [`BufferError::Rectangle`] if the rectangle is not part of the matrix.
-    pub fn rectangle_mut(
-        self,
-        width: usize,
-        [rows, columns]: [Range<usize>; 2],
-    ) -> Result<RectangleMut<'a, T>, BufferError> {
-        let height = self.len.checked_div(width).unwrap_or(0);
-        let is_part = |part: &Range<usize>, whole| part.start <= part.end && part.end <= whole;
-        if !is_part(&rows, height) || !is_part(&columns, width) {
-            return Err(BufferError::Rectangle { rows, columns, width, len: self.len });
-        }
-        let (height, columns_in) = (rows.len(), columns.len());
-        let first =
-            if height == 0 || columns_in == 0 { 0 } else { rows.start * width + columns.start };
-        // SAFETY: the rectangle is part of the matrix, and `self` is consumed.
-        Ok(unsafe { RectangleMut::new(self.elements.add(first), width, height, columns_in) })
-    }
-
-    /// A source of the elements in another order: see [`Buffer::permuted_mut`](crate::Buffer::permuted_mut).
-    #[must_use]
-    pub fn permuted_mut<P: Permutes>(self, order: P) -> Permuted<'a, T, P> {
-        Permuted::new(self, order)
     }
 
     /// Turns this into a shared, read-only view.

@@ -1,6 +1,6 @@
 //! What a buffer may hold.
 
-use crate::Capture;
+use crate::kernel::capture::Capture;
 
 /// Values that a buffer may hold: `Copy` data without borrows, such as numbers, arrays, tuples and structs of them.
 ///

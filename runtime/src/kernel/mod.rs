@@ -11,4 +11,5 @@ pub(crate) mod item;
 pub(crate) mod offset;
 pub(crate) mod print;
 pub(crate) mod spec_const;
+pub(crate) mod spec_place;
 pub(crate) mod specialized;

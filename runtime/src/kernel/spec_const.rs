@@ -1,12 +1,12 @@
 //! Specialization constants: values that are known when a kernel is compiled for its device.
 
-use std::any::TypeId;
 use std::cell::UnsafeCell;
 use std::panic::Location;
 
 use crate::kernel::abi::is_device;
 use crate::kernel::element::Element;
-use crate::launch::options;
+use crate::kernel::spec_place::{Place, type_identity};
+use crate::launch::options::{self, Options};
 
 /// A value that a launch can replace, and that is a constant when its kernel is compiled for the device: loops over it are
 /// unrolled, branches on it are gone.
@@ -75,28 +75,6 @@ pub struct SpecConst<T> {
 // SAFETY: the cell is never written to.
 unsafe impl<T: Sync> Sync for SpecConst<T> {}
 
-/// The number in a `TypeId`, as it lies in memory, which is what the container has of a type.
-pub(crate) type TypeIdentity = [u8; 16];
-
-/// What tells a type from all others of the program.
-pub(crate) fn type_identity<T: 'static>() -> TypeIdentity {
-    const { assert!(size_of::<TypeId>() == size_of::<TypeIdentity>()) };
-    // SAFETY: both have the same size, any bytes are an array of bytes, and a `TypeId` has no bytes without a value: the compiler
-    // makes it of two halves of its hash of the type.
-    unsafe { std::mem::transmute(TypeId::of::<T>()) }
-}
-
-/// What the host knows a constant by, beside its type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// The name that the declaration gives, or the file that it is in.
-    pub(crate) name: &'static str,
-    /// The line, or 0.
-    pub(crate) line: u32,
-    /// The column, or 0.
-    pub(crate) column: u32,
-}
-
 impl<T: Element> SpecConst<T> {
     /// A constant that is `default` unless a launch says otherwise.
     #[must_use]
@@ -119,10 +97,17 @@ impl<T: Element> SpecConst<T> {
     pub fn get(&self) -> T {
         // SAFETY: nobody writes to the cell.
         let default = unsafe { *self.default.get() };
-        if is_device() { default } else { options::value_of(self).unwrap_or(default) }
+        if is_device() { default } else { options::value_at(self.address()).unwrap_or(default) }
     }
 
-    pub(crate) const fn place(&self) -> Place {
-        Place { name: self.name, line: self.line, column: self.column }
+    /// Where it is in the host's memory.
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Gives it another value in the options of a launch.
+    pub(crate) fn set(&'static self, options: &mut Options, value: T) {
+        let place = Place { name: self.name, line: self.line, column: self.column };
+        options.set(self.address(), place, type_identity::<T>(), value);
     }
 }

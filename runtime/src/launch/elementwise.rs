@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::data::source::Source;
+use crate::data::source::traits::Source;
 use crate::kernel::abi::Kernel;
 use crate::kernel::grid::GridPoint;
 use crate::kernel::item::Item;

@@ -5,7 +5,6 @@ use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 
-use crate::api::queue::Queue;
 use crate::error::{KernelPanic, LaunchError};
 
 thread_local! {
@@ -101,13 +100,13 @@ fn record(info: &PanicHookInfo<'_>) -> bool {
     true
 }
 
-/// The error of a launch whose captures panicked when they were dropped.
-pub(crate) fn while_dropping(payload: Box<dyn Any + Send>, queue: &Queue) -> LaunchError {
+/// The error of a launch on a device whose captures panicked when they were dropped.
+pub(crate) fn while_dropping(payload: Box<dyn Any + Send>, device: &str) -> LaunchError {
     let message = message(&*payload);
     discard(payload);
     LaunchError::Panicked(Box::new(KernelPanic {
         kernel: "(a kernel's captures, while dropped)".to_owned(),
-        device: queue.device().to_string(),
+        device: device.to_owned(),
         message,
         location: None,
         work_item: None,

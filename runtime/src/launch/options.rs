@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::kernel::element::Element;
-use crate::kernel::spec_const::{Place, SpecConst, TypeIdentity, type_identity};
+use crate::kernel::spec_place::{Place, TypeIdentity};
 
 /// How exact floating-point results are.
 ///
@@ -52,11 +52,16 @@ impl Options {
         &self.values
     }
 
-    /// Replaces the value of a constant.
-    pub(crate) fn set<T: Element>(&mut self, constant: &'static SpecConst<T>, value: T) {
-        let address = ptr::from_ref(constant) as usize;
+    /// Replaces the value of the constant at an address.
+    pub(crate) fn set<T: Element>(
+        &mut self,
+        address: usize,
+        place: Place,
+        type_id: TypeIdentity,
+        value: T,
+    ) {
         self.values.retain(|other| other.address != address);
-        let (place, type_id, bytes) = (constant.place(), type_identity::<T>(), bytes_of(value));
+        let bytes = bytes_of(value);
         self.values.push(Value { address, place, type_id, value: Arc::new(value), bytes });
     }
 }
@@ -100,13 +105,12 @@ pub(crate) fn enter(options: Option<&Options>) -> Entered<'_> {
     Entered { before, options }
 }
 
-/// The value that the running launch gives a constant, if it does.
-pub(crate) fn value_of<T: Element>(constant: &SpecConst<T>) -> Option<T> {
+/// The value that the running launch gives the constant at an address, if it does.
+pub(crate) fn value_at<T: Element>(address: usize) -> Option<T> {
     // The thread's locals may be gone when a destructor of another local asks.
     let options = CURRENT.try_with(Cell::get).ok()?;
     // SAFETY: null, or set by `enter`, whose result borrows the options and takes the pointer back on this thread.
     let options = unsafe { options.as_ref() }?;
-    let address = ptr::from_ref(constant) as usize;
     let value = options.values.iter().find(|value| value.address == address)?;
     value.value.downcast_ref::<T>().copied()
 }

@@ -1,10 +1,14 @@
 //! What a launch runs over, with or without work-groups.
 
-use crate::data::source::{InGroups, Lengths};
+use crate::data::source::length::Lengths;
+use crate::data::source::per_group::InGroups;
 use crate::error::LaunchError;
-use crate::kernel::group::{NdExtent, NdItem, NdRange, SubGroup};
+use crate::kernel::group::nd_item::NdItem;
+use crate::kernel::group::nd_range::{NdExtent, NdRange};
+use crate::kernel::group::sub_group::SubGroup;
 use crate::kernel::item::Item;
 use crate::kernel::offset::Origin;
+use crate::launch::desc::GroupDesc;
 use crate::launch::range::{Extent, IntoRange};
 
 /// What a launch runs over: a range of work-items, or an [`NdRange`], whose work-items are in work-groups.
@@ -81,6 +85,12 @@ pub struct LaunchShape {
 }
 
 impl LaunchShape {
+    /// The groups, if it has any, with so many bytes of local memory that the launch adds for each.
+    pub(crate) fn groups(&self, dynamic: usize) -> Option<GroupDesc> {
+        let NdExtent { local, groups, .. } = self.groups?;
+        Some(GroupDesc { local, count: groups, dynamic })
+    }
+
     /// How many elements sources need.
     pub(crate) const fn lengths(&self) -> Lengths {
         match &self.groups {

@@ -20,12 +20,10 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
 use std::sync::Once;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, SeqCst};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use crate::hal::host::stack;
 
 /// How long a fork waits for other threads. To compile a kernel takes a tenth of a second, mostly.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -58,6 +56,17 @@ thread_local! {
     /// Its counter; 0 as long as it has none, else one more.
     static COUNTER: Cell<usize> = const { Cell::new(0) };
 }
+
+/// A function that runs in each forked process, first of all; null if there is none.
+static IN_CHILD: AtomicPtr<()> = AtomicPtr::new(null_mut());
+
+/// Has a function run in each forked process, first of all. It takes no lock and no memory. There is one such function.
+pub(crate) fn in_child_run(hook: fn()) {
+    IN_CHILD.store(hook as *mut (), Release);
+}
+
+/// Why a launch does not end in a forked process.
+pub(crate) const OF_PARENT: &str = "the launch is its parent's";
 
 /// What is said of a process that cannot use this crate.
 pub(crate) const BROKEN_BY: &str =
@@ -168,7 +177,12 @@ extern "C" fn in_child() {
         counter().store(1, SeqCst);
     }
     FORKING.store(0, SeqCst);
-    stack::forget_other_threads();
+    let hook = IN_CHILD.load(Acquire);
+    if !hook.is_null() {
+        // SAFETY: `in_child_run` has stored a function of this type.
+        let hook = unsafe { std::mem::transmute::<*mut (), fn()>(hook) };
+        hook();
+    }
     GENERATION.fetch_add(1, SeqCst);
 }
 

@@ -6,18 +6,13 @@
 #[cfg(not(feature = "trace"))]
 pub(crate) fn install() {}
 
-#[cfg(not(feature = "trace"))]
-pub(crate) fn shown() -> bool {
-    false
-}
-
 #[cfg(feature = "trace")]
-pub(crate) use subscriber::{install, shown};
+pub(crate) use subscriber::install;
 
 #[cfg(feature = "trace")]
 mod subscriber {
     use std::io::{self, IsTerminal};
-    use std::sync::OnceLock;
+    use std::sync::Once;
 
     use tracing::level_filters::LevelFilter;
     use tracing_subscriber::filter::Targets;
@@ -29,22 +24,16 @@ mod subscriber {
 
     const VARIABLE: &str = "SCHISM_TRACE";
 
-    static INSTALLED: OnceLock<bool> = OnceLock::new();
-
-    /// Whether our own subscriber shows warnings.
-    pub(crate) fn shown() -> bool {
-        INSTALLED.get().copied().unwrap_or(false)
-    }
-
     /// Installs the subscriber if the variable asks for it and the program has none.
     pub(crate) fn install() {
-        INSTALLED.get_or_init(|| {
+        static INSTALL: Once = Once::new();
+        INSTALL.call_once(|| {
             let Some(asked) = std::env::var_os(VARIABLE) else {
-                return false;
+                return;
             };
             let asked = asked.to_string_lossy();
             let level = match asked.trim() {
-                "" | "0" => return false,
+                "" | "0" => return,
                 "1" => Some(LevelFilter::DEBUG),
                 level => level.parse().ok(),
             };
@@ -52,7 +41,7 @@ mod subscriber {
                 warn_once::say(format_args!(
                     "{VARIABLE} is `{asked}`; use 1, error, warn, info, debug or trace"
                 ));
-                return false;
+                return;
             };
             let to_stderr = fmt::layer()
                 .with_writer(io::stderr)
@@ -65,7 +54,9 @@ mod subscriber {
                 .with(Targets::new().with_target("schism", level))
                 .try_init()
                 .is_ok();
-            installed && level >= LevelFilter::WARN
+            if installed && level >= LevelFilter::WARN {
+                warn_once::are_traced();
+            }
         });
     }
 }

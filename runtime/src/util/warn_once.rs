@@ -4,7 +4,14 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::util::trace;
+/// Whether the trace goes to standard error, with warnings.
+static TRACED: AtomicBool = AtomicBool::new(false);
+
+/// From now on the trace shows warnings on standard error.
+#[cfg(feature = "trace")]
+pub(crate) fn are_traced() {
+    TRACED.store(true, Ordering::Relaxed);
+}
 
 /// Something to be said at most once in a process.
 #[derive(Debug)]
@@ -28,7 +35,7 @@ impl Notice {
 pub(crate) fn warn(text: impl Display) {
     tracing::warn!("{text}");
     // Not twice, if the trace goes to standard error as well.
-    if !trace::shown() {
+    if !TRACED.load(Ordering::Relaxed) {
         say(text);
     }
 }

@@ -4,13 +4,17 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
+use crate::data::buffer::Buffer;
 use crate::data::source::chunks::chunk;
-use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Source, ready_at_once};
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{GroupSource, Prepare, Source, ready_at_once};
 use crate::data::view::ViewMut;
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 use crate::kernel::grid::GridPoint;
-use crate::kernel::group::{GroupValue, InBuffer, Member};
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::member::Member;
+use crate::kernel::group::value::{GroupValue, InBuffer};
 
 /// A part of a buffer that the work-items of a group read and write in any order: like [`Local`](crate::Local) memory, but in the buffer,
 /// where it stays after the launch.
@@ -179,5 +183,29 @@ impl<T: GroupValue, M> Prepare<M> for CellChunks<'_, T> {
 
     fn prepare(self, _: &mut Placement) -> Self {
         self
+    }
+}
+
+impl<'a, T: Element> ViewMut<'a, T> {
+    /// A source of cells: see [`Buffer::cells`](crate::Buffer::cells).
+    #[must_use]
+    pub const fn cells(self, size: usize) -> CellChunks<'a, T>
+    where
+        T: GroupValue,
+    {
+        CellChunks::new(self, size)
+    }
+}
+
+impl<T: Element> Buffer<T> {
+    /// A source that gives each group `size` neighbouring elements, which all of its work-items read and write in any order: see
+    /// [`Cells`](crate::Cells), and [`per_group`](fn@crate::per_group). The last group gets what is left. A launch with a `size` of 0
+    /// is an error.
+    #[must_use]
+    pub fn cells(&mut self, size: usize) -> CellChunks<'_, T>
+    where
+        T: GroupValue,
+    {
+        self.view_mut().cells(size)
     }
 }

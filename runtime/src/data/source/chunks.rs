@@ -7,12 +7,15 @@ use std::marker::PhantomData;
 use std::mem::transmute;
 use std::ptr::{self, NonNull};
 
-use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Share, Source, ready_at_once};
+use crate::data::source::length::Lengths;
+use crate::data::source::share::Share;
+use crate::data::source::traits::{GroupSource, Prepare, Source, ready_at_once};
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 use crate::kernel::grid::GridPoint;
-use crate::kernel::group::Member;
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::member::Member;
 
 /// Runs of neighbouring elements, shared: see [`Buffer::chunks`](crate::Buffer::chunks).
 #[derive(Debug)]
@@ -136,5 +139,21 @@ impl<'a, T: Element, M> Prepare<M> for ChunksMut<'a, T> {
 
     fn prepare(self, _: &mut Placement) -> Self {
         self
+    }
+}
+
+impl<'a, T> View<'a, T> {
+    /// A source that gives each work-item `size` neighbouring elements; the last one gets what is left.
+    #[must_use]
+    pub const fn chunks(self, size: usize) -> Chunks<'a, T> {
+        Chunks::new(self, size)
+    }
+}
+
+impl<'a, T: Element> ViewMut<'a, T> {
+    /// A source that gives each work-item `size` neighbouring elements to change; the last one gets what is left.
+    #[must_use]
+    pub const fn chunks_mut(self, size: usize) -> ChunksMut<'a, T> {
+        ChunksMut::new(self, size)
     }
 }

@@ -4,12 +4,14 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use crate::data::buffer::Buffer;
-use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Source, ready_at_once};
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{GroupSource, Prepare, Source, ready_at_once};
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 use crate::kernel::grid::GridPoint;
-use crate::kernel::group::Member;
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::member::Member;
 
 /// Shared elements. It holds a slice, not a pointer: that tells LLVM that nobody writes them.
 #[derive(Debug)]

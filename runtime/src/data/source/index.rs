@@ -2,10 +2,12 @@
 
 use std::ops::{Range, RangeFrom};
 
-use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Source, ready_at_once};
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{GroupSource, Prepare, Source, ready_at_once};
 use crate::error::LaunchError;
 use crate::kernel::grid::GridPoint;
-use crate::kernel::group::Member;
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::member::Member;
 
 /// Numbers, counted from the first.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The lengths of a launch's sources.
 
 use crate::error::LaunchError;
-use crate::hal::cuda;
+use crate::hal::address_window;
 
 /// Collects the lengths of sources, from the first to the last.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ impl Lengths {
 
     /// A source has its elements there.
     pub(crate) fn elements_at<T>(&mut self, elements: *const T) {
-        self.remote |= cuda::is_shadow(elements.addr());
+        self.remote |= address_window::is_shadow(elements.addr());
     }
 
     /// Whether a source is in memory that the host does not reach.

@@ -3,18 +3,23 @@
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::api::scope::Scoped;
 use crate::data::buffer::Buffer;
+use crate::data::source::cells::CellChunks;
+use crate::data::source::chunks::{Chunks, ChunksMut};
 use crate::data::source::elements::{Each, EachMut};
-use crate::data::source::{
-    CellChunks, Chunks, ChunksMut, InGroups, Lengths, Placement, Prepare, Source, TilesMut, Whole,
-};
+use crate::data::source::length::Lengths;
+use crate::data::source::per_group::InGroups;
+use crate::data::source::tiles::TilesMut;
+use crate::data::source::traits::Scoped;
+use crate::data::source::traits::{Prepare, Source};
+use crate::data::source::whole::Whole;
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::atomic::AtomicElement;
 use crate::kernel::element::Element;
 use crate::kernel::grid::GridPoint;
-use crate::kernel::group::GroupValue;
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::value::GroupValue;
 
 /// A buffer lent to a [scope](crate::Queue::scope): the scope's launches use it one after the other, exclusively or shared, as
 /// each one needs.

@@ -1,10 +1,14 @@
 //! Local memory that a launch brings.
 
-use crate::data::source::{InGroups, Lengths, Placement, Prepare, Source};
+use crate::data::source::length::Lengths;
+use crate::data::source::per_group::InGroups;
+use crate::data::source::traits::{Prepare, Source};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 use crate::kernel::grid::GridPoint;
-use crate::kernel::group::{Local, Local2d, LocalArray, LocalArray2d};
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::local::{Local, LocalArray};
+use crate::kernel::group::local_2d::{Local2d, LocalArray2d};
 
 macro_rules! local_sources {
     ($($array:ident $handle:ident)*) => {$(

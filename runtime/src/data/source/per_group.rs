@@ -1,9 +1,11 @@
 //! One element for each work-group, or for each sub-group.
 
-use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Source};
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{GroupSource, Prepare, Source};
 use crate::error::LaunchError;
 use crate::kernel::grid::GridPoint;
-use crate::kernel::group::Membership;
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::member::Membership;
 
 /// The launches with work-groups; `M` is the kind of launch apart from that.
 #[derive(Debug)]

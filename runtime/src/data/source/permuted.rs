@@ -3,13 +3,15 @@
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
-use crate::data::source::{Lengths, Placement, Prepare, Source, ready_at_once};
+use crate::data::home::BufferHome;
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{Prepare, Source, ready_at_once};
 use crate::data::view::ViewMut;
 use crate::error::{BufferError, LaunchError};
 use crate::kernel::element::Element;
 use crate::kernel::grid::GridPoint;
+use crate::kernel::group::local::Placement;
 
 /// An order of elements: a bijection of the indices below a length.
 ///
@@ -135,7 +137,7 @@ impl Permutation {
     /// # Errors
     /// [`BufferError::Permutation`] unless each index below the length is there once, and fewer than 2^32 of them; those of
     /// [`Buffer::from_slice`].
-    pub fn new(queue: &Queue, places: &[usize]) -> Result<Self, BufferError> {
+    pub fn new(on: &impl BufferHome, places: &[usize]) -> Result<Self, BufferError> {
         let len = places.len();
         let wrong = |index: usize, reason| Err(BufferError::Permutation { index, reason });
         let mut seen = vec![false; len];
@@ -149,7 +151,7 @@ impl Permutation {
             }
             list.push(short);
         }
-        Ok(Self(Buffer::from_slice(queue, &list)?))
+        Ok(Self(Buffer::from_slice(on, &list)?))
     }
 
     /// The number of elements.
@@ -256,5 +258,36 @@ impl<'a, T: Element, P: Permutes, M> Prepare<M> for Permuted<'a, T, P> {
     fn prepare(self, _: &mut Placement) -> Self::Source {
         let order = self.order.kernel(self.len);
         PermutedElements { elements: self.elements, order, borrow: PhantomData }
+    }
+}
+
+impl<'a, T: Element> ViewMut<'a, T> {
+    /// A source of the elements in another order: see [`Buffer::permuted_mut`](crate::Buffer::permuted_mut).
+    #[must_use]
+    pub fn permuted_mut<P: Permutes>(self, order: P) -> Permuted<'a, T, P> {
+        Permuted::new(self, order)
+    }
+}
+
+impl<T: Element> Buffer<T> {
+    /// A source that gives each work-item one element to change, in another order: work-item `i` gets the element where `order` has `i`.
+    /// `order` is [`Reversal`](crate::Reversal), [`BitReversal`](crate::BitReversal), or the list of a
+    /// [`Permutation`](crate::Permutation).
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::Reversal;
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut numbers = Buffer::with_len(&queue, 4)?;
+    /// queue.for_each((0.., numbers.permuted_mut(Reversal)), |(i, number)| *number = i)?;
+    /// assert_eq!(numbers.to_vec(), [3, 2, 1, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn permuted_mut<P: Permutes>(&mut self, order: P) -> Permuted<'_, T, P> {
+        self.view_mut().permuted_mut(order)
     }
 }

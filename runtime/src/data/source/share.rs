@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 use std::ptr::NonNull;
 
-use crate::kernel::group::Member;
+use crate::kernel::group::member::Member;
 
 /// A work-item's share of a part that belongs to its group, such as a row of a matrix: of `n` work-items, number `i` owns the elements `i`,
 /// `i + n`, `i + 2n` and so on of the part. It may change them at any time, in any order, without asking anybody.

@@ -4,12 +4,15 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Source, ready_at_once};
+use crate::data::buffer::Buffer;
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{GroupSource, Prepare, Source, ready_at_once};
 use crate::data::view::ViewMut;
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 use crate::kernel::grid::GridPoint;
-use crate::kernel::group::Member;
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::member::Member;
 
 /// Tiles of a row-major matrix: see [`Buffer::tiles_mut`](crate::Buffer::tiles_mut).
 #[derive(Debug)]
@@ -256,5 +259,31 @@ impl<'s, T, const H: usize, const W: usize> Iterator for TileShareIter<'s, T, H,
             }
         }
         None
+    }
+}
+
+impl<'a, T: Element> ViewMut<'a, T> {
+    /// A source of the tiles of a matrix: see [`Buffer::tiles_mut`](crate::Buffer::tiles_mut).
+    #[must_use]
+    pub const fn tiles_mut<const H: usize, const W: usize>(
+        self,
+        width: usize,
+    ) -> TilesMut<'a, T, H, W> {
+        TilesMut::new(self, width)
+    }
+}
+
+impl<T: Element> Buffer<T> {
+    /// A source of the tiles of a matrix, which has rows of `width` elements one after the other: `H` rows and `W` columns each, row by
+    /// row of tiles. Tiles at the right and the lower edge may be cut off.
+    ///
+    /// There are as many tiles as it takes to cover the matrix. With [`per_group`](fn@crate::per_group), each group gets a tile, and each of its
+    /// work-items a [share](crate::TileShare) of it. A launch whose matrix has no whole number of rows is an error.
+    #[must_use]
+    pub fn tiles_mut<const H: usize, const W: usize>(
+        &mut self,
+        width: usize,
+    ) -> TilesMut<'_, T, H, W> {
+        self.view_mut().tiles_mut(width)
     }
 }

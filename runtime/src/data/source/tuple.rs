@@ -1,9 +1,11 @@
 //! Several sources at once.
 
-use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Source};
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{GroupSource, Prepare, Source};
 use crate::error::LaunchError;
 use crate::kernel::grid::GridPoint;
-use crate::kernel::group::Member;
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::member::Member;
 
 macro_rules! tuples {
     ($(($($name:ident $index:tt)*))*) => {$(

@@ -1,10 +1,12 @@
 //! All elements for every work-item.
 
-use crate::data::source::{GroupSource, Lengths, Placement, Prepare, Source, ready_at_once};
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{GroupSource, Prepare, Source, ready_at_once};
 use crate::data::view::View;
 use crate::error::LaunchError;
 use crate::kernel::grid::GridPoint;
-use crate::kernel::group::Member;
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::member::Member;
 
 /// All elements, shared by all work-items: see [`whole`](fn@whole).
 #[derive(Debug)]

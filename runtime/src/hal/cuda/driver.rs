@@ -1,14 +1,12 @@
-//! Finding and opening NVIDIA's driver, and its devices.
+//! Finding and opening NVIDIA's driver.
 
 use std::ffi::{CStr, OsString, c_char, c_int, c_uint};
 use std::path::Path;
-use std::sync::OnceLock;
 
 use libloading::Library;
 
 use crate::error::DriverError;
 use crate::hal::cuda::api::{Api, Code, DeviceNumber, number, symbol};
-use crate::hal::cuda::device::Gpu;
 use crate::util::{fork, library, warn_once};
 
 /// Names the driver's library; nothing else is tried then. An empty value: there is no driver.
@@ -27,14 +25,11 @@ pub(crate) struct Driver {
     pub(super) generation: u32,
 }
 
-/// The driver and its devices, looked for by the first call; or why there are none.
-pub(crate) fn gpus() -> Result<&'static [Gpu], &'static str> {
-    static GPUS: OnceLock<Result<Vec<Gpu>, String>> = OnceLock::new();
-    GPUS.get_or_init(find).as_deref().map_err(String::as_str)
-}
-
-fn find() -> Result<Vec<Gpu>, String> {
-    let started = std::time::Instant::now();
+/// Opens and initialises the driver.
+///
+/// # Errors
+/// Why there is none, for users.
+pub(super) fn initialise() -> Result<&'static Driver, String> {
     let named = std::env::var_os(VARIABLE);
     if named.as_ref().is_some_and(|path| path.is_empty()) {
         return Err(format!("{VARIABLE} is empty"));
@@ -66,34 +61,7 @@ fn find() -> Result<Vec<Gpu>, String> {
     let code = unsafe { (driver.api.driver_version)(&raw mut version) };
     driver.check(code, symbol::driver_version).map_err(|e| e.to_string())?;
     driver.version = u32::try_from(version).unwrap_or(0);
-    let driver: &'static Driver = driver;
-    let mut count: c_int = 0;
-    // SAFETY: as above.
-    let code = unsafe { (driver.api.device_count)(&raw mut count) };
-    if code == number::NO_DEVICE {
-        count = 0;
-    } else {
-        driver.check(code, symbol::device_count).map_err(|e| e.to_string())?;
-    }
-    let mut left_out = String::new();
-    let gpus = (0..count.max(0)).filter_map(|ordinal| {
-        let gpu = Gpu::new(driver, ordinal).inspect_err(|error| {
-            tracing::warn!(ordinal, %error, "a GPU is left out");
-            left_out = format!(": {error}");
-        });
-        gpu.ok()
-    });
-    let gpus: Vec<_> = gpus.collect();
-    tracing::debug!(
-        version = driver.version,
-        gpus = gpus.len(),
-        micros = started.elapsed().as_micros() as u64,
-        "opened the driver"
-    );
-    if gpus.is_empty() {
-        return Err(format!("the driver finds no GPU that can be used{left_out}"));
-    }
-    Ok(gpus)
+    Ok(driver)
 }
 
 /// Opens a library that the user names: a trusted file, or a name without a folder, which the system's loader looks for as for that of

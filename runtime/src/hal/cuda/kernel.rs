@@ -14,12 +14,15 @@ use schism_jit_abi::{
     GPU_PRINT, GPU_RANGE, GPU_RECORD, GpuKernel, GpuRequest, OK, TARGET_PTX, Text,
 };
 
-use crate::code::aot::{self, Ahead};
+use crate::code::aot::{self, Ahead, AotTarget};
+use crate::code::assumptions::Leaves;
 use crate::code::compiler::stage2;
 use crate::code::disk_cache;
 use crate::code::imports::Linked;
+use crate::code::profile::Watch;
 use crate::code::variant::Variant;
 use crate::error::{DriverError, ImageError};
+use crate::hal::CodeLoader;
 use crate::hal::cuda::api::{RawFunction, RawModule, number, symbol};
 use crate::hal::cuda::context::Context;
 use crate::hal::cuda::libdevice::libdevice;
@@ -263,6 +266,48 @@ impl Drop for CudaKernel {
             // SAFETY: no launch has the kernel any more.
             unsafe { (self.context.api().module_unload)(self.module) };
         }
+    }
+}
+
+impl CodeLoader for Arc<Context> {
+    type Kernel = CudaKernel;
+
+    const COUNTS_ON_CAPTURES: bool = true;
+
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn name(&self) -> &str {
+        &self.gpu.name
+    }
+
+    fn profiler(_: &Leaves) -> Watch {
+        Watch::new(true)
+    }
+
+    fn aot_target(&self) -> Box<dyn AotTarget> {
+        Box::new(self.gpu.aot_target())
+    }
+
+    fn load(
+        &self,
+        ahead: &Ahead<'_, '_>,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+    ) -> Result<CudaKernel, ImageError> {
+        CudaKernel::ahead(self, ahead, kernel, variant)
+    }
+
+    fn compile(
+        &self,
+        record: &RecordRef<'_>,
+        kernel: &KernelRef<'_>,
+        image: &[u8],
+        linked: &Linked,
+        variant: &Variant,
+    ) -> Result<CudaKernel, ImageError> {
+        CudaKernel::get_or_compile(self, record, image, kernel, variant, linked)
     }
 }
 

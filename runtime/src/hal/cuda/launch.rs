@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use crate::code::assumptions::Facts;
 use crate::code::captured::{self, CapturedAddress};
-use crate::code::kernels::AskedOfGpu;
+use crate::code::requirements::Requirements;
 use crate::error::{KernelPanic, LaunchError};
-use crate::hal::cuda::address_window::{Shadows, is_shadow};
+use crate::hal::PendingOps;
+use crate::hal::address_window::{Shadows, is_shadow};
 use crate::hal::cuda::api::symbol;
 use crate::hal::cuda::context::Context;
 use crate::hal::cuda::kernel::{CudaKernel, Leaf, LeafKind};
@@ -22,7 +23,9 @@ use crate::hal::cuda::messages::{Left, PRINT_BYTES, Record};
 use crate::hal::cuda::stream::{Stream, Timer};
 use crate::kernel::print;
 use crate::launch::adaptivity::Adaptivity;
+use crate::launch::desc::LaunchDesc;
 use crate::launch::erased::RawKernel;
+use crate::launch::range::Extent;
 use crate::util::warn_once;
 
 /// A launch's range, x first.
@@ -56,6 +59,13 @@ const MOST_PARAMETERS: usize = 48;
 const LARGEST_DANGLING: usize = 1 << 16;
 
 impl Shape {
+    pub(super) fn of(launch: &LaunchDesc<'_>) -> Self {
+        let Extent { dimensions, xyz: range, offset, .. } = launch.range;
+        let group = launch.groups.as_ref().map(|groups| groups.local.xyz);
+        let dynamic = launch.groups.as_ref().map_or(0, |groups| groups.dynamic);
+        Self { dimensions, range, offset, group, dynamic }
+    }
+
     /// Whether a block can be a group, of a kernel that allows blocks of `most` threads.
     pub(crate) fn group_fits(&self, context: &Context, most: u32) -> bool {
         let gpu = context.gpu;
@@ -65,34 +75,32 @@ impl Shape {
         })
     }
 
-    /// What the code must be prepared for, and what it can count on.
-    pub(crate) fn asks(
+    /// What the code must be prepared for, and what it can count on. A `strict` launch has groups that are too large for code that is
+    /// made for all sizes.
+    pub(super) fn requirements<'a>(
         &self,
         context: &Context,
         grid: &Grid,
-        adaptivity: Adaptivity,
-    ) -> AskedOfGpu {
+        launch: &LaunchDesc<'a>,
+        strict: bool,
+    ) -> Requirements<'a> {
         let small = (0..3)
             .all(|axis| self.range[axis].saturating_add(self.offset[axis]) <= i32::MAX as usize);
         let mut facts = Facts { small, ..Facts::default() };
-        if adaptivity != Adaptivity::Off {
+        if launch.adaptivity != Adaptivity::Off {
             facts.exact = grid.exact;
             facts.block = grid.threads();
         }
-        let pieces = grid.is_too_large(context);
-        AskedOfGpu { pieces, facts, groups: self.group.is_some(), demands_block: false }
-    }
-
-    /// As [`asks`](Self::asks), for a launch whose groups are too large for code that is made for all sizes.
-    pub(crate) fn demands(
-        &self,
-        context: &Context,
-        grid: &Grid,
-        adaptivity: Adaptivity,
-    ) -> AskedOfGpu {
-        let mut asks = self.asks(context, grid, adaptivity);
-        asks.facts.block = grid.threads();
-        AskedOfGpu { demands_block: true, ..asks }
+        if strict {
+            facts.block = grid.threads();
+        }
+        Requirements {
+            pieces: grid.is_too_large(context),
+            facts,
+            groups: self.group.is_some(),
+            demands_block: strict,
+            ..Requirements::of(launch)
+        }
     }
 
     /// The range as users write it.
@@ -477,24 +485,16 @@ fn for_each_piece<E>(
     Ok(())
 }
 
-impl Pending {
-    /// Whether it is known to be over, well or not.
-    pub(crate) fn is_over(&self) -> bool {
+impl PendingOps for Pending {
+    fn is_over(&self) -> bool {
         self.stream.is_over(self.number)
     }
 
-    /// As [`is_over`](Self::is_over), without asking the device.
-    pub(crate) fn is_known_over(&self) -> bool {
+    fn is_known_over(&self) -> bool {
         self.stream.is_known_over(self.number)
     }
 
-    /// Waits for its end.
-    pub(crate) fn finish(self) -> Result<(), LaunchError> {
-        self.finish_timed().0
-    }
-
-    /// Waits for its end, and says how long it took, if it was to be timed.
-    pub(crate) fn finish_timed(mut self) -> (Result<(), LaunchError>, Option<Duration>) {
+    fn finish(mut self) -> (Result<(), LaunchError>, Option<Duration>) {
         let result = self.wait();
         // Most launches have none.
         if self.timer.is_none() {
@@ -503,7 +503,9 @@ impl Pending {
         let timer = self.timer.take().filter(|_| self.stream.context.lost().is_none());
         (result, timer.and_then(|timer| self.stream.give_timer(timer)))
     }
+}
 
+impl Pending {
     fn wait(&mut self) -> Result<(), LaunchError> {
         let context = &*self.stream.context;
         if let Some(reason) = context.forked() {
@@ -514,7 +516,7 @@ impl Pending {
             return Err(context.launch_error((self.name)().to_owned(), error));
         }
         let Some(mut record) = self.record.take() else { return Ok(()) };
-        let left = record.collect(context);
+        let left = record.collect(&|to, from| context.read_bytes(to, from));
         context.records.give(record);
         left.map_or(Ok(()), |left| self.tell(left))
     }

@@ -14,11 +14,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use crate::error::BufferError;
 use crate::hal::cuda::api::DevicePtr;
 use crate::hal::cuda::context::Context;
+use crate::hal::{MemoryOps, Unreadable};
 use crate::util::fork::Section;
 
 /// A piece of a device's memory that belongs to a buffer.
 #[derive(Debug)]
-pub struct Memory(Arc<Piece>);
+pub(crate) struct Memory(Arc<Piece>);
 
 #[derive(Debug)]
 struct Piece {
@@ -100,20 +101,12 @@ pub(super) fn becomes_stale(address: usize) {
     }
 }
 
-/// Why the host cannot read through a view.
-#[derive(Debug)]
-pub(crate) enum Unreadable {
-    /// It is a view of atomics, which lie elsewhere.
-    Atomic { device: String },
-    /// The copy failed.
-    Failed(BufferError),
-    /// The buffer is gone; no view can outlive it.
-    Gone,
+/// Where the host reads what lies at an address of a shadow; `None` if the buffer is gone, which no view outlives.
+pub(super) fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {
+    piece(address).map(|piece| readable_in(&piece, address))
 }
 
-/// Where the host reads what lies at an address of a shadow.
-pub(crate) fn readable(address: usize) -> Result<*const u8, Unreadable> {
-    let piece = piece(address).ok_or(Unreadable::Gone)?;
+fn readable_in(piece: &Piece, address: usize) -> Result<*const u8, Unreadable> {
     piece.context.refuse_buffer_if_forked().map_err(Unreadable::Failed)?;
     if piece.atomic.load(Ordering::Relaxed) {
         return Err(Unreadable::Atomic { device: piece.context.gpu.name.clone() });
@@ -124,7 +117,7 @@ pub(crate) fn readable(address: usize) -> Result<*const u8, Unreadable> {
 }
 
 /// Nobody but the caller has a view of the `bytes` at an address.
-pub(crate) fn exclusive(address: usize, bytes: usize) {
+pub(super) fn exclusive(address: usize, bytes: usize) {
     if MIRRORED.load(Ordering::Acquire) != 0
         && let Some(piece) = piece(address)
         && bytes == piece.bytes
@@ -203,84 +196,63 @@ impl Memory {
         PIECES.write().unwrap_or_else(PoisonError::into_inner).insert(shadow, Arc::clone(&piece));
         Ok(Self(piece))
     }
+}
 
-    /// The address that stands for the first byte.
-    pub(crate) fn shadow(&self) -> NonNull<u8> {
+impl MemoryOps for Memory {
+    const ON_HOST: bool = false;
+
+    fn address(&self) -> NonNull<u8> {
         NonNull::new(std::ptr::with_exposed_provenance_mut(self.0.shadow))
             .unwrap_or(NonNull::dangling())
     }
 
-    /// The buffer is borrowed exclusively, so nobody has a view.
-    pub(crate) fn exclusive(&mut self, atomic: bool) {
-        self.0.exclusive();
-        self.0.atomic.store(atomic, Ordering::Relaxed);
-    }
-
-    /// The buffer gives out a view that is not of atomics.
-    pub(crate) fn shared(&self) {
-        self.0.atomic.store(false, Ordering::Relaxed);
-    }
-
-    /// Copies bytes to the device, to those that begin at `begin`.
-    ///
-    /// # Safety
-    /// There are so many bytes from there on, and so many can be read at `from`.
-    pub(crate) unsafe fn write(
+    unsafe fn write(
         &mut self,
-        begin: usize,
+        offset: usize,
         from: *const u8,
         bytes: usize,
     ) -> Result<(), BufferError> {
-        if bytes == 0 {
-            return Ok(());
-        }
         self.exclusive(false);
         let Piece { context, device, .. } = &*self.0;
-        // SAFETY: the caller's promises; the memory is the buffer's, which is borrowed exclusively.
-        unsafe { context.write(*device + begin as u64, from, bytes) }
-            .map_err(|error| context.buffer_error(error))
+        // SAFETY: the caller's promise; the memory is the buffer's, which is borrowed exclusively.
+        let written = unsafe { context.write(*device + offset as u64, from, bytes) };
+        written.map_err(|error| context.buffer_error(error))
     }
 
-    /// Copies bytes to the host, those that begin at `begin`.
-    ///
-    /// # Safety
-    /// There are so many bytes from there on, and so many can be written at `to`.
-    pub(crate) unsafe fn read(
-        &self,
-        begin: usize,
-        to: *mut u8,
-        bytes: usize,
-    ) -> Result<(), BufferError> {
-        if bytes == 0 {
-            return Ok(());
-        }
+    unsafe fn read(&self, offset: usize, to: *mut u8, bytes: usize) -> Result<(), BufferError> {
         let Piece { context, device, .. } = &*self.0;
-        // SAFETY: the caller's promises; the memory is the buffer's, which is borrowed, so that no launch changes it.
-        unsafe { context.read(to, *device + begin as u64, bytes) }
-            .map_err(|error| context.buffer_error(error))
+        // SAFETY: the caller's promise; the memory is the buffer's, which is borrowed, so that no launch changes it.
+        let read = unsafe { context.read(to, *device + offset as u64, bytes) };
+        read.map_err(|error| context.buffer_error(error))
     }
 
-    /// Whether both are in the memory of one device, by way of the same context.
-    pub(crate) fn is_beside(&self, other: &Self) -> bool {
-        self.0.context.id == other.0.context.id
-    }
-
-    /// Copies all bytes from other memory beside this, of the same size.
-    pub(crate) fn copy_from(&mut self, from: &Self) -> Result<(), BufferError> {
+    fn copy_from(&mut self, from: &Self) -> Result<bool, BufferError> {
+        if self.0.context.id != from.0.context.id {
+            return Ok(false);
+        }
         self.exclusive(false);
         let Piece { context, device, bytes, .. } = &*self.0;
         // SAFETY: both are as large. This is borrowed exclusively, and the other one so that no launch changes it.
         unsafe { context.copy(*device, from.0.device, from.0.bytes.min(*bytes)) }
-            .map_err(|error| context.buffer_error(error))
+            .map_err(|error| context.buffer_error(error))?;
+        Ok(true)
     }
 
-    /// Repeats a pattern.
-    pub(crate) fn fill(&mut self, pattern: &[u8]) -> Result<(), BufferError> {
+    fn fill(&mut self, pattern: &[u8]) -> Result<(), BufferError> {
         self.exclusive(false);
         let Piece { context, device, bytes, .. } = &*self.0;
         // SAFETY: the memory is the buffer's, which is borrowed exclusively.
         let filled = unsafe { context.fill(*device, pattern, *bytes) };
         filled.map_err(|error| context.buffer_error(error))
+    }
+
+    fn exclusive(&mut self, atomic: bool) {
+        self.0.exclusive();
+        self.0.atomic.store(atomic, Ordering::Relaxed);
+    }
+
+    fn shared(&self) {
+        self.0.atomic.store(false, Ordering::Relaxed);
     }
 }
 

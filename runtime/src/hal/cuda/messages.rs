@@ -15,7 +15,7 @@ use schism_message::{Memory, Recorded};
 
 use crate::error::DriverError;
 use crate::hal::cuda::api::DevicePtr;
-use crate::hal::cuda::context::Context;
+use crate::hal::cuda::handle::Handle;
 use crate::launch::failure::Panic;
 
 /// Room for a panic's message.
@@ -60,9 +60,12 @@ pub(super) struct Left {
     pub(super) lost: u64,
 }
 
+/// Copies bytes of the device to the host, from wherever the driver has memory.
+pub(super) type Read<'a> = &'a dyn Fn(&mut [u8], DevicePtr) -> Result<(), DriverError>;
+
 impl Records {
     /// An empty record, with room for printing or without.
-    pub(super) fn take(&self, context: &Context, prints: bool) -> Result<Record, DriverError> {
+    pub(super) fn take(&self, context: &Handle, prints: bool) -> Result<Record, DriverError> {
         let (kept, size) = if prints { (&self.printing, PRINTING) } else { (&self.plain, PLAIN) };
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(record) = kept.pop() {
@@ -123,22 +126,22 @@ impl Record {
 
     /// What the launch left, which is over. The record is empty again then.
     #[inline]
-    pub(super) fn collect(&mut self, context: &Context) -> Option<Left> {
+    pub(super) fn collect(&mut self, read: Read<'_>) -> Option<Left> {
         let header = self.header();
         let nothing =
             header.state == GPU_STATE_FREE && header.print_used == 0 && header.print_lost == 0;
-        if nothing { None } else { Some(self.collect_all(context, header)) }
+        if nothing { None } else { Some(self.collect_all(read, header)) }
     }
 
     #[cold]
-    fn collect_all(&mut self, context: &Context, header: GpuRecord) -> Left {
+    fn collect_all(&mut self, read: Read<'_>, header: GpuRecord) -> Left {
         let size = if self.prints { PRINTING } else { PLAIN };
         // SAFETY: so many initialised bytes, which nobody writes now that the launch is over.
         let bytes = unsafe { std::slice::from_raw_parts(self.host, size) };
         let content = Content::new(bytes);
         let mut left = Left { lost: header.print_lost, ..Left::default() };
         if header.state != GPU_STATE_FREE {
-            left.panic = Some(panic(content.and_then(|content| content.panic()), context));
+            left.panic = Some(panic(content.and_then(|content| content.panic()), read));
         }
         // What is printed was copied as a whole.
         let prints = content.into_iter().flat_map(|content| content.prints());
@@ -158,7 +161,7 @@ fn text(message: &Message<'_>, device: &dyn Memory) -> String {
     text
 }
 
-fn panic(message: Option<Message<'_>>, context: &Context) -> Panic {
+fn panic(message: Option<Message<'_>>, read: Read<'_>) -> Panic {
     let Some(message) = message else {
         return Panic {
             message: "a work-item panicked, and left no message".to_owned(),
@@ -167,7 +170,7 @@ fn panic(message: Option<Message<'_>>, context: &Context) -> Panic {
             local_id: None,
         };
     };
-    let device = DeviceMemory::new(|to: &mut [u8], from| match context.read_bytes(to, from) {
+    let device = DeviceMemory::new(|to: &mut [u8], from| match read(to, from) {
         Ok(()) => true,
         Err(error) => {
             let (address, bytes) = (format_args!("{from:#x}"), to.len());

@@ -4,36 +4,34 @@
 //! |---|---|
 //! | `api` | the table of the driver's functions |
 //! | `driver` | opening it, its errors |
-//! | `device` | a device, and its context |
-//! | `context` | memory, streams and copies of a process on a device; its loss |
+//! | `properties` | what a device is and can do |
+//! | `device` | the devices, and the context of each |
+//! | `handle` | a context as the driver knows it; calls in it, its loss |
+//! | `context` | memory and copies of a process on a device |
 //! | `free_list` | which parts of the memory are free |
-//! | `address_window` | host addresses that stand for memory of a device |
 //! | `memory` | a buffer's memory, and what the host reads of it |
 //! | `kernel` | a kernel, compiled and loaded |
-//! | `stream`, `launch` | launches |
+//! | `queue`, `stream`, `launch` | launches |
+//! | `aot` | which code made ahead of time a device takes |
 //! | `libdevice` | the vendor's mathematics, where it is asked for |
 //! | `messages` | messages of kernels |
 //! | `staging` | large copies |
 
-mod address_window;
+pub(crate) mod aot;
 mod api;
 mod context;
 mod device;
 mod driver;
 mod free_list;
+mod handle;
 mod kernel;
 mod launch;
 mod libdevice;
 mod memory;
 mod messages;
+mod properties;
+mod queue;
 mod staging;
 mod stream;
 
-pub(crate) use address_window::{is_in_buffer, is_shadow};
-pub(crate) use context::Context;
-pub(crate) use device::Gpu;
-pub(crate) use driver::gpus;
-pub(crate) use kernel::CudaKernel;
-pub(crate) use launch::{Pending, Shape, launch};
-pub(crate) use memory::{Memory, Unreadable, exclusive, readable};
-pub(crate) use stream::Stream;
+pub(crate) use device::Cuda;

@@ -14,7 +14,7 @@ use std::thread;
 
 use crate::error::DriverError;
 use crate::hal::cuda::api::{DevicePtr, RawEvent, RawStream, number, symbol};
-use crate::hal::cuda::context::Context;
+use crate::hal::cuda::handle::Handle;
 
 /// Bytes of a piece, and of each buffer of a lane: large enough for the link to be busy, small enough for the processor's cache.
 const PIECE: usize = 2 << 20;
@@ -67,7 +67,7 @@ pub(super) enum Way {
 
 /// A copy that threads share. The next piece is the one that the counter says.
 struct Copy<'a> {
-    context: &'a Context,
+    context: &'a Handle,
     stream: RawStream,
     device: DevicePtr,
     way: Way,
@@ -89,10 +89,10 @@ impl Staging {
     /// Copies by way of lanes. Returns `false` if it is not for them to do, and then has done nothing.
     ///
     /// # Safety
-    /// As for [`Context::write`] and [`Context::read`]. The context is the thread's, and the stream is its own for copies.
+    /// As for [`Context::write`](super::context::Context::write) and [`Context::read`](super::context::Context::read). The context is the thread's, and the stream is its own for copies.
     pub(super) unsafe fn copy(
         &self,
-        context: &Context,
+        context: &Handle,
         stream: RawStream,
         device: DevicePtr,
         way: Way,
@@ -131,7 +131,7 @@ impl Staging {
     }
 
     /// Lanes for so many bytes: none, if there is no memory for them or others have all of them.
-    fn take(&self, context: &Context, bytes: usize) -> Result<Vec<Lane>, DriverError> {
+    fn take(&self, context: &Handle, bytes: usize) -> Result<Vec<Lane>, DriverError> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let wanted = (bytes / FOR_ANOTHER).clamp(1, MOST.min(threads));
         let mut lanes = self.lanes();
@@ -165,7 +165,7 @@ fn panicked() -> DriverError {
 
 impl Lane {
     /// The context is the thread's.
-    fn new(context: &Context) -> Result<Self, DriverError> {
+    fn new(context: &Handle) -> Result<Self, DriverError> {
         let (host, _) = context.pinned(2 * PIECE)?;
         let first = Buffer { host, event: context.create_event()? };
         let second = Buffer { host: host.wrapping_add(PIECE), event: context.create_event()? };

@@ -10,12 +10,10 @@ use rayon_core::ThreadPool;
 
 use crate::error::DeviceError;
 use crate::hal::host::pool::pool;
+use crate::hal::{Task, TaskQueue};
 use crate::launch::failure;
 use crate::util::fork::PerProcess;
 use crate::util::monitor::Monitor;
-
-/// A launch that waits for its turn. It must not unwind.
-pub(crate) type Task = Box<dyn FnOnce() + Send>;
 
 /// What is next in a queue.
 enum Next {
@@ -148,17 +146,6 @@ impl InProcess {
         }
     }
 
-    /// Leaves a task to the worker threads, after everything that came before.
-    pub(crate) fn submit(this: &Arc<Self>, task: Task) {
-        let mut waiting = this.waiting();
-        waiting.push_back(Next::Task(task));
-        let taken = this.take_or_share();
-        drop(waiting);
-        if taken {
-            Self::hand_on(this);
-        }
-    }
-
     /// Ends the caller's turn: gives it to whoever is next.
     #[inline]
     fn hand_on(this: &Arc<Self>) {
@@ -207,6 +194,19 @@ impl InProcess {
     }
 }
 
+impl TaskQueue for Arc<InProcess> {
+    /// Leaves a task to the worker threads, after everything that came before.
+    fn submit(&self, task: Task) {
+        let mut waiting = self.waiting();
+        waiting.push_back(Next::Task(task));
+        let taken = self.take_or_share();
+        drop(waiting);
+        if taken {
+            InProcess::hand_on(self);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::UnsafeCell;
@@ -238,7 +238,7 @@ mod tests {
                             let guarded = Arc::clone(guarded);
                             // SAFETY: the task has the turn.
                             let task = move || unsafe { (*guarded.0.get()).push(entry) };
-                            InProcess::submit(order, Box::new(task));
+                            order.submit(Box::new(task));
                         } else {
                             let _turn = InProcess::turn(order);
                             // SAFETY: this thread has the turn.

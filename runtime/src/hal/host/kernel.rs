@@ -1,5 +1,7 @@
 //! A kernel that stage 2 compiled for this machine's processor.
 
+use std::time::Instant;
+
 use schism_cache::{Found, Value};
 use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::{
@@ -8,14 +10,18 @@ use schism_jit_abi::{
 };
 use schism_loader::Code;
 
-use crate::code::aot::{self, Ahead};
+use crate::code::aot::{self, Ahead, AotTarget};
+use crate::code::assumptions::Leaves;
 use crate::code::captured::{self, CapturedAddress};
 use crate::code::compiler::{Stage2, stage2};
 use crate::code::imports::Linked;
+use crate::code::profile::Watch;
 use crate::code::variant::Variant;
 use crate::code::{disk_cache, toolchain_id};
 use crate::error::ImageError;
-use crate::hal::cuda;
+use crate::hal::host::aot::HostTarget;
+use crate::hal::host::math;
+use crate::hal::{CodeLoader, address_window};
 use crate::launch::options::Math;
 use crate::util::warn_once;
 
@@ -263,12 +269,14 @@ impl CpuKernel {
     /// The closure is of the kernel's type.
     pub(crate) unsafe fn captures_remote(&self, closure: *const u8) -> bool {
         let is_remote = |found: CapturedAddress| match found.uncertain {
-            false => cuda::is_shadow(found.address),
-            true => cuda::is_in_buffer(found.address),
+            false => address_window::is_shadow(found.address),
+            true => address_window::is_in_buffer(found.address),
         };
         self.pointers.iter().any(|offset| {
             // SAFETY: a leaf of the closure, as large as a pointer; it need not be aligned in a packed struct.
-            cuda::is_shadow(unsafe { closure.add(*offset).cast::<usize>().read_unaligned() })
+            address_window::is_shadow(unsafe {
+                closure.add(*offset).cast::<usize>().read_unaligned()
+            })
         }) || self.aggregates.iter().any(|(offset, addresses)| {
             // SAFETY: a leaf of the closure, with addresses where the container says it.
             let none = unsafe {
@@ -290,6 +298,64 @@ impl CpuKernel {
     ) -> u32 {
         // SAFETY: the caller's promises.
         unsafe { self.code.entry()(closure, chunk, panic) }
+    }
+}
+
+/// Makes and loads code for the processor of this process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loader;
+
+impl CodeLoader for Loader {
+    type Kernel = CpuKernel;
+
+    const COUNTS_ON_CAPTURES: bool = false;
+
+    #[inline]
+    fn id(&self) -> u64 {
+        0
+    }
+
+    fn name(&self) -> &str {
+        "cpu"
+    }
+
+    fn profiler(leaves: &Leaves) -> Watch {
+        // What a GPU gains by a simple number, this one's vectors and predictions mostly have anyway.
+        if leaves.scalars.is_empty() { Watch::blind() } else { Watch::new(false) }
+    }
+
+    fn portable_math(&self) -> bool {
+        // There is no queue for the device if this is an error.
+        math::portable().unwrap_or_default()
+    }
+
+    fn aot_target(&self) -> Box<dyn AotTarget> {
+        Box::new(HostTarget)
+    }
+
+    fn load(
+        &self,
+        ahead: &Ahead<'_, '_>,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+    ) -> Result<CpuKernel, ImageError> {
+        CpuKernel::ahead(ahead, kernel, variant)
+    }
+
+    fn compile(
+        &self,
+        record: &RecordRef<'_>,
+        kernel: &KernelRef<'_>,
+        image: &[u8],
+        linked: &Linked,
+        variant: &Variant,
+    ) -> Result<CpuKernel, ImageError> {
+        let started = Instant::now();
+        let found = CpuObject::get_or_compile(record, kernel, variant, image, linked)?;
+        let compiled = CpuKernel::load(&found.value, kernel, variant)?;
+        let code_bytes = compiled.code_size();
+        disk_cache::trace(kernel, self.name(), variant, &found, code_bytes, started);
+        Ok(compiled)
     }
 }
 

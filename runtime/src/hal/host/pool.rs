@@ -28,7 +28,7 @@ fn start() -> Result<ThreadPool, DeviceError> {
     ThreadPoolBuilder::new()
         .num_threads(threads()?)
         .thread_name(|index| format!("schism-{index}"))
-        .stack_size(stack::default_size() + stack::OF_THREADS)
+        .stack_size(stack::settings::default_size() + stack::OF_THREADS)
         .build()
         .map_err(|error| DeviceError::Threads { reason: error.to_string() })
 }

@@ -1,17 +1,14 @@
-//! Buffers as atomics; atomics of floats, and for some work-items only.
+//! Atomics of floats, and for some work-items only; what can be an atomic.
 
 mod builtins;
 mod float;
 mod scoped;
 
-use std::slice;
 use std::sync::atomic::{
     AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32,
     AtomicU64, AtomicUsize,
 };
 
-use crate::data::buffer::Buffer;
-use crate::data::view::View;
 pub use crate::kernel::atomic::float::{AtomicF32, AtomicF64};
 pub use crate::kernel::atomic::scoped::{AtomicRef, MemoryScope, fence, memory_scope};
 use crate::kernel::element::Element;
@@ -40,18 +37,4 @@ atomic_elements! {
     i8 => AtomicI8, i16 => AtomicI16, i32 => AtomicI32, i64 => AtomicI64, isize => AtomicIsize,
     u8 => AtomicU8, u16 => AtomicU16, u32 => AtomicU32, u64 => AtomicU64, usize => AtomicUsize,
     f32 => AtomicF32, f64 => AtomicF64,
-}
-
-impl<T: AtomicElement> Buffer<T> {
-    /// A view through which all work-items may change all elements, atomically. It borrows the buffer exclusively: plain
-    /// reads at the same time would be races.
-    ///
-    /// If the buffer is in memory of its device's own, the atomics are there, and the host cannot use the view itself: it would panic.
-    #[must_use]
-    pub fn atomic_view(&mut self) -> View<'_, T::Atomic> {
-        let len = self.len();
-        let elements = self.exclusive(true).as_mut_ptr().cast::<T::Atomic>();
-        // SAFETY: same layout; exclusively borrowed for as long as the view lives.
-        View::new(unsafe { slice::from_raw_parts(elements, len) })
-    }
 }

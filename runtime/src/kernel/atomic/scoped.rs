@@ -386,6 +386,58 @@ macro_rules! floats {
                 }
             }
         }
+
+        impl $atomic {
+            /// Adds to the value. Returns what it was.
+            ///
+            /// Work-items add in any order, so what comes out of many additions may differ from run to run. A GPU may also take numbers
+            /// below the least normal `f32`, about 1e-38, for 0.
+            #[inline(always)]
+            pub fn fetch_add(&self, value: $number, order: Ordering) -> $number {
+                AtomicRef::<_, memory_scope::Device>::new(self).fetch_add(value, order)
+            }
+
+            /// Subtracts from the value, as [`fetch_add`](Self::fetch_add) adds. Returns what it was.
+            #[inline(always)]
+            pub fn fetch_sub(&self, value: $number, order: Ordering) -> $number {
+                self.fetch_add(-value, order)
+            }
+
+            /// Makes the value the less of the two. Returns what it was.
+            ///
+            /// -0 is less than 0, and a NaN is greater than every number: it stays only if both are NaN.
+            #[inline(always)]
+            pub fn fetch_min(&self, value: $number, order: Ordering) -> $number {
+                AtomicRef::<_, memory_scope::Device>::new(self).fetch_min(value, order)
+            }
+
+            /// Makes the value the greater of the two. Returns what it was.
+            ///
+            /// 0 is greater than -0, and a NaN is less than every number: it stays only if both are NaN.
+            ///
+            /// ```
+            /// # fn main() -> Result<(), schism::Error> {
+            /// use std::sync::atomic::Ordering::Relaxed;
+            ///
+            /// use schism::prelude::*;
+            ///
+            /// let queue = Queue::new()?;
+            #[doc = concat!("let numbers = Buffer::from_slice(&queue, &[-2.5_", stringify!($number), ", 7.0, ", stringify!($number), "::NAN, 1.5])?;")]
+            #[doc = concat!("let mut range = Buffer::from_slice(&queue, &[0.0_", stringify!($number), "; 2])?;")]
+            /// let ends = range.atomic_view();
+            /// queue.for_each(&numbers, move |number| {
+            ///     ends[0].fetch_min(*number, Relaxed);
+            ///     ends[1].fetch_max(*number, Relaxed);
+            /// })?;
+            /// assert_eq!(range.to_vec(), [-2.5, 7.0]);
+            /// # Ok(())
+            /// # }
+            /// ```
+            #[inline(always)]
+            pub fn fetch_max(&self, value: $number, order: Ordering) -> $number {
+                AtomicRef::<_, memory_scope::Device>::new(self).fetch_max(value, order)
+            }
+        }
     )*};
 }
 floats! {

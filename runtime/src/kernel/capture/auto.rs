@@ -68,7 +68,6 @@ mod host_only {
     impl<T> !Capture for std::sync::atomic::AtomicPtr<T> {}
     impl<T: ?Sized> !Capture for std::sync::Mutex<T> {}
     impl<T: ?Sized> !Capture for std::sync::RwLock<T> {}
-    impl<T: crate::Element> !Capture for crate::Buffer<T> {}
 
     macro_rules! atomics {
         ($($atomic:ident)*) => {$(impl !Capture for std::sync::atomic::$atomic {})*};

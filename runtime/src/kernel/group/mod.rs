@@ -12,14 +12,11 @@ pub(crate) mod reduce;
 pub(crate) mod sub_group;
 pub(crate) mod value;
 
-pub use self::local::{Local, LocalArray, LocalSite, Placement, local, local_array};
+pub use self::local::{Local, LocalArray, LocalSite, local, local_array};
 pub use self::local_2d::{Local2d, LocalArray2d, local_2d};
-pub(crate) use self::member::Membership;
-pub use self::member::{Member, Strided};
+pub use self::member::Strided;
 pub use self::nd_item::NdItem;
-pub(crate) use self::nd_range::NdExtent;
 pub use self::nd_range::NdRange;
 pub use self::reduce::GroupNumber;
 pub use self::sub_group::SubGroup;
-pub(crate) use self::value::InBuffer;
 pub use self::value::{Access, GroupValue};

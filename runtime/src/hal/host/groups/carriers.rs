@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::hal::host::groups::stacks::Stacks;
 use crate::hal::host::groups::threads::{Baton, Threads};
-use crate::hal::host::stack::{Need, OwnStack, Runs};
+use crate::hal::host::stack::memory::OwnStack;
+use crate::hal::host::stack::need::Need;
+use crate::hal::host::stack::overflow::Runs;
 use crate::launch::failure::Failure;
 
 /// The stacks and threads of the groups that one thread runs, one after the other.

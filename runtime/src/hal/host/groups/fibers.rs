@@ -18,11 +18,13 @@ use std::ptr::{from_ref, null};
 use std::sync::Arc;
 
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use schism_jit_abi::SUB_GROUP_SIZE as SIZE;
 
 use crate::hal::host::groups::carriers::Carriers;
+use crate::hal::host::groups::lanes::Lanes;
 use crate::hal::host::groups::threads::{Baton, Job};
-use crate::hal::host::stack::{OwnStack, Watched};
-use crate::kernel::group::sub_group::{Lanes, SIZE};
+use crate::hal::host::stack::memory::OwnStack;
+use crate::hal::host::stack::watched::Watched;
 use crate::launch::failure::Failure;
 
 /// What happens to work-items that wait when their group is given up.
@@ -142,7 +144,7 @@ impl<'a> Fibers<'a> {
 
     /// Where the running work-item is in the group.
     pub(super) fn local_id(&self, [nx, ny, _]: [usize; 3]) -> [usize; 3] {
-        super::position(self.running.get(), [nx, ny])
+        position(self.running.get(), [nx, ny])
     }
 
     /// Whether the running work-item has a thread of its own.
@@ -449,4 +451,9 @@ impl<'a> Fibers<'a> {
     fn failed(&self) -> Result<(), Failure> {
         self.failure.take().map_or(Ok(()), Err)
     }
+}
+
+/// The position with a row-major index.
+pub(super) fn position(index: usize, [nx, ny]: [usize; 2]) -> [usize; 3] {
+    [index % nx, index / nx % ny, index / nx / ny]
 }

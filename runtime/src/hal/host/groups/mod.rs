@@ -11,7 +11,9 @@
 
 pub(crate) mod builtins;
 mod carriers;
-pub(crate) mod fibers;
+mod fibers;
+mod lanes;
+pub(crate) mod limits;
 mod memory;
 mod stacks;
 mod threads;
@@ -22,23 +24,22 @@ use std::ffi::c_void;
 
 use schism_jit_abi::{CPU_BARRIER, CpuChunk, CpuGroup};
 
+use crate::hal::host::body::{Body, run_cpu};
 use crate::hal::host::groups::builtins::{Arrays, HostGroup};
 use crate::hal::host::groups::carriers::Carriers;
-use crate::hal::host::groups::fibers::{Fibers, GiveUp};
+use crate::hal::host::groups::fibers::{Fibers, GiveUp, position};
+use crate::hal::host::groups::limits::LOCAL_MEMORY;
 use crate::hal::host::groups::memory::Memory;
 use crate::hal::host::kernel::CpuKernel;
-use crate::hal::host::run::{self, Body};
-use crate::hal::host::stack::{self, Need, Runs};
+use crate::hal::host::stack;
+use crate::hal::host::stack::need::Need;
+use crate::hal::host::stack::overflow::Runs;
 use crate::kernel::group::nd_range::NdExtent;
+use crate::launch::desc::GroupDesc;
 use crate::launch::erased::Native;
 use crate::launch::failure::{self, Failure, Inside, Panic};
 use crate::launch::options::{self, Options};
-
-/// The most work-items of a group, on the host devices.
-pub(crate) const MOST_ITEMS: usize = 1024;
-
-/// The most local memory of a group in bytes, on the host devices: what fits into the first caches of a core.
-pub(crate) const LOCAL_MEMORY: usize = 64 << 10;
+use crate::launch::range::Extent;
 
 /// What a launch says of its groups.
 #[derive(Clone, Debug)]
@@ -61,11 +62,13 @@ pub(crate) struct Launch<'a> {
 }
 
 impl GroupWork {
-    /// Groups that run `body`, with `dynamic` bytes of local memory beside the kernel's own.
+    /// Groups of a range that run `body`.
     ///
     /// # Errors
     /// The bytes that the groups need, if that is more than there are.
-    pub(crate) fn new(range: NdExtent, body: &Body, dynamic: usize) -> Result<Self, usize> {
+    pub(crate) fn new(range: Extent, groups: &GroupDesc, body: &Body) -> Result<Self, usize> {
+        let GroupDesc { local, count, dynamic } = *groups;
+        let range = NdExtent { global: range, local, groups: count };
         let (size, align) = match body {
             // Where arrays begin that are found on the way is not known before.
             Body::Native(_) => (dynamic, LOCAL_MEMORY),
@@ -83,11 +86,6 @@ impl GroupWork {
         };
         let memory = Layout::from_size_align(bytes, align.max(memory::ALIGN)).map_err(|_| size)?;
         Ok(Self { range, memory, dynamic })
-    }
-
-    /// Where the launch begins.
-    pub(crate) const fn offset(&self) -> [usize; 3] {
-        self.range.global.offset
     }
 
     /// Work-items of a group.
@@ -137,11 +135,6 @@ impl GroupWork {
         }
         Ok(())
     }
-}
-
-/// The position with a row-major index.
-fn position(index: usize, [nx, ny]: [usize; 2]) -> [usize; 3] {
-    [index % nx, index / nx % ny, index / nx / ny]
 }
 
 /// One group that is about to run.
@@ -207,7 +200,7 @@ impl Group<'_> {
             data: std::ptr::from_ref(&fibers).cast_mut().cast(),
         };
         // SAFETY: the caller's promises; boxes of a group lie in the range.
-        let run = |chunk: &CpuChunk| unsafe { run::run_cpu(kernel, self.launch.closure, chunk) };
+        let run = |chunk: &CpuChunk| unsafe { run_cpu(kernel, self.launch.closure, chunk) };
         let result = if kernel.flags() & CPU_BARRIER == 0 {
             let end = std::array::from_fn(|axis| self.first[axis] + local.xyz[axis]);
             let (begin, range, offset) = (self.first, global.xyz, global.offset);

@@ -6,7 +6,9 @@
 //! group may need when its first work-item waits; whoever is kept waiting has the right to none, so that two groups never wait for each
 //! other.
 
-use crate::hal::host::stack::{MOST_OF_ALL, Need, OwnStack, size_for};
+use crate::hal::host::stack::MOST_OF_ALL;
+use crate::hal::host::stack::memory::{OwnStack, size_for};
+use crate::hal::host::stack::need::Need;
 use crate::launch::failure::Failure;
 use crate::util::fork::PerProcess;
 use crate::util::monitor::Monitor;

@@ -14,13 +14,14 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
+use crate::hal::host::groups::limits::MOST_ITEMS;
 use crate::hal::host::stack;
 use crate::launch::failure::Failure;
 use crate::util::fork::PerProcess;
 use crate::util::monitor::Monitor;
 
 /// The most threads: those of two groups of the largest size.
-const MOST: usize = 2 * super::MOST_ITEMS;
+const MOST: usize = 2 * MOST_ITEMS;
 
 /// How long a thread waits for a group that needs it.
 const IDLE: Duration = Duration::from_secs(10);
@@ -221,7 +222,7 @@ impl Threads {
         let own = Arc::clone(&baton);
         let handle = thread::Builder::new()
             .name("schism-item".to_owned())
-            .stack_size(stack::default_size() + stack::OF_THREADS)
+            .stack_size(stack::settings::default_size() + stack::OF_THREADS)
             .spawn(move || work(&own))
             .map_err(|error| Failure::NoThread { reason: error.to_string() })?;
         // Before anybody gives it the turn.

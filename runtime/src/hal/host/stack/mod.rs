@@ -17,67 +17,24 @@
 //! [`LaunchError::Stack`]: crate::LaunchError::Stack
 //! [`LaunchError::NoStack`]: crate::LaunchError::NoStack
 
-mod memory;
-mod overflow;
-mod settings;
+pub(crate) mod memory;
+pub(crate) mod need;
+pub(crate) mod overflow;
+pub(crate) mod settings;
 mod thread;
-mod watched;
+pub(crate) mod watched;
 
-pub(crate) use crate::hal::host::stack::memory::OwnStack;
-pub(crate) use crate::hal::host::stack::memory::size_for;
-pub(crate) use crate::hal::host::stack::overflow::{Runs, forget_other_threads};
-pub(crate) use crate::hal::host::stack::settings::{check, default_size};
-pub(crate) use crate::hal::host::stack::watched::Watched;
-
-use crate::hal::host::run::Body;
+use crate::hal::host::stack::memory::{OwnStack, size_for};
+use crate::hal::host::stack::need::Need;
+use crate::hal::host::stack::overflow::Runs;
+use crate::hal::host::stack::settings::MOST_OF_ITEM;
 use crate::launch::failure::Failure;
-
-/// Bytes that functions of the process may take which a kernel calls: those that write messages, and the mathematics library's. So
-/// much is added to what a kernel needs by itself.
-const RESERVE: usize = 128 << 10;
-
-/// The most bytes that a work-item has, if its need is known.
-pub(crate) const MOST_OF_ITEM: usize = 256 << 20;
 
 /// The most bytes of address space for the stacks of all work-items that wait for others.
 pub(crate) const MOST_OF_ALL: usize = 256 << 30;
 
 /// Bytes that a thread of this crate's own has beside what a work-item may take.
 pub(crate) const OF_THREADS: usize = 256 << 10;
-
-/// The stack that running something takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Need {
-    /// Bytes.
-    bytes: usize,
-    /// Whether it may be more: then there must be a guard page.
-    open: bool,
-}
-
-impl Need {
-    /// What one work-item takes.
-    #[inline]
-    pub(crate) fn of_item(body: &Body) -> Self {
-        let known = match body {
-            Body::Cpu(kernel) => kernel.stack(),
-            Body::Native(_) => None,
-        };
-        match known {
-            Some(bytes) => Self { bytes: bytes.saturating_add(RESERVE), open: false },
-            None => Self { bytes: default_size(), open: true },
-        }
-    }
-
-    /// What this crate's own functions take, which run work-items on stacks of their own.
-    pub(crate) const fn of_scheduler() -> Self {
-        Self { bytes: RESERVE, open: false }
-    }
-
-    /// Bytes.
-    pub(crate) const fn bytes(self) -> usize {
-        self.bytes
-    }
-}
 
 /// A launch that takes more stack than there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use std::ptr::{self, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
-use crate::util::fork::PerProcess;
+use crate::util::fork::{self, PerProcess};
 
 /// What runs on a stack.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +73,7 @@ impl Entry {
                 next: AtomicPtr::new(null_mut()),
             }));
             let this = ptr::from_ref(entry).cast_mut();
+            fork::in_child_run(forget_other_threads);
             let _ = ENTRIES.fetch_update(Ordering::Release, Ordering::Relaxed, |first| {
                 entry.next.store(first, Ordering::Relaxed);
                 Some(this)
@@ -144,7 +145,7 @@ unsafe fn at(address: usize) -> Option<(Runs, usize)> {
 }
 
 /// Forgets the stacks of threads that a forked process does not have: the C library uses them for others. Takes no lock and no memory.
-pub(crate) fn forget_other_threads() {
+fn forget_other_threads() {
     let here = 0_u8;
     let here = ptr::from_ref(&here).addr();
     let mut next = ENTRIES.load(Ordering::Acquire);

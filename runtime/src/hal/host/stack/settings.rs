@@ -5,7 +5,9 @@ use std::ffi::OsStr;
 use std::sync::OnceLock;
 
 use crate::error::DeviceError;
-use crate::hal::host::stack::MOST_OF_ITEM;
+
+/// The most bytes that a work-item has, if its need is known.
+pub(crate) const MOST_OF_ITEM: usize = 256 << 20;
 
 /// Sets the stack of work-items whose need is not known.
 const VARIABLE: &str = "SCHISM_CPU_STACK";

@@ -6,9 +6,9 @@ use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use crate::hal::host::stack::memory::{OwnStack, page_size};
+use crate::hal::host::stack::memory::{self, OwnStack, page_size};
+use crate::hal::host::stack::need::Need;
 use crate::hal::host::stack::overflow::{self, Entry};
-use crate::hal::host::stack::{Need, memory};
 
 /// A stack of up to so many bytes is kept by its thread for the next time.
 const MOST_KEPT: usize = 32 << 20;

@@ -6,7 +6,7 @@
 //! memory that can be read, and is never written: it holds zeros, and takes no room. Views hold addresses in the shadow, and a
 //! launch puts the device's in their place.
 //!
-//! What the host reads through a view is a copy, which lies elsewhere: see [`super::memory`].
+//! What the host reads through a view is a copy, which lies elsewhere: see the backends.
 
 use std::io;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -31,14 +31,14 @@ pub(crate) fn is_in_buffer(address: usize) -> bool {
 
 /// A block of device memory and its shadow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shadow {
+pub(crate) struct Shadow {
     /// The first address on the host.
-    pub(super) begin: usize,
-    pub(super) size: usize,
+    pub(crate) begin: usize,
+    pub(crate) size: usize,
     /// The first address on the device.
-    pub(super) device: u64,
+    pub(crate) device: u64,
     /// The id of the context that has the memory.
-    pub(super) context: u64,
+    pub(crate) context: u64,
 }
 
 /// All shadows, by address.
@@ -50,20 +50,20 @@ fn write() -> RwLockWriteGuard<'static, Vec<Shadow>> {
 
 /// The shadows, for some translations.
 #[derive(Debug)]
-pub(super) struct Shadows(RwLockReadGuard<'static, Vec<Shadow>>);
+pub(crate) struct Shadows(RwLockReadGuard<'static, Vec<Shadow>>);
 
 impl Shadows {
-    pub(super) fn read() -> Self {
+    pub(crate) fn read() -> Self {
         Self(SHADOWS.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The shadow that an address lies in, or just behind.
-    pub(super) fn find(&self, address: usize) -> Option<Shadow> {
+    pub(crate) fn find(&self, address: usize) -> Option<Shadow> {
         find(&self.0, address)
     }
 
     /// The address that stands for one of a context's device.
-    pub(super) fn of_device(&self, device: u64, context: u64) -> Option<usize> {
+    pub(crate) fn of_device(&self, device: u64, context: u64) -> Option<usize> {
         self.0.iter().filter(|shadow| shadow.context == context).find_map(|shadow| {
             let offset = usize::try_from(device.checked_sub(shadow.device)?).ok()?;
             (offset < shadow.size).then(|| shadow.begin + offset)
@@ -79,7 +79,7 @@ fn find(shadows: &[Shadow], address: usize) -> Option<Shadow> {
 
 impl Shadow {
     /// Reserves the shadow of a block.
-    pub(super) fn reserve(size: usize, device: u64, context: u64) -> io::Result<Self> {
+    pub(crate) fn reserve(size: usize, device: u64, context: u64) -> io::Result<Self> {
         let mut shadows = write();
         let end = WINDOW + (1 << WINDOW_BITS);
         let mut least = WINDOW;
@@ -103,7 +103,7 @@ impl Shadow {
     }
 
     /// Ends a shadow. No view refers to it any more.
-    pub(super) fn release(device: u64, context: u64) {
+    pub(crate) fn release(device: u64, context: u64) {
         let mut shadows = write();
         let here = |shadow: &Self| shadow.device == device && shadow.context == context;
         if let Some(at) = shadows.iter().position(here) {
@@ -113,7 +113,7 @@ impl Shadow {
     }
 
     /// The same memory on the device.
-    pub(super) const fn translate(&self, address: usize) -> u64 {
+    pub(crate) const fn translate(&self, address: usize) -> u64 {
         self.device + (address - self.begin) as u64
     }
 }
