@@ -164,7 +164,7 @@ impl Bench {
         let wanted = self.settings.wants(case.kernel);
         // Each launch of a timed queue says how long it took.
         let queue = match self.settings.clock {
-            Clock::Device => self.queue.timed(),
+            Clock::Device => self.queue.with_timing(),
             Clock::Host => self.queue.clone(),
         };
         variants.iter().filter(move |_| wanted).map(move |&variant| {
