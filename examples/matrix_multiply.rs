@@ -26,7 +26,7 @@ fn multiply(
 ) -> Result<(), LaunchError> {
     let (a, b) = (a.view(), b.view());
     let range = NdRange::new([side, side], [TILE, TILE])?;
-    queue.for_each_in_groups(range, (), c, move |item, (), c| {
+    queue.for_each_in(range, c, move |item, c| {
         let a_tile = local_array!(item, f32; TILE * TILE);
         let b_tile = local_array!(item, f32; TILE * TILE);
         let ([row, column], [y, x]) = (item.global_id(), item.local_id());

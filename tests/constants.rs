@@ -16,5 +16,5 @@ pub fn own() -> i32 {
 /// The queue, with another value for the constant that only this crate sees.
 #[must_use]
 pub fn with_own(queue: &schism::Queue, value: [i16; 3]) -> schism::Queue {
-    queue.with(&OWN, value)
+    queue.with_constant(&OWN, value)
 }

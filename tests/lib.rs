@@ -11,6 +11,8 @@
 //! | `tests/offsets.rs` | launches over ranges that do not begin at zero, on every device |
 //! | `tests/maths.rs` | mathematics in kernels: the host's, and schism's own library |
 //! | `tests/group_elements.rs` | work-groups whose work-items and groups own elements, on every device |
+//! | `tests/group_parts.rs` | what work-items of groups own and share: rows, tiles, cells; permuted elements; parts of buffers |
+//! | `tests/textbook.rs` | softmax, layer normalisation, transposes and Fourier transforms, without `unsafe` |
 //! | `tests/constants.rs` | specialization constants and inexact mathematics, on every device |
 //! | `tests/adaptivity.rs` | versions of kernels: specialized captures, what hot kernels know, the same results with and without |
 //! | `tests/language/` | what a kernel can say, on every device: the table `docs/language.md`, line by line |

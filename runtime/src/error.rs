@@ -183,6 +183,14 @@ pub enum BufferError {
         /// What the driver said.
         source: Box<DriverError>,
     },
+    /// The device cannot be used.
+    #[error("no buffer can be made on device `{device}`: {reason}")]
+    Unavailable {
+        /// The device.
+        device: String,
+        /// What the [`DeviceError`] says.
+        reason: String,
+    },
     /// The process was forked from the one that has the buffer.
     #[error(
         "a buffer on device `{device}` cannot be used, because this process was forked, and {reason}; use it in the parent only"
@@ -212,6 +220,30 @@ pub enum BufferError {
         buffer: usize,
         /// Elements of the host's slice.
         host: usize,
+    },
+    /// A list that is no order of elements.
+    #[error(
+        "the list is no permutation: index {index} {reason}; each index below the length has to be there once"
+    )]
+    Permutation {
+        /// An index of the list.
+        index: usize,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A rectangle that is not inside the matrix.
+    #[error(
+        "rows {rows:?} and columns {columns:?} are not part of a matrix of {len} elements in rows of {width}"
+    )]
+    Rectangle {
+        /// Rows asked for.
+        rows: std::ops::Range<usize>,
+        /// Columns asked for.
+        columns: std::ops::Range<usize>,
+        /// Elements of a row of the matrix.
+        width: usize,
+        /// Elements of the matrix.
+        len: usize,
     },
     /// A part that is not inside the buffer.
     #[error(
@@ -245,8 +277,8 @@ pub enum LaunchError {
     },
     /// The work-groups do not fill the range.
     #[error(
-        "the range {global:?} is no multiple of the work-group {local:?}; round the range up to {rounded:?}, and let the work-items \
-         that are too many do nothing"
+        "the range {global:?} is no multiple of the work-group {local:?}; round the range up to {rounded:?}; surplus work-items must access \
+         no elements, but come to the same barriers and operations of groups and sub-groups as the others"
     )]
     UnevenGroups {
         /// The range, slowest dimension first.
@@ -378,6 +410,27 @@ pub enum LaunchError {
     EmptyChunks {
         /// Which source, from 0.
         source_index: usize,
+    },
+    /// A source of tiles whose matrix has no whole number of rows.
+    #[error(
+        "source {source_index} of the launch is a matrix of {elements} elements, which are no rows of {width}; give the width of a row in \
+         elements"
+    )]
+    Rows {
+        /// Which source, from 0.
+        source_index: usize,
+        /// Elements of the matrix.
+        elements: usize,
+        /// Elements of a row.
+        width: usize,
+    },
+    /// A source that cannot give its elements as asked.
+    #[error("source {source_index} of the launch cannot be used: {reason}")]
+    Source {
+        /// Which source, from 0.
+        source_index: usize,
+        /// Why.
+        reason: String,
     },
     /// Sources of one launch differ in length.
     #[error(

@@ -28,11 +28,11 @@ macro_rules! numbered {
 numbered!(device, DeviceError:
     DeviceError::Unknown { .. }, DeviceError::Stage2 { .. }, DeviceError::Stage2Version { .. }, DeviceError::NoGpu { .. }, DeviceError::Driver { .. }, DeviceError::Forked { .. }, DeviceError::Threads { .. }, DeviceError::CpuStack { .. }, DeviceError::CpuMath { .. });
 numbered!(buffer, BufferError:
-    BufferError::TooLarge { .. }, BufferError::OutOfMemory { .. }, BufferError::AddressSpace { .. }, BufferError::Driver { .. }, BufferError::Forked { .. }, BufferError::DeviceLost { .. }, BufferError::Length { .. }, BufferError::Range { .. });
+    BufferError::TooLarge { .. }, BufferError::OutOfMemory { .. }, BufferError::AddressSpace { .. }, BufferError::Driver { .. }, BufferError::Forked { .. }, BufferError::DeviceLost { .. }, BufferError::Length { .. }, BufferError::Range { .. }, BufferError::Unavailable { .. }, BufferError::Permutation { .. }, BufferError::Rectangle { .. });
 numbered!(launch, LaunchError:
     LaunchError::RangeOverflow { .. }, LaunchError::EmptyGroup { .. }, LaunchError::UnevenGroups { .. },
     LaunchError::GroupTooLarge { .. }, LaunchError::LocalMemory { .. }, LaunchError::DivergentBarrier { .. },
-    LaunchError::DivergentSubGroup { .. }, LaunchError::Stack { .. }, LaunchError::NoStack { .. }, LaunchError::NoThread { .. }, LaunchError::NoLength, LaunchError::EmptyChunks { .. }, LaunchError::Length { .. },
+    LaunchError::DivergentSubGroup { .. }, LaunchError::Stack { .. }, LaunchError::NoStack { .. }, LaunchError::NoThread { .. }, LaunchError::NoLength, LaunchError::EmptyChunks { .. }, LaunchError::Rows { .. }, LaunchError::Source { .. }, LaunchError::Length { .. },
     LaunchError::InsideKernel, LaunchError::Forked { .. }, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Panicked(_));
 numbered!(image, ImageError:
     ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoImage { .. },
@@ -155,6 +155,18 @@ fn buffers() {
             BufferError::Range { begin: 5, end: 9, len: 7 },
             "elements 5..9 are not part of 7 elements; a range ends at 7 at most, and does not end before it begins",
         ),
+        (
+            BufferError::Unavailable { device: text("cuda:0"), reason: text("the driver refuses") },
+            "no buffer can be made on device `cuda:0`: the driver refuses",
+        ),
+        (
+            BufferError::Permutation { index: 7, reason: "is twice there" },
+            "the list is no permutation: index 7 is twice there; each index below the length has to be there once",
+        ),
+        (
+            BufferError::Rectangle { rows: 1..4, columns: 0..9, width: 8, len: 24 },
+            "rows 1..4 and columns 0..9 are not part of a matrix of 24 elements in rows of 8",
+        ),
     ];
     check(cases, buffer);
 }
@@ -181,8 +193,8 @@ fn launches() {
         ),
         (
             LaunchError::UnevenGroups { global: vec![100], local: vec![32], rounded: vec![128] },
-            "the range [100] is no multiple of the work-group [32]; round the range up to [128], and let the work-items that are too \
-             many do nothing",
+            "the range [100] is no multiple of the work-group [32]; round the range up to [128]; surplus work-items must \
+             access no elements, but come to the same barriers and operations of groups and sub-groups as the others",
         ),
         (
             LaunchError::GroupTooLarge {
@@ -264,6 +276,14 @@ fn launches() {
         (
             LaunchError::EmptyChunks { source_index: 1 },
             "source 1 of the launch is cut into chunks of 0 elements; use at least 1",
+        ),
+        (
+            LaunchError::Rows { source_index: 0, elements: 10, width: 4 },
+            "source 0 of the launch is a matrix of 10 elements, which are no rows of 4; give the width of a row in elements",
+        ),
+        (
+            LaunchError::Source { source_index: 3, reason: text("it is too long") },
+            "source 3 of the launch cannot be used: it is too long",
         ),
         (
             LaunchError::Length { source_index: 2, expected: 4, found: 3 },

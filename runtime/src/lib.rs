@@ -31,12 +31,11 @@
 //! # What there is
 //! - [`Device`]: what runs kernels; [`Queue`]: one launch after the other, on a device.
 //! - [`Buffer`]: memory of a device; [`View`], [`ViewMut`]: what kernels capture of it.
-//! - [`Queue::for_each`], [`Queue::for_each_in`], [`Queue::parallel_for`], [`Queue::parallel_for_groups`],
-//!   [`Queue::for_each_in_groups`]: launch and wait. [`Queue::scope`]: launch, and wait
+//! - [`Queue::parallel_for`], [`Queue::for_each`], [`Queue::for_each_in`]: launch and wait. [`Queue::scope`]: launch, and wait
 //!   later.
 //! - [`NdRange`], [`NdItem`], [`Local`]: work-groups, whose work-items share local memory and wait for each other.
 //! - [`SubGroup`]: the 32 work-items of a group that give each other values without memory.
-//! - [`SpecConst`], [`Specialized`]: values that are constants when a kernel is compiled. [`Queue::with`], [`Queue::with_math`],
+//! - [`SpecConst`], [`Specialized`]: values that are constants when a kernel is compiled. [`Queue::with_constant`], [`Queue::with_math`],
 //!   [`Queue::with_adaptivity`]: options of launches.
 //! - [`AtomicF32`], [`AtomicF64`], [`AtomicRef`], [`fence`](fence()): atomics of floats, and for the work-items that a [scope](memory_scope) says.
 //! - [`device_clock`], [`device_time`]: clocks in kernels.
@@ -97,11 +96,14 @@ pub use api::event::Event;
 pub use api::queue::Queue;
 pub use api::scope::Scope;
 pub use data::buffer::Buffer;
-pub use data::source::chunks::{Chunks, ChunksMut};
-pub use data::source::lent::{Lent, LentChunks, LentChunksMut, LentWhole};
-pub use data::source::per_group::{InGroups, OfGroups, PerGroup, per_group};
-pub use data::source::traits::{Blocking, IntoSource, Scoped, Source};
-pub use data::source::whole::{Whole, whole};
+pub use data::source::cells::Cells;
+pub use data::source::lent::Lent;
+pub use data::source::per_group::{per_group, per_sub_group};
+pub use data::source::permuted::{BitReversal, Permutation, Reversal};
+pub use data::source::share::Share;
+pub use data::source::tiles::TileShare;
+pub use data::source::traits::IntoSource;
+pub use data::source::whole::whole;
 pub use data::view::{View, ViewMut};
 pub use error::{
     BufferError, DeviceError, DriverError, Error, ImageError, KernelPanic, LaunchError,
@@ -115,15 +117,14 @@ pub use kernel::capture::Capture;
 pub use kernel::clock::{device_clock, device_time};
 pub use kernel::element::Element;
 pub use kernel::group::{
-    LaneNumber, LaneValue, Local, LocalArray, LocalNumber, Locals, NdItem, NdRange, SubGroup, local,
+    GroupNumber, GroupValue, Local, Local2d, NdItem, NdRange, SubGroup, local, local_2d,
 };
 pub use kernel::item::Item;
-pub use kernel::offset::{Begin, Origin, Zero};
 pub use kernel::spec_const::SpecConst;
 pub use kernel::specialized::Specialized;
 pub use launch::adaptivity::Adaptivity;
 pub use launch::options::Math;
-pub use launch::range::{IntoRange, Range};
+pub use launch::range::Range;
 
 /// Prints to standard output from a kernel, or from anywhere else.
 ///
@@ -225,10 +226,40 @@ macro_rules! import_to_device {
     };
 }
 
+/// The types behind [sources](crate::IntoSource): what methods of buffers and loans return, and what kernels hold of it. Programs hardly
+/// ever name them.
+pub mod source {
+    pub use crate::data::home::BufferHome;
+    pub use crate::data::source::cells::CellChunks;
+    pub use crate::data::source::chunks::{Chunks, ChunksMut};
+    pub use crate::data::source::lent::{
+        LentAtomics, LentCells, LentChunks, LentChunksMut, LentTilesMut, LentViewMut, LentWhole,
+    };
+    pub use crate::data::source::per_group::{
+        InGroups, OfGroups, OfSubGroups, PerGroup, PerSubGroup,
+    };
+    pub use crate::data::source::permuted::{Permuted, Permutes};
+    pub use crate::data::source::rectangle::RectangleMut;
+    pub use crate::data::source::share::ShareIter;
+    pub use crate::data::source::tiles::{TileShareIter, TilesMut};
+    pub use crate::data::source::traits::{Blocking, GroupSource, Scoped, Source};
+    pub use crate::data::source::whole::Whole;
+    pub use crate::kernel::group::{LocalArray, LocalArray2d, Strided};
+}
+
+/// The types behind ranges of launches: what `usize`, arrays, Rust's ranges and [`NdRange`] have in common. Programs hardly ever name
+/// them.
+pub mod range {
+    pub use crate::kernel::offset::{NoOffset, Origin, WithOffset};
+    pub use crate::launch::range::IntoRange;
+    pub use crate::launch::shape::LaunchRange;
+}
+
 /// What most programs need.
 pub mod prelude {
     pub use crate::{
-        Buffer, Capture, Device, Element, Event, Item, LaunchError, Lent, Local, NdItem, NdRange,
-        Queue, Range, Scope, SpecConst, View, ViewMut, local, per_group, whole,
+        Buffer, Capture, Cells, Device, Element, Event, GroupValue, Item, LaunchError, Lent, Local,
+        Local2d, NdItem, NdRange, Queue, Range, Scope, Share, SpecConst, TileShare, View, ViewMut,
+        local, local_2d, per_group, per_sub_group, whole,
     };
 }

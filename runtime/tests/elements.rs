@@ -51,7 +51,7 @@ fn check<T: Element + Debug + PartialEq>(
             .parallel_for(size, move |item| {
                 let i = item.x();
                 // SAFETY: i < size, and each work-item has its own element.
-                unsafe { target.set(i, combine(source[i], target.get(i))) }
+                unsafe { target.set_unchecked(i, combine(source[i], target.get_unchecked(i))) }
             })
             .expect("a launch");
         assert!(y.to_vec() == expected, "exclusive view, {size}");

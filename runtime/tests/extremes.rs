@@ -24,7 +24,7 @@ fn extremes() -> impl Strategy<Value = usize> {
 }
 
 /// Either there is such a range, and all that it says of itself fits, or a typed error.
-fn check_groups<const D: usize, O: schism::Origin>(
+fn check_groups<const D: usize, O: schism::range::Origin>(
     range: Result<NdRange<D, O>, LaunchError>,
     global: [usize; D],
     local: [usize; D],

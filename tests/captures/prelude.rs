@@ -456,7 +456,7 @@ macro_rules! kernel {
                     let mut sink = Sink::new(on_gpu);
                     value.walk(&mut sink);
                     // SAFETY: each work-item has its own element.
-                    unsafe { to.set(item.x(), sink.hash) };
+                    unsafe { to.set_unchecked(item.x(), sink.hash) };
                 }
             }
 

@@ -28,7 +28,7 @@ fn wide(queue: &Queue) -> Result<u64, Error> {
         let [z, y, x] = item.id();
         let product = (z as u128 + 1) * (y as u128 + (1 << 70)) / (x as u128 + 1);
         // SAFETY: each work-item has its own element.
-        unsafe { to.set(item.linear_id(), (product >> 3) as u64) }
+        unsafe { to.set_unchecked(item.linear_id(), (product >> 3) as u64) }
     })?;
     Ok(out.to_vec().iter().fold(0, |sum, value| sum.rotate_left(5) ^ value))
 }
@@ -39,7 +39,7 @@ fn shifted(queue: &Queue, begin: usize) -> Result<u64, Error> {
     let to = out.view_mut();
     queue.parallel_for(begin..begin + 50, move |item| {
         // SAFETY: each work-item has its own element.
-        unsafe { to.set(item.x(), item.x() as u32 * 3 + 1) }
+        unsafe { to.set_unchecked(item.x(), item.x() as u32 * 3 + 1) }
     })?;
     Ok(out.to_vec().iter().fold(0, |sum, value| sum * 7 % 1_000_003 + u64::from(*value)))
 }
@@ -49,14 +49,14 @@ fn groups(queue: &Queue) -> Result<u64, Error> {
     let mut out = Buffer::filled(queue, 64, 0_u32)?;
     let to = out.view_mut();
     let range = NdRange::new(64 * 8, 8)?;
-    queue.parallel_for_groups(range, local::<u32>(8), move |item, tile| {
+    queue.for_each_in(range, local::<u32>(8), move |item, tile| {
         let i = item.local_x();
         tile.set(i, item.x() as u32);
         item.barrier();
         if i == 0 {
             let sum = (0..8).map(|at| tile.get(at)).sum();
             // SAFETY: one work-item of each group has the group's element.
-            unsafe { to.set(item.group_x(), sum) }
+            unsafe { to.set_unchecked(item.group_x(), sum) }
         }
     })?;
     Ok(out.to_vec().iter().fold(0, |sum, value| sum * 3 % 1_000_003 + u64::from(*value)))
@@ -129,9 +129,9 @@ fn main() {
     tell("shifted by 50", shifted(&queue, 50));
     tell("groups", groups(&queue));
     tell("default constants", constants(&queue));
-    tell("constants", constants(&queue.with(&SCALE, 0.75).with(&STEPS, 9)));
-    tell("one constant", constants(&queue.with(&STEPS, 0)));
-    tell("other constant", other_constant(&queue.with(&OTHER, [7, 8, 9])));
+    tell("constants", constants(&queue.with_constant(&SCALE, 0.75).with_constant(&STEPS, 9)));
+    tell("one constant", constants(&queue.with_constant(&STEPS, 0)));
+    tell("other constant", other_constant(&queue.with_constant(&OTHER, [7, 8, 9])));
     tell("panics", panics(&queue));
     tell("prints", prints(&queue));
     // Of inexact mathematics only that there is some.

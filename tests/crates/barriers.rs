@@ -77,24 +77,24 @@ fn range() -> NdRange<1> {
 /// The barriers in the source: 6.
 pub fn barriers(queue: &Queue, buffer: &mut Buffer<u32>) -> Result<(), LaunchError> {
     let cells = buffer.atomic_view();
-    queue.parallel_for_groups(range(), (), move |item, ()| {
+    queue.parallel_for(range(), move |item| {
         shape!(cells, item.local_x() < 8, item.barrier());
     })?;
-    queue.parallel_for_groups(range(), (), move |item, ()| {
+    queue.parallel_for(range(), move |item| {
         shape!(cells, item.local_x() < 8, helper(&item));
     })?;
-    queue.parallel_for_groups(range(), (), move |item, ()| {
+    queue.parallel_for(range(), move |item| {
         let context = Context { depth: 1, item: Some(item) };
         shape!(cells, item.local_x() < 8, context.step());
     })?;
-    queue.parallel_for_groups(range(), (), move |item, ()| {
+    queue.parallel_for(range(), move |item| {
         generic(&cells, item.local_x() < 8, || item.barrier());
     })?;
-    queue.parallel_for_groups(range(), (), move |item, ()| {
+    queue.parallel_for(range(), move |item| {
         object(&cells, item.local_x() < 8, &|| item.barrier());
     })?;
     // In a loop, behind a condition that every work-item knows.
-    queue.parallel_for_groups(range(), (), move |item, ()| {
+    queue.parallel_for(range(), move |item| {
         for round in 0..item.group_range()[0] {
             let even = round % 2 == 0;
             shape!(cells, item.local_x() == 3, if even { item.barrier() });
@@ -105,18 +105,18 @@ pub fn barriers(queue: &Queue, buffer: &mut Buffer<u32>) -> Result<(), LaunchErr
 /// The votes in the source: 4.
 pub fn votes(queue: &Queue, buffer: &mut Buffer<u32>) -> Result<(), LaunchError> {
     let cells = buffer.atomic_view();
-    queue.parallel_for_groups(range(), (), move |item, ()| {
+    queue.parallel_for(range(), move |item| {
         shape!(cells, item.local_x() < 8, drop(item.sub_group().any(true)));
     })?;
-    queue.parallel_for_groups(range(), (), move |item, ()| {
+    queue.parallel_for(range(), move |item| {
         let sub_group = item.sub_group();
         shape!(cells, sub_group.local_id() < 8, drop(vote(&sub_group)));
     })?;
-    queue.parallel_for_groups(range(), (), move |item, ()| {
+    queue.parallel_for(range(), move |item| {
         let sub_group = item.sub_group();
         given(&cells, item.local_x() < 8, move || sub_group.any(false));
     })?;
-    queue.parallel_for_groups(range(), (), move |item, ()| {
+    queue.parallel_for(range(), move |item| {
         for round in 0..item.sub_group().group_range() {
             let first = round == 0;
             shape!(cells, item.local_x() == 3, if first { drop(item.sub_group().ballot(true)) });
@@ -127,7 +127,7 @@ pub fn votes(queue: &Queue, buffer: &mut Buffer<u32>) -> Result<(), LaunchError>
 /// The same shape with a call that may be copied: 1.
 pub fn others(queue: &Queue, buffer: &mut Buffer<u32>) -> Result<(), LaunchError> {
     let cells = buffer.atomic_view();
-    queue.parallel_for_groups(range(), (), move |item, ()| {
+    queue.parallel_for(range(), move |item| {
         let cell = &cells[2];
         shape!(cells, item.local_x() < 8, other(cell));
     })

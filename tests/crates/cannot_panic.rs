@@ -50,13 +50,13 @@ pub fn run(queue: &Queue, n: usize) -> Result<(), schism::Error> {
         let shapes: [&dyn Fn(u32) -> u32; 2] = [&|x| x ^ shift, &|x| x.count_ones()];
         for shape in shapes {
             // SAFETY: each work-item its own element.
-            unsafe { view.set(item.x(), shape(view.get(item.x()))) }
+            unsafe { view.set_unchecked(item.x(), shape(view.get_unchecked(item.x()))) }
         }
     })?;
 
     let range = NdRange::new(n, 8)?;
     let sources = (&sums, per_group(&mut of_groups));
-    queue.for_each_in_groups(range, (), sources, move |item, (), (sum, of_group)| {
+    queue.for_each_in(range, sources, move |item, (sum, of_group)| {
         let total = local_array!(item, u32; 1).as_mut_ptr();
         // SAFETY: one work-item writes, with barriers around it.
         unsafe {

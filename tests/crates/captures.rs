@@ -39,7 +39,7 @@ macro_rules! kernels {
                 $(let $capture = $capture;)*
                 let value: u64 = $use;
                 // SAFETY: never run.
-                unsafe { to.set(item.x(), value) }
+                unsafe { to.set_unchecked(item.x(), value) }
             };
             queue.parallel_for(1, kernel).unwrap();
         }

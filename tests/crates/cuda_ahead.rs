@@ -46,7 +46,7 @@ fn main() {
         Err(error) => println!("{what}: {error}"),
     };
     let mut out = Buffer::filled(&queue, 1000, 0_u32).expect("memory");
-    for queue in [queue.clone(), queue.with_math(Math::Relaxed), queue.with(&FACTOR, 77)] {
+    for queue in [queue.clone(), queue.with_math(Math::Relaxed), queue.with_constant(&FACTOR, 77)] {
         tell("elements", queue.for_each(&mut out, |out| *out += FACTOR.get()));
     }
     println!("constant: {}", constant());

@@ -13,7 +13,7 @@ fn run() -> Result<(), schism::Error> {
         queue.parallel_for(100, move |item| {
             let value = item.x() as u32 * 2 + u32::from(schism::is_device());
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         })?;
         let sum = out.to_vec().iter().sum::<u32>();
         println!("half {}", if sum == 10000 { "device" } else { "host" });

@@ -42,7 +42,7 @@ fn relaxed(queue: &Queue) -> Result<u32, Error> {
 static FACTOR: SpecConst<u32> = SpecConst::new(2);
 
 fn constant(queue: &Queue) -> Result<u32, Error> {
-    run(&queue.with(&FACTOR, 7), move |item| item.x() as u32 * FACTOR.get())
+    run(&queue.with_constant(&FACTOR, 7), move |item| item.x() as u32 * FACTOR.get())
 }
 
 fn default_constant(queue: &Queue) -> Result<u32, Error> {

@@ -50,7 +50,7 @@ fn stepped<S: Step>(queue: &Queue, step: impl Fn() -> S, n: usize) -> Vec<u64> {
         .parallel_for(n, move |item| {
             let i = item.x();
             // SAFETY: i < n, its own element.
-            unsafe { to.set(i, (i as u64).wrapping_mul(S::BY) ^ u64::from(schism::is_device())) }
+            unsafe { to.set_unchecked(i, (i as u64).wrapping_mul(S::BY) ^ u64::from(schism::is_device())) }
         })
         .unwrap();
     out.to_vec()
@@ -76,7 +76,7 @@ fn main() {
         .parallel_for(n, move |item| {
             let i = item.x();
             // SAFETY: i < n, its own element.
-            unsafe { to.set(i, collatz(i as u32 + 1)) }
+            unsafe { to.set_unchecked(i, collatz(i as u32 + 1)) }
         })
         .unwrap();
     let expected: Vec<u32> = (0..n as u32).map(|i| collatz(i + 1)).collect();
@@ -93,7 +93,7 @@ fn main() {
             let point = from_view[item.x()];
             let norm = (point.x * point.x + point.y * point.y).sqrt() * f32::from(point.weight);
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), norm) }
+            unsafe { to.set_unchecked(item.x(), norm) }
         })
         .unwrap();
     let expected: Vec<f32> = points
@@ -109,7 +109,7 @@ fn main() {
     queue
         .parallel_for([height, width], move |item| {
             // SAFETY: the linear id is in range, its own element.
-            unsafe { to.set(item.linear_id(), item.y() * 1000 + item.x()) }
+            unsafe { to.set_unchecked(item.linear_id(), item.y() * 1000 + item.x()) }
         })
         .unwrap();
     let expected: Vec<usize> =

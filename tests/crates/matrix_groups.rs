@@ -87,7 +87,7 @@ pub fn run(queue: &Queue) -> Result<String, schism::Error> {
         let range = NdRange::new(range, LOCAL)?;
         let counts = visits.atomic_view();
         let sources = (&mut cells, per_group(&mut sums));
-        queue.for_each_in_groups(range, local::<u64>(GROUP), sources, move |item, tile, elements| {
+        queue.for_each_in(range, (local::<u64>(GROUP), sources), move |item, (tile, elements)| {
             let (cell, sum) = elements;
             // SAFETY: each work-item writes its own element, with barriers between writing and reading.
             let (first, second) =

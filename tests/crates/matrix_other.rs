@@ -12,8 +12,8 @@ pub fn run(queue: &Queue) -> i32 {
         .parallel_for(4, move |item| {
             // SAFETY: in range, its own element.
             unsafe {
-                let x = to.get(item.x());
-                to.set(item.x(), x * scale.0 + scale.1[item.x() % 2] + ADDEND);
+                let x = to.get_unchecked(item.x());
+                to.set_unchecked(item.x(), x * scale.0 + scale.1[item.x() % 2] + ADDEND);
             }
         })
         .unwrap();

@@ -214,10 +214,10 @@ fn main() {
         check("with work-groups", &|o| f(o, &numbers, x), &|queue, out| {
             let to = out.view_mut();
             let range = NdRange::new(n, n).expect("a range");
-            queue.parallel_for_groups(range, (), move |item, ()| {
+            queue.parallel_for(range, move |item| {
                 item.barrier();
                 // SAFETY: each work-item takes its own element, once.
-                f(unsafe { to.get_mut(item.global_linear_id()) }, &view, x);
+                f(unsafe { to.get_unchecked_mut(item.global_linear_id()) }, &view, x);
             })
         });
     }

@@ -16,7 +16,7 @@ fn sound(queue: &Queue) {
     let mut out = Buffer::from_slice(queue, &[1_u32; 64]).unwrap();
     let to = out.view_mut();
     // SAFETY: in range, its own element.
-    queue.parallel_for(64, move |item| unsafe { to.set(item.x(), item.x() as u32) }).unwrap();
+    queue.parallel_for(64, move |item| unsafe { to.set_unchecked(item.x(), item.x() as u32) }).unwrap();
     assert_eq!(out.to_vec(), (0..64).collect::<Vec<u32>>());
 }
 

@@ -9,7 +9,7 @@ fn main() -> Result<(), schism::Error> {
     queue.parallel_for(100, move |item| {
         let value = item.x() as u32 * 2 + u32::from(schism::is_device());
         // SAFETY: in range, its own element.
-        unsafe { to.set(item.x(), value) }
+        unsafe { to.set_unchecked(item.x(), value) }
     })?;
     println!("{} {}", queue.device(), out.to_vec().iter().sum::<u32>());
     Ok(())

@@ -152,7 +152,7 @@ macro_rules! grouped {
         let mut out = Buffer::filled($queue, ITEMS, 0_u32).expect("memory");
         let to = out.view_mut();
         let range = NdRange::new(ITEMS, GROUP).expect("even groups");
-        let result = $queue.parallel_for_groups(range, local::<u32>(GROUP), move |item, tile| {
+        let result = $queue.for_each_in(range, local::<u32>(GROUP), move |item, tile| {
             let $seed = item.x() as u32 + 1;
             tile.set(item.local_x(), $value);
             item.barrier();
@@ -160,7 +160,7 @@ macro_rules! grouped {
             let value: u32 = $value;
             item.barrier();
             // SAFETY: each work-item writes its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         });
         if result.is_err() {
             return (result, false);
@@ -250,7 +250,7 @@ fn run(queue: &Queue, case: &str) -> (Result<(), LaunchError>, bool) {
         }
         "barrier-recursion-endless" => {
             let range = NdRange::new(ITEMS, GROUP).expect("even groups");
-            let result = queue.parallel_for_groups(range, (), move |item, ()| {
+            let result = queue.parallel_for(range, move |item| {
                 item.barrier();
                 assert!(deep::<{ 24 << 8 }>(endless, item.x() as u32) != 1);
             });

@@ -59,13 +59,13 @@ where
     let mut threads = Buffer::filled(queue, GROUPS * SIZE, 0_u64).expect("memory");
     let mut right = Buffer::filled(queue, GROUPS * SIZE, false).expect("memory");
     let sources = (&mut threads, &mut right);
-    let kernel = move |item: NdItem<'_, 1>, (), (to, right): (&mut u64, &mut bool)| {
+    let kernel = move |item: NdItem<'_, 1>, (to, right): (&mut u64, &mut bool)| {
         if !schism::is_device() {
             *right = finds(&item);
             *to = thread();
         }
     };
-    queue.for_each_in_groups(range(), (), sources, kernel).expect("it runs");
+    queue.for_each_in(range(), sources, kernel).expect("it runs");
     let mut groups: Vec<usize> = threads
         .to_vec()
         .chunks(SIZE)
@@ -96,7 +96,7 @@ fn main() {
     });
 
     // A work-item that panics: the others give up, each on its thread, and what they have set goes back.
-    let result = queue.parallel_for_groups(range(), (), move |item, ()| {
+    let result = queue.parallel_for(range(), move |item| {
         if schism::is_device() {
             return;
         }

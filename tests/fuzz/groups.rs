@@ -87,11 +87,11 @@ impl Generator {
              let (eb, vb) = (Buffer::from_slice(queue, &es)?, Buffer::from_slice(queue, &vs)?);\n\
              let mut out = Buffer::filled(queue, n, make_one::<({result}, u64)>({filler}))?;\n\
              let (ev, vv, to) = (eb.view(), vb.view(), out.view_mut());\n\
-             let status = queue.parallel_for_groups(NdRange::new({global}, {local})?, {arrays}, move |item, {pattern}| {{\n\
+             let status = queue.for_each_in(NdRange::new({global}, {local})?, {arrays}, move |item, {pattern}| {{\n\
              let (l, grp, size) = (item.local_linear_id(), item.group_linear_id(), item.group_size());\n\
              let i = grp * size + l;\n{tiles}let acc = schism::local_array!(item, u64; 1);\n\
              let r = f(i, [i, 0, 0], ev[i], &vv);\nlet mut s = r.1 ^ i as u64;\nx.set(l, s);\nitem.barrier();\n{device}\
-             unsafe {{ to.set(i, (r.0, s)) }}\n}});\nOk((status, digests(&out.to_vec())))\n}});\n",
+             unsafe {{ to.set_unchecked(i, (r.0, s)) }}\n}});\nOk((status, digests(&out.to_vec())))\n}});\n",
             host = steps.host,
             device = steps.device,
         );

@@ -346,7 +346,7 @@ fn with_constant(launch: &str, replaced: bool) -> String {
             text.replace(call, &call.replace("f(", &format!("f({value}, ")))
         })
     };
-    let with = if replaced { "let queue = &queue.with(&SC, sc);\n" } else { "" };
+    let with = if replaced { "let queue = &queue.with_constant(&SC, sc);\n" } else { "" };
     format!("{}{begin}{with}{}", calls(host, "sc"), calls(device, "SC.get()"))
 }
 
@@ -382,7 +382,7 @@ fn launch_form(form: u32, result: &str, filler: u32) -> String {
             format!(
                 "{inputs}{out}let (ev, vv, to) = (eb.view(), vb.view(), out.view_mut());\n\
                  let status = queue.parallel_for(n, move |item| {{ let i = item.x(); let r = f(i, [i, 0, 0], ev[i], &vv);\n\
-                 unsafe {{ to.set(i, r) }} }});\nOk((status, digests(&out.to_vec())))"
+                 unsafe {{ to.set_unchecked(i, r) }} }});\nOk((status, digests(&out.to_vec())))"
             ),
         ),
         2 => (
@@ -398,7 +398,7 @@ fn launch_form(form: u32, result: &str, filler: u32) -> String {
             format!(
                 "{inputs}{out}let (ev, vv, to) = (eb.view(), vb.view(), out.view_mut());\n\
                  let status = queue.parallel_for([range[2], range[1], range[0]], move |item| {{ let i = item.linear_id();\n\
-                 let r = f(i, {item}, ev[i], &vv); unsafe {{ to.set(i, r) }} }});\nOk((status, digests(&out.to_vec())))"
+                 let r = f(i, {item}, ev[i], &vv); unsafe {{ to.set_unchecked(i, r) }} }});\nOk((status, digests(&out.to_vec())))"
             ),
         ),
         4 => (
@@ -463,7 +463,7 @@ fn launch_form(form: u32, result: &str, filler: u32) -> String {
             format!(
                 "{inputs}{out}let (ev, vv, to) = (eb.view(), vb.view(), out.view_mut());\n\
                  let status = queue.parallel_for({filler}..{filler} + n, move |item| {{ let i = item.x() - item.offset()[0];\n\
-                 let r = f(i, {item}, ev[i], &vv); unsafe {{ to.set(i, r) }} }});\nOk((status, digests(&out.to_vec())))"
+                 let r = f(i, {item}, ev[i], &vv); unsafe {{ to.set_unchecked(i, r) }} }});\nOk((status, digests(&out.to_vec())))"
             ),
         ),
         STORES => {

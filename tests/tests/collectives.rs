@@ -1,12 +1,12 @@
 //! Reductions and scans of sub-groups and groups, and clocks: each case runs on every device, and its results are compared with the
 //! host's, bit for bit.
 
+use schism::GroupNumber;
 use schism::prelude::*;
-use schism::{LaneNumber, LaneValue, LocalNumber};
 use schism_tests::sub_groups::{SIZES, on_every_device, random};
 
 /// A number whose bits can be compared, with what the host computes.
-trait Number: LaneNumber + LocalNumber + Element {
+trait Number: GroupNumber {
     fn add(self, other: Self) -> Self;
     fn min(self, other: Self) -> Self;
     fn max(self, other: Self) -> Self;
@@ -106,7 +106,7 @@ fn zero<T: Number>() -> T {
 }
 
 /// Reductions and scans of sub-groups, of one type.
-fn of_sub_groups<T: Number + LaneValue>(queue: &Queue, seed: u64) {
+fn of_sub_groups<T: Number>(queue: &Queue, seed: u64) {
     for size in SIZES {
         let count = 2 * size;
         let numbers: Vec<T> = random(seed).take(count).map(T::of).collect();
@@ -114,7 +114,7 @@ fn of_sub_groups<T: Number + LaneValue>(queue: &Queue, seed: u64) {
         let mut out = Buffer::filled(queue, count, [zero::<T>(); 7]).expect("memory");
         let range = NdRange::new(count, size).expect("even groups");
         queue
-            .for_each_in_groups(range, (), (&mut out, &from), |item, (), (out, from)| {
+            .for_each_in(range, (&mut out, &from), |item, (out, from)| {
                 let sub_group = item.sub_group();
                 // Neither commutative nor associative.
                 let both = |a: T, b: T| if sub_group.size() % 2 == 0 { b } else { a };
@@ -165,7 +165,7 @@ fn of_groups<T: Number>(queue: &Queue, seed: u64) {
         let mut out = Buffer::filled(queue, count, [zero::<T>(); 7]).expect("memory");
         let range = NdRange::new(count, size).expect("even groups");
         queue
-            .for_each_in_groups(range, (), (&mut out, &from), move |item, (), (out, from)| {
+            .for_each_in(range, (&mut out, &from), move |item, (out, from)| {
                 *out = [
                     item.reduce_add(*from),
                     item.reduce_min(*from),
@@ -268,7 +268,7 @@ fn the_least_and_the_greatest_of_odd_floats() {
             let mut out = Buffer::filled(queue, count, [0.0_f32; 4]).expect("memory");
             let range = NdRange::new(count, count).expect("one group");
             queue
-                .for_each_in_groups(range, (), (&mut out, &from), |item, (), (out, from)| {
+                .for_each_in(range, (&mut out, &from), |item, (out, from)| {
                     let sub_group = item.sub_group();
                     *out = [
                         sub_group.reduce_min(*from),
@@ -295,7 +295,7 @@ fn votes_of_groups() {
             let mut out = Buffer::filled(queue, size, [false; 4]).expect("memory");
             let range = NdRange::new(size, size).expect("one group");
             queue
-                .for_each_in_groups(range, (), &mut out, move |item, (), out| {
+                .for_each_in(range, &mut out, move |item, out| {
                     let last = item.local_x() + 1 == size;
                     *out = [item.any(last), item.any(false), item.all(!last), item.all(true)];
                 })

@@ -33,7 +33,7 @@ fn own_elements_across_barriers() {
             let range = NdRange::new(input.len(), size).expect("even groups");
             let sources = (&from, &mut sums, per_group(&mut totals), 7..);
             queue
-                .for_each_in_groups(range, local::<u32>(size), sources, |item, tile, elements| {
+                .for_each_in(range, (local::<u32>(size), sources), |item, (tile, elements)| {
                     let (from, sum, total, number) = elements;
                     assert!(number == item.x() + 7);
                     assert!(total.is_some() == (item.local_x() == 0));
@@ -76,10 +76,10 @@ fn elements_of_groups_in_three_dimensions() {
             let mut rows = Buffer::filled(queue, 8 * 3, 0_usize).expect("memory");
             let sources = (&mut ids, per_group(rows.chunks_mut(3)));
             queue
-                .for_each_in_groups(range, (), sources, |item, (), (id, row)| {
+                .for_each_in(range, sources, |item, (id, row)| {
                     *id = item.global_id();
-                    if let Some(row) = row {
-                        row.copy_from_slice(&item.group_id());
+                    for (axis, to) in row {
+                        *to = item.group_id()[axis];
                     }
                 })
                 .expect("a launch");
@@ -103,11 +103,12 @@ fn sources_of_groups() {
         let mut count_view = counts.view_mut();
         let sources = (per_group((&factors, &mut sums, 100..104)), per_group(&mut count_view));
         queue
-            .for_each_in_groups(range, (), sources, |item, (), (of_group, count)| {
+            .for_each_in(range, sources, |item, (of_group, count)| {
                 let cells = local_array!(item, u32; 16);
                 cells.set(item.local_x(), item.x() as u32);
                 item.barrier();
-                if let Some((factor, sum, number)) = of_group {
+                let (factor, sum, number) = of_group;
+                if let Some(sum) = sum {
                     let all: u32 = (0..16).map(|i| cells.get(i)).sum();
                     *sum = *factor * all + number as u32;
                 }
@@ -136,13 +137,13 @@ fn loans_of_a_scope() {
                 let tile = local::<u32>(16);
                 for _ in 0..2 {
                     // Turned around in each group.
-                    scope.for_each_in_groups(range, tile, &mut values, |item, tile, value| {
+                    scope.for_each_in(range, (tile, &mut values), |item, (tile, value)| {
                         tile.set(item.local_x(), *value);
                         item.barrier();
                         *value = tile.get(15 - item.local_x()) / 2;
                     })?;
                     let sources = (values.whole(), per_group(&mut sums));
-                    scope.for_each_in_groups(range, (), sources, |item, (), (values, sum)| {
+                    scope.for_each_in(range, sources, |item, (values, sum)| {
                         if let Some(sum) = sum {
                             let first = item.x();
                             *sum += values[first..first + 16]
@@ -181,20 +182,20 @@ fn lengths_that_do_not_fit() {
         let range = NdRange::new([4, 6], [2, 3]).expect("even groups");
         let mut elements = Buffer::filled(queue, 24, 0).expect("memory");
         let mut groups = Buffer::filled(queue, 4, 0).expect("memory");
-        let refused = queue.for_each_in_groups(range, (), &mut groups, |_, (), _| ());
+        let refused = queue.for_each_in(range, &mut groups, |_, _| ());
         assert_eq!(length(refused), (0, 24, 4));
         let sources = (&mut elements, 0.., per_group((0..4, 0..5)), &mut groups);
-        let refused = queue.for_each_in_groups(range, (), sources, |_, (), _| ());
+        let refused = queue.for_each_in(range, sources, |_, _| ());
         assert_eq!(length(refused), (3, 4, 5));
         let sources = (per_group(groups.chunks_mut(0)), &mut elements);
-        let refused = queue.for_each_in_groups(range, (), sources, |_, (), _| ());
+        let refused = queue.for_each_in(range, sources, |_, _| ());
         assert!(matches!(refused, Err(LaunchError::EmptyChunks { source_index: 0 })));
         let sources = (per_group((&mut groups, 5..)), &mut elements);
-        queue.for_each_in_groups(range, (), sources, |_, (), _| ()).expect("this fits");
+        queue.for_each_in(range, sources, |_, _| ()).expect("this fits");
         let none = NdRange::new([4, 0], [2, 3]).expect("no groups");
         let mut empty = Buffer::<u8>::with_len(queue, 0).expect("no memory");
         queue
-            .for_each_in_groups(none, (), per_group(&mut empty), |_, (), _| panic!("no work-item"))
+            .for_each_in(none, per_group(&mut empty), |_, _| panic!("no work-item"))
             .expect("nothing runs");
     });
 }

@@ -30,7 +30,7 @@ fn places() {
         let view = out.view_mut();
         let range = NdRange::new([4, 6, 10], [2, 3, 5]).expect("even groups");
         queue
-            .parallel_for_groups(range, (), move |item, ()| {
+            .parallel_for(range, move |item| {
                 let value = [
                     item.global_id(),
                     item.local_id(),
@@ -46,7 +46,7 @@ fn places() {
                 assert!(item.group_id() == [item.group_z(), item.group_y(), item.group_x()]);
                 assert!(item.item().id() == item.global_id());
                 // SAFETY: each work-item writes its own element.
-                unsafe { view.set(item.global_linear_id(), value) }
+                unsafe { view.set_unchecked(item.global_linear_id(), value) }
             })
             .expect("it runs");
         let out = out.to_vec();
@@ -78,7 +78,7 @@ fn tree_reduction_of_every_size() {
             let (from, to) = (from.view(), sums.view_mut());
             let range = NdRange::new(size * groups, size).expect("even groups");
             queue
-                .parallel_for_groups(range, local::<u32>(size), move |item, tile| {
+                .for_each_in(range, local::<u32>(size), move |item, tile| {
                     let i = item.local_x();
                     tile.set(i, from[item.x()]);
                     item.barrier();
@@ -93,7 +93,7 @@ fn tree_reduction_of_every_size() {
                     }
                     if i == 0 {
                         // SAFETY: one work-item of each group writes the group's element.
-                        unsafe { to.set(item.group_x(), tile.get(0)) }
+                        unsafe { to.set_unchecked(item.group_x(), tile.get(0)) }
                     }
                 })
                 .expect("it runs");
@@ -117,7 +117,7 @@ fn inclusive_scan_of_every_size() {
             let range = NdRange::new(input.len(), size).expect("even groups");
             let arrays = (local::<f32>(size), local::<f32>(size));
             queue
-                .parallel_for_groups(range, arrays, move |item, (mut tile, mut other)| {
+                .for_each_in(range, arrays, move |item, (mut tile, mut other)| {
                     let i = item.local_x();
                     tile.set(i, from[item.x()]);
                     item.barrier();
@@ -130,7 +130,7 @@ fn inclusive_scan_of_every_size() {
                         distance *= 2;
                     }
                     // SAFETY: each work-item writes its own element.
-                    unsafe { to.set(item.x(), tile.get(i)) }
+                    unsafe { to.set_unchecked(item.x(), tile.get(i)) }
                 })
                 .expect("it runs");
             let mut expected = Vec::new();
@@ -161,7 +161,7 @@ fn tiled_transpose() {
         let (from, to) = (from.view(), out.view_mut());
         let range = NdRange::new([height, width], [TILE, TILE]).expect("even groups");
         queue
-            .parallel_for_groups(range, (), move |item, ()| {
+            .parallel_for(range, move |item| {
                 let tile = local_array!(item, u32; TILE * (TILE + 1));
                 let [y, x] = item.local_id();
                 tile.set(y * (TILE + 1) + x, from[item.y() * width + item.x()]);
@@ -169,7 +169,7 @@ fn tiled_transpose() {
                 let [group_y, group_x] = item.group_id();
                 let place = (group_x * TILE + y) * height + group_y * TILE + x;
                 // SAFETY: each work-item writes its own element.
-                unsafe { to.set(place, tile.get(x * (TILE + 1) + y)) }
+                unsafe { to.set_unchecked(place, tile.get(x * (TILE + 1) + y)) }
             })
             .expect("it runs");
         let expected: Vec<u32> = (0..input.len())
@@ -200,7 +200,7 @@ fn stencil_with_halo() {
         let (from, to) = (from.view(), out.view_mut());
         let range = NdRange::new([N, N, N], [TILE, TILE, TILE]).expect("even groups");
         queue
-            .parallel_for_groups(range, local::<f32>(SIDE * SIDE * SIDE), move |item, tile| {
+            .for_each_in(range, local::<f32>(SIDE * SIDE * SIDE), move |item, tile| {
                 let [gz, gy, gx] = item.group_id();
                 let mut i = item.local_linear_id();
                 while i < tile.len() {
@@ -219,7 +219,7 @@ fn stencil_with_halo() {
                     + get(z, y, x - 1)
                     + get(z, y, x + 1);
                 // SAFETY: each work-item writes its own element.
-                unsafe { to.set(item.global_linear_id(), sum - 6.0 * get(z, y, x)) }
+                unsafe { to.set_unchecked(item.global_linear_id(), sum - 6.0 * get(z, y, x)) }
             })
             .expect("it runs");
         let out = out.to_vec();
@@ -298,12 +298,12 @@ macro_rules! rounds {
                 let to = out.view_mut();
                 let range = NdRange::new(size * 4, size).expect("even groups");
                 queue
-                    .parallel_for_groups(range, local::<u32>(size), move |$item, $tile| {
+                    .for_each_in(range, local::<u32>(size), move |$item, $tile| {
                         $tile.set($item.local_x(), $item.local_x() as u32);
                         $item.barrier();
                         $body;
                         // SAFETY: each work-item writes its own element.
-                        unsafe { to.set($item.x(), $tile.get($item.local_x())) }
+                        unsafe { to.set_unchecked($item.x(), $tile.get($item.local_x())) }
                     })
                     .expect("it runs");
                 let expected = neighbours(size, $count).repeat(4);
@@ -364,7 +364,7 @@ fn private_values_live_across_barriers() {
         let to = out.view_mut();
         let range = NdRange::new(96, 32).expect("even groups");
         queue
-            .parallel_for_groups(range, (), move |item, ()| {
+            .parallel_for(range, move |item| {
                 let mut own = [item.x() as u64; 40];
                 for round in 0..40 {
                     own[(round * 7 + item.x()) % 40] += round as u64;
@@ -375,7 +375,7 @@ fn private_values_live_across_barriers() {
                     sums[at % 4] += value * at as u64;
                 }
                 // SAFETY: each work-item writes its own element.
-                unsafe { to.set(item.x(), sums) }
+                unsafe { to.set_unchecked(item.x(), sums) }
             })
             .expect("it runs");
         for (x, found) in out.to_vec().into_iter().enumerate() {
@@ -405,7 +405,7 @@ fn arrays_do_not_overlap() {
         let arrays = (local::<u8>(13), local::<f64>(7), local::<u16>(0), local::<i32>(33));
         let range = NdRange::new(40 * 13, 13).expect("even groups");
         queue
-            .parallel_for_groups(range, arrays, move |item, (bytes, floats, none, ints)| {
+            .for_each_in(range, arrays, move |item, (bytes, floats, none, ints)| {
                 let odd = local_array!(item, u8; 7);
                 let words = local_array!(item, u64; 5);
                 let aligned = local_array!(item, Aligned; 2);
@@ -474,7 +474,7 @@ fn kernels_share_functions_and_groups_share_nothing() {
         let range = NdRange::new(count * 4, 4).expect("even groups");
         let to = first.view_mut();
         queue
-            .parallel_for_groups(range, local::<u32>(3), move |item, more| {
+            .for_each_in(range, local::<u32>(3), move |item, more| {
                 let own = local_array!(item, u32; 4);
                 own.set(item.local_x(), 7);
                 if item.local_x() < 3 {
@@ -484,19 +484,19 @@ fn kernels_share_functions_and_groups_share_nothing() {
                 let sum = (0..4).map(|i| own.get(i)).sum::<u32>() + more.get(2);
                 if item.local_x() == 3 {
                     // SAFETY: one work-item of each group writes the group's element.
-                    unsafe { to.set(item.group_x(), value + sum) }
+                    unsafe { to.set_unchecked(item.group_x(), value + sum) }
                 }
             })
             .expect("it runs");
         let to = second.view_mut();
         queue
-            .parallel_for_groups(range, (), move |item, ()| {
+            .parallel_for(range, move |item| {
                 let own = local_array!(item, u64; 100);
                 own.set(item.local_x() * 20, 5);
                 let value = shared_array(&item, 2 * item.group_x() as u32);
                 if item.local_x() == 3 {
                     // SAFETY: one work-item of each group writes the group's element.
-                    unsafe { to.set(item.group_x(), value + own.get(60) as u32) }
+                    unsafe { to.set_unchecked(item.group_x(), value + own.get(60) as u32) }
                 }
             })
             .expect("it runs");
@@ -516,7 +516,7 @@ fn integers_in_local_memory_are_atomics() {
         let (from, to) = (from.view(), counts.atomic_view());
         let range = NdRange::new(4096, 128).expect("even groups");
         queue
-            .parallel_for_groups(range, local::<u32>(32), move |item, bins| {
+            .for_each_in(range, local::<u32>(32), move |item, bins| {
                 if item.local_x() < bins.len() {
                     bins.set(item.local_x(), 0);
                 }
@@ -542,10 +542,10 @@ fn groups_without_barriers() {
             let to = out.view_mut();
             let range = NdRange::new(size * 7, size).expect("even groups");
             queue
-                .parallel_for_groups(range, (), move |item, ()| {
+                .parallel_for(range, move |item| {
                     let value = item.group_x() * 10_000 + item.local_x();
                     // SAFETY: each work-item writes its own element.
-                    unsafe { to.set(item.x(), value) }
+                    unsafe { to.set_unchecked(item.x(), value) }
                 })
                 .expect("it runs");
             let expected: Vec<_> = (0..size * 7).map(|x| x / size * 10_000 + x % size).collect();
@@ -560,7 +560,7 @@ fn an_empty_range_runs_nothing() {
         for (global, local) in [([0, 8], [4, 4]), ([8, 0], [1, 1024])] {
             let range = NdRange::new(global, local).expect("even groups");
             queue
-                .parallel_for_groups(range, (), |item, ()| {
+                .parallel_for(range, |item| {
                     item.barrier();
                     panic!("there is no work-item")
                 })
@@ -580,7 +580,7 @@ fn ranges_that_are_wrong() {
     assert!(matches!(large, LaunchError::RangeOverflow { .. }), "{large}");
     on_every_device(|queue| {
         let range = NdRange::new(2050, 1025).expect("even groups");
-        let large = queue.parallel_for_groups(range, (), |_, ()| ()).expect_err("a large group");
+        let large = queue.parallel_for(range, |_| ()).expect_err("a large group");
         assert!(message(large).contains("[1025] has 1025 work-items"));
         assert_eq!(queue.device().max_group_size(), 1024);
     });
@@ -592,7 +592,7 @@ fn local_memory_has_a_limit() {
         let limit = queue.device().local_memory_size();
         let range = NdRange::new(8, 4).expect("even groups");
         let run = |len: usize| {
-            queue.parallel_for_groups(range, local::<u64>(len), |item, array| {
+            queue.for_each_in(range, local::<u64>(len), |item, array| {
                 let last = array.len() - 1;
                 array.set(last - item.local_x(), 1);
             })
@@ -607,7 +607,7 @@ fn local_memory_has_a_limit() {
         is_refused(run(limit / 8 + 1), limit + 8);
         is_refused(run(usize::MAX / 8), limit);
         is_refused(run(usize::MAX), limit);
-        let both = queue.parallel_for_groups(range, local::<u8>(40_000), |item, array| {
+        let both = queue.for_each_in(range, local::<u8>(40_000), |item, array| {
             let more = local_array!(item, u8; 40_000);
             array.set(item.local_x(), 1);
             more.set(item.local_x(), 1);
@@ -635,7 +635,7 @@ fn panics_before_and_after_barriers() {
     on_every_device(|queue| {
         let range = NdRange::new([12, 16], [4, 8]).expect("even groups");
         for barriers in [0, 1, 5] {
-            let result = queue.parallel_for_groups(range, local::<u32>(1), move |item, array| {
+            let result = queue.for_each_in(range, local::<u32>(1), move |item, array| {
                 for _ in 0..barriers {
                     item.barrier();
                 }
@@ -656,7 +656,7 @@ fn panics_before_and_after_barriers() {
             assert!(item.x() < 9, "nine");
             if depth == 0 { item.x() } else { fails(item, depth - 1) + 1 }
         }
-        let result = queue.parallel_for_groups(range, (), |item, ()| {
+        let result = queue.parallel_for(range, |item| {
             assert!(fails(&item, 3) < 100);
         });
         let panic = panic_of(result);
@@ -675,7 +675,7 @@ fn a_barrier_that_not_all_come_to() {
         }
         let range = NdRange::new([2, 8], [2, 4]).expect("even groups");
         let run = |kind: u32| {
-            queue.parallel_for_groups(range, (), move |item, ()| {
+            queue.parallel_for(range, move |item| {
                 let late = item.group_x() == 1 && item.local_linear_id() >= 5;
                 match kind {
                     0 if late => item.barrier(),
@@ -724,7 +724,7 @@ fn what_waits_is_dropped_when_the_group_is_given_up() {
         let mut drops = Buffer::filled(&queue, 1, 0_u32).expect("memory");
         let count = drops.atomic_view();
         let range = NdRange::new(8, 8).expect("even groups");
-        let result = queue.parallel_for_groups(range, (), move |item, ()| {
+        let result = queue.parallel_for(range, move |item| {
             let _guard = Counts(&count[0]);
             if item.local_x() == 5 {
                 assert!(!fails, "five");
@@ -747,7 +747,7 @@ fn groups_in_a_scope() {
                 let to = sums.atomic_view();
                 let all = total.atomic_view();
                 let range = NdRange::new(16 * 32, 32)?;
-                scope.parallel_for_groups(range, local::<u32>(1), move |item, sum| {
+                scope.for_each_in(range, local::<u32>(1), move |item, sum| {
                     sum.set(0, 0);
                     item.barrier();
                     sum.as_atomics()[0].fetch_add(item.x() as u32, Relaxed);
@@ -780,13 +780,13 @@ fn many_groups_wait_at_once() {
                     let to = out.view_mut();
                     let range = NdRange::new(40 * 1024, 1024).expect("even groups");
                     queue
-                        .parallel_for_groups(range, local::<u32>(1024), move |item, tile| {
+                        .for_each_in(range, local::<u32>(1024), move |item, tile| {
                             let i = item.local_x();
                             tile.set(i, item.x() as u32 + seed);
                             item.barrier();
                             let value = tile.get(1023 - i);
                             // SAFETY: each work-item writes its own element.
-                            unsafe { to.set(item.x(), value) }
+                            unsafe { to.set_unchecked(item.x(), value) }
                         })
                         .expect("it runs");
                     for (x, found) in out.to_vec().into_iter().enumerate() {

@@ -17,7 +17,7 @@ fn main() -> Result<(), schism::Error> {
     queue.parallel_for(10, move |item| {
         let value = helper::value(item.x()) * STEP.get();
         // SAFETY: in range, its own element.
-        unsafe { to.set(item.x(), value) }
+        unsafe { to.set_unchecked(item.x(), value) }
     })?;
     tell(&out.to_vec());
     Ok(())

@@ -285,7 +285,7 @@ fn ids_in_groups_are_shifted_by_exactly_the_offset() {
                 std::array::from_fn::<_, $dimensions, _>(|at| offset[at]..offset[at] + global[at]);
             let range = NdRange::new(global_range, local).expect("even groups");
             assert_eq!((range.offset(), range.global()), (offset, global));
-            let launched = $queue.parallel_for_groups(range, local_cell(), move |item, cell| {
+            let launched = $queue.for_each_in(range, local_cell(), move |item, cell| {
                 let arrays = [
                     item.global_id(),
                     item.offset(),
@@ -304,7 +304,7 @@ fn ids_in_groups_are_shifted_by_exactly_the_offset() {
                     found.1[0] += cell.get(0) - first;
                 }
                 // SAFETY: each work-item writes its own element.
-                unsafe { to.set(item.global_linear_id(), found) }
+                unsafe { to.set_unchecked(item.global_linear_id(), found) }
             });
             launched.expect("a launch");
             for (index, found) in places.to_vec().into_iter().enumerate() {
@@ -318,7 +318,7 @@ fn ids_in_groups_are_shifted_by_exactly_the_offset() {
             }
         }};
     }
-    const fn local_cell() -> schism::LocalArray<usize> {
+    const fn local_cell() -> schism::source::LocalArray<usize> {
         local::<usize>(1)
     }
     on_every_device(|queue| {
@@ -336,8 +336,8 @@ fn ids_in_groups_are_shifted_by_exactly_the_offset() {
         let range = NdRange::new(all..=last, 2).expect("the last numbers there are");
         queue
             // SAFETY: each work-item writes its own element.
-            .parallel_for_groups(range, (), move |item, ()| unsafe {
-                to.set(item.global_linear_id(), item.x());
+            .parallel_for(range, move |item| unsafe {
+                to.set_unchecked(item.global_linear_id(), item.x());
             })
             .expect("a launch");
         assert_eq!(ids.to_vec(), [last - 3, last - 2, last - 1, last]);
@@ -365,10 +365,10 @@ fn one_kernel_with_groups_and_one_offset_after_the_other() {
                     sum[0].fetch_add(total.get(0), Relaxed);
                 }
             };
-            queue.parallel_for_groups(range, local::<u64>(64), kernel).expect("a launch");
+            queue.for_each_in(range, local::<u64>(64), kernel).expect("a launch");
             queue
                 .scope(|scope| {
-                    scope.parallel_for_groups(range, local::<u64>(64), kernel)?;
+                    scope.for_each_in(range, local::<u64>(64), kernel)?;
                     Ok(())
                 })
                 .expect("a launch");
@@ -382,7 +382,7 @@ fn one_kernel_with_groups_and_one_offset_after_the_other() {
 fn a_panic_in_a_group_names_the_id() {
     on_every_device(|queue| {
         let range = NdRange::new([10..18, 100..104], [4, 2]).expect("even groups");
-        let launched = queue.parallel_for_groups(range, (), |item, ()| {
+        let launched = queue.parallel_for(range, |item| {
             assert!(item.global_id() != [15, 103], "here");
         });
         let Err(LaunchError::Panicked(panic)) = launched else { panic!("{launched:?}") };
@@ -400,6 +400,6 @@ fn groups_over_ranges_that_are_empty_or_wrong() {
     on_every_device(|queue| {
         let none = NdRange::new([5..5, 3..7], [2, 2]).expect("an empty range is fine");
         assert_eq!(none.groups(), [0, 2]);
-        queue.parallel_for_groups(none, (), |_, ()| panic!("no work-item")).expect("nothing runs");
+        queue.parallel_for(none, |_| panic!("no work-item")).expect("nothing runs");
     });
 }

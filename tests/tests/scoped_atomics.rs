@@ -133,11 +133,10 @@ fn floats_that_are_exchanged() {
         let view = cells.atomic_view();
         let range = NdRange::new(64, 16).expect("even groups");
         queue
-            .for_each_in_groups(
+            .for_each_in(
                 range,
-                local::<f32>(17),
-                (&mut out, &mut wide),
-                move |item, tile, (out, wide)| {
+                (local::<f32>(17), (&mut out, &mut wide)),
+                move |item, (tile, (out, wide))| {
                     let (x, cell) = (item.local_x(), &tile.as_atomics()[item.local_x()]);
                     cell.store(x as f32 + 0.5, Relaxed);
                     let sum: &AtomicF32 = &tile.as_atomics()[16];
@@ -189,7 +188,7 @@ fn fences_order_what_is_seen() {
         let (cells, count) = (memory.atomic_view(), wrong.atomic_view());
         let range = NdRange::new(groups * 64, 64).expect("even groups");
         queue
-            .parallel_for_groups(range, (), move |item, ()| {
+            .parallel_for(range, move |item| {
                 let (data, flag) = (&cells[2 * item.group_x()], &cells[2 * item.group_x() + 1]);
                 if item.local_x() == 40 {
                     data.store(7, Relaxed);

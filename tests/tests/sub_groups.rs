@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use schism::prelude::*;
-use schism::{DeviceKind, LaneValue, SubGroup, local_array};
+use schism::{DeviceKind, GroupValue, SubGroup, local_array};
 use schism_tests::sub_groups::{SIZES, on_every_device, random};
 
 /// Where a work-item is that has the index `x` in a launch of groups of `size`: its lane, the size of its sub-group, and the index of
@@ -29,7 +29,7 @@ fn places_in_three_dimensions() {
             let range = NdRange::new([2 * z, 2 * y, 2 * x], [z, y, x]).expect("even groups");
             let view = out.view_mut();
             queue
-                .parallel_for_groups(range, (), move |item, ()| {
+                .parallel_for(range, move |item| {
                     let sub_group = item.sub_group();
                     let value = [
                         sub_group.local_id(),
@@ -40,7 +40,7 @@ fn places_in_three_dimensions() {
                     ];
                     let place = item.group_linear_id() * item.group_size() + item.local_linear_id();
                     // SAFETY: each work-item writes its own element.
-                    unsafe { view.set(place, value) }
+                    unsafe { view.set_unchecked(place, value) }
                 })
                 .expect("it runs");
             for (at, [lane, size, id, range, _]) in out.to_vec().into_iter().enumerate() {
@@ -53,7 +53,7 @@ fn places_in_three_dimensions() {
 }
 
 /// All shuffles of one type.
-fn shuffles<T: LaneValue + Element + PartialEq + std::fmt::Debug>(
+fn shuffles<T: GroupValue + PartialEq + std::fmt::Debug>(
     queue: &Queue,
     seed: u64,
     number: impl Fn(u64) -> T,
@@ -72,23 +72,18 @@ fn shuffles<T: LaneValue + Element + PartialEq + std::fmt::Debug>(
         let mut out = Buffer::filled(queue, count, [numbers[0]; 7]).expect("memory");
         let range = NdRange::new(count, size).expect("even groups");
         queue
-            .for_each_in_groups(
-                range,
-                (),
-                (&mut out, &from, &of),
-                move |item, (), (out, from, of)| {
-                    let sub_group = item.sub_group();
-                    *out = [
-                        sub_group.shuffle(*from, *of),
-                        sub_group.shuffle_xor(*from, *of),
-                        sub_group.shuffle_up(*from, *of),
-                        sub_group.shuffle_down(*from, *of),
-                        sub_group.shuffle_xor(*from, 1),
-                        sub_group.shuffle_down(*from, most),
-                        sub_group.broadcast(*from, most),
-                    ];
-                },
-            )
+            .for_each_in(range, (&mut out, &from, &of), move |item, (out, from, of)| {
+                let sub_group = item.sub_group();
+                *out = [
+                    sub_group.shuffle(*from, *of),
+                    sub_group.shuffle_xor(*from, *of),
+                    sub_group.shuffle_up(*from, *of),
+                    sub_group.shuffle_down(*from, *of),
+                    sub_group.shuffle_xor(*from, 1),
+                    sub_group.shuffle_down(*from, most),
+                    sub_group.broadcast(*from, most),
+                ];
+            })
             .expect("it runs");
         for (x, found) in out.to_vec().into_iter().enumerate() {
             let (lane, size_of, first) = place(x, size);
@@ -156,7 +151,7 @@ fn votes() {
                 let mut out = Buffer::filled(queue, count, (0, false, false)).expect("memory");
                 let range = NdRange::new(count, size).expect("even groups");
                 queue
-                    .for_each_in_groups(range, (), (&mut out, &from), |item, (), (out, flag)| {
+                    .for_each_in(range, (&mut out, &from), |item, (out, flag)| {
                         let sub_group = item.sub_group();
                         *out =
                             (sub_group.ballot(*flag), sub_group.any(*flag), sub_group.all(*flag));
@@ -185,7 +180,7 @@ fn sums_of_groups() {
             let mut out = Buffer::filled(queue, count, 0_u64).expect("memory");
             let range = NdRange::new(count, size).expect("even groups");
             queue
-                .for_each_in_groups(range, (), (&mut out, &from), |item, (), (out, from)| {
+                .for_each_in(range, (&mut out, &from), |item, (out, from)| {
                     let sums = local_array!(item, u64; 32);
                     let sub_group = item.sub_group();
                     let sum_of_all = |value: u64, lanes: usize| {
@@ -239,7 +234,7 @@ fn barriers_of_sub_groups() {
             let mut out = Buffer::filled(queue, 2 * size, 0_u32).expect("memory");
             let range = NdRange::new(2 * size, size).expect("even groups");
             queue
-                .for_each_in_groups(range, local::<u32>(size), &mut out, |item, tile, out| {
+                .for_each_in(range, (local::<u32>(size), &mut out), |item, (tile, out)| {
                     let (sub_group, place) = (item.sub_group(), item.local_x());
                     let first = place - sub_group.local_id();
                     let mut value = item.x() as u32;
@@ -294,7 +289,7 @@ fn in_functions() {
         let mut out = Buffer::filled(queue, 256, (0, 0, 0)).expect("memory");
         let range = NdRange::new(256, 64).expect("even groups");
         queue
-            .for_each_in_groups(range, (), (&mut out, &from), |item, (), (out, from)| {
+            .for_each_in(range, (&mut out, &from), |item, (out, from)| {
                 let sub_group = item.sub_group();
                 let sum = by_recursion(&sub_group, *from, 16);
                 let shuffled = by_object(&|value| sub_group.shuffle(value, 3), *from);
@@ -328,7 +323,7 @@ fn an_operation_that_not_all_come_to() {
         }
         let range = NdRange::new([2, 80], [2, 40]).expect("even groups");
         let run = |kind: u32| {
-            queue.parallel_for_groups(range, (), move |item, ()| {
+            queue.parallel_for(range, move |item| {
                 let sub_group = item.sub_group();
                 let late =
                     item.group_x() == 1 && sub_group.group_id() == 1 && sub_group.local_id() >= 25;
@@ -394,7 +389,7 @@ fn a_panic_between_operations() {
         let mut drops = Buffer::filled(queue, 1, 0_u32).expect("memory");
         let count = drops.atomic_view();
         let range = NdRange::new(64, 64).expect("even groups");
-        let result = queue.parallel_for_groups(range, (), move |item, ()| {
+        let result = queue.parallel_for(range, move |item| {
             let _guard = Counts(&count[0]);
             let sub_group = item.sub_group();
             let next = sub_group.shuffle(item.local_x(), (sub_group.local_id() + 1) % 32);

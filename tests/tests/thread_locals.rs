@@ -57,7 +57,7 @@ macro_rules! kernels {
         $(fn $name(queue: &Queue) {
             let range = NdRange::new(64, 32).expect("even groups");
             queue
-                .parallel_for_groups(range, local::<u32>(32), |$item, $tile| {
+                .for_each_in(range, local::<u32>(32), |$item, $tile| {
                     $tile.set($item.local_x(), 1);
                     $item.barrier();
                     if !schism::is_device() {

@@ -15,7 +15,7 @@ fn main() {
         .parallel_for(8, move |item| {
             let value = function(item.x() as u64);
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value as u64) }
+            unsafe { to.set_unchecked(item.x(), value as u64) }
         })
         .unwrap();
 

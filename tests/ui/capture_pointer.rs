@@ -16,7 +16,7 @@ fn main() {
                 pointer.addr() - first
             };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value as u64) }
+            unsafe { to.set_unchecked(item.x(), value as u64) }
         })
         .unwrap();
 }

@@ -19,7 +19,7 @@ fn main() {
                 settings.scale + u64::from(settings.names[0])
             };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value as u64) }
+            unsafe { to.set_unchecked(item.x(), value as u64) }
         })
         .unwrap();
 }

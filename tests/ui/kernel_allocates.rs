@@ -17,7 +17,7 @@ fn main() {
                 list.len()
             };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value as u64) }
+            unsafe { to.set_unchecked(item.x(), value as u64) }
         })
         .unwrap();
 }

@@ -36,7 +36,7 @@ fn main() {
                 TABLE[item.x() % 2]() + shape.area()
             };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         })
         .unwrap();
 }

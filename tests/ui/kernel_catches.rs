@@ -14,7 +14,7 @@ fn main() {
                 std::panic::catch_unwind(|| 1_u64).unwrap_or(2)
             };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         })
         .unwrap();
 }

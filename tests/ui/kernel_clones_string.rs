@@ -19,7 +19,7 @@ fn main() {
             let upper = "text".to_uppercase().len() as u64;
             let value = length() + upper;
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         })
         .unwrap();
 }

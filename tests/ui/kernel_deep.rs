@@ -31,7 +31,7 @@ fn main() {
                 first(item.x() as u64)
             };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         })
         .unwrap();
 }

@@ -17,7 +17,7 @@ fn main() {
                 }
             };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         })
         .unwrap();
 }

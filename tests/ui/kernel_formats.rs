@@ -15,7 +15,7 @@ fn main() {
                 (text.len() + number.len()) as u64
             };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         })
         .unwrap();
 }

@@ -26,7 +26,7 @@ fn main() {
                 unsafe { in_assembly() + printf(c"".as_ptr()) as u64 }
             };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         })
         .unwrap();
 }

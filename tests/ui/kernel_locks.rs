@@ -18,7 +18,7 @@ fn main() {
                 *sum + *ONCE.get_or_init(|| 1) + *LAZY
             };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         })
         .unwrap();
 }

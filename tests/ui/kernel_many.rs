@@ -11,9 +11,9 @@ fn main() {
     let mut out = Buffer::from_slice(&queue, &[0_u64; 8]).unwrap();
     // SAFETY: in range, its own element.
     let to = out.view_mut();
-    queue.parallel_for(8, move |item| unsafe { to.set(item.x(), shared(1)) }).unwrap();
+    queue.parallel_for(8, move |item| unsafe { to.set_unchecked(item.x(), shared(1)) }).unwrap();
     let to = out.view_mut();
-    queue.parallel_for(8, move |item| unsafe { to.set(item.x(), shared(2)) }).unwrap();
+    queue.parallel_for(8, move |item| unsafe { to.set_unchecked(item.x(), shared(2)) }).unwrap();
     let to = out.view_mut();
-    queue.parallel_for(8, move |item| unsafe { to.set(item.x(), 3) }).unwrap();
+    queue.parallel_for(8, move |item| unsafe { to.set_unchecked(item.x(), 3) }).unwrap();
 }

@@ -21,7 +21,7 @@ fn main() {
         .parallel_for(8, move |item| {
             let value = through();
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         })
         .unwrap();
 }

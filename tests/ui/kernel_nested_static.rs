@@ -18,7 +18,7 @@ fn main() {
             // SAFETY: as above.
             let first = unsafe { *LIST[0] };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value + first) }
+            unsafe { to.set_unchecked(item.x(), value + first) }
         })
         .unwrap();
 }

@@ -14,7 +14,7 @@ fn main() {
                 1
             };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value as u64) }
+            unsafe { to.set_unchecked(item.x(), value as u64) }
         })
         .unwrap();
 }

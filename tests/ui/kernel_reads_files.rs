@@ -17,7 +17,7 @@ fn main() {
                 u64::from(home) + u64::from(data) + u64::from(input)
             };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         })
         .unwrap();
 }

@@ -11,7 +11,7 @@ fn main() {
         .parallel_for(8, move |item| {
             let value = std::time::Instant::now().elapsed().as_nanos() + item.x() as u128;
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value as u64) }
+            unsafe { to.set_unchecked(item.x(), value as u64) }
         })
         .unwrap();
 }

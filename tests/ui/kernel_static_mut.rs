@@ -24,7 +24,7 @@ fn main() {
                 CELL.0.get()
             };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         })
         .unwrap();
 }

@@ -16,7 +16,7 @@ fn main() {
                 receiver.recv().unwrap() + u64::from(thread.join().is_ok())
             };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         })
         .unwrap();
 }

@@ -29,7 +29,7 @@ fn main() {
             // SAFETY: the text has no placeholder.
             unsafe { printf(c"here\n".as_ptr()) };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), value) }
+            unsafe { to.set_unchecked(item.x(), value) }
         })
         .unwrap();
 }

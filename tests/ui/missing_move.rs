@@ -10,7 +10,7 @@ fn main() {
     queue
         .parallel_for(8, |item| {
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), item.x() as u64 * scale) }
+            unsafe { to.set_unchecked(item.x(), item.x() as u64 * scale) }
         })
         .unwrap();
 }

@@ -192,7 +192,7 @@ impl Event {
     ///
     /// let queue = Queue::new()?;
     /// let mut numbers = Buffer::filled(&queue, 1000, 1.5_f32)?;
-    /// let event = queue.timed().scope(|scope| Ok(scope.for_each(&mut numbers, |x| *x *= *x)?))?;
+    /// let event = queue.with_timing().scope(|scope| Ok(scope.for_each(&mut numbers, |x| *x *= *x)?))?;
     /// let took = event.duration().expect("a launch that is over, of a timed queue");
     /// assert!(took.as_secs() < 60);
     /// # Ok(())

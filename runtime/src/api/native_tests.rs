@@ -185,7 +185,7 @@ fn thread_locals_stay_with_their_work_item() {
         let threads = Mutex::new(HashSet::new());
         let range = NdRange::new(4 * size, size).expect("even groups");
         queue
-            .parallel_for_groups(range, local::<u32>(1), |item, tile| {
+            .for_each_in(range, local::<u32>(1), |item, tile| {
                 let mine = item.x();
                 let _reset = Reset(VALUE.replace(&mine));
                 item.barrier();
@@ -230,7 +230,7 @@ fn a_group_that_is_given_up_unwinds_on_its_threads() {
     for failing in [0, 5, 63] {
         let ended = AtomicUsize::new(0);
         let range = NdRange::new(64, 64).expect("even groups");
-        let launched = queue.parallel_for_groups(range, (), |item, ()| {
+        let launched = queue.parallel_for(range, |item| {
             let _count = Count::new(&ended, item.x());
             item.barrier();
             assert_ne!(item.x(), failing);
@@ -242,7 +242,7 @@ fn a_group_that_is_given_up_unwinds_on_its_threads() {
     }
     let ended = AtomicUsize::new(0);
     let range = NdRange::new(64, 64).expect("even groups");
-    let launched = queue.parallel_for_groups(range, (), |item, ()| {
+    let launched = queue.parallel_for(range, |item| {
         let _count = Count::new(&ended, item.x());
         if item.x() != 3 {
             item.barrier();
@@ -261,7 +261,7 @@ fn groups_wait_for_threads() {
                 let sum = AtomicUsize::new(0);
                 let range = NdRange::new(2 * 512, 512).expect("even groups");
                 queue()
-                    .parallel_for_groups(range, (), |item, ()| {
+                    .parallel_for(range, |item| {
                         OWNER.set(item.x());
                         sum.fetch_add(item.local_x(), Ordering::Relaxed);
                         item.barrier();

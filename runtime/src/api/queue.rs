@@ -6,23 +6,21 @@ use std::sync::Arc;
 
 use crate::api::device::Device;
 use crate::data::source::length::Lengths;
-use crate::data::source::per_group::InGroups;
 use crate::data::source::traits::{Blocking, IntoSource, Source};
 use crate::error::{DeviceError, LaunchError};
 use crate::hal::dispatch::{self, BackendPending};
 use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
-use crate::kernel::group::{self, ForEachInGroups, Groups, Locals, NdItem, NdRange};
-use crate::kernel::item::Item;
-use crate::kernel::offset::{At, Origin};
+use crate::kernel::group::local::Placement;
+use crate::kernel::offset::At;
 use crate::kernel::spec_const::SpecConst;
 use crate::launch::adaptivity::Adaptivity;
-use crate::launch::desc::{GroupDesc, LaunchDesc};
-use crate::launch::elementwise::{ForEach, ForEachIn};
+use crate::launch::desc::LaunchDesc;
+use crate::launch::elementwise::{ForEach, ForEachIn, ParallelFor};
 use crate::launch::erased::RawKernel;
 use crate::launch::failure;
 use crate::launch::options::{Math, Options};
-use crate::launch::range::{Extent, IntoRange};
+use crate::launch::shape::{LaunchRange, LaunchShape};
 use crate::util::fork::{self, Section};
 use crate::util::trace;
 
@@ -73,9 +71,9 @@ impl Queue {
         &self.device
     }
 
-    /// The same queue, whose launches by way of what is returned have another value for a constant.
+    /// Returns a handle to this queue; launches made through it use `value` for `constant`.
     ///
-    /// It is one queue: launches through both run one after the other. A kernel that does not read the constant does not mind.
+    /// It is one queue: launches through both run one after the other. A kernel that does not read the constant is not affected.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -91,16 +89,16 @@ impl Queue {
     ///     Ok::<_, schism::Error>(numbers.to_vec())
     /// };
     /// assert_eq!(change(&queue)?, [2, 4, 6]);
-    /// assert_eq!(change(&queue.with(&FACTOR, 10).with(&ADDEND, 1))?, [21, 41, 61]);
+    /// assert_eq!(change(&queue.with_constant(&FACTOR, 10).with_constant(&ADDEND, 1))?, [21, 41, 61]);
     /// # Ok(())
     /// # }
     /// ```
     #[must_use]
-    pub fn with<T: Element>(&self, constant: &'static SpecConst<T>, value: T) -> Self {
+    pub fn with_constant<T: Element>(&self, constant: &'static SpecConst<T>, value: T) -> Self {
         self.changed(|options| constant.set(options, value))
     }
 
-    /// The same queue, whose launches by way of what is returned compute that exactly.
+    /// Returns a handle to this queue; launches made through it compute as exactly as `math` says.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -123,8 +121,8 @@ impl Queue {
         self.changed(|options| options.math = math)
     }
 
-    /// The same queue, whose kernels by way of what is returned are compiled for the launches that there are so far. The default is
-    /// what the environment variable `SCHISM_ADAPTIVITY` says (`off`, `basic`, `full`), or else [`Adaptivity::Basic`].
+    /// Returns a handle to this queue; kernels that are launched through it are compiled for the launches that there have been, as far as
+    /// `adaptivity` says. The default is what the environment variable `SCHISM_ADAPTIVITY` says (`off`, `basic`, `full`), or else [`Adaptivity::Basic`].
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -145,11 +143,11 @@ impl Queue {
         Self { adaptivity, ..self.clone() }
     }
 
-    /// The same queue, whose launches in [scopes](Self::scope) by way of what is returned are timed: see [`Event::duration`].
+    /// Returns a handle to this queue; launches in [scopes](Self::scope) made through it are timed: see [`Event::duration`].
     ///
     /// [`Event::duration`]: crate::Event::duration
     #[must_use]
-    pub fn timed(&self) -> Self {
+    pub fn with_timing(&self) -> Self {
         Self { timed: true, ..self.clone() }
     }
 
@@ -170,7 +168,10 @@ impl Queue {
     /// [`for_each_in`](Self::for_each_in) are safe and faster.
     ///
     /// An empty range is fine and runs nothing. A range may begin elsewhere than at zero, such as `5..100` or `[5..10, 3..9]`:
-    /// see [`IntoRange`].
+    /// see [`IntoRange`](crate::range::IntoRange). The kernel gets its [place](crate::Item) in the range.
+    ///
+    /// A range may also be an [`NdRange`](crate::NdRange). The work-items are then in work-groups, which share local memory and wait for each
+    /// other at barriers; the kernel gets its [place in the group](crate::NdItem), too.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -190,17 +191,44 @@ impl Queue {
     /// # }
     /// ```
     ///
+    /// In work-groups:
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use std::sync::atomic::Ordering::Relaxed;
+    ///
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let numbers = Buffer::from_slice(&queue, &(0..1024).collect::<Vec<u32>>())?;
+    /// let mut sum = Buffer::filled(&queue, 1, 0_u32)?;
+    /// let (from, to) = (numbers.view(), sum.atomic_view());
+    /// queue.parallel_for(NdRange::new(1024, 256)?, move |item| {
+    ///     let of_group = item.reduce_add(from[item.x()]);
+    ///     if item.local_x() == 0 {
+    ///         to[0].fetch_add(of_group, Relaxed);
+    ///     }
+    /// })?;
+    /// assert_eq!(sum.to_vec(), [1023 * 1024 / 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
-    /// [`LaunchError`]. After [`LaunchError::Panicked`] some work-items have run and some have not; the queue goes on.
+    /// [`LaunchError`]. After [`LaunchError::Panicked`] some work-items have run and some have not; the queue goes on. Launches with groups
+    /// have errors of their own: [`LaunchError::GroupTooLarge`], [`LaunchError::LocalMemory`], [`LaunchError::DivergentBarrier`],
+    /// [`LaunchError::DivergentSubGroup`].
     pub fn parallel_for<const D: usize, R, F>(&self, range: R, kernel: F) -> Result<(), LaunchError>
     where
-        R: IntoRange<D>,
-        F: Fn(Item<D>) + Send + Sync + Capture,
+        R: LaunchRange<D>,
+        F: for<'g> Fn(R::Item<'g>) + Send + Sync + Capture,
     {
-        let extent = Extent::of(range)?;
-        let kernel = At::<R::Origin, _>::new(kernel);
+        let shape = range.shape()?;
+        // SAFETY: it runs over this range.
+        let kernel = At::<R::Origin, _>::new(unsafe { ParallelFor::<R, _>::new(kernel) });
+        let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
         // SAFETY: the kernel lives in this frame, and is `Sync`.
-        unsafe { self.run(RawKernel::new::<_, D>(&raw const kernel, type_name::<F>), extent, None) }
+        unsafe { self.run(raw, shape, 0) }
     }
 
     /// Runs `kernel` once for each element of `sources`, and returns when all are done. Each work-item gets its own element of
@@ -264,11 +292,13 @@ impl Queue {
         let mut lengths = Lengths::default();
         sources.check(&mut lengths)?;
         self.check_memory::<F>(&lengths)?;
-        let extent = Extent::new([lengths.length()?])?;
+        let shape = lengths.length()?.shape()?;
+        let mut placement = Placement::new();
         // SAFETY: the launch starts here; it runs once, over the sources' length.
-        let kernel = unsafe { ForEach::new(S::start(sources.prepare()), kernel) };
+        let kernel = unsafe { ForEach::new(S::start(sources.prepare(&mut placement)), kernel) };
+        let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<F>);
         // SAFETY: the kernel lives in this frame, and is `Sync`.
-        unsafe { self.run(RawKernel::new::<_, 1>(&raw const kernel, type_name::<F>), extent, None) }
+        unsafe { self.run(raw, shape, placement.bytes()) }
     }
 
     /// Runs `kernel` once for each point of `range`, and returns when all are done. Each work-item gets its place in the range,
@@ -292,95 +322,8 @@ impl Queue {
     /// # }
     /// ```
     ///
-    /// # Errors
-    /// [`LaunchError`], among others [`LaunchError::Length`] if a source has not as many elements as the range has points.
-    pub fn for_each_in<const D: usize, R, S, F>(
-        &self,
-        range: R,
-        sources: S,
-        kernel: F,
-    ) -> Result<(), LaunchError>
-    where
-        R: IntoRange<D>,
-        S: IntoSource,
-        F: for<'item> Fn(Item<D>, <S::Source as Source>::Item<'item>) + Send + Sync + Capture,
-    {
-        let extent = Extent::of(range)?;
-        let mut lengths = Lengths::of_range(extent.items);
-        sources.check(&mut lengths)?;
-        self.check_memory::<F>(&lengths)?;
-        // SAFETY: the launch starts here; it runs once, over a range of the sources' length.
-        let kernel = unsafe { ForEachIn::new(S::start(sources.prepare()), kernel) };
-        let kernel = At::<R::Origin, _>::new(kernel);
-        // SAFETY: the kernel lives in this frame, and is `Sync`.
-        unsafe { self.run(RawKernel::new::<_, D>(&raw const kernel, type_name::<F>), extent, None) }
-    }
-
-    /// Runs `kernel` once for each point of `range`, in work-groups, and returns when all are done.
-    ///
-    /// The work-items of a group share local memory and can wait for each other at barriers. `locals` says what memory the launch adds
-    /// for each group: nothing, `()`; an array, [`local`](crate::local); or a tuple of arrays. The kernel gets its
-    /// [place](NdItem) and the [arrays](crate::Local).
-    ///
-    /// ```
-    /// # fn main() -> Result<(), schism::Error> {
-    /// use schism::prelude::*;
-    ///
-    /// let queue = Queue::new()?;
-    /// let numbers: Vec<u32> = (0..1024).collect();
-    /// let input = Buffer::from_slice(&queue, &numbers)?;
-    /// let mut sums = Buffer::with_len(&queue, 4)?;
-    /// let (from, to) = (input.view(), sums.view_mut());
-    /// let range = NdRange::new(1024, 256)?;
-    /// queue.parallel_for_groups(range, local::<u32>(256), move |item, tile| {
-    ///     let i = item.local_x();
-    ///     tile.set(i, from[item.x()]);
-    ///     item.barrier();
-    ///     let mut half = item.group_size() / 2;
-    ///     while half > 0 {
-    ///         if i < half {
-    ///             tile.set(i, tile.get(i) + tile.get(i + half));
-    ///         }
-    ///         item.barrier();
-    ///         half /= 2;
-    ///     }
-    ///     if i == 0 {
-    ///         // SAFETY: one work-item of each group writes the group's element.
-    ///         unsafe { to.set(item.group_x(), tile.get(0)) }
-    ///     }
-    /// })?;
-    /// assert_eq!(sums.to_vec().iter().sum::<u32>(), 1023 * 1024 / 2);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// [`LaunchError`], among others [`LaunchError::GroupTooLarge`], [`LaunchError::LocalMemory`] and
-    /// [`LaunchError::DivergentBarrier`], [`LaunchError::DivergentSubGroup`].
-    pub fn parallel_for_groups<const D: usize, O, L, F>(
-        &self,
-        range: NdRange<D, O>,
-        mut locals: L,
-        kernel: F,
-    ) -> Result<(), LaunchError>
-    where
-        O: Origin,
-        L: Locals,
-        F: for<'g> Fn(NdItem<'g, D>, L::Handles<'g>) + Send + Sync + Capture,
-    {
-        let range = range.extent()?;
-        let dynamic = group::place(&mut locals);
-        // SAFETY: the locals are placed, and the launch makes room for them.
-        let kernel = At::<O, _>::new(unsafe { Groups::new(locals, kernel) });
-        let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
-        // SAFETY: the kernel lives in this frame, and is `Sync`.
-        unsafe { self.run(raw, range.global, Some(range.groups(dynamic))) }
-    }
-
-    /// [`parallel_for_groups`](Self::parallel_for_groups) for elements: runs `kernel` once for each point of `range`, in work-groups,
-    /// and returns when all are done. Each work-item gets its own element of each source, in row-major order of the range, as
-    /// [`for_each_in`](Self::for_each_in) does; a source that is made by [`per_group`](crate::per_group) has one element for each
-    /// group. So groups write their results without `unsafe`.
+    /// Over an [`NdRange`](crate::NdRange), in work-groups, there are sources with an element for each group
+    /// ([`per_group`](fn@crate::per_group)), and local memory is one, too ([`local`](fn@crate::local)):
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -391,8 +334,8 @@ impl Queue {
     /// let mut places = Buffer::with_len(&queue, 6)?;
     /// let mut largest = Buffer::with_len(&queue, 2)?;
     /// let range = NdRange::new(6, 3)?;
-    /// let sources = (&input, &mut places, per_group(&mut largest));
-    /// queue.for_each_in_groups(range, local::<u32>(3), sources, |item, tile, (x, place, largest)| {
+    /// let sources = (local::<u32>(3), &input, &mut places, per_group(&mut largest));
+    /// queue.for_each_in(range, sources, |item, (tile, x, place, largest)| {
     ///     tile.set(item.local_x(), *x);
     ///     item.barrier();
     ///     // How many of the group come before it.
@@ -408,36 +351,30 @@ impl Queue {
     /// ```
     ///
     /// # Errors
-    /// Those of [`parallel_for_groups`](Self::parallel_for_groups); [`LaunchError::Length`] if a source has not as many elements as
-    /// the range has points, or groups.
-    pub fn for_each_in_groups<const D: usize, O, L, S, F>(
+    /// [`LaunchError`], among others [`LaunchError::Length`] if a source has not as many elements as the range has points, or groups.
+    pub fn for_each_in<const D: usize, R, S, F>(
         &self,
-        range: NdRange<D, O>,
-        mut locals: L,
+        range: R,
         sources: S,
         kernel: F,
     ) -> Result<(), LaunchError>
     where
-        O: Origin,
-        L: Locals,
-        S: IntoSource<InGroups<Blocking>>,
-        F: for<'g> Fn(NdItem<'g, D>, L::Handles<'g>, <S::Source as Source>::Item<'g>)
-            + Send
-            + Sync
-            + Capture,
+        R: LaunchRange<D>,
+        S: IntoSource<R::Mode<Blocking>>,
+        F: for<'g> Fn(R::Item<'g>, <S::Source as Source>::Item<'g>) + Send + Sync + Capture,
     {
-        let range = range.extent()?;
-        let mut lengths = range.lengths();
+        let shape = range.shape()?;
+        let mut lengths = shape.lengths();
         sources.check(&mut lengths)?;
         self.check_memory::<F>(&lengths)?;
-        let dynamic = group::place(&mut locals);
-        // SAFETY: the launch starts here; it runs once, over a range of the sources' length. The locals are placed, and the launch
-        // makes room for them.
-        let kernel = unsafe { ForEachInGroups::new(locals, S::start(sources.prepare()), kernel) };
-        let kernel = At::<O, _>::new(kernel);
+        let mut placement = Placement::new();
+        let ready = sources.prepare(&mut placement);
+        // SAFETY: the launch starts here; it runs once, over a range of the sources' length, with the memory that they have asked for.
+        let kernel = unsafe { ForEachIn::<R, _, _>::new(S::start(ready), kernel) };
+        let kernel = At::<R::Origin, _>::new(kernel);
         let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
         // SAFETY: the kernel lives in this frame, and is `Sync`.
-        unsafe { self.run(raw, range.global, Some(range.groups(dynamic))) }
+        unsafe { self.run(raw, shape, placement.bytes()) }
     }
 
     /// Waits for its turn, runs a launch, and waits for its end.
@@ -447,37 +384,33 @@ impl Queue {
     unsafe fn run(
         &self,
         kernel: RawKernel,
-        range: Extent,
-        groups: Option<GroupDesc>,
+        shape: LaunchShape,
+        dynamic: usize,
     ) -> Result<(), LaunchError> {
         self.refuse_inside_kernels()?;
         // SAFETY: the caller's promises.
-        unsafe { self.queue.run(&self.describe(kernel, range, groups)) }
+        unsafe { self.queue.run(&self.describe(kernel, shape, dynamic)) }
     }
 
     /// Runs a launch, or has the device run it; the caller has the queue's turn.
     ///
     /// # Safety
-    /// The kernel's data lives until this returns, can be shared by threads, and allows this range and these groups. What it refers to
+    /// The kernel's data lives until this returns, can be shared by threads, and allows this shape, with `dynamic` bytes of local memory that the launch adds for each group. What it refers to
     /// lives until the launch is over.
     pub(crate) unsafe fn submit(
         &self,
         kernel: RawKernel,
-        range: Extent,
-        groups: Option<GroupDesc>,
+        shape: LaunchShape,
+        dynamic: usize,
     ) -> Result<Option<BackendPending>, LaunchError> {
         // SAFETY: the caller's promises.
-        unsafe { self.queue.submit(&self.describe(kernel, range, groups)) }
+        unsafe { self.queue.submit(&self.describe(kernel, shape, dynamic)) }
     }
 
-    fn describe(
-        &self,
-        kernel: RawKernel,
-        range: Extent,
-        groups: Option<GroupDesc>,
-    ) -> LaunchDesc<'_> {
+    fn describe(&self, kernel: RawKernel, shape: LaunchShape, dynamic: usize) -> LaunchDesc<'_> {
         let (options, adaptivity, timed) = (self.options.as_ref(), self.adaptivity, self.timed);
         let demanded = self.device.demanded();
+        let (range, groups) = (shape.range, shape.groups(dynamic));
         LaunchDesc { kernel, range, groups, options, adaptivity, timed, demanded }
     }
 

@@ -11,20 +11,18 @@ use crate::api::queue::Queue;
 use crate::data::buffer::Buffer;
 use crate::data::source::length::Lengths;
 use crate::data::source::lent::Lent;
-use crate::data::source::per_group::InGroups;
 use crate::data::source::traits::{IntoSource, Scoped, Source};
 use crate::error::{Error, LaunchError};
 use crate::hal::Task;
 use crate::hal::dispatch::BackendPending;
 use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
-use crate::kernel::group::{self, ForEachInGroups, Groups, Locals, NdItem, NdRange};
-use crate::kernel::item::Item;
-use crate::kernel::offset::{At, Origin};
-use crate::launch::elementwise::{ForEach, ForEachIn};
+use crate::kernel::group::local::Placement;
+use crate::kernel::offset::At;
+use crate::launch::elementwise::{ForEach, ForEachIn, ParallelFor};
 use crate::launch::erased::RawKernel;
 use crate::launch::failure;
-use crate::launch::range::{Extent, IntoRange};
+use crate::launch::shape::LaunchRange;
 use crate::util::fork::Section;
 
 /// Submits launches that may borrow from outside the scope: see [`Queue::scope`].
@@ -134,88 +132,17 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         kernel: F,
     ) -> Result<Event, LaunchError>
     where
-        R: IntoRange<D>,
-        F: Fn(Item<D>) + Send + Sync + Capture + 'scope,
+        R: LaunchRange<D>,
+        F: for<'g> Fn(R::Item<'g>) + Send + Sync + Capture + 'scope,
     {
         self.queue.refuse_inside_kernels()?;
-        let extent = Extent::of(range)?;
+        let shape = range.shape()?;
         Ok(self.submit(move |queue| {
-            let kernel = At::<R::Origin, _>::new(kernel);
-            // SAFETY: the kernel lives in this frame, and is `Sync`.
-            unsafe {
-                queue.submit(
-                    RawKernel::new::<_, D>(&raw const kernel, type_name::<F>),
-                    extent,
-                    None,
-                )
-            }
-        }))
-    }
-
-    /// Submits what [`Queue::parallel_for_groups`] would wait for.
-    ///
-    /// # Errors
-    /// [`LaunchError::RangeOverflow`]; other errors come from the event and from the scope.
-    pub fn parallel_for_groups<const D: usize, O, L, F>(
-        &'scope self,
-        range: NdRange<D, O>,
-        mut locals: L,
-        kernel: F,
-    ) -> Result<Event, LaunchError>
-    where
-        O: Origin,
-        L: Locals + 'scope,
-        F: for<'g> Fn(NdItem<'g, D>, L::Handles<'g>) + Send + Sync + Capture + 'scope,
-    {
-        self.queue.refuse_inside_kernels()?;
-        let range = range.extent()?;
-        let dynamic = group::place(&mut locals);
-        // SAFETY: the locals are placed, and the launch makes room for them.
-        let kernel = At::<O, _>::new(unsafe { Groups::new(locals, kernel) });
-        Ok(self.submit(move |queue| {
+            // SAFETY: it runs over this range.
+            let kernel = At::<R::Origin, _>::new(unsafe { ParallelFor::<R, _>::new(kernel) });
             let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
             // SAFETY: the kernel lives in this frame, and is `Sync`.
-            unsafe { queue.submit(raw, range.global, Some(range.groups(dynamic))) }
-        }))
-    }
-
-    /// Submits what [`Queue::for_each_in_groups`] would wait for.
-    ///
-    /// # Errors
-    /// Those of the range and of the sources' lengths; other errors come from the event and from the scope.
-    pub fn for_each_in_groups<const D: usize, O, L, S, F>(
-        &'scope self,
-        range: NdRange<D, O>,
-        mut locals: L,
-        sources: S,
-        kernel: F,
-    ) -> Result<Event, LaunchError>
-    where
-        O: Origin,
-        L: Locals + 'scope,
-        S: IntoSource<InGroups<Scoped<'scope>>>,
-        S::Ready: 'scope,
-        F: for<'g> Fn(NdItem<'g, D>, L::Handles<'g>, <S::Source as Source>::Item<'g>)
-            + Send
-            + Sync
-            + Capture
-            + 'scope,
-    {
-        self.queue.refuse_inside_kernels()?;
-        let range = range.extent()?;
-        let mut lengths = range.lengths();
-        sources.check(&mut lengths)?;
-        self.queue.check_memory::<F>(&lengths)?;
-        let dynamic = group::place(&mut locals);
-        let ready = sources.prepare();
-        Ok(self.submit(move |queue| {
-            // SAFETY: the launch starts here; it runs once, over a range of the sources' length. The locals are placed, and the
-            // launch makes room for them.
-            let kernel = unsafe { ForEachInGroups::new(locals, S::start(ready), kernel) };
-            let kernel = At::<O, _>::new(kernel);
-            let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
-            // SAFETY: the kernel lives in this frame, and is `Sync`.
-            unsafe { queue.submit(raw, range.global, Some(range.groups(dynamic))) }
+            unsafe { queue.submit(raw, shape, 0) }
         }))
     }
 
@@ -233,19 +160,16 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let mut lengths = Lengths::default();
         sources.check(&mut lengths)?;
         self.queue.check_memory::<F>(&lengths)?;
-        let extent = Extent::new([lengths.length()?])?;
-        let ready = sources.prepare();
+        let shape = lengths.length()?.shape()?;
+        let mut placement = Placement::new();
+        let ready = sources.prepare(&mut placement);
+        let dynamic = placement.bytes();
         Ok(self.submit(move |queue| {
             // SAFETY: the launch starts here; it runs once, over the sources' length.
             let kernel = unsafe { ForEach::new(S::start(ready), kernel) };
+            let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<F>);
             // SAFETY: the kernel lives in this frame, and is `Sync`.
-            unsafe {
-                queue.submit(
-                    RawKernel::new::<_, 1>(&raw const kernel, type_name::<F>),
-                    extent,
-                    None,
-                )
-            }
+            unsafe { queue.submit(raw, shape, dynamic) }
         }))
     }
 
@@ -260,33 +184,30 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         kernel: F,
     ) -> Result<Event, LaunchError>
     where
-        R: IntoRange<D>,
-        S: IntoSource<Scoped<'scope>>,
+        R: LaunchRange<D>,
+        S: IntoSource<R::Mode<Scoped<'scope>>>,
         S::Ready: 'scope,
-        F: for<'item> Fn(Item<D>, <S::Source as Source>::Item<'item>)
+        F: for<'g> Fn(R::Item<'g>, <S::Source as Source>::Item<'g>)
             + Send
             + Sync
             + Capture
             + 'scope,
     {
         self.queue.refuse_inside_kernels()?;
-        let extent = Extent::of(range)?;
-        let mut lengths = Lengths::of_range(extent.items);
+        let shape = range.shape()?;
+        let mut lengths = shape.lengths();
         sources.check(&mut lengths)?;
         self.queue.check_memory::<F>(&lengths)?;
-        let ready = sources.prepare();
+        let mut placement = Placement::new();
+        let ready = sources.prepare(&mut placement);
+        let dynamic = placement.bytes();
         Ok(self.submit(move |queue| {
-            // SAFETY: the launch starts here; it runs once, over a range of the sources' length.
-            let kernel = unsafe { ForEachIn::new(S::start(ready), kernel) };
+            // SAFETY: the launch starts here; it runs once, over a range of the sources' length, with the memory that they have asked for.
+            let kernel = unsafe { ForEachIn::<R, _, _>::new(S::start(ready), kernel) };
             let kernel = At::<R::Origin, _>::new(kernel);
+            let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
             // SAFETY: the kernel lives in this frame, and is `Sync`.
-            unsafe {
-                queue.submit(
-                    RawKernel::new::<_, D>(&raw const kernel, type_name::<F>),
-                    extent,
-                    None,
-                )
-            }
+            unsafe { queue.submit(raw, shape, dynamic) }
         }))
     }
 

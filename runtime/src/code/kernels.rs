@@ -334,7 +334,7 @@ unsafe fn look_up<L: CodeLoader>(
     let (kernel, _) = lookup::find(record, name, descriptor.dimensions, site.layout)?;
     let variant = Variant {
         offset: asked.offset,
-        math: asked.options.map_or(Math::Exact, |options| options.math),
+        math: asked.options.map_or(Math::Precise, |options| options.math),
         portable: loader.portable_math(),
         constants: asked.options.map_or(Ok(Vec::new()), |options| values(record, name, options))?,
         sub_grids: asked.sub_grids,

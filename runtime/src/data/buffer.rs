@@ -6,7 +6,7 @@ use std::ops::RangeBounds;
 use std::ptr::NonNull;
 use std::slice;
 
-use crate::api::queue::Queue;
+use crate::data::home::BufferHome;
 use crate::data::source::chunks::{Chunks, ChunksMut};
 use crate::data::view::{View, ViewMut};
 use crate::error::BufferError;
@@ -17,10 +17,11 @@ use crate::launch::options::bytes_of;
 /// Buffers start on a boundary of this many bytes: a cache line on any host, and wide enough for any vector instruction.
 const ALIGNMENT: usize = 128;
 
-/// `len` elements of type `T` in memory that a queue's device reaches.
+/// `len` elements of type `T` in memory that a device reaches. A buffer is made on a [queue](crate::Queue) or on a
+/// [device](crate::Device); all queues of the device can use it.
 ///
 /// The host reads and writes it by copying ([`read`](Self::read), [`write`](Self::write), [`to_vec`](Self::to_vec)). Kernels reach it
-/// as sources of [`Queue::for_each`], or through captured views ([`view`](Self::view), [`view_mut`](Self::view_mut),
+/// as sources of [`Queue::for_each`](crate::Queue::for_each), or through captured views ([`view`](Self::view), [`view_mut`](Self::view_mut),
 /// [`atomic_view`](Self::atomic_view)). The borrow checker keeps these apart: while a launch may still use a buffer, the host cannot.
 ///
 /// ```
@@ -52,14 +53,18 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Errors
     /// [`BufferError`], among others [`BufferError::OutOfMemory`] and [`BufferError::TooLarge`].
-    pub fn from_slice(queue: &Queue, data: &[T]) -> Result<Self, BufferError> {
-        let mut buffer = Self::allocate(queue, data.len())?;
+    pub fn from_slice(on: &impl BufferHome, data: &[T]) -> Result<Self, BufferError> {
+        let mut buffer = Self::allocate(on, data.len())?;
         if let Some(memory) = &mut buffer.memory {
             // SAFETY: the memory is as large as `data`.
             unsafe { memory.write(0, data.as_ptr().cast(), size_of_val(data))? };
         }
         buffer.len = data.len();
-        tracing::debug!(bytes = size_of_val(data), device = %queue.device(), "copied to the device");
+        tracing::debug!(
+            bytes = size_of_val(data),
+            device = on.device_name(),
+            "copied to the device"
+        );
         Ok(buffer)
     }
 
@@ -67,8 +72,8 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Errors
     /// [`BufferError`], among others [`BufferError::OutOfMemory`] and [`BufferError::TooLarge`].
-    pub fn filled(queue: &Queue, len: usize, value: T) -> Result<Self, BufferError> {
-        let mut buffer = Self::allocate(queue, len)?;
+    pub fn filled(on: &impl BufferHome, len: usize, value: T) -> Result<Self, BufferError> {
+        let mut buffer = Self::allocate(on, len)?;
         match &mut buffer.memory {
             Some(memory) if !memory.is_on_host() => memory.fill(&bytes_of(value))?,
             _ => {
@@ -86,22 +91,22 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Errors
     /// [`BufferError::OutOfMemory`] or [`BufferError::TooLarge`].
-    pub fn with_len(queue: &Queue, len: usize) -> Result<Self, BufferError>
+    pub fn with_len(on: &impl BufferHome, len: usize) -> Result<Self, BufferError>
     where
         T: Default,
     {
-        Self::filled(queue, len, T::default())
+        Self::filled(on, len, T::default())
     }
 
     /// Memory for `capacity` elements, of which none counts yet.
-    fn allocate(queue: &Queue, capacity: usize) -> Result<Self, BufferError> {
+    fn allocate(on: &impl BufferHome, capacity: usize) -> Result<Self, BufferError> {
         let layout = Layout::array::<T>(capacity)
             .and_then(|layout| layout.align_to(ALIGNMENT))
             .map_err(|_| BufferError::TooLarge { len: capacity, element_size: size_of::<T>() })?;
         if layout.size() == 0 {
             return Ok(Self { elements: NonNull::dangling(), len: 0, memory: None });
         }
-        let memory = queue.backend().allocate(layout)?;
+        let memory = on.allocate(layout)?.0;
         Ok(Self { elements: memory.address().cast(), len: 0, memory: Some(memory) })
     }
 
@@ -117,70 +122,6 @@ impl<T: Element> Buffer<T> {
         self.len == 0
     }
 
-    /// Copies the elements to a new `Vec`.
-    ///
-    /// # Panics
-    /// If the buffer is in a device's memory and the copy fails, as it does when the device was lost. [`try_to_vec`](Self::try_to_vec)
-    /// returns an error then.
-    #[must_use]
-    #[track_caller]
-    pub fn to_vec(&self) -> Vec<T> {
-        match self.try_to_vec() {
-            Ok(elements) => elements,
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    /// Copies the elements to a new `Vec`.
-    ///
-    /// # Errors
-    /// [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer in a device's memory.
-    pub fn try_to_vec(&self) -> Result<Vec<T>, BufferError> {
-        let mut elements = Vec::<T>::with_capacity(self.len);
-        if let Some(memory) = &self.memory {
-            // SAFETY: there is room for as many elements.
-            unsafe { memory.read(0, elements.as_mut_ptr().cast(), size_of::<T>() * self.len)? };
-        }
-        // SAFETY: there is room for as many, and those of the buffer are initialised. Where it has no memory, they have no bytes.
-        unsafe { elements.set_len(self.len) };
-        tracing::debug!(bytes = size_of::<T>() * self.len, "copied to the host");
-        Ok(elements)
-    }
-
-    /// Copies all elements to `to`.
-    ///
-    /// # Errors
-    /// [`BufferError::Length`] unless `to` is as long as the buffer; [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a
-    /// buffer in a device's memory.
-    pub fn read(&self, to: &mut [T]) -> Result<(), BufferError> {
-        if to.len() != self.len {
-            return Err(BufferError::Length { buffer: self.len, host: to.len() });
-        }
-        if let Some(memory) = &self.memory {
-            // SAFETY: as many elements.
-            unsafe { memory.read(0, to.as_mut_ptr().cast(), size_of_val(to))? };
-        }
-        tracing::debug!(bytes = size_of_val(to), "copied to the host");
-        Ok(())
-    }
-
-    /// Replaces all elements by those of `from`.
-    ///
-    /// # Errors
-    /// [`BufferError::Length`] unless `from` is as long as the buffer; [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a
-    /// buffer in a device's memory, whose elements may then be any of both.
-    pub fn write(&mut self, from: &[T]) -> Result<(), BufferError> {
-        if from.len() != self.len {
-            return Err(BufferError::Length { buffer: self.len, host: from.len() });
-        }
-        if let Some(memory) = &mut self.memory {
-            // SAFETY: as many elements.
-            unsafe { memory.write(0, from.as_ptr().cast(), size_of_val(from))? };
-        }
-        tracing::debug!(bytes = size_of_val(from), "copied to the device");
-        Ok(())
-    }
-
     /// A read-only view for kernels to capture.
     #[must_use]
     pub fn view(&self) -> View<'_, T> {
@@ -190,7 +131,7 @@ impl<T: Element> Buffer<T> {
         View::new(self.elements())
     }
 
-    /// An exclusive view: a source for [`Queue::for_each`], or a capture with `unsafe` access.
+    /// An exclusive view: a source for [`Queue::for_each`](crate::Queue::for_each), or a capture with `unsafe` access.
     #[must_use]
     pub fn view_mut(&mut self) -> ViewMut<'_, T> {
         self.exclusive(false)
@@ -242,10 +183,24 @@ impl<T: Element> Buffer<T> {
         self.elements.as_ptr()
     }
 
+    pub(super) const fn memory(&self) -> Option<&BackendMemory> {
+        self.memory.as_ref()
+    }
+
+    pub(super) const fn memory_mut(&mut self) -> Option<&mut BackendMemory> {
+        self.memory.as_mut()
+    }
+
     /// The elements, which the host must not look at if they are in a device's memory.
-    const fn elements(&self) -> &[T] {
+    pub(super) const fn elements(&self) -> &[T] {
         // SAFETY: `len` elements are initialised, and `&self` excludes writers.
         unsafe { slice::from_raw_parts(self.elements.as_ptr(), self.len) }
+    }
+
+    /// The same, to be changed.
+    pub(super) const fn elements_mut(&mut self) -> &mut [T] {
+        // SAFETY: `len` elements are initialised, and `&mut self` excludes everyone else.
+        unsafe { slice::from_raw_parts_mut(self.elements.as_ptr(), self.len) }
     }
 }
 

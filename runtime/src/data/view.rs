@@ -97,11 +97,12 @@ impl<T: fmt::Debug> fmt::Debug for View<'_, T> {
 /// An exclusive view of a buffer's elements.
 ///
 /// Hand it to [`for_each`](crate::Queue::for_each) and each work-item gets `&mut` of its own element; that is safe. Captured by a
-/// kernel it gives raw access to all elements from every work-item; that is `unsafe`, and for what no safe form can express, such as
-/// scattering through a permutation.
+/// kernel it gives access to all elements from every work-item. That is `unsafe`, because nothing keeps two work-items from the same
+/// element, and seldom needed: groups write their rows and tiles by [`per_group`](fn@crate::per_group), elements in another order are
+/// [`permuted_mut`](Self::permuted_mut), and numbers that any work-item may write are an [atomic view](crate::Buffer::atomic_view).
 ///
-/// The elements of a buffer in memory of its device's own are out of the host's reach: there, [`get`](Self::get), [`set`](Self::set)
-/// and [`get_mut`](Self::get_mut) panic.
+/// [`read`](Self::read) and [`write`](Self::write) check the index; methods whose names say `unchecked` do not. The elements of a buffer in
+/// memory of its device's own are out of the host's reach: all of these panic there.
 ///
 /// It is neither `Copy` nor `Clone`: whoever has it is the only one who reaches the elements.
 ///
@@ -114,8 +115,8 @@ impl<T: fmt::Debug> fmt::Debug for View<'_, T> {
 /// let out = reversed.view_mut();
 /// queue.parallel_for(5, move |item| {
 ///     let i = item.x();
-///     // SAFETY: i < 5, and no two work-items write the same element.
-///     unsafe { out.set(4 - i, i as u32) }
+///     // SAFETY: no two work-items write the same element.
+///     unsafe { out.write(4 - i, i as u32) }
 /// })?;
 /// assert_eq!(reversed.to_vec(), [4, 3, 2, 1, 0]);
 /// # Ok(())
@@ -166,26 +167,64 @@ impl<'a, T: Element> ViewMut<'a, T> {
 
     /// The element at `index`.
     ///
+    /// # Panics
+    /// If `index` is not less than the length.
+    ///
     /// # Safety
-    /// `index < self.len()`, and no other work-item writes this element during the launch.
+    /// No other work-item writes this element during the launch, unless there is a barrier between the two.
     #[inline(always)]
     #[must_use]
-    pub unsafe fn get(&self, index: usize) -> T {
-        // SAFETY: the caller vouches for the index and for the absence of writers.
-        unsafe { *device_memory::reachable(self.elements).add(index).as_ref() }
+    #[track_caller]
+    pub unsafe fn read(&self, index: usize) -> T {
+        self.check(index);
+        // SAFETY: the index is below the length; the caller vouches for the absence of writers.
+        unsafe { self.get_unchecked(index) }
     }
 
     /// Writes the element at `index`.
     ///
+    /// # Panics
+    /// If `index` is not less than the length.
+    ///
+    /// # Safety
+    /// No other work-item reads or writes this element during the launch, unless there is a barrier between the two.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn write(&self, index: usize, value: T) {
+        self.check(index);
+        // SAFETY: the index is below the length; the caller vouches for being alone with the element.
+        unsafe { self.set_unchecked(index, value) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn check(&self, index: usize) {
+        let len = self.len;
+        assert!(index < len, "index out of bounds: the len is {len} but the index is {index}");
+    }
+
+    /// The element at `index`, which is not checked.
+    ///
+    /// # Safety
+    /// `index < self.len()`, and no other work-item writes this element during the launch.
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn get_unchecked(&self, index: usize) -> T {
+        // SAFETY: the caller vouches for the index and for the absence of writers.
+        unsafe { *device_memory::reachable(self.elements).add(index).as_ref() }
+    }
+
+    /// Writes the element at `index`, which is not checked.
+    ///
     /// # Safety
     /// `index < self.len()`, and no other work-item reads or writes this element during the launch.
     #[inline(always)]
-    pub unsafe fn set(&self, index: usize, value: T) {
+    pub unsafe fn set_unchecked(&self, index: usize, value: T) {
         // SAFETY: the caller vouches for the index and for being alone with the element.
         unsafe { *device_memory::reachable(self.elements).add(index).as_mut() = value }
     }
 
-    /// The element at `index`, to be changed in place.
+    /// The element at `index`, which is not checked, to be changed in place.
     ///
     /// # Safety
     /// `index < self.len()`, and while the reference lives nothing else reaches this element: no other work-item, and no second
@@ -193,7 +232,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     #[inline(always)]
     #[must_use]
     #[allow(clippy::mut_from_ref)]
-    pub unsafe fn get_mut(&self, index: usize) -> &mut T {
+    pub unsafe fn get_unchecked_mut(&self, index: usize) -> &mut T {
         // SAFETY: the caller vouches for the index and for being alone with the element.
         unsafe { device_memory::reachable(self.elements).add(index).as_mut() }
     }

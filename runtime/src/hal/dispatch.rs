@@ -189,6 +189,14 @@ macro_rules! backends {
                 unsafe { match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.read(offset, to, bytes),)* } }
             }
 
+            /// Copies all bytes from other memory of the same size, if that needs no help of the host; returns whether it did.
+            pub(crate) fn copy_from(&mut self, from: &Self) -> Result<bool, BufferError> {
+                match (self, from) {
+                    $($(#[cfg($cfg)])? (Self::$Kind(memory), Self::$Kind(from)) => memory.copy_from(from),)*
+                    _ => Ok(false),
+                }
+            }
+
             pub(crate) fn fill(&mut self, pattern: &[u8]) -> Result<(), BufferError> {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.fill(pattern),)* }
             }

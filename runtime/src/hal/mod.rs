@@ -240,6 +240,14 @@ pub(crate) trait MemoryOps: Debug + Send + Sync {
     /// So many bytes can be written at `to`, and so many there are in the memory behind `offset`.
     unsafe fn read(&self, offset: usize, to: *mut u8, bytes: usize) -> Result<(), BufferError>;
 
+    /// Copies all bytes from other memory of the same size, if the device can do that by itself; returns whether it has.
+    ///
+    /// # Errors
+    /// [`BufferError`].
+    fn copy_from(&mut self, _from: &Self) -> Result<bool, BufferError> {
+        Ok(false)
+    }
+
     /// Repeats a pattern over all of the memory.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! One work-item: its place in the launch.
 
+use crate::kernel::grid::GridPoint;
+
 /// One work-item of a launch over a `D`-dimensional range: its position, and the range.
 ///
 /// Ids are row major, as in nested arrays: the last dimension is the fastest. For an image of `[height, width]` the id is `[y, x]`.
@@ -57,6 +59,12 @@ impl<const D: usize> Item<D> {
             self.id[1].wrapping_sub(self.offset[1]),
             self.id[2].wrapping_sub(self.offset[2]),
         ]
+    }
+
+    /// The same as a point of the launch's grid.
+    #[inline(always)]
+    pub(crate) const fn grid_point(&self) -> GridPoint {
+        GridPoint::new(self.place(), self.range)
     }
 
     /// The position along the fastest dimension, the last one of the range.

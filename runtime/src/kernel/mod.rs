@@ -5,6 +5,7 @@ pub(crate) mod atomic;
 pub(crate) mod capture;
 pub(crate) mod clock;
 pub(crate) mod element;
+pub(crate) mod grid;
 pub(crate) mod group;
 pub(crate) mod item;
 pub(crate) mod offset;

@@ -12,11 +12,11 @@ use crate::kernel::item::Item;
 
 mod sealed {
     pub trait Sealed {}
-    impl Sealed for super::Zero {}
-    impl Sealed for super::Begin {}
+    impl Sealed for super::NoOffset {}
+    impl Sealed for super::WithOffset {}
 }
 
-/// Where a launch begins, as far as types know it: at [`Zero`], or where the launch says, [`Begin`].
+/// Where a launch begins, as far as types know it: at zero, [`NoOffset`], or where the launch says, [`WithOffset`].
 ///
 /// It is a part of the type [`NdRange`](crate::NdRange), and follows from the range that one is made of.
 pub trait Origin: Copy + Eq + Hash + Debug + Send + Sync + 'static + sealed::Sealed {
@@ -31,13 +31,13 @@ pub trait Origin: Copy + Eq + Hash + Debug + Send + Sync + 'static + sealed::Sea
 
 /// The launch begins at zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Zero {}
+pub enum NoOffset {}
 
 /// The launch says where it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Begin {}
+pub enum WithOffset {}
 
-impl Origin for Zero {
+impl Origin for NoOffset {
     #[inline(always)]
     fn place<const D: usize>(item: Item<D>) -> Item<D> {
         item
@@ -56,7 +56,7 @@ unsafe extern "C" {
     safe fn __schism_global_offset_z() -> usize;
 }
 
-impl Origin for Begin {
+impl Origin for WithOffset {
     #[inline(always)]
     fn place<const D: usize>(item: Item<D>) -> Item<D> {
         item.begun_at([

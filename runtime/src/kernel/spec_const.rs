@@ -12,7 +12,7 @@ use crate::launch::options::{self, Options};
 /// unrolled, branches on it are gone.
 ///
 /// Declared as a `static` with a default, read in kernels (and in functions that they call) by [`get`](Self::get), replaced for
-/// the launches of [`Queue::with`](crate::Queue::with). A launch with values that were not used before compiles its kernel once
+/// the launches of [`Queue::with_constant`](crate::Queue::with_constant). A launch with values that were not used before compiles its kernel once
 /// more; the compiled kernels of the latest few hundred values are kept.
 ///
 /// ```
@@ -33,7 +33,7 @@ use crate::launch::options::{self, Options};
 ///     Ok::<_, schism::Error>(smooth.to_vec())
 /// };
 /// assert_eq!(blur(&queue)?, [0.0, 2.0, 2.0, 2.0, 0.0]);
-/// assert_eq!(blur(&queue.with(&RADIUS, 2))?, [2.0, 1.5, 1.2, 1.5, 2.0]);
+/// assert_eq!(blur(&queue.with_constant(&RADIUS, 2))?, [2.0, 1.5, 1.2, 1.5, 2.0]);
 /// assert_eq!(RADIUS.get(), 1);
 /// # Ok(())
 /// # }
@@ -54,7 +54,7 @@ use crate::launch::options::{self, Options};
 /// # fn main() -> Result<(), schism::Error> {
 /// # let queue = Queue::new()?;
 /// let mut out = Buffer::with_len(&queue, 2)?;
-/// queue.with(&SIZES[1], 5).for_each((0.., &mut out), |(i, out)| *out = SIZES[i].get())?;
+/// queue.with_constant(&SIZES[1], 5).for_each((0.., &mut out), |(i, out)| *out = SIZES[i].get())?;
 /// assert_eq!(out.to_vec(), [4, 5]);
 /// # Ok(())
 /// # }

@@ -1,8 +1,38 @@
-//! The kernels that `for_each` and `for_each_in` make of a closure and its sources.
+//! The kernels that launches make of a closure, its sources, and the kind of its range.
+
+use std::marker::PhantomData;
 
 use crate::data::source::traits::Source;
 use crate::kernel::abi::Kernel;
+use crate::kernel::grid::GridPoint;
 use crate::kernel::item::Item;
+use crate::launch::shape::LaunchRange;
+
+/// A closure that gets its place.
+#[derive(Debug)]
+pub(crate) struct ParallelFor<R, F> {
+    body: F,
+    range: PhantomData<fn() -> R>,
+}
+
+impl<R, F> ParallelFor<R, F> {
+    /// # Safety
+    /// It runs over a range of type `R`.
+    pub(crate) const unsafe fn new(body: F) -> Self {
+        Self { body, range: PhantomData }
+    }
+}
+
+impl<R: LaunchRange<D>, F: for<'g> Fn(R::Item<'g>), const D: usize> Kernel<D>
+    for ParallelFor<R, F>
+{
+    #[inline(always)]
+    fn run(&self, item: Item<D>) {
+        // SAFETY: whoever made this launches it over such a range; the closure cannot keep what it gets, for it has to accept any
+        // lifetime.
+        (self.body)(unsafe { R::item(item) });
+    }
+}
 
 /// A closure that gets its elements.
 #[derive(Debug)]
@@ -24,32 +54,38 @@ impl<S: Source, F: for<'item> Fn(S::Item<'item>)> Kernel<1> for ForEach<S, F> {
     fn run(&self, item: Item<1>) {
         // SAFETY: whoever made this launches it over the sources' length, once; the closure cannot keep what it gets, for it has
         // to accept any lifetime.
-        (self.body)(unsafe { self.sources.get(item.x()) });
+        (self.body)(unsafe { self.sources.get(GridPoint::on_a_line(item.x(), item.size())) });
     }
 }
 
 /// A closure that gets its place and its elements.
 #[derive(Debug)]
-pub(crate) struct ForEachIn<S, F> {
+pub(crate) struct ForEachIn<R, S, F> {
     sources: S,
     body: F,
+    range: PhantomData<fn() -> R>,
 }
 
-impl<S, F> ForEachIn<S, F> {
+impl<R, S, F> ForEachIn<R, S, F> {
     /// # Safety
-    /// It runs once over a range of as many work-items as the sources' common length.
+    /// It runs once over a range of type `R`, of as many work-items, groups and sub-groups as the sources have agreed to, with the local
+    /// memory that they have asked for.
     pub(crate) const unsafe fn new(sources: S, body: F) -> Self {
-        Self { sources, body }
+        Self { sources, body, range: PhantomData }
     }
 }
 
-impl<S: Source, F: for<'item> Fn(Item<D>, S::Item<'item>), const D: usize> Kernel<D>
-    for ForEachIn<S, F>
+impl<R, S, F, const D: usize> Kernel<D> for ForEachIn<R, S, F>
+where
+    R: LaunchRange<D>,
+    S: Source,
+    F: for<'g> Fn(R::Item<'g>, S::Item<'g>),
 {
     #[inline(always)]
     fn run(&self, item: Item<D>) {
-        // SAFETY: whoever made this launches it over as many work-items as the sources have elements, once; linear ids are below
-        // that and distinct; the closure cannot keep what it gets.
-        (self.body)(item, unsafe { self.sources.get(item.linear_id()) });
+        // SAFETY: whoever made this launches it over as many work-items as the sources have elements, once; points of its grid are
+        // distinct; the closure cannot keep what it gets, for it has to accept any lifetime.
+        let (place, elements) = unsafe { (R::item(item), self.sources.get(item.grid_point())) };
+        (self.body)(place, elements);
     }
 }

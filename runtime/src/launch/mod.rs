@@ -7,3 +7,4 @@ pub(crate) mod erased;
 pub(crate) mod failure;
 pub(crate) mod options;
 pub(crate) mod range;
+pub(crate) mod shape;

@@ -3,7 +3,7 @@
 use std::ops;
 
 use crate::error::LaunchError;
-use crate::kernel::offset::{Begin, Origin, Zero};
+use crate::kernel::offset::{NoOffset, Origin, WithOffset};
 
 /// The range of a launch: how many work-items along each of `D` dimensions, 1 to 3. The last dimension is the fastest.
 ///
@@ -75,7 +75,7 @@ pub trait IntoRange<const D: usize>: sealed::Sealed {
 }
 
 impl IntoRange<1> for usize {
-    type Origin = Zero;
+    type Origin = NoOffset;
 
     fn into_range(self) -> Range<1> {
         Range([self])
@@ -117,7 +117,7 @@ impl Interval for ops::RangeInclusive<usize> {
 macro_rules! into_range {
     ($($dimensions:literal)*) => {$(
         impl IntoRange<$dimensions> for [usize; $dimensions] {
-            type Origin = Zero;
+            type Origin = NoOffset;
 
             fn into_range(self) -> Range<$dimensions> {
                 Range(self)
@@ -129,7 +129,7 @@ macro_rules! into_range {
         }
 
         impl IntoRange<$dimensions> for Range<$dimensions> {
-            type Origin = Zero;
+            type Origin = NoOffset;
 
             fn into_range(self) -> Range<$dimensions> {
                 self
@@ -145,7 +145,7 @@ macro_rules! into_range {
     )*};
     ($dimensions:literal $interval:ty) => {
         impl IntoRange<$dimensions> for [$interval; $dimensions] {
-            type Origin = Begin;
+            type Origin = WithOffset;
 
             fn into_range(self) -> Range<$dimensions> {
                 Range(self.map(|interval| interval.numbers()))
@@ -162,7 +162,7 @@ into_range!(1 2 3);
 macro_rules! into_range_alone {
     ($($interval:ty)*) => {$(
         impl IntoRange<1> for $interval {
-            type Origin = Begin;
+            type Origin = WithOffset;
 
             fn into_range(self) -> Range<1> {
                 [self].into_range()
@@ -178,7 +178,7 @@ into_range_alone!(ops::Range<usize> ops::RangeInclusive<usize>);
 
 /// A range that is known to have a size, in the order x, y, z, with 1 for the dimensions that it has not.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Extent {
+pub struct Extent {
     pub(crate) xyz: [usize; 3],
     /// Where it begins.
     pub(crate) offset: [usize; 3],

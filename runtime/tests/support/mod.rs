@@ -85,7 +85,7 @@ pub fn launch_groups(queue: &Queue) -> Result<(), schism::Error> {
     let mut sums = Buffer::with_len(queue, 4)?;
     let range = NdRange::new(256, 64)?;
     let (tile, sources) = (local::<u32>(64), per_group(&mut sums));
-    queue.for_each_in_groups(range, tile, sources, |item, tile, sum| {
+    queue.for_each_in(range, (tile, sources), |item, (tile, sum)| {
         tile.set(item.local_x(), 1);
         item.barrier();
         if let Some(sum) = sum {

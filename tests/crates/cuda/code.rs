@@ -59,7 +59,7 @@ pub fn group_sizes() {
     let launch = |size: usize| {
         let range = NdRange::new(4 * size, size).expect("even groups");
         queue
-            .parallel_for_groups(range, local::<u32>(size), |item, tile| {
+            .for_each_in(range, local::<u32>(size), |item, tile| {
                 tile.set(item.local_x(), 1);
                 let mut half = item.group_size() / 2;
                 while half > 0 {

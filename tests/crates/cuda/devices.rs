@@ -116,7 +116,7 @@ pub fn foreign() {
     assert_eq!(copy.to_vec(), [1; 4]);
     let view = on_first.view_mut();
     // SAFETY: each work-item has its element.
-    let result = native.parallel_for(4, move |item| unsafe { view.set(item.x(), 2) });
+    let result = native.parallel_for(4, move |item| unsafe { view.set_unchecked(item.x(), 2) });
     assert!(matches!(result, Err(LaunchError::Panicked(_))), "{result:?}");
     // And all that is where it belongs.
     first.for_each(&mut on_first, |x| *x += 1).expect("it runs");

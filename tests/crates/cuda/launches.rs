@@ -88,7 +88,7 @@ pub fn shapes() {
 
     let range = NdRange::new([4, 64, 96], [2, 8, 32]).expect("even groups");
     queue
-        .parallel_for_groups(range, local::<u32>(100), |item, tile| {
+        .for_each_in(range, local::<u32>(100), |item, tile| {
             tile.set(item.local_x(), 1);
             schism::local_array!(item, u64; 7).set(0, 1);
             item.barrier();
@@ -100,14 +100,14 @@ pub fn shapes() {
     let most = queue.device().local_memory_size();
     let range = NdRange::new(32, 32).expect("one group");
     let launch = |bytes| {
-        queue.parallel_for_groups(range, local::<u8>(bytes), |item, tile| tile.set(item.x(), 1))
+        queue.for_each_in(range, local::<u8>(bytes), |item, tile| tile.set(item.x(), 1))
     };
     launch(most).expect("just as much");
     assert_eq!(calls("cuFuncSetAttribute"), 1);
     assert!(matches!(launch(most + 1), Err(LaunchError::LocalMemory { limit, .. }) if limit == most));
     for local in [[2048, 1, 1], [1, 1024, 2], [128, 1, 1]] {
         let range = NdRange::new(local, local).expect("one group");
-        let result = queue.parallel_for_groups(range, (), |item, ()| item.barrier());
+        let result = queue.parallel_for(range, |item| item.barrier());
         assert!(matches!(result, Err(LaunchError::GroupTooLarge { .. })), "{local:?}");
     }
 }
@@ -137,7 +137,7 @@ pub fn order() {
     let (timed, untimed) = queue
         .scope(|scope| Ok(scope.parallel_for(1, |_| ())?))
         .and_then(|untimed| {
-            let timed = queue.timed().scope(|scope| Ok(scope.parallel_for(1, |_| ())?))?;
+            let timed = queue.with_timing().scope(|scope| Ok(scope.parallel_for(1, |_| ())?))?;
             Ok((timed, untimed))
         })
         .expect("they run");
@@ -199,7 +199,7 @@ pub fn driver_calls() {
             let event = scope.parallel_for(1, launch)?;
             assert_eq!(set(context), 0);
             while !event.is_complete() {}
-            let timed = queue.timed();
+            let timed = queue.with_timing();
             assert_eq!(set(context), 0);
             let timed = timed.scope(|scope| Ok(scope.parallel_for(1, launch)?))?;
             assert!(timed.duration().is_some());

@@ -64,8 +64,8 @@ pub fn concrete(queue: &Queue, n: usize) {
                     let i = item.x();
                     // SAFETY: in range, its own elements.
                     unsafe {
-                        to.set(i, not_generic(from[i]));
-                        halves.set(i, half());
+                        to.set_unchecked(i, not_generic(from[i]));
+                        halves.set_unchecked(i, half());
                     }
                 })
                 .unwrap();
@@ -85,8 +85,8 @@ pub fn generic<T: Number>(queue: &Queue, n: usize, addend: T) {
                     let i = item.x();
                     // SAFETY: in range, its own elements.
                     unsafe {
-                        to.set(i, from[i].mix(addend));
-                        halves.set(i, half());
+                        to.set_unchecked(i, from[i].mix(addend));
+                        halves.set_unchecked(i, half());
                     }
                 })
                 .unwrap();
@@ -116,8 +116,8 @@ pub fn nested<T: Number, const N: usize>(
                         let i = item.x();
                         // SAFETY: in range, its own elements.
                         unsafe {
-                            to.set(i, apply(from[i]));
-                            halves.set(i, half());
+                            to.set_unchecked(i, apply(from[i]));
+                            halves.set_unchecked(i, half());
                         }
                     })
                     .unwrap();
@@ -147,8 +147,8 @@ pub trait Filter {
                         let i = item.x();
                         // SAFETY: in range, its own elements.
                         unsafe {
-                            to.set(i, from[i] + length - i as i64);
-                            halves.set(i, half());
+                            to.set_unchecked(i, from[i] + length - i as i64);
+                            halves.set_unchecked(i, half());
                         }
                     })
                     .unwrap();
@@ -175,8 +175,8 @@ impl Filter for Scale {
                         let i = item.x();
                         // SAFETY: in range, its own elements.
                         unsafe {
-                            to.set(i, from[i] * scale + 1.0);
-                            halves.set(i, half());
+                            to.set_unchecked(i, from[i] * scale + 1.0);
+                            halves.set_unchecked(i, half());
                         }
                     })
                     .unwrap();
@@ -209,8 +209,8 @@ impl<T: Number + PartialOrd> Filter for Clamp<T> {
                         let i = item.x();
                         // SAFETY: in range, its own elements.
                         unsafe {
-                            to.set(i, clamp(from[i]));
-                            halves.set(i, half());
+                            to.set_unchecked(i, clamp(from[i]));
+                            halves.set_unchecked(i, half());
                         }
                     })
                     .unwrap();

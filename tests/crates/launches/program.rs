@@ -20,8 +20,8 @@ impl Row {
                         let i = item.x();
                         // SAFETY: in range, its own elements.
                         unsafe {
-                            to.set(i, from[i] + bias * i as i32);
-                            halves.set(i, library::half());
+                            to.set_unchecked(i, from[i] + bias * i as i32);
+                            halves.set_unchecked(i, library::half());
                         }
                     })
                     .unwrap();
@@ -92,8 +92,8 @@ mod tests {
                         let i = item.x();
                         // SAFETY: in range, its own elements.
                         unsafe {
-                            to.set(i, from[i] * from[i]);
-                            halves.set(i, library::half());
+                            to.set_unchecked(i, from[i] * from[i]);
+                            halves.set_unchecked(i, library::half());
                         }
                     })
                     .unwrap();

@@ -19,7 +19,7 @@ fn main() {
             let one = if WIDE { on_host(value) } else { 1 };
             let two = if schism::is_device() { 2 } else { on_host(value) };
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), one + two) }
+            unsafe { to.set_unchecked(item.x(), one + two) }
         })
         .unwrap();
 }

@@ -27,7 +27,7 @@ fn main() {
             schism::dprintln!("{value} of {:?}", Pair(value, 4));
             let checked: u32 = value.try_into().expect("it fits");
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), u64::from(checked)) }
+            unsafe { to.set_unchecked(item.x(), u64::from(checked)) }
         })
         .unwrap();
 }

@@ -13,7 +13,7 @@ fn main() {
             fence(Ordering::SeqCst);
             std::hint::spin_loop();
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), std::hint::black_box(1)) }
+            unsafe { to.set_unchecked(item.x(), std::hint::black_box(1)) }
         })
         .unwrap();
 }

@@ -34,7 +34,7 @@ fn main() {
             let value = item.x() as u32;
             assert!(value < 8, "{value} is too large");
             // SAFETY: in range, its own element.
-            unsafe { to.set(item.x(), digits(value) as u64) }
+            unsafe { to.set_unchecked(item.x(), digits(value) as u64) }
         })
         .unwrap();
 }

@@ -30,7 +30,7 @@ pub fn run(bench: &Bench) -> Outcome {
                 submit(&run.queue, |scope| scope.for_each(&mut counts, |count| *count = 0))?;
             let (words, counts) = (from.view(), counts.atomic_view());
             launches.extend(submit(&run.queue, |scope| {
-                scope.parallel_for_groups(range, (), move |item, ()| {
+                scope.parallel_for(range, move |item| {
                     let bins = local_array!(item, u32; BINS).as_atomics();
                     let lane = item.local_x();
                     bins[lane].store(0, Relaxed);

@@ -164,13 +164,13 @@ impl Bench {
         let wanted = self.settings.wants(case.kernel);
         // Each launch of a timed queue says how long it took.
         let queue = match self.settings.clock {
-            Clock::Device => self.queue.timed(),
+            Clock::Device => self.queue.with_timing(),
             Clock::Host => self.queue.clone(),
         };
         variants.iter().filter(move |_| wanted).map(move |&variant| {
             let math = match variant {
                 Variant::Relaxed => Math::Relaxed,
-                Variant::Exact | Variant::Specialised => Math::Exact,
+                Variant::Exact | Variant::Specialised => Math::Precise,
             };
             Run { bench: self, case, variant, queue: queue.with_math(math) }
         })

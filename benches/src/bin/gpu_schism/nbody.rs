@@ -94,16 +94,11 @@ pub fn run(bench: &Bench) -> Outcome {
             submit(&run.queue, |scope| {
                 if run.is_specialised() {
                     let n = Specialized::new(n);
-                    return scope.for_each_in_groups(
-                        range,
-                        (),
-                        sources,
-                        move |item, (), (body, bodies, to)| {
-                            *to = acceleration(item, body, &bodies[..*n]);
-                        },
-                    );
+                    return scope.for_each_in(range, sources, move |item, (body, bodies, to)| {
+                        *to = acceleration(item, body, &bodies[..*n]);
+                    });
                 }
-                scope.for_each_in_groups(range, (), sources, |item, (), (body, bodies, to)| {
+                scope.for_each_in(range, sources, |item, (body, bodies, to)| {
                     *to = acceleration(item, body, bodies);
                 })
             })

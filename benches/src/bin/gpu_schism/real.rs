@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Mul};
 
-use schism::{Element, LocalNumber};
+use schism::{Element, GroupValue};
 
 /// Elements of results.
 pub trait Digest: Element + Default + PartialEq + std::fmt::Debug {
@@ -51,7 +51,7 @@ impl Digest for f64 {
 }
 
 /// The floating-point types, for kernels that are written once for both.
-pub trait Real: Digest + LocalNumber + Add<Output = Self> + Mul<Output = Self> {
+pub trait Real: Digest + GroupValue + Add<Output = Self> + Mul<Output = Self> {
     /// The nearest value.
     fn of(value: f64) -> Self;
 }

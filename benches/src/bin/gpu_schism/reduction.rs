@@ -43,7 +43,7 @@ fn sum(
     let range = NdRange::new(groups * GROUP, GROUP)?;
     submit(queue, |scope| {
         let sources = (whole(from), per_group(sums));
-        scope.for_each_in_groups(range, (), sources, |item, (), (from, group_sum)| {
+        scope.for_each_in(range, sources, |item, (from, group_sum)| {
             let [stride] = item.global_range();
             let mut sum = 0.0;
             let mut place = item.x();

@@ -36,7 +36,7 @@ fn tiles(queue: &Queue, from: &Buffer<u32>, to: &mut Level) -> Result<Vec<Event>
     let scanned = to.scanned.view_mut();
     let sources = (whole(from), per_group(&mut to.sums));
     submit(queue, |scope| {
-        scope.for_each_in_groups(range, (), sources, move |item, (), (from, group_sum)| {
+        scope.for_each_in(range, sources, move |item, (from, group_sum)| {
             let shared = local_array!(item, u32; GROUP);
             let lane = item.local_x();
             let begin = item.x() * EACH;
@@ -61,7 +61,7 @@ fn tiles(queue: &Queue, from: &Buffer<u32>, to: &mut Level) -> Result<Vec<Event>
                 sum = sum.wrapping_add(own);
                 if begin + k < scanned.len() {
                     // SAFETY: within the length; the elements are this work-item's own.
-                    unsafe { scanned.set(begin + k, sum) }
+                    unsafe { scanned.set_unchecked(begin + k, sum) }
                 }
             }
             if let Some(group_sum) = group_sum {

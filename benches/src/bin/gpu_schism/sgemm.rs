@@ -52,7 +52,7 @@ fn time_tiled<S: Size>(
     run.time(|| {
         let sources = (whole(a), whole(b), &mut *c);
         submit(&run.queue, |scope| {
-            scope.for_each_in_groups(range, (), sources, move |item, (), (a, b, c)| {
+            scope.for_each_in(range, sources, move |item, (a, b, c)| {
                 let side = side.get();
                 let a_tile = local_array!(item, f32; TILE * TILE);
                 let b_tile = local_array!(item, f32; TILE * TILE);

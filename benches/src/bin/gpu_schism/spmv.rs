@@ -86,7 +86,7 @@ pub fn run(bench: &Bench) -> Outcome {
             let (rows, columns, values) = (rows.view(), columns.view(), values.view());
             let (x, y) = (x.view(), y.view_mut());
             submit(&run.queue, |scope| {
-                scope.parallel_for_groups(range, (), move |item, ()| {
+                scope.parallel_for(range, move |item| {
                     let sums = local_array!(item, f32; GROUP);
                     let (place, row) = (item.local_x(), item.x() / LANES);
                     let lane = place % LANES;
@@ -110,7 +110,7 @@ pub fn run(bench: &Bench) -> Outcome {
                     }
                     if lane == 0 {
                         // SAFETY: one of the work-items of each row writes its element.
-                        unsafe { y.set(row, sums.get(place)) }
+                        unsafe { y.set_unchecked(row, sums.get(place)) }
                     }
                 })
             })

@@ -76,7 +76,7 @@ fn dot<T: Real>(bench: &Bench, case: Case, a: &Buffer<T>, b: &Buffer<T>) -> Outc
         let times = run.time(|| {
             let sources = (whole(a), whole(b), per_group(&mut sums));
             submit(&run.queue, |scope| {
-                scope.for_each_in_groups(range, (), sources, |item, (), (a, b, group_sum)| {
+                scope.for_each_in(range, sources, |item, (a, b, group_sum)| {
                     let b = &b[..a.len()];
                     let [stride] = item.global_range();
                     let mut sum = T::default();

@@ -21,7 +21,7 @@ fn time<S: Size>(run: &Run, to: &mut Buffer<f32>, from: &Buffer<f32>, side: S) -
     run.time(|| {
         let (from, to) = (from.view(), to.view_mut());
         submit(&run.queue, |scope| {
-            scope.parallel_for_groups(range, (), move |item, ()| {
+            scope.parallel_for(range, move |item| {
                 let side = side.get();
                 let tile = local_array!(item, f32; TILE * PITCH);
                 let ([y, x], [row, column]) = (item.group_id(), item.local_id());
@@ -35,7 +35,7 @@ fn time<S: Size>(run: &Run, to: &mut Buffer<f32>, from: &Buffer<f32>, side: S) -
                     let row = row + step * ROWS;
                     let place = (x * TILE + row) * side + y * TILE + column;
                     // SAFETY: the tiles fill the matrix; this element is the work-item's own.
-                    unsafe { to.set(place, tile.get(column * PITCH + row)) }
+                    unsafe { to.set_unchecked(place, tile.get(column * PITCH + row)) }
                 }
             })
         })

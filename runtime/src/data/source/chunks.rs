@@ -8,10 +8,14 @@ use std::mem::transmute;
 use std::ptr::{self, NonNull};
 
 use crate::data::source::length::Lengths;
-use crate::data::source::traits::{Prepare, Source, ready_at_once};
+use crate::data::source::share::Share;
+use crate::data::source::traits::{GroupSource, Prepare, Source, ready_at_once};
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
+use crate::kernel::grid::GridPoint;
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::member::Member;
 
 /// Runs of neighbouring elements, shared: see [`Buffer::chunks`](crate::Buffer::chunks).
 #[derive(Debug)]
@@ -31,7 +35,12 @@ impl<'a, T> Chunks<'a, T> {
 /// # Safety
 /// `index` is below the number of chunks of `size` in `len` elements.
 #[inline(always)]
-unsafe fn chunk<T>(elements: NonNull<T>, len: usize, size: usize, index: usize) -> *mut [T] {
+pub(super) unsafe fn chunk<T>(
+    elements: NonNull<T>,
+    len: usize,
+    size: usize,
+    index: usize,
+) -> *mut [T] {
     // Below `len`, so nothing wraps; the wrapping forms keep debug builds free of checks.
     let begin = index.wrapping_mul(size);
     let rest = len.wrapping_sub(begin);
@@ -45,10 +54,21 @@ unsafe impl<T: Sync + 'static> Source for Chunks<'_, T> {
     type Item<'item> = &'item [T];
 
     #[inline(always)]
-    unsafe fn get<'item>(&self, index: usize) -> &'item [T] {
+    unsafe fn get<'item>(&self, at: GridPoint) -> &'item [T] {
         let elements = NonNull::from(self.elements).cast();
         // SAFETY: the index is below the number of chunks; the borrow outlives the launch.
-        unsafe { transmute(chunk::<T>(elements, self.elements.len(), self.size, index)) }
+        unsafe { transmute(chunk::<T>(elements, self.elements.len(), self.size, at.index)) }
+    }
+}
+
+// SAFETY: shared references to what the borrow keeps from changing, or to atomics.
+unsafe impl<T: Sync + 'static> GroupSource for Chunks<'_, T> {
+    type Item<'item> = &'item [T];
+
+    #[inline(always)]
+    unsafe fn of_group<'item>(&self, group: GridPoint, _: Member) -> &'item [T] {
+        // SAFETY: the caller's promises.
+        unsafe { self.get(group) }
     }
 }
 
@@ -61,7 +81,7 @@ impl<'a, T: Sync + 'static, M> Prepare<M> for Chunks<'a, T> {
         lengths.add_chunks(self.elements.len(), self.size)
     }
 
-    fn prepare(self) -> Self {
+    fn prepare(self, _: &mut Placement) -> Self {
         self
     }
 }
@@ -91,9 +111,20 @@ unsafe impl<T: Element> Source for ChunksMut<'_, T> {
     type Item<'item> = &'item mut [T];
 
     #[inline(always)]
-    unsafe fn get<'item>(&self, index: usize) -> &'item mut [T] {
+    unsafe fn get<'item>(&self, at: GridPoint) -> &'item mut [T] {
         // SAFETY: the index is below the number of chunks and this work-item's own; the borrow outlives the launch.
-        unsafe { transmute(chunk::<T>(self.elements, self.len, self.size, index)) }
+        unsafe { transmute(chunk::<T>(self.elements, self.len, self.size, at.index)) }
+    }
+}
+
+// SAFETY: chunks of distinct groups do not overlap, and shares of distinct members do not either.
+unsafe impl<T: Element> GroupSource for ChunksMut<'_, T> {
+    type Item<'item> = Share<'item, T>;
+
+    #[inline(always)]
+    unsafe fn of_group<'item>(&self, group: GridPoint, member: Member) -> Share<'item, T> {
+        // SAFETY: the index is below the number of chunks; nobody else has the group and the number; the borrow outlives the launch.
+        unsafe { Share::new(chunk(self.elements, self.len, self.size, group.index), member) }
     }
 }
 
@@ -106,7 +137,7 @@ impl<'a, T: Element, M> Prepare<M> for ChunksMut<'a, T> {
         lengths.add_chunks(self.len, self.size)
     }
 
-    fn prepare(self) -> Self {
+    fn prepare(self, _: &mut Placement) -> Self {
         self
     }
 }

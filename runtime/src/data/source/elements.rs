@@ -5,10 +5,13 @@ use std::ptr::NonNull;
 
 use crate::data::buffer::Buffer;
 use crate::data::source::length::Lengths;
-use crate::data::source::traits::{Prepare, Source, ready_at_once};
+use crate::data::source::traits::{GroupSource, Prepare, Source, ready_at_once};
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
+use crate::kernel::grid::GridPoint;
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::member::Member;
 
 /// Shared elements. It holds a slice, not a pointer: that tells LLVM that nobody writes them.
 #[derive(Debug)]
@@ -19,9 +22,20 @@ unsafe impl<T: Sync + 'static> Source for Each<'_, T> {
     type Item<'item> = &'item T;
 
     #[inline(always)]
-    unsafe fn get<'item>(&self, index: usize) -> &'item T {
+    unsafe fn get<'item>(&self, at: GridPoint) -> &'item T {
         // SAFETY: the index is below the length; the borrow outlives the launch.
-        unsafe { NonNull::from(self.0).cast::<T>().add(index).as_ref() }
+        unsafe { NonNull::from(self.0).cast::<T>().add(at.index).as_ref() }
+    }
+}
+
+// SAFETY: shared references to what the borrow keeps from changing, or to atomics.
+unsafe impl<T: Sync + 'static> GroupSource for Each<'_, T> {
+    type Item<'item> = &'item T;
+
+    #[inline(always)]
+    unsafe fn of_group<'item>(&self, group: GridPoint, _: Member) -> &'item T {
+        // SAFETY: the caller's promises.
+        unsafe { self.get(group) }
     }
 }
 
@@ -42,9 +56,20 @@ unsafe impl<T: Element> Source for EachMut<'_, T> {
     type Item<'item> = &'item mut T;
 
     #[inline(always)]
-    unsafe fn get<'item>(&self, index: usize) -> &'item mut T {
+    unsafe fn get<'item>(&self, at: GridPoint) -> &'item mut T {
         // SAFETY: the index is below the length and this work-item's own; the borrow outlives the launch.
-        unsafe { self.elements.add(index).as_mut() }
+        unsafe { self.elements.add(at.index).as_mut() }
+    }
+}
+
+// SAFETY: distinct groups are distinct elements, and of a group only the first work-item gets the element.
+unsafe impl<T: Element> GroupSource for EachMut<'_, T> {
+    type Item<'item> = Option<&'item mut T>;
+
+    #[inline(always)]
+    unsafe fn of_group<'item>(&self, group: GridPoint, member: Member) -> Option<&'item mut T> {
+        // SAFETY: the caller's promises; no other member is the first.
+        if member.is_first { Some(unsafe { self.get(group) }) } else { None }
     }
 }
 
@@ -69,7 +94,7 @@ impl<'a, T: Sync + 'static, M> Prepare<M> for View<'a, T> {
         lengths.add(self.raw().len())
     }
 
-    fn prepare(self) -> Each<'a, T> {
+    fn prepare(self, _: &mut Placement) -> Each<'a, T> {
         Each::new(self)
     }
 }
@@ -83,7 +108,7 @@ impl<'a, T: Element, M> Prepare<M> for &'a Buffer<T> {
         lengths.add(self.len())
     }
 
-    fn prepare(self) -> Each<'a, T> {
+    fn prepare(self, _: &mut Placement) -> Each<'a, T> {
         Each::new(self.view())
     }
 }
@@ -97,7 +122,7 @@ impl<'a, T: Element, M> Prepare<M> for ViewMut<'a, T> {
         lengths.add(self.len())
     }
 
-    fn prepare(self) -> EachMut<'a, T> {
+    fn prepare(self, _: &mut Placement) -> EachMut<'a, T> {
         EachMut::new(self)
     }
 }
@@ -111,7 +136,7 @@ impl<'a, T: Element, M> Prepare<M> for &'a mut ViewMut<'_, T> {
         lengths.add(self.len())
     }
 
-    fn prepare(self) -> EachMut<'a, T> {
+    fn prepare(self, _: &mut Placement) -> EachMut<'a, T> {
         EachMut::new(self.reborrow())
     }
 }
@@ -125,7 +150,7 @@ impl<'a, T: Element, M> Prepare<M> for &'a mut Buffer<T> {
         lengths.add(self.len())
     }
 
-    fn prepare(self) -> EachMut<'a, T> {
+    fn prepare(self, _: &mut Placement) -> EachMut<'a, T> {
         EachMut::new(self.view_mut())
     }
 }

@@ -3,8 +3,11 @@
 use std::ops::{Range, RangeFrom};
 
 use crate::data::source::length::Lengths;
-use crate::data::source::traits::{Prepare, Source, ready_at_once};
+use crate::data::source::traits::{GroupSource, Prepare, Source, ready_at_once};
 use crate::error::LaunchError;
+use crate::kernel::grid::GridPoint;
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::member::Member;
 
 /// Numbers, counted from the first.
 #[derive(Debug)]
@@ -17,8 +20,18 @@ unsafe impl Source for Index {
     type Item<'item> = usize;
 
     #[inline(always)]
-    unsafe fn get<'item>(&self, index: usize) -> Self::Item<'item> {
-        self.first.wrapping_add(index)
+    unsafe fn get<'item>(&self, at: GridPoint) -> Self::Item<'item> {
+        self.first.wrapping_add(at.index)
+    }
+}
+
+// SAFETY: numbers overlap nothing.
+unsafe impl GroupSource for Index {
+    type Item<'item> = usize;
+
+    #[inline(always)]
+    unsafe fn of_group<'item>(&self, group: GridPoint, _: Member) -> Self::Item<'item> {
+        self.first.wrapping_add(group.index)
     }
 }
 
@@ -30,7 +43,7 @@ impl<M> Prepare<M> for Range<usize> {
         lengths.add(self.len())
     }
 
-    fn prepare(self) -> Index {
+    fn prepare(self, _: &mut Placement) -> Index {
         Index { first: self.start }
     }
 }
@@ -44,7 +57,7 @@ impl<M> Prepare<M> for RangeFrom<usize> {
         Ok(())
     }
 
-    fn prepare(self) -> Index {
+    fn prepare(self, _: &mut Placement) -> Index {
         Index { first: self.start }
     }
 }

@@ -10,6 +10,7 @@ pub struct Lengths {
     sources: usize,
     /// Of a launch with groups.
     groups: usize,
+    sub_groups: usize,
     /// A source is in memory that the host does not reach.
     device_memory: bool,
 }
@@ -17,12 +18,12 @@ pub struct Lengths {
 impl Lengths {
     /// For sources that have to fit a range of `size` work-items.
     pub(crate) const fn of_range(size: usize) -> Self {
-        Self { common: Some(size), sources: 0, groups: 0, device_memory: false }
+        Self { common: Some(size), sources: 0, groups: 0, sub_groups: 0, device_memory: false }
     }
 
-    /// For sources that have to fit a range of `size` work-items in `groups` groups.
-    pub(crate) const fn of_range_in_groups(size: usize, groups: usize) -> Self {
-        Self { common: Some(size), sources: 0, groups, device_memory: false }
+    /// For sources that have to fit a range of `size` work-items in `groups` groups, with `sub_groups` in all.
+    pub(crate) const fn of_range_in_groups(size: usize, groups: usize, sub_groups: usize) -> Self {
+        Self { common: Some(size), sources: 0, groups, sub_groups, device_memory: false }
     }
 
     /// For those of the sources that have to fit the groups.
@@ -30,7 +31,23 @@ impl Lengths {
         &mut self,
         check: impl FnOnce(&mut Self) -> Result<(), LaunchError>,
     ) -> Result<(), LaunchError> {
-        let mut lengths = Self { common: Some(self.groups), ..*self };
+        self.others(self.groups, check)
+    }
+
+    /// For those of the sources that have to fit the sub-groups.
+    pub(crate) fn of_sub_groups(
+        &mut self,
+        check: impl FnOnce(&mut Self) -> Result<(), LaunchError>,
+    ) -> Result<(), LaunchError> {
+        self.others(self.sub_groups, check)
+    }
+
+    fn others(
+        &mut self,
+        length: usize,
+        check: impl FnOnce(&mut Self) -> Result<(), LaunchError>,
+    ) -> Result<(), LaunchError> {
+        let mut lengths = Self { common: Some(length), ..*self };
         check(&mut lengths)?;
         self.sources = lengths.sources;
         self.device_memory = lengths.device_memory;
@@ -67,6 +84,28 @@ impl Lengths {
             return Err(LaunchError::EmptyChunks { source_index: self.sources });
         }
         self.add(elements.div_ceil(size))
+    }
+
+    /// A source of tiles of so many rows and columns, of a matrix in rows of `width`.
+    pub(crate) fn add_tiles(
+        &mut self,
+        elements: usize,
+        width: usize,
+        [rows, columns]: [usize; 2],
+    ) -> Result<(), LaunchError> {
+        if elements == 0 {
+            return self.add(0);
+        }
+        if elements.checked_rem(width) != Some(0) {
+            return Err(LaunchError::Rows { source_index: self.sources, elements, width });
+        }
+        // No more than there are elements.
+        self.add((elements / width).div_ceil(rows).wrapping_mul(width.div_ceil(columns)))
+    }
+
+    /// Refuses a source for a reason of its own.
+    pub(crate) fn refuse(&self, reason: Result<(), String>) -> Result<(), LaunchError> {
+        reason.map_err(|reason| LaunchError::Source { source_index: self.sources, reason })
     }
 
     /// The common length.

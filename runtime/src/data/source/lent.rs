@@ -4,16 +4,22 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use crate::data::buffer::Buffer;
+use crate::data::source::cells::CellChunks;
 use crate::data::source::chunks::{Chunks, ChunksMut};
 use crate::data::source::elements::{Each, EachMut};
 use crate::data::source::length::Lengths;
 use crate::data::source::per_group::InGroups;
-use crate::data::source::traits::Prepare;
+use crate::data::source::tiles::TilesMut;
 use crate::data::source::traits::Scoped;
+use crate::data::source::traits::{Prepare, Source};
 use crate::data::source::whole::Whole;
 use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
+use crate::kernel::atomic::AtomicElement;
 use crate::kernel::element::Element;
+use crate::kernel::grid::GridPoint;
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::value::GroupValue;
 
 /// A buffer lent to a [scope](crate::Queue::scope): the scope's launches use it one after the other, exclusively or shared, as
 /// each one needs.
@@ -107,6 +113,62 @@ impl<'scope, T: Element> Lent<'scope, T> {
         LentWhole(self)
     }
 
+    /// A source that gives every work-item all elements as atomics, as [`Buffer::atomic_view`](crate::Buffer::atomic_view) does.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use std::sync::atomic::Ordering::Relaxed;
+    ///
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let numbers = Buffer::from_slice(&queue, &[1_u32, 2, 3, 4])?;
+    /// let mut sum = Buffer::filled(&queue, 1, 0_u32)?;
+    /// queue.scope(|scope| {
+    ///     let mut sum = scope.lend(&mut sum);
+    ///     scope.for_each((&numbers, sum.atomics()), |(number, sum)| {
+    ///         sum[0].fetch_add(*number, Relaxed);
+    ///     })?;
+    ///     scope.for_each(&mut sum, |sum| *sum *= 10)?;
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(sum.to_vec(), [100]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub const fn atomics(&mut self) -> LentAtomics<'_, 'scope, T>
+    where
+        T: AtomicElement,
+    {
+        LentAtomics(self)
+    }
+
+    /// A source that gives every work-item an exclusive view of all elements, whose access is `unsafe`: a captured
+    /// [`ViewMut`](crate::ViewMut), for loans.
+    #[must_use]
+    pub const fn view_mut(&mut self) -> LentViewMut<'_, 'scope, T> {
+        LentViewMut(self)
+    }
+
+    /// A source that gives each group `size` neighbouring elements as cells: see [`Buffer::cells`](crate::Buffer::cells).
+    #[must_use]
+    pub const fn cells(&mut self, size: usize) -> LentCells<'_, 'scope, T>
+    where
+        T: GroupValue,
+    {
+        LentCells { loan: self, size }
+    }
+
+    /// A source of the tiles of a matrix in rows of `width`: see [`Buffer::tiles_mut`](crate::Buffer::tiles_mut).
+    #[must_use]
+    pub const fn tiles_mut<const H: usize, const W: usize>(
+        &mut self,
+        width: usize,
+    ) -> LentTilesMut<'_, 'scope, T, H, W> {
+        LentTilesMut { loan: self, width }
+    }
+
     const fn waiting(&self, size: usize) -> Waiting<'scope, T> {
         Waiting { elements: self.elements, len: self.len, size, scope: PhantomData }
     }
@@ -117,7 +179,7 @@ impl<'scope, T: Element> Lent<'scope, T> {
 pub struct Waiting<'scope, T> {
     elements: NonNull<T>,
     len: usize,
-    /// Of the chunks; unused otherwise.
+    /// Of the chunks, or of a row; unused otherwise.
     size: usize,
     scope: PhantomData<Scoped<'scope>>,
 }
@@ -159,7 +221,7 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for &Lent<'scope, T> {
         lengths.add(self.len)
     }
 
-    fn prepare(self) -> Waiting<'scope, T> {
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
         self.waiting(1)
     }
 
@@ -178,7 +240,7 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for &mut Lent<'scope, T>
         lengths.add(self.len)
     }
 
-    fn prepare(self) -> Waiting<'scope, T> {
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
         self.waiting(1)
     }
 
@@ -204,7 +266,7 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentChunks<'_, 'scop
         lengths.add_chunks(self.loan.len, self.size)
     }
 
-    fn prepare(self) -> Waiting<'scope, T> {
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
         self.loan.waiting(self.size)
     }
 
@@ -230,7 +292,7 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentChunksMut<'_, 's
         lengths.add_chunks(self.loan.len, self.size)
     }
 
-    fn prepare(self) -> Waiting<'scope, T> {
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
         self.loan.waiting(self.size)
     }
 
@@ -254,12 +316,131 @@ impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentWhole<'_, 'scope
         Ok(())
     }
 
-    fn prepare(self) -> Waiting<'scope, T> {
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
         self.0.waiting(1)
     }
 
     unsafe fn start(ready: Waiting<'scope, T>) -> Whole<'scope, T> {
         // SAFETY: the launch starts now; see above.
         Whole::new(unsafe { ready.shared() })
+    }
+}
+
+/// All elements of a loan, as atomics: see [`Lent::atomics`].
+#[derive(Debug)]
+pub struct LentAtomics<'loan, 'scope, T>(&'loan mut Lent<'scope, T>);
+
+impl<'scope, T: AtomicElement, M: OfScope<'scope>> Prepare<M> for LentAtomics<'_, 'scope, T> {
+    type Source = Whole<'scope, T::Atomic>;
+    type Ready = Waiting<'scope, T>;
+
+    fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.0.elements.as_ptr());
+        lengths.any();
+        Ok(())
+    }
+
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
+        self.0.waiting(1)
+    }
+
+    unsafe fn start(ready: Waiting<'scope, T>) -> Whole<'scope, T::Atomic> {
+        let elements = ready.elements.as_ptr().cast::<T::Atomic>();
+        // SAFETY: the launch starts now, and has no other use of the loan; see above. The atomic has the layout of the element.
+        Whole::new(View::new(unsafe { std::slice::from_raw_parts(elements, ready.len) }))
+    }
+}
+
+/// An exclusive view of a loan for every work-item: see [`Lent::view_mut`].
+#[derive(Debug)]
+pub struct LentViewMut<'loan, 'scope, T>(&'loan mut Lent<'scope, T>);
+
+/// What kernels hold of it.
+#[derive(Debug)]
+pub struct SharedViewMut<'a, T>(ViewMut<'a, T>);
+
+// SAFETY: whoever accesses the elements keeps away from those of other work-items: the methods of the view are `unsafe` where they write,
+// and what they do not write is only read.
+unsafe impl<T: Element> Source for SharedViewMut<'_, T> {
+    type Item<'item> = ViewMut<'item, T>;
+
+    #[inline(always)]
+    unsafe fn get<'item>(&self, _: GridPoint) -> ViewMut<'item, T> {
+        // SAFETY: the borrow outlives the launch; see above.
+        unsafe { ViewMut::new(self.0.elements(), self.0.len()) }
+    }
+}
+
+impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for LentViewMut<'_, 'scope, T> {
+    type Source = SharedViewMut<'scope, T>;
+    type Ready = Waiting<'scope, T>;
+
+    fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.0.elements.as_ptr());
+        lengths.any();
+        Ok(())
+    }
+
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
+        self.0.waiting(1)
+    }
+
+    unsafe fn start(ready: Waiting<'scope, T>) -> SharedViewMut<'scope, T> {
+        // SAFETY: the launch starts now; see above.
+        SharedViewMut(unsafe { ready.exclusive() })
+    }
+}
+
+/// Runs of neighbouring elements of a loan, as cells: see [`Lent::cells`].
+#[derive(Debug)]
+pub struct LentCells<'loan, 'scope, T> {
+    loan: &'loan mut Lent<'scope, T>,
+    size: usize,
+}
+
+impl<'scope, T: GroupValue, M: OfScope<'scope>> Prepare<M> for LentCells<'_, 'scope, T> {
+    type Source = CellChunks<'scope, T>;
+    type Ready = Waiting<'scope, T>;
+
+    fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.loan.elements.as_ptr());
+        lengths.add_chunks(self.loan.len, self.size)
+    }
+
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
+        self.loan.waiting(self.size)
+    }
+
+    unsafe fn start(ready: Waiting<'scope, T>) -> CellChunks<'scope, T> {
+        // SAFETY: the launch starts now; see above.
+        CellChunks::new(unsafe { ready.exclusive() }, ready.size)
+    }
+}
+
+/// Tiles of a matrix in a loan: see [`Lent::tiles_mut`].
+#[derive(Debug)]
+pub struct LentTilesMut<'loan, 'scope, T, const H: usize, const W: usize> {
+    loan: &'loan mut Lent<'scope, T>,
+    width: usize,
+}
+
+impl<'scope, T: Element, M: OfScope<'scope>, const H: usize, const W: usize> Prepare<M>
+    for LentTilesMut<'_, 'scope, T, H, W>
+{
+    type Source = TilesMut<'scope, T, H, W>;
+    type Ready = Waiting<'scope, T>;
+
+    fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.loan.elements.as_ptr());
+        lengths.add_tiles(self.loan.len, self.width, [H, W])
+    }
+
+    fn prepare(self, _: &mut Placement) -> Waiting<'scope, T> {
+        self.loan.waiting(self.width)
+    }
+
+    unsafe fn start(ready: Waiting<'scope, T>) -> TilesMut<'scope, T, H, W> {
+        // SAFETY: the launch starts now; see above.
+        TilesMut::new(unsafe { ready.exclusive() }, ready.size)
     }
 }

@@ -8,12 +8,18 @@
 //! is the only way to its elements; distinct work-items get distinct elements; and the kernel must accept its element for any
 //! lifetime, so it cannot keep it.
 
+pub(crate) mod cells;
 pub(crate) mod chunks;
 mod elements;
 mod index;
 pub(crate) mod length;
 pub(crate) mod lent;
+mod local;
 pub(crate) mod per_group;
+pub(crate) mod permuted;
+pub(crate) mod rectangle;
+pub(crate) mod share;
+pub(crate) mod tiles;
 pub(crate) mod traits;
 mod tuple;
 pub(crate) mod whole;

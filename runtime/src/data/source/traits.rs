@@ -2,6 +2,9 @@
 
 use std::marker::PhantomData;
 
+use crate::kernel::grid::GridPoint;
+use crate::kernel::group::member::Member;
+
 /// What a kernel holds of a source.
 ///
 /// # Safety
@@ -11,12 +14,35 @@ pub unsafe trait Source: Send + Sync {
     /// What one work-item gets, for as long as it runs.
     type Item<'item>;
 
-    /// The element of the work-item with the given linear id.
+    /// The element of the work-item at a point of the launch's grid.
     ///
     /// # Safety
-    /// `index` is below the length that the source agreed to, no other work-item of the launch has it, and what is returned
+    /// The index of `at` is below the length that the source agreed to, no other work-item of the launch has it, and what is returned
     /// does not outlive the work-item.
-    unsafe fn get<'item>(&self, index: usize) -> Self::Item<'item>;
+    #[doc(hidden)]
+    unsafe fn get<'item>(&self, at: GridPoint) -> Self::Item<'item>;
+}
+
+/// What a kernel holds of a source that has an element for each group, or for each sub-group: see [`per_group`](fn@per_group).
+///
+/// # Safety
+/// For distinct groups, and for distinct members of a group, [`of_group`](Self::of_group) gives what does not overlap, unless it is shared
+/// references to what nobody changes during the launch, or handles whose accesses are atomic.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no element for each group",
+    note = "`per_group` and `per_sub_group` take buffers, views, `chunks`, `chunks_mut`, `cells`, `tiles_mut`, ranges of numbers, and tuples of them"
+)]
+pub unsafe trait GroupSource: Send + Sync {
+    /// What each work-item of the group gets, for as long as it runs.
+    type Item<'item>;
+
+    /// The element of the group at a point of the grid of groups, for one of the work-items that have it in common.
+    ///
+    /// # Safety
+    /// The index of `group` is below the length that the source agreed to. No other work-item of the launch has both the same group and
+    /// the same number, all members of a group have the same count, and what is returned does not outlive the work-item.
+    #[doc(hidden)]
+    unsafe fn of_group<'item>(&self, group: GridPoint, member: Member) -> Self::Item<'item>;
 }
 
 /// The launches that end before the call returns: [`Queue::for_each`](crate::Queue::for_each) and its like.
@@ -31,6 +57,7 @@ mod sealed {
     use super::Source;
     use crate::data::source::length::Lengths;
     use crate::error::LaunchError;
+    use crate::kernel::group::local::Placement;
 
     /// The part of a source that only launches see. `M` is the kind of launch.
     pub trait Prepare<M> {
@@ -44,8 +71,8 @@ mod sealed {
         /// Compares this source's length with the others'.
         fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError>;
 
-        /// Ends the borrow that was only for the call.
-        fn prepare(self) -> Self::Ready;
+        /// Ends the borrow that was only for the call, and gives local memory its place.
+        fn prepare(self, placement: &mut Placement) -> Self::Ready;
 
         /// # Safety
         /// The launch that `ready` was prepared for starts now, and the result goes no further than its kernel.
@@ -75,14 +102,62 @@ pub(crate) use sealed::{Prepare, ready_at_once};
 /// | `&Buffer<T>`, `View<T>` | `&T`, its own element |
 /// | `buffer.chunks_mut(n)` | `&mut [T]`, its own `n` elements (a row of an image) |
 /// | `buffer.chunks(n)` | `&[T]` |
-/// | [`whole(&buffer)`](crate::whole()) | `&[T]`, all elements, the same for all |
+/// | [`buffer.permuted_mut(order)`](crate::Buffer::permuted_mut) | `&mut T`, its own element, in another order |
+/// | [`buffer.rectangle_mut(width, [rows, columns])?`](crate::Buffer::rectangle_mut) | `&mut T`, its own element of a part of a matrix |
+/// | [`buffer.tiles_mut::<H, W>(width)`](crate::Buffer::tiles_mut) | [`TileShare<T>`](crate::TileShare), its own tile of a matrix |
+/// | [`whole(&buffer)`](whole()) | `&[T]`, all elements, the same for all |
 /// | `a..b` | `usize`, its own number |
 /// | `a..` | `usize`, counted from `a`, as many as needed |
 /// | a tuple of two to eight sources | the tuple of what they give |
-/// | [`per_group(source)`](crate::per_group()), in [launches with groups](crate::Queue::for_each_in_groups) | `Some` of what the source gives to the group, if it is the group's first work-item; else `None` |
 ///
-/// The sources of one launch have the same length; `a..` and `whole` take any. Within a [scope](crate::Queue::scope) buffers
-/// can also be [lent](crate::Scope::lend).
+/// In launches with groups, those over an [`NdRange`](crate::NdRange), there are also:
+///
+/// | source | each work-item gets |
+/// |---|---|
+/// | [`per_group(source)`](per_group()) | the group's element, or its own share of it |
+/// | [`per_sub_group(source)`](per_sub_group()) | the same, of its sub-group |
+/// | [`local::<T>(n)`](crate::local()), [`local_2d::<T>(rows, columns)`](crate::local_2d()) | memory that the group shares while it runs |
+///
+/// The sources of one launch have the same length; `a..`, `whole` and local memory go with any. Within a [scope](crate::Queue::scope)
+/// buffers can also be [lent](crate::Scope::lend).
+///
+/// # One buffer, read and written
+/// A work-item that reads elements of others while these are written would see either of two values, so one launch cannot borrow a buffer
+/// both ways. The borrow checker says so with E0502. An algorithm that updates its data in place, step after step, has two buffers and
+/// swaps them, or its own element by `&mut` where that is all it needs:
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::prelude::*;
+///
+/// // Shortest paths (Floyd and Warshall): a step reads row and column `k`, and writes all.
+/// let (queue, n) = (Queue::new()?, 3);
+/// let mut now = Buffer::from_slice(&queue, &[0, 5, 99, 99, 0, 2, 1, 99, 0_u32])?;
+/// let mut next = Buffer::with_len(&queue, n * n)?;
+/// for k in 0..n {
+///     queue.for_each_in([n, n], (&mut next, whole(&now)), move |item, (next, now)| {
+///         let [i, j] = item.id();
+///         *next = now[i * n + j].min(now[i * n + k] + now[k * n + j]);
+///     })?;
+///     std::mem::swap(&mut now, &mut next);
+/// }
+/// assert_eq!(now.to_vec(), [0, 5, 7, 3, 0, 2, 1, 6, 0]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Within a scope the two are [lent](crate::Scope::lend) first, and the loans are swapped in the same way. With one buffer it does not
+/// compile:
+///
+/// ```compile_fail,E0502
+/// # fn main() -> Result<(), schism::Error> {
+/// # use schism::prelude::*;
+/// # let (queue, n) = (Queue::new()?, 3);
+/// # let mut now = Buffer::from_slice(&queue, &[0, 5, 99, 99, 0, 2, 1, 99, 0_u32])?;
+/// queue.for_each_in([n, n], (&mut now, whole(&now)), |item, (next, now)| *next = now[0])?;
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// `M` is the kind of launch; there is never a need to write it.
 #[diagnostic::on_unimplemented(
@@ -90,7 +165,7 @@ pub(crate) use sealed::{Prepare, ready_at_once};
     label = "not a source for this launch",
     note = "sources are `&mut Buffer<T>`, `&Buffer<T>`, views, `chunks`, `whole(&buffer)`, `a..b`, `a..` and tuples of them",
     note = "a buffer that was lent to a scope can be used by the launches of that scope only",
-    note = "`per_group` is for `for_each_in_groups` only"
+    note = "`per_group`, `per_sub_group` and local memory are for launches with groups: `for_each_in(NdRange::new(range, group)?, …)`"
 )]
 pub trait IntoSource<M = Blocking>: sealed::Prepare<M> {}
 

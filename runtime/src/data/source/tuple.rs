@@ -1,8 +1,11 @@
 //! Several sources at once.
 
 use crate::data::source::length::Lengths;
-use crate::data::source::traits::{Prepare, Source};
+use crate::data::source::traits::{GroupSource, Prepare, Source};
 use crate::error::LaunchError;
+use crate::kernel::grid::GridPoint;
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::member::Member;
 
 macro_rules! tuples {
     ($(($($name:ident $index:tt)*))*) => {$(
@@ -11,9 +14,20 @@ macro_rules! tuples {
             type Item<'item> = ($($name::Item<'item>,)*);
 
             #[inline(always)]
-            unsafe fn get<'item>(&self, index: usize) -> Self::Item<'item> {
+            unsafe fn get<'item>(&self, at: GridPoint) -> Self::Item<'item> {
                 // SAFETY: the caller's promises hold for each part.
-                unsafe { ($(self.$index.get(index),)*) }
+                unsafe { ($(self.$index.get(at),)*) }
+            }
+        }
+
+        // SAFETY: as above.
+        unsafe impl<$($name: GroupSource),*> GroupSource for ($($name,)*) {
+            type Item<'item> = ($($name::Item<'item>,)*);
+
+            #[inline(always)]
+            unsafe fn of_group<'item>(&self, group: GridPoint, member: Member) -> Self::Item<'item> {
+                // SAFETY: the caller's promises hold for each part.
+                unsafe { ($(self.$index.of_group(group, member),)*) }
             }
         }
 
@@ -26,8 +40,8 @@ macro_rules! tuples {
                 Ok(())
             }
 
-            fn prepare(self) -> Self::Ready {
-                ($(self.$index.prepare(),)*)
+            fn prepare(self, placement: &mut Placement) -> Self::Ready {
+                ($(self.$index.prepare(placement),)*)
             }
 
             unsafe fn start(ready: Self::Ready) -> Self::Source {

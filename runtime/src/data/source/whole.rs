@@ -1,9 +1,12 @@
 //! All elements for every work-item.
 
 use crate::data::source::length::Lengths;
-use crate::data::source::traits::{Prepare, Source, ready_at_once};
+use crate::data::source::traits::{GroupSource, Prepare, Source, ready_at_once};
 use crate::data::view::View;
 use crate::error::LaunchError;
+use crate::kernel::grid::GridPoint;
+use crate::kernel::group::local::Placement;
+use crate::kernel::group::member::Member;
 
 /// All elements, shared by all work-items: see [`whole`](fn@whole).
 #[derive(Debug)]
@@ -11,7 +14,9 @@ pub struct Whole<'a, T>(&'a [T]);
 
 /// A source that gives every work-item all elements of a buffer or view, as a slice to read from.
 ///
-/// It does the same as capturing a view. Within a scope [`Lent::whole`](crate::Lent::whole) has the same use.
+/// A captured [view](crate::View) gives a kernel the same. Use `whole` where a launch has sources anyway, and for loans of a scope, which
+/// have no views: [`Lent::whole`](crate::Lent::whole). Capture a view where a function that launches nothing makes the closure, or where
+/// there are no other sources ([`parallel_for`](crate::Queue::parallel_for)). The code is the same.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -43,9 +48,20 @@ unsafe impl<T: Sync + 'static> Source for Whole<'_, T> {
     type Item<'item> = &'item [T];
 
     #[inline(always)]
-    unsafe fn get<'item>(&self, _: usize) -> &'item [T] {
+    unsafe fn get<'item>(&self, _: GridPoint) -> &'item [T] {
         // SAFETY: the borrow outlives the launch, and with it the work-item.
         unsafe { std::mem::transmute::<&[T], &'item [T]>(self.0) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<T: Sync + 'static> GroupSource for Whole<'_, T> {
+    type Item<'item> = &'item [T];
+
+    #[inline(always)]
+    unsafe fn of_group<'item>(&self, group: GridPoint, _: Member) -> &'item [T] {
+        // SAFETY: the caller's promises.
+        unsafe { self.get(group) }
     }
 }
 
@@ -59,7 +75,7 @@ impl<'a, T: Sync + 'static, M> Prepare<M> for Whole<'a, T> {
         Ok(())
     }
 
-    fn prepare(self) -> Self {
+    fn prepare(self, _: &mut Placement) -> Self {
         self
     }
 }

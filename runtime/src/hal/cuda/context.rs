@@ -121,6 +121,23 @@ impl Context {
         self.finish_transfers()
     }
 
+    /// Copies bytes within the memory of the device.
+    ///
+    /// # Safety
+    /// So many bytes can be read at `from`, where nobody writes, and written at `to`, which nothing else reads or writes.
+    pub(super) unsafe fn copy(
+        &self,
+        to: DevicePtr,
+        from: DevicePtr,
+        bytes: usize,
+    ) -> Result<(), DriverError> {
+        self.enter()?;
+        // SAFETY: the caller's promises; the copy is over when this function is.
+        let code = unsafe { (self.api().copy_on_device)(to, from, bytes, self.transfers()) };
+        self.check(code, symbol::copy_on_device)?;
+        self.finish_transfers()
+    }
+
     /// Copies bytes of the device to the host, from wherever the driver has memory: it refuses other addresses. What somebody writes
     /// meanwhile may be either.
     pub(super) fn read_bytes(&self, to: &mut [u8], from: DevicePtr) -> Result<(), DriverError> {

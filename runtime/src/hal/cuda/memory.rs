@@ -226,6 +226,18 @@ impl MemoryOps for CudaMemory {
         read.map_err(|error| context.buffer_error(error))
     }
 
+    fn copy_from(&mut self, from: &Self) -> Result<bool, BufferError> {
+        if self.0.context.id != from.0.context.id {
+            return Ok(false);
+        }
+        self.exclusive(false);
+        let Piece { context, device, bytes, .. } = &*self.0;
+        // SAFETY: both are as large. This is borrowed exclusively, and the other one so that no launch changes it.
+        unsafe { context.copy(*device, from.0.device, from.0.bytes.min(*bytes)) }
+            .map_err(|error| context.buffer_error(error))?;
+        Ok(true)
+    }
+
     fn fill(&mut self, pattern: &[u8]) -> Result<(), BufferError> {
         self.exclusive(false);
         let Piece { context, device, bytes, .. } = &*self.0;

@@ -135,12 +135,12 @@ fn a_device_is_a_folder_and_a_line() {
     let range = NdRange::new([2, 4], [2, 2]).expect("groups that fill the range");
     queue
         .scope(|scope| {
-            scope.parallel_for_groups(range, (), |_, ()| ())?;
+            scope.parallel_for(range, |_| ())?;
             Ok(())
         })
         .expect("another launch");
     let too_large = NdRange::new(16, 16).expect("a group");
-    let error = queue.parallel_for_groups(too_large, (), |_, ()| ()).expect_err("16 work-items");
+    let error = queue.parallel_for(too_large, |_| ()).expect_err("16 work-items");
     assert!(matches!(error, LaunchError::GroupTooLarge { limit: 8, .. }), "{error}");
     queue.parallel_for(0, |_| ()).expect("nothing to run");
     assert_eq!(numbers.to_vec(), [1; 6], "nothing ran");

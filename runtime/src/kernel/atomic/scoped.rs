@@ -64,7 +64,7 @@ scopes! { WorkItem 0 SubGroup 1 WorkGroup 2 Device 3 System 4 }
 /// // Work-item 0 writes two numbers; whoever sees the second sees the first.
 /// let queue = Queue::new()?;
 /// let mut seen = Buffer::filled(&queue, 64, true)?;
-/// queue.for_each_in_groups(NdRange::new(64, 64)?, local::<u32>(2), &mut seen, |item, cells, seen| {
+/// queue.for_each_in(NdRange::new(64, 64)?, (local::<u32>(2), &mut seen), |item, (cells, seen)| {
 ///     cells.set(item.local_x() % 2, 0);
 ///     item.barrier();
 ///     let [data, flag] = [0, 1].map(|at| &cells.as_atomics()[at]);
@@ -115,7 +115,7 @@ pub fn fence<S: MemoryScope>(order: Ordering) {
 /// let numbers = Buffer::from_slice(&queue, &(0..256).collect::<Vec<u32>>())?;
 /// let mut even = Buffer::filled(&queue, 4, 0_u32)?;
 /// let (numbers, even_of) = (numbers.view(), even.atomic_view());
-/// queue.parallel_for_groups(NdRange::new(256, 64)?, (), move |item, ()| {
+/// queue.parallel_for(NdRange::new(256, 64)?, move |item| {
 ///     let count = AtomicRef::<_, memory_scope::WorkGroup>::new(&even_of[item.group_x()]);
 ///     count.fetch_add(1 - numbers[item.x()] % 2, Relaxed);
 /// })?;
@@ -274,7 +274,14 @@ integers! {
 }
 
 macro_rules! floats {
-    ($($atomic:ident $number:ident: $builtin:ident $add:ident;)*) => {$(
+    ($($atomic:ident $number:ident: $builtin:ident $add:ident $is_less:ident;)*) => {$(
+        /// Whether `old` is a number that stays when the less of it and `value` is looked for: it is less, or both are equal and it is not 0
+        /// where `value` is -0.
+        #[inline(always)]
+        fn $is_less(old: $number, value: $number) -> bool {
+            old < value || old == value && old.is_sign_negative() >= value.is_sign_negative()
+        }
+
         impl<S: MemoryScope> AtomicRef<'_, $atomic, S> {
             /// The value.
             ///
@@ -340,6 +347,44 @@ macro_rules! floats {
             pub fn fetch_sub(&self, value: $number, order: Ordering) -> $number {
                 self.fetch_add(-value, order)
             }
+
+            /// Makes the value the less of the two. Returns what it was.
+            ///
+            /// -0 is less than 0, and a NaN is greater than every number: it stays only if both are NaN.
+            #[inline(always)]
+            pub fn fetch_min(&self, value: $number, order: Ordering) -> $number {
+                self.replace_unless(value, order, |old| $is_less(old, value))
+            }
+
+            /// Makes the value the greater of the two. Returns what it was.
+            ///
+            /// 0 is greater than -0, and a NaN is less than every number: it stays only if both are NaN.
+            #[inline(always)]
+            pub fn fetch_max(&self, value: $number, order: Ordering) -> $number {
+                self.replace_unless(value, order, |old| $is_less(-old, -value))
+            }
+
+            /// Writes the value, unless the one that is there stays. Returns what it was.
+            #[inline(always)]
+            fn replace_unless(
+                &self,
+                value: $number,
+                order: Ordering,
+                stays: impl Fn($number) -> bool,
+            ) -> $number {
+                let mut old = self.load(Ordering::Relaxed);
+                loop {
+                    // Written all the same: this is an update with an order.
+                    let new = if value.is_nan() || stays(old) { old } else { value };
+                    if matches!(order, Ordering::Relaxed) && new.to_bits() == old.to_bits() {
+                        return old;
+                    }
+                    match self.compare_exchange(old, new, order, Ordering::Relaxed) {
+                        Ok(old) => return old,
+                        Err(found) => old = found,
+                    }
+                }
+            }
         }
 
         impl $atomic {
@@ -357,10 +402,45 @@ macro_rules! floats {
             pub fn fetch_sub(&self, value: $number, order: Ordering) -> $number {
                 self.fetch_add(-value, order)
             }
+
+            /// Makes the value the less of the two. Returns what it was.
+            ///
+            /// -0 is less than 0, and a NaN is greater than every number: it stays only if both are NaN.
+            #[inline(always)]
+            pub fn fetch_min(&self, value: $number, order: Ordering) -> $number {
+                AtomicRef::<_, memory_scope::Device>::new(self).fetch_min(value, order)
+            }
+
+            /// Makes the value the greater of the two. Returns what it was.
+            ///
+            /// 0 is greater than -0, and a NaN is less than every number: it stays only if both are NaN.
+            ///
+            /// ```
+            /// # fn main() -> Result<(), schism::Error> {
+            /// use std::sync::atomic::Ordering::Relaxed;
+            ///
+            /// use schism::prelude::*;
+            ///
+            /// let queue = Queue::new()?;
+            #[doc = concat!("let numbers = Buffer::from_slice(&queue, &[-2.5_", stringify!($number), ", 7.0, ", stringify!($number), "::NAN, 1.5])?;")]
+            #[doc = concat!("let mut range = Buffer::from_slice(&queue, &[0.0_", stringify!($number), "; 2])?;")]
+            /// let ends = range.atomic_view();
+            /// queue.for_each(&numbers, move |number| {
+            ///     ends[0].fetch_min(*number, Relaxed);
+            ///     ends[1].fetch_max(*number, Relaxed);
+            /// })?;
+            /// assert_eq!(range.to_vec(), [-2.5, 7.0]);
+            /// # Ok(())
+            /// # }
+            /// ```
+            #[inline(always)]
+            pub fn fetch_max(&self, value: $number, order: Ordering) -> $number {
+                AtomicRef::<_, memory_scope::Device>::new(self).fetch_max(value, order)
+            }
         }
     )*};
 }
 floats! {
-    AtomicF32 f32: __schism_atomic_fadd_f32 add_f32;
-    AtomicF64 f64: __schism_atomic_fadd_f64 add_f64;
+    AtomicF32 f32: __schism_atomic_fadd_f32 add_f32 is_less_f32;
+    AtomicF64 f64: __schism_atomic_fadd_f64 add_f64 is_less_f64;
 }

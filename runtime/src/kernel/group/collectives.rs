@@ -1,8 +1,8 @@
 //! What a work-group makes of the values of all its work-items, by its sub-groups and a little local memory.
 
-use crate::kernel::group::local::LocalNumber;
 use crate::kernel::group::nd_item::NdItem;
-use crate::kernel::group::reduce::LaneNumber;
+use crate::kernel::group::reduce::GroupNumber;
+use crate::kernel::group::value::GroupValue;
 use crate::local_array;
 
 /// The most sub-groups of a group, on every device.
@@ -16,13 +16,36 @@ impl<const D: usize> NdItem<'_, D> {
     /// The order is the same on every device: that of [`SubGroup::reduce`](crate::SubGroup::reduce) in each sub-group, then one sub-group
     /// after the other. `both` must do nothing that work-items do together.
     ///
+    /// A value may be a tuple, an array, or a struct of [`group_value!`](crate::group_value):
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// // The greatest number of each group, and its index.
+    /// let queue = Queue::new()?;
+    /// let numbers = Buffer::from_slice(&queue, &[3.0_f32, 9.0, 1.0, 2.0, 4.0, 8.0])?;
+    /// let mut greatest = Buffer::filled(&queue, 2, (0.0, 0))?;
+    /// let sources = (&numbers, per_group(&mut greatest));
+    /// queue.for_each_in(NdRange::new(6, 3)?, sources, |item, (number, greatest)| {
+    ///     let own = (*number, item.x() as u32);
+    ///     let all = item.reduce(own, |a, b| if b.0 > a.0 { b } else { a });
+    ///     if let Some(greatest) = greatest {
+    ///         *greatest = all;
+    ///     }
+    /// })?;
+    /// assert_eq!(greatest.to_vec(), [(9.0, 1), (8.0, 5)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
     /// use schism::prelude::*;
     ///
     /// let queue = Queue::new()?;
     /// let mut numbers = Buffer::from_slice(&queue, &(0..300).collect::<Vec<u32>>())?;
-    /// queue.for_each_in_groups(NdRange::new(300, 100)?, (), &mut numbers, |item, (), number| {
+    /// queue.for_each_in(NdRange::new(300, 100)?, &mut numbers, |item, number| {
     ///     *number = item.reduce(*number, |a, b| a ^ b);
     /// })?;
     /// assert_eq!(numbers.to_vec()[..100], [(0..100).fold(0, |a, b| a ^ b); 100]);
@@ -31,7 +54,7 @@ impl<const D: usize> NdItem<'_, D> {
     /// ```
     #[inline(always)]
     #[must_use]
-    pub fn reduce<T: LaneNumber + LocalNumber>(&self, value: T, both: impl Fn(T, T) -> T) -> T {
+    pub fn reduce<T: GroupValue>(&self, value: T, both: impl Fn(T, T) -> T) -> T {
         let of_lanes = self.sub_group().reduce(value, &both);
         self.over_sub_groups(of_lanes, both)
     }
@@ -46,7 +69,7 @@ impl<const D: usize> NdItem<'_, D> {
     /// let numbers = Buffer::filled(&queue, 1000, 0.5_f32)?;
     /// let mut sums = Buffer::filled(&queue, 10, 0.0_f32)?;
     /// let range = NdRange::new(1000, 100)?;
-    /// queue.for_each_in_groups(range, (), (per_group(&mut sums), &numbers), |item, (), (sum, number)| {
+    /// queue.for_each_in(range, (per_group(&mut sums), &numbers), |item, (sum, number)| {
     ///     let all = item.reduce_add(*number);
     ///     if let Some(sum) = sum {
     ///         *sum = all;
@@ -58,7 +81,7 @@ impl<const D: usize> NdItem<'_, D> {
     /// ```
     #[inline(always)]
     #[must_use]
-    pub fn reduce_add<T: LaneNumber + LocalNumber>(&self, value: T) -> T {
+    pub fn reduce_add<T: GroupNumber>(&self, value: T) -> T {
         self.over_sub_groups(self.sub_group().reduce_add(value), T::plus)
     }
 
@@ -66,7 +89,7 @@ impl<const D: usize> NdItem<'_, D> {
     /// [`SubGroup::reduce_min`](crate::SubGroup::reduce_min) says.
     #[inline(always)]
     #[must_use]
-    pub fn reduce_min<T: LaneNumber + LocalNumber>(&self, value: T) -> T {
+    pub fn reduce_min<T: GroupNumber>(&self, value: T) -> T {
         self.over_sub_groups(self.sub_group().reduce_min(value), T::least)
     }
 
@@ -74,7 +97,7 @@ impl<const D: usize> NdItem<'_, D> {
     /// [`SubGroup::reduce_max`](crate::SubGroup::reduce_max) says.
     #[inline(always)]
     #[must_use]
-    pub fn reduce_max<T: LaneNumber + LocalNumber>(&self, value: T) -> T {
+    pub fn reduce_max<T: GroupNumber>(&self, value: T) -> T {
         self.over_sub_groups(self.sub_group().reduce_max(value), T::greatest)
     }
 
@@ -90,7 +113,7 @@ impl<const D: usize> NdItem<'_, D> {
     ///
     /// let queue = Queue::new()?;
     /// let mut numbers = Buffer::filled(&queue, 200, 3_u32)?;
-    /// queue.for_each_in_groups(NdRange::new(200, 100)?, (), &mut numbers, |item, (), number| {
+    /// queue.for_each_in(NdRange::new(200, 100)?, &mut numbers, |item, number| {
     ///     *number = item.inclusive_scan_add(*number);
     /// })?;
     /// assert_eq!((numbers.to_vec()[99], numbers.to_vec()[100]), (300, 3));
@@ -99,7 +122,7 @@ impl<const D: usize> NdItem<'_, D> {
     /// ```
     #[inline(always)]
     #[must_use]
-    pub fn inclusive_scan_add<T: LaneNumber + LocalNumber>(&self, value: T) -> T {
+    pub fn inclusive_scan_add<T: GroupNumber>(&self, value: T) -> T {
         let of_lanes = self.sub_group().inclusive_scan_add(value);
         match self.before_sub_group(of_lanes) {
             Some(before) => before.plus(of_lanes),
@@ -111,7 +134,7 @@ impl<const D: usize> NdItem<'_, D> {
     /// wrap around.
     #[inline(always)]
     #[must_use]
-    pub fn exclusive_scan_add<T: LaneNumber + LocalNumber>(&self, value: T) -> T {
+    pub fn exclusive_scan_add<T: GroupNumber>(&self, value: T) -> T {
         let sub_group = self.sub_group();
         let of_lanes = sub_group.inclusive_scan_add(value);
         let in_front = sub_group.shuffle_up(of_lanes, 1);
@@ -141,7 +164,7 @@ impl<const D: usize> NdItem<'_, D> {
     /// group. `from` is the same for all of them. If the group has no such work-item, each gets its own value.
     #[inline(always)]
     #[must_use]
-    pub fn broadcast<T: LaneNumber + LocalNumber>(&self, value: T, from: usize) -> T {
+    pub fn broadcast<T: GroupValue>(&self, value: T, from: usize) -> T {
         let shared = local_array!(self, T; 1);
         if self.local_linear_id() == from {
             shared.set(0, value);
@@ -154,11 +177,7 @@ impl<const D: usize> NdItem<'_, D> {
 
     /// What comes of a value of each sub-group, which all of its lanes have.
     #[inline(always)]
-    fn over_sub_groups<T: LaneNumber + LocalNumber>(
-        &self,
-        of_lanes: T,
-        both: impl Fn(T, T) -> T,
-    ) -> T {
+    fn over_sub_groups<T: GroupValue>(&self, of_lanes: T, both: impl Fn(T, T) -> T) -> T {
         let sub_group = self.sub_group();
         let shared = local_array!(self, T; SUB_GROUPS);
         if sub_group.local_id() == 0 {
@@ -177,7 +196,7 @@ impl<const D: usize> NdItem<'_, D> {
 
     /// The sum of the last lanes' inclusive sums of all sub-groups in front of this one; `None` for the first.
     #[inline(always)]
-    fn before_sub_group<T: LaneNumber + LocalNumber>(&self, of_lanes: T) -> Option<T> {
+    fn before_sub_group<T: GroupNumber>(&self, of_lanes: T) -> Option<T> {
         let sub_group = self.sub_group();
         let shared = local_array!(self, T; SUB_GROUPS);
         if sub_group.local_id() + 1 == sub_group.size() {

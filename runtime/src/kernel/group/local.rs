@@ -1,13 +1,14 @@
 //! Local memory: what the work-items of a group share.
 
+use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::mem::MaybeUninit;
 
 use crate::kernel::atomic::AtomicElement;
-use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
 use crate::kernel::group::nd_item::NdItem;
+use crate::kernel::group::value::{GroupValue, InLocal};
 
 // Of the Rust ABI: on the host these may unwind, and a crate that calls such a function of another ABI cannot be linked into
 // programs that abort on panics.
@@ -24,13 +25,14 @@ const DYNAMIC_ALIGN: usize = 128;
 /// Its elements are not initialised. At the start of a group they hold any values, such as those that an earlier group has left, and
 /// they may differ from device to device: write before you read.
 ///
-/// Numbers are read and written by [`get`](Self::get) and [`set`](Self::set), from any work-item at any time: two work-items that
-/// touch the same element without a [barrier](NdItem::barrier) between them get one order or the other, not undefined behaviour.
-/// Integers can also be changed [atomically](Self::as_atomics). For elements of other types, and where the compiler should be free to
-/// combine accesses, there is the [raw pointer](Self::as_mut_ptr).
+/// Elements are [values that work-items can share](GroupValue): numbers, tuples, arrays, and structs of
+/// [`group_value!`](crate::group_value). [`get`](Self::get) and [`set`](Self::set) read and write them, from any work-item at any time: two
+/// work-items that touch the same number without a [barrier](NdItem::barrier) between them get one order or the other, not undefined
+/// behaviour. Numbers can also be changed [atomically](Self::as_atomics). For elements of other types, and where the compiler should be
+/// free to combine accesses, there is the [raw pointer](Self::as_mut_ptr).
 ///
 /// A launch brings arrays whose length it chooses, see [`local`](fn@local); a kernel declares those of a constant length, see
-/// [`local_array!`](crate::local_array).
+/// [`local_array!`](crate::local_array). [`Local2d`](crate::Local2d) is the same in two dimensions.
 pub struct Local<'g, T> {
     elements: *mut T,
     len: usize,
@@ -98,7 +100,7 @@ impl<'g, T> Local<'g, T> {
     }
 }
 
-impl<'g, T: LocalNumber> Local<'g, T> {
+impl<T: GroupValue> Local<'_, T> {
     /// The element at `index`.
     ///
     /// # Panics
@@ -107,7 +109,9 @@ impl<'g, T: LocalNumber> Local<'g, T> {
     #[must_use]
     #[track_caller]
     pub fn get(&self, index: usize) -> T {
-        T::load(&self.cells()[index])
+        let cell = self.cells::<UnsafeCell<MaybeUninit<T>>>()[index].get();
+        // SAFETY: it is one of the elements; work-items access them atomically, and whoever uses the raw pointer keeps away from others.
+        unsafe { T::load::<InLocal>(cell.cast()) }
     }
 
     /// Writes the element at `index`.
@@ -117,7 +121,9 @@ impl<'g, T: LocalNumber> Local<'g, T> {
     #[inline(always)]
     #[track_caller]
     pub fn set(&self, index: usize, value: T) {
-        value.store(&self.cells()[index]);
+        let cell = self.cells::<UnsafeCell<MaybeUninit<T>>>()[index].get();
+        // SAFETY: as above.
+        unsafe { value.store::<InLocal>(cell.cast()) };
     }
 }
 
@@ -134,7 +140,7 @@ impl<'g, T: AtomicElement> Local<'g, T> {
     /// let text = Buffer::from_slice(&queue, b"to be or not to be, that is it..")?;
     /// let mut spaces = Buffer::filled(&queue, 2, 0_u32)?;
     /// let (bytes, sums) = (text.view(), spaces.atomic_view());
-    /// queue.parallel_for_groups(NdRange::new(text.len(), 16)?, (), move |item, ()| {
+    /// queue.parallel_for(NdRange::new(text.len(), 16)?, move |item| {
     ///     let count = schism::local_array!(item, u32; 1);
     ///     count.set(0, 0);
     ///     item.barrier();
@@ -157,57 +163,8 @@ impl<'g, T: AtomicElement> Local<'g, T> {
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-}
-
-/// Numbers of 1, 2, 4 or 8 bytes, which any work-item can read and write at any time.
-pub trait LocalNumber: Element + sealed::Sealed {
-    /// The atomic of the same size.
-    #[doc(hidden)]
-    type Cell;
-    #[doc(hidden)]
-    fn load(cell: &Self::Cell) -> Self;
-    #[doc(hidden)]
-    fn store(self, cell: &Self::Cell);
-}
-
-macro_rules! local_numbers {
-    ($($number:ty => $cell:ty: |$bits:ident| $from:expr, |$value:ident| $to:expr;)*) => {$(
-        impl sealed::Sealed for $number {}
-        impl LocalNumber for $number {
-            type Cell = $cell;
-
-            #[inline(always)]
-            fn load(cell: &$cell) -> Self {
-                let $bits = cell.load(Ordering::Relaxed);
-                $from
-            }
-
-            #[inline(always)]
-            fn store(self, cell: &$cell) {
-                let $value = self;
-                cell.store($to, Ordering::Relaxed);
-            }
-        }
-    )*};
-}
-local_numbers! {
-    u8 => AtomicU8: |bits| bits, |value| value;
-    i8 => AtomicU8: |bits| bits as i8, |value| value as u8;
-    u16 => AtomicU16: |bits| bits, |value| value;
-    i16 => AtomicU16: |bits| bits as i16, |value| value as u16;
-    u32 => AtomicU32: |bits| bits, |value| value;
-    i32 => AtomicU32: |bits| bits as i32, |value| value as u32;
-    u64 => AtomicU64: |bits| bits, |value| value;
-    i64 => AtomicU64: |bits| bits as i64, |value| value as u64;
-    usize => AtomicU64: |bits| bits as usize, |value| value as u64;
-    isize => AtomicU64: |bits| bits as isize, |value| value as u64;
-    f32 => AtomicU32: |bits| f32::from_bits(bits), |value| value.to_bits();
-    f64 => AtomicU64: |bits| f64::from_bits(bits), |value| value.to_bits();
-}
-
-/// Asks for an array of `len` elements in the local memory of each group of a launch. The kernel gets it as [`Local`].
+/// A source of an array of `len` elements in the local memory of each group of a launch: every work-item of a group gets the same
+/// array, as [`Local`].
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -218,11 +175,11 @@ local_numbers! {
 /// let mut reversed = Buffer::with_len(&queue, 6)?;
 /// let (from, to) = (input.view(), reversed.view_mut());
 /// let size = 3;
-/// queue.parallel_for_groups(NdRange::new(6, size)?, local::<f32>(size), move |item, tile| {
+/// queue.for_each_in(NdRange::new(6, size)?, local::<f32>(size), move |item, tile| {
 ///     tile.set(item.local_x(), from[item.x()]);
 ///     item.barrier();
 ///     // SAFETY: each work-item writes its own element.
-///     unsafe { to.set(item.x(), tile.get(size - 1 - item.local_x())) }
+///     unsafe { to.set_unchecked(item.x(), tile.get(size - 1 - item.local_x())) }
 /// })?;
 /// assert_eq!(reversed.to_vec(), [3.0, 2.0, 1.0, 6.0, 5.0, 4.0]);
 /// # Ok(())
@@ -252,90 +209,42 @@ impl<T> Clone for LocalArray<T> {
 impl<T> Copy for LocalArray<T> {}
 
 /// Where the next array goes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Placement {
     /// Bytes so far; `None` if they do not fit in `usize`.
     bytes: Option<usize>,
 }
 
-/// What a launch can add to the local memory of its groups: nothing, `()`; an array, [`local`](fn@local); or a tuple of up to four.
-pub trait Locals: Copy + Send + Sync + Capture + sealed::Sealed {
-    /// What the kernel gets.
-    type Handles<'g>;
-    #[doc(hidden)]
-    fn place(&mut self, placement: &mut Placement);
-    /// # Safety
-    /// It was placed, and `base` is where the running group's memory for it begins.
-    #[doc(hidden)]
-    unsafe fn handles<'g>(&self, base: *mut u8) -> Self::Handles<'g>;
-    #[doc(hidden)]
-    const EMPTY: bool = false;
+impl Placement {
+    /// No array has a place yet.
+    pub(crate) const fn new() -> Self {
+        Self { bytes: Some(0) }
+    }
+
+    /// The bytes that the arrays take. What does not fit in `usize` is more than any launch allows.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.unwrap_or(usize::MAX)
+    }
 }
 
-impl sealed::Sealed for () {}
-impl Locals for () {
-    type Handles<'g> = ();
-    const EMPTY: bool = true;
-
-    fn place(&mut self, _: &mut Placement) {}
-
-    #[inline(always)]
-    unsafe fn handles<'g>(&self, _: *mut u8) -> Self::Handles<'g> {}
-}
-
-impl<T> sealed::Sealed for LocalArray<T> {}
-impl<T: Element> Locals for LocalArray<T> {
-    type Handles<'g> = Local<'g, T>;
-
-    fn place(&mut self, placement: &mut Placement) {
+impl<T: Element> LocalArray<T> {
+    /// Gives the array its place behind those that have one.
+    pub(crate) fn place(&mut self, placement: &mut Placement) {
         placement.bytes = placement.bytes.and_then(|bytes| {
             self.offset = bytes.checked_next_multiple_of(align_of::<T>())?;
             self.offset.checked_add(self.len.checked_mul(size_of::<T>())?)
         });
     }
 
+    /// The array of the running group.
+    ///
+    /// # Safety
+    /// It was placed, and the launch has made room for it.
     #[inline(always)]
-    unsafe fn handles<'g>(&self, base: *mut u8) -> Local<'g, T> {
-        // SAFETY: the caller vouches for the base; the launch has made room for the array at its offset.
-        unsafe { Local::new(base.wrapping_add(self.offset).cast(), self.len) }
+    pub(crate) unsafe fn handle<'g>(&self) -> Local<'g, T> {
+        // SAFETY: a launch with groups is running, which has made room for the array at its offset.
+        unsafe { Local::new(__schism_local_dynamic().wrapping_add(self.offset).cast(), self.len) }
     }
-}
-
-macro_rules! tuples {
-    ($(($($name:ident $at:tt)*))*) => {$(
-        impl<$($name: Locals),*> sealed::Sealed for ($($name,)*) {}
-        impl<$($name: Locals),*> Locals for ($($name,)*) {
-            type Handles<'g> = ($($name::Handles<'g>,)*);
-
-            fn place(&mut self, placement: &mut Placement) {
-                $(self.$at.place(placement);)*
-            }
-
-            #[inline(always)]
-            unsafe fn handles<'g>(&self, base: *mut u8) -> Self::Handles<'g> {
-                // SAFETY: the caller's promises.
-                unsafe { ($(self.$at.handles(base),)*) }
-            }
-        }
-    )*};
-}
-tuples! { (A 0) (A 0 B 1) (A 0 B 1 C 2) (A 0 B 1 C 2 D 3) }
-
-/// Gives the arrays their places; the bytes that they take. What does not fit in `usize` is more than any launch allows.
-pub(crate) fn place<L: Locals>(locals: &mut L) -> usize {
-    let mut placement = Placement { bytes: Some(0) };
-    locals.place(&mut placement);
-    placement.bytes.unwrap_or(usize::MAX)
-}
-
-/// Where the running group's memory for the launch's arrays begins.
-#[inline(always)]
-pub(super) fn dynamic<L: Locals>() -> *mut u8 {
-    if L::EMPTY {
-        return std::ptr::null_mut();
-    }
-    // SAFETY: called by the kernel of a launch with groups only.
-    unsafe { __schism_local_dynamic() }
 }
 
 /// A place in the source that declares an array: its address is what counts.
@@ -367,40 +276,4 @@ pub fn local_array<'g, T: Element, const N: usize, const D: usize>(
         );
         Local::new(elements.cast(), N)
     }
-}
-
-/// An array of constant length in the local memory of the running work-group: `local_array!(item, f32; 256)` is a
-/// [`Local<f32>`](crate::Local).
-///
-/// Each place in the source that says `local_array!` is one array, whichever work-item comes there and however often. In a generic
-/// function, instances with element types of the same size and alignment share one array. Its elements are not initialised, see
-/// [`Local`].
-///
-/// ```
-/// # fn main() -> Result<(), schism::Error> {
-/// use schism::prelude::*;
-///
-/// let queue = Queue::new()?;
-/// let mut sums = Buffer::filled(&queue, 4, 0_u32)?;
-/// let out = sums.view_mut();
-/// queue.parallel_for_groups(NdRange::new(4 * 8, 8)?, (), move |item, ()| {
-///     let tile = schism::local_array!(item, u32; 8);
-///     tile.set(item.local_x(), item.x() as u32);
-///     item.barrier();
-///     if item.local_x() == 0 {
-///         let sum = (0..tile.len()).map(|i| tile.get(i)).sum();
-///         // SAFETY: one work-item of each group writes the group's element.
-///         unsafe { out.set(item.group_x(), sum) }
-///     }
-/// })?;
-/// assert_eq!(sums.to_vec(), [28, 92, 156, 220]);
-/// # Ok(())
-/// # }
-/// ```
-#[macro_export]
-macro_rules! local_array {
-    ($item:expr, $type:ty; $len:expr) => {{
-        static SITE: $crate::__private::LocalSite = $crate::__private::LocalSite::new();
-        $crate::__private::local_array::<$type, { $len }, _>(&$item, &SITE)
-    }};
 }

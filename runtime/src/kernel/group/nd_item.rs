@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use crate::hal::host::groups::builtins;
 use crate::kernel::abi::is_device;
+use crate::kernel::grid::{linear, size};
 use crate::kernel::item::Item;
 
 // What devices answer; the host half has functions of these names too.
@@ -41,9 +42,9 @@ unsafe extern "Rust" {
 /// let queue = Queue::new()?;
 /// let mut places = Buffer::filled(&queue, 6, [0; 3])?;
 /// let out = places.view_mut();
-/// queue.parallel_for_groups(NdRange::new(6, 3)?, (), move |item, ()| {
+/// queue.parallel_for(NdRange::new(6, 3)?, move |item| {
 ///     // SAFETY: each work-item writes its own element.
-///     unsafe { out.set(item.x(), [item.x(), item.group_x(), item.local_x()]) }
+///     unsafe { out.set_unchecked(item.x(), [item.x(), item.group_x(), item.local_x()]) }
 /// })?;
 /// assert_eq!(places.to_vec(), [[0, 0, 0], [1, 0, 1], [2, 0, 2], [3, 1, 0], [4, 1, 1], [5, 1, 2]]);
 /// # Ok(())
@@ -61,40 +62,25 @@ pub struct NdItem<'g, const D: usize> {
     group: PhantomData<(&'g (), *mut ())>,
 }
 
-/// Row-major index of a position.
-#[inline(always)]
-const fn linear(id: [usize; 3], range: [usize; 3]) -> usize {
-    // A launch never starts unless the product of its range fits in `usize`; wrapping keeps debug builds free of checks.
-    id[2].wrapping_mul(range[1]).wrapping_add(id[1]).wrapping_mul(range[0]).wrapping_add(id[0])
-}
+pub(super) type Ids = ([usize; 3], [usize; 3], [usize; 3], [usize; 3]);
 
-/// The linear id of the running work-item's group, if it is the group's first. A launch with groups is running.
+/// Local id, local range, group id and group range of the running work-item, on a device.
 #[inline(always)]
-pub(crate) fn group_of_first() -> Option<usize> {
-    if is_device() {
-        let local = (__schism_local_id_x(), __schism_local_id_y(), __schism_local_id_z());
-        let id = [__schism_group_id_x(), __schism_group_id_y(), __schism_group_id_z()];
-        let range = [__schism_group_range_x(), __schism_group_range_y(), __schism_group_range_z()];
-        if let (0, 0, 0) = local { Some(linear(id, range)) } else { None }
-    } else {
-        builtins::group_of_first().map(|(id, range)| linear(id, range))
-    }
+pub(super) fn of_device() -> Ids {
+    (
+        [__schism_local_id_x(), __schism_local_id_y(), __schism_local_id_z()],
+        [__schism_local_range_x(), __schism_local_range_y(), __schism_local_range_z()],
+        [__schism_group_id_x(), __schism_group_id_y(), __schism_group_id_z()],
+        [__schism_group_range_x(), __schism_group_range_y(), __schism_group_range_z()],
+    )
 }
 
 impl<const D: usize> NdItem<'_, D> {
     /// The running work-item, whose place in the launch is `item`. The lifetime must be that of its group's run.
     #[inline(always)]
-    pub(super) fn current(item: Item<D>) -> Self {
-        let (local_id, local_range, group_id, group_range) = if is_device() {
-            (
-                [__schism_local_id_x(), __schism_local_id_y(), __schism_local_id_z()],
-                [__schism_local_range_x(), __schism_local_range_y(), __schism_local_range_z()],
-                [__schism_group_id_x(), __schism_group_id_y(), __schism_group_id_z()],
-                [__schism_group_range_x(), __schism_group_range_y(), __schism_group_range_z()],
-            )
-        } else {
-            builtins::place(item.place())
-        };
+    pub(crate) fn current(item: Item<D>) -> Self {
+        let (local_id, local_range, group_id, group_range) =
+            if is_device() { of_device() } else { builtins::place(item.place()) };
         Self { item, local_id, local_range, group_id, group_range, group: PhantomData }
     }
 
@@ -193,16 +179,14 @@ impl<const D: usize> NdItem<'_, D> {
     #[inline(always)]
     #[must_use]
     pub const fn group_size(&self) -> usize {
-        let [x, y, z] = self.local_range;
-        x.wrapping_mul(y).wrapping_mul(z)
+        size(self.local_range)
     }
 
     /// The number of groups of the launch.
     #[inline(always)]
     #[must_use]
     pub const fn groups(&self) -> usize {
-        let [x, y, z] = self.group_range;
-        x.wrapping_mul(y).wrapping_mul(z)
+        size(self.group_range)
     }
 
     /// Waits until every work-item of the group is here. What any of them wrote before, to local memory or to buffers, all of them

@@ -2,10 +2,8 @@
 
 use std::marker::PhantomData;
 
-use crate::data::source::length::Lengths;
 use crate::error::LaunchError;
-use crate::kernel::offset::{Origin, Zero};
-use crate::launch::desc::GroupDesc;
+use crate::kernel::offset::{NoOffset, Origin};
 use crate::launch::range::{Extent, IntoRange};
 
 /// The range of a launch with work-groups: how many work-items there are along each dimension, and how many of them are a group.
@@ -27,9 +25,9 @@ use crate::launch::range::{Extent, IntoRange};
 /// ```
 ///
 /// `O` says whether the range has a beginning of its own, as the type of what it was made of does: `NdRange<2>` is a range from zero, and
-/// [`NdRange<2, Begin>`](crate::Begin) one that begins where it says.
+/// [`NdRange<2, WithOffset>`](crate::range::WithOffset) one that begins where it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NdRange<const D: usize, O = Zero> {
+pub struct NdRange<const D: usize, O = NoOffset> {
     global: [usize; D],
     local: [usize; D],
     begin: [usize; D],
@@ -49,7 +47,7 @@ impl<const D: usize, O: Origin> NdRange<D, O> {
     /// [`LaunchError::RangeOverflow`].
     pub fn new(
         global: impl IntoRange<D, Origin = O>,
-        local: impl IntoRange<D, Origin = Zero>,
+        local: impl IntoRange<D, Origin = NoOffset>,
     ) -> Result<Self, LaunchError> {
         let begin = global.begin();
         let (global, local) = (global.into_range().0, local.into_range().0);
@@ -109,22 +107,43 @@ impl<const D: usize, O: Origin> NdRange<D, O> {
     }
 }
 
+impl<const D: usize> NdRange<D> {
+    /// `groups` groups of `local` work-items.
+    ///
+    /// ```
+    /// use schism::NdRange;
+    ///
+    /// // A group of 8 x 32 work-items for each tile of a matrix.
+    /// let range = NdRange::from_groups([5, 7], [8, 32])?;
+    /// assert_eq!((range.groups(), range.global()), ([5, 7], [40, 224]));
+    /// # Ok::<(), schism::LaunchError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`LaunchError::EmptyGroup`] if a group has no work-items, [`LaunchError::RangeOverflow`].
+    pub fn from_groups(
+        groups: impl IntoRange<D, Origin = NoOffset>,
+        local: impl IntoRange<D, Origin = NoOffset>,
+    ) -> Result<Self, LaunchError> {
+        let (groups, local) = (groups.into_range().0, local.into_range().0);
+        if local.contains(&0) {
+            return Err(LaunchError::EmptyGroup { local: local.to_vec() });
+        }
+        let mut global = groups;
+        for (global, local) in global.iter_mut().zip(&local) {
+            *global = global
+                .checked_mul(*local)
+                .ok_or_else(|| LaunchError::RangeOverflow { range: groups.to_vec() })?;
+        }
+        Extent::new(global)?;
+        Ok(Self { global, local, begin: [0; D], origin: PhantomData })
+    }
+}
+
 /// The same in the order x, y, z, with 1 for the dimensions that it has not.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct NdExtent {
+pub struct NdExtent {
     pub(crate) global: Extent,
     pub(crate) local: Extent,
     pub(crate) groups: Extent,
-}
-
-impl NdExtent {
-    /// How many elements sources need.
-    pub(crate) const fn lengths(&self) -> Lengths {
-        Lengths::of_range_in_groups(self.global.items, self.groups.items)
-    }
-
-    /// The groups, with as much local memory beside the kernel's own.
-    pub(crate) const fn groups(&self, dynamic: usize) -> GroupDesc {
-        GroupDesc { local: self.local, count: self.groups, dynamic }
-    }
 }

@@ -2,7 +2,8 @@
 //!
 //! The order in which values come together is the same on every device, so that sums of floats are, bit for bit.
 
-use crate::kernel::group::sub_group::{LaneValue, SubGroup, sealed};
+use crate::kernel::group::sub_group::SubGroup;
+use crate::kernel::group::value::GroupValue;
 
 // Of the Rust ABI: as the other operations of sub-groups.
 unsafe extern "Rust" {
@@ -29,12 +30,12 @@ impl SubGroup<'_> {
     /// let numbers = Buffer::from_slice(&queue, &[2.5_f32, 7.5, -1.0, 4.0, 0.5, 3.0])?;
     /// let mut greatest = Buffer::filled(&queue, 2, (0.0_f32, 0_usize))?;
     /// let (from, to) = (numbers.view(), greatest.view_mut());
-    /// queue.parallel_for_groups(NdRange::new(6, 3)?, (), move |item, ()| {
+    /// queue.parallel_for(NdRange::new(6, 3)?, move |item| {
     ///     let own = (from[item.x()], item.x());
     ///     let all = item.sub_group().reduce(own, |a, b| if b.0 > a.0 { b } else { a });
     ///     if item.local_x() == 0 {
     ///         // SAFETY: one work-item of each group writes the group's element.
-    ///         unsafe { to.set(item.group_x(), all) }
+    ///         unsafe { to.set_unchecked(item.group_x(), all) }
     ///     }
     /// })?;
     /// assert_eq!(greatest.to_vec(), [(7.5, 1), (4.0, 3)]);
@@ -43,7 +44,7 @@ impl SubGroup<'_> {
     /// ```
     #[inline(always)]
     #[must_use]
-    pub fn reduce<T: LaneValue>(&self, value: T, both: impl Fn(T, T) -> T) -> T {
+    pub fn reduce<T: GroupValue>(&self, value: T, both: impl Fn(T, T) -> T) -> T {
         let mut all = value;
         let mut step = Self::MAX_SIZE / 2;
         while step > 0 {
@@ -59,7 +60,7 @@ impl SubGroup<'_> {
 
     /// What `both` makes of two values whatever their order: each lane takes in its partner, so all have the result at the end.
     #[inline(always)]
-    fn reduce_commutative<T: LaneValue>(&self, value: T, both: impl Fn(T, T) -> T) -> T {
+    fn reduce_commutative<T: GroupValue>(&self, value: T, both: impl Fn(T, T) -> T) -> T {
         if self.size() < Self::MAX_SIZE {
             return self.reduce(value, both);
         }
@@ -82,7 +83,7 @@ impl SubGroup<'_> {
     ///
     /// let queue = Queue::new()?;
     /// let mut numbers = Buffer::from_slice(&queue, &[1_u32, 2, 3, 4])?;
-    /// queue.for_each_in_groups(NdRange::new(4, 4)?, (), &mut numbers, |item, (), number| {
+    /// queue.for_each_in(NdRange::new(4, 4)?, &mut numbers, |item, number| {
     ///     *number = item.sub_group().reduce_add(*number);
     /// })?;
     /// assert_eq!(numbers.to_vec(), [10; 4]);
@@ -91,7 +92,7 @@ impl SubGroup<'_> {
     /// ```
     #[inline(always)]
     #[must_use]
-    pub fn reduce_add<T: LaneNumber>(&self, value: T) -> T {
+    pub fn reduce_add<T: GroupNumber>(&self, value: T) -> T {
         value.sum_of(self)
     }
 
@@ -100,7 +101,7 @@ impl SubGroup<'_> {
     /// Of floats, -0 is less than 0, and those that are no numbers do not count unless all are none.
     #[inline(always)]
     #[must_use]
-    pub fn reduce_min<T: LaneNumber>(&self, value: T) -> T {
+    pub fn reduce_min<T: GroupNumber>(&self, value: T) -> T {
         value.least_of(self)
     }
 
@@ -109,7 +110,7 @@ impl SubGroup<'_> {
     /// Of floats, 0 is greater than -0, and those that are no numbers do not count unless all are none.
     #[inline(always)]
     #[must_use]
-    pub fn reduce_max<T: LaneNumber>(&self, value: T) -> T {
+    pub fn reduce_max<T: GroupNumber>(&self, value: T) -> T {
         value.greatest_of(self)
     }
 
@@ -124,7 +125,7 @@ impl SubGroup<'_> {
     ///
     /// let queue = Queue::new()?;
     /// let mut numbers = Buffer::from_slice(&queue, &[3_u32, 1, 4, 1, 5])?;
-    /// queue.for_each_in_groups(NdRange::new(5, 5)?, (), &mut numbers, |item, (), number| {
+    /// queue.for_each_in(NdRange::new(5, 5)?, &mut numbers, |item, number| {
     ///     *number = item.sub_group().inclusive_scan(*number, u32::max);
     /// })?;
     /// assert_eq!(numbers.to_vec(), [3, 3, 4, 4, 5]);
@@ -133,7 +134,7 @@ impl SubGroup<'_> {
     /// ```
     #[inline(always)]
     #[must_use]
-    pub fn inclusive_scan<T: LaneValue>(&self, value: T, both: impl Fn(T, T) -> T) -> T {
+    pub fn inclusive_scan<T: GroupValue>(&self, value: T, both: impl Fn(T, T) -> T) -> T {
         let mut all = value;
         let mut step = 1;
         while step < Self::MAX_SIZE {
@@ -150,7 +151,7 @@ impl SubGroup<'_> {
     /// `both(first, inclusive)` with the [inclusive scan](Self::inclusive_scan) of the lane in front.
     #[inline(always)]
     #[must_use]
-    pub fn exclusive_scan<T: LaneValue>(&self, value: T, first: T, both: impl Fn(T, T) -> T) -> T {
+    pub fn exclusive_scan<T: GroupValue>(&self, value: T, first: T, both: impl Fn(T, T) -> T) -> T {
         let inclusive = self.inclusive_scan(value, &both);
         let before = self.shuffle_up(inclusive, 1);
         if self.local_id() == 0 { first } else { both(first, before) }
@@ -160,7 +161,7 @@ impl SubGroup<'_> {
     /// wrap around.
     #[inline(always)]
     #[must_use]
-    pub fn inclusive_scan_add<T: LaneNumber>(&self, value: T) -> T {
+    pub fn inclusive_scan_add<T: GroupNumber>(&self, value: T) -> T {
         self.inclusive_scan(value, T::plus)
     }
 
@@ -173,7 +174,7 @@ impl SubGroup<'_> {
     ///
     /// let queue = Queue::new()?;
     /// let mut numbers = Buffer::from_slice(&queue, &[3_u32, 1, 4, 1, 5])?;
-    /// queue.for_each_in_groups(NdRange::new(5, 5)?, (), &mut numbers, |item, (), number| {
+    /// queue.for_each_in(NdRange::new(5, 5)?, &mut numbers, |item, number| {
     ///     *number = item.sub_group().exclusive_scan_add(*number);
     /// })?;
     /// assert_eq!(numbers.to_vec(), [0, 3, 4, 8, 9]);
@@ -182,14 +183,18 @@ impl SubGroup<'_> {
     /// ```
     #[inline(always)]
     #[must_use]
-    pub fn exclusive_scan_add<T: LaneNumber>(&self, value: T) -> T {
+    pub fn exclusive_scan_add<T: GroupNumber>(&self, value: T) -> T {
         let before = self.shuffle_up(self.inclusive_scan_add(value), 1);
         if self.local_id() == 0 { T::ZERO } else { before }
     }
 }
 
-/// Numbers that work-items add and compare together.
-pub trait LaneNumber: LaneValue + sealed::Sealed {
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Numbers that the work-items of a group, or of a sub-group, add and compare together.
+pub trait GroupNumber: GroupValue + sealed::Sealed {
     #[doc(hidden)]
     const ZERO: Self;
     /// The sum; integers wrap around.
@@ -225,7 +230,8 @@ pub trait LaneNumber: LaneValue + sealed::Sealed {
 
 macro_rules! integers {
     ($($number:ident $(: $add:ident $least:ident $greatest:ident)?),*) => {$(
-        impl LaneNumber for $number {
+        impl sealed::Sealed for $number {}
+        impl GroupNumber for $number {
             const ZERO: Self = 0;
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
@@ -272,7 +278,8 @@ integers! {
 
 macro_rules! floats {
     ($($number:ident)*) => {$(
-        impl LaneNumber for $number {
+        impl sealed::Sealed for $number {}
+        impl GroupNumber for $number {
             const ZERO: Self = 0.0;
             #[inline(always)]
             fn plus(self, other: Self) -> Self {

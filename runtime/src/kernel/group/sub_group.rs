@@ -3,9 +3,10 @@
 use std::marker::PhantomData;
 
 use crate::kernel::group::nd_item::NdItem;
+use crate::kernel::group::value::GroupValue;
 
 /// The work-items of a sub-group, but for the last of a group.
-const SIZE: usize = schism_jit_abi::SUB_GROUP_SIZE;
+pub(super) const SIZE: usize = schism_jit_abi::SUB_GROUP_SIZE;
 
 // Of the Rust ABI: on the host these may unwind, and a crate that calls such a function of another ABI cannot be linked into
 // programs that abort on panics.
@@ -39,7 +40,7 @@ unsafe extern "Rust" {
 /// let numbers = Buffer::from_slice(&queue, &(0..128).collect::<Vec<u32>>())?;
 /// let mut sums = Buffer::filled(&queue, 4, 0_u32)?;
 /// let (from, to) = (numbers.view(), sums.view_mut());
-/// queue.parallel_for_groups(NdRange::new(128, 64)?, (), move |item, ()| {
+/// queue.parallel_for(NdRange::new(128, 64)?, move |item| {
 ///     let sub_group = item.sub_group();
 ///     let mut sum = from[item.x()];
 ///     for distance in [16, 8, 4, 2, 1] {
@@ -48,7 +49,7 @@ unsafe extern "Rust" {
 ///     if sub_group.local_id() == 0 {
 ///         let place = item.group_x() * sub_group.group_range() + sub_group.group_id();
 ///         // SAFETY: one work-item of each sub-group writes the sub-group's element.
-///         unsafe { to.set(place, sum) }
+///         unsafe { to.set_unchecked(place, sum) }
 ///     }
 /// })?;
 /// assert_eq!(sums.to_vec(), [496, 1520, 2544, 3568]);
@@ -126,7 +127,7 @@ impl SubGroup<'_> {
     ///
     /// let queue = Queue::new()?;
     /// let mut numbers = Buffer::from_slice(&queue, &[1.5_f32, 2.5, 3.5, 4.5])?;
-    /// queue.for_each_in_groups(NdRange::new(4, 4)?, (), &mut numbers, |item, (), number| {
+    /// queue.for_each_in(NdRange::new(4, 4)?, &mut numbers, |item, number| {
     ///     let sub_group = item.sub_group();
     ///     *number = sub_group.shuffle(*number, sub_group.size() - 1 - sub_group.local_id());
     /// })?;
@@ -136,7 +137,7 @@ impl SubGroup<'_> {
     /// ```
     #[inline(always)]
     #[must_use]
-    pub fn shuffle<T: LaneValue>(&self, value: T, lane: usize) -> T {
+    pub fn shuffle<T: GroupValue>(&self, value: T, lane: usize) -> T {
         let lane = if lane < self.size() { lane as u32 } else { self.lane };
         // SAFETY: `self` belongs to a running group, and cannot leave its thread; the lane is less than 32.
         value.exchange(|word| unsafe { __schism_shuffle(word, lane) })
@@ -147,7 +148,7 @@ impl SubGroup<'_> {
     /// If the sub-group has no such lane, each gets its own value.
     #[inline(always)]
     #[must_use]
-    pub fn broadcast<T: LaneValue>(&self, value: T, lane: usize) -> T {
+    pub fn broadcast<T: GroupValue>(&self, value: T, lane: usize) -> T {
         self.shuffle(value, lane)
     }
 
@@ -157,7 +158,7 @@ impl SubGroup<'_> {
     /// With 1, neighbours exchange their values; with 16, the halves of the sub-group do.
     #[inline(always)]
     #[must_use]
-    pub fn shuffle_xor<T: LaneValue>(&self, value: T, mask: usize) -> T {
+    pub fn shuffle_xor<T: GroupValue>(&self, value: T, mask: usize) -> T {
         let mask = if mask < SIZE { mask as u32 } else { 0 };
         let is_there = self.lane ^ mask < self.size;
         // SAFETY: `self` belongs to a running group, and cannot leave its thread; the mask is less than 32.
@@ -168,7 +169,7 @@ impl SubGroup<'_> {
     /// The `value` of the lane that many in front of the caller's. The first lanes, which have none there, get their own.
     #[inline(always)]
     #[must_use]
-    pub fn shuffle_up<T: LaneValue>(&self, value: T, distance: usize) -> T {
+    pub fn shuffle_up<T: GroupValue>(&self, value: T, distance: usize) -> T {
         let distance = if distance < SIZE { distance as u32 } else { 0 };
         // SAFETY: `self` belongs to a running group, and cannot leave its thread; the distance is less than 32.
         value.exchange(|word| unsafe { __schism_shuffle_up(word, distance) })
@@ -177,7 +178,7 @@ impl SubGroup<'_> {
     /// The `value` of the lane that many behind the caller's. The last lanes, which have none there, get their own.
     #[inline(always)]
     #[must_use]
-    pub fn shuffle_down<T: LaneValue>(&self, value: T, distance: usize) -> T {
+    pub fn shuffle_down<T: GroupValue>(&self, value: T, distance: usize) -> T {
         let distance = if distance < SIZE { distance as u32 } else { 0 };
         // Of a whole one, the operation itself knows the last lane.
         let is_there = (self.size == SIZE as u32) | (self.lane + distance < self.size);
@@ -196,7 +197,7 @@ impl SubGroup<'_> {
     /// let queue = Queue::new()?;
     /// let numbers = Buffer::from_slice(&queue, &[3_u32, 4, 6, 7, 8])?;
     /// let mut places = Buffer::filled(&queue, 5, None)?;
-    /// queue.for_each_in_groups(NdRange::new(5, 5)?, (), (&mut places, &numbers), |item, (), (place, number)| {
+    /// queue.for_each_in(NdRange::new(5, 5)?, (&mut places, &numbers), |item, (place, number)| {
     ///     let sub_group = item.sub_group();
     ///     let even = number % 2 == 0;
     ///     let all = sub_group.ballot(even);
@@ -236,94 +237,3 @@ impl SubGroup<'_> {
         unsafe { __schism_sub_group_barrier() }
     }
 }
-
-pub(super) mod sealed {
-    pub trait Sealed {}
-}
-
-/// What work-items of a sub-group can give each other: numbers, `bool`, and arrays and tuples of them.
-///
-/// On a device it goes from lane to lane in pieces of 32 bits; an `f64` costs twice what an `f32` does.
-#[diagnostic::on_unimplemented(
-    message = "work-items of a sub-group cannot give each other a `{Self}`",
-    note = "numbers, `bool`, and arrays and tuples of them go from lane to lane; give the fields of a struct one by one"
-)]
-pub trait LaneValue: Copy + sealed::Sealed {
-    /// Sends each piece through `give`. Whatever comes back makes a value.
-    #[doc(hidden)]
-    #[must_use]
-    fn exchange(self, give: impl FnMut(u32) -> u32) -> Self;
-}
-
-macro_rules! numbers {
-    ($($number:ty: |$value:ident| $to:expr, |$bits:ident| $from:expr;)*) => {$(
-        impl sealed::Sealed for $number {}
-        impl LaneValue for $number {
-            #[inline(always)]
-            fn exchange(self, mut give: impl FnMut(u32) -> u32) -> Self {
-                let $value = self;
-                let $bits = give($to);
-                $from
-            }
-        }
-    )*};
-}
-numbers! {
-    u8: |value| u32::from(value), |bits| bits as u8;
-    i8: |value| value as u32, |bits| bits as i8;
-    u16: |value| u32::from(value), |bits| bits as u16;
-    i16: |value| value as u32, |bits| bits as i16;
-    u32: |value| value, |bits| bits;
-    i32: |value| value as u32, |bits| bits as i32;
-    f32: |value| value.to_bits(), |bits| f32::from_bits(bits);
-    bool: |value| u32::from(value), |bits| bits & 1 != 0;
-}
-
-macro_rules! wide_numbers {
-    ($($number:ty: |$value:ident| $to:expr, |$bits:ident| $from:expr;)*) => {$(
-        impl sealed::Sealed for $number {}
-        impl LaneValue for $number {
-            #[inline(always)]
-            fn exchange(self, mut give: impl FnMut(u32) -> u32) -> Self {
-                let $value = self;
-                let bits = $to;
-                let (low, high) = (give(bits as u32), give((bits >> 32) as u32));
-                let $bits = u64::from(low) | u64::from(high) << 32;
-                $from
-            }
-        }
-    )*};
-}
-wide_numbers! {
-    u64: |value| value, |bits| bits;
-    i64: |value| value as u64, |bits| bits as i64;
-    usize: |value| value as u64, |bits| bits as usize;
-    isize: |value| value as u64, |bits| bits as isize;
-    f64: |value| value.to_bits(), |bits| f64::from_bits(bits);
-}
-
-impl<T: LaneValue, const N: usize> sealed::Sealed for [T; N] {}
-impl<T: LaneValue, const N: usize> LaneValue for [T; N] {
-    #[inline(always)]
-    fn exchange(mut self, mut give: impl FnMut(u32) -> u32) -> Self {
-        let mut index = 0;
-        while index < N {
-            self[index] = self[index].exchange(&mut give);
-            index += 1;
-        }
-        self
-    }
-}
-
-macro_rules! tuples {
-    ($(($($part:ident $at:tt),*))*) => {$(
-        impl<$($part: LaneValue),*> sealed::Sealed for ($($part,)*) {}
-        impl<$($part: LaneValue),*> LaneValue for ($($part,)*) {
-            #[inline(always)]
-            fn exchange(self, mut give: impl FnMut(u32) -> u32) -> Self {
-                ($(self.$at.exchange(&mut give),)*)
-            }
-        }
-    )*};
-}
-tuples! { (A 0) (A 0, B 1) (A 0, B 1, C 2) (A 0, B 1, C 2, D 3) }

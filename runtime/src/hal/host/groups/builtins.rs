@@ -78,11 +78,11 @@ pub(crate) fn place(place: [usize; 3]) -> GroupPosition {
     (local, group.local_range, group.id, group.range)
 }
 
-/// Id and range of the group of the running work-item, if it is the group's first.
+/// The same for the running work-item.
 #[inline]
-pub(crate) fn group_of_first() -> Option<([usize; 3], [usize; 3])> {
+pub(crate) fn membership() -> GroupPosition {
     let group = group();
-    group.fibers.is_first().then_some((group.id, group.range))
+    (group.fibers.local_id(group.local_range), group.local_range, group.id, group.range)
 }
 
 /// Defines what devices have as builtins, so that the host half links. The host half itself asks `place`.

@@ -152,11 +152,6 @@ impl<'a> Fibers<'a> {
         matches!(self.suspender.get(), Suspender::Thread(_))
     }
 
-    /// Whether the running work-item is the first of the group.
-    pub(super) fn is_first(&self) -> bool {
-        self.running.get() == 0
-    }
-
     /// Suspends the running work-item until all others have come here too. Returns whether it shall go on; if not, it must unwind.
     ///
     /// # Safety

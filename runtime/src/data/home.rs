@@ -1,0 +1,68 @@
+//! Where buffers are made.
+
+use crate::api::device::Device;
+use crate::api::queue::Queue;
+
+mod sealed {
+    use std::alloc::Layout;
+
+    use crate::error::BufferError;
+    use crate::hal::dispatch::BackendMemory;
+
+    /// Memory that belongs to no buffer yet.
+    #[derive(Debug)]
+    pub struct Allocated(pub(crate) BackendMemory);
+
+    pub trait Home {
+        /// Memory of the device, of a layout with a size that is not 0.
+        fn allocate(&self, layout: Layout) -> Result<Allocated, BufferError>;
+
+        /// The device, for people.
+        fn device_name(&self) -> String;
+    }
+
+    impl Home for super::Queue {
+        fn allocate(&self, layout: Layout) -> Result<Allocated, BufferError> {
+            self.backend().allocate(layout).map(Allocated)
+        }
+
+        fn device_name(&self) -> String {
+            self.device().to_string()
+        }
+    }
+
+    impl Home for super::Device {
+        fn allocate(&self, layout: Layout) -> Result<Allocated, BufferError> {
+            // The memory is the device's, and stays when the queue goes.
+            super::Queue::on(self)
+                .map_err(|error| BufferError::Unavailable {
+                    device: self.to_string(),
+                    reason: error.to_string(),
+                })?
+                .allocate(layout)
+        }
+
+        fn device_name(&self) -> String {
+            self.to_string()
+        }
+    }
+}
+
+/// What a buffer is made on: a [`Queue`], or a [`Device`]. The buffer belongs to the device either way.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::prelude::*;
+///
+/// let device = Device::default_device()?;
+/// let mut numbers = Buffer::from_slice(&device, &[1, 2, 3])?;
+/// for queue in [Queue::on(&device)?, Queue::on(&device)?] {
+///     queue.for_each(&mut numbers, |number| *number *= 2)?;
+/// }
+/// assert_eq!(numbers.to_vec(), [4, 8, 12]);
+/// # Ok(())
+/// # }
+/// ```
+pub trait BufferHome: sealed::Home {}
+
+impl<H: sealed::Home> BufferHome for H {}

@@ -1,0 +1,106 @@
+//! What a launch runs over, with or without work-groups.
+
+use crate::data::source::length::Lengths;
+use crate::data::source::per_group::InGroups;
+use crate::error::LaunchError;
+use crate::kernel::group::nd_item::NdItem;
+use crate::kernel::group::nd_range::{NdExtent, NdRange};
+use crate::kernel::group::sub_group::SubGroup;
+use crate::kernel::item::Item;
+use crate::kernel::offset::Origin;
+use crate::launch::desc::GroupDesc;
+use crate::launch::range::{Extent, IntoRange};
+
+/// What a launch runs over: a range of work-items, or an [`NdRange`], whose work-items are in work-groups.
+///
+/// What a kernel gets of its place follows from it: an [`Item`] of the range, or an [`NdItem`] of the groups.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a range of a launch",
+    note = "a range is `usize`, `[usize; 1]`, `[usize; 2]` (`[height, width]`), `[usize; 3]` or `Range<D>` of 1 to 3 dimensions",
+    note = "a range that does not begin at zero is `a..b`, `[a..b, c..d]` or `[a..b, c..d, e..f]`",
+    note = "a range in work-groups is `NdRange::new(range, group)?`"
+)]
+pub trait LaunchRange<const D: usize> {
+    /// What a kernel gets of its place.
+    type Item<'g>;
+
+    /// Whether the launch says where it begins.
+    #[doc(hidden)]
+    type Origin: Origin;
+
+    /// The kind of launch, for [sources](crate::IntoSource); `M` is the kind apart from groups.
+    #[doc(hidden)]
+    type Mode<M>;
+
+    /// The sizes.
+    #[doc(hidden)]
+    fn shape(self) -> Result<LaunchShape, LaunchError>;
+
+    /// The place of a work-item.
+    ///
+    /// # Safety
+    /// It is the running work-item of a launch over such a range, and the lifetime is that of its group's run.
+    #[doc(hidden)]
+    unsafe fn item<'g>(item: Item<D>) -> Self::Item<'g>;
+}
+
+impl<R: IntoRange<D>, const D: usize> LaunchRange<D> for R {
+    type Item<'g> = Item<D>;
+    type Origin = <R as IntoRange<D>>::Origin;
+    type Mode<M> = M;
+
+    fn shape(self) -> Result<LaunchShape, LaunchError> {
+        Ok(LaunchShape { range: Extent::of(self)?, groups: None })
+    }
+
+    #[inline(always)]
+    unsafe fn item<'g>(item: Item<D>) -> Self::Item<'g> {
+        item
+    }
+}
+
+impl<const D: usize, O: Origin> LaunchRange<D> for NdRange<D, O> {
+    type Item<'g> = NdItem<'g, D>;
+    type Origin = O;
+    type Mode<M> = InGroups<M>;
+
+    fn shape(self) -> Result<LaunchShape, LaunchError> {
+        let groups = self.extent()?;
+        Ok(LaunchShape { range: groups.global, groups: Some(groups) })
+    }
+
+    #[inline(always)]
+    unsafe fn item<'g>(item: Item<D>) -> NdItem<'g, D> {
+        NdItem::current(item)
+    }
+}
+
+/// The sizes of a launch.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchShape {
+    /// The work-items.
+    pub(crate) range: Extent,
+    /// The same in groups, if it has any.
+    pub(crate) groups: Option<NdExtent>,
+}
+
+impl LaunchShape {
+    /// The groups, if it has any, with so many bytes of local memory that the launch adds for each.
+    pub(crate) fn groups(&self, dynamic: usize) -> Option<GroupDesc> {
+        let NdExtent { local, groups, .. } = self.groups?;
+        Some(GroupDesc { local, count: groups, dynamic })
+    }
+
+    /// How many elements sources need.
+    pub(crate) const fn lengths(&self) -> Lengths {
+        match &self.groups {
+            None => Lengths::of_range(self.range.items),
+            Some(NdExtent { local, groups, .. }) => {
+                // Not more than there are work-items, so nothing wraps.
+                let sub_groups =
+                    groups.items.wrapping_mul(local.items.div_ceil(SubGroup::MAX_SIZE));
+                Lengths::of_range_in_groups(self.range.items, groups.items, sub_groups)
+            }
+        }
+    }
+}
