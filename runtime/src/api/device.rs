@@ -11,7 +11,7 @@ use crate::error::DeviceError;
 use crate::hal::dispatch::{self, DeviceKind};
 use crate::util::fork::{self, Section};
 use crate::util::trace;
-use crate::util::warn_once::Notice;
+use crate::util::warn_once::WarnOnce;
 
 /// Chooses the default device.
 const VARIABLE: &str = "SCHISM_DEVICE";
@@ -27,7 +27,7 @@ const VARIABLE: &str = "SCHISM_DEVICE";
 /// ```
 #[derive(Clone, Debug)]
 pub struct Device {
-    device: dispatch::Device,
+    device: dispatch::BackendDevice,
     /// Whether the user chose it. If so, nothing runs elsewhere instead.
     demanded: bool,
 }
@@ -55,7 +55,7 @@ impl Device {
             return Vec::new();
         }
         let _section = Section::enter();
-        let (there, left_out): (Vec<_>, Vec<_>) = dispatch::Device::all()
+        let (there, left_out): (Vec<_>, Vec<_>) = dispatch::BackendDevice::all()
             .into_iter()
             .map(|device| Self { device, demanded: true })
             .partition(|device| {
@@ -89,10 +89,10 @@ impl Device {
         if let Some(name) = env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
             return Self::by_name(&name.to_string_lossy());
         }
-        let default = dispatch::Device::DEFAULT;
+        let default = dispatch::BackendDevice::DEFAULT;
         // Programs without device code need not load LLVM; they are told at the first launch.
         let device = if !images::has_device_code() {
-            dispatch::Device::FALLBACK
+            dispatch::BackendDevice::FALLBACK
         } else if default.aot_target().is_some_and(|target| aot::is_there(&*target)) {
             // Code that was made ahead of time needs no compiler, so nobody looks for one.
             default
@@ -101,7 +101,7 @@ impl Device {
                 Ok(_) => default,
                 Err(missing) => {
                     tell_missing("kernels run on the device `native`", &missing);
-                    dispatch::Device::FALLBACK
+                    dispatch::BackendDevice::FALLBACK
                 }
             }
         };
@@ -119,7 +119,7 @@ impl Device {
         refuse_if_broken(name)?;
         let _section = Section::enter();
         let name = name.trim();
-        let found = dispatch::Device::by_name(name).unwrap_or_else(|| {
+        let found = dispatch::BackendDevice::by_name(name).unwrap_or_else(|| {
             let names: Vec<_> = Self::all().iter().map(|device| device.name().to_owned()).collect();
             Err(DeviceError::Unknown { requested: name.to_owned(), available: names.join(", ") })
         });
@@ -160,7 +160,7 @@ impl Device {
         self.device.local_memory_size()
     }
 
-    pub(crate) fn backend(&self) -> &dispatch::Device {
+    pub(crate) fn backend(&self) -> &dispatch::BackendDevice {
         &self.device
     }
 
@@ -183,7 +183,7 @@ fn refuse_if_broken(device: &str) -> Result<(), DeviceError> {
 
 /// Tells the user, once in a process, what comes of it that there is no stage 2.
 fn tell_missing(consequence: impl fmt::Display, missing: &Missing) {
-    static NOTICE: Notice = Notice::new();
+    static NOTICE: WarnOnce = WarnOnce::new();
     let remedy = match missing {
         Missing::Version { .. } => {
             "run `cargo schism setup` and build the program again, both with one version, point SCHISM_JIT at the libschism_jit.so of the \

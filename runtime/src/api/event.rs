@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::error::LaunchError;
-use crate::hal::dispatch::Pending;
+use crate::hal::dispatch::BackendPending;
 use crate::launch::failure;
 use crate::util::fork;
 
@@ -66,7 +66,7 @@ enum Outcome {
     #[default]
     Unknown,
     /// Whoever wants to know asks the device.
-    Pending(Pending),
+    Pending(BackendPending),
     Known(Result<(), LaunchError>),
 }
 
@@ -119,7 +119,7 @@ impl Event {
     }
 
     /// A device runs the launch by itself, or it is over.
-    pub(crate) fn submitted(&self, started: Result<Option<Pending>, LaunchError>) {
+    pub(crate) fn submitted(&self, started: Result<Option<BackendPending>, LaunchError>) {
         match started {
             Ok(Some(pending)) => {
                 let result = &self.completion().result;
@@ -144,15 +144,15 @@ impl Event {
     /// Whether the launch is over, well or not.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.is_complete_by(Pending::is_over)
+        self.is_complete_by(BackendPending::is_over)
     }
 
     /// As [`is_complete`](Self::is_complete), by what is known of the device without asking it.
     pub(crate) fn is_known_complete(&self) -> bool {
-        self.is_complete_by(Pending::is_known_over)
+        self.is_complete_by(BackendPending::is_known_over)
     }
 
-    fn is_complete_by(&self, is_over: impl Fn(&Pending) -> bool) -> bool {
+    fn is_complete_by(&self, is_over: impl Fn(&BackendPending) -> bool) -> bool {
         if self.completion().complete.load(Ordering::Acquire) {
             return true;
         }

@@ -8,7 +8,7 @@ use crate::api::device::Device;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Blocking, IntoSource, Source};
 use crate::error::{DeviceError, LaunchError};
-use crate::hal::dispatch::{self, Pending};
+use crate::hal::dispatch::{self, BackendPending};
 use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
 use crate::kernel::group::local::Placement;
@@ -32,7 +32,7 @@ use crate::util::trace;
 #[derive(Clone)]
 pub struct Queue {
     device: Device,
-    queue: dispatch::Queue,
+    queue: dispatch::BackendQueue,
     options: Option<Arc<Options>>,
     adaptivity: Adaptivity,
     /// Launches in scopes say how long they took.
@@ -402,7 +402,7 @@ impl Queue {
         kernel: RawKernel,
         shape: LaunchShape,
         dynamic: usize,
-    ) -> Result<Option<Pending>, LaunchError> {
+    ) -> Result<Option<BackendPending>, LaunchError> {
         // SAFETY: the caller's promises.
         unsafe { self.queue.submit(&self.describe(kernel, shape, dynamic)) }
     }
@@ -416,7 +416,7 @@ impl Queue {
 
     /// Refuses sources that are in the memory of a GPU, for a launch on the host. Other devices look at addresses themselves.
     pub(crate) fn check_memory<F>(&self, lengths: &Lengths) -> Result<(), LaunchError> {
-        if !lengths.is_remote() || self.queue.translates_addresses() {
+        if !lengths.is_in_device_memory() || self.queue.translates_addresses() {
             return Ok(());
         }
         let (kernel, device) = (type_name::<F>().to_owned(), self.device.to_string());
@@ -433,7 +433,7 @@ impl Queue {
         if failure::inside() { Err(LaunchError::InsideKernel) } else { Ok(()) }
     }
 
-    pub(crate) const fn backend(&self) -> &dispatch::Queue {
+    pub(crate) const fn backend(&self) -> &dispatch::BackendQueue {
         &self.queue
     }
 }

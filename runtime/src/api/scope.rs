@@ -14,7 +14,7 @@ use crate::data::source::lent::Lent;
 use crate::data::source::traits::{IntoSource, Scoped, Source};
 use crate::error::{Error, LaunchError};
 use crate::hal::Task;
-use crate::hal::dispatch::Pending;
+use crate::hal::dispatch::BackendPending;
 use crate::kernel::capture::Capture;
 use crate::kernel::element::Element;
 use crate::kernel::group::local::Placement;
@@ -218,7 +218,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// Puts a launch into the queue. `run` has the queue's turn when it is called, and is gone when the event completes.
     fn submit(
         &'scope self,
-        run: impl FnOnce(&Queue) -> Result<Option<Pending>, LaunchError> + Send + 'scope,
+        run: impl FnOnce(&Queue) -> Result<Option<BackendPending>, LaunchError> + Send + 'scope,
     ) -> Event {
         let tasks = match self.queue.backend().tasks() {
             Ok(Some(tasks)) => tasks,

@@ -8,7 +8,7 @@
 use schism_hcf::{Code, ImageRef, KernelRef, RecordRef, Target};
 use schism_jit_abi::{ABI_VERSION, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS};
 
-use crate::code::assumptions::Facts;
+use crate::code::assumptions::Assumptions;
 use crate::code::images;
 use crate::code::variant::Variant;
 use crate::error::ImageError;
@@ -17,11 +17,11 @@ use crate::util::warn_once;
 
 /// Code that serves a launch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ahead<'r, 'a> {
+pub(crate) struct AotCode<'r, 'a> {
     pub(crate) image: &'r ImageRef<'a>,
     pub(crate) code: &'r Code,
     /// Stage 2 could make nothing that serves the launch better.
-    exact: bool,
+    complete: bool,
 }
 
 /// What code must be made for to run on a device.
@@ -58,7 +58,7 @@ pub(crate) fn find<'r, 'a>(
     kernel: &KernelRef<'_>,
     variant: &Variant,
     on: &dyn AotTarget,
-) -> Option<Ahead<'r, 'a>> {
+) -> Option<AotCode<'r, 'a>> {
     let offset = variant.offset && kernel.offset_variant.is_some();
     let constants = !variant.constants.is_empty();
     if on.needs_compiler(variant).is_some() {
@@ -68,19 +68,19 @@ pub(crate) fn find<'r, 'a>(
         let has = |flag| code.flags & flag != 0;
         has(FLAG_OFFSET) == offset
             && (has(FLAG_OPEN_CONSTANTS) || !constants)
-            && (has(FLAG_BASE) || !variant.pieces)
-            && (code.facts & FACT_INDEX_32 == 0 || variant.facts.small)
+            && (has(FLAG_BASE) || !variant.sub_grids)
+            && (code.facts & FACT_INDEX_32 == 0 || variant.assumptions.small)
     };
     // Of the same target, what is prepared for less is faster.
     let rank = |code: &Code| {
         let general = (code.flags & (FLAG_BASE | FLAG_OPEN_CONSTANTS)).count_ones();
         (code.target, u32::MAX - general, code.facts & FACT_INDEX_32)
     };
-    let nothing_known = Facts { small: variant.facts.small, ..Facts::default() };
-    let exact = variant.math == Math::Exact
+    let nothing_known = Assumptions { small: variant.assumptions.small, ..Assumptions::default() };
+    let complete = variant.math == Math::Exact
         && !constants
         && variant.values.is_empty()
-        && variant.facts == nothing_known;
+        && variant.assumptions == nothing_known;
     kernel
         .images
         .iter()
@@ -88,20 +88,20 @@ pub(crate) fn find<'r, 'a>(
         .filter_map(|image| Some((image, image.code.as_ref()?)))
         .filter(|(image, code)| serves(code) && takes(on, image, code))
         .max_by_key(|(_, code)| rank(code))
-        .map(|(image, code)| Ahead { image, code, exact })
+        .map(|(image, code)| AotCode { image, code, complete })
 }
 
 /// Whether there is code that is all that launches of a kernel ask for.
-pub(crate) fn is_exact(
+pub(crate) fn is_complete(
     record: &RecordRef<'_>,
     kernel: &KernelRef<'_>,
     variant: &Variant,
     on: &dyn AotTarget,
 ) -> bool {
-    find(record, kernel, variant, on).is_some_and(|ahead| ahead.exact)
+    find(record, kernel, variant, on).is_some_and(|aot_code| aot_code.complete)
 }
 
-impl Ahead<'_, '_> {
+impl AotCode<'_, '_> {
     /// For the trace.
     pub(crate) fn version(&self) -> String {
         format!("{} {}", self.code.target, self.image.variant)
@@ -114,17 +114,17 @@ pub(crate) fn choose<K>(
     kernel: &KernelRef<'_>,
     variant: &Variant,
     on: &dyn AotTarget,
-    load: impl FnOnce(&Ahead<'_, '_>) -> Result<K, ImageError>,
+    load: impl FnOnce(&AotCode<'_, '_>) -> Result<K, ImageError>,
     compile: impl FnOnce() -> Result<K, ImageError>,
 ) -> Result<K, ImageError> {
-    let Some(ahead) = find(record, kernel, variant, on) else {
+    let Some(aot_code) = find(record, kernel, variant, on) else {
         return compile().map_err(|error| explain(error, record, kernel, variant, on));
     };
-    let (name, image) = (&kernel.display_name, &ahead.image.name);
-    if ahead.exact {
-        let refused = match load(&ahead) {
+    let (name, image) = (&kernel.display_name, &aot_code.image.name);
+    if aot_code.complete {
+        let refused = match load(&aot_code) {
             Ok(loaded) => {
-                tracing::debug!(kernel = %name, %image, target = %ahead.code.target, "made ahead of time");
+                tracing::debug!(kernel = %name, %image, target = %aot_code.code.target, "made ahead of time");
                 return Ok(loaded);
             }
             Err(refused) => refused,
@@ -132,14 +132,14 @@ pub(crate) fn choose<K>(
         let compiled = compile().map_err(|_| refused.clone())?;
         warn_once::warn(format_args!(
             "kernel `{name}` was compiled now, because its code for {} that was made ahead of time cannot be used: {refused}",
-            ahead.code.target
+            aot_code.code.target
         ));
         return Ok(compiled);
     }
     compile().or_else(|reason| {
-        let loaded = load(&ahead).map_err(|_| reason.clone())?;
+        let loaded = load(&aot_code).map_err(|_| reason.clone())?;
         tracing::debug!(
-            kernel = %name, %image, target = %ahead.code.target, %reason, "made ahead of time, for any values and exact mathematics"
+            kernel = %name, %image, target = %aot_code.code.target, %reason, "made ahead of time, for any values and exact mathematics"
         );
         Ok(loaded)
     })

@@ -3,7 +3,7 @@
 use schism_hcf::{Container, Image, Kernel, Level, SpecConstant, SpecPart};
 
 use super::*;
-use crate::code::assumptions::Known;
+use crate::code::assumptions::ConstantArgument;
 use crate::hal::cuda::aot::{PtxTarget, ptx_version};
 use crate::hal::host::aot::{HostTarget, level};
 
@@ -60,12 +60,15 @@ fn container(images: Vec<Image>) -> Vec<u8> {
 fn taken(bytes: &[u8], variant: &Variant, on: &dyn AotTarget) -> Option<(String, bool)> {
     let record = RecordRef::parse(bytes).expect("a good record");
     let found = find(&record, &record.kernels()[0], variant, on)?;
-    Some((found.image.name.to_string(), found.exact))
+    Some((found.image.name.to_string(), found.complete))
 }
 
 /// A launch that is not large.
 fn small() -> Variant {
-    Variant { facts: Facts { small: true, ..Facts::default() }, ..Variant::default() }
+    Variant {
+        assumptions: Assumptions { small: true, ..Assumptions::default() },
+        ..Variant::default()
+    }
 }
 
 fn gpu(major: u32, minor: u32) -> PtxTarget {
@@ -131,22 +134,23 @@ fn a_launch_gets_what_serves_it() {
     };
     let is = |form: &str, exact| (form.to_owned(), exact);
     assert_eq!(one(&|_| ()), is("plain", true));
-    assert_eq!(one(&|v| v.facts.small = false), is("general", true));
-    assert_eq!(one(&|v| v.pieces = true), is("general", true));
+    assert_eq!(one(&|v| v.assumptions.small = false), is("general", true));
+    assert_eq!(one(&|v| v.sub_grids = true), is("general", true));
     assert_eq!(one(&|v| v.offset = true), is("offset", true));
     let wide = |v: &mut Variant| {
         v.offset = true;
-        v.pieces = true;
-        v.facts = Facts::default();
+        v.sub_grids = true;
+        v.assumptions = Assumptions::default();
     };
     assert_eq!(one(&wide), is("general-offset", true));
     assert_eq!(one(&|v| v.math = Math::Relaxed), is("plain", false));
-    assert_eq!(one(&|v| v.facts.block = [256, 1, 1]), is("plain", false));
+    assert_eq!(one(&|v| v.assumptions.block = [256, 1, 1]), is("plain", false));
     let constants = |v: &mut Variant| v.constants = vec![("B".to_owned(), Box::from([7]))];
     assert_eq!(one(&constants), is("general", false));
-    assert_eq!(one(&|v| v.facts.exact = true), is("plain", false));
-    let known =
-        |v: &mut Variant| v.values = vec![Known { param: 0, offset: 0, bytes: Box::from([1]) }];
+    assert_eq!(one(&|v| v.assumptions.divisible = true), is("plain", false));
+    let known = |v: &mut Variant| {
+        v.values = vec![ConstantArgument { param: 0, offset: 0, bytes: Box::from([1]) }]
+    };
     assert_eq!(one(&known), is("plain", false));
 
     // Without the general code such launches have none.

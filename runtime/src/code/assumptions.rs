@@ -9,11 +9,11 @@ use schism_jit_abi::{ALIGNED, NARROW};
 
 /// What a GPU's code may count on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Facts {
+pub(crate) struct Assumptions {
     /// Ids and ranges fit into 31 bits.
     pub(crate) small: bool,
     /// The range is a multiple of the block in each dimension.
-    pub(crate) exact: bool,
+    pub(crate) divisible: bool,
     /// The threads of a block, if they are known; else zeros.
     pub(crate) block: [u32; 3],
     /// Which parameters are addresses or integers of 64 bits that are multiples of [`ALIGNED`].
@@ -22,12 +22,12 @@ pub(crate) struct Facts {
     pub(crate) narrow: u64,
 }
 
-impl Facts {
+impl Assumptions {
     /// Whether all of this holds where `other` does.
     #[inline]
     pub(crate) fn hold_for(self, other: Self) -> bool {
         self.small <= other.small
-            && self.exact <= other.exact
+            && self.divisible <= other.divisible
             && (self.block[0] == 0 || self.block == other.block)
             && self.aligned & !other.aligned == 0
             && self.narrow & !other.narrow == 0
@@ -37,7 +37,7 @@ impl Facts {
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             small: self.small && other.small,
-            exact: self.exact && other.exact,
+            divisible: self.divisible && other.divisible,
             block: if self.block == other.block { self.block } else { [0; 3] },
             aligned: self.aligned & other.aligned,
             narrow: self.narrow & other.narrow,
@@ -47,7 +47,7 @@ impl Facts {
     /// How much is known.
     pub(crate) fn count(self) -> u32 {
         u32::from(self.small)
-            + u32::from(self.exact)
+            + u32::from(self.divisible)
             + u32::from(self.block != [0; 3])
             + self.aligned.count_ones()
             + self.narrow.count_ones()
@@ -56,14 +56,14 @@ impl Facts {
 
 /// A parameter whose value is known.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Known {
+pub(crate) struct ConstantArgument {
     pub(crate) param: u32,
     /// Where it is in the closure.
     pub(crate) offset: usize,
     pub(crate) bytes: Box<[u8]>,
 }
 
-impl Known {
+impl ConstantArgument {
     /// Whether the closure has the value.
     ///
     /// # Safety
@@ -75,7 +75,7 @@ impl Known {
     }
 }
 
-impl fmt::Debug for Known {
+impl fmt::Debug for ConstantArgument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "value[{}]=0x", self.param)?;
         let shown = &self.bytes[..self.bytes.len().min(PIECE)];
@@ -158,7 +158,7 @@ pub(crate) struct Scalar {
 
 /// What of a kernel's parameters code can know.
 #[derive(Debug, Default)]
-pub(crate) struct Leaves {
+pub(crate) struct FlattenedParameters {
     /// Addresses, of the first parameters: their numbers, and where they are.
     pointers: Box<[(u32, usize)]>,
     /// Integers of 64 bits, of the first parameters.
@@ -169,9 +169,9 @@ pub(crate) struct Leaves {
     pub(crate) specialized: Box<[Scalar]>,
 }
 
-impl Leaves {
+impl FlattenedParameters {
     pub(crate) fn new(kernel: &KernelRef<'_>) -> Self {
-        let leaves = || kernel.parameters.iter().zip(0_u32..);
+        let flattened = || kernel.parameters.iter().zip(0_u32..);
         let scalar = |parameter: &schism_hcf::Parameter, param| Scalar {
             param,
             offset: parameter.offset as usize,
@@ -179,24 +179,24 @@ impl Leaves {
             is_float: parameter.kind == ParameterKind::Float,
         };
         let of_kind = |kind| {
-            leaves()
-                .filter(move |(leaf, param)| {
-                    leaf.kind == kind && leaf.size == 8 && *param < u64::BITS
+            flattened()
+                .filter(move |(parameter, param)| {
+                    parameter.kind == kind && parameter.size == 8 && *param < u64::BITS
                 })
-                .map(|(leaf, param)| (param, leaf.offset as usize))
+                .map(|(parameter, param)| (param, parameter.offset as usize))
                 .collect()
         };
         Self {
             pointers: of_kind(ParameterKind::Pointer),
             longs: of_kind(ParameterKind::Integer),
-            scalars: leaves()
+            scalars: flattened()
                 .filter(|(parameter, _)| {
                     let kinds = [ParameterKind::Integer, ParameterKind::Float];
                     kinds.contains(&parameter.kind) && !parameter.specialized
                 })
                 .map(|(parameter, param)| scalar(parameter, param))
                 .collect(),
-            specialized: leaves()
+            specialized: flattened()
                 .filter(|(parameter, _)| parameter.specialized)
                 .map(|(parameter, param)| scalar(parameter, param))
                 .collect(),
@@ -209,14 +209,14 @@ impl Leaves {
         Self { scalars, specialized, ..Self::default() }
     }
 
-    /// Which addresses are multiples of [`ALIGNED`], and which integers are below [`NARROW`]. Memory of a device and its shadow begin
+    /// Which addresses are multiples of [`ALIGNED`], and which integers are below [`NARROW`]. Memory of a device and its window begin
     /// at multiples of more than that, so a closure's addresses say it.
     ///
     /// # Safety
     /// The closure is of the kernel's type.
     #[inline]
-    pub(crate) unsafe fn facts(&self, closure: *const u8) -> (u64, u64) {
-        // SAFETY: each leaf lies in the closure, and is as large as the number.
+    pub(crate) unsafe fn assumptions(&self, closure: *const u8) -> (u64, u64) {
+        // SAFETY: each flattened parameter lies in the closure, and is as large as the number.
         let number = |offset: usize| unsafe { word(closure.add(offset)) };
         let (mut aligned, mut narrow) = (0, 0);
         for &(param, offset) in &self.pointers {
@@ -235,10 +235,10 @@ impl Leaves {
 mod tests {
     use super::*;
 
-    fn facts(small: bool, exact: bool, block: u32, params: u64) -> Facts {
-        Facts {
+    fn assumptions(small: bool, divisible: bool, block: u32, params: u64) -> Assumptions {
+        Assumptions {
             small,
-            exact,
+            divisible,
             block: [block, u32::from(block != 0), u32::from(block != 0)],
             aligned: params,
             narrow: params << 8,
@@ -247,14 +247,14 @@ mod tests {
 
     #[test]
     fn facts_hold_where_no_less_is_known() {
-        let all = facts(true, true, 256, 0b101);
-        assert!(Facts::default().hold_for(all) && all.hold_for(all));
+        let all = assumptions(true, true, 256, 0b101);
+        assert!(Assumptions::default().hold_for(all) && all.hold_for(all));
         for less in [
-            facts(false, true, 256, 0b101),
-            facts(true, false, 256, 0b101),
-            facts(true, true, 0, 0b101),
-            facts(true, true, 128, 0b101),
-            facts(true, true, 256, 0b100),
+            assumptions(false, true, 256, 0b101),
+            assumptions(true, false, 256, 0b101),
+            assumptions(true, true, 0, 0b101),
+            assumptions(true, true, 128, 0b101),
+            assumptions(true, true, 256, 0b100),
         ] {
             assert!(!all.hold_for(less), "{less:?}");
             let common = all.and(less);
@@ -265,10 +265,10 @@ mod tests {
 
     #[test]
     fn addresses_and_integers_are_looked_at() {
-        let leaves = Leaves {
+        let flattened = FlattenedParameters {
             pointers: Box::new([(0, 0), (2, 9)]),
             longs: Box::new([(1, 17), (5, 25), (63, 33)]),
-            ..Leaves::default()
+            ..FlattenedParameters::default()
         };
         let closure = |words: [u64; 5]| {
             let mut bytes = [0xff; 41];
@@ -282,9 +282,9 @@ mod tests {
             ([8, 1 << 40, NARROW, u64::MAX, 1 << 32], 1 << 63 | 0b110, 0),
             ([15, 24, 1 << 31 | 1, 7, 1 << 63], 1 << 63, 1 << 5),
         ] {
-            // SAFETY: all leaves lie in the bytes.
-            let facts = unsafe { leaves.facts(closure(words).as_ptr()) };
-            assert_eq!(facts, (aligned, narrow), "{words:x?}");
+            // SAFETY: all flattened parameters lie in the bytes.
+            let assumptions = unsafe { flattened.assumptions(closure(words).as_ptr()) };
+            assert_eq!(assumptions, (aligned, narrow), "{words:x?}");
         }
     }
 
@@ -295,7 +295,7 @@ mod tests {
             // SAFETY: the array has these bytes.
             let bytes = unsafe { copy(closure.as_ptr().add(offset), len) };
             assert_eq!(*bytes, closure[offset..offset + len]);
-            let known = Known { param: 0, offset, bytes };
+            let known = ConstantArgument { param: 0, offset, bytes };
             // SAFETY: as above.
             assert!(unsafe { known.holds_for(closure.as_ptr()) });
             for changed in offset..offset + len {

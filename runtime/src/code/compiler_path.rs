@@ -15,7 +15,7 @@ use crate::code::toolchain_id;
 use crate::error::DeviceError;
 use crate::util::fork::Section;
 use crate::util::retry::Kept;
-use crate::util::warn_once::{self, Notice};
+use crate::util::warn_once::{self, WarnOnce};
 
 /// Names the library; nothing else is tried then.
 const VARIABLE: &str = "SCHISM_JIT";
@@ -205,4 +205,4 @@ fn candidates() -> Vec<PathBuf> {
 }
 
 /// Variables that are passed over are told here, or by the cache.
-static RELATIVE: Notice = Notice::new();
+static RELATIVE: WarnOnce = WarnOnce::new();

@@ -59,13 +59,13 @@ pub(crate) fn has_device_code() -> bool {
     !containers().is_empty()
 }
 
-/// Whether something is so of any of the program's containers. Those that are damaged are passed over: whoever launches a kernel of
-/// theirs is told.
-pub(crate) fn any_record(what: impl Fn(&RecordRef<'_>) -> bool) -> bool {
+/// Whether any registered container satisfies `predicate`. Damaged ones are passed over: whoever launches a kernel of theirs gets an
+/// error.
+pub(crate) fn any_record(predicate: impl Fn(&RecordRef<'_>) -> bool) -> bool {
     // A shared object unregisters its container before it is unloaded, which waits for the lock.
     let containers = containers();
     // SAFETY: so what is registered stays loaded for as long as the lock is held.
-    containers.iter().any(|container| unsafe { container.record() }.is_ok_and(&what))
+    containers.iter().any(|container| unsafe { container.record() }.is_ok_and(&predicate))
 }
 
 /// An image that defines a function for other images.

@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use schism_hcf::ObjectId;
 
-use crate::code::aot::{self, Ahead};
-use crate::code::assumptions::Leaves;
+use crate::code::aot::{self, AotCode};
+use crate::code::assumptions::FlattenedParameters;
 use crate::code::imports::Linked;
 use crate::code::lookup::{self, name_of, values};
-use crate::code::requirements::{Launch, Requirements, Wish};
-use crate::code::table::{self, AnyFamily, Key, as_type, of_type};
+use crate::code::requirements::{LaunchRequirements, SpecializationKey, VersionRequest};
+use crate::code::table::{self, AnyVersionSet, Key, as_type, of_type};
 use crate::code::variant::Variant;
-use crate::code::versions::{Compiled, Family};
+use crate::code::versions::{Compiled, VersionSet};
 use crate::code::{background, images};
 use crate::error::ImageError;
 use crate::hal::host::stack;
@@ -34,7 +34,7 @@ struct Entry {
     /// The process that it is for: a forked one makes others.
     generation: u32,
     /// Without options, of loaders that are there as long as the process: for launches that begin at zero, and for others.
-    permanent: [[OnceLock<Arc<dyn AnyFamily>>; 2]; PERMANENT],
+    permanent: [[OnceLock<Arc<dyn AnyVersionSet>>; 2]; PERMANENT],
     /// The same of other loaders.
     others: RwLock<Vec<Other>>,
     /// Whether the host half's body is known to use no thread-local variables.
@@ -45,8 +45,8 @@ struct Entry {
 struct Other {
     loader: u64,
     offset: bool,
-    pieces: bool,
-    family: Arc<dyn AnyFamily>,
+    sub_grids: bool,
+    set: Arc<dyn AnyVersionSet>,
 }
 
 static ENTRIES: Mutex<Vec<&'static Entry>> = Mutex::new(Vec::new());
@@ -75,7 +75,7 @@ pub(crate) unsafe fn find<L: CodeLoader>(
     loader: &L,
     descriptor: &Descriptor,
     kernel: &RawKernel,
-    asked: Requirements<'_>,
+    asked: LaunchRequirements<'_>,
 ) -> Compiled<L::Kernel> {
     if descriptor.abi != DESCRIPTOR_ABI {
         // Nothing after this field can be trusted.
@@ -85,79 +85,82 @@ pub(crate) unsafe fn find<L: CodeLoader>(
     // SAFETY: the caller's promises.
     let look_up = || stack::spacious(|| unsafe { look_up(loader, site, asked) });
     let closure = kernel.closure.cast::<u8>();
-    let launch_of = |family: &Family<L::Kernel>| {
-        let Requirements { mut facts, groups, demands_block, adaptivity, .. } = asked;
+    let launch_of = |set: &VersionSet<L::Kernel>| {
+        let LaunchRequirements { mut assumptions, groups, demands_block, adaptivity, .. } = asked;
         if L::COUNTS_ON_CAPTURES && adaptivity != Adaptivity::Off {
             // SAFETY: the closure is of the kernel's type, and there.
-            (facts.aligned, facts.narrow) = unsafe { family.leaves.facts(closure) };
+            (assumptions.aligned, assumptions.narrow) =
+                unsafe { set.flattened.assumptions(closure) };
         }
-        Launch { facts, closure, groups, demands_block, adaptivity }
+        VersionRequest { assumptions, closure, groups, demands_block, adaptivity }
     };
     // SAFETY: the caller's promises.
-    let version = |family| unsafe { version(&family, loader, site, &launch_of(&family)) };
+    let version = |set| unsafe { version(&set, loader, site, &launch_of(&set)) };
     if asked.options.is_some() {
         return version(typed(look_up()?)?);
     }
     let known = known(descriptor);
     if let Some(permanent) = permanent(loader.id(), asked) {
         let slot = known.map(&permanent);
-        if let Some(family) = slot.and_then(OnceLock::get) {
-            if let Some(here) = as_type::<L::Kernel>(family)
+        if let Some(set) = slot.and_then(OnceLock::get) {
+            if let Some(here) = as_type::<L::Kernel>(set)
                 // SAFETY: the caller's promises.
-                && let Some(ready) = unsafe { ready(family, here, loader, site, &launch_of(here)) }
+                && let Some(ready) = unsafe { ready(set, here, loader, site, &launch_of(here)) }
             {
                 // As almost always.
                 return Ok(ready);
             }
-            return version(typed(Arc::clone(family))?);
+            return version(typed(Arc::clone(set))?);
         }
-        let family = look_up()?;
-        return version(typed(Arc::clone(permanent(entry(descriptor)).get_or_init(|| family)))?);
+        let set = look_up()?;
+        return version(typed(Arc::clone(permanent(entry(descriptor)).get_or_init(|| set)))?);
     }
     let here = |known: &&Other| {
-        (known.loader, known.offset, known.pieces) == (loader.id(), asked.offset, asked.pieces)
+        (known.loader, known.offset, known.sub_grids)
+            == (loader.id(), asked.offset, asked.sub_grids)
     };
     if let Some(entry) = known {
         let others = entry.others.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Other { family, .. }) = others.iter().find(here) {
-            if let Some(here) = as_type::<L::Kernel>(family)
+        if let Some(Other { set, .. }) = others.iter().find(here) {
+            if let Some(here) = as_type::<L::Kernel>(set)
                 // SAFETY: the caller's promises.
-                && let Some(ready) = unsafe { ready(family, here, loader, site, &launch_of(here)) }
+                && let Some(ready) = unsafe { ready(set, here, loader, site, &launch_of(here)) }
             {
                 return Ok(ready);
             }
-            let family = Arc::clone(family);
+            let set = Arc::clone(set);
             drop(others);
-            return version(typed(family)?);
+            return version(typed(set)?);
         }
     }
-    let family = look_up()?;
+    let set = look_up()?;
     {
         let mut others = entry(descriptor).others.write().unwrap_or_else(PoisonError::into_inner);
         if !others.iter().any(|known| here(&known)) {
-            let (loader, offset, pieces) = (loader.id(), asked.offset, asked.pieces);
-            others.push(Other { loader, offset, pieces, family: Arc::clone(&family) });
+            let (loader, offset, sub_grids) = (loader.id(), asked.offset, asked.sub_grids);
+            others.push(Other { loader, offset, sub_grids, set: Arc::clone(&set) });
         }
     }
-    version(typed(family)?)
+    version(typed(set)?)
 }
 
 /// Where an entry has the versions of a loader that is there as long as the process.
 #[inline]
 fn permanent(
     loader: u64,
-    asked: Requirements<'_>,
-) -> Option<impl Fn(&'static Entry) -> &'static OnceLock<Arc<dyn AnyFamily>>> {
-    let index = usize::try_from(loader).ok().filter(|index| *index < PERMANENT && !asked.pieces)?;
+    asked: LaunchRequirements<'_>,
+) -> Option<impl Fn(&'static Entry) -> &'static OnceLock<Arc<dyn AnyVersionSet>>> {
+    let index =
+        usize::try_from(loader).ok().filter(|index| *index < PERMANENT && !asked.sub_grids)?;
     Some(move |entry: &'static Entry| &entry.permanent[index][usize::from(asked.offset)])
 }
 
 /// The versions as those of a loader's type of kernels.
 fn typed<K: Send + Sync + 'static>(
-    family: Arc<dyn AnyFamily>,
-) -> Result<Arc<Family<K>>, ImageError> {
+    set: Arc<dyn AnyVersionSet>,
+) -> Result<Arc<VersionSet<K>>, ImageError> {
     let other = || ImageError::Mismatch { reason: "a kernel of another device".to_owned() };
-    of_type(family).ok_or_else(other)
+    of_type(set).ok_or_else(other)
 }
 
 /// Whether the container says that nothing that the kernel reaches in the host half uses thread-local variables.
@@ -185,21 +188,21 @@ pub(crate) unsafe fn no_thread_locals(descriptor: &Descriptor, layout: Layout) -
 /// The version of a kernel for a launch, if there is one. What would be better for launches to come is left to the background.
 ///
 /// # Safety
-/// As for [`find`]; `all` is the family, which is the site's.
+/// As for [`find`]; `all` is the version set, which is the site's.
 #[inline]
 unsafe fn ready<L: CodeLoader>(
-    all: &Arc<dyn AnyFamily>,
-    family: &Family<L::Kernel>,
+    all: &Arc<dyn AnyVersionSet>,
+    set: &VersionSet<L::Kernel>,
     loader: &L,
     site: Site,
-    launch: &Launch,
+    launch: &VersionRequest,
 ) -> Option<Arc<L::Kernel>> {
-    let launch = &launch.where_ahead(family.is_ahead);
-    // SAFETY: a closure of the site's type, which was compared with the container's when the family was made.
-    let (compiled, wish) = unsafe { family.ready(launch) }?;
-    if let Some(wish) = wish {
+    let launch = &launch.for_aot(set.is_aot);
+    // SAFETY: a closure of the site's type, which was compared with the container's when the version set was made.
+    let (compiled, key) = unsafe { set.ready(launch) }?;
+    if let Some(key) = key {
         // SAFETY: the caller's promises.
-        unsafe { leave_to_background(all, loader.clone(), site, *wish) };
+        unsafe { leave_to_background(all, loader.clone(), site, *key) };
     }
     Some(compiled)
 }
@@ -207,48 +210,48 @@ unsafe fn ready<L: CodeLoader>(
 /// The version of a kernel for a launch, which is made if there is none.
 ///
 /// # Safety
-/// As for [`find`]; the family is the site's.
+/// As for [`find`]; the version set is the site's.
 #[inline(never)]
 unsafe fn version<L: CodeLoader>(
-    family: &Arc<Family<L::Kernel>>,
+    set: &Arc<VersionSet<L::Kernel>>,
     loader: &L,
     site: Site,
-    launch: &Launch,
+    launch: &VersionRequest,
 ) -> Compiled<L::Kernel> {
-    let all: Arc<dyn AnyFamily> = Arc::clone(family) as _;
+    let all: Arc<dyn AnyVersionSet> = Arc::clone(set) as _;
     // SAFETY: the caller's promises.
-    if let Some(compiled) = unsafe { ready(&all, family, loader, site, launch) } {
+    if let Some(compiled) = unsafe { ready(&all, set, loader, site, launch) } {
         return Ok(compiled);
     }
     let _section = Section::enter();
-    let launch = &launch.where_ahead(family.is_ahead);
+    let launch = &launch.for_aot(set.is_aot);
     // SAFETY: the caller's promises.
-    let compile = |wish: &Wish| unsafe { make(loader, site, &family.variant, wish) };
+    let compile = |key: &SpecializationKey| unsafe { make(loader, site, &set.variant, key) };
     // SAFETY: as above.
-    stack::spacious(|| unsafe { family.make(launch, compile) })
+    stack::spacious(|| unsafe { set.make(launch, compile) })
 }
 
 /// # Safety
 /// As for [`version`].
 #[cold]
 unsafe fn leave_to_background<L: CodeLoader>(
-    family: &Arc<dyn AnyFamily>,
+    set: &Arc<dyn AnyVersionSet>,
     loader: L,
     site: Site,
-    wish: Wish,
+    key: SpecializationKey,
 ) {
     // SAFETY: the caller keeps the shared object loaded.
     let container = unsafe { &*site.descriptor }.container_begin as usize;
-    let Some(family) = of_type::<L::Kernel>(Arc::clone(family)) else { return };
+    let Some(set) = of_type::<L::Kernel>(Arc::clone(set)) else { return };
     let run = move || {
         let site = site;
         // SAFETY: the shared object is there: its end waits for this work, or drops it. It is `forget` that sees to that.
         let (made, name) = unsafe {
-            let made = make(&loader, site, &family.variant, &wish);
+            let made = make(&loader, site, &set.variant, &key);
             (made, name_of(&*site.descriptor).unwrap_or_default())
         };
         match made {
-            Ok(made) => family.add(wish, made),
+            Ok(made) => set.add(key, made),
             Err(error) => tracing::debug!(
                 kernel = name, device = loader.name(), %error,
                 "no better version; launches go on with what there is"
@@ -268,7 +271,7 @@ unsafe fn make<L: CodeLoader>(
     loader: &L,
     site: Site,
     base: &Variant,
-    wish: &Wish,
+    key: &SpecializationKey,
 ) -> Compiled<L::Kernel> {
     // SAFETY: the caller's promise.
     let descriptor = unsafe { &*site.descriptor };
@@ -277,8 +280,9 @@ unsafe fn make<L: CodeLoader>(
     let record = unsafe { container.record()? };
     let (kernel, image) =
         lookup::find(record, name_of(descriptor)?, descriptor.dimensions, site.layout)?;
-    let variant = Variant { facts: wish.facts, values: wish.values.clone(), ..base.clone() };
-    let load = |ahead: &Ahead<'_, '_>| loader.load(ahead, kernel, &variant);
+    let variant =
+        Variant { assumptions: key.assumptions, values: key.values.clone(), ..base.clone() };
+    let load = |aot_code: &AotCode<'_, '_>| loader.load(aot_code, kernel, &variant);
     let compile = || {
         let linked = Linked::of(kernel)?;
         loader.compile(record, kernel, image.data(kernel)?, &linked, &variant)
@@ -318,8 +322,8 @@ fn entry(descriptor: &Descriptor) -> &'static Entry {
 unsafe fn look_up<L: CodeLoader>(
     loader: &L,
     site: Site,
-    asked: Requirements<'_>,
-) -> Result<Arc<dyn AnyFamily>, ImageError> {
+    asked: LaunchRequirements<'_>,
+) -> Result<Arc<dyn AnyVersionSet>, ImageError> {
     let _section = Section::enter();
     // SAFETY: the caller's promise.
     let descriptor = unsafe { &*site.descriptor };
@@ -333,19 +337,19 @@ unsafe fn look_up<L: CodeLoader>(
         math: asked.options.map_or(Math::Exact, |options| options.math),
         portable: loader.portable_math(),
         constants: asked.options.map_or(Ok(Vec::new()), |options| values(record, name, options))?,
-        pieces: asked.pieces,
+        sub_grids: asked.sub_grids,
         ..Variant::default()
     };
     let (object, device) = (record.object_id(), loader.id());
     let key = Key { object, kernel: name.to_owned(), device, variant };
-    let (family, gone) = table::lock().slot(key, |variant| {
-        let leaves = Leaves::new(kernel);
-        let watch = L::profiler(&leaves);
-        let is_ahead = aot::is_exact(record, kernel, &variant, &*loader.aot_target());
-        Family::<L::Kernel>::new(variant, leaves, watch).made_ahead(is_ahead)
+    let (set, gone) = table::lock().slot(key, |variant| {
+        let flattened = FlattenedParameters::new(kernel);
+        let profiler = L::profiler(&flattened);
+        let is_aot = aot::is_complete(record, kernel, &variant, &*loader.aot_target());
+        VersionSet::<L::Kernel>::new(variant, flattened, profiler).with_aot(is_aot)
     });
     drop(gone);
-    Ok(family)
+    Ok(set)
 }
 
 /// The container at `container` is going; `remaining` are the ids of those that stay. Launches that are still running keep their

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicPtr;
 use schism_hcf::{Container, Image, Kernel};
 
 use super::*;
-use crate::code::assumptions::Facts;
+use crate::code::assumptions::Assumptions;
 use crate::code::lookup::FORMAT;
 use crate::hal::host;
 use crate::kernel::item::Item;
@@ -30,21 +30,27 @@ fn ask(name: &str, container: &[u8], abi: u32, dimensions: u32) -> ImageError {
     let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<()>);
     // SAFETY: the descriptor is made for this kernel, as far as this test wants it.
     let first =
-        unsafe { find(&host::Loader, &descriptor, &raw, ASKED) }.expect_err("no such kernel");
+        unsafe { find(&host::CpuLoader, &descriptor, &raw, ASKED) }.expect_err("no such kernel");
     // SAFETY: as above.
     let again =
-        unsafe { find(&host::Loader, &descriptor, &raw, ASKED) }.expect_err("no such kernel");
+        unsafe { find(&host::CpuLoader, &descriptor, &raw, ASKED) }.expect_err("no such kernel");
     assert_eq!(first.to_string(), again.to_string());
     forget(begin as usize, &[]);
     first
 }
 
-const ASKED: Requirements<'_> = Requirements {
+const ASKED: LaunchRequirements<'_> = LaunchRequirements {
     offset: false,
     options: None,
     adaptivity: Adaptivity::Basic,
-    pieces: false,
-    facts: Facts { small: false, exact: false, block: [0; 3], aligned: 0, narrow: 0 },
+    sub_grids: false,
+    assumptions: Assumptions {
+        small: false,
+        divisible: false,
+        block: [0; 3],
+        aligned: 0,
+        narrow: 0,
+    },
     groups: false,
     demands_block: false,
 };

@@ -8,7 +8,7 @@ use schism_hcf::{ImageRef, KernelRef, RecordRef, SpecConstantRef, SpecPart};
 use crate::code::variant::ConstantValue;
 use crate::error::ImageError;
 use crate::kernel::abi::Descriptor;
-use crate::kernel::spec_place::Place;
+use crate::kernel::spec_place::ConstantPlace;
 use crate::launch::options::{self, Options};
 
 /// The format of the images that stage 2 compiles from.
@@ -75,7 +75,7 @@ fn value_of<'o>(
     }
     // Of the other one, the container has nothing.
     if options.values().iter().filter(|value| is_of(value, part)).count() > 1 {
-        let Place { name, line, column } = value.place;
+        let ConstantPlace { name, line, column } = value.place;
         return ambiguous(format!("{name}:{line}:{column}"));
     }
     Ok(Some(&value.bytes))
@@ -83,7 +83,7 @@ fn value_of<'o>(
 
 /// Whether a launch's value is that of a part: the place and the type say so.
 fn is_of(value: &options::Value, part: &SpecPart) -> bool {
-    let Place { name, line, column } = value.place;
+    let ConstantPlace { name, line, column } = value.place;
     (name, line, column, value.type_id)
         == (part.place.as_str(), part.line, part.column, part.type_id)
         // The same type has the same size; a container that says otherwise is wrong.
@@ -92,9 +92,9 @@ fn is_of(value: &options::Value, part: &SpecPart) -> bool {
 
 /// What stage 2 makes code of, if a kernel has that.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source<'r, 'a>(Option<&'r ImageRef<'a>>);
+pub(super) struct KernelImage<'r, 'a>(Option<&'r ImageRef<'a>>);
 
-impl<'a> Source<'_, 'a> {
+impl<'a> KernelImage<'_, 'a> {
     pub(super) fn data(self, kernel: &KernelRef<'_>) -> Result<&'a [u8], ImageError> {
         let none = || ImageError::NoImage { available: kernel.images.join(", ") };
         self.0.map(|image| image.data).ok_or_else(none)
@@ -107,7 +107,7 @@ pub(super) fn find<'r, 'a>(
     name: &str,
     dimensions: u32,
     closure: Layout,
-) -> Result<(&'r KernelRef<'a>, Source<'r, 'a>), ImageError> {
+) -> Result<(&'r KernelRef<'a>, KernelImage<'r, 'a>), ImageError> {
     let mismatch = |reason: String| Err(ImageError::Mismatch { reason });
     let Some(kernel) = record.kernel(name) else {
         return mismatch(format!("it has no kernel {name}"));
@@ -127,5 +127,5 @@ pub(super) fn find<'r, 'a>(
     }
     // A crate's kernels may be divided among several images.
     let mut images = kernel.images.iter().filter_map(|image| record.image(image));
-    Ok((kernel, Source(images.find(|image| image.format == FORMAT))))
+    Ok((kernel, KernelImage(images.find(|image| image.format == FORMAT))))
 }

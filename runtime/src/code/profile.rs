@@ -1,6 +1,6 @@
 //! What launches of a kernel have in common, for as long as somebody looks.
 //!
-//! A hundred launches are a *window*. What held in all of them (facts, and values of numbers) makes a wish for a version that
+//! A hundred launches are a *window*. What held in all of them (assumptions, and values of numbers) makes a key for a version that
 //! counts on it, which is compiled in the background. The first window begins with the first launches, so kernels that are launched
 //! seldom cost nothing; the next ones come after a thousand launches, ten thousand, and so on. Between windows a launch counts down
 //! a number, and after the last one it does nothing.
@@ -8,14 +8,16 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::code::assumptions::{Facts, Known, Leaves, Scalar, copy, is_there};
-use crate::code::requirements::{Launch, Wish};
+use crate::code::assumptions::{
+    Assumptions, ConstantArgument, FlattenedParameters, Scalar, copy, is_there,
+};
+use crate::code::requirements::{SpecializationKey, VersionRequest};
 use crate::launch::adaptivity::Adaptivity;
 
 /// The launches of a window.
 const WINDOW: u32 = 100;
 
-/// How many windows there are, and so at most as many wishes.
+/// How many windows there are, and so at most as many keys.
 const WINDOWS: u32 = 5;
 
 /// At most so many numbers become constants: each is compared at each launch.
@@ -26,8 +28,8 @@ const FOREVER: u32 = u32::MAX;
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub(crate) struct Watch {
-    /// Whether there is a wish in basic adaptivity.
+pub(crate) struct Profiler {
+    /// Whether there is a key in basic adaptivity.
     basic: bool,
     /// Launches until the next window.
     asleep: AtomicU32,
@@ -41,13 +43,13 @@ struct Window {
     /// Launches of this window.
     seen: u32,
     /// What held for all of them.
-    facts: Facts,
+    assumptions: Assumptions,
     /// The values in all of them, by the scalars and then by what is specialized; `None` where they differed.
     values: Vec<Option<Box<[u8]>>>,
 }
 
-impl Watch {
-    /// Without `basic`, only full adaptivity has wishes.
+impl Profiler {
+    /// Without `basic`, only full adaptivity has keys.
     pub(crate) fn new(basic: bool) -> Self {
         Self { basic, asleep: AtomicU32::new(0), window: Mutex::default() }
     }
@@ -64,16 +66,17 @@ impl Watch {
     #[inline]
     pub(crate) unsafe fn note(
         &self,
-        launch: &Launch,
-        now: &Wish,
-        leaves: &Leaves,
-    ) -> Option<Box<Wish>> {
+        launch: &VersionRequest,
+        now: &SpecializationKey,
+        flattened: &FlattenedParameters,
+    ) -> Option<Box<SpecializationKey>> {
         match self.asleep.load(Ordering::Relaxed) {
             FOREVER => None,
             0 => {
                 let least = if self.basic { Adaptivity::Basic } else { Adaptivity::Full };
                 // SAFETY: the caller's promise.
-                (launch.adaptivity >= least).then(|| unsafe { self.look(launch, now, leaves) })?
+                let look = || unsafe { self.look(launch, now, flattened) };
+                (launch.adaptivity >= least).then(look)?
             }
             left => {
                 // If two threads write the same, a launch is not counted.
@@ -86,23 +89,30 @@ impl Watch {
     /// # Safety
     /// As for [`note`](Self::note).
     #[cold]
-    unsafe fn look(&self, launch: &Launch, now: &Wish, leaves: &Leaves) -> Option<Box<Wish>> {
+    unsafe fn look(
+        &self,
+        launch: &VersionRequest,
+        now: &SpecializationKey,
+        flattened: &FlattenedParameters,
+    ) -> Option<Box<SpecializationKey>> {
         // Launches that come at the same time need not all be looked at.
         let mut window = self.window.try_lock().ok()?;
-        let Window { seen, facts, values, .. } = &mut *window;
-        let all = leaves.scalars.iter().chain(&leaves.specialized);
+        let Window { seen, assumptions, values, .. } = &mut *window;
+        let all = flattened.scalars.iter().chain(&flattened.specialized);
         if *seen == 0 {
-            *facts = launch.facts;
-            // SAFETY: the caller's promise; leaves lie in the closure.
-            let copy = |leaf: &Scalar| unsafe { copy(launch.closure.add(leaf.offset), leaf.size) };
+            *assumptions = launch.assumptions;
+            // SAFETY: the caller's promise; flattened parameters lie in the closure.
+            let copy = |parameter: &Scalar| unsafe {
+                copy(launch.closure.add(parameter.offset), parameter.size)
+            };
             values.clear();
-            values.extend(all.map(|leaf| Some(copy(leaf))));
+            values.extend(all.map(|parameter| Some(copy(parameter))));
         } else {
-            *facts = facts.and(launch.facts);
-            for (leaf, value) in all.zip(values) {
+            *assumptions = assumptions.and(launch.assumptions);
+            for (parameter, value) in all.zip(values) {
                 // SAFETY: as above.
                 let same =
-                    |bytes: &[u8]| unsafe { is_there(launch.closure.add(leaf.offset), bytes) };
+                    |bytes: &[u8]| unsafe { is_there(launch.closure.add(parameter.offset), bytes) };
                 if value.as_ref().is_some_and(|bytes| !same(bytes)) {
                     *value = None;
                 }
@@ -120,50 +130,56 @@ impl Watch {
             FOREVER
         };
         self.asleep.store(sleep, Ordering::Relaxed);
-        let wish = window.wish(leaves, launch.adaptivity)?;
-        let more = (wish.values.len(), wish.facts.count());
-        let is_more = more.0 > now.values.len() || more.1 > now.facts.count();
-        is_more.then(|| Box::new(wish))
+        let key = window.key(flattened, launch.adaptivity)?;
+        let more = (key.values.len(), key.assumptions.count());
+        let is_more = more.0 > now.values.len() || more.1 > now.assumptions.count();
+        is_more.then(|| Box::new(key))
     }
 }
 
 impl Window {
     /// What a version could count on; `None` if what is specialized did not stay the same.
-    fn wish(&self, leaves: &Leaves, adaptivity: Adaptivity) -> Option<Wish> {
-        let known = |leaf: &Scalar, bytes: &[u8]| Known {
-            param: leaf.param,
-            offset: leaf.offset,
+    fn key(
+        &self,
+        flattened: &FlattenedParameters,
+        adaptivity: Adaptivity,
+    ) -> Option<SpecializationKey> {
+        let known = |parameter: &Scalar, bytes: &[u8]| ConstantArgument {
+            param: parameter.param,
+            offset: parameter.offset,
             bytes: bytes.into(),
         };
-        let (scalars, specialized) = self.values.split_at(leaves.scalars.len());
-        let mut values: Vec<Known> = leaves
+        let (scalars, specialized) = self.values.split_at(flattened.scalars.len());
+        let mut values: Vec<ConstantArgument> = flattened
             .scalars
             .iter()
             .zip(scalars)
-            .filter_map(|(leaf, bytes)| Some((leaf, &**bytes.as_ref()?)))
-            .filter(|(leaf, bytes)| adaptivity == Adaptivity::Full || is_simple(leaf, bytes))
+            .filter_map(|(parameter, bytes)| Some((parameter, &**bytes.as_ref()?)))
+            .filter(|(parameter, bytes)| {
+                adaptivity == Adaptivity::Full || is_simple(parameter, bytes)
+            })
             .take(MOST_VALUES)
-            .map(|(leaf, bytes)| known(leaf, bytes))
+            .map(|(parameter, bytes)| known(parameter, bytes))
             .collect();
-        for (leaf, bytes) in leaves.specialized.iter().zip(specialized) {
-            values.push(known(leaf, bytes.as_ref()?));
+        for (parameter, bytes) in flattened.specialized.iter().zip(specialized) {
+            values.push(known(parameter, bytes.as_ref()?));
         }
         values.sort_by_key(|known| known.param);
-        Some(Wish { facts: self.facts, values })
+        Some(SpecializationKey { assumptions: self.assumptions, values })
     }
 }
 
 /// Whether code becomes simpler by knowing a number. With such a factor or divisor there is nothing to multiply or divide; such
 /// numbers are also switches that are on or off, and strides of rows.
-fn is_simple(leaf: &Scalar, bytes: &[u8]) -> bool {
+fn is_simple(parameter: &Scalar, bytes: &[u8]) -> bool {
     let mut wide = [0; 16];
     wide[..bytes.len()].copy_from_slice(bytes);
     let number = u128::from_le_bytes(wide);
-    if !leaf.is_float {
+    if !parameter.is_float {
         return number == 0 || number.is_power_of_two() || bytes.iter().all(|byte| *byte == 0xff);
     }
     // Zero and one, with either sign.
-    let (sign, one) = match leaf.size {
+    let (sign, one) = match parameter.size {
         2 => (1 << 15, 0x3c00),
         4 => (1 << 31, u128::from(1.0_f32.to_bits())),
         _ => (1 << 63, u128::from(1.0_f64.to_bits())),
@@ -178,13 +194,13 @@ mod tests {
     const INTEGER: Scalar = Scalar { param: 3, offset: 0, size: 4, is_float: false };
     const FLOAT: Scalar = Scalar { param: 4, offset: 4, size: 4, is_float: true };
 
-    fn leaves() -> Leaves {
-        Leaves::of(vec![INTEGER, FLOAT], Vec::new())
+    fn flattened() -> FlattenedParameters {
+        FlattenedParameters::of(vec![INTEGER, FLOAT], Vec::new())
     }
 
-    fn launch(closure: &[u32; 2], adaptivity: Adaptivity) -> Launch {
-        Launch {
-            facts: Facts::default(),
+    fn launch(closure: &[u32; 2], adaptivity: Adaptivity) -> VersionRequest {
+        VersionRequest {
+            assumptions: Assumptions::default(),
             closure: closure.as_ptr().cast(),
             groups: false,
             demands_block: false,
@@ -192,27 +208,31 @@ mod tests {
         }
     }
 
-    const NOTHING: Wish = Wish {
-        facts: Facts { small: false, exact: false, block: [0; 3], aligned: 0, narrow: 0 },
+    const NOTHING: SpecializationKey = SpecializationKey {
+        assumptions: Assumptions {
+            small: false,
+            divisible: false,
+            block: [0; 3],
+            aligned: 0,
+            narrow: 0,
+        },
         values: Vec::new(),
     };
 
-    /// The launches after which there was a wish, and the parameters that it is about.
+    /// The launches after which there was a key, and the parameters that it is about.
     fn wishes(
-        watch: &Watch,
+        profiler: &Profiler,
         adaptivity: Adaptivity,
         closures: impl Iterator<Item = [u32; 2]>,
     ) -> Vec<(usize, Vec<u32>)> {
-        let leaves = leaves();
+        let flattened = flattened();
         let note = |closure: [u32; 2]| {
-            // SAFETY: the closure has both leaves.
-            unsafe { watch.note(&launch(&closure, adaptivity), &NOTHING, &leaves) }
+            // SAFETY: the closure has both flattened parameters.
+            unsafe { profiler.note(&launch(&closure, adaptivity), &NOTHING, &flattened) }
         };
         let wishes =
             closures.zip(1..).filter_map(|(closure, number)| Some((number, note(closure)?)));
-        wishes
-            .map(|(at, wish)| (at, wish.values.iter().map(|known| known.param).collect()))
-            .collect()
+        wishes.map(|(at, key)| (at, key.values.iter().map(|known| known.param).collect())).collect()
     }
 
     #[test]
@@ -222,27 +242,27 @@ mod tests {
         let (first, second) = (WINDOW as usize, 11 * WINDOW as usize);
         let same = |closure: [u32; 2]| std::iter::repeat_n(closure, 2000);
         assert_eq!(
-            wishes(&Watch::new(true), Full, same([7, half])),
+            wishes(&Profiler::new(true), Full, same([7, half])),
             [(first, vec![3, 4]), (second, vec![3, 4])]
         );
-        assert_eq!(wishes(&Watch::new(true), Basic, same([8, half]))[0], (first, vec![3]));
-        assert_eq!(wishes(&Watch::new(true), Basic, same([7, half])), []);
-        assert_eq!(wishes(&Watch::new(false), Basic, same([8, half])), []);
-        assert_eq!(wishes(&Watch::blind(), Full, same([8, half])), []);
+        assert_eq!(wishes(&Profiler::new(true), Basic, same([8, half]))[0], (first, vec![3]));
+        assert_eq!(wishes(&Profiler::new(true), Basic, same([7, half])), []);
+        assert_eq!(wishes(&Profiler::new(false), Basic, same([8, half])), []);
+        assert_eq!(wishes(&Profiler::blind(), Full, same([8, half])), []);
         let changing = (0..2000).map(|number| [number, half]);
-        assert_eq!(wishes(&Watch::new(true), Full, changing)[0], (first, vec![4]));
+        assert_eq!(wishes(&Profiler::new(true), Full, changing)[0], (first, vec![4]));
         // One launch that was different, the last of the first window.
         let once = (0..2000).map(|number| [if number == 99 { 3 } else { 4 }, number]);
-        assert_eq!(wishes(&Watch::new(true), Full, once), [(second, vec![3])]);
+        assert_eq!(wishes(&Profiler::new(true), Full, once), [(second, vec![3])]);
     }
 
     #[test]
     fn windows_come_to_an_end() {
-        let watch = Watch::new(true);
+        let profiler = Profiler::new(true);
         let all = std::iter::repeat_n([8, 8], 3_000_000);
-        let wishes = wishes(&watch, Adaptivity::Full, all);
+        let wishes = wishes(&profiler, Adaptivity::Full, all);
         assert_eq!(wishes.len(), WINDOWS as usize);
-        assert_eq!(watch.asleep.load(Ordering::Relaxed), FOREVER);
+        assert_eq!(profiler.asleep.load(Ordering::Relaxed), FOREVER);
     }
 
     #[test]

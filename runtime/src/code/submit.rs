@@ -1,11 +1,11 @@
 //! A launch on its way: what its device asks of the code, the code, and the launch itself.
 
 use crate::code::kernels;
-use crate::code::requirements::Requirements;
+use crate::code::requirements::LaunchRequirements;
 use crate::error::LaunchError;
 use crate::hal::{PendingOps, QueueOps};
 use crate::launch::desc::LaunchDesc;
-use crate::util::warn_once::Notice;
+use crate::util::warn_once::WarnOnce;
 
 /// Waits for the queue's turn, runs a launch, and waits for its end.
 ///
@@ -68,7 +68,7 @@ pub(crate) unsafe fn submit<Q: QueueOps>(
 unsafe fn find<Q: QueueOps>(
     queue: &Q,
     launch: &LaunchDesc<'_>,
-    requirements: Requirements<'_>,
+    requirements: LaunchRequirements<'_>,
 ) -> Result<Q::Code, LaunchError> {
     // SAFETY: null, or a constant of the kernel's shared object.
     let descriptor = unsafe { launch.kernel.descriptor.as_ref() };
@@ -79,7 +79,7 @@ unsafe fn find<Q: QueueOps>(
             // SAFETY: the caller's promises.
             Err(cause) => match unsafe { native::<Q>(launch) } {
                 Some(code) if !launch.demanded => {
-                    static NOTICE: Notice = Notice::new();
+                    static NOTICE: WarnOnce = WarnOnce::new();
                     NOTICE.warn(format_args!(
                         "kernel `{}` runs on the device `native`, because on `{}` {cause}",
                         launch.kernel.name(),
@@ -98,7 +98,7 @@ unsafe fn find<Q: QueueOps>(
     match unsafe { native::<Q>(launch) } {
         Some(code) if !launch.demanded || queue.loader().is_none() => {
             if descriptor.is_none() && !launch.demanded {
-                static NOTICE: Notice = Notice::new();
+                static NOTICE: WarnOnce = WarnOnce::new();
                 NOTICE.warn(
                     "this program was compiled by plain rustc, so its kernels run on the device `native`; build it with `cargo schism \
                      build` to have them compiled for devices, or set SCHISM_DEVICE=native to be content with this",

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use schism_hcf::ObjectId;
 
 use crate::code::variant::Variant;
-use crate::code::versions::Family;
+use crate::code::versions::VersionSet;
 use crate::util::fork::PerProcess;
 
 /// A kernel on a device, by content.
@@ -20,44 +20,46 @@ pub(super) struct Key {
     pub(super) variant: Variant,
 }
 
-/// All versions of a kernel on some device: a [`Family`] of the device's own type of kernels.
-pub(super) trait AnyFamily: Any + Send + Sync {
+/// All versions of a kernel on some device: a [`VersionSet`] of the device's own type of kernels.
+pub(super) trait AnyVersionSet: Any + Send + Sync {
     /// Forgets all versions: their kernel is gone.
     fn clear(&self);
 }
 
-impl<K: Send + Sync + 'static> AnyFamily for Family<K> {
+impl<K: Send + Sync + 'static> AnyVersionSet for VersionSet<K> {
     fn clear(&self) {
-        Family::clear(self);
+        VersionSet::clear(self);
     }
 }
 
 /// The versions, if they are of this type of kernels: those under a loader's id are.
 #[inline]
 pub(super) fn of_type<K: Send + Sync + 'static>(
-    family: Arc<dyn AnyFamily>,
-) -> Option<Arc<Family<K>>> {
-    let family: Arc<dyn Any + Send + Sync> = family;
-    family.downcast().ok()
+    set: Arc<dyn AnyVersionSet>,
+) -> Option<Arc<VersionSet<K>>> {
+    let set: Arc<dyn Any + Send + Sync> = set;
+    set.downcast().ok()
 }
 
 /// As [`of_type`], for those that stay where they are.
 #[inline]
-pub(super) fn as_type<K: Send + Sync + 'static>(family: &Arc<dyn AnyFamily>) -> Option<&Family<K>> {
-    let family: &dyn Any = &**family;
-    family.downcast_ref()
+pub(super) fn as_type<K: Send + Sync + 'static>(
+    set: &Arc<dyn AnyVersionSet>,
+) -> Option<&VersionSet<K>> {
+    let set: &dyn Any = &**set;
+    set.downcast_ref()
 }
 
 /// All versions of a kernel.
 pub(super) struct Slot {
-    pub(super) family: Arc<dyn AnyFamily>,
-    /// When it was last asked for, by [`Kernels::clock`].
+    pub(super) set: Arc<dyn AnyVersionSet>,
+    /// When it was last asked for, by [`KernelTable::clock`].
     used: u64,
 }
 
 /// All kernels.
 #[derive(Default)]
-pub(super) struct Kernels {
+pub(super) struct KernelTable {
     pub(super) slots: HashMap<Key, Slot>,
     /// Counts what is asked for.
     clock: u64,
@@ -66,13 +68,13 @@ pub(super) struct Kernels {
 /// With more values of specialization constants than this on a device, the kernel that was not used for the longest time is forgotten.
 pub(super) const MOST_SPECIALISED: usize = 256;
 
-impl Kernels {
+impl KernelTable {
     /// The kernel's place, and what had to go for it: that is to be dropped without the lock, since that takes calls of the system.
     pub(super) fn slot<K: Send + Sync + 'static>(
         &mut self,
         key: Key,
-        make: impl FnOnce(Variant) -> Family<K>,
-    ) -> (Arc<dyn AnyFamily>, Option<Slot>) {
+        make: impl FnOnce(Variant) -> VersionSet<K>,
+    ) -> (Arc<dyn AnyVersionSet>, Option<Slot>) {
         self.clock += 1;
         let mut gone = None;
         if !key.variant.constants.is_empty() && !self.slots.contains_key(&key) {
@@ -86,20 +88,18 @@ impl Kernels {
             }
         }
         let variant = key.variant.clone();
-        let slot = self
-            .slots
-            .entry(key)
-            .or_insert_with(|| Slot { family: Arc::new(make(variant)), used: 0 });
+        let slot =
+            self.slots.entry(key).or_insert_with(|| Slot { set: Arc::new(make(variant)), used: 0 });
         slot.used = self.clock;
-        (Arc::clone(&slot.family), gone)
+        (Arc::clone(&slot.set), gone)
     }
 }
 
 /// The kernels of all devices, for all of the process. A forked process looks for its own: launches take locks of kernels, which other
 /// threads of the parent may have held.
-static TABLE: PerProcess<Mutex<Kernels>> = PerProcess::new();
+static TABLE: PerProcess<Mutex<KernelTable>> = PerProcess::new();
 
-pub(super) fn lock() -> MutexGuard<'static, Kernels> {
+pub(super) fn lock() -> MutexGuard<'static, KernelTable> {
     TABLE.get(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -108,7 +108,7 @@ pub(super) fn forget(which: impl Fn(&Key) -> bool) {
     let gone: Vec<(Key, Slot)> = lock().slots.extract_if(|key, _| which(key)).collect();
     for (_, slot) in gone {
         // Entries may have it, too.
-        slot.family.clear();
+        slot.set.clear();
     }
 }
 
@@ -117,12 +117,12 @@ mod tests {
     use schism_hcf::Container;
 
     use super::*;
-    use crate::code::assumptions::Leaves;
-    use crate::code::profile::Watch;
+    use crate::code::assumptions::FlattenedParameters;
+    use crate::code::profile::Profiler;
 
     #[test]
     fn the_oldest_values_are_forgotten() {
-        let mut kernels = Kernels::default();
+        let mut kernels = KernelTable::default();
         let key = |seed: Option<usize>| Key {
             object: Container::default().object_id(),
             kernel: "kernel".to_owned(),
@@ -135,7 +135,9 @@ mod tests {
                 ..Variant::default()
             },
         };
-        let make = |variant| Family::<()>::new(variant, Leaves::default(), Watch::blind());
+        let make = |variant| {
+            VersionSet::<()>::new(variant, FlattenedParameters::default(), Profiler::blind())
+        };
         assert!(kernels.slot(key(None), make).1.is_none());
         for seed in 0..MOST_SPECIALISED {
             assert!(kernels.slot(key(Some(seed)), make).1.is_none());

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::code::assumptions::{Facts, Known};
+use crate::code::assumptions::{Assumptions, ConstantArgument};
 use crate::launch::options::Math;
 
 /// A specialization constant's symbol, and its value's bytes.
@@ -18,15 +18,15 @@ pub(crate) struct Variant {
     pub(crate) portable: bool,
     /// The values of specialization constants that are not the defaults, in the container's order.
     pub(crate) constants: Vec<ConstantValue>,
-    /// On a GPU: the launch comes in pieces.
-    pub(crate) pieces: bool,
+    /// On a GPU: the launch comes in sub-grids.
+    pub(crate) sub_grids: bool,
     /// What a GPU's code counts on.
-    pub(crate) facts: Facts,
+    pub(crate) assumptions: Assumptions,
     /// Parameters that the code counts on, by their numbers.
-    pub(crate) values: Vec<Known>,
+    pub(crate) values: Vec<ConstantArgument>,
 }
 
-/// For the trace: words such as `index=32 block=256 exact`, or `general`.
+/// For the trace: words such as `index=32 block=256 divisible`, or `general`.
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words = Vec::new();
@@ -35,18 +35,20 @@ impl fmt::Display for Variant {
             (self.math == Math::Relaxed, "math=relaxed"),
             (self.math == Math::RelaxedFinite, "math=relaxed-finite"),
             (self.portable, "math=portable"),
-            (self.pieces, "pieces"),
-            (self.facts.small, "index=32"),
-            (self.facts.exact, "exact"),
+            (self.sub_grids, "pieces"),
+            (self.assumptions.small, "index=32"),
+            (self.assumptions.divisible, "exact"),
         ] {
             words.extend(is_so.then(|| word.to_owned()));
         }
-        match self.facts.block {
+        match self.assumptions.block {
             [0, ..] => {}
             [x, 1, 1] => words.push(format!("block={x}")),
             [x, y, z] => words.push(format!("block={x}x{y}x{z}")),
         }
-        for (word, mask) in [("aligned", self.facts.aligned), ("narrow", self.facts.narrow)] {
+        for (word, mask) in
+            [("aligned", self.assumptions.aligned), ("narrow", self.assumptions.narrow)]
+        {
             let params = (0..u64::BITS).filter(|index| mask >> index & 1 != 0);
             let params: Vec<String> = params.map(|index| index.to_string()).collect();
             if !params.is_empty() {
@@ -67,16 +69,22 @@ mod tests {
     #[test]
     fn words() {
         assert_eq!(Variant::default().to_string(), "general");
-        let facts =
-            Facts { small: true, exact: true, block: [32, 8, 1], aligned: 0b101, narrow: 0b10 };
-        let known = |param, bytes: &[u8]| Known { param, offset: 0, bytes: bytes.into() };
+        let assumptions = Assumptions {
+            small: true,
+            divisible: true,
+            block: [32, 8, 1],
+            aligned: 0b101,
+            narrow: 0b10,
+        };
+        let known =
+            |param, bytes: &[u8]| ConstantArgument { param, offset: 0, bytes: bytes.into() };
         let values = vec![known(3, &[1, 0]), known(4, &[0xff])];
-        let variant = Variant { facts, values, math: Math::Relaxed, ..Variant::default() };
+        let variant = Variant { assumptions, values, math: Math::Relaxed, ..Variant::default() };
         assert_eq!(
             variant.to_string(),
             "math=relaxed index=32 exact block=32x8x1 aligned=0,2 narrow=1 value[3]=0x0001 value[4]=0xff"
         );
-        let facts = Facts { block: [64, 1, 1], ..Facts::default() };
-        assert_eq!(Variant { facts, ..Variant::default() }.to_string(), "block=64");
+        let assumptions = Assumptions { block: [64, 1, 1], ..Assumptions::default() };
+        assert_eq!(Variant { assumptions, ..Variant::default() }.to_string(), "block=64");
     }
 }

@@ -1,6 +1,6 @@
 //! The versions of one kernel on one device, and which of them a launch gets.
 //!
-//! A version counts on facts and values ([`crate::code::assumptions`]), and runs the launches for which they hold. A launch never waits for a
+//! A version counts on assumptions and values ([`crate::code::assumptions`]), and runs the launches for which they hold. A launch never waits for a
 //! better version than it needs:
 //!
 //! - The first one is compiled for what holds for the launch that asks.
@@ -12,9 +12,9 @@
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
-use crate::code::assumptions::{Facts, Known, Leaves, copy};
-use crate::code::profile::Watch;
-use crate::code::requirements::{Launch, Wish};
+use crate::code::assumptions::{Assumptions, ConstantArgument, FlattenedParameters, copy};
+use crate::code::profile::Profiler;
+use crate::code::requirements::{SpecializationKey, VersionRequest};
 use crate::code::variant::Variant;
 use crate::error::ImageError;
 use crate::launch::adaptivity::Adaptivity;
@@ -31,14 +31,14 @@ const MOST_SPECIALIZED: usize = 32;
 /// A version that is there, or being made by whoever asked first.
 #[derive(Debug)]
 struct Version<K> {
-    wish: Wish,
+    key: SpecializationKey,
     /// It knows all values that the program wants to be known.
     specialized: bool,
-    code: Code<K>,
+    code: VersionState<K>,
 }
 
 #[derive(Debug)]
-enum Code<K> {
+enum VersionState<K> {
     Ready(Arc<K>),
     /// By whoever asked first.
     Making(Arc<Making<K>>),
@@ -61,14 +61,14 @@ impl<K> Making<K> {
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub(crate) struct Family<K> {
+pub(crate) struct VersionSet<K> {
     /// What all versions have in common.
     pub(crate) variant: Variant,
-    pub(crate) leaves: Leaves,
+    pub(crate) flattened: FlattenedParameters,
     versions: RwLock<Versions<K>>,
-    pub(crate) watch: Watch,
+    pub(crate) profiler: Profiler,
     /// The code was made ahead of time, for launches of which nothing is known.
-    pub(crate) is_ahead: bool,
+    pub(crate) is_aot: bool,
 }
 
 #[derive(Debug)]
@@ -76,7 +76,7 @@ struct Versions<K> {
     /// Those that count on more come first.
     list: Vec<Version<K>>,
     /// What held for all launches that had to wait for a version.
-    common: Option<Facts>,
+    common: Option<Assumptions>,
     /// How many sets of values were specialized for.
     specialized: usize,
 }
@@ -87,14 +87,14 @@ impl<K> Versions<K> {
     /// # Safety
     /// The closure is of the kernel's type.
     #[inline]
-    unsafe fn find(&self, launch: &Launch) -> Option<&Version<K>> {
+    unsafe fn find(&self, launch: &VersionRequest) -> Option<&Version<K>> {
         let adapts = launch.adaptivity != Adaptivity::Off;
         // Few kernels have anything specialized; of the others every version knows all of that.
         let any = !adapts || self.specialized >= MOST_SPECIALIZED;
         self.list.iter().find(|version| {
-            let Wish { facts, values } = &version.wish;
-            facts.hold_for(launch.facts)
-                && (!launch.demands_block || facts.block == launch.facts.block)
+            let SpecializationKey { assumptions, values } = &version.key;
+            assumptions.hold_for(launch.assumptions)
+                && (!launch.demands_block || assumptions.block == launch.assumptions.block)
                 && (any || version.specialized)
                 && (adapts || values.is_empty())
                 // SAFETY: the caller's promise.
@@ -104,21 +104,26 @@ impl<K> Versions<K> {
 
     /// Adds a version behind all that count on more.
     fn insert(&mut self, version: Version<K>) {
-        let weight = |version: &Version<K>| (version.wish.values.len(), version.wish.facts.count());
+        let weight =
+            |version: &Version<K>| (version.key.values.len(), version.key.assumptions.count());
         let at = self.list.partition_point(|other| weight(other) >= weight(&version));
         self.list.insert(at, version);
     }
 }
 
-impl<K> Family<K> {
-    pub(crate) fn new(variant: Variant, leaves: Leaves, watch: Watch) -> Self {
+impl<K> VersionSet<K> {
+    pub(crate) fn new(
+        variant: Variant,
+        flattened: FlattenedParameters,
+        profiler: Profiler,
+    ) -> Self {
         let versions = Versions { list: Vec::new(), common: None, specialized: 0 };
-        Self { variant, leaves, versions: RwLock::new(versions), watch, is_ahead: false }
+        Self { variant, flattened, versions: RwLock::new(versions), profiler, is_aot: false }
     }
 
     /// The same, whose code was or was not made ahead of time.
-    pub(crate) fn made_ahead(self, is_ahead: bool) -> Self {
-        Self { is_ahead, ..self }
+    pub(crate) fn with_aot(self, is_aot: bool) -> Self {
+        Self { is_aot, ..self }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Versions<K>> {
@@ -134,15 +139,18 @@ impl<K> Family<K> {
     /// # Safety
     /// The closure is of the kernel's type.
     #[inline]
-    pub(crate) unsafe fn ready(&self, launch: &Launch) -> Option<(Arc<K>, Option<Box<Wish>>)> {
+    pub(crate) unsafe fn ready(
+        &self,
+        launch: &VersionRequest,
+    ) -> Option<(Arc<K>, Option<Box<SpecializationKey>>)> {
         let versions = self.read();
         // SAFETY: the caller's promise.
         let version = unsafe { versions.find(launch) }?;
-        let Code::Ready(code) = &version.code else { return None };
+        let VersionState::Ready(code) = &version.code else { return None };
         // SAFETY: as above.
-        let wish = unsafe { self.watch.note(launch, &version.wish, &self.leaves) };
-        let is_new = |wish: &Wish| versions.list.iter().all(|known| known.wish != *wish);
-        Some((Arc::clone(code), wish.filter(|wish| is_new(wish))))
+        let key = unsafe { self.profiler.note(launch, &version.key, &self.flattened) };
+        let is_new = |key: &SpecializationKey| versions.list.iter().all(|known| known.key != *key);
+        Some((Arc::clone(code), key.filter(|key| is_new(key))))
     }
 
     /// The code for a launch, which `compile` makes if nobody has, or if it is time to try again.
@@ -152,8 +160,8 @@ impl<K> Family<K> {
     #[cold]
     pub(crate) unsafe fn make(
         &self,
-        launch: &Launch,
-        compile: impl FnOnce(&Wish) -> Compiled<K>,
+        launch: &VersionRequest,
+        compile: impl FnOnce(&SpecializationKey) -> Compiled<K>,
     ) -> Compiled<K> {
         let mut versions = self.write();
         // SAFETY: the caller's promise.
@@ -173,43 +181,42 @@ impl<K> Family<K> {
             }
         };
         let slot = match &version.code {
-            Code::Ready(code) => return Ok(Arc::clone(code)),
-            Code::Making(slot) => Arc::clone(slot),
-            Code::Failed(error, failures) => {
+            VersionState::Ready(code) => return Ok(Arc::clone(code)),
+            VersionState::Making(slot) => Arc::clone(slot),
+            VersionState::Failed(error, failures) => {
                 if !(error.is_transient() && failures.may_try(Instant::now())) {
                     return Err(error.clone());
                 }
-                let (wish, slot) = (version.wish.clone(), Making::begin(*failures));
-                let same = versions.list.iter_mut().filter(|known| known.wish == wish);
-                same.for_each(|version| version.code = Code::Making(Arc::clone(&slot)));
-                return self.finish(wish, slot, compile, versions);
+                let (key, slot) = (version.key.clone(), Making::begin(*failures));
+                let same = versions.list.iter_mut().filter(|known| known.key == key);
+                same.for_each(|version| version.code = VersionState::Making(Arc::clone(&slot)));
+                return self.finish(key, slot, compile, versions);
             }
         };
-        let wish = version.wish.clone();
-        self.finish(wish, slot, compile, versions)
+        let key = version.key.clone();
+        self.finish(key, slot, compile, versions)
     }
 
     /// Waits for a version, or makes it.
     fn finish(
         &self,
-        wish: Wish,
+        key: SpecializationKey,
         slot: Arc<Making<K>>,
-        compile: impl FnOnce(&Wish) -> Compiled<K>,
+        compile: impl FnOnce(&SpecializationKey) -> Compiled<K>,
         versions: RwLockWriteGuard<'_, Versions<K>>,
     ) -> Compiled<K> {
         drop(versions);
         // Only those who want the same version wait for it.
-        let compiled = slot.made.get_or_init(|| compile(&wish)).clone();
+        let compiled = slot.made.get_or_init(|| compile(&key)).clone();
         let mut versions = self.write();
         // Whoever is the first of those to come here says how it ended. Somebody else may have put another version in its place since.
-        let ours =
-            |code: &Code<K>| matches!(code, Code::Making(other) if Arc::ptr_eq(other, &slot));
+        let ours = |code: &VersionState<K>| matches!(code, VersionState::Making(other) if Arc::ptr_eq(other, &slot));
         let mut known = versions.list.iter_mut();
-        if let Some(version) = known.find(|known| known.wish == wish && ours(&known.code)) {
+        if let Some(version) = known.find(|known| known.key == key && ours(&known.code)) {
             version.code = match &compiled {
-                Ok(code) => Code::Ready(Arc::clone(code)),
+                Ok(code) => VersionState::Ready(Arc::clone(code)),
                 Err(error) => {
-                    Code::Failed(error.clone(), slot.failures.and_another(Instant::now()))
+                    VersionState::Failed(error.clone(), slot.failures.and_another(Instant::now()))
                 }
             };
         }
@@ -220,42 +227,42 @@ impl<K> Family<K> {
     ///
     /// # Safety
     /// As for [`ready`](Self::ready).
-    unsafe fn begin(&self, versions: &mut Versions<K>, launch: &Launch) -> Version<K> {
+    unsafe fn begin(&self, versions: &mut Versions<K>, launch: &VersionRequest) -> Version<K> {
         let adapts = launch.adaptivity != Adaptivity::Off;
-        let mut facts = launch.facts;
+        let mut assumptions = launch.assumptions;
         if adapts {
-            facts = versions.common.map_or(facts, |common| common.and(facts));
-            versions.common = Some(facts);
+            assumptions = versions.common.map_or(assumptions, |common| common.and(assumptions));
+            versions.common = Some(assumptions);
         }
         let knows_groups = adapts && launch.groups && versions.list.len() < MOST_GROUPS;
         if knows_groups || launch.demands_block {
-            facts.block = launch.facts.block;
+            assumptions.block = launch.assumptions.block;
         }
-        let wanted = &*self.leaves.specialized;
+        let wanted = &*self.flattened.specialized;
         let mut values = Vec::new();
         if adapts && !wanted.is_empty() && versions.specialized < MOST_SPECIALIZED {
             versions.specialized += 1;
-            values.extend(wanted.iter().map(|leaf| Known {
-                param: leaf.param,
-                offset: leaf.offset,
-                // SAFETY: the caller's promise; leaves lie in the closure.
-                bytes: unsafe { copy(launch.closure.add(leaf.offset), leaf.size) },
+            values.extend(wanted.iter().map(|parameter| ConstantArgument {
+                param: parameter.param,
+                offset: parameter.offset,
+                // SAFETY: the caller's promise; flattened parameters lie in the closure.
+                bytes: unsafe { copy(launch.closure.add(parameter.offset), parameter.size) },
             }));
         }
         let specialized = values.len() == wanted.len();
-        let code = Code::Making(Making::begin(Failures::default()));
-        Version { wish: Wish { facts, values }, specialized, code }
+        let code = VersionState::Making(Making::begin(Failures::default()));
+        Version { key: SpecializationKey { assumptions, values }, specialized, code }
     }
 
     /// Adds a version that was made in the background.
-    pub(crate) fn add(&self, wish: Wish, code: Arc<K>) {
+    pub(crate) fn add(&self, key: SpecializationKey, code: Arc<K>) {
         let mut versions = self.write();
-        if versions.list.iter().any(|known| known.wish == wish) {
+        if versions.list.iter().any(|known| known.key == key) {
             return;
         }
-        let knows = |param: u32| wish.values.iter().any(|known| known.param == param);
-        let specialized = self.leaves.specialized.iter().all(|leaf| knows(leaf.param));
-        versions.insert(Version { wish, specialized, code: Code::Ready(code) });
+        let knows = |param: u32| key.values.iter().any(|known| known.param == param);
+        let specialized = self.flattened.specialized.iter().all(|parameter| knows(parameter.param));
+        versions.insert(Version { key, specialized, code: VersionState::Ready(code) });
     }
 
     /// Forgets all versions: their kernel is gone.
@@ -272,31 +279,36 @@ mod tests {
     use crate::code::assumptions::Scalar;
 
     /// A kernel whose closure is eight bytes: a value that is specialized in the first half, a number in the second.
-    fn family(specialized: bool) -> Family<Wish> {
-        let leaf = |param, offset| Scalar { param, offset, size: 4, is_float: false };
-        let leaves =
-            Leaves::of(vec![leaf(1, 4)], if specialized { vec![leaf(0, 0)] } else { Vec::new() });
-        Family::new(Variant::default(), leaves, Watch::new(true))
+    fn set(specialized: bool) -> VersionSet<SpecializationKey> {
+        let parameter = |param, offset| Scalar { param, offset, size: 4, is_float: false };
+        let flattened = FlattenedParameters::of(
+            vec![parameter(1, 4)],
+            if specialized { vec![parameter(0, 0)] } else { Vec::new() },
+        );
+        VersionSet::new(Variant::default(), flattened, Profiler::new(true))
     }
 
-    fn facts(exact: bool, block: u32) -> Facts {
-        Facts { small: true, exact, block: [block, 1, 1], aligned: 0, narrow: 0 }
+    fn assumptions(divisible: bool, block: u32) -> Assumptions {
+        Assumptions { small: true, divisible, block: [block, 1, 1], aligned: 0, narrow: 0 }
     }
 
     /// What a launch gets, and whether it waited for it.
-    fn ask(family: &Family<Wish>, launch: Launch) -> (Wish, bool) {
+    fn ask(
+        set: &VersionSet<SpecializationKey>,
+        launch: VersionRequest,
+    ) -> (SpecializationKey, bool) {
         // SAFETY: the closure has eight bytes.
-        if let Some((compiled, _)) = unsafe { family.ready(&launch) } {
+        if let Some((compiled, _)) = unsafe { set.ready(&launch) } {
             return ((*compiled).clone(), false);
         }
         // SAFETY: as above.
-        let compiled = unsafe { family.make(&launch, |wish| Ok(Arc::new(wish.clone()))) };
+        let compiled = unsafe { set.make(&launch, |key| Ok(Arc::new(key.clone()))) };
         ((*compiled.expect("it is made")).clone(), true)
     }
 
-    fn launch(facts: Facts, closure: &[u32; 2]) -> Launch {
-        Launch {
-            facts,
+    fn launch(assumptions: Assumptions, closure: &[u32; 2]) -> VersionRequest {
+        VersionRequest {
+            assumptions,
             closure: closure.as_ptr().cast(),
             groups: false,
             demands_block: false,
@@ -306,88 +318,95 @@ mod tests {
 
     #[test]
     fn few_versions_for_launches_of_all_shapes() {
-        let family = family(false);
+        let set = set(false);
         let closure = [1, 2];
-        let ask = |facts| ask(&family, launch(facts, &closure));
-        let (first, waited) = ask(facts(true, 32));
-        assert!(waited && first.facts == facts(true, 32));
-        assert!(!ask(facts(true, 32)).1);
+        let ask = |assumptions| ask(&set, launch(assumptions, &closure));
+        let (first, waited) = ask(assumptions(true, 32));
+        assert!(waited && first.assumptions == assumptions(true, 32));
+        assert!(!ask(assumptions(true, 32)).1);
         // The same blocks, not all of them full.
-        let (second, waited) = ask(facts(false, 32));
-        assert!(waited && second.facts == facts(false, 32));
+        let (second, waited) = ask(assumptions(false, 32));
+        assert!(waited && second.assumptions == assumptions(false, 32));
         // Other blocks: neither is known any more, and this one is for all.
-        let (third, waited) = ask(facts(true, 256));
-        assert!(waited && third.facts == Facts { small: true, ..Facts::default() });
+        let (third, waited) = ask(assumptions(true, 256));
+        assert!(
+            waited && third.assumptions == Assumptions { small: true, ..Assumptions::default() }
+        );
         for block in [64, 128, 256] {
-            for exact in [false, true] {
-                assert_eq!(ask(facts(exact, block)), (third.clone(), false));
+            for divisible in [false, true] {
+                assert_eq!(ask(assumptions(divisible, block)), (third.clone(), false));
             }
         }
         // Those that count on more are taken where they are good.
-        assert_eq!(ask(facts(true, 32)), (first, false));
-        assert_eq!(ask(facts(false, 32)), (second, false));
-        let (last, waited) = ask(Facts { small: false, ..facts(true, 256) });
-        assert!(waited && last.facts == Facts::default());
+        assert_eq!(ask(assumptions(true, 32)), (first, false));
+        assert_eq!(ask(assumptions(false, 32)), (second, false));
+        let (last, waited) = ask(Assumptions { small: false, ..assumptions(true, 256) });
+        assert!(waited && last.assumptions == Assumptions::default());
     }
 
     #[test]
     fn groups_have_versions_of_their_own_up_to_some_number() {
-        let family = family(false);
+        let set = set(false);
         let closure = [1, 2];
-        let of = |block| Launch { groups: true, ..launch(facts(true, block), &closure) };
+        let of =
+            |block| VersionRequest { groups: true, ..launch(assumptions(true, block), &closure) };
         for block in 1..=MOST_GROUPS as u32 {
-            let (wish, waited) = ask(&family, of(block));
-            assert!(waited && wish.facts.block == [block, 1, 1]);
+            let (key, waited) = ask(&set, of(block));
+            assert!(waited && key.assumptions.block == [block, 1, 1]);
         }
-        let (rest, waited) = ask(&family, of(100));
-        assert!(waited && rest.facts.block == [0; 3] && rest.facts.exact);
-        assert_eq!(ask(&family, of(101)), (rest, false));
-        assert_eq!(ask(&family, of(3)).0.facts.block, [3, 1, 1]);
+        let (rest, waited) = ask(&set, of(100));
+        assert!(waited && rest.assumptions.block == [0; 3] && rest.assumptions.divisible);
+        assert_eq!(ask(&set, of(101)), (rest, false));
+        assert_eq!(ask(&set, of(3)).0.assumptions.block, [3, 1, 1]);
         // If that does not do.
-        let demanding = Launch { demands_block: true, ..of(101) };
-        assert_eq!(ask(&family, demanding).0.facts.block, [101, 1, 1]);
+        let demanding = VersionRequest { demands_block: true, ..of(101) };
+        assert_eq!(ask(&set, demanding).0.assumptions.block, [101, 1, 1]);
     }
 
     #[test]
     fn specialized_values_have_versions_of_their_own_up_to_some_number() {
-        let family = family(true);
-        let value = |wish: &Wish| wish.values.first().map(|known| known.bytes[0]);
+        let set = set(true);
+        let value = |key: &SpecializationKey| key.values.first().map(|known| known.bytes[0]);
         for number in 0..MOST_SPECIALIZED as u32 {
-            let (wish, waited) = ask(&family, launch(facts(true, 32), &[number, 7]));
-            assert!(waited && value(&wish) == Some(number as u8));
-            let (again, waited) = ask(&family, launch(facts(true, 32), &[number, 8]));
-            assert!(!waited && again == wish);
+            let (key, waited) = ask(&set, launch(assumptions(true, 32), &[number, 7]));
+            assert!(waited && value(&key) == Some(number as u8));
+            let (again, waited) = ask(&set, launch(assumptions(true, 32), &[number, 8]));
+            assert!(!waited && again == key);
         }
-        let (rest, waited) = ask(&family, launch(facts(true, 32), &[100, 7]));
+        let (rest, waited) = ask(&set, launch(assumptions(true, 32), &[100, 7]));
         assert!(waited && value(&rest).is_none());
-        assert_eq!(ask(&family, launch(facts(true, 32), &[101, 7])), (rest, false));
-        assert_eq!(value(&ask(&family, launch(facts(true, 32), &[3, 7])).0), Some(3));
+        assert_eq!(ask(&set, launch(assumptions(true, 32), &[101, 7])), (rest, false));
+        assert_eq!(value(&ask(&set, launch(assumptions(true, 32), &[3, 7])).0), Some(3));
     }
 
     #[test]
     fn without_adaptivity_nothing_is_counted_on() {
-        let family = family(true);
+        let set = set(true);
         let closure = [5, 2];
-        let small = Facts { small: true, ..Facts::default() };
-        let off = Launch { adaptivity: Adaptivity::Off, ..launch(small, &closure) };
-        ask(&family, launch(facts(true, 32), &closure));
-        let (wish, waited) = ask(&family, off);
-        assert!(waited && wish == Wish { facts: small, values: Vec::new() });
-        assert!(!ask(&family, off).1);
+        let small = Assumptions { small: true, ..Assumptions::default() };
+        let off = VersionRequest { adaptivity: Adaptivity::Off, ..launch(small, &closure) };
+        ask(&set, launch(assumptions(true, 32), &closure));
+        let (key, waited) = ask(&set, off);
+        assert!(waited && key == SpecializationKey { assumptions: small, values: Vec::new() });
+        assert!(!ask(&set, off).1);
         // What was made for it says nothing about others.
-        let (wish, _) = ask(&family, launch(facts(true, 32), &[6, 2]));
-        assert_eq!((wish.facts, wish.values.len()), (facts(true, 32), 1));
+        let (key, _) = ask(&set, launch(assumptions(true, 32), &[6, 2]));
+        assert_eq!((key.assumptions, key.values.len()), (assumptions(true, 32), 1));
     }
 
     /// What `make` gives, with a compiler that fails so; and whether it was asked.
-    fn fail(family: &Family<Wish>, launch: &Launch, error: &ImageError) -> bool {
+    fn fail(
+        set: &VersionSet<SpecializationKey>,
+        launch: &VersionRequest,
+        error: &ImageError,
+    ) -> bool {
         let mut asked = false;
-        let compile = |_: &Wish| {
+        let compile = |_: &SpecializationKey| {
             asked = true;
             Err(error.clone())
         };
         // SAFETY: the closure has eight bytes.
-        let compiled = unsafe { family.make(launch, compile) };
+        let compiled = unsafe { set.make(launch, compile) };
         assert_eq!(compiled.expect_err("it fails").to_string(), error.to_string());
         asked
     }
@@ -395,7 +414,7 @@ mod tests {
     #[test]
     fn a_transient_failure_is_tried_again_and_a_permanent_one_is_kept() {
         let closure = [1, 2];
-        let launch = launch(facts(true, 32), &closure);
+        let launch = launch(assumptions(true, 32), &closure);
         let driver = |code| ImageError::Driver {
             source: Box::new(crate::error::DriverError {
                 call: "cuModuleLoadDataEx",
@@ -407,33 +426,33 @@ mod tests {
         };
         // Out of memory, once.
         let (no_memory, refused) = (driver(2), driver(218));
-        let once = family(false);
+        let once = set(false);
         assert!(fail(&once, &launch, &no_memory));
         let (_, waited) = ask(&once, launch);
         assert!(waited);
         assert!(!ask(&once, launch).1);
         // Again and again: after the second time there is a pause.
-        let always = family(false);
+        let always = set(false);
         let tries = (0..100_000).filter(|_| fail(&always, &launch, &no_memory)).count();
         assert!((2..20).contains(&tries), "{tries}");
         std::thread::sleep(std::time::Duration::from_millis(50));
         // Code that is refused is refused for ever.
-        let never = family(false);
+        let never = set(false);
         assert!(fail(&never, &launch, &refused));
         assert!((0..100).all(|_| !fail(&never, &launch, &refused)));
     }
 
     #[test]
     fn a_version_of_the_background_is_taken_while_its_values_hold() {
-        let family = family(false);
-        let (plain, _) = ask(&family, launch(facts(true, 32), &[1, 2]));
-        let known = Known { param: 1, offset: 4, bytes: Box::from(2_u32.to_le_bytes()) };
-        let better = Wish { facts: facts(true, 32), values: vec![known] };
-        family.add(better.clone(), Arc::new(better.clone()));
-        family.add(better.clone(), Arc::new(better.clone()));
-        assert_eq!(ask(&family, launch(facts(true, 32), &[9, 2])), (better, false));
-        assert_eq!(ask(&family, launch(facts(true, 32), &[9, 3])), (plain, false));
-        family.clear();
-        assert!(ask(&family, launch(facts(true, 32), &[9, 2])).1);
+        let set = set(false);
+        let (plain, _) = ask(&set, launch(assumptions(true, 32), &[1, 2]));
+        let known = ConstantArgument { param: 1, offset: 4, bytes: Box::from(2_u32.to_le_bytes()) };
+        let better = SpecializationKey { assumptions: assumptions(true, 32), values: vec![known] };
+        set.add(better.clone(), Arc::new(better.clone()));
+        set.add(better.clone(), Arc::new(better.clone()));
+        assert_eq!(ask(&set, launch(assumptions(true, 32), &[9, 2])), (better, false));
+        assert_eq!(ask(&set, launch(assumptions(true, 32), &[9, 3])), (plain, false));
+        set.clear();
+        assert!(ask(&set, launch(assumptions(true, 32), &[9, 2])).1);
     }
 }

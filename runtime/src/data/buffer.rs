@@ -10,7 +10,7 @@ use crate::data::home::BufferHome;
 use crate::data::source::chunks::{Chunks, ChunksMut};
 use crate::data::view::{View, ViewMut};
 use crate::error::BufferError;
-use crate::hal::dispatch::Memory;
+use crate::hal::dispatch::BackendMemory;
 use crate::kernel::element::Element;
 use crate::launch::options::bytes_of;
 
@@ -40,7 +40,7 @@ pub struct Buffer<T: Element> {
     elements: NonNull<T>,
     len: usize,
     /// `None` if the elements take no room.
-    memory: Option<Memory>,
+    memory: Option<BackendMemory>,
 }
 
 // SAFETY: a buffer owns its elements as a `Vec` does.
@@ -183,11 +183,11 @@ impl<T: Element> Buffer<T> {
         self.elements.as_ptr()
     }
 
-    pub(super) const fn memory(&self) -> Option<&Memory> {
+    pub(super) const fn memory(&self) -> Option<&BackendMemory> {
         self.memory.as_ref()
     }
 
-    pub(super) const fn memory_mut(&mut self) -> Option<&mut Memory> {
+    pub(super) const fn memory_mut(&mut self) -> Option<&mut BackendMemory> {
         self.memory.as_mut()
     }
 

@@ -24,10 +24,10 @@ unsafe extern "Rust" {
 /// The elements of a view, where this code can read them.
 #[inline(always)]
 pub(crate) fn readable<T>(elements: &[T]) -> &[T] {
-    if is_device() || !address_window::is_shadow(elements.as_ptr().addr()) {
+    if is_device() || !address_window::is_in_window(elements.as_ptr().addr()) {
         return elements;
     }
-    // SAFETY: the elements are in a shadow, and borrowed. What is returned has as many, which do not change while they are borrowed.
+    // SAFETY: the elements are in a window, and borrowed. What is returned has as many, which do not change while they are borrowed.
     unsafe {
         let readable = by_name_readable(elements.as_ptr().cast());
         slice::from_raw_parts(readable.cast(), elements.len())
@@ -40,7 +40,7 @@ pub(crate) fn readable<T>(elements: &[T]) -> &[T] {
 /// If it cannot.
 #[inline(always)]
 pub(crate) fn reachable<T>(elements: NonNull<T>) -> NonNull<T> {
-    if !is_device() && address_window::is_shadow(elements.as_ptr().addr()) {
+    if !is_device() && address_window::is_in_window(elements.as_ptr().addr()) {
         // SAFETY: nothing is asked of the caller.
         unsafe { by_name_unreachable() };
     }
@@ -50,7 +50,7 @@ pub(crate) fn reachable<T>(elements: NonNull<T>) -> NonNull<T> {
 /// Nobody else has a view of these elements.
 #[inline(always)]
 pub(crate) fn exclusive<T>(elements: NonNull<T>, len: usize) {
-    if !is_device() && address_window::is_shadow(elements.as_ptr().addr()) {
+    if !is_device() && address_window::is_in_window(elements.as_ptr().addr()) {
         let bytes = len.wrapping_mul(size_of::<T>());
         // SAFETY: the caller gives up an exclusive view of the elements.
         unsafe { by_name_exclusive(elements.as_ptr().cast(), bytes) };

@@ -7,11 +7,11 @@ mod sealed {
     use std::alloc::Layout;
 
     use crate::error::BufferError;
-    use crate::hal::dispatch::Memory;
+    use crate::hal::dispatch::BackendMemory;
 
     /// Memory that belongs to no buffer yet.
     #[derive(Debug)]
-    pub struct Allocated(pub(crate) Memory);
+    pub struct Allocated(pub(crate) BackendMemory);
 
     pub trait Home {
         /// Memory of the device, of a layout with a size that is not 0.

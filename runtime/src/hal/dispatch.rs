@@ -34,29 +34,29 @@ macro_rules! backends {
 
         /// A device of any backend.
         #[derive(Clone, Debug)]
-        pub(crate) enum Device {
+        pub(crate) enum BackendDevice {
             $($(#[cfg($cfg)])? $Kind(DeviceOf<$backend>),)*
         }
 
         /// A queue of any backend.
         #[derive(Clone)]
-        pub(crate) enum Queue {
+        pub(crate) enum BackendQueue {
             $($(#[cfg($cfg)])? $Kind(QueueOf<$backend>),)*
         }
 
         /// A buffer's memory, of any backend.
         #[derive(Debug)]
-        pub(crate) enum Memory {
+        pub(crate) enum BackendMemory {
             $($(#[cfg($cfg)])? $Kind(MemoryOf<$backend>),)*
         }
 
         /// A launch that a device runs by itself, of any backend.
         #[derive(Debug)]
-        pub(crate) enum Pending {
+        pub(crate) enum BackendPending {
             $($(#[cfg($cfg)])? $Kind(PendingOf<$backend>),)*
         }
 
-        impl Device {
+        impl BackendDevice {
             /// All devices of this machine, whether or not there is code for them.
             pub(crate) fn all() -> Vec<Self> {
                 let mut all = Vec::new();
@@ -96,12 +96,12 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.aot_target(),)* }
             }
 
-            pub(crate) fn queue(&self) -> Result<Queue, DeviceError> {
-                match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.queue().map(Queue::$Kind),)* }
+            pub(crate) fn queue(&self) -> Result<BackendQueue, DeviceError> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.queue().map(BackendQueue::$Kind),)* }
             }
         }
 
-        impl Queue {
+        impl BackendQueue {
             /// Waits for its turn, runs a launch, and waits for its end.
             ///
             /// # Errors
@@ -125,12 +125,12 @@ macro_rules! backends {
             pub(crate) unsafe fn submit(
                 &self,
                 launch: &LaunchDesc<'_>,
-            ) -> Result<Option<Pending>, LaunchError> {
+            ) -> Result<Option<BackendPending>, LaunchError> {
                 // SAFETY: the caller's promises.
                 unsafe {
                     match self {
                         $($(#[cfg($cfg)])? Self::$Kind(queue) => {
-                            Ok(submit::submit(queue, launch)?.map(Pending::$Kind))
+                            Ok(submit::submit(queue, launch)?.map(BackendPending::$Kind))
                         })*
                     }
                 }
@@ -150,12 +150,12 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(_) => QueueOf::<$backend>::TRANSLATES_ADDRESSES,)* }
             }
 
-            pub(crate) fn allocate(&self, layout: Layout) -> Result<Memory, BufferError> {
-                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.allocate(layout).map(Memory::$Kind),)* }
+            pub(crate) fn allocate(&self, layout: Layout) -> Result<BackendMemory, BufferError> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.allocate(layout).map(BackendMemory::$Kind),)* }
             }
         }
 
-        impl Memory {
+        impl BackendMemory {
             pub(crate) fn address(&self) -> NonNull<u8> {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.address(),)* }
             }
@@ -210,7 +210,7 @@ macro_rules! backends {
             }
         }
 
-        impl Pending {
+        impl BackendPending {
             pub(crate) fn is_over(&self) -> bool {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(pending) => pending.is_over(),)* }
             }
@@ -249,7 +249,7 @@ backends! {
     #[cfg(test)] Recording(recording::Recording),
 }
 
-impl Device {
+impl BackendDevice {
     /// The device that a program uses which asks for none.
     pub(crate) const DEFAULT: Self = Self::Cpu(host::Cpu);
 

@@ -2,7 +2,7 @@
 
 use crate::hal::{Unreadable, dispatch};
 
-/// Where the host reads what a shadow's address stands for.
+/// Where the host reads what a window's address stands for.
 ///
 /// # Safety
 /// The address is that of a view.

@@ -27,16 +27,16 @@ use std::time::Duration;
 
 use schism_hcf::{KernelRef, RecordRef};
 
-use crate::code::aot::{Ahead, AotTarget};
-use crate::code::assumptions::Leaves;
+use crate::code::aot::{AotCode, AotTarget};
+use crate::code::assumptions::FlattenedParameters;
 use crate::code::compiler::About;
 use crate::code::imports::Linked;
-use crate::code::profile::Watch;
-use crate::code::requirements::Requirements;
+use crate::code::profile::Profiler;
+use crate::code::requirements::LaunchRequirements;
 use crate::code::variant::Variant;
 use crate::error::{BufferError, DeviceError, ImageError, LaunchError};
 use crate::launch::desc::LaunchDesc;
-use crate::launch::erased::Native;
+use crate::launch::erased::NativeBody;
 
 /// A kind of devices.
 pub(crate) trait Backend {
@@ -125,7 +125,7 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     fn compiled(kernel: Arc<<Self::Loader as CodeLoader>::Kernel>) -> Self::Code;
 
     /// The host half's own body as code; `None` where that cannot run.
-    fn native(body: Native) -> Option<Self::Code>;
+    fn native(body: NativeBody) -> Option<Self::Code>;
 
     /// Waits until all launches before are over, unless the device itself keeps the order.
     ///
@@ -151,8 +151,8 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
         launch: &LaunchDesc<'a>,
         _plan: &Self::Plan,
         _strict: bool,
-    ) -> Requirements<'a> {
-        Requirements::of(launch)
+    ) -> LaunchRequirements<'a> {
+        LaunchRequirements::of(launch)
     }
 
     /// Whether the code can run groups of the launch's size.
@@ -275,7 +275,7 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
     fn name(&self) -> &str;
 
     /// Takes note of launches of a kernel.
-    fn profiler(leaves: &Leaves) -> Watch;
+    fn profiler(flattened: &FlattenedParameters) -> Profiler;
 
     /// Whether mathematics comes from schism's own library where the device has another.
     fn portable_math(&self) -> bool {
@@ -291,7 +291,7 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
     /// [`ImageError`].
     fn load(
         &self,
-        ahead: &Ahead<'_, '_>,
+        aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
         variant: &Variant,
     ) -> Result<Self::Kernel, ImageError>;

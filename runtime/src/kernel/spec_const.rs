@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use crate::kernel::abi::is_device;
 use crate::kernel::element::Element;
-use crate::kernel::spec_place::{Place, type_identity};
+use crate::kernel::spec_place::{ConstantPlace, type_identity};
 use crate::launch::options::{self, Options};
 
 /// A value that a launch can replace, and that is a constant when its kernel is compiled for the device: loops over it are
@@ -107,7 +107,7 @@ impl<T: Element> SpecConst<T> {
 
     /// Gives it another value in the options of a launch.
     pub(crate) fn set(&'static self, options: &mut Options, value: T) {
-        let place = Place { name: self.name, line: self.line, column: self.column };
+        let place = ConstantPlace { name: self.name, line: self.line, column: self.column };
         options.set(self.address(), place, type_identity::<T>(), value);
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn type_identity<T: 'static>() -> TypeIdentity {
 
 /// What the host knows a constant by, beside its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ConstantPlace {
     /// The name that the declaration gives, or the file that it is in.
     pub(crate) name: &'static str,
     /// The line, or 0.

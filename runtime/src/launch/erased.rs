@@ -13,7 +13,7 @@ pub(crate) type NativeChunk = unsafe fn(kernel: *const (), chunk: &CpuChunk);
 
 /// The host half's body, and what is known of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Native {
+pub(crate) struct NativeBody {
     pub(crate) chunk: NativeChunk,
     /// Whether work-items that wait may share a thread: nothing that they reach uses thread-local variables.
     pub(crate) shares_threads: bool,
@@ -60,8 +60,8 @@ impl RawKernel {
     }
 
     /// The host half's body.
-    pub(crate) fn native(&self) -> Native {
-        Native { chunk: self.native, shares_threads: false }
+    pub(crate) fn native(&self) -> NativeBody {
+        NativeBody { chunk: self.native, shares_threads: false }
     }
 }
 

@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::kernel::element::Element;
-use crate::kernel::spec_place::{Place, TypeIdentity};
+use crate::kernel::spec_place::{ConstantPlace, TypeIdentity};
 
 /// How exact floating-point results are.
 ///
@@ -41,7 +41,7 @@ pub(crate) struct Options {
 pub(crate) struct Value {
     /// Where the constant is in the host's memory.
     address: usize,
-    pub(crate) place: Place,
+    pub(crate) place: ConstantPlace,
     pub(crate) type_id: TypeIdentity,
     value: Arc<dyn Any + Send + Sync>,
     pub(crate) bytes: Box<[u8]>,
@@ -56,7 +56,7 @@ impl Options {
     pub(crate) fn set<T: Element>(
         &mut self,
         address: usize,
-        place: Place,
+        place: ConstantPlace,
         type_id: TypeIdentity,
         value: T,
     ) {

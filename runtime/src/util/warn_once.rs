@@ -15,9 +15,9 @@ pub(crate) fn are_traced() {
 
 /// Something to be said at most once in a process.
 #[derive(Debug)]
-pub(crate) struct Notice(AtomicBool);
+pub(crate) struct WarnOnce(AtomicBool);
 
-impl Notice {
+impl WarnOnce {
     pub(crate) const fn new() -> Self {
         Self(AtomicBool::new(false))
     }

@@ -12,18 +12,18 @@ pub struct Lengths {
     groups: usize,
     sub_groups: usize,
     /// A source is in memory that the host does not reach.
-    remote: bool,
+    device_memory: bool,
 }
 
 impl Lengths {
     /// For sources that have to fit a range of `size` work-items.
     pub(crate) const fn of_range(size: usize) -> Self {
-        Self { common: Some(size), sources: 0, groups: 0, sub_groups: 0, remote: false }
+        Self { common: Some(size), sources: 0, groups: 0, sub_groups: 0, device_memory: false }
     }
 
     /// For sources that have to fit a range of `size` work-items in `groups` groups, with `sub_groups` in all.
     pub(crate) const fn of_range_in_groups(size: usize, groups: usize, sub_groups: usize) -> Self {
-        Self { common: Some(size), sources: 0, groups, sub_groups, remote: false }
+        Self { common: Some(size), sources: 0, groups, sub_groups, device_memory: false }
     }
 
     /// For those of the sources that have to fit the groups.
@@ -50,18 +50,18 @@ impl Lengths {
         let mut lengths = Self { common: Some(length), ..*self };
         check(&mut lengths)?;
         self.sources = lengths.sources;
-        self.remote = lengths.remote;
+        self.device_memory = lengths.device_memory;
         Ok(())
     }
 
     /// A source has its elements there.
     pub(crate) fn elements_at<T>(&mut self, elements: *const T) {
-        self.remote |= address_window::is_shadow(elements.addr());
+        self.device_memory |= address_window::is_in_window(elements.addr());
     }
 
     /// Whether a source is in memory that the host does not reach.
-    pub(crate) const fn is_remote(&self) -> bool {
-        self.remote
+    pub(crate) const fn is_in_device_memory(&self) -> bool {
+        self.device_memory
     }
 
     /// A source that goes with any length.

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::error::{BufferError, DriverError};
-use crate::hal::address_window::{Shadow, Shadows};
+use crate::hal::address_window::{Window, Windows};
 use crate::hal::cuda::api::{DevicePtr, RawStream, number, symbol};
 use crate::hal::cuda::free_list::FreeList;
 use crate::hal::cuda::handle::Handle;
-use crate::hal::cuda::messages::Records;
+use crate::hal::cuda::messages::MessageBuffers;
 use crate::hal::cuda::properties::Properties;
 use crate::hal::cuda::staging::{Staging, Way};
 
@@ -25,7 +25,7 @@ pub(crate) struct Context {
     /// For copies. Launches have streams of their own.
     transfers: OnceLock<RawStream>,
     free: Mutex<FreeList>,
-    pub(super) records: Records,
+    pub(super) message_buffers: MessageBuffers,
     staging: Staging,
 }
 
@@ -55,7 +55,7 @@ impl Context {
             handle: Handle::new(gpu, IDS.fetch_add(1, Ordering::Relaxed))?,
             transfers: OnceLock::new(),
             free: Mutex::default(),
-            records: Records::default(),
+            message_buffers: MessageBuffers::default(),
             staging: Staging::default(),
         });
         let _ = this.transfers.set(this.create_stream()?);
@@ -187,7 +187,7 @@ impl Context {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Memory for so many bytes, not 0: its address, the size that [`give`](Self::give) takes, and the address of its shadow.
+    /// Memory for so many bytes, not 0: its address, the size that [`give`](Self::give) takes, and the address of its window.
     pub(super) fn take(&self, bytes: usize) -> Result<(DevicePtr, usize, usize), BufferError> {
         let out_of_memory = || self.out_of_memory(bytes);
         let size = FreeList::piece(bytes).ok_or_else(out_of_memory)?;
@@ -208,11 +208,11 @@ impl Context {
             }
             added.then(|| free.take(size)).flatten().ok_or_else(out_of_memory)?
         };
-        let shadow = {
-            let shadows = Shadows::read();
-            shadows.of_device(address, self.id).ok_or_else(out_of_memory)?
+        let window = {
+            let windows = Windows::read();
+            windows.of_device(address, self.id).ok_or_else(out_of_memory)?
         };
-        Ok((address, size, shadow))
+        Ok((address, size, window))
     }
 
     /// Takes memory back.
@@ -229,7 +229,7 @@ impl Context {
             return Ok(false);
         }
         self.check(code, symbol::memory_allocate).map_err(|error| self.buffer_error(error))?;
-        if let Err(error) = Shadow::reserve(size, address, self.id) {
+        if let Err(error) = Window::reserve(size, address, self.id) {
             // SAFETY: it was allocated just now, and nothing uses it.
             unsafe { (self.api().memory_free)(address) };
             return Err(BufferError::AddressSpace { bytes: size, reason: error.to_string() });
@@ -241,7 +241,7 @@ impl Context {
 
     fn free_blocks(&self, blocks: Vec<(DevicePtr, usize)>) {
         for (address, _) in blocks {
-            Shadow::release(address, self.id);
+            Window::release(address, self.id);
             // SAFETY: allocated by `add_block`, and nothing uses it. If it fails, the memory stays taken until the context goes.
             unsafe { (self.api().memory_free)(address) };
         }
@@ -270,7 +270,7 @@ impl Drop for Context {
         }
         let blocks = self.free.get_mut().unwrap_or_else(PoisonError::into_inner).take_all_blocks();
         for (address, _) in blocks {
-            Shadow::release(address, self.id);
+            Window::release(address, self.id);
         }
         // SAFETY: nothing of the context is in use: buffers, queues and kernels keep it alive. Its memory and streams go with it.
         unsafe { (self.api().context_destroy)(self.handle.raw) };

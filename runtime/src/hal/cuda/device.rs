@@ -14,7 +14,7 @@ use crate::hal::cuda::context::Context;
 use crate::hal::cuda::driver::{self, Driver};
 use crate::hal::cuda::memory;
 use crate::hal::cuda::properties::Properties;
-use crate::hal::cuda::queue::Queue;
+use crate::hal::cuda::queue::CudaQueue;
 use crate::hal::cuda::stream::Stream;
 use crate::hal::{Backend, DeviceOps, Unreadable};
 
@@ -144,7 +144,7 @@ fn is_gpu(name: &str) -> bool {
 }
 
 impl DeviceOps for &'static Gpu {
-    type Queue = Queue;
+    type Queue = CudaQueue;
 
     fn name(&self) -> &str {
         &self.properties.name
@@ -170,11 +170,11 @@ impl DeviceOps for &'static Gpu {
         Some(Box::new(self.properties.aot_target()))
     }
 
-    fn queue(&self) -> Result<Queue, DeviceError> {
+    fn queue(&self) -> Result<CudaQueue, DeviceError> {
         let stream = Stream::new(self.context()?).map_err(|source| DeviceError::Driver {
             device: self.properties.name.clone(),
             source: Box::new(source),
         })?;
-        Ok(Queue { stream })
+        Ok(CudaQueue { stream })
     }
 }

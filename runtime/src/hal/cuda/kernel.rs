@@ -14,12 +14,12 @@ use schism_jit_abi::{
     GPU_PRINT, GPU_RANGE, GPU_RECORD, GpuKernel, GpuRequest, OK, TARGET_PTX, Text,
 };
 
-use crate::code::aot::{self, Ahead, AotTarget};
-use crate::code::assumptions::Leaves;
+use crate::code::aot::{self, AotCode, AotTarget};
+use crate::code::assumptions::FlattenedParameters;
 use crate::code::compiler::stage2;
 use crate::code::disk_cache;
 use crate::code::imports::Linked;
-use crate::code::profile::Watch;
+use crate::code::profile::Profiler;
 use crate::code::variant::Variant;
 use crate::error::{DriverError, ImageError};
 use crate::hal::CodeLoader;
@@ -30,13 +30,13 @@ use crate::hal::host::kernel::{Lists, take_text};
 
 /// A part of the closure that becomes a parameter.
 #[derive(Clone, Debug)]
-pub(super) struct Leaf {
+pub(super) struct FlattenedParameter {
     pub(super) offset: usize,
-    pub(super) kind: LeafKind,
+    pub(super) kind: FlattenedKind,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum LeafKind {
+pub(super) enum FlattenedKind {
     /// Taken from where it is: a number, or bytes without addresses.
     Value,
     /// An address.
@@ -57,7 +57,7 @@ pub(crate) struct CudaKernel {
     pub(super) offset: bool,
     /// With it, the kernel takes the first id of the launch's piece.
     pub(super) base: bool,
-    pub(super) leaves: Box<[Leaf]>,
+    pub(super) flattened: Box<[FlattenedParameter]>,
     /// The most threads of a block that its registers allow.
     pub(crate) max_block: u32,
     /// Bytes of local memory that groups need, without what a launch adds.
@@ -87,8 +87,8 @@ impl CudaKernel {
         let started = Instant::now();
         let lists = Lists::new(kernel, variant, linked);
         // Mathematics is always schism's own here.
-        let pieces = if variant.pieces { FLAG_BASE } else { 0 };
-        let flags = lists.flags & !FLAG_PORTABLE_MATH | pieces;
+        let sub_grids = if variant.sub_grids { FLAG_BASE } else { 0 };
+        let flags = lists.flags & !FLAG_PORTABLE_MATH | sub_grids;
         let key = disk_cache::key_of("PTX", record, kernel, flags, variant, linked);
         let key = key.map(|mut key| {
             key = key
@@ -96,12 +96,12 @@ impl CudaKernel {
                 .number("isa", context.gpu.isa.into())
                 .number("driver", context.gpu.driver.version.into())
                 .number("facts", facts(variant).into())
-                .number("aligned", variant.facts.aligned)
-                .number("narrow", variant.facts.narrow);
+                .number("aligned", variant.assumptions.aligned)
+                .number("narrow", variant.assumptions.narrow);
             if let Some(libdevice) = libdevice() {
                 key = key.part("libdevice", libdevice.key.as_bytes());
             }
-            for items in variant.facts.block {
+            for items in variant.assumptions.block {
                 key = key.number("block", items.into());
             }
             key.finish()
@@ -109,7 +109,7 @@ impl CudaKernel {
         let found = disk_cache::get_or_compile(key, || {
             compile(context, image, kernel, variant, &lists, flags)
         })?;
-        let code = Code::new(&found.value)?;
+        let code = PtxCode::new(&found.value)?;
         let loaded = Self::of_code(context, &code, flags, kernel, variant.to_string())?;
         let code_bytes = code.text.count_bytes();
         disk_cache::trace(kernel, context.name(), variant, &found, code_bytes, started);
@@ -117,9 +117,9 @@ impl CudaKernel {
     }
 
     /// Loads code that was made ahead of time.
-    pub(crate) fn ahead(
+    pub(crate) fn of_aot(
         context: &Arc<Context>,
-        ahead: &Ahead<'_, '_>,
+        aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
         variant: &Variant,
     ) -> Result<Self, ImageError> {
@@ -127,9 +127,10 @@ impl CudaKernel {
             let nul = |_| ImageError::Mismatch { reason: "a NUL in its PTX".to_owned() };
             CString::new(bytes).map_err(nul)
         };
-        let (entry, text) = (text(ahead.code.entry.as_bytes())?, text(ahead.image.data)?);
-        let code = Code { flags: ahead.code.needs, entry: &entry, text: &text };
-        let loaded = Self::of_code(context, &code, ahead.code.flags, kernel, ahead.version())?;
+        let (entry, text) = (text(aot_code.code.entry.as_bytes())?, text(aot_code.image.data)?);
+        let code = PtxCode { flags: aot_code.code.needs, entry: &entry, text: &text };
+        let loaded =
+            Self::of_code(context, &code, aot_code.code.flags, kernel, aot_code.version())?;
         for (index, value) in aot::values(kernel, variant) {
             loaded.set_constant(index, value)?;
         }
@@ -139,19 +140,19 @@ impl CudaKernel {
     /// Gives code to the driver; `flags` are those of the request that it was made by.
     fn of_code(
         context: &Arc<Context>,
-        code: &Code<'_>,
+        code: &PtxCode<'_>,
         flags: u32,
         kernel: &KernelRef<'_>,
         version: String,
     ) -> Result<Self, ImageError> {
         let module = load(context, code)?;
-        let leaves = kernel.parameters.iter().map(|parameter| Leaf {
+        let flattened = kernel.parameters.iter().map(|parameter| FlattenedParameter {
             offset: parameter.offset as usize,
             kind: match parameter.kind {
-                ParameterKind::Integer | ParameterKind::Float => LeafKind::Value,
-                ParameterKind::Pointer => LeafKind::Pointer { readonly: parameter.read_only },
-                ParameterKind::Bytes if parameter.addresses.is_empty() => LeafKind::Value,
-                ParameterKind::Bytes => LeafKind::Bytes {
+                ParameterKind::Integer | ParameterKind::Float => FlattenedKind::Value,
+                ParameterKind::Pointer => FlattenedKind::Pointer { readonly: parameter.read_only },
+                ParameterKind::Bytes if parameter.addresses.is_empty() => FlattenedKind::Value,
+                ParameterKind::Bytes => FlattenedKind::Bytes {
                     size: parameter.size as usize,
                     addresses: parameter.addresses.clone(),
                 },
@@ -164,7 +165,7 @@ impl CudaKernel {
             flags: code.flags,
             offset: flags & FLAG_OFFSET != 0,
             base: flags & FLAG_BASE != 0,
-            leaves: leaves.collect(),
+            flattened: flattened.collect(),
             max_block: 0,
             // What does not fit is refused when it is launched.
             local_memory: usize::try_from(kernel.groups.unwrap_or_default().local_size)
@@ -231,7 +232,7 @@ impl CudaKernel {
         self.flags & GPU_RANGE != 0
     }
 
-    pub(super) const fn takes_record(&self) -> bool {
+    pub(super) const fn takes_message_buffer(&self) -> bool {
         self.flags & GPU_RECORD != 0
     }
 
@@ -282,8 +283,8 @@ impl CodeLoader for Arc<Context> {
         &self.gpu.name
     }
 
-    fn profiler(_: &Leaves) -> Watch {
-        Watch::new(true)
+    fn profiler(_: &FlattenedParameters) -> Profiler {
+        Profiler::new(true)
     }
 
     fn aot_target(&self) -> Box<dyn AotTarget> {
@@ -292,11 +293,11 @@ impl CodeLoader for Arc<Context> {
 
     fn load(
         &self,
-        ahead: &Ahead<'_, '_>,
+        aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
         variant: &Variant,
     ) -> Result<CudaKernel, ImageError> {
-        CudaKernel::ahead(self, ahead, kernel, variant)
+        CudaKernel::of_aot(self, aot_code, kernel, variant)
     }
 
     fn compile(
@@ -312,14 +313,14 @@ impl CodeLoader for Arc<Context> {
 }
 
 /// What stage 2 made of a kernel, as it is kept: the flags apart, then the entry's name and the text, with a NUL behind each.
-struct Code<'a> {
+struct PtxCode<'a> {
     /// A sum of `GPU_` constants of the interface.
     flags: u32,
     entry: &'a CStr,
     text: &'a CStr,
 }
 
-impl<'a> Code<'a> {
+impl<'a> PtxCode<'a> {
     fn new(value: &'a Value) -> Result<Self, ImageError> {
         let read = || {
             let flags = u32::from_le_bytes(<[u8; 4]>::try_from(&*value.meta).ok()?);
@@ -333,8 +334,8 @@ impl<'a> Code<'a> {
 
 /// What the code counts on, as stage 2 takes it.
 fn facts(variant: &Variant) -> u32 {
-    let small = if variant.facts.small { FACT_INDEX_32 } else { 0 };
-    small | if variant.facts.exact { FACT_GROUP_EXACT } else { 0 }
+    let small = if variant.assumptions.small { FACT_INDEX_32 } else { 0 };
+    small | if variant.assumptions.divisible { FACT_GROUP_EXACT } else { 0 }
 }
 
 /// Has stage 2 make PTX of a kernel.
@@ -369,11 +370,11 @@ fn compile(
         target: TARGET_PTX,
         isa: context.gpu.isa,
         arch: Bytes::new(context.gpu.processor.as_bytes()),
-        group: variant.facts.block,
+        group: variant.assumptions.block,
         facts: facts(variant),
         local_align: kernel.groups.unwrap_or_default().local_align,
-        aligned: variant.facts.aligned,
-        narrow: variant.facts.narrow,
+        aligned: variant.assumptions.aligned,
+        narrow: variant.assumptions.narrow,
         libdevice: libdevice().map_or(Bytes::EMPTY, |library| Bytes::new(&library.bitcode)),
     };
     let mut made = MaybeUninit::<GpuKernel>::uninit();
@@ -400,7 +401,7 @@ fn compile(
 }
 
 /// Gives the code to the driver, which compiles it for its device.
-fn load(context: &Context, code: &Code<'_>) -> Result<RawModule, ImageError> {
+fn load(context: &Context, code: &PtxCode<'_>) -> Result<RawModule, ImageError> {
     let failed = |source, log: String| ImageError::Driver { source: Box::new(source), log };
     context.enter().map_err(|error| failed(error, String::new()))?;
     let started = Instant::now();

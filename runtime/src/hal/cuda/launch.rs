@@ -1,7 +1,7 @@
 //! One launch: its shape, its parameters, its way into the stream, its end.
 //!
 //! Parameters are given to the driver as addresses of their values, so most come straight out of the closure. Addresses of buffers
-//! are translated on the way: a closure holds those of the shadows.
+//! are translated on the way: a closure holds those of the windows.
 
 use std::cell::LazyCell;
 use std::ffi::c_void;
@@ -9,17 +9,17 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::code::assumptions::Facts;
+use crate::code::assumptions::Assumptions;
 use crate::code::captured::{self, CapturedAddress};
-use crate::code::requirements::Requirements;
+use crate::code::requirements::LaunchRequirements;
 use crate::error::{KernelPanic, LaunchError};
 use crate::hal::PendingOps;
-use crate::hal::address_window::{Shadows, is_shadow};
+use crate::hal::address_window::{Windows, is_in_window};
 use crate::hal::cuda::api::symbol;
 use crate::hal::cuda::context::Context;
-use crate::hal::cuda::kernel::{CudaKernel, Leaf, LeafKind};
+use crate::hal::cuda::kernel::{CudaKernel, FlattenedKind, FlattenedParameter};
 use crate::hal::cuda::memory;
-use crate::hal::cuda::messages::{Left, PRINT_BYTES, Record};
+use crate::hal::cuda::messages::{MessageBuffer, Messages, PRINT_BYTES};
 use crate::hal::cuda::stream::{Stream, Timer};
 use crate::kernel::print;
 use crate::launch::adaptivity::Adaptivity;
@@ -46,7 +46,7 @@ pub(crate) struct Grid {
     block: [usize; 3],
     blocks: [usize; 3],
     /// The range is a multiple of the block in each dimension.
-    exact: bool,
+    divisible: bool,
 }
 
 /// Work-items of a block, where the launch does not say.
@@ -83,23 +83,23 @@ impl Shape {
         grid: &Grid,
         launch: &LaunchDesc<'a>,
         strict: bool,
-    ) -> Requirements<'a> {
+    ) -> LaunchRequirements<'a> {
         let small = (0..3)
             .all(|axis| self.range[axis].saturating_add(self.offset[axis]) <= i32::MAX as usize);
-        let mut facts = Facts { small, ..Facts::default() };
+        let mut assumptions = Assumptions { small, ..Assumptions::default() };
         if launch.adaptivity != Adaptivity::Off {
-            facts.exact = grid.exact;
-            facts.block = grid.threads();
+            assumptions.divisible = grid.divisible;
+            assumptions.block = grid.threads();
         }
         if strict {
-            facts.block = grid.threads();
+            assumptions.block = grid.threads();
         }
-        Requirements {
-            pieces: grid.is_too_large(context),
-            facts,
+        LaunchRequirements {
+            sub_grids: grid.is_too_large(context),
+            assumptions,
             groups: self.group.is_some(),
             demands_block: strict,
-            ..Requirements::of(launch)
+            ..LaunchRequirements::of(launch)
         }
     }
 
@@ -127,11 +127,11 @@ impl Shape {
             let z = nz.min(BLOCK / x / y).min(64).next_power_of_two();
             [x, y, z]
         });
-        let mut grid = Grid { block, blocks: [0; 3], exact: true };
+        let mut grid = Grid { block, blocks: [0; 3], divisible: true };
         for (axis, items) in block.into_iter().enumerate() {
             let (blocks, rest) = divide(self.range[axis], items);
             grid.blocks[axis] = blocks + usize::from(rest != 0);
-            grid.exact &= rest == 0;
+            grid.divisible &= rest == 0;
         }
         grid
     }
@@ -160,12 +160,12 @@ impl Grid {
 
 /// A launch that is in its stream, or over.
 #[derive(Debug)]
-pub(crate) struct Pending {
+pub(crate) struct CudaPending {
     stream: Arc<Stream>,
     number: u64,
     /// Kept until it is over.
     kernel: Arc<CudaKernel>,
-    record: Option<Record>,
+    buffer: Option<MessageBuffer>,
     timer: Option<Timer>,
     /// The user's closure.
     name: fn() -> &'static str,
@@ -185,7 +185,7 @@ pub(crate) unsafe fn launch(
     shape: &Shape,
     grid: &Grid,
     timed: bool,
-) -> Result<Pending, LaunchError> {
+) -> Result<CudaPending, LaunchError> {
     let context = &*stream.context;
     let failed = |error| context.launch_error(raw.name(), error);
     let block = grid.threads();
@@ -193,26 +193,26 @@ pub(crate) unsafe fn launch(
     kernel.allow_shared_memory(shared).map_err(failed)?;
 
     // Everything that parameters point to lives until the driver has copied it, which is before this returns.
-    let leaves = kernel.leaves.len();
+    let flattened = kernel.flattened.len();
     let mut words_here = [const { MaybeUninit::<u64>::uninit() }; MOST_PARAMETERS];
     let mut words_there;
-    let words = if leaves <= MOST_PARAMETERS {
-        &mut words_here[..leaves]
+    let words = if flattened <= MOST_PARAMETERS {
+        &mut words_here[..flattened]
     } else {
-        words_there = Box::new_uninit_slice(leaves);
+        words_there = Box::new_uninit_slice(flattened);
         &mut *words_there
     };
     let mut copies = Vec::new();
-    let mut parameters = Parameters::new(leaves + HIDDEN);
+    let mut parameters = Parameters::new(flattened + HIDDEN);
     {
-        let shadows: LazyCell<Shadows> = LazyCell::new(Shadows::read);
-        for (leaf, word) in kernel.leaves.iter().zip(words) {
-            // SAFETY: leaves lie in the closure.
-            let place = unsafe { raw.closure.cast::<u8>().add(leaf.offset) };
+        let windows: LazyCell<Windows> = LazyCell::new(Windows::read);
+        for (parameter, word) in kernel.flattened.iter().zip(words) {
+            // SAFETY: flattened parameters lie in the closure.
+            let place = unsafe { raw.closure.cast::<u8>().add(parameter.offset) };
             // SAFETY: as above.
-            let value = unsafe { value(&shadows, context, leaf, place, word, &mut copies) };
+            let value = unsafe { value(&windows, context, parameter, place, word, &mut copies) };
             let value =
-                value.map_err(|address| foreign_buffer(&shadows, context, raw.name(), address))?;
+                value.map_err(|address| foreign_buffer(&windows, context, raw.name(), address))?;
             parameters.push(value);
         }
     }
@@ -228,22 +228,22 @@ pub(crate) unsafe fn launch(
             parameters.push(std::ptr::from_ref(word).cast());
         }
     }
-    let in_pieces = grid.is_too_large(context);
+    let in_sub_grids = grid.is_too_large(context);
     if kernel.base {
         for axis in 0..3 {
             parameters.push(hidden_base.cast::<u64>().wrapping_add(axis).cast());
         }
     }
-    let mut record = None;
-    if kernel.takes_record() {
-        record = Some(context.records.take(context, kernel.prints()).map_err(failed)?);
+    let mut buffer = None;
+    if kernel.takes_message_buffer() {
+        buffer = Some(context.message_buffers.take(context, kernel.prints()).map_err(failed)?);
     }
-    let record_address = record.as_ref().map_or(0, |record| record.device);
-    if record.is_some() {
-        parameters.push(std::ptr::from_ref(&record_address).cast());
+    let buffer_address = buffer.as_ref().map_or(0, |buffer| buffer.device);
+    if buffer.is_some() {
+        parameters.push(std::ptr::from_ref(&buffer_address).cast());
     }
 
-    let launch_piece = |stream, blocks: [usize; 3]| {
+    let launch_sub_grid = |stream, blocks: [usize; 3]| {
         // SAFETY: the parameters are those that the kernel was compiled for, and can be read; function and stream are of the context;
         // the caller vouches for what the kernel does. The driver does nothing where it refuses.
         let launch = || unsafe {
@@ -265,27 +265,27 @@ pub(crate) unsafe fn launch(
     };
     let timer = timed.then(|| stream.take_timer()).transpose().map_err(failed)?;
     let submitted = stream.submit(timer.as_ref(), |stream| {
-        if !in_pieces {
-            return launch_piece(stream, grid.blocks);
+        if !in_sub_grids {
+            return launch_sub_grid(stream, grid.blocks);
         }
         // Of work-items; of groups where there are some.
         let unit = if kernel.has_groups() { [1; 3] } else { grid.block };
         let most = context.gpu.max_grid_xyz.map(|most| most as usize);
-        for_each_piece(grid.blocks, most, |first, blocks| {
-            // SAFETY: it lives, and the driver has copied what it was for the piece before.
+        for_each_sub_grid(grid.blocks, most, |first, blocks| {
+            // SAFETY: it lives, and the driver has copied what it was for the sub-grid before.
             unsafe {
                 hidden_base.write(std::array::from_fn(|axis| (first[axis] * unit[axis]) as u64));
             }
-            launch_piece(stream, blocks)
+            launch_sub_grid(stream, blocks)
         })
     });
     drop(copies);
     let number = match submitted {
         Ok(number) => number,
         Err(error) => {
-            // A part of it may be running, so the record stays out of use; it goes with the context.
-            if let Some(record) = record.filter(|_| !in_pieces) {
-                context.records.give(record);
+            // A part of it may be running, so the buffer stays out of use; it goes with the context.
+            if let Some(buffer) = buffer.filter(|_| !in_sub_grids) {
+                context.message_buffers.give(buffer);
             }
             return Err(failed(error));
         }
@@ -294,11 +294,11 @@ pub(crate) unsafe fn launch(
         kernel = raw.name(), device = context.name(), version = &*kernel.version,
         range = ?shape.slowest_first(), grid = ?grid.blocks, ?block, shared, "launched"
     );
-    Ok(Pending {
+    Ok(CudaPending {
         stream: Arc::clone(stream),
         number,
         kernel,
-        record,
+        buffer,
         timer,
         name: raw.name_function(),
         dimensions: shape.dimensions,
@@ -306,7 +306,7 @@ pub(crate) unsafe fn launch(
     })
 }
 
-/// The hidden parameters: offset, range, base, record.
+/// The hidden parameters: offset, range, base, message buffer.
 const HIDDEN: usize = 10;
 
 /// Addresses of parameters' values.
@@ -342,48 +342,48 @@ impl Parameters {
     }
 }
 
-/// Where the driver finds a leaf's value: in the closure, or in `word` or `copies`.
+/// Where the driver finds a flattened parameter's value: in the closure, or in `word` or `copies`.
 ///
 /// # Errors
 /// An address that means nothing to the device.
 ///
 /// # Safety
-/// `place` is the leaf in a closure of the kernel's type.
+/// `place` is the flattened parameter in a closure of the kernel's type.
 unsafe fn value(
-    shadows: &LazyCell<Shadows>,
+    windows: &LazyCell<Windows>,
     context: &Context,
-    leaf: &Leaf,
+    parameter: &FlattenedParameter,
     place: *const u8,
     word: &mut MaybeUninit<u64>,
     copies: &mut Vec<Box<[u64]>>,
 ) -> Result<*const c_void, usize> {
-    match leaf.kind {
-        LeafKind::Value => Ok(place.cast()),
-        LeafKind::Pointer { readonly } => {
+    match parameter.kind {
+        FlattenedKind::Value => Ok(place.cast()),
+        FlattenedKind::Pointer { readonly } => {
             // SAFETY: the caller's promise; a field of a packed struct may lie anywhere.
             let address = unsafe { place.cast::<usize>().read_unaligned() };
-            let word = word.write(translate(shadows, context, address)?);
+            let word = word.write(translate(windows, context, address)?);
             if !readonly {
                 memory::becomes_stale(address);
             }
             Ok(std::ptr::from_ref(word).cast())
         }
-        LeafKind::Bytes { size, ref addresses } => {
+        FlattenedKind::Bytes { size, ref addresses } => {
             // Words, as far as the bytes are some; they need not be initialised, so they are only copied as such.
             let mut copy = vec![0_u64; size.div_ceil(8)].into_boxed_slice();
             let to = copy.as_mut_ptr().cast::<u8>();
             // SAFETY: there is as much room.
             unsafe { copy_bytes(place, to, size) };
-            // SAFETY: the leaf is of the kernel's type, and the container says where addresses and tags are in it.
+            // SAFETY: the flattened parameter is of the kernel's type, and the container says where addresses and tags are in it.
             let found = unsafe {
                 captured::for_each_address(addresses, place, |found| {
-                    let Some(device) = translated(shadows, context, found)? else {
+                    let Some(device) = translated(windows, context, found)? else {
                         return Ok::<(), usize>(());
                     };
                     if !found.read_only {
                         memory::becomes_stale(found.address);
                     }
-                    // SAFETY: the copy is as large as the leaf, in which the address lies.
+                    // SAFETY: the copy is as large as the flattened parameter, in which the address lies.
                     to.add(found.offset).cast::<u64>().write_unaligned(device);
                     Ok(())
                 })
@@ -405,37 +405,37 @@ unsafe fn copy_bytes(from: *const u8, to: *mut u8, size: usize) {
 }
 
 /// The device's address for one of a closure.
-fn translate(shadows: &LazyCell<Shadows>, context: &Context, address: usize) -> Result<u64, usize> {
-    if is_shadow(address)
-        && let Some(shadow) = shadows.find(address)
-        && shadow.context == context.id
+fn translate(windows: &LazyCell<Windows>, context: &Context, address: usize) -> Result<u64, usize> {
+    if is_in_window(address)
+        && let Some(window) = windows.find(address)
+        && window.context == context.id
     {
-        return Ok(shadow.translate(address));
+        return Ok(window.translate(address));
     }
     if address < LARGEST_DANGLING { Ok(address as u64) } else { Err(address) }
 }
 
-/// The device's address for one among a leaf's bytes; `None` if it stays as it is.
+/// The device's address for one among a flattened parameter's bytes; `None` if it stays as it is.
 fn translated(
-    shadows: &LazyCell<Shadows>,
+    windows: &LazyCell<Windows>,
     context: &Context,
     found: CapturedAddress,
 ) -> Result<Option<u64>, usize> {
     // What a union holds is taken for an address of a buffer if it is one.
-    if found.uncertain && (!is_shadow(found.address) || shadows.find(found.address).is_none()) {
+    if found.uncertain && (!is_in_window(found.address) || windows.find(found.address).is_none()) {
         return Ok(None);
     }
-    translate(shadows, context, found.address).map(Some)
+    translate(windows, context, found.address).map(Some)
 }
 
 #[cold]
 fn foreign_buffer(
-    shadows: &LazyCell<Shadows>,
+    windows: &LazyCell<Windows>,
     context: &Context,
     kernel: String,
     address: usize,
 ) -> LaunchError {
-    let elsewhere = is_shadow(address) && shadows.find(address).is_some();
+    let elsewhere = is_in_window(address) && windows.find(address).is_some();
     let memory = if elsewhere { "another device, or one that was lost" } else { "the host" };
     LaunchError::ForeignBuffer {
         kernel,
@@ -465,8 +465,8 @@ fn shared_memory(
     })
 }
 
-/// Calls `launch` with the first block and the blocks of each piece, none larger than `most`.
-fn for_each_piece<E>(
+/// Calls `launch` with the first block and the blocks of each sub-grid, none larger than `most`.
+fn for_each_sub_grid<E>(
     grid: [usize; 3],
     most: [usize; 3],
     mut launch: impl FnMut([usize; 3], [usize; 3]) -> Result<(), E>,
@@ -485,7 +485,7 @@ fn for_each_piece<E>(
     Ok(())
 }
 
-impl PendingOps for Pending {
+impl PendingOps for CudaPending {
     fn is_over(&self) -> bool {
         self.stream.is_over(self.number)
     }
@@ -505,41 +505,41 @@ impl PendingOps for Pending {
     }
 }
 
-impl Pending {
+impl CudaPending {
     fn wait(&mut self) -> Result<(), LaunchError> {
         let context = &*self.stream.context;
         if let Some(reason) = context.forked() {
-            // The record is memory that this process has not got.
+            // The buffer is memory that this process has not got.
             return Err(LaunchError::Forked { reason });
         }
         if let Err(error) = self.stream.wait(self.number) {
             return Err(context.launch_error((self.name)().to_owned(), error));
         }
-        let Some(mut record) = self.record.take() else { return Ok(()) };
-        let left = record.collect(&|to, from| context.read_bytes(to, from));
-        context.records.give(record);
-        left.map_or(Ok(()), |left| self.tell(left))
+        let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
+        let messages = buffer.collect(&|to, from| context.read_bytes(to, from));
+        context.message_buffers.give(buffer);
+        messages.map_or(Ok(()), |messages| self.report(messages))
     }
 
     #[cold]
-    fn tell(&self, left: Left) -> Result<(), LaunchError> {
-        for text in left.printed {
+    fn report(&self, messages: Messages) -> Result<(), LaunchError> {
+        for text in messages.printed {
             print::out(format_args!("{text}"));
         }
-        if left.lost != 0 {
+        if messages.lost != 0 {
             tracing::warn!(
                 kernel = (self.name)(),
-                messages = left.lost,
+                messages = messages.lost,
                 "a launch printed more than there was room for"
             );
             warn_once::say(format_args!(
                 "{} messages that kernel `{}` printed had no room and are lost; a launch has room for {} MiB of them",
-                left.lost,
+                messages.lost,
                 (self.name)(),
                 PRINT_BYTES >> 20
             ));
         }
-        let Some(panic) = left.panic else { return Ok(()) };
+        let Some(panic) = messages.panic else { return Ok(()) };
         let place = |xyz: [usize; 3]| -> Vec<usize> {
             xyz[..self.dimensions as usize].iter().rev().copied().collect()
         };
@@ -556,15 +556,15 @@ impl Pending {
     }
 }
 
-impl Drop for Pending {
+impl Drop for CudaPending {
     fn drop(&mut self) {
         if self.stream.context.forked().is_some() {
             return;
         }
         // Only if it was never asked for does this wait; the code must stay until the launch is over.
         let over = self.stream.wait(self.number).is_ok();
-        if let Some(record) = self.record.take().filter(|_| over) {
-            self.kernel.context.records.give(record);
+        if let Some(buffer) = self.buffer.take().filter(|_| over) {
+            self.kernel.context.message_buffers.give(buffer);
         }
     }
 }
@@ -574,9 +574,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_cover_the_grid() {
+    fn sub_grids_cover_the_grid() {
         let mut seen = [0_u8; 7 * 5 * 3];
-        let pieces = for_each_piece([7, 5, 3], [3, 2, 3], |first, blocks| {
+        let result = for_each_sub_grid([7, 5, 3], [3, 2, 3], |first, blocks| {
             for z in first[2]..first[2] + blocks[2] {
                 for y in first[1]..first[1] + blocks[1] {
                     for x in first[0]..first[0] + blocks[0] {
@@ -587,7 +587,7 @@ mod tests {
             assert!((0..3).all(|axis| blocks[axis] <= [3, 2, 3][axis]));
             Ok::<(), ()>(())
         });
-        assert_eq!(pieces, Ok(()));
+        assert_eq!(result, Ok(()));
         assert!(seen.iter().all(|times| *times == 1));
     }
 }

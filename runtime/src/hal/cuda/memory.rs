@@ -1,8 +1,8 @@
 //! Buffers' memory on a GPU, and what the host sees of it.
 //!
-//! The host reads a buffer through a view by a copy, the *mirror*, which is made when it is first needed. It lies in memory of its
-//! own, since what a slice refers to must not change: as long as views may have given out slices of a mirror, it is not written to
-//! again. When the device may have changed the elements, it is *stale*, and the next one who reads gets another mirror. The old ones
+//! The host reads a buffer through a view by a copy, the *host copy*, which is made when it is first needed. It lies in memory of its
+//! own, since what a slice refers to must not change: as long as views may have given out slices of a host copy, it is not written to
+//! again. When the device may have changed the elements, it is *stale*, and the next one who reads gets another host copy. The old ones
 //! go when the buffer is borrowed exclusively, because then nobody has a slice of them.
 
 use std::alloc::{Layout, alloc, dealloc};
@@ -19,45 +19,45 @@ use crate::util::fork::Section;
 
 /// A piece of a device's memory that belongs to a buffer.
 #[derive(Debug)]
-pub(crate) struct Memory(Arc<Piece>);
+pub(crate) struct CudaMemory(Arc<Piece>);
 
 #[derive(Debug)]
 struct Piece {
     context: Arc<Context>,
     device: DevicePtr,
     /// Where it seems to be.
-    shadow: usize,
+    window: usize,
     /// Of the buffer.
     bytes: usize,
     /// Of the piece.
     size: usize,
-    mirrors: Mutex<Mirrors>,
-    /// The device may have changed the elements since the mirror was made.
+    host_copies: Mutex<HostCopies>,
+    /// The device may have changed the elements since the host copy was made.
     stale: AtomicBool,
     /// The current views are of atomics.
     atomic: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Mirrors {
-    current: Option<Mirror>,
+struct HostCopies {
+    current: Option<HostCopy>,
     /// Slices of these may be in use.
-    old: Vec<Mirror>,
+    old: Vec<HostCopy>,
     /// Nobody has a slice of it.
-    spare: Option<Mirror>,
+    spare: Option<HostCopy>,
 }
 
 /// A copy of a piece.
 #[derive(Debug)]
-struct Mirror {
+struct HostCopy {
     address: NonNull<u8>,
     layout: Layout,
 }
 
 // SAFETY: it owns its memory.
-unsafe impl Send for Mirror {}
+unsafe impl Send for HostCopy {}
 
-impl Mirror {
+impl HostCopy {
     const ALIGNMENT: usize = 128;
 
     fn new(bytes: usize) -> Option<Self> {
@@ -71,18 +71,18 @@ impl Mirror {
     }
 }
 
-impl Drop for Mirror {
+impl Drop for HostCopy {
     fn drop(&mut self) {
         // SAFETY: allocated with this layout.
         unsafe { dealloc(self.address.as_ptr(), self.layout) };
     }
 }
 
-/// The pieces of all buffers, by the addresses of their shadows.
+/// The pieces of all buffers, by the addresses of their windows.
 static PIECES: RwLock<BTreeMap<usize, Arc<Piece>>> = RwLock::new(BTreeMap::new());
 
-/// How many pieces have a mirror. While none has, launches need not look for those that become stale.
-static MIRRORED: AtomicUsize = AtomicUsize::new(0);
+/// How many pieces have a host copy. While none has, launches need not look for those that become stale.
+static COPIED: AtomicUsize = AtomicUsize::new(0);
 
 /// The piece that an address lies in.
 fn piece(address: usize) -> Option<Arc<Piece>> {
@@ -94,14 +94,14 @@ fn piece(address: usize) -> Option<Arc<Piece>> {
 
 /// The device may change what lies at this address.
 pub(super) fn becomes_stale(address: usize) {
-    if MIRRORED.load(Ordering::Acquire) != 0
+    if COPIED.load(Ordering::Acquire) != 0
         && let Some(piece) = piece(address)
     {
         piece.stale.store(true, Ordering::Release);
     }
 }
 
-/// Where the host reads what lies at an address of a shadow; `None` if the buffer is gone, which no view outlives.
+/// Where the host reads what lies at an address of a window; `None` if the buffer is gone, which no view outlives.
 pub(super) fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {
     piece(address).map(|piece| readable_in(&piece, address))
 }
@@ -111,14 +111,14 @@ fn readable_in(piece: &Piece, address: usize) -> Result<*const u8, Unreadable> {
     if piece.atomic.load(Ordering::Relaxed) {
         return Err(Unreadable::Atomic { device: piece.context.gpu.name.clone() });
     }
-    let mirror = piece.mirror().map_err(Unreadable::Failed)?;
-    // SAFETY: the address lies in the piece, and the mirror is as large.
-    Ok(unsafe { mirror.add(address - piece.shadow) }.as_ptr())
+    let host_copy = piece.host_copy().map_err(Unreadable::Failed)?;
+    // SAFETY: the address lies in the piece, and the host copy is as large.
+    Ok(unsafe { host_copy.add(address - piece.window) }.as_ptr())
 }
 
 /// Nobody but the caller has a view of the `bytes` at an address.
 pub(super) fn exclusive(address: usize, bytes: usize) {
-    if MIRRORED.load(Ordering::Acquire) != 0
+    if COPIED.load(Ordering::Acquire) != 0
         && let Some(piece) = piece(address)
         && bytes == piece.bytes
     {
@@ -127,26 +127,26 @@ pub(super) fn exclusive(address: usize, bytes: usize) {
 }
 
 impl Piece {
-    fn mirrors(&self) -> MutexGuard<'_, Mirrors> {
-        self.mirrors.lock().unwrap_or_else(PoisonError::into_inner)
+    fn host_copies(&self) -> MutexGuard<'_, HostCopies> {
+        self.host_copies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn mirror(&self) -> Result<NonNull<u8>, BufferError> {
-        let mut mirrors = self.mirrors();
+    fn host_copy(&self) -> Result<NonNull<u8>, BufferError> {
+        let mut host_copies = self.host_copies();
         if self.stale.swap(false, Ordering::AcqRel) {
-            let current = mirrors.current.take();
-            mirrors.old.extend(current);
+            let current = host_copies.current.take();
+            host_copies.old.extend(current);
         }
-        if let Some(current) = &mirrors.current {
+        if let Some(current) = &host_copies.current {
             return Ok(current.address);
         }
-        let new = mirrors.spare.take().or_else(|| Mirror::new(self.bytes));
+        let new = host_copies.spare.take().or_else(|| HostCopy::new(self.bytes));
         let new = new.ok_or_else(|| BufferError::OutOfMemory {
             bytes: self.bytes,
             device: "host".to_owned(),
             available: None,
         })?;
-        // SAFETY: the mirror is as large as the piece and nobody has a slice of it. A view of the elements is at hand, so no launch
+        // SAFETY: the host copy is as large as the piece and nobody has a slice of it. A view of the elements is at hand, so no launch
         // changes them.
         let read = unsafe { self.context.read(new.address.as_ptr(), self.device, self.bytes) };
         read.map_err(|error| self.context.buffer_error(error))?;
@@ -155,10 +155,10 @@ impl Piece {
             device = self.context.gpu.name,
             "copied to the host, for a view"
         );
-        if mirrors.old.is_empty() {
-            MIRRORED.fetch_add(1, Ordering::AcqRel);
+        if host_copies.old.is_empty() {
+            COPIED.fetch_add(1, Ordering::AcqRel);
         }
-        Ok(mirrors.current.insert(new).address)
+        Ok(host_copies.current.insert(new).address)
     }
 
     fn exclusive(&self) {
@@ -166,43 +166,43 @@ impl Piece {
             // Nobody gets a slice any more.
             return;
         }
-        let mut mirrors = self.mirrors();
-        if mirrors.current.is_some() || !mirrors.old.is_empty() {
-            MIRRORED.fetch_sub(1, Ordering::AcqRel);
+        let mut host_copies = self.host_copies();
+        if host_copies.current.is_some() || !host_copies.old.is_empty() {
+            COPIED.fetch_sub(1, Ordering::AcqRel);
         }
-        mirrors.old.clear();
-        if let Some(current) = mirrors.current.take() {
-            mirrors.spare = Some(current);
+        host_copies.old.clear();
+        if let Some(current) = host_copies.current.take() {
+            host_copies.spare = Some(current);
         }
     }
 }
 
-impl Memory {
+impl CudaMemory {
     /// Memory for so many bytes, not 0.
     pub(crate) fn new(context: &Arc<Context>, bytes: usize) -> Result<Self, BufferError> {
         context.refuse_buffer_if_forked()?;
         let _section = Section::enter();
-        let (device, size, shadow) = context.take(bytes)?;
+        let (device, size, window) = context.take(bytes)?;
         let piece = Arc::new(Piece {
             context: Arc::clone(context),
             device,
-            shadow,
+            window,
             bytes,
             size,
-            mirrors: Mutex::default(),
+            host_copies: Mutex::default(),
             stale: AtomicBool::new(false),
             atomic: AtomicBool::new(false),
         });
-        PIECES.write().unwrap_or_else(PoisonError::into_inner).insert(shadow, Arc::clone(&piece));
+        PIECES.write().unwrap_or_else(PoisonError::into_inner).insert(window, Arc::clone(&piece));
         Ok(Self(piece))
     }
 }
 
-impl MemoryOps for Memory {
+impl MemoryOps for CudaMemory {
     const ON_HOST: bool = false;
 
     fn address(&self) -> NonNull<u8> {
-        NonNull::new(std::ptr::with_exposed_provenance_mut(self.0.shadow))
+        NonNull::new(std::ptr::with_exposed_provenance_mut(self.0.window))
             .unwrap_or(NonNull::dangling())
     }
 
@@ -256,11 +256,11 @@ impl MemoryOps for Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for CudaMemory {
     fn drop(&mut self) {
         self.0.exclusive();
         let _section = Section::enter();
-        PIECES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.0.shadow);
+        PIECES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.0.window);
     }
 }
 

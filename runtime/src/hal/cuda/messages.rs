@@ -1,6 +1,6 @@
 //! Records: where kernels leave the messages of panics, and what they print.
 //!
-//! A record lies in memory of the host that the device reaches. Each launch in flight that may leave a message has one; the host
+//! A message buffer lies in memory of the host that the device reaches. Each launch in flight that may leave a message has one; the host
 //! reads it when the launch is over. The layout is `schism_jit_abi`'s. Most panics refer to constants of the kernel, which the host
 //! then copies from the device: the kernel is loaded as long as the launch is known.
 
@@ -31,29 +31,29 @@ const HEADER: usize = size_of::<GpuRecord>();
 const PLAIN: usize = HEADER + PANIC_BYTES;
 const PRINTING: usize = PLAIN + PRINT_BYTES;
 
-/// A record. It is the driver's memory, and goes with the context.
+/// A message buffer. It is the driver's memory, and goes with the context.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct MessageBuffer {
     host: *mut u8,
     pub(super) device: DevicePtr,
     prints: bool,
 }
 
 // SAFETY: it is the only one that refers to its memory, but for a launch in flight.
-unsafe impl Send for Record {}
+unsafe impl Send for MessageBuffer {}
 // SAFETY: its memory is read and written through `&mut` only.
-unsafe impl Sync for Record {}
+unsafe impl Sync for MessageBuffer {}
 
-/// The records of a context that no launch has.
+/// The message buffers of a context that no launch has.
 #[derive(Debug, Default)]
-pub(super) struct Records {
-    plain: Mutex<Vec<Record>>,
-    printing: Mutex<Vec<Record>>,
+pub(super) struct MessageBuffers {
+    plain: Mutex<Vec<MessageBuffer>>,
+    printing: Mutex<Vec<MessageBuffer>>,
 }
 
 /// What a launch left.
 #[derive(Debug, Default)]
-pub(super) struct Left {
+pub(super) struct Messages {
     pub(super) panic: Option<Panic>,
     pub(super) printed: Vec<String>,
     /// Messages that had no room.
@@ -63,9 +63,13 @@ pub(super) struct Left {
 /// Copies bytes of the device to the host, from wherever the driver has memory.
 pub(super) type Read<'a> = &'a dyn Fn(&mut [u8], DevicePtr) -> Result<(), DriverError>;
 
-impl Records {
-    /// An empty record, with room for printing or without.
-    pub(super) fn take(&self, context: &Handle, prints: bool) -> Result<Record, DriverError> {
+impl MessageBuffers {
+    /// An empty message buffer, with room for printing or without.
+    pub(super) fn take(
+        &self,
+        context: &Handle,
+        prints: bool,
+    ) -> Result<MessageBuffer, DriverError> {
         let (kept, size) = if prints { (&self.printing, PRINTING) } else { (&self.plain, PLAIN) };
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(record) = kept.pop() {
@@ -77,7 +81,7 @@ impl Records {
         unsafe { host.write_bytes(0, size * count) };
         for index in 0..count {
             let offset = index * size;
-            let mut record = Record {
+            let mut record = MessageBuffer {
                 // SAFETY: inside of what was allocated.
                 host: unsafe { host.add(offset) },
                 device: device + offset as u64,
@@ -94,16 +98,16 @@ impl Records {
         })
     }
 
-    /// Takes a record back whose launch is over.
-    pub(super) fn give(&self, record: Record) {
+    /// Takes a message buffer back whose launch is over.
+    pub(super) fn give(&self, record: MessageBuffer) {
         let kept = if record.prints { &self.printing } else { &self.plain };
         kept.lock().unwrap_or_else(PoisonError::into_inner).push(record);
     }
 }
 
-impl Record {
+impl MessageBuffer {
     fn header(&self) -> GpuRecord {
-        // SAFETY: every record begins with an aligned header; any bytes are numbers. Volatile, because the device wrote it.
+        // SAFETY: every message buffer begins with an aligned header; any bytes are numbers. Volatile, because the device wrote it.
         unsafe { self.host.cast::<GpuRecord>().read_volatile() }
     }
 
@@ -117,16 +121,16 @@ impl Record {
             print_lost: 0,
         };
         let rooms = PANIC_BYTES + if self.prints { used.min(PRINT_BYTES) } else { 0 };
-        // SAFETY: the record is as large, and no launch has it.
+        // SAFETY: the message buffer is as large, and no launch has it.
         unsafe {
             self.host.cast::<GpuRecord>().write_volatile(header);
             self.host.add(HEADER).write_bytes(0, rooms);
         }
     }
 
-    /// What the launch left, which is over. The record is empty again then.
+    /// What the launch left, which is over. The message buffer is empty again then.
     #[inline]
-    pub(super) fn collect(&mut self, read: Read<'_>) -> Option<Left> {
+    pub(super) fn collect(&mut self, read: Read<'_>) -> Option<Messages> {
         let header = self.header();
         let nothing =
             header.state == GPU_STATE_FREE && header.print_used == 0 && header.print_lost == 0;
@@ -134,20 +138,20 @@ impl Record {
     }
 
     #[cold]
-    fn collect_all(&mut self, read: Read<'_>, header: GpuRecord) -> Left {
+    fn collect_all(&mut self, read: Read<'_>, header: GpuRecord) -> Messages {
         let size = if self.prints { PRINTING } else { PLAIN };
         // SAFETY: so many initialised bytes, which nobody writes now that the launch is over.
         let bytes = unsafe { std::slice::from_raw_parts(self.host, size) };
         let content = Content::new(bytes);
-        let mut left = Left { lost: header.print_lost, ..Left::default() };
+        let mut messages = Messages { lost: header.print_lost, ..Messages::default() };
         if header.state != GPU_STATE_FREE {
-            left.panic = Some(panic(content.and_then(|content| content.panic()), read));
+            messages.panic = Some(panic(content.and_then(|content| content.panic()), read));
         }
         // What is printed was copied as a whole.
         let prints = content.into_iter().flat_map(|content| content.prints());
-        left.printed.extend(prints.map(|message| text(&message, &Recorded(&[]))));
+        messages.printed.extend(prints.map(|message| text(&message, &Recorded(&[]))));
         self.clear(usize::try_from(header.print_used).unwrap_or(usize::MAX));
-        left
+        messages
     }
 }
 
@@ -194,7 +198,7 @@ struct DeviceMemory<F> {
     copy: F,
     first: OnceCell<Box<Piece>>,
     /// Copies that may still be made.
-    left: Cell<usize>,
+    messages: Cell<usize>,
 }
 
 struct Piece {
@@ -212,12 +216,12 @@ impl<F: Fn(&mut [u8], DevicePtr) -> bool> DeviceMemory<F> {
     const END: u64 = 1 << 56;
 
     fn new(copy: F) -> Self {
-        Self { copy, first: OnceCell::new(), left: Cell::new(Self::COPIES) }
+        Self { copy, first: OnceCell::new(), messages: Cell::new(Self::COPIES) }
     }
 
     /// Copies `begin..end`.
     fn fetch(&self, begin: u64, end: u64) -> Option<Box<Piece>> {
-        self.left.set(self.left.get().checked_sub(1)?);
+        self.messages.set(self.messages.get().checked_sub(1)?);
         let mut bytes = vec![0; usize::try_from(end - begin).ok()?].into_boxed_slice();
         let copied = (self.copy)(&mut bytes, begin);
         copied.then(|| Box::new(Piece { address: begin, bytes, next: OnceCell::new() }))

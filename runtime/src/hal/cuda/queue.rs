@@ -3,34 +3,34 @@
 use std::alloc::Layout;
 use std::sync::Arc;
 
-use crate::code::requirements::Requirements;
+use crate::code::requirements::LaunchRequirements;
 use crate::error::{BufferError, LaunchError};
 use crate::hal::cuda::context::Context;
 use crate::hal::cuda::kernel::CudaKernel;
-use crate::hal::cuda::launch::{self, Grid, Pending, Shape};
-use crate::hal::cuda::memory::Memory;
+use crate::hal::cuda::launch::{self, CudaPending, Grid, Shape};
+use crate::hal::cuda::memory::CudaMemory;
 use crate::hal::cuda::stream::Stream;
 use crate::hal::{QueueOps, TaskQueue};
 use crate::launch::desc::LaunchDesc;
-use crate::launch::erased::Native;
+use crate::launch::erased::NativeBody;
 use crate::util::fork::Section;
 
 /// See the module's documentation.
 #[derive(Clone)]
-pub(crate) struct Queue {
+pub(crate) struct CudaQueue {
     pub(super) stream: Arc<Stream>,
 }
 
 /// How a launch is divided.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct LaunchPlan {
     shape: Shape,
     grid: Grid,
     #[expect(dead_code, reason = "it only keeps a fork waiting until the launch is submitted")]
     section: Section,
 }
 
-impl Queue {
+impl CudaQueue {
     #[cold]
     fn group_too_large(&self, shape: &Shape, most: u32) -> LaunchError {
         let group = shape.group.unwrap_or([1; 3]);
@@ -43,12 +43,12 @@ impl Queue {
     }
 }
 
-impl QueueOps for Queue {
+impl QueueOps for CudaQueue {
     type Loader = Arc<Context>;
     type Code = Arc<CudaKernel>;
-    type Memory = Memory;
-    type Pending = Pending;
-    type Plan = Plan;
+    type Memory = CudaMemory;
+    type Pending = CudaPending;
+    type Plan = LaunchPlan;
     type Turn<'a> = ();
 
     const TRANSLATES_ADDRESSES: bool = true;
@@ -70,7 +70,7 @@ impl QueueOps for Queue {
     }
 
     /// What a launch works on is in the GPU's memory, so there is no other code for it.
-    fn native(_: Native) -> Option<Arc<CudaKernel>> {
+    fn native(_: NativeBody) -> Option<Arc<CudaKernel>> {
         None
     }
 
@@ -82,7 +82,7 @@ impl QueueOps for Queue {
         Ok(None)
     }
 
-    fn plan(&self, launch: &LaunchDesc<'_>) -> Result<Plan, LaunchError> {
+    fn plan(&self, launch: &LaunchDesc<'_>) -> Result<LaunchPlan, LaunchError> {
         let context = &self.stream.context;
         if let Some(reason) = context.forked() {
             return Err(LaunchError::Forked { reason });
@@ -97,15 +97,15 @@ impl QueueOps for Queue {
             return Err(self.group_too_large(&shape, u32::MAX));
         }
         let grid = shape.grid(context);
-        Ok(Plan { shape, grid, section })
+        Ok(LaunchPlan { shape, grid, section })
     }
 
     fn requirements<'a>(
         &self,
         launch: &LaunchDesc<'a>,
-        plan: &Plan,
+        plan: &LaunchPlan,
         strict: bool,
-    ) -> Requirements<'a> {
+    ) -> LaunchRequirements<'a> {
         plan.shape.requirements(&self.stream.context, &plan.grid, launch, strict)
     }
 
@@ -121,9 +121,9 @@ impl QueueOps for Queue {
         &self,
         desc: &LaunchDesc<'_>,
         code: Arc<CudaKernel>,
-        plan: Plan,
-    ) -> Result<Option<Pending>, LaunchError> {
-        let Plan { shape, grid, .. } = &plan;
+        plan: LaunchPlan,
+    ) -> Result<Option<CudaPending>, LaunchError> {
+        let LaunchPlan { shape, grid, .. } = &plan;
         // SAFETY: the caller's promises; the code is this kernel's.
         unsafe { launch::launch(&self.stream, code, &desc.kernel, shape, grid, desc.timed) }
             .map(Some)
@@ -133,7 +133,7 @@ impl QueueOps for Queue {
         self.stream.look();
     }
 
-    fn allocate(&self, layout: Layout) -> Result<Memory, BufferError> {
-        Memory::new(&self.stream.context, layout.size())
+    fn allocate(&self, layout: Layout) -> Result<CudaMemory, BufferError> {
+        CudaMemory::new(&self.stream.context, layout.size())
     }
 }

@@ -35,14 +35,14 @@ pub(super) struct Staging(Mutex<Lanes>);
 #[derive(Debug, Default)]
 struct Lanes {
     /// Nobody uses these.
-    free: Vec<Lane>,
+    free: Vec<BufferPair>,
     /// How many there are.
     made: usize,
 }
 
 /// Two buffers that a thread and the device share. They are the driver's, and go with the context.
 #[derive(Debug)]
-struct Lane {
+struct BufferPair {
     buffers: [Buffer; 2],
 }
 
@@ -131,7 +131,7 @@ impl Staging {
     }
 
     /// Lanes for so many bytes: none, if there is no memory for them or others have all of them.
-    fn take(&self, context: &Handle, bytes: usize) -> Result<Vec<Lane>, DriverError> {
+    fn take(&self, context: &Handle, bytes: usize) -> Result<Vec<BufferPair>, DriverError> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let wanted = (bytes / FOR_ANOTHER).clamp(1, MOST.min(threads));
         let mut lanes = self.lanes();
@@ -140,7 +140,7 @@ impl Staging {
             if let Some(lane) = lanes.free.pop() {
                 taken.push(lane);
             } else if lanes.made < MOST {
-                match Lane::new(context) {
+                match BufferPair::new(context) {
                     Ok(lane) => taken.push(lane),
                     Err(error) if context.lost().is_some() => return Err(error),
                     Err(error) => {
@@ -163,7 +163,7 @@ fn panicked() -> DriverError {
     DriverError { call: "", code: number::SUCCESS, name, text }
 }
 
-impl Lane {
+impl BufferPair {
     /// The context is the thread's.
     fn new(context: &Handle) -> Result<Self, DriverError> {
         let (host, _) = context.pinned(2 * PIECE)?;
@@ -181,7 +181,7 @@ impl Copy<'_> {
     }
 
     /// Copies pieces until there are none. The context is the thread's.
-    fn run(&self, lane: &mut Lane) -> Result<(), DriverError> {
+    fn run(&self, lane: &mut BufferPair) -> Result<(), DriverError> {
         // The pieces that the device is at.
         let mut busy: [Option<Piece>; 2] = [None, None];
         loop {

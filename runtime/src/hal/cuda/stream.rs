@@ -16,11 +16,11 @@ pub(crate) struct Stream {
     raw: RawStream,
     /// Launches so far that are known to be over.
     done: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<StreamState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct StreamState {
     /// Launches so far.
     submitted: u64,
     /// Places in the stream, each behind so many launches.
@@ -42,7 +42,7 @@ impl Stream {
         Ok(Arc::new(Self { context, raw, done: AtomicU64::new(0), state: Mutex::default() }))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StreamState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -144,7 +144,7 @@ impl Stream {
     }
 
     /// Takes note of the launches in front of the marks that the stream has come to.
-    fn look_at_marks(&self, state: &mut State) -> Result<(), DriverError> {
+    fn look_at_marks(&self, state: &mut StreamState) -> Result<(), DriverError> {
         let api = self.context.api();
         while let Some((behind, event)) = state.marks.front().copied() {
             // SAFETY: an event of this context.
@@ -161,7 +161,7 @@ impl Stream {
     }
 
     /// Sees to it that there is a mark behind a launch that is not over.
-    fn mark(&self, state: &mut State, launch: u64) {
+    fn mark(&self, state: &mut StreamState, launch: u64) {
         let behind = state.marks.back().map_or(0, |(behind, _)| *behind);
         if behind.max(self.done.load(Ordering::Acquire)) >= launch {
             return;
@@ -172,7 +172,7 @@ impl Stream {
     }
 
     /// Puts an event behind all launches so far.
-    fn add_mark(&self, state: &mut State) -> Result<(), DriverError> {
+    fn add_mark(&self, state: &mut StreamState) -> Result<(), DriverError> {
         self.context.enter()?;
         let event = match state.spare.pop() {
             Some(event) => event,

@@ -6,14 +6,14 @@ use schism_jit_abi::{CpuChunk, PanicRecord, RUN_OK};
 
 use crate::hal::host::kernel::CpuKernel;
 use crate::hal::host::stack::overflow::Runs;
-use crate::launch::erased::{Native, RawKernel};
+use crate::launch::erased::{NativeBody, RawKernel};
 use crate::launch::failure::{Failure, Panic};
 
 /// Code that runs a box of work-items.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     /// The host half's own.
-    Native(Native),
+    Native(NativeBody),
     /// Made from the device half by stage 2.
     Cpu(Arc<CpuKernel>),
 }

@@ -5,9 +5,9 @@ use crate::code::compiler::{self, About};
 use crate::error::DeviceError;
 use crate::hal::host::aot::{HostTarget, level};
 use crate::hal::host::groups::limits;
-use crate::hal::host::kernel::Loader;
+use crate::hal::host::kernel::CpuLoader;
 use crate::hal::host::math;
-use crate::hal::host::queue::Queue;
+use crate::hal::host::queue::HostQueue;
 use crate::hal::{Backend, DeviceOps};
 
 /// The device `cpu`: all cores of the host, which run compiled kernels.
@@ -36,7 +36,7 @@ impl Backend for Cpu {
 }
 
 impl DeviceOps for Cpu {
-    type Queue = Queue;
+    type Queue = HostQueue;
 
     fn name(&self) -> &str {
         "cpu"
@@ -61,9 +61,9 @@ impl DeviceOps for Cpu {
         Some(Box::new(HostTarget))
     }
 
-    fn queue(&self) -> Result<Queue, DeviceError> {
+    fn queue(&self) -> Result<HostQueue, DeviceError> {
         math::portable()?;
-        Queue::new("cpu", Some(Loader))
+        HostQueue::new("cpu", Some(CpuLoader))
     }
 }
 
@@ -80,7 +80,7 @@ impl Backend for Native {
 }
 
 impl DeviceOps for Native {
-    type Queue = Queue;
+    type Queue = HostQueue;
 
     fn name(&self) -> &str {
         "native"
@@ -98,7 +98,7 @@ impl DeviceOps for Native {
         limits::LOCAL_MEMORY
     }
 
-    fn queue(&self) -> Result<Queue, DeviceError> {
-        Queue::new("native", None)
+    fn queue(&self) -> Result<HostQueue, DeviceError> {
+        HostQueue::new("native", None)
     }
 }

@@ -38,7 +38,7 @@ const ALONE: u8 = 1;
 const SHARED: u8 = 2;
 
 /// The order of one queue. A forked process begins it anew: it has none of the launches that were in it, nor the threads that ran them.
-pub(crate) struct Order {
+pub(crate) struct InOrderExecutor {
     here: PerProcess<Arc<InProcess>>,
 }
 
@@ -52,18 +52,18 @@ pub(crate) struct InProcess {
 }
 
 /// The calling thread's turn; it ends when this is dropped.
-pub(crate) struct Token<'a> {
+pub(crate) struct TurnGuard<'a> {
     order: &'a Arc<InProcess>,
 }
 
-impl Drop for Token<'_> {
+impl Drop for TurnGuard<'_> {
     #[inline]
     fn drop(&mut self) {
         InProcess::hand_on(self.order);
     }
 }
 
-impl Order {
+impl InOrderExecutor {
     /// # Errors
     /// [`DeviceError::Threads`] if there are no threads to be had.
     pub(crate) fn new() -> Result<Arc<Self>, DeviceError> {
@@ -123,11 +123,11 @@ impl InProcess {
 
     /// Waits until everything that came before is over.
     #[inline]
-    pub(crate) fn turn(this: &Arc<Self>) -> Token<'_> {
+    pub(crate) fn turn(this: &Arc<Self>) -> TurnGuard<'_> {
         if !this.change(FREE, ALONE) {
             this.queue_up();
         }
-        Token { order: this }
+        TurnGuard { order: this }
     }
 
     /// Waits behind all who wait.
@@ -225,7 +225,7 @@ mod tests {
     fn one_at_a_time_and_in_order() {
         const THREADS: u32 = 6;
         const ROUNDS: u32 = 300;
-        let order = Order::new().expect("threads");
+        let order = InOrderExecutor::new().expect("threads");
         let guarded = Arc::new(Guarded(UnsafeCell::new(Vec::new())));
         thread::scope(|scope| {
             for number in 0..THREADS {

@@ -10,12 +10,12 @@ use schism_jit_abi::{
 };
 use schism_loader::Code;
 
-use crate::code::aot::{self, Ahead, AotTarget};
-use crate::code::assumptions::Leaves;
+use crate::code::aot::{self, AotCode, AotTarget};
+use crate::code::assumptions::FlattenedParameters;
 use crate::code::captured::{self, CapturedAddress};
 use crate::code::compiler::{Stage2, stage2};
 use crate::code::imports::Linked;
-use crate::code::profile::Watch;
+use crate::code::profile::Profiler;
 use crate::code::variant::Variant;
 use crate::code::{disk_cache, toolchain_id};
 use crate::error::ImageError;
@@ -195,16 +195,16 @@ impl CpuKernel {
     }
 
     /// Loads code that was made ahead of time.
-    pub(crate) fn ahead(
-        ahead: &Ahead<'_, '_>,
+    pub(crate) fn of_aot(
+        aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
         variant: &Variant,
     ) -> Result<Self, ImageError> {
         let constants = aot::values(kernel, variant);
         // SAFETY: stage 2 made it, for this version of the interface and for a level that this processor is of.
         unsafe {
-            let (object, needs) = (ahead.image.data, (ahead.code.needs, ahead.code.stack));
-            Self::of_object(object, needs, &constants, kernel, ahead.version())
+            let (object, needs) = (aot_code.image.data, (aot_code.code.needs, aot_code.code.stack));
+            Self::of_object(object, needs, &constants, kernel, aot_code.version())
         }
     }
 
@@ -267,18 +267,18 @@ impl CpuKernel {
     ///
     /// # Safety
     /// The closure is of the kernel's type.
-    pub(crate) unsafe fn captures_remote(&self, closure: *const u8) -> bool {
+    pub(crate) unsafe fn captures_device_memory(&self, closure: *const u8) -> bool {
         let is_remote = |found: CapturedAddress| match found.uncertain {
-            false => address_window::is_shadow(found.address),
+            false => address_window::is_in_window(found.address),
             true => address_window::is_in_buffer(found.address),
         };
         self.pointers.iter().any(|offset| {
-            // SAFETY: a leaf of the closure, as large as a pointer; it need not be aligned in a packed struct.
-            address_window::is_shadow(unsafe {
+            // SAFETY: a flattened parameter of the closure, as large as a pointer; it need not be aligned in a packed struct.
+            address_window::is_in_window(unsafe {
                 closure.add(*offset).cast::<usize>().read_unaligned()
             })
         }) || self.aggregates.iter().any(|(offset, addresses)| {
-            // SAFETY: a leaf of the closure, with addresses where the container says it.
+            // SAFETY: a flattened parameter of the closure, with addresses where the container says it.
             let none = unsafe {
                 captured::for_each_address(addresses, closure.add(*offset), |found| {
                     if is_remote(found) { Err(()) } else { Ok(()) }
@@ -303,9 +303,9 @@ impl CpuKernel {
 
 /// Makes and loads code for the processor of this process.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Loader;
+pub(crate) struct CpuLoader;
 
-impl CodeLoader for Loader {
+impl CodeLoader for CpuLoader {
     type Kernel = CpuKernel;
 
     const COUNTS_ON_CAPTURES: bool = false;
@@ -319,9 +319,9 @@ impl CodeLoader for Loader {
         "cpu"
     }
 
-    fn profiler(leaves: &Leaves) -> Watch {
+    fn profiler(flattened: &FlattenedParameters) -> Profiler {
         // What a GPU gains by a simple number, this one's vectors and predictions mostly have anyway.
-        if leaves.scalars.is_empty() { Watch::blind() } else { Watch::new(false) }
+        if flattened.scalars.is_empty() { Profiler::blind() } else { Profiler::new(false) }
     }
 
     fn portable_math(&self) -> bool {
@@ -335,11 +335,11 @@ impl CodeLoader for Loader {
 
     fn load(
         &self,
-        ahead: &Ahead<'_, '_>,
+        aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
         variant: &Variant,
     ) -> Result<CpuKernel, ImageError> {
-        CpuKernel::ahead(ahead, kernel, variant)
+        CpuKernel::of_aot(aot_code, kernel, variant)
     }
 
     fn compile(

@@ -17,4 +17,4 @@ pub(crate) mod work_sharing;
 
 pub(crate) use self::device::{Cpu, Native};
 #[cfg(test)]
-pub(crate) use self::kernel::Loader;
+pub(crate) use self::kernel::CpuLoader;

@@ -7,25 +7,25 @@ use std::time::Duration;
 use crate::error::{BufferError, DeviceError, KernelPanic, LaunchError};
 use crate::hal::host::body::Body;
 use crate::hal::host::groups::{GroupWork, limits};
-use crate::hal::host::in_order::{InProcess, Order, Token};
-use crate::hal::host::kernel::{CpuKernel, Loader};
+use crate::hal::host::in_order::{InOrderExecutor, InProcess, TurnGuard};
+use crate::hal::host::kernel::{CpuKernel, CpuLoader};
 use crate::hal::host::memory::HostMemory;
 use crate::hal::host::run::Work;
 use crate::hal::host::stack::{self, TooMuch};
 use crate::hal::host::work_sharing;
 use crate::hal::{PendingOps, QueueOps, TaskQueue};
 use crate::launch::desc::LaunchDesc;
-use crate::launch::erased::{Native, RawKernel};
+use crate::launch::erased::{NativeBody, RawKernel};
 use crate::launch::failure::{Failure, Panic};
 use crate::util::fork;
 
 /// See the module's documentation.
 #[derive(Clone)]
-pub(crate) struct Queue {
+pub(crate) struct HostQueue {
     /// The device's name.
     device: &'static str,
-    loader: Option<Loader>,
-    order: Arc<Order>,
+    loader: Option<CpuLoader>,
+    executor: Arc<InOrderExecutor>,
 }
 
 /// There is none: a launch is over when its submission returns.
@@ -46,25 +46,28 @@ impl PendingOps for NoPending {
     }
 }
 
-impl Queue {
+impl HostQueue {
     /// A queue of a device, which runs what the loader makes, or else the host half's own bodies.
     ///
     /// # Errors
     /// [`DeviceError::CpuStack`], [`DeviceError::Threads`].
-    pub(crate) fn new(device: &'static str, loader: Option<Loader>) -> Result<Self, DeviceError> {
+    pub(crate) fn new(
+        device: &'static str,
+        loader: Option<CpuLoader>,
+    ) -> Result<Self, DeviceError> {
         stack::settings::check()?;
-        Ok(Self { device, loader, order: Order::new()? })
+        Ok(Self { device, loader, executor: InOrderExecutor::new()? })
     }
 
     /// The order in this process. Only in one that was forked it may have to be made, and with it threads.
     #[inline]
     fn in_process(&self) -> Result<&Arc<InProcess>, LaunchError> {
-        self.order.known().map_or_else(|| self.begin(), Ok)
+        self.executor.known().map_or_else(|| self.begin(), Ok)
     }
 
     #[cold]
     fn begin(&self) -> Result<&Arc<InProcess>, LaunchError> {
-        self.order.here().map_err(|error| LaunchError::Forked { reason: error.to_string() })
+        self.executor.here().map_err(|error| LaunchError::Forked { reason: error.to_string() })
     }
 
     #[cold]
@@ -141,13 +144,13 @@ impl Queue {
     }
 }
 
-impl QueueOps for Queue {
-    type Loader = Loader;
+impl QueueOps for HostQueue {
+    type Loader = CpuLoader;
     type Code = Body;
     type Memory = HostMemory;
     type Pending = NoPending;
     type Plan = ();
-    type Turn<'a> = Token<'a>;
+    type Turn<'a> = TurnGuard<'a>;
 
     #[inline]
     fn device_name(&self) -> &str {
@@ -160,7 +163,7 @@ impl QueueOps for Queue {
     }
 
     #[inline]
-    fn loader(&self) -> Option<&Loader> {
+    fn loader(&self) -> Option<&CpuLoader> {
         self.loader.as_ref()
     }
 
@@ -170,12 +173,12 @@ impl QueueOps for Queue {
     }
 
     #[inline]
-    fn native(body: Native) -> Option<Body> {
+    fn native(body: NativeBody) -> Option<Body> {
         Some(Body::Native(body))
     }
 
     #[inline]
-    fn turn(&self) -> Result<Token<'_>, LaunchError> {
+    fn turn(&self) -> Result<TurnGuard<'_>, LaunchError> {
         Ok(InProcess::turn(self.in_process()?))
     }
 
@@ -204,10 +207,10 @@ impl QueueOps for Queue {
             }
         };
         let work = Work::new(body, kernel, extent, groups, launch.options.cloned());
-        let order = self.in_process()?;
+        let executor = self.in_process()?;
         if let Body::Cpu(code) = &work.body
             // SAFETY: the closure is of the kernel's type.
-            && unsafe { code.captures_remote(work.closure.cast()) }
+            && unsafe { code.captures_device_memory(work.closure.cast()) }
         {
             return Err(self.device_memory(kernel));
         }
@@ -222,13 +225,13 @@ impl QueueOps for Queue {
             (std::time::Instant::now(), version)
         });
         // SAFETY: the caller's promises.
-        let spread = unsafe { work_sharing::run(&work, order.pool()) }.map_err(|failure| {
+        let dispatch = unsafe { work_sharing::run(&work, executor.pool()) }.map_err(|failure| {
             self.failed(kernel, extent.dimensions, launch.range.offset, failure)
         })?;
         if let Some((started, version)) = started {
             tracing::debug!(
                 kernel = kernel.name(), device = %self.device, version, range = ?extent.slowest_first(),
-                intervals = spread.intervals, helpers = spread.helpers, micros = started.elapsed().as_micros() as u64, "launched"
+                intervals = dispatch.intervals, helpers = dispatch.helpers, micros = started.elapsed().as_micros() as u64, "launched"
             );
         }
         Ok(None)

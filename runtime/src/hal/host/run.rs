@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::hal::host::body::{Body, run_cpu};
-use crate::hal::host::groups::{GroupWork, Launch};
+use crate::hal::host::groups::{GroupLaunch, GroupWork};
 use crate::hal::host::stack::need::Need;
 use crate::hal::host::stack::overflow::Runs;
 use crate::hal::host::stack::{self, TooMuch};
-use crate::hal::host::tiles::for_pieces;
+use crate::hal::host::tiles::for_tiles;
 use crate::launch::erased::RawKernel;
 use crate::launch::failure::{self, Failure};
 use crate::launch::options::{self, Options};
@@ -80,21 +80,21 @@ impl Work {
         let _entered = options::enter(options);
         if let Some(groups) = &self.groups {
             let (body, closure, runs) = (&self.body, self.closure, &self.runs);
-            let launch = Launch { body, closure, options, runs, need: self.item };
+            let launch = GroupLaunch { body, closure, options, runs, need: self.item };
             // SAFETY: the caller's promises.
             return unsafe { groups.run(launch, begin, end) };
         }
         match &self.body {
             Body::Native(native) => failure::catch(|| {
                 let Ok(()) =
-                    for_pieces::<std::convert::Infallible>(&self.extent, begin, end, |chunk| {
-                        // SAFETY: the caller's promises; a piece is inside the range.
+                    for_tiles::<std::convert::Infallible>(&self.extent, begin, end, |chunk| {
+                        // SAFETY: the caller's promises; a tile is inside the range.
                         unsafe { (native.chunk)(self.closure, chunk) };
                         Ok(())
                     });
             }),
-            Body::Cpu(kernel) => for_pieces(&self.extent, begin, end, |chunk| {
-                // SAFETY: the caller's promises; a piece is inside the range.
+            Body::Cpu(kernel) => for_tiles(&self.extent, begin, end, |chunk| {
+                // SAFETY: the caller's promises; a tile is inside the range.
                 unsafe { run_cpu(kernel, self.closure, chunk) }
             }),
         }

@@ -6,7 +6,7 @@ use crate::launch::range::Extent;
 
 /// Calls `run` for boxes that together are the work-items `begin..end`, in order: one box in one dimension, at most three in
 /// two dimensions and five in three. Stops early where `run` returns an error.
-pub(crate) fn for_pieces<E>(
+pub(crate) fn for_tiles<E>(
     extent: &Extent,
     begin: usize,
     end: usize,
@@ -73,13 +73,13 @@ fn for_rows<E>(
 mod tests {
     use std::convert::Infallible;
 
-    use super::for_pieces;
+    use super::for_tiles;
     use crate::launch::range::Extent;
 
     fn ids(extent: &Extent, begin: usize, end: usize) -> (Vec<usize>, usize) {
         let [nx, ny, _] = extent.xyz;
         let (mut ids, mut boxes) = (Vec::new(), 0);
-        let Ok(()) = for_pieces::<Infallible>(extent, begin, end, |chunk| {
+        let Ok(()) = for_tiles::<Infallible>(extent, begin, end, |chunk| {
             boxes += 1;
             for z in chunk.begin[2]..chunk.end[2] {
                 for y in chunk.begin[1]..chunk.end[1] {

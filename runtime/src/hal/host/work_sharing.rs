@@ -43,7 +43,7 @@ const SPINS: usize = 2000;
 
 /// What happened, for the trace.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spread {
+pub(crate) struct Dispatch {
     /// Intervals that the range was cut into.
     pub(crate) intervals: usize,
     /// Threads that were asked to help.
@@ -54,7 +54,7 @@ pub(crate) struct Spread {
 ///
 /// # Safety
 /// `work.closure` is alive until this returns, and of the type that the body expects. There is at least one work-item.
-pub(crate) unsafe fn run(work: &Work, pool: &'static ThreadPool) -> Result<Spread, Failure> {
+pub(crate) unsafe fn run(work: &Work, pool: &'static ThreadPool) -> Result<Dispatch, Failure> {
     let items = work.extent.items;
     let threads = pool.current_num_threads();
     let generation = fork::generation();
@@ -62,7 +62,7 @@ pub(crate) unsafe fn run(work: &Work, pool: &'static ThreadPool) -> Result<Sprea
     // SAFETY: the caller's promises; `alone` runs each work-item at most once.
     let (begun, intervals, pace) = unsafe { alone(work, threads)? };
     if begun == items {
-        return Ok(Spread { intervals, helpers: 0 });
+        return Ok(Dispatch { intervals, helpers: 0 });
     }
     let job = Arc::new(Job {
         grain: AtomicUsize::new(pace.items_in(GRAIN).max(1)),
@@ -82,11 +82,11 @@ pub(crate) unsafe fn run(work: &Work, pool: &'static ThreadPool) -> Result<Sprea
     drop(inside);
     job.wait()?;
     let failure = job.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let spread = Spread {
+    let dispatch = Dispatch {
         intervals: job.intervals.load(Ordering::Relaxed),
         helpers: job.helpers.load(Ordering::Relaxed),
     };
-    failure.map_or(Ok(spread), Err)
+    failure.map_or(Ok(dispatch), Err)
 }
 
 /// How fast the work went so far.

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::code::compiler::About;
 use crate::error::{BufferError, DeviceError, LaunchError};
 use crate::hal::host::body::Body;
-use crate::hal::host::kernel::{CpuKernel, Loader};
+use crate::hal::host::kernel::{CpuKernel, CpuLoader};
 use crate::hal::host::memory::HostMemory;
 use crate::hal::host::queue::NoPending;
 use crate::hal::{Backend, DeviceOps, QueueOps, TaskQueue};
 use crate::launch::desc::LaunchDesc;
-use crate::launch::erased::Native;
+use crate::launch::erased::NativeBody;
 
 /// What the device was asked, by all queues.
 static ASKED: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -67,7 +67,7 @@ impl DeviceOps for Recording {
 pub(crate) struct Queue;
 
 impl QueueOps for Queue {
-    type Loader = Loader;
+    type Loader = CpuLoader;
     type Code = Body;
     type Memory = HostMemory;
     type Pending = NoPending;
@@ -82,7 +82,7 @@ impl QueueOps for Queue {
         Recording.max_group_size()
     }
 
-    fn loader(&self) -> Option<&Loader> {
+    fn loader(&self) -> Option<&CpuLoader> {
         None
     }
 
@@ -90,7 +90,7 @@ impl QueueOps for Queue {
         Body::Cpu(kernel)
     }
 
-    fn native(body: Native) -> Option<Body> {
+    fn native(body: NativeBody) -> Option<Body> {
         Some(Body::Native(body))
     }
 

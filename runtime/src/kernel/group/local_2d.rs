@@ -164,3 +164,44 @@ impl<T: Element> LocalArray2d<T> {
         Local2d { elements, rows: self.rows, columns: self.columns }
     }
 }
+
+/// An array of constant length in the local memory of the running work-group: `local_array!(item, f32; 256)` is a
+/// [`Local<f32>`](crate::Local).
+///
+/// Each place in the source that says `local_array!` is one array, whichever work-item comes there and however often. In a generic
+/// function, instances with element types of the same size and alignment share one array. Its elements are not initialised, see
+/// [`Local`].
+///
+/// With two lengths it is a [`Local2d`](crate::Local2d): `local_array!(item, f32; 32, 33)` has 32 rows of 33 elements.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut sums = Buffer::filled(&queue, 4, 0_u32)?;
+/// let out = sums.view_mut();
+/// queue.parallel_for(NdRange::new(4 * 8, 8)?, move |item| {
+///     let tile = schism::local_array!(item, u32; 8);
+///     tile.set(item.local_x(), item.x() as u32);
+///     item.barrier();
+///     if item.local_x() == 0 {
+///         let sum = (0..tile.len()).map(|i| tile.get(i)).sum();
+///         // SAFETY: one work-item of each group writes the group's element.
+///         unsafe { out.set_unchecked(item.group_x(), sum) }
+///     }
+/// })?;
+/// assert_eq!(sums.to_vec(), [28, 92, 156, 220]);
+/// # Ok(())
+/// # }
+/// ```
+#[macro_export]
+macro_rules! local_array {
+    ($item:expr, $type:ty; $len:expr) => {{
+        static SITE: $crate::__private::LocalSite = $crate::__private::LocalSite::new();
+        $crate::__private::local_array::<$type, { $len }, _>(&$item, &SITE)
+    }};
+    ($item:expr, $type:ty; $rows:expr, $columns:expr) => {
+        $crate::Local2d::new($crate::local_array!($item, $type; { $rows * $columns }), $rows, $columns)
+    };
+}

@@ -1,5 +1,8 @@
 //! Values that the work-items of a group give each other, piece by piece.
 
+// A transmute, because `&*pointer` would carry checks in debug builds, which panic.
+#![allow(clippy::transmute_ptr_to_ref)]
+
 use std::mem::transmute;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -76,7 +79,6 @@ access! { load_8 store_8 u8 load_16 store_16 u16 load_32 store_32 u32 load_64 st
 /// The atomic at an address.
 macro_rules! atomic {
     ($at:expr, $number:ident $atomic:ident) => {
-        // A transmute, because `&*pointer` would carry checks in debug builds, which panic.
         transmute::<*const $number, &$atomic>($at)
     };
 }

@@ -68,11 +68,11 @@ fn group() -> &'static HostGroup<'static> {
         .expect("this belongs in a kernel that is launched with work-groups")
 }
 
-type Place = ([usize; 3], [usize; 3], [usize; 3], [usize; 3]);
+type GroupPosition = ([usize; 3], [usize; 3], [usize; 3], [usize; 3]);
 
 /// Local id, local range, group id and group range of the work-item at `place` of the range.
 #[inline]
-pub(crate) fn place(place: [usize; 3]) -> Place {
+pub(crate) fn place(place: [usize; 3]) -> GroupPosition {
     let group = group();
     let local = std::array::from_fn(|axis| place[axis] - group.first[axis]);
     (local, group.local_range, group.id, group.range)
@@ -80,7 +80,7 @@ pub(crate) fn place(place: [usize; 3]) -> Place {
 
 /// The same for the running work-item.
 #[inline]
-pub(crate) fn membership() -> Place {
+pub(crate) fn membership() -> GroupPosition {
     let group = group();
     (group.fibers.local_id(group.local_range), group.local_range, group.id, group.range)
 }

@@ -27,11 +27,11 @@ impl Drop for Piece {
 
 /// Memory for one group at a time.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct GroupMemory {
     piece: Option<Piece>,
 }
 
-impl Memory {
+impl GroupMemory {
     /// Memory of at least that size and alignment, initialised: to zeros, or to what another group has left.
     pub(super) fn take(layout: Layout) -> Self {
         // A thread that is ending may have given it back.
@@ -58,7 +58,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for GroupMemory {
     fn drop(&mut self) {
         // Kept for the thread's next launch, unless the thread is ending.
         if let Some(piece) = self.piece.take() {

@@ -29,14 +29,14 @@ use crate::hal::host::groups::builtins::{Arrays, HostGroup};
 use crate::hal::host::groups::carriers::Carriers;
 use crate::hal::host::groups::fibers::{Fibers, GiveUp, position};
 use crate::hal::host::groups::limits::LOCAL_MEMORY;
-use crate::hal::host::groups::memory::Memory;
+use crate::hal::host::groups::memory::GroupMemory;
 use crate::hal::host::kernel::CpuKernel;
 use crate::hal::host::stack;
 use crate::hal::host::stack::need::Need;
 use crate::hal::host::stack::overflow::Runs;
 use crate::kernel::group::nd_range::NdExtent;
 use crate::launch::desc::GroupDesc;
-use crate::launch::erased::Native;
+use crate::launch::erased::NativeBody;
 use crate::launch::failure::{self, Failure, Inside, Panic};
 use crate::launch::options::{self, Options};
 use crate::launch::range::Extent;
@@ -52,7 +52,7 @@ pub(crate) struct GroupWork {
 
 /// What groups run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Launch<'a> {
+pub(crate) struct GroupLaunch<'a> {
     pub(crate) body: &'a Body,
     pub(crate) closure: *const (),
     pub(crate) options: Option<&'a Options>,
@@ -108,11 +108,11 @@ impl GroupWork {
     /// As for [`Work::run`](crate::hal::host::run::Work::run), with groups in place of work-items.
     pub(crate) unsafe fn run(
         &self,
-        launch: Launch<'_>,
+        launch: GroupLaunch<'_>,
         begin: usize,
         end: usize,
     ) -> Result<(), Failure> {
-        let memory = Memory::take(self.memory);
+        let memory = GroupMemory::take(self.memory);
         let apart = matches!(launch.body, Body::Native(native) if !native.shares_threads);
         let mut carriers = Carriers::new(launch.need, launch.runs, apart);
         for group in begin..end {
@@ -143,7 +143,7 @@ struct Group<'a> {
     first: [usize; 3],
     id: [usize; 3],
     work: &'a GroupWork,
-    launch: Launch<'a>,
+    launch: GroupLaunch<'a>,
     memory: *mut u8,
 }
 
@@ -216,7 +216,7 @@ impl Group<'_> {
     /// As for [`GroupWork::run`].
     unsafe fn run_native(
         &self,
-        native: Native,
+        native: NativeBody,
         carriers: &mut Carriers<'_>,
     ) -> Result<(), Failure> {
         let NdExtent { local, groups, .. } = self.work.range;
@@ -241,7 +241,7 @@ impl Group<'_> {
             let result = if fibers.is_on_thread() {
                 // The thread knows nothing of the launch yet.
                 let (_inside, _entered) = (Inside::enter(), options::enter(self.launch.options));
-                let Launch { need, runs, .. } = self.launch;
+                let GroupLaunch { need, runs, .. } = self.launch;
                 stack::with_room(need, runs, || builtins::with(&group, run))
             } else {
                 run()

@@ -256,7 +256,7 @@ fn tell(runs: &Runs, size: usize) {
             break;
         }
     }
-    let pieces: [&[u8]; 7] = [
+    let sub_grids: [&[u8]; 7] = [
         b"\nkernel `",
         (runs.kernel)().as_bytes(),
         b"` on device `",
@@ -266,7 +266,7 @@ fn tell(runs: &Runs, size: usize) {
         b" bytes; let it call itself less deeply, put large arrays into buffers, or set SCHISM_CPU_STACK to more\n\
           fatal runtime error: stack overflow, aborting\n",
     ];
-    for mut piece in pieces {
+    for mut piece in sub_grids {
         while !piece.is_empty() {
             // SAFETY: the bytes can be read.
             let written =
