@@ -1,0 +1,184 @@
+//! Running LLVM so that its fatal errors are errors.
+//!
+//! When LLVM meets something that it cannot go on from (an instruction that no pattern selects, say), it calls the
+//! process's fatal-error handler and then ends the process. The handler must not return and must not unwind through LLVM's
+//! frames. So each compile has its own thread: the handler hands the message to whoever waits for that thread, and parks
+//! the thread for good. That leaks the thread and what it had allocated, once per such error.
+//!
+//! The thread's stack is large, because LLVM recurses over the depth of its input.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char, c_void};
+use std::io::{self, Write};
+use std::mem::MaybeUninit;
+use std::os::unix::thread::JoinHandleExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Once, OnceLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
+
+/// The stack of a compile thread, in bytes; only what is touched takes memory.
+const STACK_SIZE: usize = 64 << 20;
+
+/// How a function under [`isolated`] failed.
+#[derive(Debug)]
+pub enum Isolated {
+    /// LLVM gave up, with this message.
+    Fatal(String),
+    /// The function panicked, with this message.
+    Panicked(String),
+    /// The system gave no thread.
+    NoThread(std::io::Error),
+}
+
+type Report = Box<dyn FnOnce(String)>;
+
+thread_local! {
+    /// On a compile thread: tells the waiting thread of a fatal error.
+    static REPORT: RefCell<Option<Report>> = const { RefCell::new(None) };
+}
+
+/// Runs `work` on a thread of its own and waits for it.
+pub fn isolated<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Isolated> {
+    start(work)?.wait()
+}
+
+/// Work on a thread of its own.
+pub struct Running<T> {
+    outcome: Receiver<Result<T, Isolated>>,
+    thread: JoinHandle<()>,
+    /// The system's number for the thread.
+    number: Arc<OnceLock<libc::pid_t>>,
+}
+
+impl<T> Running<T> {
+    /// Waits for the end.
+    pub fn wait(self) -> Result<T, Isolated> {
+        self.outcome.recv().unwrap_or_else(|_| Err(ended_early()))
+    }
+
+    /// Waits for the end, but no longer than this; `None` if it has not come.
+    pub fn wait_for(&self, time: Duration) -> Option<Result<T, Isolated>> {
+        match self.outcome.recv_timeout(time) {
+            Ok(outcome) => Some(outcome),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Err(ended_early())),
+        }
+    }
+
+    /// How long a processor has worked on it.
+    pub fn processor_time(&self) -> Duration {
+        let mut clock = MaybeUninit::uninit();
+        let mut time = MaybeUninit::<libc::timespec>::uninit();
+        // SAFETY: the thread was neither joined nor detached, since the handle is here. Both are read only if they were written.
+        unsafe {
+            let thread = self.thread.as_pthread_t();
+            if libc::pthread_getcpuclockid(thread, clock.as_mut_ptr()) != 0
+                || libc::clock_gettime(clock.assume_init(), time.as_mut_ptr()) != 0
+            {
+                return Duration::ZERO;
+            }
+            let time = time.assume_init();
+            Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+        }
+    }
+
+    /// Leaves processors to others that have something to do.
+    pub fn give_way(&self) {
+        if let Some(number) = self.number.get() {
+            // SAFETY: it asks for less time for that thread, if it is still there.
+            unsafe { libc::setpriority(libc::PRIO_PROCESS, *number as libc::id_t, 19) };
+        }
+    }
+}
+
+/// The thread sends before it ends or parks, so a closed channel means that it died in a way that is not known.
+fn ended_early() -> Isolated {
+    Isolated::Panicked("the compile thread ended early".to_owned())
+}
+
+/// Starts `work` on a thread of its own.
+pub fn start<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Running<T>, Isolated> {
+    static HANDLER: Once = Once::new();
+    HANDLER.call_once(install_handlers);
+
+    let (sender, outcome) = channel();
+    let number = Arc::new(OnceLock::new());
+    let own = Arc::clone(&number);
+    let thread = std::thread::Builder::new()
+        .name("schism-jit".to_owned())
+        .stack_size(STACK_SIZE)
+        .spawn(move || {
+            // SAFETY: it only asks for a number.
+            let _ = own.set(unsafe { libc::gettid() });
+            let fatal: Sender<Result<T, Isolated>> = sender.clone();
+            REPORT.set(Some(Box::new(move |message| {
+                let _ = fatal.send(Err(Isolated::Fatal(message)));
+            })));
+            let outcome = catch_unwind(AssertUnwindSafe(work))
+                .map_err(|payload| Isolated::Panicked(panic_text(payload.as_ref())));
+            REPORT.set(None);
+            let _ = sender.send(outcome);
+        })
+        .map_err(Isolated::NoThread)?;
+    Ok(Running { outcome, thread, number })
+}
+
+/// Has LLVM call `on_fatal` and `on_bad_alloc`.
+fn install_handlers() {
+    // SAFETY: the handler is a function that lives as long as this library, and what runs LLVM here keeps it loaded.
+    unsafe { LLVMInstallFatalErrorHandler(Some(on_fatal)) };
+
+    // The C interface leaves out memory (an image that asks for more than there is ends up here), so this is the C++
+    // function, if the library has it under its usual name.
+    type Handler = extern "C" fn(*mut c_void, *const c_char, bool);
+    const NAME: &CStr = c"_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_";
+    // SAFETY: the name ends with a NUL.
+    let install = unsafe { libc::dlsym(libc::RTLD_DEFAULT, NAME.as_ptr()) };
+    if !install.is_null() {
+        // SAFETY: the mangled name says that the function takes a handler of this type and a pointer for it; the handler
+        // lives as long as this library.
+        unsafe {
+            let install: extern "C" fn(Handler, *mut c_void) = std::mem::transmute(install);
+            install(on_bad_alloc, null_mut());
+        }
+    }
+}
+
+/// As [`on_fatal`].
+extern "C" fn on_bad_alloc(_: *mut c_void, reason: *const c_char, _: bool) {
+    on_fatal(reason);
+}
+
+/// What LLVM calls instead of ending the process. Returns only on threads that are not ours; LLVM then ends the process.
+extern "C" fn on_fatal(reason: *const c_char) {
+    // SAFETY: LLVM passes a text that ends with a NUL and lives during the call.
+    let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy().trim().to_owned();
+    let report = REPORT.try_with(|report| report.try_borrow_mut().ok().and_then(|mut r| r.take()));
+    let Some(report) = report.ok().flatten() else {
+        // Whether anybody reads it or not.
+        let _ = writeln!(io::stderr(), "LLVM ERROR: {reason}");
+        return;
+    };
+    report(reason);
+    loop {
+        std::thread::park();
+    }
+}
+
+/// The message of a panic, if it is text.
+pub fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
+    payload
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a text".to_owned())
+}
