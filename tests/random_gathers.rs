@@ -189,7 +189,7 @@ fn extend(o: &mut String, name: &str, ty: &str) -> std::fmt::Result {
 /// # Errors
 /// What went wrong, with the module and the passes.
 pub fn check(seed: u64) -> Result<bool, String> {
-    let lists = ["loop-chunks", "loop-checks,loop-chunks", "group-checks,loop-chunks"];
+    let lists = ["strip-mine", "loop-versioning,strip-mine", "merge-checks,strip-mine"];
     let is_made = |output: &str| output.contains("load <") || output.contains(", 4095");
     compare(seed, &generate(seed), &lists, is_made)
 }

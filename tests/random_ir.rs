@@ -23,27 +23,27 @@ const WORDS: usize = 8;
 
 /// Passes that may run in any order over a module that has its kernel, and change nothing that it does.
 const ANY_ORDER: [&str; 21] = [
-    "host-attributes",
-    "convergence",
-    "unwind",
-    "ir-constants",
-    "panics",
-    "reachability",
-    "implicit-offset",
-    "cleanup",
+    "strip-host-attributes",
+    "mark-convergent",
+    "lower-unwind",
+    "fold-ir-constants",
+    "lower-panics",
+    "kernel-reachability",
+    "launch-offset",
+    "simplify",
     "inline-refused",
-    "aspects",
+    "capabilities",
     "strip-debug",
-    "split",
-    "loop-checks",
-    "group-checks",
-    "detours",
+    "split-images",
+    "loop-versioning",
+    "merge-checks",
+    "superblocks",
     "narrow-checks",
-    "shared-products",
-    "short-divisions",
-    "early-loads",
-    "private-atomics",
-    "wide-copies",
+    "product-reuse",
+    "narrow-division",
+    "hoist-global-loads",
+    "demote-private-atomics",
+    "expand-mem-intrinsics",
 ];
 
 /// A module in both forms.
@@ -573,7 +573,7 @@ pub fn check(seed: u64) -> Result<(), String> {
         let order: Vec<&str> =
             (0..1 + random.below(6)).map(|_| ANY_ORDER[random.below(ANY_ORDER.len())]).collect();
         // What copies functions relies on there being no landing pads.
-        runs.push((format!("unwind,{}", order.join(",")), &module.with_kernel));
+        runs.push((format!("lower-unwind,{}", order.join(",")), &module.with_kernel));
     }
     runs.push(("stage1,dead-arguments".to_owned(), &module.source));
     for (passes, source) in &runs {
@@ -601,7 +601,7 @@ pub fn check(seed: u64) -> Result<(), String> {
         }
     }
     for target in ["nvptx64-nvidia-cuda", "amdgcn-amd-amdhsa"] {
-        let passes = "stage1,local-to-shared,address-spaces,dead-arguments";
+        let passes = "stage1,lower-local-memory,address-spaces,dead-arguments";
         let spec = [format!("target: {target}")];
         let result =
             opt::read(module.source.as_bytes(), &spec).and_then(|input| opt::run(&input, passes));

@@ -178,8 +178,12 @@ fn check_of(
 /// # Errors
 /// What went wrong, with the module and the passes.
 pub fn check(seed: u64) -> Result<bool, String> {
-    let lists =
-        ["loop-checks", "group-checks", "loop-checks,group-checks", "group-checks,loop-checks"];
+    let lists = [
+        "loop-versioning",
+        "merge-checks",
+        "loop-versioning,merge-checks",
+        "merge-checks,loop-versioning",
+    ];
     compare(seed, &generate(seed), &lists, |output| output.contains("freeze"))
 }
 

@@ -139,7 +139,12 @@ impl Plan {
                 continue;
             }
             for &target in &self.targets {
-                jobs.extend(forms(kernel, target).map(|form| Job { kernel, index, target, form }));
+                jobs.extend(forms(kernel, target).map(|form| PassContext {
+                    kernel,
+                    index,
+                    target,
+                    form,
+                }));
             }
         }
         let results = run_all(&jobs, |job| job.run(stage2, &record));
@@ -154,7 +159,7 @@ impl Plan {
                     code: UNSUPPORTED | UNRESOLVED_SYMBOLS | BACKEND_FAILED,
                     reason,
                 }) => {
-                    let Job { kernel, target, .. } = job;
+                    let PassContext { kernel, target, .. } = job;
                     let text = format!(
                         "kernel `{}` has no code for {target}: {reason}",
                         kernel.display_name
@@ -166,7 +171,7 @@ impl Plan {
                     }
                 }
                 Err(Refused { code, reason }) => {
-                    let Job { kernel, target, .. } = job;
+                    let PassContext { kernel, target, .. } = job;
                     return Err(format!(
                         "kernel `{}` cannot be compiled for {target} (code {code}): {reason}",
                         kernel.display_name
@@ -207,7 +212,7 @@ fn forms(kernel: &KernelRef<'_>, target: Target) -> impl Iterator<Item = Form> +
 }
 
 /// A piece of code to be made.
-struct Job<'a> {
+struct PassContext<'a> {
     kernel: &'a KernelRef<'a>,
     /// The kernel's place in the container.
     index: usize,
@@ -215,7 +220,7 @@ struct Job<'a> {
     form: Form,
 }
 
-impl Job<'_> {
+impl PassContext<'_> {
     fn run(&self, stage2: Stage2, record: &RecordRef<'_>) -> Result<Made, Refused> {
         let mut images = self.kernel.images.iter().filter_map(|name| record.image(name));
         let image = images.find(|image| image.format == SOURCE).map_or(&[][..], |image| image.data);

@@ -26,7 +26,7 @@ use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{self, Instance, InstanceKind, Ty, TyCtxt, TypeFoldable};
 use rustc_span::def_id::{DefId, DefIndex};
 use rustc_span::{Symbol, sym};
-use schism_passes::frontend::std_bodies::Stops;
+use schism_passes::spec::std_bodies::index::SpecialFunctions;
 use schism_passes::{Formatter, PanicFunction, TypeDescription};
 
 use crate::bodies;
@@ -56,9 +56,9 @@ pub(crate) struct Reached<'tcx> {
 
 /// The panic functions and formatting functions of the standard library that are no generics, in the
 /// order of their symbols: also those that no MIR at hand calls.
-pub(crate) fn stops_of_std(tcx: TyCtxt<'_>) -> Stops {
+pub(crate) fn special_functions_of_std(tcx: TyCtxt<'_>) -> SpecialFunctions {
     let (mut panics, mut formatters) = (Panics::default(), Formatters::new(tcx));
-    let mut stops = Stops::default();
+    let mut special = SpecialFunctions::default();
     let store = rustc_metadata::creader::CStore::from_tcx(tcx);
     for &krate in tcx.crates(()) {
         if !is_std(tcx.crate_name(krate)) {
@@ -74,18 +74,18 @@ pub(crate) fn stops_of_std(tcx: TyCtxt<'_>) -> Stops {
                 if let Some((ty, by)) = formatters.formatter(instance) {
                     let symbol = tcx.symbol_name(instance).name.to_owned();
                     let ty = formatters.describe(ty, by);
-                    stops.formatters.push(Formatter { symbol, ty });
+                    special.formatters.push(Formatter { symbol, ty });
                 }
                 if crate::kernels::own_path_of(tcx, def_id) == WRITER {
-                    stops.writer = tcx.symbol_name(instance).name.to_owned();
+                    special.writer = tcx.symbol_name(instance).name.to_owned();
                 }
             }
         }
     }
-    stops.panics = panics.sorted();
-    stops.formatters.sort_by(|a, b| a.symbol.cmp(&b.symbol));
-    stops.types = formatters.types;
-    stops
+    special.panics = panics.sorted();
+    special.formatters.sort_by(|a, b| a.symbol.cmp(&b.symbol));
+    special.types = formatters.types;
+    special
 }
 
 /// Walks from the entry functions of the kernels.

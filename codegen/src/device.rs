@@ -8,14 +8,13 @@ use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_span::def_id::LOCAL_CRATE;
 use rustc_span::{DUMMY_SP, Span, Symbol};
 use schism_hcf::{Addresses, Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
-use schism_passes::check::device_check::ViolationKind;
-use schism_passes::check::performance_lints::{Costs, Warnings};
-use schism_passes::frontend::split_images::SplitMode;
-use schism_passes::frontend::std_bodies::survey;
-use schism_passes::pipeline::Job;
+use schism_passes::frontend::std_bodies::build_index;
+use schism_passes::pass::PassContext;
+use schism_passes::spec::options::{SplitMode, Warnings};
+use schism_passes::spec::report::{Lints, ViolationKind};
 use schism_passes::stage1;
 use schism_passes::{
-    DeviceImage, DeviceSpec, Formatter, KernelSpec, PanicFunction, Provider, Stage1Error,
+    DeviceImage, DeviceSpec, Formatter, KernelSpec, PanicFunction, Stage1Error, StdBodies,
     TypeDescription,
 };
 
@@ -104,7 +103,7 @@ pub(crate) struct Record {
 /// What makes the kernels of a finished container slow, with what a diagnostic needs.
 pub(crate) struct Slow {
     /// What was found.
-    pub costs: Costs,
+    pub lints: Lints,
     /// The crate's kernels.
     pub kernels: Vec<KernelInfo>,
     /// Who names whom where.
@@ -248,10 +247,10 @@ pub(crate) fn make<'tcx>(
     if let Some(directory) = dump_to {
         dump(&directory, &crate_id, &bitcode);
     }
-    spec.provider = std_bodies::provider(tcx);
+    spec.std_bodies = std_bodies::load(tcx);
     let crate_name = tcx.crate_name(LOCAL_CRATE).to_string();
     Some(match pass(crate_name, &bitcode, &spec, &kernels, found, &ahead) {
-        Ok((bytes, costs, missing)) => {
+        Ok((bytes, lints, missing)) => {
             let span_of = |name: &str| {
                 kernels
                     .iter()
@@ -262,16 +261,16 @@ pub(crate) fn make<'tcx>(
                 .into_iter()
                 .map(|Missing { kernel, text, note }| (text, note, span_of(&kernel)))
                 .collect();
-            let slow = (!costs.findings.is_empty()).then(|| {
+            let slow = (!lints.findings.is_empty()).then(|| {
                 let map = collect::call_map(tcx, entries.into_iter());
-                Box::new(Slow { costs, kernels: roots(), map })
+                Box::new(Slow { lints, kernels: roots(), map })
             });
             let keep_as = keep_as.filter(|_| slow.is_none() && missing.is_empty());
             DeviceHalf::Made { record: Record { bytes, crate_id }, slow, missing, keep_as }
         }
         Err(cause) => {
             let mut map = collect::call_map(tcx, entries.into_iter());
-            note_allocating(&cause, spec.provider.as_deref(), &mut map);
+            note_allocating(&cause, spec.std_bodies.as_deref(), &mut map);
             DeviceHalf::Failed(Box::new(Failure { cause, kernels: roots(), map }))
         }
     })
@@ -279,17 +278,18 @@ pub(crate) fn make<'tcx>(
 
 /// Notes which functions that a kernel cannot have allocate, as far as they are the standard library's and have no body that the
 /// compiler could show.
-fn note_allocating(cause: &Stage1Failure, provider: Option<&Provider>, map: &mut CallMap) {
-    let Stage1Failure::Passes(Stage1Error::NotForDevices(report)) = cause else { return };
+fn note_allocating(cause: &Stage1Failure, bodies: Option<&StdBodies>, map: &mut CallMap) {
+    let Stage1Failure::Passes(cause) = cause else { return };
+    let Some(report) = cause.report() else { return };
     let is_std = |symbol: &str| map.item(symbol).is_some_and(|item| item.origin == Origin::Std);
     let without_body = report.violations.iter().any(|violation| match &violation.what {
         ViolationKind::ExternalFunction(symbol) => is_std(symbol) && !words::is_allocator(symbol),
         _ => false,
     });
-    let Some(provider) = provider.filter(|_| without_body) else { return };
+    let Some(bodies) = bodies.filter(|_| without_body) else { return };
     // Without it the message says less.
-    if let Ok(index) = provider.index()
-        && let Ok(allocating) = survey::reaching(index, &words::is_allocator)
+    if let Ok(index) = bodies.index()
+        && let Ok(allocating) = build_index::reaching(index, &words::is_allocator)
     {
         map.allocating = allocating;
     }
@@ -304,20 +304,20 @@ fn pass(
     kernels: &[KernelInfo],
     found: Found,
     ahead: &ahead::Plan,
-) -> Result<(Vec<u8>, Costs, Vec<Missing>), Stage1Failure> {
+) -> Result<(Vec<u8>, Lints, Vec<Missing>), Stage1Failure> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("schism device half".to_owned());
         let passes = move || {
-            let mut job = Job::new(spec);
+            let mut job = PassContext::new(spec);
             job.times = times::wanted().then(Vec::new);
             let image = stage1::run(bitcode, &mut job);
             times::print(&crate_name, job.times.as_deref().unwrap_or_default());
             let mut image = image.map_err(Stage1Failure::Passes)?;
-            let costs = std::mem::take(&mut image.costs);
+            let lints = std::mem::take(&mut image.lints);
             let mut container = container(crate_name, image, kernels, found);
             let missing = ahead.add_to(&mut container).map_err(Stage1Failure::Ahead)?;
             let bytes = container.to_record().map_err(Stage1Failure::Container)?;
-            Ok((bytes, costs, missing))
+            Ok((bytes, lints, missing))
         };
         let thread = thread
             .spawn_scoped(scope, passes)
@@ -434,8 +434,8 @@ fn container(
             offset_variant: shaped.offset_variant.clone(),
             spec_constants: shaped.spec_constants.clone(),
             imports: shaped.imports.clone(),
-            aspects: shaped.aspects.iter().map(ToString::to_string).collect(),
-            content: shaped.content,
+            aspects: shaped.capabilities.iter().map(ToString::to_string).collect(),
+            content: shaped.structural_hash,
             no_thread_locals: no_thread_locals.get(index).copied().unwrap_or_default(),
         })
         .collect();

@@ -7,8 +7,7 @@ use std::mem::discriminant;
 use rustc_errors::{Diag, EmissionGuarantee};
 use rustc_session::Session;
 use rustc_span::{BytePos, Span};
-use schism_passes::Stage1Error;
-use schism_passes::check::device_check::Report;
+use schism_passes::spec::report::Report;
 
 use crate::ahead;
 use crate::call_map::{CallMap, ItemKind, Origin, Step};
@@ -23,8 +22,10 @@ const KERNELS_LISTED: usize = 4;
 /// Reports why a crate has no device half.
 pub(crate) fn report(sess: &Session, failure: &Failure) {
     match &failure.cause {
-        Stage1Failure::Passes(Stage1Error::NotForDevices(report)) => refuse(sess, failure, report),
-        Stage1Failure::Passes(error) => internal(sess, failure, &error.to_string()),
+        Stage1Failure::Passes(error) => match error.report() {
+            Some(report) => refuse(sess, failure, report),
+            None => internal(sess, failure, &error.to_string()),
+        },
         Stage1Failure::Container(error) => internal(sess, failure, &error.to_string()),
         Stage1Failure::Ahead(error) => ahead_of_time(sess, error),
         Stage1Failure::Panicked => internal(sess, failure, "a pass panicked"),
@@ -115,9 +116,9 @@ fn refuse(sess: &Session, failure: &Failure, report: &Report) {
 
 /// Warns of what makes kernels slow: once for each cause at each place in the user's source.
 pub(crate) fn warn(sess: &Session, slow: &Slow) {
-    let Slow { costs, kernels, map } = slow;
-    let ways = Ways { sess, uses: &costs.uses, sites: &costs.sites, map, kernels };
-    let findings = &costs.findings;
+    let Slow { lints, kernels, map } = slow;
+    let ways = Ways { sess, uses: &lints.uses, sites: &lints.sites, map, kernels };
+    let findings = &lints.findings;
     let found = findings.iter().map(|found| (found.what.symbol(), found.uses.as_slice()));
     for mut group in ways::by_span(ways.places(found)) {
         // A generic function may be there more than once: the most expensive of its kind is told.
@@ -130,7 +131,7 @@ pub(crate) fn warn(sess: &Session, slow: &Slow) {
             group = others;
             let place = Place { kernels: kernels_of(&same), ..place };
             let what = what(&place);
-            let words = words::of_cost(what, &place);
+            let words = words::of_lint(what, &place);
             let mut warning = sess.dcx().struct_span_warn(place.span, words.message);
             warning.span_label(place.span, words.label);
             explain(&mut warning, what.symbol(), &place, map, kernels);

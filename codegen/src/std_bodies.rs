@@ -1,6 +1,6 @@
 //! Where the bodies of the standard library's functions are that have no MIR.
 //!
-//! The index of what a kernel can have of them ([`Provider`]) belongs to one compiler and is made
+//! The index of what a kernel can have of them ([`StdBodies`]) belongs to one compiler and is made
 //! once. It lies in schism's home:
 //!
 //! ```text
@@ -15,8 +15,9 @@ use std::sync::Arc;
 
 use rustc_middle::ty::TyCtxt;
 use rustc_span::Symbol;
-use schism_passes::Provider;
-use schism_passes::frontend::std_bodies::rlib;
+use schism_passes::StdBodies;
+use schism_passes::frontend::std_bodies::{build_index, rlib};
+use schism_passes::spec::std_bodies::index::HEADER;
 use schism_trust::Home;
 
 use crate::collect;
@@ -24,34 +25,35 @@ use crate::collect;
 /// The crates of the standard library with code that kernels may want; each uses those after it.
 const CRATES: [&str; 3] = ["std", "alloc", "core"];
 
-/// Names what [`provider`] would return.
+/// Names what [`load`] would return.
 pub(crate) fn identity(tcx: TyCtxt<'_>) -> String {
     key(tcx, &rlibs(tcx))
 }
 
 /// The bodies of the standard library that this crate is compiled against. `None` if there is none
 /// to be had: then such functions have no code for devices, and the device check says so.
-pub(crate) fn provider(tcx: TyCtxt<'_>) -> Option<Arc<Provider>> {
+pub(crate) fn load(tcx: TyCtxt<'_>) -> Option<Arc<StdBodies>> {
     let rlibs = rlibs(tcx);
     if rlibs.is_empty() {
         return None;
     }
     let place = home(tcx).map(|home| home.join("bodies").join(key(tcx, &rlibs)));
     if let Some(place) = &place
-        && let Some(Ok(provider)) = kept(tcx, place).map(Provider::from_text)
+        && let Some(Ok(bodies)) = kept(tcx, place).map(StdBodies::from_text)
     {
-        return Some(Arc::new(provider));
+        return Some(Arc::new(bodies));
     }
     let modules: Result<Vec<_>, _> = rlibs.iter().map(|path| rlib::modules(path)).collect();
-    let survey =
-        |modules: Vec<Vec<_>>| Provider::survey(modules.concat(), collect::stops_of_std(tcx));
-    match modules.and_then(survey) {
-        Ok(provider) => {
+    let build = |modules: Vec<Vec<_>>| {
+        build_index::build(modules.concat(), collect::special_functions_of_std(tcx))
+    };
+    match modules.and_then(build) {
+        Ok(bodies) => {
             if let Some(place) = place {
                 // It is only kept to save time.
-                let _ = keep(&place, provider.text());
+                let _ = keep(&place, bodies.text());
             }
-            Some(Arc::new(provider))
+            Some(Arc::new(bodies))
         }
         Err(error) => {
             tcx.dcx().warn(format!("kernels cannot use all of the standard library: {error}"));
@@ -78,7 +80,7 @@ fn key(tcx: TyCtxt<'_>, rlibs: &[PathBuf]) -> String {
     let mut hasher = rustc_data_structures::stable_hasher::StableHasher::new();
     tcx.sess.cfg_version.hash(&mut hasher);
     env!("CARGO_PKG_VERSION").hash(&mut hasher);
-    schism_passes::frontend::std_bodies::HEADER.hash(&mut hasher);
+    HEADER.hash(&mut hasher);
     for rlib in rlibs {
         rlib.hash(&mut hasher);
         if let Ok(about) = rlib.metadata() {

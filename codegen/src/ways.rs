@@ -9,8 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use rustc_session::Session;
 use rustc_span::hygiene::{ExpnKind, MacroKind};
 use rustc_span::{DUMMY_SP, FileName, Pos, RemapPathScopeComponents, Span};
-use schism_passes::analysis::call_sites::{CallSite, SiteKind, SourceLocation};
-use schism_passes::check::device_check::Use;
+use schism_passes::spec::report::{CallSite, SiteKind, SourceLocation, Use};
 
 use crate::call_map::{CallMap, Origin, Step, What};
 use crate::kernels::KernelInfo;

@@ -1,7 +1,6 @@
 //! The words for what the passes refuse or warn of: what it is, and what to write instead.
 
-use schism_passes::check::device_check::ViolationKind;
-use schism_passes::check::performance_lints::Cost;
+use schism_passes::spec::report::{LintKind, ViolationKind};
 
 use crate::call_map::{CallMap, ItemKind, Origin};
 use crate::ways::{self, Place};
@@ -172,10 +171,10 @@ pub(crate) fn of(what: &ViolationKind, place: &Place, map: &CallMap) -> Words {
 }
 
 /// The words for what makes a kernel slow.
-pub(crate) fn of_cost(what: &Cost, place: &Place) -> Words {
+pub(crate) fn of_lint(what: &LintKind, place: &Place) -> Words {
     let std = place.inner.iter().find(|step| step.origin == Origin::Std).map(|step| &*step.path);
     match what {
-        Cost::Formatting(_) => {
+        LintKind::Formatting(_) => {
             let called = place.by_macro.clone().or(std.map(plain));
             let with = called.map_or_else(String::new, |called| format!(" with `{called}`"));
             Words::new(
@@ -186,14 +185,14 @@ pub(crate) fn of_cost(what: &Cost, place: &Place) -> Words {
                  `schism::dprintln!` have their text made there anyway",
             )
         }
-        Cost::PrivateMemory { bytes } => Words::new(
+        LintKind::PrivateMemory { bytes } => Words::new(
             1,
             format!("a kernel has {} KiB of local variables in one function", bytes / 1024),
             "each work-item has all of them",
             "use smaller arrays, or a buffer of which each work-item has its part; what a work-group \
              shares can be in local memory (`local_array!`)",
         ),
-        Cost::DivisionInAddress => Words::new(
+        LintKind::DivisionInAddress => Words::new(
             2,
             "a kernel divides by a variable, in 64 bits, to find a place in memory".to_owned(),
             "this takes dozens of instructions on a GPU",

@@ -10,85 +10,87 @@
 //! signature `void (ptr kernel, i64 x, i64 y, i64 z, i64 nx, i64 ny, i64 nz)`; panics are calls
 //! to functions named in [`DeviceSpec::panics`].
 //!
-//! *Out*: every function of [`DeviceSpec::exports`], with external linkage, and for every kernel one such function, whose parameters are the flattened
-//! captures of its closure and whose work-item ids come from the builtins of [`spec::builtins`];
-//! everything else is internal and reached from a kernel. No invoke, no landing pad, no attribute
-//! of the host's CPU, no instrumentation, no IR constant.
+//! *Out*: every function of [`DeviceSpec::exports`], with external linkage, and for every kernel
+//! one such function, whose parameters are the flattened captures of its closure and whose
+//! work-item ids come from the builtins of [`spec::builtins`]; everything else is internal and
+//! reached from a kernel. No invoke, no landing pad, no attribute of the host's CPU, no
+//! instrumentation, no IR constant.
 //!
 //! # Order, and where to add a pass
 //!
-//! [`pipeline`] lists the passes in the order in which they run. One pass is one file, or one folder, whose module
-//! doc shows IR before and after:
+//! [`pipeline`] lists the passes in the order in which they run. One pass is one file, or one
+//! folder, whose module doc shows IR before and after:
 //!
 //! | pass | what it does |
 //! |---|---|
-//! | `instrumentation` | [`frontend::strip_instrumentation`]: takes out what an instrumented build adds to code |
-//! | `host-attributes` | [`frontend::strip_host_attributes`]: drops what only means something to the host's code generator |
-//! | `convergence` | [`frontend::mark_convergent`]: marks what may come to a barrier, so that LLVM leaves it where it is |
-//! | `spec-constants` | [`frontend::declare_spec_constants`]: specialization constants become bytes that stay open until stage 2 |
-//! | `unwind` | [`frontend::lower_unwind`]: a device has no landing pads, so invokes become calls; what may panic is not `nounwind` |
-//! | `ir-constants` | [`frontend::fold_ir_constants`]: gives IR constants their value and folds the branches on them |
-//! | `formatters` | [`frontend::lower_formatters`]: formatting functions become descriptions of what they format |
-//! | `panics` | [`frontend::lower_panics`]: calls of panic functions become `__schism_panic` or `__schism_panic_format` |
-//! | `kernel-entry` | [`frontend::outline_kernels`]: makes the kernels, flattened parameters around the entry function |
-//! | `reachability` | [`frontend::kernel_reachability`]: keeps what kernels reach, through calls and through constants |
-//! | `exports` | [`check::exports`]: refuses exported functions that ask for what only a kernel has |
-//! | `scoped-atomics` | [`frontend::lower_scoped_atomics`]: atomic accesses that say who they are for become those of LLVM |
-//! | `hold-statics` | [`check::device_check::hold_statics`]: keeps statics whose value can change from being folded |
-//! | `implicit-offset` | [`frontend::launch_offset`]: kernels that read where their launch begins get a variant that is told |
-//! | `cleanup` | [`frontend::simplify`]: target-neutral simplification, so that stage 2 starts from small IR |
-//! | `local-memory` | [`frontend::allocate_local_memory`]: gives the arrays in local memory their places |
-//! | `import-bodies` | [`frontend::link_std_bodies`]: functions without MIR get the body that the standard library was compiled to |
-//! | `inline-refused` | [`frontend::simplify::inline_refused`]: inlines modules that would be refused as they are |
+//! | `strip-instrumentation` | [`frontend::strip_instrumentation`]: removes what an instrumented build adds to code: counters, sanitizer checks, sleds |
+//! | `strip-host-attributes` | [`frontend::strip_host_attributes`]: removes attributes that only mean something to the host's code generator |
+//! | `mark-convergent` | [`frontend::mark_convergent`]: marks calls that may reach a barrier as convergent |
+//! | `declare-spec-constants` | [`frontend::declare_spec_constants`]: turns specialization constants into bytes that stay open until stage 2 |
+//! | `lower-unwind` | [`frontend::lower_unwind`]: turns invokes into calls and removes landing pads; what may panic loses `nounwind` |
+//! | `fold-ir-constants` | [`frontend::fold_ir_constants`]: replaces IR constants by their values and folds the branches on them |
+//! | `lower-formatters` | [`frontend::lower_formatters`]: replaces formatting functions by descriptions of the types that they format |
+//! | `lower-panics` | [`frontend::lower_panics`]: replaces calls of panic functions by `__schism_panic` or `__schism_panic_format` |
+//! | `outline-kernels` | [`frontend::outline_kernels`]: makes the kernel functions: flattened parameters around the entry function |
+//! | `kernel-reachability` | [`frontend::kernel_reachability`]: removes what no kernel reaches through calls or constants |
+//! | `exports` | [`check::exports`]: refuses exported functions that use what only a kernel has |
+//! | `lower-scoped-atomics` | [`frontend::lower_scoped_atomics`]: replaces the builtins of scoped atomics by LLVM's atomics with a scope |
+//! | `freeze-initialisers` | [`frontend::freeze_initialisers`]: keeps initialisers of mutable statics from being folded |
+//! | `launch-offset` | [`frontend::launch_offset`]: clones kernels that read the launch offset, with the offset as parameters |
+//! | `simplify` | [`frontend::simplify`]: promotes locals to registers and removes dead code |
+//! | `allocate-local-memory` | [`frontend::allocate_local_memory`]: assigns offsets to the arrays in local memory |
+//! | `link-std-bodies` | [`frontend::link_std_bodies`]: links functions without MIR from the standard library's bitcode |
+//! | `inline-refused` | [`frontend::inline_refused`]: inlines modules that the device check would refuse, to show what is dead |
 //! | `device-check` | [`check::device_check`]: refuses what no device has, with every use of it |
-//! | `aspects` | [`check::capabilities`]: notes what each kernel needs of a device and of the runtime |
-//! | `costs` | [`check::performance_lints`]: finds what works and makes kernels slow, for warnings |
-//! | `strip-debug` | drops debug information, which only the checks need, unless lines are asked for ([`frontend::line_tables`]) |
+//! | `capabilities` | [`check::capabilities`]: records what each kernel requires of a device and of the runtime |
+//! | `performance-lints` | [`check::performance_lints`]: finds code that works and makes kernels slow, for warnings |
+//! | `strip-debug` | [`frontend::line_tables`]: removes debug information, unless source lines are asked for |
 //!
 //! Others are for stage 2, which knows the launch:
 //!
 //! | pass | what it does |
 //! |---|---|
-//! | `specialise` | [`specialize::spec_constants`]: gives specialization constants their values and folds what reads them |
-//! | `emulate-constants` | [`specialize::constant_buffer`]: the same constants become loads from a buffer that kernels take |
+//! | `spec-constants` | [`specialize::spec_constants`]: gives specialization constants their values and folds what reads them |
+//! | `constant-buffer` | [`specialize::constant_buffer`]: turns specialization constants into loads from a buffer that kernels take |
 //! | `fast-math` | [`specialize::fast_math`]: lets floating-point operations be inexact |
-//! | `library-calls` | [`specialize::device_library`]: what a device does not compute by itself becomes a call of the device library |
-//! | `split` | [`frontend::split_images`]: keeps the kernels of one image of several, and what they reach |
-//! | `loop-checks` | [`bounds::loop_versioning`]: loops in which nothing can panic run without their checks |
-//! | `group-checks` | [`bounds::merge_checks`]: checks that come one after another are decided together |
-//! | `loop-chunks` | [`bounds::strip_mine`]: loops that check what they load make several turns at once (GPUs) |
-//! | `early-loads` | [`gpu::hoist_global_loads`]: loads from global memory come before stores to local memory (GPUs) |
+//! | `device-library` | [`specialize::device_library`]: replaces mathematics that the target does not compute by calls of the device library |
+//! | `split-images` | [`frontend::split_images`]: keeps the kernels of one image of several, and what they reach |
+//! | `loop-versioning` | [`bounds::loop_versioning`]: clones loops without their checks, and decides before the loop which one runs |
+//! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
+//! | `strip-mine` | [`bounds::strip_mine`]: strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices) |
+//! | `hoist-global-loads` | [`gpu::hoist_global_loads`]: moves loads of global memory in front of stores to local memory |
 //! | `dead-arguments` | [`specialize::dead_arguments`]: removes the parameters that a kernel does not use |
-//! | `local-to-shared` | [`gpu::lower_local_memory`]: one symbol for all memory of a work-group, with offsets for pointers (CUDA) |
-//! | `panic-shapes` | [`gpu::panic_sites`]: panics that show plain values pass them on, and no memory (GPUs) |
-//! | `panic-exits` | [`gpu::merge_panic_exits`]: the panics of a function leave by one block (GPUs) |
-//! | `keep-comparisons` | [`nvptx::suppress_umax`]: comparisons of 64 bits that are joined stay comparisons (GPUs) |
-//! | `detours` | [`gpu::superblocks`]: detours that few values take are decided once, behind what all others need (GPUs) |
-//! | `narrow-checks` | [`bounds::narrow_checks`]: checks of indices against a length of 31 bits are made in 32 bits (GPUs) |
-//! | `aligned-steps` | [`gpu::infer_alignment`]: accesses at addresses that go on by steps have the alignment of the first (GPUs) |
-//! | `shared-products` | [`nvptx::product_reuse`]: products that differ by a constant times the same factor share one multiplication (GPUs) |
-//! | `launch-bounds` | [`nvptx::launch_bounds`]: kernels with loops that load much may have more registers (NVIDIA) |
-//! | `narrow-steps` | [`nvptx::address_strides`]: addresses that differ by a number of 32 bits are one step from each other (NVIDIA) |
-//! | `short-divisions` | [`gpu::narrow_division`]: counts of turns that fit into 32 bits are divided in 32 bits (GPUs) |
-//! | `wide-copies` | [`gpu::expand_mem_intrinsics`]: large fills and copies of memory become loops of words (GPUs) |
-//! | `private-atomics` | [`gpu::demote_private_atomics`]: atomic accesses of a work-item's own memory become plain ones (GPUs) |
-//! | `quiet-loads` | [`gpu::demote_shared_loads`]: loads of the group's memory that nobody can store to meanwhile become plain ones (GPUs) |
-//! | `circular-statics` | [`nvptx::circular_statics`]: statics that refer to each other in a circle are declared before they are defined (PTX) |
-//! | `unroll-hints` | [`gpu::unroll_hints`]: small loops that are counted have several turns made one (GPUs) |
-//! | `address-spaces` | [`gpu::address_spaces`]: tells accesses which of the target's memories they mean (GPUs) |
+//! | `lower-local-memory` | [`gpu::lower_local_memory`]: places the local memory of a work-group in one symbol, with offsets for pointers (CUDA) |
+//! | `panic-sites` | [`gpu::panic_sites`]: turns panics that show plain values into static descriptors and scalars |
+//! | `merge-panic-exits` | [`gpu::merge_panic_exits`]: lets all panics of a function leave by one block |
+//! | `suppress-umax` | [`nvptx::suppress_umax`]: keeps LLVM from combining two 64-bit comparisons into `umax` |
+//! | `superblocks` | [`gpu::superblocks`]: speculates the fast paths of several rare-case operations in one straight-line block |
+//! | `narrow-checks` | [`bounds::narrow_checks`]: compares indices with lengths below 2^31 in 32 bits (GPUs) |
+//! | `infer-alignment` | [`gpu::infer_alignment`]: raises the alignment of accesses at addresses that advance by constant steps |
+//! | `product-reuse` | [`nvptx::product_reuse`]: rewrites products that differ by a constant multiple of one factor as sums |
+//! | `launch-bounds` | [`nvptx::launch_bounds`]: gives kernels with many loads in a loop more registers |
+//! | `address-strides` | [`nvptx::address_strides`]: computes addresses that differ by a 32-bit stride from each other |
+//! | `narrow-division` | [`gpu::narrow_division`]: divides trip counts that fit into 32 bits in 32 bits |
+//! | `expand-mem-intrinsics` | [`gpu::expand_mem_intrinsics`]: expands large memset and memcpy intrinsics into loops of words |
+//! | `demote-private-atomics` | [`gpu::demote_private_atomics`]: turns atomic accesses of private memory into plain ones |
+//! | `demote-shared-loads` | [`gpu::demote_shared_loads`]: turns relaxed atomic loads of work-group memory into plain loads where no store is possible in the same barrier interval |
+//! | `circular-statics` | [`nvptx::circular_statics`]: declares statics that refer to each other in a cycle before their definitions |
+//! | `unroll-hints` | [`gpu::unroll_hints`]: adds unroll counts to small counted loops |
+//! | `address-spaces` | [`gpu::address_spaces`]: moves pointers into the target's address spaces |
 //!
 //! And others are for diagnostics, and for targets without a stack:
 //!
 //! | pass | what it does |
 //! |---|---|
 //! | `call-sites` | [`analysis::call_sites`]: numbers every instruction, so that reports tell where each comes from |
-//! | `recursion` | [`check::recursion`]: refuses functions that call themselves |
+//! | `recursion` | [`check::recursion`]: refuses functions that call themselves, for targets without a stack |
 //!
 //! The tool `schism-opt` runs any of them over a file, see [`opt`].
 //!
-//! [`frontend::std_bodies`] knows the standard library's bodies. [`frontend::type_descriptions`] makes descriptions of types,
-//! [`frontend::message_template`] those of messages. [`frontend::constant_body`] gives a function another body; `ir` holds the few accessors
-//! that inkwell has no form for, `ir::parameters` copies functions with further parameters.
+//! [`frontend::std_bodies`] knows the standard library's bodies. [`frontend::type_descriptions`]
+//! makes descriptions of types, [`frontend::message_template`] those of messages.
+//! [`frontend::constant_body`] gives a function another body; `ir` holds the few accessors that
+//! inkwell has no form for, `ir::parameters` copies functions with further parameters.
 
 pub mod analysis;
 pub mod bounds;
@@ -98,15 +100,18 @@ pub mod gpu;
 mod ir;
 pub mod nvptx;
 pub mod opt;
+pub mod pass;
 pub mod pipeline;
 pub mod spec;
 pub mod specialize;
 pub mod stage1;
 
-pub use frontend::std_bodies::Provider;
 pub use schism_message::{Kind, Trait};
-pub use spec::{
-    DeviceSpec, Formatter, KernelSpec, PanicFunction, PanicMessage, PanicValue, Parameter,
-    ParameterKind, SpecConstant, TypeDescription, TypePart,
+pub use spec::device::DeviceSpec;
+pub use spec::image::KernelImage;
+pub use spec::kernel::{KernelSpec, Parameter, ParameterKind, SpecConstant};
+pub use spec::messages::{
+    Formatter, PanicFunction, PanicMessage, PanicValue, TypeDescription, TypePart,
 };
-pub use stage1::{DeviceImage, KernelImage, Stage1Error};
+pub use spec::std_bodies::bodies::StdBodies;
+pub use stage1::{DeviceImage, Stage1Error};

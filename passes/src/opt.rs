@@ -10,9 +10,9 @@
 //!   store i64 1, ptr @counter
 //!   ret void
 //! }";
-//! let job = opt::read(source.as_bytes(), &[])?;
-//! assert!(opt::run(&job, "host-attributes")?.contains("store i64 1, ptr @counter"));
-//! let error = opt::run(&job, "device-check").unwrap_err().to_string();
+//! let cx = opt::read(source.as_bytes(), &[])?;
+//! assert!(opt::run(&cx, "strip-host-attributes")?.contains("store i64 1, ptr @counter"));
+//! let error = opt::run(&cx, "device-check").unwrap_err().to_string();
 //! assert!(error.contains(r#"violation: MutableStatic("counter"), chain: ["kernel"]"#));
 //! # Ok::<(), opt::OptError>(())
 //! ```
@@ -24,11 +24,11 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use thiserror::Error;
 
-use crate::pipeline::{self, Job, UnknownPass};
-use crate::spec::DeviceSpec;
+use crate::pass::PassContext;
+use crate::pipeline::{self, PipelineError, UnknownPass};
+use crate::spec::device::DeviceSpec;
 use crate::spec::target;
 use crate::spec::text::{self, SpecError};
-use crate::stage1::Stage1Error;
 
 /// A module as it was read, with what its comments say.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ pub enum OptError {
     Generate(String),
     /// A pass failed, or refused the module.
     #[error(transparent)]
-    Passes(#[from] Stage1Error),
+    Passes(#[from] PipelineError),
 }
 
 /// Reads LLVM assembly or bitcode. `lines` are added to what the comments of the file say, each in
@@ -88,12 +88,12 @@ pub fn read(contents: &[u8], lines: &[String]) -> Result<Input, OptError> {
 /// # Errors
 /// See [`OptError`].
 pub fn run(input: &Input, passes: &str) -> Result<String, OptError> {
-    with_result(input, passes, |module, job| {
+    with_result(input, passes, |module, cx| {
         let mut text = module.print_to_string().to_string();
-        for kernel in &job.kernels {
+        for kernel in &cx.kernels {
             writeln!(text, "; {kernel}").expect("writing to a string");
         }
-        for finding in &job.costs.findings {
+        for finding in &cx.lints.findings {
             writeln!(text, "; {finding}").expect("writing to a string");
         }
         text
@@ -119,7 +119,7 @@ pub fn run_to_assembly(input: &Input, passes: &str) -> Result<String, OptError> 
 fn with_result<R>(
     input: &Input,
     passes: &str,
-    result: impl FnOnce(&Module<'_>, &Job<'_>) -> R,
+    result: impl FnOnce(&Module<'_>, &PassContext<'_>) -> R,
 ) -> Result<R, OptError> {
     let passes = pipeline::resolve(passes)?;
     if !input.is_bitcode() && input.contents.contains(&0) {
@@ -133,8 +133,8 @@ fn with_result<R>(
         .create_module_from_ir(buffer)
         .map_err(|message| OptError::Parse(message.to_string()))?;
     module.verify().map_err(|message| OptError::Invalid(message.to_string()))?;
-    let mut job = Job::new(&input.spec);
-    job.verify_each = true;
-    pipeline::run(&module, passes, &mut job)?;
-    Ok(result(&module, &job))
+    let mut cx = PassContext::new(&input.spec);
+    cx.verify_each = true;
+    pipeline::run(&module, passes, &mut cx)?;
+    Ok(result(&module, &cx))
 }

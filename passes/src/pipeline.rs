@@ -1,226 +1,139 @@
 //! The table of passes: one line each, in the order in which stage 1 runs them.
 //!
-//! Stage 1, the tool `schism-opt` and the tests all read this table. To add a pass, write its file and
-//! add its line; a folder `tests/passes/<pass>/` with its cases is asked for by the tests.
+//! Stage 1, the tool `schism-opt` and the tests all read this table. To add a pass, write its file
+//! and add its line; a folder `tests/passes/<pass>/` with its cases is asked for by the tests.
 //!
 //! ```
-//! use schism_passes::table;
+//! use schism_passes::pipeline;
 //!
-//! let passes = table::resolve("unwind,cleanup")?;
+//! let passes = pipeline::resolve("lower-unwind,simplify")?;
 //! assert_eq!(passes.len(), 2);
-//! assert_eq!(table::resolve("stage1")?.len(), table::STAGE1.len());
-//! let error = table::resolve("clean-up").unwrap_err();
-//! assert!(error.to_string().contains("did you mean `cleanup`?"));
-//! # Ok::<(), table::UnknownPass>(())
+//! assert_eq!(pipeline::resolve("stage1")?.len(), pipeline::STAGE1.len());
+//! let error = pipeline::resolve("simplfy").unwrap_err();
+//! assert!(error.to_string().contains("did you mean `simplify`?"));
+//! # Ok::<(), pipeline::UnknownPass>(())
 //! ```
-
-use std::collections::HashSet;
-use std::time::{Duration, Instant};
 
 use inkwell::module::Module;
 use thiserror::Error;
 
-use crate::analysis::call_sites::CallSite;
-use crate::check::device_check::{Report, Violation};
-use crate::check::performance_lints::Costs;
-use crate::frontend::allocate_local_memory::LocalMemoryError;
-use crate::frontend::link_std_bodies::ImportError;
-use crate::frontend::outline_kernels::KernelEntryError;
-use crate::spec::DeviceSpec;
-use crate::specialize::constant_buffer::EmulateError;
+use crate::analysis::{call_sites, uses};
+use crate::bounds::{loop_versioning, merge_checks, narrow_checks, strip_mine};
+use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
+use crate::frontend::{
+    allocate_local_memory, declare_spec_constants, fold_ir_constants, freeze_initialisers,
+    inline_refused, kernel_reachability, launch_offset, link_std_bodies, lower_formatters,
+    lower_panics, lower_scoped_atomics, lower_unwind, mark_convergent, outline_kernels, simplify,
+    split_images, strip_host_attributes, strip_instrumentation,
+};
+use crate::gpu::{
+    address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
+    hoist_global_loads, infer_alignment, lower_local_memory, merge_panic_exits, narrow_division,
+    panic_sites, superblocks, unroll_hints,
+};
+use crate::nvptx::{
+    address_strides, circular_statics, launch_bounds, product_reuse, suppress_umax,
+};
+use crate::pass::{Pass, PassContext, PassError, pass};
+use crate::spec::report::Report;
+use crate::spec::target_library::TargetLibraryInfo;
 use crate::specialize::dead_arguments::Kept;
-use crate::specialize::device_library::Native;
-use crate::specialize::spec_constants::SpecialiseError;
-use crate::stage1::{KernelImage, Stage1Error};
+use crate::specialize::{
+    constant_buffer, dead_arguments, device_library, fast_math, spec_constants,
+};
 
 /// The passes of stage 1, in their order.
 #[rustfmt::skip] // one line each
 #[allow(clippy::unit_arg)] // some passes return nothing
 pub static STAGE1: &[Pass] = &[
-    pass("instrumentation", "takes out what an instrumented build adds to code", |module, _| Ok(crate::frontend::strip_instrumentation::run(module))),
-    pass("host-attributes", "drops what only means something to the host's code generator", |module, _| Ok(crate::frontend::strip_host_attributes::run(module))),
-    pass("convergence", "marks what may come to a barrier, so that LLVM leaves it where it is", |module, _| Ok(crate::frontend::mark_convergent::run(module))),
-    pass("spec-constants", "specialization constants become bytes that stay open until stage 2", |module, job| Ok(crate::frontend::declare_spec_constants::run(module, &job.spec.spec_constants))),
-    pass("unwind", "a device has no landing pads: invokes become calls", |module, _| Ok(crate::frontend::lower_unwind::run(module)?)),
-    pass("ir-constants", "gives IR constants their value and folds the branches on them", |module, job| Ok(crate::frontend::fold_ir_constants::run(module, &job.spec.ir_constants, &job.spec.ir_constant_functions)?)),
-    pass("formatters", "formatting functions become descriptions of what they format", |module, job| Ok(crate::frontend::lower_formatters::run(module, &job.spec.formatters, &job.spec.types))),
-    pass("panics", "calls of panic functions become `__schism_panic` or `__schism_panic_format`", |module, job| Ok(crate::frontend::lower_panics::run(module, &job.spec.panics, &job.spec.types))),
-    pass("kernel-entry", "makes the kernels: flattened parameters around the entry function", |module, job| Ok(crate::frontend::outline_kernels::run(module, &job.spec.kernels)?)),
-    pass("reachability", "keeps what kernels reach, through calls and through constants", |module, job| Ok(crate::frontend::kernel_reachability::run(module, &job.roots())?)),
-    pass("exports", "refuses exported functions that ask for what only a kernel has", |module, job| Ok(job.refuse(crate::check::exports::run(module, job.spec)))),
-    pass("scoped-atomics", "atomic accesses that say who they are for become those of LLVM", |module, _| Ok(crate::frontend::lower_scoped_atomics::run(module))),
-    pass("hold-statics", "keeps the simplification from folding statics whose value can change", |module, _| Ok(crate::check::device_check::hold_statics(module))),
-    pass("implicit-offset", "kernels that read where their launch begins get a variant that is told", |module, job| { let refused = crate::frontend::launch_offset::run(module, &mut job.kernels); job.refuse(refused); Ok(()) }),
-    pass("cleanup", "target-neutral simplification, so that stage 2 starts from small IR", |module, _| Ok(crate::frontend::simplify::run(module)?)),
-    pass("local-memory", "gives the arrays in local memory their places", |module, job| Ok(crate::frontend::allocate_local_memory::run(module, &mut job.kernels)?)),
-    pass("import-bodies", "functions without MIR get the body that the standard library was compiled to", |module, job| Ok(crate::frontend::link_std_bodies::run(module, job.spec.provider.as_deref(), &job.roots())?)),
-    pass("inline-refused", "inlines modules that the device check would refuse: that may show what is dead", |module, job| Ok(crate::frontend::simplify::inline_refused(module, &job.spec.imports)?)),
-    pass("device-check", "refuses what no device has, with every use of it", |module, job| { job.refuse(crate::check::device_check::run(module, &job.spec.imports)); Ok(crate::check::device_check::release_statics(module)?) }),
-    pass("aspects", "notes what each kernel needs of a device and of the runtime", |module, job| Ok(crate::check::capabilities::run(module, job.spec, &mut job.kernels))),
-    pass("costs", "finds what works and makes kernels slow, for warnings", |module, job| Ok(job.costs = crate::check::performance_lints::run(module, job.spec.warnings, &job.sites)?)),
-    pass("strip-debug", "drops debug information, which only the checks need, unless lines are asked for", |module, job| { if !job.spec.lines { module.strip_debug_info(); } Ok(()) }),
+    pass("strip-instrumentation", "removes what an instrumented build adds to code: counters, sanitizer checks, sleds", |module, _| Ok(strip_instrumentation::run(module))),
+    pass("strip-host-attributes", "removes attributes that only mean something to the host's code generator", |module, _| Ok(strip_host_attributes::run(module))),
+    pass("mark-convergent", "marks calls that may reach a barrier as convergent", |module, _| Ok(mark_convergent::run(module))),
+    pass("declare-spec-constants", "turns specialization constants into bytes that stay open until stage 2", |module, cx| Ok(declare_spec_constants::run(module, &cx.spec.spec_constants))),
+    pass("lower-unwind", "turns invokes into calls and removes landing pads; what may panic loses `nounwind`", |module, _| Ok(lower_unwind::run(module)?)),
+    pass("fold-ir-constants", "replaces IR constants by their values and folds the branches on them", |module, cx| Ok(fold_ir_constants::run(module, &cx.spec.ir_constants, &cx.spec.ir_constant_functions)?)),
+    pass("lower-formatters", "replaces formatting functions by descriptions of the types that they format", |module, cx| Ok(lower_formatters::run(module, &cx.spec.formatters, &cx.spec.types))),
+    pass("lower-panics", "replaces calls of panic functions by `__schism_panic` or `__schism_panic_format`", |module, cx| Ok(lower_panics::run(module, &cx.spec.panics, &cx.spec.types))),
+    pass("outline-kernels", "makes the kernel functions: flattened parameters around the entry function", |module, cx| Ok(outline_kernels::run(module, &cx.spec.kernels)?)),
+    pass("kernel-reachability", "removes what no kernel reaches through calls or constants", |module, cx| Ok(kernel_reachability::run(module, &cx.roots())?)),
+    pass("exports", "refuses exported functions that use what only a kernel has", |module, cx| Ok(cx.refuse(exports::run(module, cx.spec)))),
+    pass("lower-scoped-atomics", "replaces the builtins of scoped atomics by LLVM's atomics with a scope", |module, _| Ok(lower_scoped_atomics::run(module))),
+    pass("freeze-initialisers", "keeps initialisers of mutable statics from being folded", |module, _| Ok(freeze_initialisers::run(module))),
+    pass("launch-offset", "clones kernels that read the launch offset, with the offset as parameters", |module, cx| { let refused = launch_offset::run(module, &mut cx.kernels); cx.refuse(refused); Ok(()) }),
+    pass("simplify", "promotes locals to registers and removes dead code", |module, _| Ok(simplify::run(module)?)),
+    pass("allocate-local-memory", "assigns offsets to the arrays in local memory", |module, cx| Ok(allocate_local_memory::run(module, &mut cx.kernels)?)),
+    pass("link-std-bodies", "links functions without MIR from the standard library's bitcode", |module, cx| Ok(link_std_bodies::run(module, cx.spec.std_bodies.as_deref(), &cx.roots())?)),
+    pass("inline-refused", "inlines modules that the device check would refuse, to show what is dead", |module, cx| Ok(inline_refused::run(module, &cx.spec.imports)?)),
+    pass("device-check", "refuses what no device has, with every use of it", |module, cx| { cx.refuse(device_check::run(module, &cx.spec.imports)); Ok(freeze_initialisers::release(module)?) }),
+    pass("capabilities", "records what each kernel requires of a device and of the runtime", |module, cx| Ok(capabilities::run(module, cx.spec, &mut cx.kernels))),
+    pass("performance-lints", "finds code that works and makes kernels slow, for warnings", |module, cx| Ok(cx.lints = performance_lints::run(module, cx.spec.warnings, &cx.sites)?)),
+    pass("strip-debug", "removes debug information, unless source lines are asked for", |module, cx| { if !cx.spec.lines { module.strip_debug_info(); } Ok(()) }),
 ];
 
 /// Passes that are not part of stage 1: for stage 2's targets, and for people at `schism-opt`.
 #[rustfmt::skip] // one line each
 #[allow(clippy::unit_arg)] // some passes return nothing
 pub static OTHERS: &[Pass] = &[
-    pass("call-sites", "numbers every instruction, so that reports tell where each comes from", |module, job| { job.sites = crate::analysis::call_sites::number(module); Ok(()) }),
-    pass("recursion", "refuses functions that call themselves, for targets without a stack", |module, job| Ok(job.refuse(crate::check::recursion::run(module)))),
-    pass("specialise", "gives specialization constants their values and folds what reads them", |module, job| Ok(crate::specialize::spec_constants::run_on(module, &job.spec.constant_values)?)),
-    pass("emulate-constants", "specialization constants become loads from a buffer that kernels take", |module, job| Ok(crate::specialize::constant_buffer::run(module, &job.spec.spec_constants, &job.kernels())??)),
-    pass("fast-math", "lets floating-point operations be inexact", |module, job| Ok(crate::specialize::fast_math::run_on(module, job.spec.fast_math))),
-    pass("library-calls", "what the target does not compute by itself becomes a call of the device library", |module, job| Ok(crate::specialize::device_library::run_on(module, &Native::of_triple(&job.spec.target)))),
-    pass("split", "keeps the kernels of one image of several, and what they reach", |module, job| Ok(crate::frontend::split_images::keep(module, &job.spec.part.iter().map(String::as_str).collect())?)),
-    pass("loop-checks", "loops in which nothing can panic run without their checks", |module, _| Ok(crate::bounds::loop_versioning::run(module)?)),
-    pass("group-checks", "checks that come one after another are decided together", |module, _| Ok(crate::bounds::merge_checks::run(module))),
-    pass("loop-chunks", "loops that check what they load make several turns at once (GPUs)", |module, _| Ok(crate::bounds::strip_mine::run(module)?)),
-    pass("early-loads", "loads from global memory come before stores to local memory (GPUs)", |module, _| Ok(crate::gpu::hoist_global_loads::run(module))),
-    pass("dead-arguments", "removes the parameters that a kernel does not use", |module, job| { let kept = crate::specialize::dead_arguments::run(module, &job.kernels()); job.note_passed(kept); Ok(()) }),
-    pass("local-to-shared", "one symbol for all memory of a work-group, with offsets for pointers (CUDA)", |module, job| { let align = job.kernels.iter().filter_map(|kernel| kernel.groups).map(|groups| groups.local_align).max(); crate::gpu::lower_local_memory::run(module, &job.kernels(), align.unwrap_or(1)) }),
-    pass("panic-shapes", "panics that show plain values pass them on, and no memory (GPUs)", |module, _| Ok(crate::gpu::panic_sites::run(module))),
-    pass("panic-exits", "the panics of a function leave by one block (GPUs)", |module, _| Ok(crate::gpu::merge_panic_exits::run(module))),
-    pass("keep-comparisons", "comparisons of 64 bits that are joined stay comparisons (GPUs)", |module, _| Ok(crate::nvptx::suppress_umax::run(module))),
-    pass("detours", "detours that few values take are decided once, behind what all others need (GPUs)", |module, _| Ok(crate::gpu::superblocks::run(module))),
-    pass("narrow-checks", "checks of indices against a length of 31 bits are made in 32 bits (GPUs)", |module, _| Ok(crate::bounds::narrow_checks::run(module))),
-    pass("aligned-steps", "accesses at addresses that go on by steps have the alignment of the first (GPUs)", |module, _| Ok(crate::gpu::infer_alignment::run(module))),
-    pass("shared-products", "products that differ by a constant times the same factor share one multiplication (GPUs)", |module, _| Ok(crate::nvptx::product_reuse::run(module))),
-    pass("launch-bounds", "kernels with loops that load much may have more registers (NVIDIA)", |module, _| Ok(crate::nvptx::launch_bounds::run(module))),
-    pass("narrow-steps", "addresses that differ by a number of 32 bits are one step from each other (NVIDIA)", |module, _| Ok(crate::nvptx::address_strides::run(module))),
-    pass("short-divisions", "counts of turns that fit into 32 bits are divided in 32 bits (GPUs)", |module, _| Ok(crate::gpu::narrow_division::run(module))),
-    pass("wide-copies", "large fills and copies of memory become loops of words (GPUs)", |module, _| Ok(crate::gpu::expand_mem_intrinsics::run(module))),
-    pass("private-atomics", "atomic accesses of a work-item's own memory become plain ones (GPUs)", |module, _| Ok(crate::gpu::demote_private_atomics::run_on(module))),
-    pass("quiet-loads", "loads of the group's memory that nobody can store to meanwhile become plain ones (GPUs)", |module, _| Ok(crate::gpu::demote_shared_loads::run(module))),
-    pass("circular-statics", "statics that refer to each other in a circle are declared before they are defined (PTX)", |module, _| Ok(crate::nvptx::circular_statics::run(module))),
-    pass("unroll-hints", "small loops that are counted have several turns made one (GPUs)", |module, _| Ok(crate::gpu::unroll_hints::run(module))),
-    pass("address-spaces", "tells accesses which of the target's memories they mean (GPUs)", |module, job| crate::gpu::address_spaces::run(module, &job.spec.target, &job.kernels())),
+    pass("call-sites", "numbers every instruction, so that reports tell where each comes from", |module, cx| { cx.sites = call_sites::number(module); Ok(()) }),
+    pass("recursion", "refuses functions that call themselves, for targets without a stack", |module, cx| Ok(cx.refuse(recursion::run(module)))),
+    pass("spec-constants", "gives specialization constants their values and folds what reads them", |module, cx| Ok(spec_constants::run_on(module, &cx.spec.constant_values)?)),
+    pass("constant-buffer", "turns specialization constants into loads from a buffer that kernels take", |module, cx| Ok(constant_buffer::run(module, &cx.spec.spec_constants, &cx.kernels())??)),
+    pass("fast-math", "lets floating-point operations be inexact", |module, cx| Ok(fast_math::run_on(module, cx.spec.fast_math))),
+    pass("device-library", "replaces mathematics that the target does not compute by calls of the device library", |module, cx| Ok(device_library::run_on(module, &TargetLibraryInfo::of_triple(&cx.spec.target)))),
+    pass("split-images", "keeps the kernels of one image of several, and what they reach", |module, cx| Ok(split_images::keep(module, &cx.spec.part.iter().map(String::as_str).collect())?)),
+    pass("loop-versioning", "clones loops without their checks, and decides before the loop which one runs", |module, _| Ok(loop_versioning::run(module)?)),
+    pass("merge-checks", "merges successive range checks into one branch", |module, _| Ok(merge_checks::run(module))),
+    pass("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| Ok(strip_mine::run(module)?)),
+    pass("hoist-global-loads", "moves loads of global memory in front of stores to local memory", |module, _| Ok(hoist_global_loads::run(module))),
+    pass("dead-arguments", "removes the parameters that a kernel does not use", |module, cx| { let kept = dead_arguments::run(module, &cx.kernels()); note_passed(cx, kept); Ok(()) }),
+    pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { let align = cx.kernels.iter().filter_map(|kernel| kernel.groups).map(|groups| groups.local_align).max(); Ok(lower_local_memory::run(module, &cx.kernels(), align.unwrap_or(1))?) }),
+    pass("panic-sites", "turns panics that show plain values into static descriptors and scalars", |module, _| Ok(panic_sites::run(module))),
+    pass("merge-panic-exits", "lets all panics of a function leave by one block", |module, _| Ok(merge_panic_exits::run(module))),
+    pass("suppress-umax", "keeps LLVM from combining two 64-bit comparisons into `umax`", |module, _| Ok(suppress_umax::run(module))),
+    pass("superblocks", "speculates the fast paths of several rare-case operations in one straight-line block", |module, _| Ok(superblocks::run(module))),
+    pass("narrow-checks", "compares indices with lengths below 2^31 in 32 bits (GPUs)", |module, _| Ok(narrow_checks::run(module))),
+    pass("infer-alignment", "raises the alignment of accesses at addresses that advance by constant steps", |module, _| Ok(infer_alignment::run(module))),
+    pass("product-reuse", "rewrites products that differ by a constant multiple of one factor as sums", |module, _| Ok(product_reuse::run(module))),
+    pass("launch-bounds", "gives kernels with many loads in a loop more registers", |module, _| Ok(launch_bounds::run(module))),
+    pass("address-strides", "computes addresses that differ by a 32-bit stride from each other", |module, _| Ok(address_strides::run(module))),
+    pass("narrow-division", "divides trip counts that fit into 32 bits in 32 bits", |module, _| Ok(narrow_division::run(module))),
+    pass("expand-mem-intrinsics", "expands large memset and memcpy intrinsics into loops of words", |module, _| Ok(expand_mem_intrinsics::run(module))),
+    pass("demote-private-atomics", "turns atomic accesses of private memory into plain ones", |module, _| Ok(demote_private_atomics::run_on(module))),
+    pass("demote-shared-loads", "turns relaxed atomic loads of work-group memory into plain loads where no store is possible in the same barrier interval", |module, _| Ok(demote_shared_loads::run(module))),
+    pass("circular-statics", "declares statics that refer to each other in a cycle before their definitions", |module, _| Ok(circular_statics::run(module))),
+    pass("unroll-hints", "adds unroll counts to small counted loops", |module, _| Ok(unroll_hints::run(module))),
+    pass("address-spaces", "moves pointers into the target's address spaces", |module, cx| Ok(address_spaces::run(module, &cx.spec.target, &cx.kernels())?)),
 ];
 
 /// Names that stand for several passes in a row.
 pub static PIPELINES: &[(&str, &[Pass])] = &[("stage1", STAGE1)];
 
-/// One pass: its name, what it does, and how to run it.
-#[derive(Debug)]
-pub struct Pass {
-    /// Its name: that of its file, with `-` for `_`.
-    pub name: &'static str,
-    /// What it does, in one line.
-    pub about: &'static str,
-    run: fn(&Module<'_>, &mut Job<'_>) -> Result<(), PassError>,
-}
-
-const fn pass(
-    name: &'static str,
-    about: &'static str,
-    run: fn(&Module<'_>, &mut Job<'_>) -> Result<(), PassError>,
-) -> Pass {
-    Pass { name, about, run }
-}
-
-/// What passes are given beside the module, and where they leave what they find out.
-#[derive(Debug)]
-pub struct Job<'a> {
-    /// What stage 1 knows of the module.
-    pub spec: &'a DeviceSpec,
-    /// What no device has. A pass that adds to it is the last one to run.
-    pub violations: Vec<Violation>,
-    /// Where each instruction comes from, if the module is numbered.
-    pub sites: Vec<CallSite>,
-    /// What is known of each kernel, in the order of the specification.
-    pub kernels: Vec<KernelImage>,
-    /// What makes kernels slow.
-    pub costs: Costs,
-    /// Whether LLVM's verifier runs after each pass, not only at the end. On in builds with debug assertions.
-    pub verify_each: bool,
-    /// How long each pass took; nothing is measured without it.
-    pub times: Option<Vec<(&'static str, Duration)>>,
-}
-
-impl<'a> Job<'a> {
-    /// Work that has not begun.
-    pub fn new(spec: &'a DeviceSpec) -> Self {
-        let kernels = spec.kernels.iter().map(|kernel| KernelImage::new(&kernel.name)).collect();
-        let verify_each = cfg!(debug_assertions);
-        Job {
-            spec,
-            violations: Vec::new(),
-            sites: Vec::new(),
-            kernels,
-            costs: Costs::default(),
-            verify_each,
-            times: None,
+/// Notes which parameters kernels have left.
+fn note_passed(cx: &mut PassContext<'_>, kept: Vec<Kept>) {
+    for Kept { kernel, parameters } in kept {
+        if let Some(image) = cx.kernels.iter_mut().find(|image| image.name == kernel) {
+            image.passed = Some(parameters);
         }
     }
-
-    /// The names of the kernels, and of their variants.
-    pub fn kernels(&self) -> HashSet<&str> {
-        let variants = self.kernels.iter().filter_map(|kernel| kernel.offset_variant.as_deref());
-        self.kernels.iter().map(|kernel| kernel.name.as_str()).chain(variants).collect()
-    }
-
-    /// The names of all functions that other modules see: the kernels, their variants, and the functions that are exported.
-    pub fn roots(&self) -> HashSet<&str> {
-        let exports = self.spec.exports.iter().map(String::as_str);
-        self.kernels().into_iter().chain(exports).collect()
-    }
-
-    /// The time, if times are asked for.
-    pub(crate) fn start(&self) -> Option<Instant> {
-        self.times.is_some().then(Instant::now)
-    }
-
-    /// Notes how long something took that began at `start`.
-    pub(crate) fn note(&mut self, what: &'static str, start: Option<Instant>) {
-        if let (Some(times), Some(start)) = (&mut self.times, start) {
-            times.push((what, start.elapsed()));
-        }
-    }
-
-    /// Notes which parameters kernels have left.
-    fn note_passed(&mut self, kept: Vec<Kept>) {
-        for Kept { kernel, parameters } in kept {
-            if let Some(image) = self.kernels.iter_mut().find(|image| image.name == kernel) {
-                image.passed = Some(parameters);
-            }
-        }
-    }
-
-    /// Notes what no device has.
-    pub fn refuse(&mut self, violations: Vec<Violation>) {
-        self.violations.extend(violations);
-    }
 }
 
-/// Why a pass could not do its work.
+/// Why passes did not run to their end.
 #[derive(Debug, Error)]
-pub enum PassError {
-    /// LLVM's own passes failed.
-    #[error("LLVM says: {0}")]
-    Llvm(String),
-    /// Other code calls a kernel or takes its address, and so relies on its parameters.
-    #[error("the kernel `{0}` is used by other code, so its parameters cannot change")]
-    KernelIsUsed(String),
-    /// A kernel could not be made.
+pub enum PipelineError {
+    /// A pass could not do its work.
     #[error(transparent)]
-    KernelEntry(#[from] KernelEntryError),
-    /// The arrays in local memory have no place.
-    #[error(transparent)]
-    LocalMemory(#[from] LocalMemoryError),
-    /// A specialization constant could not be given its value.
-    #[error(transparent)]
-    Specialise(#[from] SpecialiseError),
-    /// Specialization constants cannot be read from a buffer.
-    #[error(transparent)]
-    Emulate(#[from] EmulateError),
-    /// The body of a function could not be had.
-    #[error(transparent)]
-    Import(#[from] ImportError),
-}
-
-impl From<String> for PassError {
-    fn from(message: String) -> Self {
-        PassError::Llvm(message)
-    }
+    Pass(#[from] PassError),
+    /// A pass left IR that does not verify: a defect of that pass.
+    #[error("pass `{pass}` left invalid IR: {message}")]
+    Invalid {
+        /// The pass.
+        pass: &'static str,
+        /// The verifier's message.
+        message: String,
+    },
+    /// Kernels reach what no device has.
+    #[error("{0}")]
+    NotForDevices(Box<Report>),
 }
 
 /// Runs passes over a module, one after the other.
@@ -230,36 +143,36 @@ impl From<String> for PassError {
 pub fn run<'p>(
     module: &Module<'_>,
     passes: impl IntoIterator<Item = &'p Pass>,
-    job: &mut Job<'_>,
-) -> Result<(), Stage1Error> {
+    cx: &mut PassContext<'_>,
+) -> Result<(), PipelineError> {
     let mut last = None;
     for pass in passes {
-        let start = job.start();
-        (pass.run)(module, job).map_err(|cause| Stage1Error::Pass { pass: pass.name, cause })?;
-        job.note(pass.name, start);
-        if job.verify_each {
+        let start = cx.start();
+        (pass.run)(module, cx).map_err(|source| PassError { pass: pass.name, source })?;
+        cx.note(pass.name, start);
+        if cx.verify_each {
             verify(module, pass.name)?;
         }
-        if !job.violations.is_empty() {
+        if !cx.violations.is_empty() {
             let report = Report {
-                violations: std::mem::take(&mut job.violations),
-                uses: crate::check::device_check::uses(module),
-                sites: std::mem::take(&mut job.sites),
-                kernels: job.roots().into_iter().map(str::to_owned).collect(),
+                violations: std::mem::take(&mut cx.violations),
+                uses: uses::uses(module),
+                sites: std::mem::take(&mut cx.sites),
+                kernels: cx.roots().into_iter().map(str::to_owned).collect(),
             };
-            return Err(Stage1Error::NotForDevices(Box::new(report)));
+            return Err(PipelineError::NotForDevices(Box::new(report)));
         }
         last = Some(pass.name);
     }
     match last {
-        Some(pass) if !job.verify_each => verify(module, pass),
+        Some(pass) if !cx.verify_each => verify(module, pass),
         _ => Ok(()),
     }
 }
 
 /// LLVM's verifier.
-fn verify(module: &Module<'_>, pass: &'static str) -> Result<(), Stage1Error> {
-    module.verify().map_err(|message| Stage1Error::Invalid { pass, message: message.to_string() })
+fn verify(module: &Module<'_>, pass: &'static str) -> Result<(), PipelineError> {
+    module.verify().map_err(|message| PipelineError::Invalid { pass, message: message.to_string() })
 }
 
 /// All passes, each once.
@@ -318,6 +231,8 @@ fn distance(one: &str, other: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -337,8 +252,11 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_is_explained() {
-        let error = resolve("unwind,reachabilty").unwrap_err();
-        assert_eq!((error.name.as_str(), error.nearest), ("reachabilty", Some("reachability")));
+        let error = resolve("lower-unwind,kernel-reachabilty").unwrap_err();
+        assert_eq!(
+            (error.name.as_str(), error.nearest),
+            ("kernel-reachabilty", Some("kernel-reachability"))
+        );
         assert_eq!(resolve("frobnicate").unwrap_err().nearest, None);
         assert!(resolve(" ").unwrap().is_empty());
     }

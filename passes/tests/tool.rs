@@ -34,14 +34,14 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn assembly_and_bitcode_go_through() {
-    let result = schism_opt(&["-p", "unwind", "-"], KERNEL.as_bytes());
+    let result = schism_opt(&["-p", "lower-unwind", "-"], KERNEL.as_bytes());
     assert!(result.status.success(), "{}", text(&result.stderr));
     assert!(text(&result.stdout).contains("call void @f()"));
     assert!(!text(&result.stdout).contains("landingpad"));
 
-    let bitcode = schism_opt(&["-p", "unwind", "--emit-bc", "-"], KERNEL.as_bytes()).stdout;
+    let bitcode = schism_opt(&["-p", "lower-unwind", "--emit-bc", "-"], KERNEL.as_bytes()).stdout;
     assert!(bitcode.starts_with(b"BC\xC0\xDE"));
-    let arguments = ["-p", "reachability", "--spec", "kernel: kernel entry 0 1", "-"];
+    let arguments = ["-p", "kernel-reachability", "--spec", "kernel: kernel entry 0 1", "-"];
     let result = schism_opt(&arguments, &bitcode);
     assert!(text(&result.stdout).contains("define void @kernel()"), "{}", text(&result.stderr));
 }
@@ -63,18 +63,18 @@ fn a_refusal_is_printed_and_fails() {
 fn mistakes_on_the_command_line_are_explained() {
     for (arguments, message) in [
         (&["-"][..], "`-p` says which passes to run"),
-        (&["-p", "unwind"], "no file is given"),
+        (&["-p", "lower-unwind"], "no file is given"),
         (&["-p"], "`-p` needs a value after it"),
-        (&["-p", "unwind", "--frobnicate", "-"], "there is no option `--frobnicate`"),
-        (&["-p", "unwind", "-", "other.ll"], "one file at a time, and got `other.ll` too"),
+        (&["-p", "lower-unwind", "--frobnicate", "-"], "there is no option `--frobnicate`"),
+        (&["-p", "lower-unwind", "-", "other.ll"], "one file at a time, and got `other.ll` too"),
     ] {
         let result = schism_opt(arguments, b"");
         assert_eq!(result.status.code(), Some(2), "{arguments:?}");
         assert!(text(&result.stderr).contains(message), "{}", text(&result.stderr));
     }
     for (arguments, message) in [
-        (["-p", "unwnd", "-"], "did you mean `unwind`?"),
-        (["-p", "unwind", "no-such-file.ll"], "cannot read no-such-file.ll"),
+        (["-p", "lower-unwnd", "-"], "did you mean `lower-unwind`?"),
+        (["-p", "lower-unwind", "no-such-file.ll"], "cannot read no-such-file.ll"),
     ] {
         let result = schism_opt(&arguments, b"");
         assert_eq!(result.status.code(), Some(1), "{arguments:?}");

@@ -94,16 +94,19 @@ fn what_cannot_be_run_is_an_error_that_says_why() {
         result.expect_err("an error")
     };
     let valid: &[u8] = b"define void @f() {\n  ret void\n}\n";
-    let unknown = run(valid, "unwind,cleenup");
+    let unknown = run(valid, "lower-unwind,simplfy");
     assert!(matches!(unknown, OptError::Unknown(_)));
-    assert!(unknown.to_string().contains("did you mean `cleanup`?"), "{unknown}");
+    assert!(unknown.to_string().contains("did you mean `simplify`?"), "{unknown}");
     for unreadable in [&b"define void @f( {"[..], b"BC\xC0\xDE and no more", b"\0", b"hello"] {
-        let error = run(unreadable, "unwind");
+        let error = run(unreadable, "lower-unwind");
         assert!(matches!(error, OptError::Parse(_)), "{error}");
     }
     let breaks_a_rule = b"define i32 @f() {\n  ret void\n}\n";
-    assert!(matches!(run(breaks_a_rule, "unwind"), OptError::Parse(_) | OptError::Invalid(_)));
-    let error = run(b"; SPEC kernel: k\n", "unwind");
+    assert!(matches!(
+        run(breaks_a_rule, "lower-unwind"),
+        OptError::Parse(_) | OptError::Invalid(_)
+    ));
+    let error = run(b"; SPEC kernel: k\n", "lower-unwind");
     assert!(matches!(error, OptError::Spec(_)), "{error}");
 }
 
@@ -111,9 +114,9 @@ fn what_cannot_be_run_is_an_error_that_says_why() {
 fn bitcode_goes_in_and_out() {
     let source = b"define void @f() {\n  ret void\n}\n";
     let input = opt::read(source, &[]).expect("no SPEC lines");
-    let bitcode = opt::run_to_bitcode(&input, "unwind").expect("bitcode");
+    let bitcode = opt::run_to_bitcode(&input, "lower-unwind").expect("bitcode");
     let spec = ["kernel: f entry 0 1".to_owned()];
     let again = opt::read(&bitcode, &spec).expect("a line that is understood");
-    let text = opt::run(&again, "reachability").expect("readable bitcode");
+    let text = opt::run(&again, "kernel-reachability").expect("readable bitcode");
     assert!(text.contains("define void @f()"), "{text}");
 }

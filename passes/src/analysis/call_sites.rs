@@ -19,11 +19,10 @@
 //! ```
 //!
 //! A site is named by its caller, its callee and its ordinal among the calls of that callee by that
-//! caller, in the order in which the compiler made them: [`tag`] keeps this order, which the order of
-//! blocks in a module does not tell.
+//! caller, in the order in which the compiler made them: [`tag`] keeps this order, which the order
+//! of blocks in a module does not tell.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;
@@ -33,65 +32,13 @@ use llvm_sys::debuginfo::*;
 use llvm_sys::prelude::*;
 
 use crate::ir;
+use crate::spec::report::{CallSite, SiteKind, SourceLocation};
 
 /// The metadata on a call that is not the only one of its callee in its caller.
 const TAG: &str = "schism.call";
 
 /// The file of all numbers.
 const FILE: &str = "schism.sites";
-
-/// One place in the unoptimised module.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallSite {
-    /// The function that it stands in, by symbol.
-    pub caller: String,
-    /// What it does there.
-    pub kind: SiteKind,
-    /// How many calls of the same function by the same caller the compiler made before this one; for
-    /// what is no direct call, how many of its kind stand before it.
-    pub ordinal: u32,
-    /// The place in the source, if the crate was built with debug information.
-    pub location: Option<SourceLocation>,
-}
-
-/// What an instruction does that a report may be about.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum SiteKind {
-    /// It calls a function, by symbol.
-    Call(String),
-    /// It calls through a pointer.
-    CallPointer,
-    /// It is inline assembly.
-    Assembly,
-    /// Something else.
-    Other,
-}
-
-impl fmt::Display for CallSite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            SiteKind::Call(callee) => write!(f, "{} calls {callee} #{}", self.caller, self.ordinal),
-            SiteKind::CallPointer => write!(f, "{} calls a pointer #{}", self.caller, self.ordinal),
-            SiteKind::Assembly => write!(f, "{} has assembly #{}", self.caller, self.ordinal),
-            SiteKind::Other => write!(f, "in {}", self.caller),
-        }?;
-        match &self.location {
-            Some(SourceLocation { file, line, column }) => write!(f, " at {file}:{line}:{column}"),
-            None => Ok(()),
-        }
-    }
-}
-
-/// A place in the source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceLocation {
-    /// Directory and file as the compiler recorded them.
-    pub file: String,
-    /// Line, from 1.
-    pub line: u32,
-    /// Column, from 1; 0 when unknown.
-    pub column: u32,
-}
 
 /// Keeps the order in which the compiler made the calls of each function by each caller. It is the
 /// order of uses in a module fresh from the compiler, and gets lost when the module is written.

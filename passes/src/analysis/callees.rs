@@ -1,8 +1,9 @@
 //! Where the addresses of functions come from that are called through pointers.
 //!
-//! A call is refused if its pointer can be nothing but the host's: every way back from it ends at a number, or in memory that
-//! the launch passes in. What may be a function of the module is accepted, also where it may be something else; the rest is for the
-//! `unsafe` code that made the pointer to promise.
+//! A call is refused if its pointer can be nothing but the host's: every way back from it ends at a
+//! number, or in memory that the launch passes in. What may be a function of the module is
+//! accepted, also where it may be something else; the rest is for the `unsafe` code that made the
+//! pointer to promise.
 //! ```llvm
 //! %n = add i64 %x, 4096
 //! %f = inttoptr i64 %n to ptr

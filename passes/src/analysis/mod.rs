@@ -2,5 +2,9 @@
 
 pub mod call_sites;
 pub(crate) mod callees;
+pub mod cold_paths;
 pub(crate) mod scev;
+pub(crate) mod statics;
 pub mod structural_hash;
+pub mod trip_count;
+pub(crate) mod uses;

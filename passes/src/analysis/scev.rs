@@ -1,8 +1,10 @@
-//! Values of a loop as functions of the turn: `base + turn * step`, in as many bits as the value has.
+//! Scalar evolution: the values of a loop as add-recurrences `base + iteration * step`, in as many
+//! bits as the value has.
 //!
-//! In turn `j`, counted from 0, a value with the form `base`, `Up(step)` is `base + j * step`, wrapped; with `Down(step)` it is
-//! `base - j * step`, wrapped. Nothing is said of overflow: who wants to compare such a value for all turns has to see to that.
-//! Expressions are of values that do not change in the loop, and nothing is made of them before [`Emit`] is asked to.
+//! In iteration `j`, counted from 0, the add-recurrence `base`, `Up(step)` has the value `base + j
+//! * step`, modulo 2^bits; `Down(step)` has `base - j * step`. Wrapping is not excluded: whoever
+//! compares the values of all iterations must rule it out. Expressions consist of loop-invariant
+//! values; [`Emit`] turns them into instructions.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -14,7 +16,7 @@ use llvm_sys::prelude::*;
 use llvm_sys::target::{LLVMGetModuleDataLayout, LLVMPointerSizeForAS};
 
 use crate::ir;
-use crate::ir::cfg::{Graph, Loop};
+use crate::ir::cfg::{Cfg, Loop};
 
 /// An expression of values that a loop does not change.
 pub(crate) type Expr = Rc<Node>;
@@ -41,7 +43,7 @@ pub(crate) enum Kind {
     Truncated(Expr),
 }
 
-/// How a value changes from turn to turn.
+/// How a value changes from iteration to iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     None,
@@ -49,13 +51,13 @@ pub(crate) enum Step {
     Down(Expr),
 }
 
-/// A value as a function of the turn.
+/// An add-recurrence: a value as a function of the iteration.
 #[derive(Clone, Debug)]
-pub(crate) struct Affine {
+pub(crate) struct AddRec {
     pub base: Expr,
     pub step: Step,
-    /// What must not wrap in any turn for the form to be right: values in fewer bits, of which this one is the extension.
-    pub unwrapped: Vec<Rc<Affine>>,
+    /// The no-wrap conditions: narrower add-recurrences, of which this one is an extension, and which must not wrap in any iteration.
+    pub no_wrap: Vec<Rc<AddRec>>,
 }
 
 fn node(bits: u32, kind: Kind) -> Expr {
@@ -172,12 +174,12 @@ impl Step {
     }
 }
 
-impl Affine {
+impl AddRec {
     fn fixed(base: Expr) -> Self {
-        Affine { base, step: Step::None, unwrapped: Vec::new() }
+        AddRec { base, step: Step::None, no_wrap: Vec::new() }
     }
 
-    /// Whether it is the same in every turn.
+    /// Whether it is loop-invariant.
     pub fn is_fixed(&self) -> bool {
         self.step == Step::None
     }
@@ -191,7 +193,7 @@ impl Affine {
             Step::None => 0,
             Step::Up(size) | Step::Down(size) => size.size,
         };
-        self.base.size <= NODES && step <= NODES && self.unwrapped.len() <= 4
+        self.base.size <= NODES && step <= NODES && self.no_wrap.len() <= 4
     }
 
     fn negated(mut self) -> Self {
@@ -200,17 +202,17 @@ impl Affine {
         self
     }
 
-    fn plus(mut self, other: Affine) -> Self {
+    fn plus(mut self, other: AddRec) -> Self {
         self.base = sum(&self.base, &other.base);
         self.step = self.step.plus(&other.step);
-        self.unwrapped.extend(other.unwrapped);
+        self.no_wrap.extend(other.no_wrap);
         self
     }
 
-    fn minus(mut self, other: Affine) -> Self {
+    fn minus(mut self, other: AddRec) -> Self {
         self.base = difference(&self.base, &other.base);
         self.step = self.step.plus(&other.step.reversed());
-        self.unwrapped.extend(other.unwrapped);
+        self.no_wrap.extend(other.no_wrap);
         self
     }
 
@@ -223,9 +225,9 @@ impl Affine {
 
 /// Finds out what values of one loop are.
 pub(crate) struct Values<'a> {
-    graph: &'a Graph,
+    cfg: &'a Cfg,
     of: &'a Loop,
-    seen: HashMap<LLVMValueRef, Option<Affine>>,
+    seen: HashMap<LLVMValueRef, Option<AddRec>>,
 }
 
 /// How deep expressions are followed.
@@ -235,42 +237,42 @@ const DEPTH: u32 = 24;
 const NODES: u32 = 64;
 
 impl<'a> Values<'a> {
-    pub fn new(graph: &'a Graph, of: &'a Loop) -> Self {
-        Values { graph, of, seen: HashMap::new() }
+    pub fn new(cfg: &'a Cfg, of: &'a Loop) -> Self {
+        Values { cfg, of, seen: HashMap::new() }
     }
 
-    /// Whether a value is the same in every turn because it comes from outside.
+    /// Whether a value is loop-invariant because it is defined outside of the loop.
     pub fn is_outside(&self, value: LLVMValueRef) -> bool {
-        ir::opcode(value).is_none() || !self.of.blocks.contains(&self.graph.block_of(value))
+        ir::opcode(value).is_none() || !self.of.blocks.contains(&self.cfg.block_of(value))
     }
 
-    /// An integer or a pointer as a function of the turn.
-    pub fn affine(&mut self, value: LLVMValueRef) -> Option<Affine> {
+    /// An integer or a pointer as a function of the iteration.
+    pub fn add_rec(&mut self, value: LLVMValueRef) -> Option<AddRec> {
         self.within(value, DEPTH)
     }
 
-    fn within(&mut self, value: LLVMValueRef, depth: u32) -> Option<Affine> {
+    fn within(&mut self, value: LLVMValueRef, depth: u32) -> Option<AddRec> {
         if let Some(known) = self.seen.get(&value) {
             return known.clone();
         }
         // A value that leads to itself other than through the header has no such form.
         self.seen.insert(value, None);
         let found = if depth == 0 { None } else { self.find(value, depth - 1) };
-        let found = found.filter(Affine::is_small);
+        let found = found.filter(AddRec::is_small);
         self.seen.insert(value, found.clone());
         found
     }
 
-    fn find(&mut self, value: LLVMValueRef, depth: u32) -> Option<Affine> {
+    fn find(&mut self, value: LLVMValueRef, depth: u32) -> Option<AddRec> {
         let bits = bits_of(value)?;
         // SAFETY: the value is live; a constant integer of at most 64 bits has such a value.
         unsafe {
             if !LLVMIsAConstantInt(value).is_null() {
-                return Some(Affine::fixed(constant(bits, LLVMConstIntGetZExtValue(value))));
+                return Some(AddRec::fixed(constant(bits, LLVMConstIntGetZExtValue(value))));
             }
         }
         if self.is_outside(value) {
-            let leaf = || Affine::fixed(node(bits, Kind::Leaf(value)));
+            let leaf = || AddRec::fixed(node(bits, Kind::Leaf(value)));
             return Some(self.place(value, depth).unwrap_or_else(leaf));
         }
         // SAFETY: the value is an instruction of the loop; each opcode has the operands that are asked for.
@@ -306,23 +308,23 @@ impl<'a> Values<'a> {
             }
             LLVMZExt => {
                 let inner = self.within(operand(0), depth)?;
-                let mut outer = Affine {
+                let mut outer = AddRec {
                     base: resized(&inner.base, bits, false),
                     step: inner.step.each(|size| resized(size, bits, false)),
-                    unwrapped: inner.unwrapped.clone(),
+                    no_wrap: inner.no_wrap.clone(),
                 };
                 if !inner.is_fixed() {
-                    outer.unwrapped.push(Rc::new(inner));
+                    outer.no_wrap.push(Rc::new(inner));
                 }
                 Some(outer)
             }
             LLVMGetElementPtr => {
-                let by = Affine::fixed(constant(bits, offset(value)?));
+                let by = AddRec::fixed(constant(bits, offset(value)?));
                 Some(self.within(operand(0), depth)?.plus(by))
             }
             LLVMSExt => {
                 let inner = self.within(operand(0), depth)?;
-                inner.is_fixed().then(|| Affine::fixed(resized(&inner.base, bits, true)))
+                inner.is_fixed().then(|| AddRec::fixed(resized(&inner.base, bits, true)))
             }
             LLVMTrunc => {
                 let mut inner = self.within(operand(0), depth)?;
@@ -335,22 +337,22 @@ impl<'a> Values<'a> {
     }
 
     /// The address that a `getelementptr` from outside of the loop with one index makes.
-    fn place(&mut self, value: LLVMValueRef, depth: u32) -> Option<Affine> {
+    fn place(&mut self, value: LLVMValueRef, depth: u32) -> Option<AddRec> {
         let (first, index, size) = ir::element(value)?;
         if bits_of(index) != Some(64) {
             return None;
         }
         let by = self.within(index, depth)?.times(&constant(64, size));
-        Some(self.within(first, depth)?.plus(by)).filter(Affine::is_small)
+        Some(self.within(first, depth)?.plus(by)).filter(AddRec::is_small)
     }
 
-    /// A phi of the header that the latch changes by the same amount in every turn.
-    fn counter(&mut self, phi: LLVMValueRef) -> Option<Affine> {
-        let (graph, of) = (self.graph, self.of);
-        if graph.block_of(phi) != of.header {
+    /// A phi of the header that the latch changes by the same amount in every iteration.
+    fn counter(&mut self, phi: LLVMValueRef) -> Option<AddRec> {
+        let (cfg, of) = (self.cfg, self.of);
+        if cfg.block_of(phi) != of.header {
             return None;
         }
-        let incoming = |block: usize| ir::incoming(phi, graph.blocks[block]);
+        let incoming = |block: usize| ir::incoming(phi, cfg.blocks[block]);
         let (start, next) = (incoming(of.preheader)?, incoming(of.latch)?);
         let bits = bits_of(phi)?;
         let base = self.within(start, 1)?.base;
@@ -365,7 +367,7 @@ impl<'a> Values<'a> {
             LLVMOpcode::LLVMAdd if second == phi => self.fixed(first)?,
             LLVMOpcode::LLVMSub if first == phi => {
                 let size = self.fixed(second)?;
-                return Some(Affine { base, step: Step::Down(size), unwrapped: Vec::new() });
+                return Some(AddRec { base, step: Step::Down(size), no_wrap: Vec::new() });
             }
             LLVMOpcode::LLVMGetElementPtr if first == phi => constant(bits, offset(next)?),
             _ => return None,
@@ -376,7 +378,7 @@ impl<'a> Values<'a> {
             Some(size) if size > mask(bits) >> 1 => Step::Down(constant(bits, size.wrapping_neg())),
             _ => Step::Up(step),
         };
-        Some(Affine { base, step, unwrapped: Vec::new() })
+        Some(AddRec { base, step, no_wrap: Vec::new() })
     }
 
     fn fixed(&mut self, value: LLVMValueRef) -> Option<Expr> {

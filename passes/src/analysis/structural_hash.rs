@@ -1,33 +1,35 @@
 //! What a kernel is, as a hash: the key by which compiled kernels are kept.
 //!
-//! Two kernels have the same content if stage 2 makes the same of them: what they reach is the same, up to the names that the
-//! compiler has made, and to the numbers of attributes and metadata. So a kernel keeps its content while others beside it change,
-//! come and go. Source positions count where they are in the module: a panic says its line.
+//! Two kernels have the same structural hash if stage 2 makes the same of them: what they reach is
+//! the same, up to the names that the compiler has made, and to the numbers of attributes and
+//! metadata. So a kernel keeps its hash while others beside it change, come and go. Source
+//! positions count where they are in the module: a panic says its line.
 //!
-//! The module's text is taken apart into definitions, and each definition into text and references. From a kernel on, each
-//! definition is hashed when it is first referred to, and a reference is hashed as the number of that definition in this order:
+//! The module's text is taken apart into definitions, and each definition into text and references.
+//! From a kernel on, each definition is hashed when it is first referred to, and a reference is
+//! hashed as the number of that definition in this order:
 //! ```llvm
 //! define void @kernel(ptr %out) #1 {                 ; 0: "define void ", (0), "(ptr %out) ", (1), " {…"
 //!   %x = call i32 @helper(ptr @table), !range !7     ;    "%x = call i32 ", (2), "(ptr ", (3), "), !range ", (4)
 //! attributes #1 = { nounwind }                       ; 1: "attributes ", (1), " = { nounwind }"
 //! define internal i32 @helper(ptr %p) #0 { … }       ; 2
 //! ```
-//! What a module only declares is known by its name to others, and so are specialization constants; these names are hashed, too.
-//! So are those of functions that are not mangled: to LLVM, a name like `sin` may mean something.
+//! What a module only declares is known by its name to others, and so are specialization constants;
+//! these names are hashed, too. So are those of functions that are not mangled: to LLVM, a name
+//! like `sin` may mean something.
 
 use std::collections::{HashMap, VecDeque};
 
 use inkwell::module::Module;
 
-/// The hash of what a kernel is.
-pub type Content = [u8; 32];
+use crate::spec::image::StructuralHash;
 
 /// Counted up when what is hashed, or how, becomes another.
 const PURPOSE: &str = "schism kernel content 1";
 
 /// A module that was taken apart.
 #[derive(Debug)]
-pub struct Contents<'t> {
+pub struct ModuleText<'t> {
     definitions: Vec<Definition<'t>>,
     /// Definitions by the name that refers to them, sigil included.
     by_name: HashMap<&'t str, usize>,
@@ -49,16 +51,16 @@ enum Piece<'t> {
     Reference(&'t str),
 }
 
-/// The text of a module, for [`Contents`].
+/// The text of a module, for [`ModuleText`].
 pub fn text(module: &Module<'_>) -> String {
     module.print_to_string().to_string()
 }
 
-impl<'t> Contents<'t> {
+impl<'t> ModuleText<'t> {
     /// Takes a module apart. `known` are globals whose names count although the module defines them.
     pub fn of(text: &'t str, known: &[&str]) -> Self {
-        let mut contents =
-            Contents { definitions: Vec::new(), by_name: HashMap::new(), common: Vec::new() };
+        let mut parsed =
+            ModuleText { definitions: Vec::new(), by_name: HashMap::new(), common: Vec::new() };
         let mut rest = text;
         while !rest.is_empty() {
             let end = match rest.starts_with("define ") {
@@ -68,9 +70,9 @@ impl<'t> Contents<'t> {
             };
             let (definition, after) = rest.split_at(end);
             rest = after.strip_prefix('\n').unwrap_or(after);
-            contents.add(definition, known);
+            parsed.add(definition, known);
         }
-        contents
+        parsed
     }
 
     fn add(&mut self, text: &'t str, known: &[&str]) {
@@ -105,8 +107,11 @@ impl<'t> Contents<'t> {
         self.definitions.push(Definition { name, pieces });
     }
 
-    /// The content of a kernel: what these functions reach. `None` if one of them is not there.
-    pub fn of_kernel<'n>(&self, functions: impl IntoIterator<Item = &'n str>) -> Option<Content> {
+    /// The structural hash of a kernel: of what these functions reach. `None` if one of them is not there.
+    pub fn of_kernel<'n>(
+        &self,
+        functions: impl IntoIterator<Item = &'n str>,
+    ) -> Option<StructuralHash> {
         let mut walk =
             Walk { hasher: blake3::Hasher::new(), numbers: HashMap::new(), queue: VecDeque::new() };
         walk.text(PURPOSE);
@@ -269,22 +274,22 @@ mod tests {
         !3 = !{i32 7, !"PIC Level", i32 2}
     "#;
 
-    fn content(module: &str, kernel: &str) -> Content {
+    fn hash_of(module: &str, kernel: &str) -> StructuralHash {
         let context = Context::create();
         let buffer = MemoryBuffer::create_from_memory_range_copy(module.as_bytes(), "test");
         let module = context.create_module_from_ir(buffer).unwrap();
         let text = text(&module);
-        Contents::of(&text, &["SEED"]).of_kernel([kernel]).unwrap()
+        ModuleText::of(&text, &["SEED"]).of_kernel([kernel]).unwrap()
     }
 
-    fn changed(from: &str, to: &str) -> Content {
+    fn changed(from: &str, to: &str) -> StructuralHash {
         assert!(MODULE.contains(from), "{from}");
-        content(&MODULE.replace(from, to), "kernel")
+        hash_of(&MODULE.replace(from, to), "kernel")
     }
 
     #[test]
     fn names_and_neighbours_do_not_count() {
-        let original = content(MODULE, "kernel");
+        let original = hash_of(MODULE, "kernel");
         for (from, to) in [
             ("@_Rone", "@_Runo"),
             ("@\"_ZNthe other\"", "@_Rautre"),
@@ -293,11 +298,11 @@ mod tests {
             ("%\"a type\"", "%T"),
         ] {
             let renamed = MODULE.replace(from, to).replace("c\"@_Runo", "c\"@_Rone");
-            assert_eq!(content(&renamed, "kernel"), original, "{from}");
+            assert_eq!(hash_of(&renamed, "kernel"), original, "{from}");
         }
         // But a name that may mean something does.
         let meant = MODULE.replace("@_Rone", "@sine").replace("c\"@sine", "c\"@_Rone");
-        assert_ne!(content(&meant, "kernel"), original);
+        assert_ne!(hash_of(&meant, "kernel"), original);
         // A neighbour in front that takes the first numbers of everything, and shares some of it.
         let neighbour = r#"
             @other = constant [3 x i8] c"abc"
@@ -311,9 +316,9 @@ mod tests {
         "#;
         let both =
             MODULE.replace("define void @kernel", &format!("{neighbour}\ndefine void @kernel"));
-        assert_eq!(content(&both, "kernel"), original);
-        assert_ne!(content(&both, "neighbour"), original);
-        assert_eq!(content(&MODULE.replace("@kernel", "@nucleus"), "nucleus"), original);
+        assert_eq!(hash_of(&both, "kernel"), original);
+        assert_ne!(hash_of(&both, "neighbour"), original);
+        assert_eq!(hash_of(&MODULE.replace("@kernel", "@nucleus"), "nucleus"), original);
     }
 
     #[test]
@@ -323,13 +328,13 @@ mod tests {
         let module = context.create_module_from_ir(buffer).unwrap();
         crate::frontend::split_images::keep(&module, &["kernel"].into()).unwrap();
         let text = text(&module);
-        let kept = Contents::of(&text, &["SEED"]).of_kernel(["kernel"]);
-        assert_eq!(kept, Some(content(MODULE, "kernel")));
+        let kept = ModuleText::of(&text, &["SEED"]).of_kernel(["kernel"]);
+        assert_eq!(kept, Some(hash_of(MODULE, "kernel")));
     }
 
     #[test]
     fn everything_else_counts() {
-        let mut seen = vec![content(MODULE, "kernel")];
+        let mut seen = vec![hash_of(MODULE, "kernel")];
         for (from, to) in [
             ("store i32 3", "store i32 4"),
             ("c\"@_Rone", "c\"@_Runo"),
@@ -349,16 +354,16 @@ mod tests {
             ("float }\n        @table", "double }\n        @table"),
             ("ptr %g, align 4", "ptr %g, align 2"),
         ] {
-            let content = changed(from, to);
-            assert!(!seen.contains(&content), "{from}");
-            seen.push(content);
+            let hash = changed(from, to);
+            assert!(!seen.contains(&hash), "{from}");
+            seen.push(hash);
         }
     }
 
     #[test]
     fn a_kernel_that_is_not_there() {
-        let contents = Contents::of("", &[]);
-        assert_eq!(contents.of_kernel(["kernel"]), None);
-        assert!(contents.of_kernel([]).is_some());
+        let parsed = ModuleText::of("", &[]);
+        assert_eq!(parsed.of_kernel(["kernel"]), None);
+        assert!(parsed.of_kernel([]).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Decides checks that come one after another together.
+//! Merges successive range checks into one branch.
 //!
 //! Before:
 //! ```llvm
@@ -35,14 +35,16 @@
 //!   br label %panic.b
 //! ```
 //!
-//! A load does not go past a branch, so a GPU waits for the first element before it asks for the second. In one block all loads
-//! are on their way together, and there is one branch.
+//! LLVM moves no load across a branch, so a GPU waits for the first element before it requests the
+//! second. In one block all loads are in flight together, and there is one branch.
 //!
-//! **What is decided early** is arithmetic of values that are there already: no access to memory is made earlier than before. The
-//! conditions are joined in their order, so that what one of them keeps from being computed is not looked at.
+//! **What is computed early** is arithmetic on available values: no memory access moves. The
+//! conditions are combined by `select` in their order, so a condition that an earlier check guards
+//! is not evaluated (it may be poison).
 //!
-//! **What panics** does so in a copy, which does all that comes before: the same stores, the same calls, in the same order. One of the
-//! checks fails in it, so it never joins the rest again. A barrier ends a group of checks (`clone::can_be_copied`).
+//! **Panics** happen in a clone of the original code, which has the same side effects in the same
+//! order. One of its checks fails, so it never rejoins the rest. A barrier ends a group of checks
+//! (`clone::is_cloneable`).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -51,9 +53,9 @@ use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use crate::bounds::loop_versioning::{is_cold, panics};
+use crate::analysis::cold_paths::{is_cold, panics};
 use crate::ir;
-use crate::ir::cfg::{Graph, Loop};
+use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::clone;
 
 /// How many checks are decided together.
@@ -87,26 +89,26 @@ pub unsafe fn run_on(function: LLVMValueRef) {
     let mut done = HashSet::new();
     let mut growth = 0;
     loop {
-        let graph = Graph::of(function);
-        let loops = graph.loops();
-        let found = (0..graph.blocks.len())
-            .filter(|&first| done.insert(graph.blocks[first]))
-            .find_map(|first| group(&graph, &loops, first));
+        let cfg = Cfg::of(function);
+        let loops = cfg.loops();
+        let found = (0..cfg.blocks.len())
+            .filter(|&first| done.insert(cfg.blocks[first]))
+            .find_map(|first| group(&cfg, &loops, first));
         let Some(group) = found else { return };
         growth += group.size;
         if growth > GROWTH {
             return;
         }
-        done.extend(group.blocks.iter().map(|one| graph.blocks[one.block]));
+        done.extend(group.blocks.iter().map(|one| cfg.blocks[one.block]));
         // SAFETY: the group was found in the function as it is.
-        unsafe { join(&graph, &group) };
+        unsafe { join(&cfg, &group) };
     }
 }
 
 /// Checks that are decided together: each block has a check at its end.
 struct Group {
     blocks: Vec<Link>,
-    /// How many instructions are copied.
+    /// How many instructions are cloned.
     size: usize,
     /// Whether something between them may not come back.
     may_stay: bool,
@@ -124,12 +126,12 @@ struct Link {
 }
 
 /// The check at a block's end.
-fn link(graph: &Graph, block: usize) -> Option<Link> {
-    let &[yes, no] = &graph.successors[block][..] else { return None };
+fn link(cfg: &Cfg, block: usize) -> Option<Link> {
+    let &[yes, no] = &cfg.successors[block][..] else { return None };
     // SAFETY: the block has a terminator, since it has successors.
-    let end = unsafe { LLVMGetBasicBlockTerminator(graph.blocks[block]) };
-    let passes = panics(graph, no);
-    if ir::opcode(end) != Some(LLVMOpcode::LLVMBr) || yes == no || passes == panics(graph, yes) {
+    let end = unsafe { LLVMGetBasicBlockTerminator(cfg.blocks[block]) };
+    let passes = panics(cfg, no);
+    if ir::opcode(end) != Some(LLVMOpcode::LLVMBr) || yes == no || passes == panics(cfg, yes) {
         return None;
     }
     let (next, panic) = if passes { (yes, no) } else { (no, yes) };
@@ -138,41 +140,41 @@ fn link(graph: &Graph, block: usize) -> Option<Link> {
 }
 
 /// The checks that can be decided at the end of a block.
-fn group(graph: &Graph, loops: &[Loop], first: usize) -> Option<Group> {
-    let mut blocks = vec![link(graph, first)?];
+fn group(cfg: &Cfg, loops: &[Loop], first: usize) -> Option<Group> {
+    let mut blocks = vec![link(cfg, first)?];
     let (mut size, mut may_stay) = (0, false);
     // What is computed between the checks, and can be computed before them.
     let mut inside: BTreeSet<usize> = BTreeSet::new();
     while let Some(&Link { next, .. }) = blocks.last() {
-        let Some(link) = link(graph, next) else { break };
-        let instructions = ir::instructions_of(graph.blocks[next]);
+        let Some(link) = link(cfg, next) else { break };
+        let instructions = ir::instructions_of(cfg.blocks[next]);
         let fits = blocks.len() < CHECKS
             && size + instructions.len() <= SIZE
-            && graph.predecessors[next].len() == 1
+            && cfg.predecessors[next].len() == 1
             && next != first
             && loops.iter().all(|one| one.blocks.contains(&first) == one.blocks.contains(&next))
             && instructions.iter().all(|&one| {
-                clone::can_be_copied(one) && ir::opcode(one) != Some(LLVMOpcode::LLVMPHI)
+                clone::is_cloneable(one) && ir::opcode(one) != Some(LLVMOpcode::LLVMPHI)
             });
         if !fits {
             break;
         }
         inside.insert(next);
-        if !is_early(graph, &inside, link.condition, &mut { VALUES }) {
+        if !is_early(cfg, &inside, link.condition, &mut { VALUES }) {
             break;
         }
         size += instructions.len();
         may_stay |= instructions.iter().any(|&one| may_stay_away(one));
         blocks.push(link);
     }
-    // A panic that others share would have to know which way it was come to.
+    // A panic block with other predecessors would need phis for its message.
     let own = |panic: usize, blocks: &[Link]| {
-        graph.predecessors[panic].iter().all(|from| blocks.iter().any(|one| one.block == *from))
+        cfg.predecessors[panic].iter().all(|from| blocks.iter().any(|one| one.block == *from))
     };
     while blocks.iter().any(|one| !own(one.panic, &blocks)) {
         blocks.pop();
     }
-    if blocks.len() < 2 || !stays_apart(graph, &blocks) {
+    if blocks.len() < 2 || !stays_apart(cfg, &blocks) {
         return None;
     }
     Some(Group { blocks, size, may_stay })
@@ -180,22 +182,22 @@ fn group(graph: &Graph, loops: &[Loop], first: usize) -> Option<Group> {
 
 /// Whether what is computed between the checks is needed only where all of them have passed, or only where one has failed. It is not where
 /// what is `cold` comes back.
-fn stays_apart(graph: &Graph, blocks: &[Link]) -> bool {
+fn stays_apart(cfg: &Cfg, blocks: &[Link]) -> bool {
     let inside: HashSet<usize> = blocks[1..].iter().map(|one| one.block).collect();
     let panics: BTreeSet<usize> = blocks.iter().map(|one| one.panic).collect();
     let mut failed: HashSet<usize> = HashSet::new();
     let mut open: Vec<usize> = panics.iter().copied().collect();
     while let Some(block) = open.pop() {
         if failed.insert(block) {
-            open.extend(&graph.successors[block]);
+            open.extend(&cfg.successors[block]);
         }
     }
-    let instructions = inside.iter().flat_map(|&block| ir::instructions_of(graph.blocks[block]));
+    let instructions = inside.iter().flat_map(|&block| ir::instructions_of(cfg.blocks[block]));
     instructions.flat_map(ir::uses).all(|at| {
-        let at = graph.index[&at];
+        let at = cfg.index[&at];
         inside.contains(&at)
             || !failed.contains(&at)
-            || panics.iter().any(|&panic| graph.dominates(panic, at))
+            || panics.iter().any(|&panic| cfg.dominates(panic, at))
     })
 }
 
@@ -214,19 +216,14 @@ fn is_arithmetic(instruction: LLVMValueRef) -> bool {
 
 /// Whether a value can be had before the blocks `inside`: it comes from elsewhere, or arithmetic makes it. `left` are the values that may
 /// still be looked at.
-fn is_early(
-    graph: &Graph,
-    inside: &BTreeSet<usize>,
-    value: LLVMValueRef,
-    left: &mut usize,
-) -> bool {
-    if ir::opcode(value).is_none() || !inside.contains(&graph.block_of(value)) {
+fn is_early(cfg: &Cfg, inside: &BTreeSet<usize>, value: LLVMValueRef, left: &mut usize) -> bool {
+    if ir::opcode(value).is_none() || !inside.contains(&cfg.block_of(value)) {
         return true;
     }
     *left = left.saturating_sub(1);
     *left > 0
         && is_arithmetic(value)
-        && ir::operands(value).all(|operand| is_early(graph, inside, operand, left))
+        && ir::operands(value).all(|operand| is_early(cfg, inside, operand, left))
 }
 
 /// Computes a value of the blocks `inside` in front of an instruction.
@@ -234,13 +231,13 @@ fn is_early(
 /// # Safety
 /// `value` [is early](is_early), and `before` ends the block that the others come after.
 unsafe fn early(
-    graph: &Graph,
+    cfg: &Cfg,
     inside: &BTreeSet<usize>,
     value: LLVMValueRef,
     builder: LLVMBuilderRef,
     known: &mut HashMap<LLVMValueRef, LLVMValueRef>,
 ) -> LLVMValueRef {
-    if ir::opcode(value).is_none() || !inside.contains(&graph.block_of(value)) {
+    if ir::opcode(value).is_none() || !inside.contains(&cfg.block_of(value)) {
         return value;
     }
     if let Some(&known) = known.get(&value) {
@@ -249,28 +246,28 @@ unsafe fn early(
     // SAFETY: the value is arithmetic, whose operands are early, too; the copy is made behind theirs.
     unsafe {
         let operands: Vec<LLVMValueRef> = ir::operands(value)
-            .map(|operand| early(graph, inside, operand, builder, known))
+            .map(|operand| early(cfg, inside, operand, builder, known))
             .collect();
-        let twin = LLVMInstructionClone(value);
-        LLVMInsertIntoBuilder(builder, twin);
+        let clone = LLVMInstructionClone(value);
+        LLVMInsertIntoBuilder(builder, clone);
         for (operand, index) in operands.into_iter().zip(0..) {
-            LLVMSetOperand(twin, index, operand);
+            LLVMSetOperand(clone, index, operand);
         }
-        known.insert(value, twin);
-        twin
+        known.insert(value, clone);
+        clone
     }
 }
 
 /// Decides the checks of a group together.
 ///
 /// # Safety
-/// The group is of the graph's function, which is as it was then.
-unsafe fn join(graph: &Graph, group: &Group) {
-    let block = |number: usize| graph.blocks[number];
+/// The group is of the CFG's function, which is as it was then.
+unsafe fn join(cfg: &Cfg, group: &Group) {
+    let block = |number: usize| cfg.blocks[number];
     let (first, rest) = (group.blocks[0], &group.blocks[1..]);
     let inside: BTreeSet<usize> = rest.iter().map(|one| one.block).collect();
-    // SAFETY: as promised by the caller. Each block of the rest is come to from the one before it only, so the copies are come to
-    // from copies and from the new block. Panics are come to from blocks of the group only: then from their copies.
+    // SAFETY: as promised by the caller. Each block of the rest has the one before it as its only predecessor, so the predecessors of the clones are
+    // clones and the new block. The predecessors of panics are blocks of the group only: then their clones.
     unsafe {
         let end = LLVMGetBasicBlockTerminator(block(first.block));
         let function = LLVMGetBasicBlockParent(block(first.block));
@@ -282,7 +279,7 @@ unsafe fn join(graph: &Graph, group: &Group) {
         let mut known = HashMap::new();
         let mut all = None;
         for one in &group.blocks {
-            let condition = early(graph, &inside, one.condition, builder, &mut known);
+            let condition = early(cfg, &inside, one.condition, builder, &mut known);
             let passed =
                 if one.passes { condition } else { LLVMBuildNot(builder, condition, name) };
             all = Some(match all {
@@ -296,20 +293,20 @@ unsafe fn join(graph: &Graph, group: &Group) {
         }
 
         let copies: Vec<LLVMBasicBlockRef> = rest.iter().map(|one| block(one.block)).collect();
-        let copied = clone::copy(&copies);
+        let cloned = clone::clone_blocks(&copies);
         // Panics use the copies' values.
         let panics: BTreeSet<usize> = group.blocks.iter().map(|one| one.panic).collect();
-        for (&value, &twin) in &copied.values {
+        for (&value, &clone) in &cloned.values {
             for user in ir::users(value) {
                 for index in 0..LLVMGetNumOperands(user) as u32 {
                     if LLVMGetOperand(user, index) != value {
                         continue;
                     }
                     let at = ir::used_at(user, index);
-                    // The copies are in no graph yet.
-                    let Some(&at) = graph.index.get(&at) else { continue };
-                    if panics.iter().any(|&panic| graph.dominates(panic, at)) {
-                        LLVMSetOperand(user, index, twin);
+                    // The copies are in no CFG yet.
+                    let Some(&at) = cfg.index.get(&at) else { continue };
+                    if panics.iter().any(|&panic| cfg.dominates(panic, at)) {
+                        LLVMSetOperand(user, index, clone);
                     }
                 }
             }
@@ -324,26 +321,26 @@ unsafe fn join(graph: &Graph, group: &Group) {
                     let from = LLVMGetIncomingBlock(phi, index);
                     let new = match from == block(first.block) {
                         true => Some(checked),
-                        false => copied.blocks.get(&from).copied(),
+                        false => cloned.blocks.get(&from).copied(),
                     };
                     if let Some(mut new) = new {
-                        let mut value = copied.value(LLVMGetIncomingValue(phi, index));
+                        let mut value = cloned.value(LLVMGetIncomingValue(phi, index));
                         LLVMAddIncoming(phi, &mut value, &mut new, 1);
                     }
                 }
             }
         }
-        let second = copied.block(block(first.next));
-        let twin = LLVMInstructionClone(end);
+        let second = cloned.block(block(first.next));
+        let clone = LLVMInstructionClone(end);
         LLVMPositionBuilderAtEnd(builder, checked);
-        LLVMInsertIntoBuilder(builder, twin);
+        LLVMInsertIntoBuilder(builder, clone);
         for index in 0..2 {
-            if LLVMGetSuccessor(twin, index) == block(first.next) {
-                LLVMSetSuccessor(twin, index, second);
+            if LLVMGetSuccessor(clone, index) == block(first.next) {
+                LLVMSetSuccessor(clone, index, second);
             }
         }
         let last = rest[rest.len() - 1];
-        ir::always_go_to(copied.block(block(last.block)), block(last.panic));
+        ir::always_go_to(cloned.block(block(last.block)), block(last.panic));
 
         // And at once.
         for one in rest {

@@ -1,5 +1,6 @@
-//! Bounds checks out of the way of loops.
+//! Moves bounds checks out of loops, merges them and narrows them.
 
+mod conditions;
 pub mod loop_versioning;
 pub mod merge_checks;
 pub mod narrow_checks;

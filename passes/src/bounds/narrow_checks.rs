@@ -1,4 +1,5 @@
-//! Checks of indices against a length that fits into 31 bits are made in 32 bits. Runs in stage 2, right before code is made for a GPU.
+//! Compares indices with lengths below 2^31 in 32 bits. Runs in stage 2 after optimisation, for
+//! GPUs.
 //!
 //! Before:
 //! ```llvm
@@ -34,16 +35,17 @@
 //!   %b.at = getelementptr float, ptr %p, i64 %b.wide
 //! ```
 //!
-//! A GPU has registers of 32 bits: a sum of 64 takes two instructions, a comparison two, and an address two, but one if the index
-//! has 32.
+//! A GPU has 32-bit registers: a 64-bit addition or comparison takes two instructions, and so does
+//! an address with a 64-bit index; with a 32-bit index it takes one.
 //!
-//! **Why that is the same.** The first check says that `%a` is below 2^31. What is further from it by 2^31 at most, up or down, is
-//! between -2^31 and 2^32: if it is below zero, its lower 32 bits are 2^31 or more, and so no index either. If the first check
-//! fails, nobody looks at the others. Where all have held, an index is its lower 32 bits.
+//! **Why it is sound.** The first check says that `%a` is below 2^31. A value that differs from it
+//! by at most 2^31 is between -2^31 and 2^32: if it is negative, its lower 32 bits are 2^31 or
+//! more, and so out of bounds as well. If the first check fails, the others do not matter. Where
+//! all have held, an index equals its lower 32 bits.
 //!
-//! **Two steps of an address** in one block, `p + y * width` and from there `x` further, become one by the sum of both: a multiplication
-//! adds on its way. And factors are extended in the product's block, since one instruction multiplies numbers of 32 bits to one of 64:
-//! LLVM looks for it block by block.
+//! **Two address steps** in one block, `p + y * width` and then `x` more, become one step by the
+//! sum of both: a multiply-add. Factors are extended in the block of their product, since LLVM
+//! matches a 32 x 32 to 64 multiplication per block.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,18 +1,17 @@
-//! Notes what each kernel needs of a device and of the runtime.
+//! Records what each kernel requires of a device and of the runtime.
 //!
 //! Changes nothing. For
 //! ```llvm
 //! define void @kernel(ptr %p) { ... call void @helper(ptr %p) ... }
 //! define internal void @helper(ptr %p) { ... fadd double ... call void @__schism_panic(...) ... }
 //! ```
-//! it finds that `kernel` can panic and needs 64-bit floating point. In the same way it finds which specialization
-//! constants a kernel reads, and which functions it has of other images.
+//! it finds that `kernel` can panic and needs 64-bit floating point. In the same way it finds which
+//! specialization constants a kernel reads, and which functions it has of other images.
 //!
-//! A function counts for a kernel that reaches it through calls or through constants, so what a kernel could do
-//! counts, not what it will do.
+//! A function counts for a kernel that reaches it through calls or through constants, so what a
+//! kernel could do counts, not what it will do.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fmt;
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;
@@ -23,53 +22,9 @@ use llvm_sys::{LLVMAtomicOrdering, LLVMOpcode, LLVMTypeKind};
 
 use crate::frontend::kernel_reachability;
 use crate::ir;
-use crate::spec::DeviceSpec;
 use crate::spec::builtins;
-use crate::stage1::KernelImage;
-
-/// Something that not every device has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Aspect {
-    /// Atomic operations on eight bytes or more.
-    Atomic64,
-    /// 128-bit floating-point numbers.
-    Fp128,
-    /// 16-bit floating-point numbers.
-    Fp16,
-    /// 64-bit floating-point numbers.
-    Fp64,
-    /// Work-groups: barriers or local memory.
-    Groups,
-    /// Calls through pointers.
-    IndirectCalls,
-    /// Integers of more than 64 bits.
-    Int128,
-    /// A function that calls itself, directly or through others.
-    Recursion,
-}
-
-impl Aspect {
-    /// Its name in a container.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Aspect::Atomic64 => "atomic64",
-            Aspect::Fp128 => "fp128",
-            Aspect::Fp16 => "fp16",
-            Aspect::Fp64 => "fp64",
-            Aspect::Groups => "groups",
-            Aspect::IndirectCalls => "indirect-calls",
-            Aspect::Int128 => "int128",
-            Aspect::Recursion => "recursion",
-        }
-    }
-}
-
-impl fmt::Display for Aspect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+use crate::spec::device::DeviceSpec;
+use crate::spec::image::{Capability, KernelImage};
 
 /// Fills in what is found out of each kernel.
 pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) {
@@ -107,12 +62,13 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
         // What comes from elsewhere may panic.
         kernel.can_panic |= !imports.is_empty();
         kernel.imports = imports;
-        kernel.aspects = kernel.groups.is_some().then_some(Aspect::Groups).into_iter().collect();
+        kernel.capabilities =
+            kernel.groups.is_some().then_some(Capability::Groups).into_iter().collect();
         for &function in &reached {
-            kernel.aspects.extend(&functions.get(function).aspects);
+            kernel.capabilities.extend(&functions.get(function).capabilities);
         }
         if functions.has_cycle(&reached) {
-            kernel.aspects.insert(Aspect::Recursion);
+            kernel.capabilities.insert(Capability::Recursion);
         }
     }
 }
@@ -153,7 +109,7 @@ struct Functions {
 
 #[derive(Clone, Debug, Default)]
 struct Facts {
-    aspects: BTreeSet<Aspect>,
+    capabilities: BTreeSet<Capability>,
     /// The functions that it calls.
     callees: Vec<LLVMValueRef>,
 }
@@ -196,11 +152,11 @@ fn facts(function: LLVMValueRef, layout: LLVMTargetDataRef) -> Facts {
     for instruction in ir::instructions(function) {
         // SAFETY: the instruction is live, and so are its operands and their types.
         unsafe {
-            types(LLVMTypeOf(instruction), &mut facts.aspects);
+            types(LLVMTypeOf(instruction), &mut facts.capabilities);
             for index in 0..LLVMGetNumOperands(instruction) {
                 let operand = LLVMGetOperand(instruction, index as u32);
                 if !operand.is_null() {
-                    types(LLVMTypeOf(operand), &mut facts.aspects);
+                    types(LLVMTypeOf(operand), &mut facts.capabilities);
                 }
             }
             let atomic = match LLVMGetInstructionOpcode(instruction) {
@@ -216,14 +172,14 @@ fn facts(function: LLVMValueRef, layout: LLVMTargetDataRef) -> Facts {
                     if !LLVMIsAFunction(called).is_null() {
                         facts.callees.push(called);
                     } else if LLVMIsAInlineAsm(called).is_null() {
-                        facts.aspects.insert(Aspect::IndirectCalls);
+                        facts.capabilities.insert(Capability::IndirectCalls);
                     }
                     None
                 }
                 _ => None,
             };
             if atomic.is_some_and(|ty| LLVMABISizeOfType(layout, ty) >= 8) {
-                facts.aspects.insert(Aspect::Atomic64);
+                facts.capabilities.insert(Capability::Atomic64);
             }
         }
     }
@@ -237,26 +193,26 @@ unsafe fn is_atomic(instruction: LLVMValueRef) -> bool {
     unsafe { LLVMGetOrdering(instruction) != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic }
 }
 
-/// The aspects of a type: what is computed with it must exist.
+/// The capabilities of a type: what is computed with it must exist.
 ///
 /// # Safety
 /// `ty` is live.
-unsafe fn types(ty: LLVMTypeRef, aspects: &mut BTreeSet<Aspect>) {
+unsafe fn types(ty: LLVMTypeRef, capabilities: &mut BTreeSet<Capability>) {
     // SAFETY: as promised by the caller; parts of a live type are live.
     unsafe {
         match LLVMGetTypeKind(ty) {
-            LLVMTypeKind::LLVMDoubleTypeKind => drop(aspects.insert(Aspect::Fp64)),
-            LLVMTypeKind::LLVMFP128TypeKind => drop(aspects.insert(Aspect::Fp128)),
-            LLVMTypeKind::LLVMHalfTypeKind => drop(aspects.insert(Aspect::Fp16)),
+            LLVMTypeKind::LLVMDoubleTypeKind => drop(capabilities.insert(Capability::Fp64)),
+            LLVMTypeKind::LLVMFP128TypeKind => drop(capabilities.insert(Capability::Fp128)),
+            LLVMTypeKind::LLVMHalfTypeKind => drop(capabilities.insert(Capability::Fp16)),
             LLVMTypeKind::LLVMIntegerTypeKind if LLVMGetIntTypeWidth(ty) > 64 => {
-                aspects.insert(Aspect::Int128);
+                capabilities.insert(Capability::Int128);
             }
             LLVMTypeKind::LLVMVectorTypeKind | LLVMTypeKind::LLVMArrayTypeKind => {
-                types(LLVMGetElementType(ty), aspects);
+                types(LLVMGetElementType(ty), capabilities);
             }
             LLVMTypeKind::LLVMStructTypeKind => {
                 for index in 0..LLVMCountStructElementTypes(ty) {
-                    types(LLVMStructGetTypeAtIndex(ty, index), aspects);
+                    types(LLVMStructGetTypeAtIndex(ty, index), capabilities);
                 }
             }
             _ => {}

@@ -1,207 +1,27 @@
-//! Refuses what no device has, with every way on which kernels come to it.
+//! Refuses what no device has, with every use of it.
 //!
-//! Runs after [`crate::frontend::simplify`]: what no kernel reaches raises nothing, and neither does what
-//! folded away. Before:
+//! Runs after [`crate::frontend::simplify`]: what no kernel reaches raises nothing, and neither
+//! does what folded away. Before:
 //! ```llvm
 //! define void @kernel() { call void @helper() ... }
 //! define internal void @helper() { call i64 @write(i32 1, ptr %p, i64 4) ... }
 //! declare i64 @write(i32, ptr, i64)
 //! ```
-//! After: a [`Violation`] that names `write` and its use in `helper`, and the [`Report`] that says where
-//! `helper` is used.
-
-use std::collections::{BTreeMap, HashSet, VecDeque};
-use std::fmt;
+//! After: a [`Violation`] that names `write` and its use in `helper`, and the
+//! [`Report`](crate::spec::report::Report) that says where `helper` is used.
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;
+use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::{LLVMLinkage, LLVMOpcode};
 
-use crate::analysis::call_sites::{self, CallSite};
 use crate::analysis::callees::{self, Foreign};
-use crate::frontend::launch_offset::name_of_original;
+use crate::analysis::statics::{is_mutable, is_thread_local};
+use crate::analysis::uses::{use_at, uses_of};
 use crate::ir;
 use crate::spec::builtins;
-
-/// Everything that was found in a module, with what a diagnostic needs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
-    /// What was found, in the order of the module.
-    pub violations: Vec<Violation>,
-    /// Where each function is used, by symbol.
-    pub uses: BTreeMap<String, Vec<Use>>,
-    /// What the indices in [`Use::way`] mean.
-    pub sites: Vec<CallSite>,
-    /// The names of the kernels.
-    pub kernels: Vec<String>,
-}
-
-/// Something in a kernel that no device has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// What it is.
-    pub what: ViolationKind,
-    /// The instructions that use it.
-    pub uses: Vec<Use>,
-}
-
-/// An instruction that uses something.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Use {
-    /// The function that it stands in, by symbol.
-    pub function: String,
-    /// The global through whose value it uses it, if it does not name it itself.
-    pub through: Option<String>,
-    /// Where it comes from: its own site first, then the call through which that was inlined, and so
-    /// on. Empty when the module was not numbered.
-    pub way: Vec<usize>,
-}
-
-/// The kinds of violation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ViolationKind {
-    /// A function without a body that no target provides.
-    ExternalFunction(String),
-    /// A global without a value.
-    ExternalStatic(String),
-    /// An intrinsic of LLVM that belongs to one CPU or that no target lowers.
-    Intrinsic(String),
-    /// Inline assembly.
-    InlineAssembly,
-    /// A thread-local variable.
-    ThreadLocal(String),
-    /// A static whose value can change: the device would have a copy of its own.
-    MutableStatic(String),
-    /// A call through a pointer that was a number: whatever it names lives on the host.
-    UnknownFunction,
-    /// A call through a pointer that the launch passes in, itself or in memory.
-    HostFunction,
-    /// A function that needs to know where the launch begins, and whose address is taken.
-    OffsetByAddress(String),
-    /// A function with a body that takes a variable number of arguments.
-    VariadicFunction(String),
-    /// A function that is exported needs what only a kernel has: the builtin or the specialization constant.
-    OfKernels(String),
-    /// Functions that call each other in a circle, in the order of the calls, where a target has no stack.
-    Recursion(Vec<String>),
-}
-
-impl ViolationKind {
-    /// The symbol that it is about, if it is about one.
-    #[must_use]
-    pub fn symbol(&self) -> Option<&str> {
-        match self {
-            Self::ExternalFunction(symbol)
-            | Self::ExternalStatic(symbol)
-            | Self::Intrinsic(symbol)
-            | Self::ThreadLocal(symbol)
-            | Self::MutableStatic(symbol)
-            | Self::VariadicFunction(symbol)
-            | Self::OfKernels(symbol)
-            | Self::OffsetByAddress(symbol) => Some(symbol),
-            Self::Recursion(circle) => circle.first().map(String::as_str),
-            Self::InlineAssembly | Self::UnknownFunction | Self::HostFunction => None,
-        }
-    }
-}
-
-impl Report {
-    /// The functions on the shortest way from the one that contains `place` to a kernel, both included.
-    #[must_use]
-    pub fn chain(&self, place: &Use) -> Vec<String> {
-        let mut came_from = vec![(place.function.as_str(), usize::MAX)];
-        let mut seen = HashSet::from([place.function.as_str()]);
-        let mut next = 0;
-        while let Some(&(function, _)) = came_from.get(next) {
-            if self.kernels.iter().any(|kernel| kernel == function) {
-                let mut chain = Vec::new();
-                let mut index = next;
-                while let Some(&(function, previous)) = came_from.get(index) {
-                    chain.push(function.to_owned());
-                    index = previous;
-                }
-                chain.reverse();
-                return chain;
-            }
-            for place in self.uses.get(function).into_iter().flatten() {
-                if seen.insert(&place.function) {
-                    came_from.push((&place.function, next));
-                }
-            }
-            next += 1;
-        }
-        vec![place.function.clone()]
-    }
-}
-
-impl fmt::Display for Report {
-    /// How many there are, then a line for each use: the functions on the way to a kernel, and in a numbered
-    /// module the calls through which the instruction came to where it stands.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let uses = |violation: &Violation| violation.uses.len().max(1);
-        let count: usize = self.violations.iter().map(uses).sum();
-        write!(f, "{count} use(s) of what no device has")?;
-        for violation in &self.violations {
-            if violation.uses.is_empty() {
-                write!(f, "\nviolation: {:?}, in constants alone", violation.what)?;
-            }
-            for place in &violation.uses {
-                let chain = self.chain(place);
-                write!(f, "\nviolation: {:?}, chain: {chain:?}", violation.what)?;
-                for site in place.way.iter().filter_map(|&index| self.sites.get(index)) {
-                    write!(f, ", {site}")?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Keeps [`crate::frontend::simplify`] from reading the values with which the program starts out of statics that
-/// can change, and from forgetting writes into those that no kernel reads. Before:
-/// ```llvm
-/// @counter = internal global i64 5
-/// ```
-/// After:
-/// ```llvm
-/// @counter = global i64 5
-/// ```
-pub fn hold_statics(module: &Module<'_>) {
-    for global in module.get_globals() {
-        let value = global.as_value_ref();
-        if changes(value) || is_thread_local(value) {
-            // SAFETY: the global is live; a declaration keeps its linkage.
-            unsafe {
-                if LLVMIsDeclaration(value) == 0 {
-                    LLVMSetLinkage(value, LLVMLinkage::LLVMExternalLinkage);
-                }
-            }
-        }
-    }
-}
-
-/// Removes what [`hold_statics`] has held and nothing uses.
-///
-/// # Errors
-/// LLVM's message, if its pass manager fails.
-pub fn release_statics(module: &Module<'_>) -> Result<(), String> {
-    let mut any = false;
-    for global in module.get_globals() {
-        let value = global.as_value_ref();
-        if changes(value) || is_thread_local(value) {
-            any = true;
-            // SAFETY: the global is live; a declaration keeps its linkage.
-            unsafe {
-                if LLVMIsDeclaration(value) == 0 {
-                    LLVMSetLinkage(value, LLVMLinkage::LLVMInternalLinkage);
-                }
-            }
-        }
-    }
-    if any { ir::run_llvm_passes(module, "globaldce") } else { Ok(()) }
-}
+use crate::spec::report::{Violation, ViolationKind};
 
 /// Runs the check. `imports` are functions that other images define, sorted.
 pub fn run(module: &Module<'_>, imports: &[String]) -> Vec<Violation> {
@@ -263,7 +83,7 @@ pub fn run(module: &Module<'_>, imports: &[String]) -> Vec<Violation> {
             ViolationKind::ThreadLocal(name)
         } else if declared {
             ViolationKind::ExternalStatic(name)
-        } else if changes(value) {
+        } else if is_mutable(value) {
             ViolationKind::MutableStatic(name)
         } else {
             continue;
@@ -273,77 +93,12 @@ pub fn run(module: &Module<'_>, imports: &[String]) -> Vec<Violation> {
     violations
 }
 
-/// Where each function of the module is used; a copy of a function counts as the function.
-pub fn uses(module: &Module<'_>) -> BTreeMap<String, Vec<Use>> {
-    let mut all: BTreeMap<String, Vec<Use>> = BTreeMap::new();
-    for function in module.get_functions() {
-        let value = function.as_value_ref();
-        let uses = uses_of(value);
-        if !uses.is_empty() {
-            all.entry(name_of_original(value)).or_default().extend(uses);
-        }
-    }
-    all
-}
-
 /// A violation for an object, if an instruction uses it.
 fn report(object: LLVMValueRef, what: ViolationKind, violations: &mut Vec<Violation>) {
     let uses = uses_of(object);
     if !uses.is_empty() {
         violations.push(Violation { what, uses });
     }
-}
-
-/// The violation that a user of something is: an instruction, or a constant with its uses.
-pub(crate) fn violation_of_use(user: LLVMValueRef, what: ViolationKind) -> Violation {
-    let uses = if ir::opcode(user).is_some() { vec![use_at(user, None)] } else { uses_of(user) };
-    Violation { what, uses }
-}
-
-/// The instructions that use an object, itself or through constants.
-pub(crate) fn uses_of(object: LLVMValueRef) -> Vec<Use> {
-    let mut seen = HashSet::from([object]);
-    let mut queue = VecDeque::from([(object, None)]);
-    let mut uses = Vec::new();
-    while let Some((value, through)) = queue.pop_front() {
-        // The list of uses starts with the newest.
-        for user in ir::users(value).into_iter().rev() {
-            if !seen.insert(user) {
-                continue;
-            }
-            // SAFETY: a user is live.
-            let (is_function, is_global) = unsafe {
-                (!LLVMIsAFunction(user).is_null(), !LLVMIsAGlobalVariable(user).is_null())
-            };
-            if ir::opcode(user).is_some() {
-                uses.push(use_at(user, through.clone()));
-            } else if is_global {
-                queue.push_back((user, Some(ir::name_of(user))));
-            } else if !is_function {
-                // A constant expression. (A function uses its personality, and no instruction does.)
-                queue.push_back((user, through.clone()));
-            }
-        }
-    }
-    uses
-}
-
-pub(crate) fn use_at(instruction: LLVMValueRef, through: Option<String>) -> Use {
-    Use {
-        function: name_of_original(ir::parent_function(instruction)),
-        through,
-        way: call_sites::way_of(instruction),
-    }
-}
-
-fn changes(global: LLVMValueRef) -> bool {
-    // SAFETY: the global is live.
-    unsafe { LLVMIsDeclaration(global) == 0 && LLVMIsGlobalConstant(global) == 0 }
-}
-
-fn is_thread_local(global: LLVMValueRef) -> bool {
-    // SAFETY: the global is live.
-    unsafe { LLVMIsThreadLocal(global) != 0 }
 }
 
 /// Whether an intrinsic of LLVM belongs to one architecture.

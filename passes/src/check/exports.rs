@@ -7,19 +7,21 @@
 //! ```
 //! After: a [`Violation`] that names `__schism_local_id_x` and its use.
 //!
-//! An exported function is compiled with its own crate and linked to kernels of others. What the container says of those (whether they
-//! need work-groups, how much local memory they have, which specialization constants they read, whether they are told where the launch
-//! begins) is found out when their crate is compiled, and cannot depend on a body that nobody has at that time.
+//! An exported function is compiled with its own crate and linked to kernels of others. What the
+//! container says of those (whether they need work-groups, how much local memory they have, which
+//! specialization constants they read, whether they are told where the launch begins) is found out
+//! when their crate is compiled, and cannot depend on a body that nobody has at that time.
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;
 use llvm_sys::prelude::*;
 
-use crate::check::device_check::{Violation, ViolationKind, uses_of};
+use crate::analysis::uses::uses_of;
 use crate::frontend::kernel_reachability;
 use crate::ir;
-use crate::spec::DeviceSpec;
 use crate::spec::builtins;
+use crate::spec::device::DeviceSpec;
+use crate::spec::report::{Violation, ViolationKind};
 
 /// Runs the pass.
 pub fn run(module: &Module<'_>, spec: &DeviceSpec) -> Vec<Violation> {

@@ -1,4 +1,4 @@
-//! Finds what works on every device and makes kernels slow, for warnings.
+//! Finds code that works and makes kernels slow, for warnings.
 //!
 //! Runs when the image is whole, and changes nothing. Before and after:
 //! ```llvm
@@ -14,12 +14,11 @@
 //!   ...
 //! }
 //! ```
-//! The [`Costs`] then name the three, with the instructions that they are about. [`crate::stage1`] runs
-//! the passes again over a numbered module if there are any, so that these have a place in the source.
+//! The [`Lints`] then name the three, with the instructions that they are about. [`crate::stage1`]
+//! runs the passes again over a numbered module if there are any, so that these have a place in the
+//! source.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fmt;
-use std::str::FromStr;
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;
@@ -27,12 +26,12 @@ use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout};
-use thiserror::Error;
 
-use crate::analysis::call_sites::CallSite;
-use crate::check::device_check::{self, Use};
+use crate::analysis::uses::{use_at, uses as all_uses, uses_of};
 use crate::frontend::simplify;
 use crate::ir;
+use crate::spec::options::Warnings;
+use crate::spec::report::{CallSite, Lint, LintKind, Lints, Use};
 
 /// How many bytes of locals a function may have: with more, few work-items fit on a device at once.
 pub const PRIVATE_BYTES: u64 = 16 * 1024;
@@ -40,134 +39,31 @@ pub const PRIVATE_BYTES: u64 = 16 * 1024;
 /// How many values the search for an address looks at.
 const VALUES: usize = 256;
 
-/// What is looked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Warnings {
-    /// Nothing.
-    Off,
-    /// What nearly always is a mistake.
-    #[default]
-    Usual,
-    /// Also what may well be meant, and costs.
-    Perf,
-}
-
-/// A word that names no [`Warnings`].
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("`{0}` is none of `off`, `on` and `perf`")]
-pub struct UnknownWarnings(pub String);
-
-impl FromStr for Warnings {
-    type Err = UnknownWarnings;
-
-    /// Reads `off`, `on` or `perf`; nothing at all is `on`.
-    ///
-    /// ```
-    /// use schism_passes::costs::Warnings;
-    ///
-    /// assert_eq!("perf".parse(), Ok(Warnings::Perf));
-    /// assert!("all".parse::<Warnings>().is_err());
-    /// ```
-    fn from_str(word: &str) -> Result<Self, UnknownWarnings> {
-        match word {
-            "off" | "0" => Ok(Warnings::Off),
-            "" | "on" | "1" => Ok(Warnings::Usual),
-            "perf" => Ok(Warnings::Perf),
-            other => Err(UnknownWarnings(other.to_owned())),
-        }
-    }
-}
-
-/// Everything that was found in a module, with what a diagnostic needs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Costs {
-    /// What was found, in the order of the module.
-    pub findings: Vec<Finding>,
-    /// Where each function is used, by symbol; empty without findings.
-    pub uses: BTreeMap<String, Vec<Use>>,
-    /// What the indices in [`Use::way`] mean; empty without findings.
-    pub sites: Vec<CallSite>,
-}
-
-/// Something that makes kernels slow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// What it is.
-    pub what: Cost,
-    /// The instructions that it is about.
-    pub uses: Vec<Use>,
-}
-
-/// The kinds of finding.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cost {
-    /// The formatting machinery of the standard library, by its symbol.
-    Formatting(String),
-    /// The locals of one function.
-    PrivateMemory {
-        /// How many bytes they are, all together.
-        bytes: u64,
-    },
-    /// Divisions in 64 bits by what is no constant, for an address.
-    DivisionInAddress,
-}
-
-impl Cost {
-    /// The symbol that it is about, if it is about one.
-    #[must_use]
-    pub fn symbol(&self) -> Option<&str> {
-        match self {
-            Self::Formatting(symbol) => Some(symbol),
-            Self::PrivateMemory { .. } | Self::DivisionInAddress => None,
-        }
-    }
-
-    /// How many bytes of private memory it is about; 0 if it is about something else.
-    #[must_use]
-    pub fn private_bytes(&self) -> u64 {
-        match self {
-            Self::PrivateMemory { bytes } => *bytes,
-            Self::Formatting(_) | Self::DivisionInAddress => 0,
-        }
-    }
-}
-
-impl fmt::Display for Finding {
-    /// One line: what it is, then the function of each use, and in a numbered module where it comes from.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cost: {:?}", self.what)?;
-        for place in &self.uses {
-            write!(f, " in {}", place.function)?;
-        }
-        Ok(())
-    }
-}
-
 /// Looks for what costs. `sites` are those of the module if it is numbered.
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
-pub fn run(module: &Module<'_>, wanted: Warnings, sites: &[CallSite]) -> Result<Costs, String> {
+pub fn run(module: &Module<'_>, wanted: Warnings, sites: &[CallSite]) -> Result<Lints, String> {
     if wanted == Warnings::Off {
-        return Ok(Costs::default());
+        return Ok(Lints::default());
     }
     let mut uses = BTreeMap::new();
     let mut findings = formatting(module, &mut uses)?;
     findings.extend(memory_and_divisions(module, wanted));
     if findings.is_empty() {
-        return Ok(Costs::default());
+        return Ok(Lints::default());
     }
-    for (function, places) in device_check::uses(module) {
+    for (function, places) in all_uses(module) {
         uses.entry(function).or_insert(places);
     }
-    Ok(Costs { findings, uses, sites: sites.to_vec() })
+    Ok(Lints { findings, uses, sites: sites.to_vec() })
 }
 
 /// Looks for the formatting machinery, and if it is there, where functions are used.
 fn formatting(
     module: &Module<'_>,
     uses: &mut BTreeMap<String, Vec<Use>>,
-) -> Result<Vec<Finding>, String> {
+) -> Result<Vec<Lint>, String> {
     if formatter(module).is_none() {
         return Ok(Vec::new());
     }
@@ -179,12 +75,12 @@ fn formatting(
     }
     simplify::inline(&copy)?;
     let Some(formatter) = formatter(&copy) else { return Ok(Vec::new()) };
-    let places = device_check::uses_of(formatter);
+    let places = uses_of(formatter);
     if places.is_empty() {
         return Ok(Vec::new());
     }
-    *uses = device_check::uses(&copy);
-    Ok(vec![Finding { what: Cost::Formatting(ir::name_of(formatter)), uses: places }])
+    *uses = all_uses(&copy);
+    Ok(vec![Lint { what: LintKind::Formatting(ir::name_of(formatter)), uses: places }])
 }
 
 /// The function through which all formatting goes.
@@ -193,7 +89,7 @@ fn formatter(module: &Module<'_>) -> Option<LLVMValueRef> {
     functions.find(|&function| formats(&ir::name_of(function)))
 }
 
-fn memory_and_divisions(module: &Module<'_>, wanted: Warnings) -> Vec<Finding> {
+fn memory_and_divisions(module: &Module<'_>, wanted: Warnings) -> Vec<Lint> {
     let (mut findings, mut divisions) = (Vec::new(), Vec::new());
     for function in module.get_functions() {
         let (mut bytes, mut largest) = (0_u64, (0, None));
@@ -207,16 +103,16 @@ fn memory_and_divisions(module: &Module<'_>, wanted: Warnings) -> Vec<Finding> {
                 && divides_by_a_variable(instruction)
                 && leads_to_an_address(instruction)
             {
-                divisions.push(device_check::use_at(instruction, None));
+                divisions.push(use_at(instruction, None));
             }
         }
         if let (true, Some(largest)) = (bytes > PRIVATE_BYTES, largest.1) {
-            let uses = vec![device_check::use_at(largest, None)];
-            findings.push(Finding { what: Cost::PrivateMemory { bytes }, uses });
+            let uses = vec![use_at(largest, None)];
+            findings.push(Lint { what: LintKind::PrivateMemory { bytes }, uses });
         }
     }
     if !divisions.is_empty() {
-        findings.push(Finding { what: Cost::DivisionInAddress, uses: divisions });
+        findings.push(Lint { what: LintKind::DivisionInAddress, uses: divisions });
     }
     findings
 }

@@ -1,6 +1,7 @@
 //! Refuses functions that call themselves, for targets whose code has no stack to do so.
 //!
-//! The CPU has one, so stage 1 does not run this; a target without one runs it before its own passes. For
+//! The CPU has one, so stage 1 does not run this; a target without one runs it before its own
+//! passes. For
 //! ```llvm
 //! define internal void @a() { call void @b() ... }
 //! define internal void @b() { call void @a() ... }
@@ -14,8 +15,9 @@ use inkwell::values::AsValueRef;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use crate::check::device_check::{self, Violation, ViolationKind};
+use crate::analysis::uses::use_at;
 use crate::ir;
+use crate::spec::report::{Violation, ViolationKind};
 
 /// Runs the check: a violation for each circle of direct calls.
 pub fn run(module: &Module<'_>) -> Vec<Violation> {
@@ -37,7 +39,7 @@ pub fn run(module: &Module<'_>) -> Vec<Violation> {
                 let circle = path[at..].iter().map(|&(function, _)| ir::name_of(function));
                 violations.push(Violation {
                     what: ViolationKind::Recursion(circle.collect()),
-                    uses: vec![device_check::use_at(call, None)],
+                    uses: vec![use_at(call, None)],
                 });
             } else if !done.contains(&callee) {
                 path.push((callee, calls(callee)));

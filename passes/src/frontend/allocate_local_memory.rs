@@ -1,4 +1,4 @@
-//! Gives the arrays in local memory their places.
+//! Assigns offsets to the arrays in local memory.
 //!
 //! Before:
 //! ```llvm
@@ -32,26 +32,14 @@ use thiserror::Error;
 
 use crate::frontend::kernel_reachability;
 use crate::ir;
-use crate::spec::builtins::{self, LOCAL_DYNAMIC, LOCAL_MEMORY, LOCAL_STATIC};
-use crate::stage1::KernelImage;
-
-/// The alignment of the memory that a launch adds.
-pub const DYNAMIC_ALIGN: u64 = 128;
+use crate::spec::builtins::{self, DYNAMIC_ALIGN, LOCAL_DYNAMIC, LOCAL_MEMORY, LOCAL_STATIC};
+use crate::spec::image::{GroupNeeds, KernelImage};
 
 /// The least alignment of a group's memory.
 const LEAST_ALIGN: u64 = 16;
 
 /// More local memory than this is more than any device has, and safe to add up.
 const MOST_BYTES: u64 = 1 << 32;
-
-/// What a kernel asks of its work-groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GroupNeeds {
-    /// Bytes of local memory before what a launch adds.
-    pub local_size: u64,
-    /// Alignment of the group's memory.
-    pub local_align: u64,
-}
 
 /// Why the arrays could not be placed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Specialization constants become bytes that nobody may count on before stage 2.
+//! Turns specialization constants into bytes that stay open until stage 2.
 //!
 //! Before, for `static TILE: SpecConst<u32> = SpecConst::new(16)`:
 //! ```llvm
@@ -11,9 +11,11 @@
 //!   %tile = load i32, ptr @TILE
 //! ```
 //!
-//! `externally_initialized` is LLVM's own word for a value that may change before the program starts, so no pass folds a load of
-//! it. The image keeps the default; [`crate::specialize::spec_constants`] or [`crate::specialize::constant_buffer`] puts the launch's values in. What a
-//! constant has beside its value (where it is declared) is for the host: zeros take its place.
+//! `externally_initialized` is LLVM's own word for a value that may change before the program
+//! starts, so no pass folds a load of it. The image keeps the default;
+//! [`crate::specialize::spec_constants`] or [`crate::specialize::constant_buffer`] puts the
+//! launch's values in. What a constant has beside its value (where it is declared) is for the host:
+//! zeros take its place.
 //!
 //! A constant of another crate comes in as a declaration and gets its default here, too.
 
@@ -21,7 +23,7 @@ use inkwell::module::Module;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use crate::spec::SpecConstant;
+use crate::spec::kernel::SpecConstant;
 use crate::specialize::spec_constants;
 
 /// Runs the pass for the constants that the module has.

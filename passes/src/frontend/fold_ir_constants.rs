@@ -1,4 +1,4 @@
-//! Gives S1 IR constants their value and folds the branches on them.
+//! Replaces IR constants by their values and folds the branches on them.
 //!
 //! Before:
 //! ```llvm
@@ -89,7 +89,7 @@ pub unsafe fn fold_in(
     Ok(())
 }
 
-/// The compiler may keep the address itself in a variable, where its jump threading has copied a read. Promotes the variables of
+/// The compiler may keep the address itself in a variable, where its jump threading has cloned a read. Promotes the variables of
 /// such functions to registers, so that the reads have the address.
 ///
 /// # Safety

@@ -1,4 +1,4 @@
-//! Keeps what kernels reach, through calls and through constants.
+//! Removes what no kernel reaches through calls or constants.
 //!
 //! Before:
 //! ```llvm
@@ -14,7 +14,7 @@
 //! define internal void @a() { ... }
 //! ```
 //!
-//! The graph is over uses of objects, not over calls: `@a` is reached because `@table` holds its
+//! The CFG is over uses of objects, not over calls: `@a` is reached because `@table` holds its
 //! address and `@kernel` uses `@table`. Everything but the kernels becomes internal, and LLVM's
 //! `globaldce` walks that graph, cycles among constants included.
 

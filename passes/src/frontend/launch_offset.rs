@@ -1,4 +1,4 @@
-//! Kernels that read where their launch begins get a variant that is told.
+//! Clones kernels that read the launch offset, with the offset as parameters.
 //!
 //! Before:
 //! ```llvm
@@ -29,12 +29,12 @@
 //! }
 //! ```
 //!
-//! So a launch that begins at zero pays nothing: the runtime takes the variant where a component is not zero. Three numbers,
-//! not a pointer to them: they stay in registers, or where a target keeps parameters, without a copy in private memory, and
-//! they have all 64 bits.
+//! So a launch that begins at zero pays nothing: the runtime takes the variant where a component is
+//! not zero. Three numbers, not a pointer to them: they stay in registers, or where a target keeps
+//! parameters, without a copy in private memory, and they have all 64 bits.
 //!
-//! Functions that do not read the offset are shared by both. One that does and whose address is taken is refused: a call
-//! through a pointer does not know whether to pass the offset.
+//! Functions that do not read the offset are shared by both. One that does and whose address is
+//! taken is refused: a call through a pointer does not know whether to pass the offset.
 
 use std::collections::HashSet;
 
@@ -43,26 +43,12 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMLinkage, LLVMTypeKind};
 
-use crate::check::device_check::{Violation, ViolationKind, violation_of_use};
+use crate::analysis::uses::violation_of_use;
 use crate::ir;
 use crate::ir::parameters::{ByAddress, Copies, only_calls, with_callers};
-use crate::spec::builtins::GLOBAL_OFFSET;
-use crate::stage1::KernelImage;
-
-/// What the name of a variant ends in.
-pub const SUFFIX: &str = "_with_offset";
-
-/// The name of a function, or of the one that it is a copy of: what people know.
-pub(crate) fn name_of_original(function: LLVMValueRef) -> String {
-    let name = ir::name_of(function);
-    let Some(original) = name.strip_suffix(SUFFIX) else { return name };
-    // SAFETY: the function is live, and so is its module; the name is passed with its length.
-    let known = unsafe {
-        let module = LLVMGetGlobalParent(function);
-        LLVMGetNamedFunctionWithLength(module, original.as_ptr().cast(), original.len())
-    };
-    if known.is_null() { name } else { original.to_owned() }
-}
+use crate::spec::builtins::{GLOBAL_OFFSET, OFFSET_SUFFIX};
+use crate::spec::image::KernelImage;
+use crate::spec::report::{Violation, ViolationKind};
 
 /// Runs the pass, and notes each kernel's variant.
 ///
@@ -112,7 +98,7 @@ unsafe fn make_variants(module: LLVMModuleRef, kernels: &mut [KernelImage]) -> V
         };
         let long = LLVMInt64TypeInContext(LLVMGetModuleContext(module));
         let added = [("offset.x", long), ("offset.y", long), ("offset.z", long)];
-        let copies = Copies::declare(module, &functions, SUFFIX, &added);
+        let copies = Copies::declare(module, &functions, OFFSET_SUFFIX, &added);
         for &function in &functions {
             copies.fill(function, |instruction, offset| Some(offset[axis_of(instruction)?]));
         }

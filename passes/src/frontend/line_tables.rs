@@ -17,9 +17,9 @@
 //! !4 = distinct !DISubprogram(name: "kernel", file: !1, line: 1, type: !5, unit: !0)
 //! !7 = !DILocation(line: 2, column: 3, scope: !4)
 //! ```
-//! Of what the debug information describes only places in the source stay ([`reduce`]), and code generators are asked for directives
-//! that name them, and for nothing else ([`run`]): in PTX `.file` and `.loc`. Code with full debug information is not optimised by
-//! NVIDIA's assembler.
+//! Of what the debug information describes only places in the source stay ([`reduce`]), and code
+//! generators are asked for directives that name them, and for nothing else ([`run`]): in PTX
+//! `.file` and `.loc`. Code with full debug information is not optimised by NVIDIA's assembler.
 //!
 //! LLVM's interface for C has no name for this kind, so it is written into the module's text.
 

@@ -1,4 +1,4 @@
-//! Functions that are only declared get the body that their crate was compiled to.
+//! Links functions without MIR from the standard library's bitcode.
 //!
 //! Before:
 //! ```llvm
@@ -11,10 +11,11 @@
 //! define internal void @core::str::converts::from_utf8(ptr, ptr, i64) { ... }
 //! ```
 //!
-//! The [`Provider`] knows which functions and constants of the standard library a kernel can have.
+//! The [`StdBodies`] knows which functions and constants of the standard library a kernel can have.
 //! Only what is declared and in use is linked, with what that reaches in turn; a module of which
 //! nothing is needed is not read. What comes in is the host's code, so it is shaped as the rest of
-//! the module has been before: [`strip_host_attributes`], [`lower_unwind`], [`lower_panics`], and so on.
+//! the module has been before: [`strip_host_attributes`], [`lower_unwind`], [`lower_panics`], and
+//! so on.
 
 use std::collections::HashSet;
 
@@ -27,28 +28,27 @@ use llvm_sys::prelude::*;
 use llvm_sys::{LLVMDiagnosticSeverity, LLVMLinkage};
 use thiserror::Error;
 
-use crate::check::device_check;
+use crate::frontend::freeze_initialisers;
 use crate::frontend::kernel_reachability;
 use crate::frontend::lower_formatters;
 use crate::frontend::lower_panics;
 use crate::frontend::lower_unwind;
 use crate::frontend::mark_convergent;
 use crate::frontend::simplify;
-use crate::frontend::std_bodies::survey::aliases;
-use crate::frontend::std_bodies::{Index, ModuleRef, Provider, ProviderError};
+use crate::frontend::std_bodies::build_index::{PERSONALITY, aliases};
 use crate::frontend::strip_host_attributes;
 use crate::frontend::strip_instrumentation;
 use crate::ir;
-
-/// The function that decides at a landing pad. No device has landing pads.
-pub(crate) const PERSONALITY: &str = "rust_eh_personality";
+use crate::spec::std_bodies::bodies::StdBodies;
+use crate::spec::std_bodies::index::Index;
+use crate::spec::std_bodies::module::{ModuleRef, StdBodiesError};
 
 /// Why bodies cannot be imported.
 #[derive(Debug, Error)]
 pub enum ImportError {
-    /// Their provider has none after all.
+    /// Their std_bodies has none after all.
     #[error(transparent)]
-    Provider(#[from] ProviderError),
+    StdBodies(#[from] StdBodiesError),
     /// LLVM cannot link a module.
     #[error("{} cannot be linked: {message}", path.display())]
     Link {
@@ -69,19 +69,19 @@ pub enum ImportError {
 /// See [`ImportError`].
 pub fn run(
     module: &Module<'_>,
-    provider: Option<&Provider>,
+    std_bodies: Option<&StdBodies>,
     kernels: &HashSet<&str>,
 ) -> Result<(), ImportError> {
     let declared = declared_and_used(module);
-    let Some(provider) = provider.filter(|_| !declared.is_empty()) else { return Ok(()) };
-    let index = provider.index()?;
+    let Some(std_bodies) = std_bodies.filter(|_| !declared.is_empty()) else { return Ok(()) };
+    let index = std_bodies.index()?;
     if !declared.iter().any(|name| index.bodies.contains_key(name)) {
         return Ok(());
     }
     // Messages are formatted by descriptions; formatting functions come only to code that formats.
-    let formats = |declared: &[String]| declared.contains(&index.stops.writer);
-    let formatters = index.stops.formatters.iter().map(|formatter| &*formatter.symbol);
-    let panics = index.stops.panics.iter().map(|panic| &*panic.symbol).chain([PERSONALITY]);
+    let formats = |declared: &[String]| declared.contains(&index.special.writer);
+    let formatters = index.special.formatters.iter().map(|formatter| &*formatter.symbol);
+    let panics = index.special.panics.iter().map(|panic| &*panic.symbol).chain([PERSONALITY]);
     if !formats(&declared) {
         let held = hold_back(module, panics.clone().chain(formatters));
         link_all(module, index, &mut |declared| !formats(declared))?;
@@ -96,10 +96,10 @@ pub fn run(
     strip_host_attributes::run(module);
     mark_convergent::run(module);
     lower_unwind::run(module).map_err(ImportError::Pass)?;
-    lower_formatters::run(module, &index.stops.formatters, &index.stops.types);
-    lower_panics::run(module, &index.stops.panics, &index.stops.types);
+    lower_formatters::run(module, &index.special.formatters, &index.special.types);
+    lower_panics::run(module, &index.special.panics, &index.special.types);
     kernel_reachability::run(module, kernels).map_err(ImportError::Pass)?;
-    device_check::hold_statics(module);
+    freeze_initialisers::run(module);
     simplify::run(module).map_err(ImportError::Pass)
 }
 
@@ -291,7 +291,7 @@ unsafe fn relink(object: LLVMValueRef) {
 /// Keeps the errors among LLVM's messages. Without a handler, LLVM ends the process at an error.
 extern "C" fn note(info: LLVMDiagnosticInfoRef, messages: *mut std::ffi::c_void) {
     // SAFETY: LLVM passes a live description and the pointer with which the handler was set, to a
-    // vector that nothing else uses meanwhile; the text is copied, then freed.
+    // vector that nothing else uses meanwhile; the text is cloned, then freed.
     unsafe {
         if LLVMGetDiagInfoSeverity(info) != LLVMDiagnosticSeverity::LLVMDSError {
             return;

@@ -1,4 +1,4 @@
-//! Formatting functions become descriptions of what they format.
+//! Replaces formatting functions by descriptions of the types that they format.
 //!
 //! Before:
 //! ```llvm
@@ -11,16 +11,16 @@
 //! @schism.type.0 = private constant { i32, i32, ptr, i64, ptr, i64 } { i32 18, i32 1547788061, … }
 //! ```
 //!
-//! A device formats nothing: it hands the message with its arguments to the host, and the host formats
-//! by the descriptions. A formatting function that has a body or is called is left alone: there a kernel
-//! formats for itself, and messages show values by nothing but a placeholder.
+//! A device formats nothing: it hands the message with its arguments to the host, and the host
+//! formats by the descriptions. A formatting function that has a body or is called is left alone:
+//! there a kernel formats for itself, and messages show values by nothing but a placeholder.
 
 use inkwell::module::Module;
 use llvm_sys::core::*;
 
 use crate::frontend::type_descriptions::Descriptors;
 use crate::ir;
-use crate::spec::{Formatter, TypeDescription};
+use crate::spec::messages::{Formatter, TypeDescription};
 
 /// Runs the pass.
 pub fn run(module: &Module<'_>, formatters: &[Formatter], types: &[TypeDescription]) {

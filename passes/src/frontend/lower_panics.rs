@@ -1,4 +1,4 @@
-//! Calls of panic functions become `__schism_panic` or `__schism_panic_format`.
+//! Replaces calls of panic functions by `__schism_panic` or `__schism_panic_format`.
 //!
 //! Before:
 //! ```llvm
@@ -26,9 +26,10 @@
 //!   unreachable
 //! ```
 //!
-//! The message of a function that formats it from its own arguments is made here in the same form: a
-//! template, and an array of values with their [descriptions](crate::frontend::type_descriptions). Everything that
-//! this takes stands in the block that panics; only the room for it is made when the function begins.
+//! The message of a function that formats it from its own arguments is made here in the same form:
+//! a template, and an array of values with their
+//! [descriptions](crate::frontend::type_descriptions). Everything that this takes stands in the
+//! block that panics; only the room for it is made when the function begins.
 
 use std::collections::HashMap;
 
@@ -41,7 +42,7 @@ use schism_message::ARGUMENT_SIZE;
 use crate::frontend::type_descriptions::Descriptors;
 use crate::ir;
 use crate::spec::builtins;
-use crate::spec::{PanicFunction, PanicMessage, PanicValue, TypeDescription};
+use crate::spec::messages::{PanicFunction, PanicMessage, PanicValue, TypeDescription};
 
 /// Runs the pass: every call of a panic function becomes a call of a builtin.
 pub fn run(module: &Module<'_>, panics: &[PanicFunction], types: &[TypeDescription]) {

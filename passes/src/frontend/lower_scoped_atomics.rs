@@ -1,4 +1,4 @@
-//! Atomic accesses that say who they are for become those of LLVM.
+//! Replaces the builtins of scoped atomics by LLVM's atomics with a scope.
 //!
 //! Before:
 //! ```llvm
@@ -11,9 +11,10 @@
 //! fence syncscope("device") acq_rel
 //! ```
 //!
-//! Rust has no words for scopes, so the runtime's functions call builtins whose names have the operation and the type, and whose last
-//! arguments are the order ([`ORDERS`]) and the scope ([`SCOPES`]), which are constants. If one is not, the strongest serves.
-//! Atomics of the standard library have no scope: a target decides what that means.
+//! Rust has no words for scopes, so the runtime's functions call builtins whose names have the
+//! operation and the type, and whose last arguments are the order ([`ORDERS`]) and the scope
+//! ([`SCOPES`]), which are constants. If one is not, the strongest serves. Atomics of the standard
+//! library have no scope: a target decides what that means.
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;

@@ -1,4 +1,4 @@
-//! A device has no landing pads: invokes become calls. What may panic is not `nounwind` all the same.
+//! Turns invokes into calls and removes landing pads; what may panic loses `nounwind`.
 //!
 //! Before:
 //! ```llvm
@@ -21,21 +21,24 @@
 //! ```
 //!
 //! A panic on a device ends the work-item without running destructors, so nothing ever arrives at a
-//! landing pad. A function that catches a panic, rustc's `__rust_try`, would never do so: it loses its body,
-//! so that the device check refuses it where a kernel comes to it. Every other function is marked `nounwind` first; LLVM's `simplifycfg` then turns each
-//! invoke into a call and removes the pads as unreachable blocks.
+//! landing pad. A function that catches a panic, rustc's `__rust_try`, would never do so: it loses
+//! its body, so that the device check refuses it where a kernel reaches it. Every other function is
+//! marked `nounwind` first; LLVM's `simplifycfg` then turns each invoke into a call and removes the
+//! pads as unreachable blocks.
 //!
-//! **Stores before a panic.** The host looks at memory when a launch has panicked, and finds all that the work-item stored before. To
-//! LLVM that is what unwinding means: the caller sees what memory is. A call that does not return and is `nounwind` ends the program,
-//! and stores in front of it to memory that it cannot read (`noalias`) are dead:
+//! **Stores before a panic.** The host looks at memory when a launch has panicked, and finds all
+//! that the work-item stored before. To LLVM that is what unwinding means: the caller sees what
+//! memory is. A call that does not return and is `nounwind` ends the program, and stores in front
+//! of it to memory that it cannot read (`noalias`) are dead:
 //! ```llvm
 //!   store i32 9, ptr %o                          ; gone, if the panic were `nounwind`
 //!   br i1 %inside, label %next, label %panic
 //! next:
 //!   store i32 %element, ptr %o
 //! ```
-//! So after this pass ([`infer`]) the functions that may reach a panic, and the calls of them, are not `nounwind`, and all others are. It
-//! stays so until a target has optimised; what a panic does there, nobody needs to know before.
+//! So after this pass ([`infer`]) the functions that may reach a panic, and the calls of them, are
+//! not `nounwind`, and all others are. It stays so until a target has optimised; what a panic does
+//! there, nobody needs to know before.
 
 use inkwell::module::Module;
 use inkwell::values::AsValueRef;

@@ -1,4 +1,4 @@
-//! Tells LLVM which calls a work-group makes together.
+//! Marks calls that may reach a barrier as convergent.
 //!
 //! Before:
 //! ```llvm
@@ -17,15 +17,16 @@
 //!
 //! The operations of sub-groups (shuffles, votes) are treated in the same way as barriers.
 //!
-//! A barrier is good only where all work-items of a group come to the same one. So LLVM must neither
+//! A barrier is good only where all work-items of a group reach the same one. So LLVM must neither
 //! copy a call of it into the two arms of a branch, nor merge the calls of two arms into one, nor
 //! move it to where fewer work-items come. `convergent` says so, and it has to stand on everything
-//! that may reach a barrier: on functions, on the calls of them, and on calls through pointers where
-//! a function that may reach one has its address taken. Nothing changes in a module without barriers.
+//! that may reach a barrier: on functions, on the calls of them, and on calls through pointers
+//! where a function that may reach one has its address taken. Nothing changes in a module without
+//! barriers.
 //!
-//! What the compiler did before LLVM is kept from threading jumps through such calls by marks: empty
-//! inline assembly with the text [`MARK`]. They have done their work here, and [`remove_marks`] takes
-//! them out.
+//! What the compiler did before LLVM is kept from threading jumps through such calls by marks:
+//! empty inline assembly with the text [`MARK`]. They have done their work here, and
+//! [`remove_marks`] takes them out.
 
 use std::collections::HashSet;
 
@@ -117,7 +118,7 @@ pub(crate) fn is_call(instruction: LLVMValueRef) -> bool {
     matches!(ir::opcode(instruction), Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke))
 }
 
-/// What may come to one of some functions: to a barrier, or to a panic.
+/// What may reach one of some functions: a barrier, or a panic.
 pub(crate) struct Reaching {
     /// The functions, those themselves included.
     pub(crate) functions: HashSet<LLVMValueRef>,
@@ -126,7 +127,7 @@ pub(crate) struct Reaching {
 }
 
 impl Reaching {
-    /// The functions of a live module that may come to `targets`, which are some of them.
+    /// The functions of a live module that may reach `targets`, which are some of them.
     pub(crate) fn of(module: LLVMModuleRef, targets: &[LLVMValueRef]) -> Self {
         let mut reaching = Self { functions: HashSet::new(), by_pointer: false };
         let mut open = targets.to_vec();

@@ -4,6 +4,8 @@ pub mod allocate_local_memory;
 pub mod constant_body;
 pub mod declare_spec_constants;
 pub mod fold_ir_constants;
+pub mod freeze_initialisers;
+pub mod inline_refused;
 pub mod kernel_reachability;
 pub mod launch_offset;
 pub mod line_tables;

@@ -1,4 +1,4 @@
-//! Makes the kernels: flattened parameters around the function that runs one work-item.
+//! Makes the kernel functions: flattened parameters around the entry function.
 //!
 //! Before, for a closure that captures a slice and a float:
 //! ```llvm
@@ -18,8 +18,8 @@
 //! }
 //! ```
 //!
-//! Builtins that the runtime declares get the attributes of those that are declared here: they answer the same all
-//! through a work-item, and have no effect.
+//! Builtins that the runtime declares get the attributes of those that are declared here: they
+//! answer the same all through a work-item, and have no effect.
 //!
 //! After inlining, scalar replacement removes the copy of the closure, and every capture is a
 //! parameter in a register. What the type system knows of a captured reference stays on the
@@ -33,7 +33,7 @@ use thiserror::Error;
 
 use crate::ir;
 use crate::spec::builtins;
-use crate::spec::{KernelSpec, Parameter, ParameterKind};
+use crate::spec::kernel::{KernelSpec, Parameter, ParameterKind};
 
 /// Why a kernel could not be made.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Target-neutral simplification, so that stage 2 starts from small IR.
+//! Promotes locals to registers and removes dead code.
 //!
 //! Before:
 //! ```llvm
@@ -18,18 +18,18 @@
 //! }
 //! ```
 //!
-//! Promotes locals to registers and removes what is dead, so that what is left is what a device would
-//! run ([`run`]). Nothing here shapes code: functions stay functions, loops stay as rustc wrote them, and
-//! no pass looks for a better form of an expression. Stage 2 runs a full pipeline that knows its target,
-//! and it does best on code that nobody has bent before: with inlining at this point already, the
-//! blur of the example `image_filter` became 1.5 times slower on the CPU.
+//! Promotes locals to registers and removes what is dead, so that what is left is what a device
+//! would run ([`run`]). Nothing here shapes code: functions stay functions, loops stay as rustc
+//! wrote them, and no pass looks for a better form of an expression. Stage 2 runs a full pipeline
+//! that knows its target, and it does best on code that nobody has bent before: with inlining at
+//! this point already, the blur of the example `image_filter` became 1.5 times slower on the CPU.
 //!
-//! Some code is only seen to be dead once it has been inlined. [`inline_refused`] is for modules that would be refused
-//! without it.
+//! Some code is only seen to be dead once it has been inlined.
+//! [`inline_refused`](crate::frontend::inline_refused) is for modules that would be refused without
+//! it.
 
 use inkwell::module::Module;
 
-use crate::check::device_check;
 use crate::ir;
 
 /// Locals to registers.
@@ -49,18 +49,6 @@ const REMOVE: &str = "\
 /// LLVM's message, if its pass manager fails.
 pub fn run(module: &Module<'_>) -> Result<(), String> {
     clean(module, PROMOTE)
-}
-
-/// Runs the pass over the module, after inlining, if the device check would refuse it as it is. `imports` are the functions without a
-/// body that it takes.
-///
-/// # Errors
-/// LLVM's message, if its pass manager fails.
-pub fn inline_refused(module: &Module<'_>, imports: &[String]) -> Result<(), String> {
-    if device_check::run(module, imports).is_empty() {
-        return Ok(());
-    }
-    inline(module)
 }
 
 /// Runs the pass over the module, after inlining: shows what is dead.

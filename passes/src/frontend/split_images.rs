@@ -12,54 +12,19 @@
 //! define void @b() { ... }
 //! ```
 //!
-//! Stage 2 reads and checks a whole image before it takes one kernel out of it, and a kernel that a device cannot run
-//! must not keep others from it. So a crate with many kernels may want several images; each has what its
-//! kernels reach, and what two images reach is in both. By default there is one: most crates have few kernels, and
-//! these share most of their code.
+//! Stage 2 reads and checks a whole image before it takes one kernel out of it, and a kernel that a
+//! device cannot run must not keep others from it. So a crate with many kernels may want several
+//! images; each has what its kernels reach, and what two images reach is in both. By default there
+//! is one: most crates have few kernels, and these share most of their code.
 
 use std::collections::{BTreeSet, HashSet};
-use std::str::FromStr;
 
 use inkwell::module::{Linkage, Module};
-use thiserror::Error;
 
-use crate::check::capabilities::Aspect;
 use crate::ir;
-use crate::spec::KernelSpec;
-use crate::stage1::KernelImage;
-
-/// How kernels are divided into images.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SplitMode {
-    /// One image.
-    #[default]
-    Off,
-    /// An image for each kernel.
-    PerKernel,
-    /// An image for the kernels of each module of the source.
-    PerSource,
-    /// An image for the kernels that need the same of a device.
-    Auto,
-}
-
-/// A word that is no way to divide kernels.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("`{0}` is no way to split device code: use off, per-kernel, per-source or auto")]
-pub struct UnknownSplit(pub String);
-
-impl FromStr for SplitMode {
-    type Err = UnknownSplit;
-
-    fn from_str(word: &str) -> Result<Self, UnknownSplit> {
-        match word {
-            "" | "off" => Ok(SplitMode::Off),
-            "per-kernel" => Ok(SplitMode::PerKernel),
-            "per-source" => Ok(SplitMode::PerSource),
-            "auto" => Ok(SplitMode::Auto),
-            other => Err(UnknownSplit(other.to_owned())),
-        }
-    }
-}
+use crate::spec::image::{Capability, KernelImage};
+use crate::spec::kernel::KernelSpec;
+use crate::spec::options::SplitMode;
 
 /// What kernels of one image have in common.
 #[derive(PartialEq, Eq)]
@@ -67,7 +32,7 @@ enum Key<'a> {
     All,
     Kernel(usize),
     Source(&'a str),
-    Aspects(&'a BTreeSet<Aspect>),
+    Capabilities(&'a BTreeSet<Capability>),
 }
 
 /// The kernels of each image, by their indices; images are in the order of their first kernels.
@@ -78,7 +43,7 @@ pub fn parts(mode: SplitMode, specs: &[KernelSpec], kernels: &[KernelImage]) -> 
             SplitMode::Off => Key::All,
             SplitMode::PerKernel => Key::Kernel(index),
             SplitMode::PerSource => Key::Source(&spec.source),
-            SplitMode::Auto => Key::Aspects(&kernel.aspects),
+            SplitMode::Auto => Key::Capabilities(&kernel.capabilities),
         };
         match parts.iter_mut().find(|(known, _)| *known == key) {
             Some((_, part)) => part.push(index),
@@ -109,7 +74,7 @@ pub fn keep(module: &Module<'_>, keep: &HashSet<&str>) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn kernel(name: &str, source: &str, aspects: &[Aspect]) -> (KernelSpec, KernelImage) {
+    fn kernel(name: &str, source: &str, capabilities: &[Capability]) -> (KernelSpec, KernelImage) {
         let spec = KernelSpec {
             name: name.to_owned(),
             entry: String::new(),
@@ -118,16 +83,16 @@ mod tests {
             closure_align: 1,
             parameters: Vec::new(),
         };
-        let aspects = aspects.iter().copied().collect();
-        (spec, KernelImage { aspects, ..KernelImage::new(name) })
+        let capabilities = capabilities.iter().copied().collect();
+        (spec, KernelImage { capabilities, ..KernelImage::new(name) })
     }
 
     #[test]
     fn kernels_are_divided_as_asked_for() {
         let (specs, kernels): (Vec<_>, Vec<_>) = [
             kernel("a", "main", &[]),
-            kernel("b", "blur", &[Aspect::Fp64]),
-            kernel("c", "main", &[Aspect::Fp64]),
+            kernel("b", "blur", &[Capability::Fp64]),
+            kernel("c", "main", &[Capability::Fp64]),
             kernel("d", "blur", &[]),
         ]
         .into_iter()

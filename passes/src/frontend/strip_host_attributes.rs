@@ -1,4 +1,4 @@
-//! Drops what only means something to the host's code generator.
+//! Removes attributes that only mean something to the host's code generator.
 //!
 //! Before:
 //! ```llvm
@@ -13,8 +13,9 @@
 //! A device's code generator would warn about a foreign `target-cpu`, emit stack probes or unwind
 //! tables. `noinline` goes too: on a device inlining decides whether captures live in registers,
 //! and Rust's `#[inline(never)]` is advice about the host's code size. Functions that must stay
-//! calls carry `noinline` again after the pass that needs them so. Hints that `core::hint::spin_loop` gives
-//! to the host's CPU, such as `llvm.x86.sse2.pause`, go: they do nothing.
+//! calls carry `noinline` again after the pass that needs them so. Hints that
+//! `core::hint::spin_loop` gives to the host's CPU, such as `llvm.x86.sse2.pause`, go: they do
+//! nothing.
 
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Module;

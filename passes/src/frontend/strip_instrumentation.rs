@@ -1,4 +1,4 @@
-//! Takes out what an instrumented build adds to code.
+//! Removes what an instrumented build adds to code: counters, sanitizer checks, sleds.
 //!
 //! Before, with coverage, a sanitizer, control-flow integrity and so on:
 //! ```llvm
@@ -20,10 +20,11 @@
 //! }
 //! ```
 //!
-//! Counters, sleds, shadows and canaries belong to the host's process: a device has neither the memory that they are in nor the runtime
-//! that reads them, and the code generators of stage 2 do not know the intrinsics. The host half of the same functions keeps all of it,
-//! so reports speak of each function once. Checks that the language asks for (bounds, overflow, debug assertions) are no
-//! instrumentation, and stay.
+//! Counters, sleds, shadows and canaries belong to the host's process: a device has neither the
+//! memory that they are in nor the runtime that reads them, and the code generators of stage 2 do
+//! not know the intrinsics. The host half of the same functions keeps all of it, so reports speak
+//! of each function once. Checks that the language asks for (bounds, overflow, debug assertions)
+//! are no instrumentation, and stay.
 
 use std::ffi::CStr;
 

@@ -4,14 +4,15 @@
 //! @schism.type.0 = private constant { i32, i32, ptr, i64, ptr, i64 } { i32 18, i32 1547788061, ptr null, i64 0, ptr null, i64 0 }
 //! ```
 //!
-//! The layout is that of [`schism_message::Descriptor`], and of [`schism_message::Part`] for the parts. A constant is named by its
-//! index in [`DeviceSpec::types`](crate::DeviceSpec::types), so that passes that need the same one share it.
+//! The layout is that of [`schism_message::Descriptor`], and of [`schism_message::Part`] for the
+//! parts. A constant is named by its index in [`DeviceSpec::types`](crate::DeviceSpec::types), so
+//! that passes that need the same one share it.
 
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use schism_message::MAGIC;
 
-use crate::spec::TypeDescription;
+use crate::spec::messages::TypeDescription;
 
 /// Makes descriptions in a module.
 pub(crate) struct Descriptors<'a> {

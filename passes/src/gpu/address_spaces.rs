@@ -1,4 +1,4 @@
-//! Tells loads and stores which memory they access, for targets whose memories are separate.
+//! Moves pointers into the target's address spaces.
 //!
 //! Rust has one kind of pointer, and so has the image. A GPU can use such a *generic* pointer, but
 //! must find out at each access which memory it means. Before:
@@ -18,12 +18,12 @@
 //!   store float %v, ptr addrspace(1) %out
 //! ```
 //!
-//! What is known: a kernel's pointers are to global memory, locals are private, and globals are where the
-//! target's map ([`AddressSpaces`]) puts them. Each of these gets its own address space and is cast back to generic
-//! for its users; LLVM's `infer-address-spaces` then moves the casts towards the accesses, where they
-//! vanish. It looks at one function at a time, so this pass belongs after inlining and scalar
-//! replacement, and a pointer that is loaded from memory, or that comes into a function that was
-//! not inlined, stays generic: slower, never wrong.
+//! What is known: a kernel's pointers are to global memory, locals are private, and globals are
+//! where the target's map ([`AddressSpaces`]) puts them. Each of these gets its own address space
+//! and is cast back to generic for its users; LLVM's `infer-address-spaces` then moves the casts
+//! towards the accesses, where they vanish. It looks at one function at a time, so this pass
+//! belongs after inlining and scalar replacement, and a pointer that is loaded from memory, or that
+//! comes into a function that was not inlined, stays generic: slower, never wrong.
 //!
 //! For a target with one memory (the CPU) nothing changes.
 
@@ -40,69 +40,15 @@ use llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout};
 
 use crate::ir;
 use crate::ir::function::{self, NewParameter};
-use crate::pipeline::PassError;
-use crate::spec::target;
-
-/// The address spaces of a kind of target; generic pointers are in 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AddressSpaces {
-    /// What a kernel's pointers point into.
-    pub global: u32,
-    /// The memory of a work-group.
-    pub local: u32,
-    /// Where globals are that can change.
-    pub variables: u32,
-    /// Where globals are that cannot.
-    pub constants: u32,
-    /// Where a kernel finds an aggregate that is passed by value, if the target wants `byref`;
-    /// others take `byval` as it is.
-    pub by_reference: Option<u32>,
-    /// LLVM's number for the calling convention of kernels.
-    pub kernel_convention: u32,
-}
-
-/// LLVM's number of the calling convention of a kernel in PTX.
-pub(crate) const PTX_KERNEL: u32 = 71;
-
-/// NVIDIA's GPUs, as PTX numbers its state spaces. Constants are in global memory: the constant bank reads one place at a time, and
-/// work-items look up tables at places of their own.
-pub const NVPTX: AddressSpaces = AddressSpaces {
-    global: 1,
-    local: 3,
-    variables: 1,
-    constants: 1,
-    by_reference: None,
-    kernel_convention: PTX_KERNEL,
-};
-
-/// AMD's GPUs. Locals are in address space 5, as the data layout says.
-pub const AMDGCN: AddressSpaces = AddressSpaces {
-    global: 1,
-    local: 3,
-    variables: 1,
-    constants: 4,
-    by_reference: Some(4),
-    kernel_convention: 91,
-};
-
-impl AddressSpaces {
-    /// The map for a triple; `None` for targets with one memory.
-    #[must_use]
-    pub fn of_triple(triple: &str) -> Option<&'static Self> {
-        match triple.split('-').next() {
-            Some("nvptx64") => Some(&NVPTX),
-            Some("amdgcn") => Some(&AMDGCN),
-            _ => None,
-        }
-    }
-}
+use crate::pass::KernelError;
+use crate::spec::target::{self, AddressSpaces};
 
 /// Runs the pass for the target that a triple names; `kernels` are the names of the kernel functions. The module is for that
 /// target from then on: triple and data layout are the target's.
 ///
 /// # Errors
 /// LLVM has no code generator for the triple, a kernel is used by other code, or LLVM's pass fails.
-pub fn run(module: &Module<'_>, triple: &str, kernels: &HashSet<&str>) -> Result<(), PassError> {
+pub fn run(module: &Module<'_>, triple: &str, kernels: &HashSet<&str>) -> Result<(), KernelError> {
     let Some(spaces) = AddressSpaces::of_triple(triple) else {
         return Ok(());
     };
@@ -146,7 +92,7 @@ pub unsafe fn run_raw(
     module: LLVMModuleRef,
     triple: &str,
     kernels: &HashSet<&str>,
-) -> Result<(), PassError> {
+) -> Result<(), KernelError> {
     // SAFETY: the module is live, as promised by the caller, and not disposed of here: the wrapper is never dropped.
     let module = ManuallyDrop::new(unsafe { Module::new(module) });
     run(&module, triple, kernels)
@@ -214,9 +160,9 @@ unsafe fn move_globals(module: &Module<'_>, spaces: &AddressSpaces) {
 ///
 /// # Safety
 /// `kernel` is a definition in a live module that nobody else changes.
-unsafe fn convert_kernel(kernel: LLVMValueRef, spaces: &AddressSpaces) -> Result<(), PassError> {
+unsafe fn convert_kernel(kernel: LLVMValueRef, spaces: &AddressSpaces) -> Result<(), KernelError> {
     if !ir::users(kernel).is_empty() {
-        return Err(PassError::KernelIsUsed(ir::name_of(kernel)));
+        return Err(KernelError::KernelIsUsed(ir::name_of(kernel)));
     }
     // SAFETY: as promised by the caller. The old function is deleted after its parameters have been replaced.
     unsafe {

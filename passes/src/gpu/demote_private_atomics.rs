@@ -1,4 +1,4 @@
-//! Atomic accesses of a work-item's own memory become plain ones. Runs in stage 2, after optimisation.
+//! Turns atomic accesses of private memory into plain ones. Runs in stage 2, after optimisation.
 //!
 //! Before:
 //! ```llvm
@@ -22,8 +22,8 @@
 //!   %now = load i32, ptr %flag
 //! ```
 //!
-//! Nobody else sees that memory, and GPUs have no atomic instructions for it. Only what is known to be a local is changed: an
-//! address that comes out of memory, or into a function, stays as it is.
+//! Nobody else sees that memory, and GPUs have no atomic instructions for it. Only what is known to
+//! be a local is changed: an address that comes out of memory, or into a function, stays as it is.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
-//! Loads of the group's memory that nobody can store to meanwhile become plain ones. Runs in stage 2, for GPUs, before optimisation.
+//! Turns relaxed atomic loads of work-group memory into plain loads where no store is possible in
+//! the same barrier interval. Runs in stage 2, for GPUs, before optimisation.
 //!
 //! Before:
 //! ```llvm
@@ -15,15 +16,19 @@
 //!   %b = load i32, ptr addrspace(3) %second, align 4
 //! ```
 //!
-//! Elements of the group's memory are atomic, since any work-item may store to them at any time: that is no undefined behaviour, but LLVM
-//! and NVIDIA's assembler keep such loads as they are and nearly in their order. Plain loads can be joined, and be on their way together.
+//! Elements of work-group memory are atomic, since any work-item may store to them at any time.
+//! LLVM and NVIDIA's assembler keep atomic loads nearly in their order. Plain loads can be
+//! combined, and be in flight together.
 //!
-//! **Phases.** All work-items of a group come to the same barriers, so the group's life is a row of phases, each of which begins behind one
-//! barrier (or at the entry) and ends in front of the next. What two work-items do at the same time, they do in the same phase: behind the
-//! same barrier of the code. So a load is alone if no store can be reached from any barrier that the load can be reached from, without
-//! another barrier on the way. Work-items that panic leave the group for good: what they stored was before the barrier that the others wait at.
+//! **Intervals.** All work-items of a group reach the same barriers, so execution is a sequence of
+//! barrier intervals, each of which begins after one barrier (or at the entry) and ends in front of
+//! the next. What two work-items do at the same time, they do in the same phase: behind the same
+//! barrier of the code. So a load is alone if no store can be reached from any barrier that the
+//! load can be reached from, without another barrier on the way. Work-items that panic leave the
+//! group for good: what they stored was before the barrier that the others wait at.
 //!
-//! Only kernels that call nothing but operations of LLVM's, and panics, are looked at: their barriers and stores are all in sight.
+//! Only kernels that call nothing but operations of LLVM's, and panics, are looked at: their
+//! barriers and stores are all in sight.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -32,11 +37,11 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMAtomicOrdering, LLVMOpcode};
 
-use crate::gpu::address_spaces::{NVPTX, PTX_KERNEL};
 use crate::gpu::demote_private_atomics::make_plain;
 use crate::gpu::merge_panic_exits;
 use crate::ir;
-use crate::ir::cfg::Graph;
+use crate::ir::cfg::Cfg;
+use crate::spec::target::{NVPTX, PTX_KERNEL};
 
 /// The barrier of a whole group. What is not known as one only makes phases longer.
 const BARRIER: &str = "llvm.nvvm.barrier.cta.sync.aligned.all";
@@ -61,11 +66,11 @@ pub unsafe fn run_on(function: LLVMValueRef) {
     if !is_kernel || !ir::instructions(function).into_iter().any(is_relaxed_load) {
         return;
     }
-    let graph = Graph::of(function);
-    let Some(phases) = Phases::of(&graph) else { return };
-    let stores = phases.of_each(&graph, |one| what(one) == What::Store);
+    let cfg = Cfg::of(function);
+    let Some(phases) = Phases::of(&cfg) else { return };
+    let stores = phases.of_each(&cfg, |one| what(one) == What::Store);
     let noisy: BTreeSet<usize> = stores.into_iter().flat_map(|(_, phases)| phases).collect();
-    for (load, phases) in phases.of_each(&graph, is_relaxed_load) {
+    for (load, phases) in phases.of_each(&cfg, is_relaxed_load) {
         if phases.is_disjoint(&noisy) {
             // SAFETY: the load is a live one; nobody stores to what it loads, as shown.
             unsafe { make_plain(load) };
@@ -160,7 +165,7 @@ fn may_be_shared(value: LLVMValueRef) -> bool {
     }
 }
 
-/// From which barriers each block can be come to, without another barrier on the way. The entry counts as one: number 0.
+/// The barriers from which each block is reachable without another barrier on the path. The entry counts as one: number 0.
 struct Phases {
     begins: Vec<BTreeSet<usize>>,
     /// The numbers of the barriers.
@@ -169,25 +174,25 @@ struct Phases {
 
 impl Phases {
     /// Of a function all of whose barriers and stores are in sight; of others none.
-    fn of(graph: &Graph) -> Option<Self> {
+    fn of(cfg: &Cfg) -> Option<Self> {
         let mut barriers = HashMap::new();
-        for instruction in graph.blocks.iter().flat_map(|&block| ir::instructions_of(block)) {
+        for instruction in cfg.blocks.iter().flat_map(|&block| ir::instructions_of(block)) {
             match what(instruction) {
                 What::Barrier => drop(barriers.insert(instruction, barriers.len() + 1)),
                 What::Unknown => return None,
                 What::Store | What::Nothing => {}
             }
         }
-        let mut begins = vec![BTreeSet::new(); graph.blocks.len()];
+        let mut begins = vec![BTreeSet::new(); cfg.blocks.len()];
         begins[0].insert(0);
         let mut phases = Phases { begins, barriers };
         let mut open = vec![0];
         while let Some(block) = open.pop() {
             let mut end = phases.begins[block].clone();
-            for instruction in ir::instructions_of(graph.blocks[block]) {
+            for instruction in ir::instructions_of(cfg.blocks[block]) {
                 phases.pass(instruction, &mut end);
             }
-            for &next in &graph.successors[block] {
+            for &next in &cfg.successors[block] {
                 let before = phases.begins[next].len();
                 phases.begins[next].extend(&end);
                 if phases.begins[next].len() > before {
@@ -208,11 +213,11 @@ impl Phases {
     /// The phases of each instruction of a kind.
     fn of_each(
         &self,
-        graph: &Graph,
+        cfg: &Cfg,
         is_one: impl Fn(LLVMValueRef) -> bool,
     ) -> Vec<(LLVMValueRef, BTreeSet<usize>)> {
         let mut found = Vec::new();
-        for (&block, begin) in graph.blocks.iter().zip(&self.begins) {
+        for (&block, begin) in cfg.blocks.iter().zip(&self.begins) {
             let mut phases = begin.clone();
             for instruction in ir::instructions_of(block) {
                 if is_one(instruction) {

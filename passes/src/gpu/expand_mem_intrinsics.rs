@@ -1,4 +1,5 @@
-//! Large fills and copies of memory become loops of words. Runs in stage 2, after optimisation.
+//! Expands large memset and memcpy intrinsics into loops of words. Runs in stage 2, for GPUs, after
+//! optimisation.
 //!
 //! Before:
 //! ```llvm
@@ -22,9 +23,9 @@
 //! rest:
 //! ```
 //!
-//! For a GPU LLVM makes of these a loop over bytes, whatever the alignment is. It takes eight times as many accesses, and NVIDIA's
-//! assembler, which sees how often such a loop turns, makes hundreds of its turns one and is long about it. What is smaller than
-//! `LARGE` LLVM writes down word by word itself.
+//! For a GPU LLVM expands these into loops of bytes, whatever the alignment. Such a loop has eight
+//! times as many accesses, and NVIDIA's assembler spends long on unrolling it. LLVM writes what is
+//! smaller than `LARGE` word by word itself.
 
 use inkwell::module::Module;
 use llvm_sys::LLVMIntPredicate::LLVMIntULT;
@@ -41,7 +42,7 @@ const LARGE: u64 = 128;
 /// The largest word, in bytes.
 const WORD: u64 = 8;
 
-/// Words of a turn.
+/// Words per iteration.
 const WORDS: u64 = 8;
 
 /// No name.
@@ -70,7 +71,7 @@ pub unsafe fn run_on(function: LLVMValueRef) {
     }
 }
 
-/// What is filled or copied.
+/// What is filled or cloned.
 struct Fill {
     to: LLVMValueRef,
     from: From,
@@ -134,7 +135,7 @@ unsafe fn alignment(call: LLVMValueRef, argument: u32) -> u64 {
 /// # Safety
 /// The call is live and what is described.
 unsafe fn expand(call: LLVMValueRef, fill: &Fill) {
-    // SAFETY: as promised by the caller. What stands in front of the call moves to a block of its own, which is come to instead; so the
+    // SAFETY: as promised by the caller. What stands in front of the call moves to a block of its own, which takes over its predecessors; so the
     // block that is left is still where the next ones are come from. Without its end nothing follows it, so that their phis stay. The
     // call gives nothing, so nothing uses it.
     unsafe {
@@ -161,12 +162,12 @@ unsafe fn expand(call: LLVMValueRef, fill: &Fill) {
         LLVMBuildBr(builder, words);
 
         let maker = Maker { context, builder, fill };
-        let turn = WORDS * fill.word;
-        let whole = fill.length / turn * turn;
+        let stride = WORDS * fill.word;
+        let whole = fill.length / stride * stride;
         LLVMPositionBuilderAtEnd(builder, words);
         let offset = LLVMBuildPhi(builder, maker.long(), NAME);
         maker.words(offset, (0..WORDS).map(|word| (word * fill.word, fill.word)));
-        let next = LLVMBuildNUWAdd(builder, offset, maker.number(turn), NAME);
+        let next = LLVMBuildNUWAdd(builder, offset, maker.number(stride), NAME);
         LLVMSetNSW(next, 1);
         let more = LLVMBuildICmp(builder, LLVMIntULT, next, maker.number(whole), NAME);
         let end = LLVMBuildCondBr(builder, more, words, rest);

@@ -1,4 +1,5 @@
-//! Loads from global memory come before stores to the group's memory that stand in front of them.
+//! Moves loads of global memory in front of stores to local memory. Runs in stage 2, for GPUs,
+//! after optimisation.
 //!
 //! Before:
 //! ```llvm
@@ -17,11 +18,13 @@
 //! store atomic i32 %b, ptr addrspace(3) %b.tile monotonic, align 4
 //! ```
 //!
-//! Elements of local memory are shared by work-items, so accesses to them are atomic, and LLVM does not move anything past those.
-//! A GPU that stores the first element before it asks for the second waits for memory twice.
+//! Elements of local memory are shared by work-items, so accesses to them are atomic, and LLVM does
+//! not move anything past those. A GPU that stores the first element before it asks for the second
+//! waits for memory twice.
 //!
-//! The two memories (address spaces 1 and 3) do not overlap. A plain load may come before a store that orders nothing
-//! (`monotonic`). It stays in its block, and behind barriers, fences, calls, and stores to any other memory.
+//! The two memories (address spaces 1 and 3) do not overlap. A plain load may come before a store
+//! that orders nothing (`monotonic`). It stays in its block, and behind barriers, fences, calls,
+//! and stores to any other memory.
 
 use std::collections::HashSet;
 
@@ -33,8 +36,8 @@ use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use crate::gpu::address_spaces::NVPTX;
 use crate::ir;
+use crate::spec::target::NVPTX;
 
 /// How many instructions a load goes past at most: each value that is loaded early takes a register meanwhile.
 const FAR: usize = 64;

@@ -1,13 +1,13 @@
-//! Accesses at an address that goes on by steps have the alignment that its beginning and its steps have. Runs in stage 2, after LLVM has
-//! unrolled loops.
+//! Raises the alignment of accesses at addresses that advance by constant steps. Runs in stage 2,
+//! for GPUs, after optimisation.
 //!
 //! Before:
 //! ```llvm
 //! begin:
 //!   %row = and i64 %any, -16
 //!   %first = getelementptr float, ptr align 16 %p, i64 %row
-//! turn:
-//!   %at = phi ptr [ %first, %begin ], [ %at.next, %turn ]
+//! loop:
+//!   %at = phi ptr [ %first, %begin ], [ %at.next, %loop ]
 //!   %a = load float, ptr %at, align 4
 //!   %at.1 = getelementptr i8, ptr %at, i64 4
 //!   %b = load float, ptr %at.1, align 4
@@ -20,7 +20,8 @@
 //!   %b = load float, ptr %at.1, align 4
 //! ```
 //!
-//! LLVM's code generator makes one access of neighbours where it knows the first one's alignment, but does not look for it behind a phi.
+//! LLVM's code generator makes one access of neighbours where it knows the first one's alignment,
+//! but does not look for it behind a phi.
 
 use std::collections::HashMap;
 
@@ -31,7 +32,7 @@ use llvm_sys::prelude::*;
 
 use crate::analysis::scev;
 use crate::ir;
-use crate::ir::cfg::Graph;
+use crate::ir::cfg::Cfg;
 
 /// How many steps of arithmetic are looked through.
 const DEPTH: u32 = 8;
@@ -52,17 +53,17 @@ pub unsafe fn run_on(function: LLVMValueRef) {
     if ir::blocks(function).is_empty() {
         return;
     }
-    let graph = Graph::of(function);
-    let loops = graph.loops();
+    let cfg = Cfg::of(function);
+    let loops = cfg.loops();
     let mut known = Known { phis: HashMap::new() };
     // Loops come before those inside of them: what those begin at may be a phi of theirs.
     let mut order: Vec<_> = loops.iter().collect();
     order.sort_by_key(|one| std::cmp::Reverse(one.blocks.len()));
     for one in order {
-        for phi in ir::phis(graph.blocks[one.header]) {
+        for phi in ir::phis(cfg.blocks[one.header]) {
             let (first, next) = (
-                ir::incoming(phi, graph.blocks[one.preheader]),
-                ir::incoming(phi, graph.blocks[one.latch]),
+                ir::incoming(phi, cfg.blocks[one.preheader]),
+                ir::incoming(phi, cfg.blocks[one.latch]),
             );
             let (Some(first), Some(next)) = (first, next) else { continue };
             if let Some((base, step)) = constant_step(next)

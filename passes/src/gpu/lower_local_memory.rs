@@ -1,4 +1,4 @@
-//! One symbol for all memory of a work-group, as CUDA has it.
+//! Places the local memory of a work-group in one symbol, with offsets for pointers.
 //!
 //! Before:
 //! ```llvm
@@ -15,12 +15,14 @@
 //!   ...                            ; with addrspacecast (ptr addrspace(3) @__schism_shared to ptr) for %memory
 //! ```
 //!
-//! A launch on CUDA says how many bytes a group has, and a kernel finds them at an external symbol: there
-//! is only one such block, so a pointer into it is an offset ([`places`] says which). The symbol is as aligned as the
-//! most demanding user, which makes every offset that is a multiple of its own alignment good.
+//! A launch on CUDA says how many bytes a group has, and a kernel finds them at an external symbol:
+//! there is only one such block, so a pointer into it is an offset ([`places`] says which). The
+//! symbol is as aligned as the most demanding user, which makes every offset that is a multiple of
+//! its own alignment good.
 //!
-//! Targets whose launches take local pointers as arguments (the CPU, SPIR-V) do not run this pass. It belongs before
-//! [`crate::gpu::address_spaces`], which follows the symbol's address to the accesses.
+//! Targets whose launches take local pointers as arguments (the CPU, SPIR-V) do not run this pass.
+//! It belongs before [`crate::gpu::address_spaces`], which follows the symbol's address to the
+//! accesses.
 
 use std::collections::HashSet;
 use std::mem::ManuallyDrop;
@@ -30,11 +32,10 @@ use inkwell::values::AsValueRef;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use crate::frontend::allocate_local_memory::DYNAMIC_ALIGN;
 use crate::ir;
 use crate::ir::function::{self, NewParameter};
-use crate::pipeline::PassError;
-use crate::spec::builtins::LOCAL_MEMORY;
+use crate::pass::KernelError;
+use crate::spec::builtins::{DYNAMIC_ALIGN, LOCAL_MEMORY};
 
 /// The symbol of a group's memory.
 pub const SHARED: &std::ffi::CStr = c"__schism_shared";
@@ -81,7 +82,7 @@ pub fn run(
     module: &Module<'_>,
     kernels: &HashSet<&str>,
     least_align: u64,
-) -> Result<(), PassError> {
+) -> Result<(), KernelError> {
     // Collected first: a changed kernel is a new function at the end of the list.
     let kernels: Vec<LLVMValueRef> = module
         .get_functions()
@@ -115,7 +116,7 @@ pub unsafe fn run_raw(
     module: LLVMModuleRef,
     kernels: &HashSet<&str>,
     least_align: u64,
-) -> Result<(), PassError> {
+) -> Result<(), KernelError> {
     // SAFETY: the module is live, as promised by the caller, and not disposed of here: the wrapper is never dropped.
     let module = ManuallyDrop::new(unsafe { Module::new(module) });
     run(&module, kernels, least_align)
@@ -153,7 +154,7 @@ impl Memory {
     ///
     /// # Safety
     /// `kernel` is a definition in the live module, which nobody else changes.
-    unsafe fn take_offsets(&self, kernel: LLVMValueRef) -> Result<(), PassError> {
+    unsafe fn take_offsets(&self, kernel: LLVMValueRef) -> Result<(), KernelError> {
         // SAFETY: as promised by the caller. The old function is deleted after its parameters have been replaced.
         unsafe {
             let context = LLVMGetModuleContext(self.module);
@@ -163,7 +164,7 @@ impl Memory {
                 return Ok(());
             }
             if !ir::users(kernel).is_empty() {
-                return Err(PassError::KernelIsUsed(ir::name_of(kernel)));
+                return Err(KernelError::KernelIsUsed(ir::name_of(kernel)));
             }
             let offset = LLVMInt32TypeInContext(context);
             let parameters: Vec<NewParameter> = (0..count)

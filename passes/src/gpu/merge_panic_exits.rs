@@ -1,4 +1,4 @@
-//! The panics of a function leave by one block. Runs in stage 2, after optimisation.
+//! Lets all panics of a function leave by one block. Runs in stage 2, for GPUs, after optimisation.
 //!
 //! Before:
 //! ```llvm
@@ -26,8 +26,8 @@
 //!   unreachable
 //! ```
 //!
-//! So what leaves the message is there once. Where LLVM has joined panics already, they are taken apart first, and what only a panic
-//! needs is computed where it panics:
+//! So what leaves the message is there once. Where LLVM has joined panics already, they are taken
+//! apart first, and what only a panic needs is computed where it panics:
 //! ```llvm
 //!   %a = add i64 %i, 16                          ; in the loop, before the check
 //!   ...
@@ -38,9 +38,10 @@
 //! ```
 //! becomes two blocks, each with its own addition.
 //!
-//! The fence orders nothing that matters: it keeps a panic's block a block. Without it the code generator goes to `%panic` right from the
-//! check, and prepares what `%panic` takes in front of it; and NVIDIA's assembler makes of the short block instructions with a condition,
-//! which take their time in a loop that never panics.
+//! The fence orders nothing that matters: it keeps a panic's block a block. Without it the code
+//! generator goes to `%panic` right from the check, and prepares what `%panic` takes in front of
+//! it; and NVIDIA's assembler makes of the short block instructions with a condition, which take
+//! their time in a loop that never panics.
 
 use std::collections::HashSet;
 

@@ -1,27 +1,29 @@
-//! Counts of turns that fit into 32 bits are divided in 32 bits. Runs in stage 2, after optimisation.
+//! Divides trip counts that fit into 32 bits in 32 bits. Runs in stage 2, for GPUs, after
+//! optimisation.
 //!
-//! Before (`%len` is an extended number of 32 bits, and `%first` what the loop's second turn begins at):
+//! Before (`%len` is an extended number of 32 bits, and `%first` what the loop's second iteration
+//! begins at):
 //! ```llvm
 //! %most = call i64 @llvm.umax.i64(i64 %len, i64 %first)
 //! %below = icmp ult i64 %first, %len
 //! %one = zext i1 %below to i64
 //! %end = add nuw i64 %first, %one
 //! %left = sub i64 %most, %end
-//! %turns = udiv i64 %left, %step
+//! %iterations = udiv i64 %left, %step
 //! ```
 //! After:
 //! ```llvm
 //! %left.32 = trunc i64 %left to i32
 //! %step.least = call i64 @llvm.umin.i64(i64 %step, i64 4294967295)
 //! %step.32 = trunc i64 %step.least to i32
-//! %turns.32 = udiv i32 %left.32, %step.32
-//! %turns = zext i32 %turns.32 to i64
+//! %iterations.32 = udiv i32 %left.32, %step.32
+//! %iterations = zext i32 %iterations.32 to i64
 //! ```
 //!
-//! That is how LLVM counts the turns of a loop with a step that is no constant, such as the one over all elements that are a whole
-//! grid apart, to make several of them one. It does not see that `%left` is less than `%len`: it is `%len - %first - 1`, or zero. So it
-//! divides in 64 bits. A GPU has no instruction for that, and what NVIDIA's assembler makes of it is as long to assemble as the
-//! rest of such a kernel.
+//! LLVM computes such a trip count in order to unroll a loop whose step is no constant, such as a
+//! grid-stride loop. It does not see that `%left` is less than `%len`: it is `%len - %first - 1`,
+//! or zero. So it divides in 64 bits. A GPU has no instruction for that, and its expansion takes
+//! NVIDIA's assembler as long as the rest of such a kernel.
 
 use inkwell::module::Module;
 use llvm_sys::LLVMIntPredicate::{LLVMIntUGT, LLVMIntULT};
@@ -158,9 +160,9 @@ unsafe fn shorten(division: LLVMValueRef) {
         let ty = LLVMGlobalGetValueType(least);
         let step = LLVMBuildCall2(builder, ty, least, operands.as_mut_ptr(), 2, name);
         let step = LLVMBuildTrunc(builder, step, short, name);
-        let turns = LLVMBuildUDiv(builder, left, step, name);
-        let turns = LLVMBuildZExt(builder, turns, long, name);
-        LLVMReplaceAllUsesWith(division, turns);
+        let iterations = LLVMBuildUDiv(builder, left, step, name);
+        let iterations = LLVMBuildZExt(builder, iterations, long, name);
+        LLVMReplaceAllUsesWith(division, iterations);
         LLVMInstructionEraseFromParent(division);
         LLVMDisposeBuilder(builder);
     }

@@ -1,4 +1,5 @@
-//! Detours that few values take are left for later: what nearly all take runs straight on, and one branch behind it looks back.
+//! Speculates the fast paths of several rare-case operations in one straight-line block. Runs in
+//! stage 2, for GPUs, after optimisation.
 //!
 //! Before, with `expf` of the device library twice:
 //! ```llvm
@@ -39,15 +40,15 @@
 //!   …
 //! ```
 //!
-//! Where work-items of a group may part, a GPU notes where they meet again and waits there, for each branch; and what stands before a
-//! branch is not mixed with what stands behind it. A function's detour is its branch or its selection with weights that say that
-//! hardly anything goes there. Reciprocals and square roots have theirs inside of the instruction that rounds correctly: PTX's `rcp.rn`
-//! and `sqrt.rn` come to an approximation, a step of Newton's that rounds correctly, and a branch for numbers that the step is
-//! not right for. The step is made here, where one comparison of its result finds those numbers.
+//! A GPU records at each divergent branch where its work-items reconverge, and waits there; and it
+//! does not schedule instructions across a branch. A rare case is a branch or a `select` whose
+//! weights say that one side is hardly ever taken. Reciprocals and square roots have a rare case
+//! inside of the instruction that rounds correctly; [`approx_math`](crate::nvptx::approx_math)
+//! makes them explicit.
 //!
-//! What is done once too often must do nothing but compute: so the road ends before memory is read or written, and before everything
-//! that may be undefined for values that should have taken a detour. Conditions are frozen, since later ones may come from
-//! such values.
+//! The speculated code may run for values that belong to a rare case. So it only computes: a
+//! superblock ends before memory is accessed, and before anything that may be undefined for such
+//! values. Guards are frozen, since a later guard may depend on such values.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
@@ -55,17 +56,18 @@ use std::ffi::CString;
 use inkwell::module::Module;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::{LLVMOpcode, LLVMRealPredicate, LLVMTypeKind};
+use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 
 use crate::ir;
+use crate::nvptx::approx_math::{Approximation, metadata};
 
-/// A way is likely if it is taken so many times as often as the other one.
+/// A side of a branch is likely if it is taken this many times as often as the other one.
 const LIKELY: u64 = 256;
 
-/// How many things must be looked back for, at least.
+/// How many rare cases a superblock has, at least.
 const CHECKS: usize = 2;
 
-/// How many instructions are there twice afterwards, at most.
+/// How many instructions are duplicated, at most.
 const LONGEST: usize = 512;
 
 /// Runs the pass over a module, which is one for NVIDIA's GPUs.
@@ -83,14 +85,14 @@ pub unsafe fn run_raw(module: LLVMModuleRef) {
         let mut seen: HashSet<LLVMBasicBlockRef> = HashSet::new();
         for block in ir::blocks(function) {
             let mut next = Some(block);
-            // What is behind a road stays in the block that it was in.
+            // What follows a superblock stays in its block.
             while let Some(begin) = next.filter(|block| !seen.contains(block)) {
-                // SAFETY: as promised by the caller; blocks stay when roads are built.
-                next = unsafe { Road::find(begin) }.map(|road| {
-                    seen.extend(road.blocks.iter().chain(&road.sides));
-                    let end = road.behind;
-                    // SAFETY: as promised by the caller; nothing was changed since the road was found.
-                    unsafe { road.straighten(module) };
+                // SAFETY: as promised by the caller; blocks stay when superblocks are built.
+                next = unsafe { Superblock::find(begin) }.map(|superblock| {
+                    seen.extend(superblock.blocks.iter().chain(&superblock.cold_blocks));
+                    let end = superblock.after;
+                    // SAFETY: as promised by the caller; nothing has changed since the superblock was found.
+                    unsafe { superblock.speculate(module) };
                     seen.remove(&end);
                     end
                 });
@@ -99,33 +101,31 @@ pub unsafe fn run_raw(module: LLVMModuleRef) {
     }
 }
 
-/// Something that is not as it nearly always is.
+/// What decides whether a rare case occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
-    /// The condition should have this value.
+    /// The condition has this value on the fast path.
     Condition(LLVMValueRef, bool),
-    /// `1 / x`: the division.
-    Reciprocal(LLVMValueRef),
-    /// The call of `llvm.sqrt.f32`.
-    Root(LLVMValueRef),
+    /// A reciprocal or a square root.
+    Approximation(Approximation),
 }
 
-/// Instructions that run one after another if all is as it nearly always is.
-struct Road {
+/// Instructions that run one after the other if no rare case occurs.
+struct Superblock {
     /// The first instruction.
     start: LLVMValueRef,
-    /// The first instruction behind the last one, and its block.
+    /// The first instruction after the last one, and its block.
     end: LLVMValueRef,
-    behind: LLVMBasicBlockRef,
-    /// The blocks that the road goes through; the first and the last may be the same.
+    after: LLVMBasicBlockRef,
+    /// The blocks of the fast path; the first and the last may be the same.
     blocks: Vec<LLVMBasicBlockRef>,
-    /// The blocks of detours.
-    sides: Vec<LLVMBasicBlockRef>,
+    /// The blocks of rare cases.
+    cold_blocks: Vec<LLVMBasicBlockRef>,
     checks: Vec<Check>,
 }
 
-impl Road {
-    /// The first road with enough checks that begins in a block.
+impl Superblock {
+    /// The first superblock with enough rare cases that begins in a block.
     ///
     /// # Safety
     /// The block is one of a live function.
@@ -140,13 +140,13 @@ impl Road {
                     }
                     continue;
                 }
-                let road = if LLVMIsATerminatorInst(instruction).is_null() {
+                let superblock = if LLVMIsATerminatorInst(instruction).is_null() {
                     Self::within(first, &run)
                 } else {
                     Self::along(first, &run)
                 };
-                if road.is_some() {
-                    return road;
+                if superblock.is_some() {
+                    return superblock;
                 }
                 run.clear();
             }
@@ -154,136 +154,138 @@ impl Road {
         }
     }
 
-    /// The road in one block, through instructions that follow on each other.
+    /// The superblock inside of one block, from consecutive instructions.
     unsafe fn within(block: LLVMBasicBlockRef, run: &[LLVMValueRef]) -> Option<Self> {
         // SAFETY: the instructions are live; each stands before its block's terminator.
         unsafe {
             let found = |&instruction: &LLVMValueRef| check(instruction).is_some();
             let (start, last) =
                 (run.iter().find(|it| found(it))?, run.iter().rfind(|it| found(it))?);
-            let road = Self {
+            let superblock = Self {
                 start: *start,
                 end: LLVMGetNextInstruction(*last),
-                behind: block,
+                after: block,
                 blocks: vec![block],
-                sides: Vec::new(),
+                cold_blocks: Vec::new(),
                 checks: distinct(run.iter().filter_map(|&it| check(it)).collect()),
             };
-            road.is_worth().then_some(road)
+            superblock.is_worthwhile().then_some(superblock)
         }
     }
 
-    /// The road from a block, which ends in these instructions and a terminator, as far as it goes.
+    /// The longest superblock that starts in a block, which ends in these instructions and a terminator.
     unsafe fn along(first: LLVMBasicBlockRef, run: &[LLVMValueRef]) -> Option<Self> {
         // SAFETY: the blocks are live.
         unsafe {
             let mut blocks = vec![first];
-            let mut sides = Vec::new();
+            let mut cold_blocks = Vec::new();
             let mut checks: Vec<Check> = run.iter().filter_map(|&it| check(it)).collect();
             let start = run.iter().copied().find(|&it| check(it).is_some());
             let start = start.unwrap_or(LLVMGetBasicBlockTerminator(first));
             let mut end = None;
-            while let Some(step) = Step::from(blocks[blocks.len() - 1])
+            while let Some(step) = Diamond::from(blocks[blocks.len() - 1])
                 && !blocks.contains(&step.join)
             {
                 checks.push(step.check);
                 blocks.extend(step.likely);
                 blocks.push(step.join);
-                sides.extend(step.side);
+                cold_blocks.extend(step.cold);
                 let all = ir::instructions_of(step.join);
                 let harmless = all.iter().take_while(|&&it| is_harmless(it)).count();
                 let phis = ir::phis(step.join).len();
                 let found = |place: &usize| check(all[*place]).is_some();
-                let behind = (phis..harmless).rfind(found).map_or(phis, |last| last + 1);
-                checks.extend(all[..behind].iter().filter_map(|&it| check(it)));
-                end = Some(all[behind]);
+                let after = (phis..harmless).rfind(found).map_or(phis, |last| last + 1);
+                checks.extend(all[..after].iter().filter_map(|&it| check(it)));
+                end = Some(all[after]);
                 if harmless + 1 != all.len() {
                     break;
                 }
             }
             let Some(end) = end else { return Self::within(first, run) };
-            let behind = LLVMGetInstructionParent(end);
-            let road = Self { start, end, behind, blocks, sides, checks: distinct(checks) };
-            road.is_worth().then_some(road)
+            let after = LLVMGetInstructionParent(end);
+            let superblock =
+                Self { start, end, after, blocks, cold_blocks, checks: distinct(checks) };
+            superblock.is_worthwhile().then_some(superblock)
         }
     }
 
-    fn is_worth(&self) -> bool {
+    fn is_worthwhile(&self) -> bool {
         let length: usize = self.blocks.iter().map(|&block| ir::instructions_of(block).len()).sum();
         self.checks.len() >= CHECKS && length <= LONGEST
     }
 
-    /// Puts the straight code in front of the road as it is.
+    /// Puts the speculated code in front of the original code.
     ///
     /// # Safety
-    /// The road was found in the module, which is live, and nothing has changed since.
-    unsafe fn straighten(self, module: LLVMModuleRef) {
-        // SAFETY: as promised by the caller. The parts before and behind the road become blocks of their own, so that the road is whole
-        // blocks; the straight code has a twin for each of their values, and stands where only what comes before the road is used.
+    /// The superblock was found in the module, which is live, and nothing has changed since.
+    unsafe fn speculate(self, module: LLVMModuleRef) {
+        // SAFETY: as promised by the caller. The parts before and after the superblock become blocks of their own, so that it consists
+        // of whole blocks; the speculated code has a clone of each of their values, and uses only what comes before the superblock.
         unsafe {
             let context = LLVMGetModuleContext(module);
             let builder = LLVMCreateBuilderInContext(context);
             let before = split_before(self.start, builder);
             let last = split_before(self.end, builder);
             let mut blocks = self.blocks;
-            if let Some(place) = blocks.iter().rposition(|&block| block == self.behind) {
+            if let Some(place) = blocks.iter().rposition(|&block| block == self.after) {
                 blocks[place] = last;
             }
             let function = LLVMGetBasicBlockParent(last);
-            let straight = LLVMAppendBasicBlockInContext(context, function, c"".as_ptr());
-            LLVMMoveBasicBlockAfter(straight, before);
-            LLVMSetSuccessor(LLVMGetBasicBlockTerminator(before), 0, straight);
-            LLVMPositionBuilderAtEnd(builder, straight);
+            let fast = LLVMAppendBasicBlockInContext(context, function, c"".as_ptr());
+            LLVMMoveBasicBlockAfter(fast, before);
+            LLVMSetSuccessor(LLVMGetBasicBlockTerminator(before), 0, fast);
+            LLVMPositionBuilderAtEnd(builder, fast);
 
-            let mut copy = Straight { module, builder, values: HashMap::new(), checks: Vec::new() };
+            let mut speculation =
+                Speculation { module, builder, values: HashMap::new(), guards: Vec::new() };
             let mut from = before;
             for &block in &blocks {
                 for instruction in ir::instructions_of(block) {
-                    copy.add(instruction, from);
+                    speculation.add(instruction, from);
                 }
                 from = block;
             }
             for check in &self.checks {
                 if let Check::Condition(condition, value) = *check {
-                    copy.require(condition, value);
+                    speculation.require(condition, value);
                 }
             }
-            let all = copy.all();
-            let values = copy.values;
-            let branch = LLVMBuildCondBr(builder, all, self.behind, blocks[0]);
+            let all = speculation.all();
+            let values = speculation.values;
+            let branch = LLVMBuildCondBr(builder, all, self.after, blocks[0]);
             set_likely(context, branch);
 
-            let road: HashSet<LLVMBasicBlockRef> =
-                blocks.iter().chain(&self.sides).copied().collect();
-            LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(self.behind));
+            let superblock: HashSet<LLVMBasicBlockRef> =
+                blocks.iter().chain(&self.cold_blocks).copied().collect();
+            LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(self.after));
             for value in blocks.iter().flat_map(|&block| ir::instructions_of(block)) {
-                if ir::uses(value).iter().any(|place| !road.contains(place)) {
+                if ir::uses(value).iter().any(|place| !superblock.contains(place)) {
                     let both = LLVMBuildPhi(builder, LLVMTypeOf(value), c"".as_ptr());
                     if LLVMCanValueUseFastMathFlags(both) != 0 {
                         LLVMSetFastMathFlags(both, 0);
                     }
-                    replace_outside(value, both, &road);
-                    let (mut incoming, mut from) = ([value, values[&value]], [last, straight]);
+                    replace_outside(value, both, &superblock);
+                    let (mut incoming, mut from) = ([value, values[&value]], [last, fast]);
                     LLVMAddIncoming(both, incoming.as_mut_ptr(), from.as_mut_ptr(), 2);
                 }
             }
             LLVMDisposeBuilder(builder);
-            remove_unused(straight);
+            remove_unused(fast);
         }
     }
 }
 
-/// From a block past a detour to where both ways meet again.
-struct Step {
+/// A rare case: from a block with a branch to where both cold_blocks meet again.
+struct Diamond {
     check: Check,
-    /// The block between, if there is one.
+    /// The block of the likely cold, if there is one.
     likely: Option<LLVMBasicBlockRef>,
-    /// The detour's block, if it has one.
-    side: Option<LLVMBasicBlockRef>,
+    /// The block of the rare cold, if there is one.
+    cold: Option<LLVMBasicBlockRef>,
     join: LLVMBasicBlockRef,
 }
 
-impl Step {
+impl Diamond {
     /// # Safety
     /// The block is one of a live function.
     unsafe fn from(block: LLVMBasicBlockRef) -> Option<Self> {
@@ -296,49 +298,49 @@ impl Step {
             let [a, b] = [LLVMGetSuccessor(end, 0), LLVMGetSuccessor(end, 1)];
             let (near, far) = if first { (a, b) } else { (b, a) };
             let next = |between| match ir::successors(between)[..] {
-                [next] if comes_from(between, &[block]) => Some(next),
+                [next] if has_predecessors(between, &[block]) => Some(next),
                 _ => None,
             };
             let step = if next(far) == Some(near) && near != block {
-                Self { check, likely: None, side: Some(far), join: near }
+                Self { check, likely: None, cold: Some(far), join: near }
             } else {
                 let join = next(near)?;
-                let side = if far == join { None } else { Some(far) };
-                if side.is_some_and(|side| next(side) != Some(join)) {
+                let cold = if far == join { None } else { Some(far) };
+                if cold.is_some_and(|cold| next(cold) != Some(join)) {
                     return None;
                 }
-                Self { check, likely: Some(near), side, join }
+                Self { check, likely: Some(near), cold, join }
             };
-            let from = [step.likely.unwrap_or(block), step.side.unwrap_or(block)];
+            let from = [step.likely.unwrap_or(block), step.cold.unwrap_or(block)];
             let plain = |between| {
                 let all = ir::instructions_of(between);
                 all[..all.len() - 1].iter().all(|&it| is_harmless(it))
             };
-            let fits = step.join != block && comes_from(step.join, &from);
+            let fits = step.join != block && has_predecessors(step.join, &from);
             (fits && step.likely.is_none_or(plain)).then_some(step)
         }
     }
 }
 
-/// The straight code, while it is built.
-struct Straight {
+/// The speculated code, while it is built.
+struct Speculation {
     module: LLVMModuleRef,
     builder: LLVMBuilderRef,
-    /// What became of the road's values.
+    /// The clones of the superblock's values.
     values: HashMap<LLVMValueRef, LLVMValueRef>,
-    /// Conditions that hold where nothing should have taken a detour.
-    checks: Vec<LLVMValueRef>,
+    /// Conditions that hold unless a rare case occurs.
+    guards: Vec<LLVMValueRef>,
 }
 
-impl Straight {
+impl Speculation {
     fn value(&self, value: LLVMValueRef) -> LLVMValueRef {
         self.values.get(&value).copied().unwrap_or(value)
     }
 
-    /// Adds the twin of an instruction, which is come to from `from`.
+    /// Adds the clone of an instruction whose predecessor on the fast path is `from`.
     ///
     /// # Safety
-    /// The instruction is live and of the road, and those before it on the road were added.
+    /// The instruction is a live one of the superblock, and those before it were added.
     unsafe fn add(&mut self, instruction: LLVMValueRef, from: LLVMBasicBlockRef) {
         // SAFETY: as promised by the caller; each index is below the number of the instruction's operands.
         unsafe {
@@ -351,120 +353,71 @@ impl Straight {
                 }
                 return;
             }
-            let twin = match check(instruction) {
-                Some(Check::Reciprocal(_)) => self.reciprocal(instruction),
-                Some(Check::Root(_)) => self.root(instruction),
+            let clone = match check(instruction) {
+                Some(Check::Approximation(approximation)) => {
+                    let x = self.value(approximation.argument());
+                    let (result, guard) = approximation.expand(self.module, self.builder, x);
+                    self.guards.push(guard);
+                    result
+                }
                 Some(Check::Condition(_, first)) => {
                     self.value(LLVMGetOperand(instruction, if first { 1 } else { 2 }))
                 }
-                None => self.twin(instruction),
+                None => self.clone(instruction),
             };
-            self.values.insert(instruction, twin);
+            self.values.insert(instruction, clone);
         }
     }
 
     /// # Safety
     /// As for [`add`](Self::add).
-    unsafe fn twin(&self, instruction: LLVMValueRef) -> LLVMValueRef {
+    unsafe fn clone(&self, instruction: LLVMValueRef) -> LLVMValueRef {
         // SAFETY: as promised by the caller.
         unsafe {
-            let twin = LLVMInstructionClone(instruction);
-            LLVMInsertIntoBuilder(self.builder, twin);
-            for index in 0..LLVMGetNumOperands(twin) as u32 {
-                LLVMSetOperand(twin, index, self.value(LLVMGetOperand(twin, index)));
+            let clone = LLVMInstructionClone(instruction);
+            LLVMInsertIntoBuilder(self.builder, clone);
+            for index in 0..LLVMGetNumOperands(clone) as u32 {
+                LLVMSetOperand(clone, index, self.value(LLVMGetOperand(clone, index)));
             }
-            if ir::opcode(twin) == Some(LLVMOpcode::LLVMCall) {
-                // What should have taken a detour may be poison.
-                for place in 0..=LLVMGetNumArgOperands(twin) {
-                    LLVMRemoveCallSiteEnumAttribute(twin, place, ir::enum_kind("noundef"));
+            if ir::opcode(clone) == Some(LLVMOpcode::LLVMCall) {
+                // The value of a rare case may be poison.
+                for place in 0..=LLVMGetNumArgOperands(clone) {
+                    LLVMRemoveCallSiteEnumAttribute(clone, place, ir::enum_kind("noundef"));
                 }
             }
-            twin
+            clone
         }
     }
 
-    /// `1 / x` as `rcp.rn` computes it where `x`, its inverse and what is left over are normal numbers. Otherwise what is left over is
-    /// no small number: the approximation takes subnormal numbers for zero, and gives zero for them.
-    unsafe fn reciprocal(&mut self, division: LLVMValueRef) -> LLVMValueRef {
-        // SAFETY: the division is a live one of numbers of 32 bits.
-        unsafe {
-            let (ty, builder) = (LLVMTypeOf(division), self.builder);
-            let x = self.value(LLVMGetOperand(division, 1));
-            let one = LLVMConstReal(ty, 1.0);
-            let near = self.call("llvm.nvvm.rcp.approx.ftz.f", &mut [x]);
-            let negative = LLVMBuildFNeg(builder, x, c"".as_ptr());
-            let off = self.call("llvm.fma.f32", &mut [negative, near, one]);
-            let inverse = self.call("llvm.fma.f32", &mut [near, off, near]);
-            let size = self.call("llvm.fabs.f32", &mut [off]);
-            let small = LLVMConstReal(ty, 1.0 / 1024.0);
-            let predicate = LLVMRealPredicate::LLVMRealOLT;
-            self.checks.push(LLVMBuildFCmp(builder, predicate, size, small, c"".as_ptr()));
-            inverse
-        }
-    }
-
-    /// The root of `x` as `sqrt.rn` computes it where `x` is a number above 2^-101, so that what is left over is not rounded. Otherwise
-    /// the result is smaller than that one's root, or none.
-    unsafe fn root(&mut self, call: LLVMValueRef) -> LLVMValueRef {
-        // SAFETY: the call is a live one, with a number of 32 bits.
-        unsafe {
-            let (ty, builder) = (LLVMTypeOf(call), self.builder);
-            let x = self.value(LLVMGetOperand(call, 0));
-            let inverse = self.call("llvm.nvvm.rsqrt.approx.ftz.f", &mut [x]);
-            let near = LLVMBuildFMul(builder, x, inverse, c"".as_ptr());
-            let half = LLVMBuildFMul(builder, inverse, LLVMConstReal(ty, 0.5), c"".as_ptr());
-            let negative = LLVMBuildFNeg(builder, near, c"".as_ptr());
-            let off = self.call("llvm.fma.f32", &mut [negative, near, x]);
-            let root = self.call("llvm.fma.f32", &mut [off, half, near]);
-            let least = LLVMConstReal(ty, (-50.0_f64).exp2());
-            let predicate = LLVMRealPredicate::LLVMRealOGE;
-            self.checks.push(LLVMBuildFCmp(builder, predicate, root, least, c"".as_ptr()));
-            root
-        }
-    }
-
-    /// Calls a function of numbers of 32 bits.
-    unsafe fn call(&self, name: &str, arguments: &mut [LLVMValueRef]) -> LLVMValueRef {
-        // SAFETY: the module is live, and the arguments are numbers of 32 bits, which these intrinsics take.
-        unsafe {
-            let mut types: Vec<LLVMTypeRef> = arguments.iter().map(|&it| LLVMTypeOf(it)).collect();
-            let count = types.len() as u32;
-            let ty = LLVMFunctionType(types[0], types.as_mut_ptr(), count, 0);
-            let function = ir::declare_pure_builtin(self.module, name, ty);
-            let nothing = c"".as_ptr();
-            LLVMBuildCall2(self.builder, ty, function, arguments.as_mut_ptr(), count, nothing)
-        }
-    }
-
-    /// Has a condition of the road be checked.
+    /// Adds a guard: a condition of the superblock.
     unsafe fn require(&mut self, condition: LLVMValueRef, value: bool) {
-        // SAFETY: the condition is live, and its twin was added or stands before the road.
+        // SAFETY: the condition is live, and its clone was added or stands before the superblock.
         unsafe {
             let mut condition = self.value(condition);
             if !value {
                 condition = LLVMBuildNot(self.builder, condition, c"".as_ptr());
             }
-            self.checks.push(condition);
+            self.guards.push(condition);
         }
     }
 
-    /// Whether all checks hold.
+    /// Whether all guards hold.
     unsafe fn all(&self) -> LLVMValueRef {
-        let joined = self.checks.iter().fold(None, |all, &check| {
-            // SAFETY: the checks are live conditions of the straight code.
+        let joined = self.guards.iter().fold(None, |all, &guard| {
+            // SAFETY: the guards are live conditions of the speculated code.
             unsafe {
-                let check = LLVMBuildFreeze(self.builder, check, c"".as_ptr());
+                let guard = LLVMBuildFreeze(self.builder, guard, c"".as_ptr());
                 Some(match all {
-                    Some(all) => LLVMBuildAnd(self.builder, all, check, c"".as_ptr()),
-                    None => check,
+                    Some(all) => LLVMBuildAnd(self.builder, all, guard, c"".as_ptr()),
+                    None => guard,
                 })
             }
         });
-        joined.expect("a road has checks")
+        joined.expect("a superblock has guards")
     }
 }
 
-/// What is checked instead of an instruction.
+/// The rare case of an instruction.
 ///
 /// # Safety
 /// The instruction is live.
@@ -479,30 +432,8 @@ unsafe fn check(instruction: LLVMValueRef) -> Option<Check> {
                     LLVMGetTypeKind(LLVMTypeOf(condition)) != LLVMTypeKind::LLVMVectorTypeKind;
                 is_one.then_some(Check::Condition(condition, first))
             }
-            LLVMOpcode::LLVMFDiv => {
-                let over = LLVMGetOperand(instruction, 0);
-                let mut inexact = 0;
-                let is_one = !LLVMIsAConstantFP(over).is_null()
-                    && LLVMConstRealGetDouble(over, &raw mut inexact) == 1.0;
-                (is_one && is_exact(instruction)).then_some(Check::Reciprocal(instruction))
-            }
-            LLVMOpcode::LLVMCall => {
-                let callee = ir::callee(instruction)?;
-                let is_root = ir::name_of(callee) == "llvm.sqrt.f32" && is_exact(instruction);
-                is_root.then_some(Check::Root(instruction))
-            }
-            _ => None,
+            _ => Approximation::of(instruction).map(Check::Approximation),
         }
-    }
-}
-
-/// Whether an operation is one of 32 bits and rounds correctly.
-unsafe fn is_exact(operation: LLVMValueRef) -> bool {
-    // SAFETY: the operation is a live one of floating-point numbers.
-    unsafe {
-        LLVMGetTypeKind(LLVMTypeOf(operation)) == LLVMTypeKind::LLVMFloatTypeKind
-            && LLVMGetFastMathFlags(operation) == 0
-            && metadata(operation, "fpmath").is_null()
     }
 }
 
@@ -516,7 +447,7 @@ fn distinct(checks: Vec<Check>) -> Vec<Check> {
     all
 }
 
-/// Which of a branch's or a selection's two ways is nearly always taken: the one if the condition is true, or the other.
+/// Which side of a branch or a selection is nearly always taken: true for the one where the condition holds.
 unsafe fn likely(instruction: LLVMValueRef) -> Option<bool> {
     // SAFETY: the instruction is live; the node's operands are counted.
     unsafe {
@@ -536,15 +467,6 @@ unsafe fn likely(instruction: LLVMValueRef) -> Option<bool> {
             [a, b] if b >= a.max(1).saturating_mul(LIKELY) => Some(false),
             _ => None,
         }
-    }
-}
-
-unsafe fn metadata(instruction: LLVMValueRef, kind: &str) -> LLVMValueRef {
-    // SAFETY: the instruction is live; the name is passed with its length.
-    unsafe {
-        let context = LLVMGetTypeContext(LLVMTypeOf(instruction));
-        let kind = LLVMGetMDKindIDInContext(context, kind.as_ptr().cast(), kind.len() as u32);
-        LLVMGetMetadata(instruction, kind)
     }
 }
 
@@ -595,8 +517,8 @@ fn is_assumption(instruction: LLVMValueRef) -> bool {
     ir::callee(instruction).is_some_and(|callee| ir::name_of(callee) == "llvm.assume")
 }
 
-/// Whether a block is come to from these blocks, and no others.
-unsafe fn comes_from(block: LLVMBasicBlockRef, from: &[LLVMBasicBlockRef]) -> bool {
+/// Whether all predecessors of a block are among these blocks.
+unsafe fn has_predecessors(block: LLVMBasicBlockRef, from: &[LLVMBasicBlockRef]) -> bool {
     // SAFETY: the block is live, so its users are; those that are instructions are terminators.
     unsafe {
         ir::users(LLVMBasicBlockAsValue(block)).into_iter().all(|user| {
@@ -605,10 +527,10 @@ unsafe fn comes_from(block: LLVMBasicBlockRef, from: &[LLVMBasicBlockRef]) -> bo
     }
 }
 
-/// Moves what stands before an instruction of a block to a block of its own, which goes on at the old one and is come to instead of it.
+/// Splits a block before an instruction: what stands before it moves to a new block, which takes over the old one's predecessors.
 ///
 /// # Safety
-/// The instruction stands in a live function, behind its block's phis.
+/// The instruction stands in a live function, after its block's phis.
 unsafe fn split_before(instruction: LLVMValueRef, builder: LLVMBuilderRef) -> LLVMBasicBlockRef {
     // SAFETY: as promised by the caller; a block's users that are instructions are terminators, each index is below the number of
     // successors, and instructions move in their order.

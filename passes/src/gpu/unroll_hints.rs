@@ -1,30 +1,32 @@
-//! Loops get a hint of how many turns are to be made one, or that none is to be copied. Runs in stage 2, before optimisation.
+//! Adds unroll counts to small counted loops. Runs in stage 2, for GPUs, before optimisation.
 //!
 //! Before:
 //! ```llvm
-//! turn:
+//! loop:
 //!   …
 //!   %next = add i32 %k, 1
 //!   %more = icmp ult i32 %next, 512
-//!   br i1 %more, label %turn, label %done
+//!   br i1 %more, label %loop, label %done
 //! ```
 //! After:
 //! ```llvm
-//!   br i1 %more, label %turn, label %done, !llvm.loop !0
+//!   br i1 %more, label %loop, label %done, !llvm.loop !0
 //!
 //! !0 = distinct !{!0, !1}
 //! !1 = !{!"llvm.loop.unroll.count", i32 16}
 //! ```
 //!
-//! A GPU starts one instruction after the other: counting and jumping are a tenth of a loop of twenty instructions. What LLVM takes
-//! for small enough is meant for processors that do both beside the rest. It also waits for memory once for all loads that it comes to
-//! before it needs the first, so very small loops with several loads get the hint whatever they are counted to: for as many turns as have
-//! `REQUESTS` on their way. Only innermost loops that call nothing, with no way out to a panic, get the hint; one that has a hint
-//! keeps it.
+//! A GPU issues one instruction after the other: counting and jumping are a tenth of a loop of
+//! twenty instructions. LLVM's threshold is meant for processors that do both in parallel.
+//! Unrolling also waits for memory once for all loads of the unrolled iterations, so very small
+//! loops with several loads get the hint for any trip count: for as many iterations as have
+//! `REQUESTS` loads in flight. Only innermost loops without calls and without an exit to a panic
+//! get the hint; an existing hint stays.
 //!
-//! What an operation weighs is how many instructions a GPU has for it: an exact division is dozens, with a way aside for rare
-//! operands. Copies of those gain nothing, and the driver works on each. So LLVM is kept from putting a copy of the first turn in front of a
-//! loop with such operations, too, which it does where a condition is another one in the first turn:
+//! The weight of an operation is its number of GPU instructions: an exact division is dozens, with
+//! a branch for rare operands. Unrolling gains nothing there, and costs the driver time. So LLVM is
+//! also kept from peeling loops with such operations, which it does where a condition differs in
+//! the first iteration:
 //! ```llvm
 //! !2 = distinct !{!2, !3}
 //! !3 = !{!"llvm.loop.peeled.count", i32 7}
@@ -35,24 +37,24 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMFastMathApproxFunc, LLVMOpcode, LLVMTypeKind};
 
-use crate::bounds::loop_versioning;
+use crate::analysis::cold_paths::panics;
 use crate::ir;
-use crate::ir::cfg::{Graph, Loop};
+use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::metadata;
 
-/// Instructions that turns made one may have.
+/// Instructions that an unrolled loop may have.
 const SIZE: usize = 256;
 
-/// The most turns that are made one.
+/// The greatest unroll count.
 const TURNS: usize = 16;
 
-/// Loops that are counted to less are left to LLVM, which may make all their turns one.
+/// Loops with a smaller trip count are left to LLVM, which may unroll them completely.
 const COUNT: u64 = 64;
 
-/// A loop that waits for memory, and is counted to whatever number, gets the hint if its turn has no more instructions.
+/// A loop that waits for memory gets the hint for any trip count if its body has no more instructions.
 const WAITING: usize = 16;
 
-/// So many loads a turn are worth it.
+/// So many loads per iteration are worth it.
 const LOADS: usize = 2;
 
 /// So many requests on their way are as many as memory answers at once.
@@ -61,10 +63,10 @@ const REQUESTS: usize = 16;
 /// Loads of elements that stand side by side which become one request.
 const SIDE_BY_SIDE: usize = 4;
 
-/// What weighs as much is not to be there for the first turn once more.
+/// A loop with an operation of this weight is not peeled.
 const HEAVY: usize = 16;
 
-/// LLVM's name for how many turns stand in front of a loop already. Of so many it adds none.
+/// LLVM's property for how many iterations are peeled already. From this number on it peels none.
 const PEELED: &str = "llvm.loop.peeled.count";
 const MOST_PEELED: usize = 7;
 
@@ -84,28 +86,28 @@ pub unsafe fn run_on(function: LLVMValueRef) {
     if ir::blocks(function).is_empty() || ir::has_function_attribute(function, "optnone") {
         return;
     }
-    let graph = Graph::of(function);
-    for of in graph.loops() {
-        let turns = if of.innermost { turns(&graph, &of) } else { None };
-        // Loops around small ones are the innermost when all turns of those are one.
-        let (property, number) = match turns {
-            Some(turns) => (COUNTED, turns),
-            None if is_heavy(&graph, &of) => (PEELED, MOST_PEELED),
+    let cfg = Cfg::of(function);
+    for of in cfg.loops() {
+        let unroll_count = if of.innermost { unroll_count(&cfg, &of) } else { None };
+        // A loop around a small one becomes innermost when the small one is unrolled completely.
+        let (property, number) = match unroll_count {
+            Some(count) => (COUNTED, count),
+            None if is_heavy(&cfg, &of) => (PEELED, MOST_PEELED),
             None => continue,
         };
         // SAFETY: the latch is a block of the live function.
         unsafe {
-            let end = LLVMGetBasicBlockTerminator(graph.blocks[of.latch]);
+            let end = LLVMGetBasicBlockTerminator(cfg.blocks[of.latch]);
             metadata::mark(end, property, Some(number));
         }
     }
 }
 
-/// How many turns of a loop are to be made one, if more than one.
-fn turns(graph: &Graph, of: &Loop) -> Option<usize> {
+/// The unroll count of a loop, if more than one.
+fn unroll_count(cfg: &Cfg, of: &Loop) -> Option<usize> {
     let (mut size, mut loads) = (0, Vec::new());
     for &block in &of.blocks {
-        for instruction in ir::instructions_of(graph.blocks[block]) {
+        for instruction in ir::instructions_of(cfg.blocks[block]) {
             match ir::opcode(instruction) {
                 Some(LLVMOpcode::LLVMCall) if !is_operation(instruction) => return None,
                 Some(LLVMOpcode::LLVMLoad) => loads.push(instruction),
@@ -116,12 +118,12 @@ fn turns(graph: &Graph, of: &Loop) -> Option<usize> {
     }
     let (mut counted, mut ends) = (false, 0);
     for &block in &of.blocks {
-        for &next in graph.successors[block].iter().filter(|next| !of.blocks.contains(next)) {
-            if loop_versioning::panics(graph, next) {
+        for &next in cfg.successors[block].iter().filter(|next| !of.blocks.contains(next)) {
+            if panics(cfg, next) {
                 return None;
             }
             // SAFETY: the block is one of the live function.
-            counted |= unsafe { counts_to(graph.blocks[block]) } >= COUNT;
+            counted |= unsafe { counts_to(cfg.blocks[block]) } >= COUNT;
             ends += 1;
         }
     }
@@ -129,9 +131,9 @@ fn turns(graph: &Graph, of: &Loop) -> Option<usize> {
     let most = if counted {
         most
     } else {
-        // What is loaded in several turns is on its way together.
-        let waits = loads.len() >= LOADS && ends == 1 && size <= WAITING && is_compared(graph, of);
-        let side_by_side = loads.iter().filter(|load| goes_on(graph, of, **load)).count();
+        // Loads of several iterations are in flight together.
+        let waits = loads.len() >= LOADS && ends == 1 && size <= WAITING && is_compared(cfg, of);
+        let side_by_side = loads.iter().filter(|load| goes_on(cfg, of, **load)).count();
         let requests = SIDE_BY_SIDE * loads.len() - (SIDE_BY_SIDE - 1) * side_by_side;
         let enough = (SIDE_BY_SIDE * REQUESTS).div_ceil(requests.max(1)).next_power_of_two();
         if waits { most.min(enough) } else { 1 }
@@ -140,9 +142,9 @@ fn turns(graph: &Graph, of: &Loop) -> Option<usize> {
 }
 
 /// Whether a loop has something that becomes many instructions.
-fn is_heavy(graph: &Graph, of: &Loop) -> bool {
+fn is_heavy(cfg: &Cfg, of: &Loop) -> bool {
     of.blocks.iter().any(|&block| {
-        ir::instructions_of(graph.blocks[block])
+        ir::instructions_of(cfg.blocks[block])
             .into_iter()
             .any(|instruction| weight(instruction) >= HEAVY)
     })
@@ -179,7 +181,7 @@ fn weight(instruction: LLVMValueRef) -> usize {
                     (false, true) => 64,
                 }
             }
-            // The next turn's has to wait for it.
+            // The next iteration's has to wait for it.
             Some(LLVMAtomicRMW | LLVMAtomicCmpXchg) => 16,
             // There are half as many units for numbers of 64 bits, or fewer.
             Some(LLVMFAdd | LLVMFSub | LLVMFMul) if is_wide(instruction) => 2,
@@ -193,15 +195,15 @@ fn is_root(call: LLVMValueRef) -> bool {
     ir::callee(call).is_some_and(|function| ir::name_of(function).starts_with("llvm.sqrt."))
 }
 
-/// Whether what a load reads stands beside what it reads in the next turn: its address is a value of the loop, or is counted by one, that
+/// Whether what a load reads stands beside what it reads in the next iteration: its address is a value of the loop, or is counted by one, that
 /// goes on by a constant.
-fn goes_on(graph: &Graph, of: &Loop, load: LLVMValueRef) -> bool {
+fn goes_on(cfg: &Cfg, of: &Loop, load: LLVMValueRef) -> bool {
     let address = ir::operands(load).next();
     let Some(address) = address else { return false };
-    let latch = graph.blocks[of.latch];
+    let latch = cfg.blocks[of.latch];
     let is_counter = |value: LLVMValueRef| {
         let is_phi = ir::opcode(value) == Some(LLVMOpcode::LLVMPHI);
-        if !is_phi || !of.blocks.contains(&graph.block_of(value)) {
+        if !is_phi || !of.blocks.contains(&cfg.block_of(value)) {
             return false;
         }
         ir::incoming(value, latch).is_some_and(|next| {
@@ -222,18 +224,18 @@ fn goes_on(graph: &Graph, of: &Loop, load: LLVMValueRef) -> bool {
 }
 
 /// Whether the loop ends where a value of it equals, or exceeds, one from outside that is no constant: of those that are counted to a
-/// small constant LLVM makes all turns one.
-fn is_compared(graph: &Graph, of: &Loop) -> bool {
+/// small constant LLVM unrolls the loop completely.
+fn is_compared(cfg: &Cfg, of: &Loop) -> bool {
     // SAFETY: the latch is a block of the live function; a branch is asked for a condition that it has.
     let condition = unsafe {
-        let end = LLVMGetBasicBlockTerminator(graph.blocks[of.latch]);
+        let end = LLVMGetBasicBlockTerminator(cfg.blocks[of.latch]);
         if ir::opcode(end) != Some(LLVMOpcode::LLVMBr) || LLVMIsConditional(end) == 0 {
             return false;
         }
         LLVMGetCondition(end)
     };
     let is_outside = |value: LLVMValueRef| {
-        ir::opcode(value).is_none() || !of.blocks.contains(&graph.block_of(value))
+        ir::opcode(value).is_none() || !of.blocks.contains(&cfg.block_of(value))
     };
     ir::opcode(condition) == Some(LLVMOpcode::LLVMICmp)
         && ir::operands(condition).filter(|operand| is_outside(*operand)).count() == 1

@@ -1,7 +1,7 @@
-//! The blocks of a function as a graph: who dominates whom, and which are loops.
+//! The control-flow graph of a function: successors, predecessors, dominance, loops.
 //!
-//! LLVM's own analyses are not in its C interface. These are made anew after a change of the graph, unless what comes after the change can do
-//! with edges that are [brought up to date](Graph::update).
+//! LLVM's own analyses are not in its C interface. These are recomputed after a change, unless the
+//! caller can do with edges that are [updated](Cfg::update).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,18 +11,18 @@ use llvm_sys::prelude::*;
 use crate::ir;
 
 /// The blocks of a function, by their number in the function's order. The first is the entry.
-pub(crate) struct Graph {
+pub(crate) struct Cfg {
     /// The blocks.
     pub blocks: Vec<LLVMBasicBlockRef>,
     /// The number of each block.
     pub index: HashMap<LLVMBasicBlockRef, usize>,
     /// Where each block goes on; a block is there twice if two edges lead to it.
     pub successors: Vec<Vec<usize>>,
-    /// Where each block is come to from.
+    /// The predecessors of each block.
     pub predecessors: Vec<Vec<usize>>,
-    /// The place of each block in an order in which a block comes after all that dominate it; blocks that are never
+    /// The rpo of each block in an order in which a block comes after all that dominate it; blocks that are never
     /// come to have none.
-    place: Vec<Option<usize>>,
+    rpo: Vec<Option<usize>>,
     /// Of each block, when a walk down the dominator tree enters it and when it has left all that is below it. So a function of very many
     /// loops in a row, whose tree is as deep as it is long, is asked as quickly as any.
     span: Vec<(usize, usize)>,
@@ -31,11 +31,11 @@ pub(crate) struct Graph {
 /// A natural loop with one way in and one way back, as `loop-simplify` makes them.
 #[derive(Clone, Debug)]
 pub(crate) struct Loop {
-    /// The block that every turn begins with.
+    /// The block that every iteration begins with.
     pub header: usize,
-    /// The only block outside from which the header is come to; it goes nowhere else.
+    /// The header's only predecessor outside of the loop; it has no other successor.
     pub preheader: usize,
-    /// The only block inside from which the header is come to.
+    /// The header's only predecessor inside of the loop.
     pub latch: usize,
     /// All blocks, in the function's order.
     pub blocks: BTreeSet<usize>,
@@ -43,7 +43,7 @@ pub(crate) struct Loop {
     pub innermost: bool,
 }
 
-impl Graph {
+impl Cfg {
     /// Of a function with a body.
     pub fn of(function: LLVMValueRef) -> Self {
         let blocks = ir::blocks(function);
@@ -60,9 +60,9 @@ impl Graph {
                 predecessors[next].push(block);
             }
         }
-        let (place, order) = reverse_post_order(&successors);
-        let span = spans(&order, &dominators(&order, &place, &predecessors));
-        Graph { blocks, index, successors, predecessors, place, span }
+        let (rpo, order) = reverse_post_order(&successors);
+        let span = spans(&order, &dominators(&order, &rpo, &predecessors));
+        Cfg { blocks, index, successors, predecessors, rpo, span }
     }
 
     /// Looks again at where some blocks go on, after a change; blocks that are new get the numbers behind all others. Dominators stay what
@@ -74,7 +74,7 @@ impl Graph {
                 self.blocks.push(block);
                 self.successors.push(Vec::new());
                 self.predecessors.push(Vec::new());
-                self.place.push(None);
+                self.rpo.push(None);
                 self.span.push((0, 0));
             }
         }
@@ -101,7 +101,7 @@ impl Graph {
     /// Whether every way to `below` leads through `above`; a block dominates itself.
     pub fn dominates(&self, above: usize, below: usize) -> bool {
         let [(from, to), (enters, leaves)] = [above, below].map(|block| self.span[block]);
-        self.place[above].is_some() && self.place[below].is_some() && from <= enters && leaves <= to
+        self.rpo[above].is_some() && self.rpo[below].is_some() && from <= enters && leaves <= to
     }
 
     /// The loops with one way in and one way back, inner ones first.
@@ -112,13 +112,13 @@ impl Graph {
             let (back, before): (Vec<usize>, Vec<usize>) =
                 from.iter().copied().partition(|&block| self.dominates(header, block));
             let (&[latch], &[preheader]) = (&back[..], &before[..]) else { continue };
-            if self.successors[preheader].len() != 1 || self.place[preheader].is_none() {
+            if self.successors[preheader].len() != 1 || self.rpo[preheader].is_none() {
                 continue;
             }
             let mut blocks = BTreeSet::from([header]);
             let mut open = vec![latch];
             while let Some(block) = open.pop() {
-                if self.place[block].is_some() && blocks.insert(block) {
+                if self.rpo[block].is_some() && blocks.insert(block) {
                     open.extend(&self.predecessors[block]);
                 }
             }
@@ -157,7 +157,7 @@ impl Graph {
     }
 }
 
-/// For each block its place, and the blocks that are come to in the order of their places.
+/// The reverse-post-order number of each block, and the reachable blocks in that order.
 fn reverse_post_order(successors: &[Vec<usize>]) -> (Vec<Option<usize>>, Vec<usize>) {
     let mut seen = vec![false; successors.len()];
     let mut order = Vec::new();
@@ -177,24 +177,24 @@ fn reverse_post_order(successors: &[Vec<usize>]) -> (Vec<Option<usize>>, Vec<usi
         }
     }
     order.reverse();
-    let mut place = vec![None; successors.len()];
+    let mut rpo = vec![None; successors.len()];
     for (at, &block) in order.iter().enumerate() {
-        place[block] = Some(at);
+        rpo[block] = Some(at);
     }
-    (place, order)
+    (rpo, order)
 }
 
 /// The algorithm of Cooper, Harvey and Kennedy: the common dominator of all predecessors, until nothing changes.
-fn dominators(order: &[usize], place: &[Option<usize>], predecessors: &[Vec<usize>]) -> Vec<usize> {
+fn dominators(order: &[usize], rpo: &[Option<usize>], predecessors: &[Vec<usize>]) -> Vec<usize> {
     const NONE: usize = usize::MAX;
-    let mut dominator = vec![NONE; place.len()];
+    let mut dominator = vec![NONE; rpo.len()];
     dominator[0] = 0;
     let mut changed = true;
     while changed {
         changed = false;
         for &block in order.iter().skip(1) {
             let mut common = NONE;
-            for &from in predecessors[block].iter().filter(|from| place[**from].is_some()) {
+            for &from in predecessors[block].iter().filter(|from| rpo[**from].is_some()) {
                 if dominator[from] == NONE {
                     continue;
                 }
@@ -203,10 +203,10 @@ fn dominators(order: &[usize], place: &[Option<usize>], predecessors: &[Vec<usiz
                     common = other;
                 }
                 while common != other {
-                    while place[common] > place[other] {
+                    while rpo[common] > rpo[other] {
                         common = dominator[common];
                     }
-                    while place[other] > place[common] {
+                    while rpo[other] > rpo[common] {
                         other = dominator[other];
                     }
                 }
@@ -256,11 +256,11 @@ mod tests {
     use inkwell::memory_buffer::MemoryBuffer;
     use inkwell::values::AsValueRef;
 
-    use super::Graph;
+    use super::Cfg;
 
     #[test]
     fn loops_and_dominators() {
-        // Blocks by their numbers: an outer loop 1..=5 around an inner one, 3; then 7 cannot be come to.
+        // Blocks by their numbers: an outer loop 1..=5 around an inner one, 3; then 7 is unreachable.
         let text = "define void @f(i1 %a) {
             b0: br label %b1
             b1: br i1 %a, label %b2, label %b4
@@ -274,11 +274,11 @@ mod tests {
         let context = Context::create();
         let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "text");
         let module = context.create_module_from_ir(buffer).expect("assembly");
-        let graph = Graph::of(module.get_function("f").expect("there").as_value_ref());
-        let dominates = |above, below| graph.dominates(above, below);
+        let cfg = Cfg::of(module.get_function("f").expect("there").as_value_ref());
+        let dominates = |above, below| cfg.dominates(above, below);
         assert!(dominates(0, 6) && dominates(1, 5) && dominates(2, 4) && dominates(3, 3));
         assert!(!dominates(2, 5) && !dominates(4, 3) && !dominates(7, 6) && !dominates(0, 7));
-        let loops = graph.loops();
+        let loops = cfg.loops();
         let shapes: Vec<_> =
             loops.iter().map(|one| (one.header, one.preheader, one.latch, one.innermost)).collect();
         assert_eq!(shapes, [(3, 2, 3, true), (1, 0, 5, false)]);

@@ -1,4 +1,4 @@
-//! Copies of blocks: the same instructions once more, with each other's results.
+//! Clones blocks. The clones use each other's results.
 
 use std::collections::HashMap;
 
@@ -11,25 +11,25 @@ use crate::ir;
 
 /// What became of blocks and of the values in them.
 #[derive(Default)]
-pub(crate) struct Copied {
+pub(crate) struct ClonedBlocks {
     pub blocks: HashMap<LLVMBasicBlockRef, LLVMBasicBlockRef>,
     pub values: HashMap<LLVMValueRef, LLVMValueRef>,
 }
 
-impl Copied {
-    /// The copy of a value, or the value itself if it was not copied.
+impl ClonedBlocks {
+    /// The copy of a value, or the value itself if it was not cloned.
     pub fn value(&self, value: LLVMValueRef) -> LLVMValueRef {
         self.values.get(&value).copied().unwrap_or(value)
     }
 
-    /// The copy of a block, or the block itself if it was not copied.
+    /// The copy of a block, or the block itself if it was not cloned.
     pub fn block(&self, block: LLVMBasicBlockRef) -> LLVMBasicBlockRef {
         self.blocks.get(&block).copied().unwrap_or(block)
     }
 }
 
-/// Whether an instruction may stand in the program once more, in another place that fewer work-items of a group may come to.
-pub(crate) fn can_be_copied(instruction: LLVMValueRef) -> bool {
+/// Whether an instruction may be cloned into a block that only some work-items of a group reach.
+pub(crate) fn is_cloneable(instruction: LLVMValueRef) -> bool {
     use LLVMOpcode::*;
     // SAFETY: the instruction is live, and only calls are asked for what calls have.
     unsafe {
@@ -65,14 +65,14 @@ pub(crate) fn can_be_copied(instruction: LLVMValueRef) -> bool {
 /// there are the caller's business. A phi has an edge from whatever it had one from, or from its copy.
 ///
 /// # Safety
-/// The blocks are of one live function, and all that is in them [can be copied](can_be_copied).
-pub(crate) unsafe fn copy(blocks: &[LLVMBasicBlockRef]) -> Copied {
-    let mut copied = Copied::default();
+/// The blocks are of one live function, and all that is in them [can be cloned](is_cloneable).
+pub(crate) unsafe fn clone_blocks(blocks: &[LLVMBasicBlockRef]) -> ClonedBlocks {
+    let mut cloned = ClonedBlocks::default();
     let mut phis = Vec::new();
-    // SAFETY: as promised by the caller. An instruction is copied to the end of its block's copy; operands are replaced when
+    // SAFETY: as promised by the caller. An instruction is cloned to the end of its block's copy; operands are replaced when
     // all copies are there, by values of the same type.
     unsafe {
-        let Some(&last) = blocks.last() else { return copied };
+        let Some(&last) = blocks.last() else { return cloned };
         let function = LLVMGetBasicBlockParent(last);
         let context = LLVMGetTypeContext(LLVMTypeOf(function));
         let builder = LLVMCreateBuilderInContext(context);
@@ -81,63 +81,63 @@ pub(crate) unsafe fn copy(blocks: &[LLVMBasicBlockRef]) -> Copied {
             let new = LLVMAppendBasicBlockInContext(context, function, c"".as_ptr());
             LLVMMoveBasicBlockAfter(new, behind);
             behind = new;
-            copied.blocks.insert(block, new);
+            cloned.blocks.insert(block, new);
             LLVMPositionBuilderAtEnd(builder, new);
             for instruction in ir::instructions_of(block) {
-                let twin = if ir::opcode(instruction) == Some(LLVMOpcode::LLVMPHI) {
-                    let twin = LLVMBuildPhi(builder, LLVMTypeOf(instruction), c"".as_ptr());
+                let clone = if ir::opcode(instruction) == Some(LLVMOpcode::LLVMPHI) {
+                    let clone = LLVMBuildPhi(builder, LLVMTypeOf(instruction), c"".as_ptr());
                     if LLVMCanValueUseFastMathFlags(instruction) != 0 {
-                        LLVMSetFastMathFlags(twin, LLVMGetFastMathFlags(instruction));
+                        LLVMSetFastMathFlags(clone, LLVMGetFastMathFlags(instruction));
                     }
-                    phis.push((instruction, twin));
-                    twin
+                    phis.push((instruction, clone));
+                    clone
                 } else {
-                    let twin = LLVMInstructionClone(instruction);
-                    LLVMInsertIntoBuilder(builder, twin);
-                    twin
+                    let clone = LLVMInstructionClone(instruction);
+                    LLVMInsertIntoBuilder(builder, clone);
+                    clone
                 };
                 if LLVMGetTypeKind(LLVMTypeOf(instruction)) != LLVMVoidTypeKind {
-                    copied.values.insert(instruction, twin);
+                    cloned.values.insert(instruction, clone);
                 }
             }
         }
         LLVMDisposeBuilder(builder);
-        for (phi, twin) in phis {
+        for (phi, clone) in phis {
             for index in 0..LLVMCountIncoming(phi) {
-                let mut value = copied.value(LLVMGetIncomingValue(phi, index));
-                let mut from = copied.block(LLVMGetIncomingBlock(phi, index));
-                LLVMAddIncoming(twin, &mut value, &mut from, 1);
+                let mut value = cloned.value(LLVMGetIncomingValue(phi, index));
+                let mut from = cloned.block(LLVMGetIncomingBlock(phi, index));
+                LLVMAddIncoming(clone, &mut value, &mut from, 1);
             }
         }
         for block in blocks {
-            for twin in ir::instructions_of(copied.blocks[block]) {
-                if ir::opcode(twin) != Some(LLVMOpcode::LLVMPHI) {
-                    redirect(twin, &copied);
+            for clone in ir::instructions_of(cloned.blocks[block]) {
+                if ir::opcode(clone) != Some(LLVMOpcode::LLVMPHI) {
+                    redirect(clone, &cloned);
                 }
             }
         }
     }
-    copied
+    cloned
 }
 
 /// Lets a copy use copies.
 ///
 /// # Safety
 /// The instruction is live; the copies of its operands have the same types and are of its function.
-unsafe fn redirect(twin: LLVMValueRef, copied: &Copied) {
+unsafe fn redirect(clone: LLVMValueRef, cloned: &ClonedBlocks) {
     // SAFETY: as promised by the caller; each index is below the number of operands, or of successors.
     unsafe {
-        for index in 0..LLVMGetNumOperands(twin) as u32 {
-            let operand = LLVMGetOperand(twin, index);
-            if let Some(&new) = copied.values.get(&operand) {
-                LLVMSetOperand(twin, index, new);
+        for index in 0..LLVMGetNumOperands(clone) as u32 {
+            let operand = LLVMGetOperand(clone, index);
+            if let Some(&new) = cloned.values.get(&operand) {
+                LLVMSetOperand(clone, index, new);
             }
         }
-        if !LLVMIsATerminatorInst(twin).is_null() {
-            for index in 0..LLVMGetNumSuccessors(twin) {
-                let next = LLVMGetSuccessor(twin, index);
-                if let Some(&new) = copied.blocks.get(&next) {
-                    LLVMSetSuccessor(twin, index, new);
+        if !LLVMIsATerminatorInst(clone).is_null() {
+            for index in 0..LLVMGetNumSuccessors(clone) {
+                let next = LLVMGetSuccessor(clone, index);
+                if let Some(&new) = cloned.blocks.get(&next) {
+                    LLVMSetSuccessor(clone, index, new);
                 }
             }
         }

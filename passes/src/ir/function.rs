@@ -1,4 +1,4 @@
-//! Gives a function other parameters.
+//! Clones a function with other parameters.
 
 use llvm_sys::LLVMAttributeFunctionIndex;
 use llvm_sys::core::*;

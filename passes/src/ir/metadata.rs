@@ -1,4 +1,4 @@
-//! What LLVM is told of a loop: a node of metadata at the jump back.
+//! Loop metadata: the node at the latch of a loop.
 
 use llvm_sys::core::*;
 use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};

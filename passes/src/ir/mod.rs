@@ -520,7 +520,7 @@ unsafe fn run_passes(
     ) -> llvm_sys::error::LLVMErrorRef,
 ) -> Result<(), String> {
     let text = CString::new(pipeline).expect("pipelines are written in this crate, without NUL");
-    // SAFETY: the options are disposed of after the run; an error message is copied, then freed.
+    // SAFETY: the options are disposed of after the run; an error message is cloned, then freed.
     unsafe {
         let options = LLVMCreatePassBuilderOptions();
         let error = run(text.as_ptr(), options);

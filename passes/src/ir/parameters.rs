@@ -1,9 +1,10 @@
-//! Copies of functions that take further parameters, handed down from kernels to where they are read.
+//! Parameter propagation: clones of functions with additional parameters, passed down from the
+//! kernels to where they are used.
 //!
-//! What a launch alone knows (where it begins, values of constants) reaches a function in the middle of a kernel only through
-//! the functions that call it. So each of them gets a copy with the parameters appended, and in the copies the calls of each
-//! other pass them on. Bodies are copied instruction by instruction: nothing else of the module is touched, and attributes of
-//! functions and of calls stay, those of `byval` arguments too.
+//! Some values belong to a launch (its offset, values of constants). A function in the middle of a
+//! kernel gets them only through its callers. So each caller is cloned with the parameters
+//! appended, and the clones pass them to each other. Bodies are cloned instruction by instruction;
+//! attributes of functions and of calls stay, also those of `byval` arguments.
 
 use std::collections::{HashMap, HashSet};
 

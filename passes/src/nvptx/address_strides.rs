@@ -1,5 +1,5 @@
-//! Addresses that differ by a number of 32 bits are each one step from the one before. Runs in stage 2, right before code is made for a
-//! GPU, behind [`shared_products`](crate::nvptx::product_reuse).
+//! Computes addresses that differ by a 32-bit stride from each other. Runs in stage 2, after
+//! [`product_reuse`](crate::nvptx::product_reuse).
 //!
 //! Before:
 //! ```llvm
@@ -25,19 +25,21 @@
 //! %z = load float, ptr addrspace(1) %c
 //! ```
 //!
-//! A GPU of NVIDIA's multiplies 32 bits by 32 and adds 64 in one instruction. Its assembler makes it of a multiplication in those words and
-//! an addition, so a step costs one instruction, and one register that holds the number; steps of 64 bits cost two instructions, with a
-//! carry between them, and two registers. The words are assembly, so that LLVM's code generator does not compute the steps in its own.
+//! NVIDIA's GPUs multiply 32 bits by 32 and add 64 in one instruction. Their assembler forms it
+//! from `mul.wide` and an addition, so a stride costs one instruction and one register; 64-bit
+//! strides cost two instructions, with a carry, and two registers. The multiplication is inline
+//! assembly, so that LLVM's code generator does not rewrite it.
 //!
-//! Loads of memory that nobody changes, by what the kernel's parameter says, are marked: LLVM would not look along so many steps for it.
+//! Loads of memory that the kernel's parameters say is constant are marked `invariant`: LLVM would
+//! not look through that many strides.
 
 use inkwell::module::Module;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMAtomicOrdering, LLVMInlineAsmDialect, LLVMOpcode, LLVMTypeKind};
 
-use crate::gpu::address_spaces::{NVPTX, PTX_KERNEL};
 use crate::ir;
+use crate::spec::target::{NVPTX, PTX_KERNEL};
 
 /// The mark of a load that gives the same whenever it is made.
 const INVARIANT: &str = "invariant.load";

@@ -1,5 +1,5 @@
-//! Statics that refer to each other in a circle, or to themselves, name each other before they are defined. Runs in stage 2, right
-//! before PTX is written.
+//! Declares statics that refer to each other in a cycle before their definitions. Runs in stage 2,
+//! right before PTX is written.
 //!
 //! Before:
 //! ```llvm
@@ -13,9 +13,11 @@
 //! @b = internal addrspace(1) constant ptr addrspacecast (ptr addrspace(1) @schism_circular_0_forward to ptr)
 //! ```
 //!
-//! In PTX a variable stands behind those that its initialiser refers to, which LLVM cannot bring about here: it ends the process. But a
-//! variable that other modules see may be declared first, by `.extern`. So in each circle one static is declared under another name,
-//! which everything else uses instead of its own. Whoever has the text of the module makes one name of both, see [`joined`].
+//! In PTX a variable stands behind those that its initialiser refers to, which LLVM cannot bring
+//! about here: it ends the process. But a variable that other modules see may be declared first, by
+//! `.extern`. So in each circle one static is declared under another name, which everything else
+//! uses instead of its own. Whoever has the text of the module makes one name of both, see
+//! [`joined`].
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -64,7 +66,7 @@ pub unsafe fn run_raw(module: LLVMModuleRef) {
     }
 }
 
-/// The statics that close a circle, in the module's order: without the mentions of these, no static comes to itself.
+/// The statics that close a circle, in the module's order: without references to these, no static reaches itself.
 ///
 /// # Safety
 /// The module is live.
@@ -138,7 +140,7 @@ fn mentioned(global: LLVMValueRef) -> Vec<LLVMValueRef> {
 /// .global .align 8 .u64 b[1] = {generic(schism_circular_0_forward)};
 /// .visible .global .align 8 .u64 schism_circular_0[1] = {generic(b)};
 /// ";
-/// let joined = schism_passes::circular_statics::joined(written);
+/// let joined = schism_passes::nvptx::circular_statics::joined(written);
 /// assert_eq!(joined, "\
 /// .extern .global .align 8 .u64 schism_circular_0[1];
 /// .global .align 8 .u64 b[1] = {generic(schism_circular_0)};

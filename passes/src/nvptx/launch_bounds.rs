@@ -1,9 +1,8 @@
-//! Kernels with loops that load much may have more registers than full occupancy leaves them. Runs in stage 2, right before code is made
-//! for a GPU of NVIDIA's.
+//! Gives kernels with many loads in a loop more registers. Runs in stage 2, after optimisation.
 //!
 //! Before:
 //! ```llvm
-//! define ptx_kernel void @kernel(...) #0 { ... }   ; with a loop of sixteen loads a turn
+//! define ptx_kernel void @kernel(...) #0 { ... }   ; with a loop of sixteen loads per iteration
 //! attributes #0 = { "schism.block"="256,1,1" }
 //! ```
 //! After:
@@ -11,10 +10,11 @@
 //! attributes #0 = { "nvvm.maxntid"="256,1,1" "nvvm.minctasm"="4" "schism.block"="256,1,1" }
 //! ```
 //!
-//! A multiprocessor has 65,536 registers for 2,048 threads. NVIDIA's assembler tries to leave each thread 32, so that all are there to wait
-//! for memory. A loop whose loads do not fit into those then waits several times a turn. With half of the threads, each of which has all
-//! its loads on their way at once, more is on its way (Volkov, *Better performance at lower occupancy*, GTC 2010). The bounds promise
-//! how large a block is, and ask for room for 1,024 of them: half of all.
+//! A multiprocessor has 65,536 registers for 2,048 threads. NVIDIA's assembler tries to give each
+//! thread 32, for full occupancy. A loop whose loads do not fit into those waits for memory several
+//! times per iteration. With half of the threads, each with all of its loads in flight, more memory
+//! requests are in flight (Volkov, *Better performance at lower occupancy*, GTC 2010). The bounds
+//! declare the block size, and ask for room for 1,024 threads: half of all.
 //!
 //! The attribute `schism.block` says how large the blocks of each launch are, where that is known.
 
@@ -24,9 +24,9 @@ use inkwell::module::Module;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use crate::gpu::address_spaces::NVPTX;
 use crate::ir;
-use crate::ir::cfg::Graph;
+use crate::ir::cfg::Cfg;
+use crate::spec::target::NVPTX;
 
 /// The attribute that says the size of a block: three numbers with commas.
 pub const BLOCK: &str = "schism.block";
@@ -34,7 +34,7 @@ pub const BLOCK: &str = "schism.block";
 /// Threads that a multiprocessor has room for at least.
 const THREADS: u32 = 1024;
 
-/// So many loads a turn make a loop one that waits for memory.
+/// A loop with this many loads per iteration waits for memory.
 const LOADS: usize = 12;
 
 /// Runs the pass over the module.
@@ -70,7 +70,7 @@ pub unsafe fn run_on(function: LLVMValueRef) {
 /// # Safety
 /// `function` is a function of a live module.
 unsafe fn string_attribute(function: LLVMValueRef, name: &str) -> Option<String> {
-    // SAFETY: as promised by the caller; the value lives as long as the context, and is copied.
+    // SAFETY: as promised by the caller; the value lives as long as the context, and is cloned.
     unsafe {
         let place = llvm_sys::LLVMAttributeFunctionIndex;
         let (text, len) = (name.as_ptr().cast(), name.len() as u32);
@@ -88,11 +88,11 @@ unsafe fn string_attribute(function: LLVMValueRef, name: &str) -> Option<String>
     }
 }
 
-/// Whether a function has a loop that loads much from global memory in each turn.
+/// Whether a function has a loop that loads much from global memory in each iteration.
 fn loads_much(function: LLVMValueRef) -> bool {
-    let graph = Graph::of(function);
-    graph.loops().iter().filter(|one| one.innermost).any(|one| {
-        let inside = one.blocks.iter().flat_map(|&block| ir::instructions_of(graph.blocks[block]));
+    let cfg = Cfg::of(function);
+    cfg.loops().iter().filter(|one| one.innermost).any(|one| {
+        let inside = one.blocks.iter().flat_map(|&block| ir::instructions_of(cfg.blocks[block]));
         inside.filter(|one| ir::is_load_from(*one, NVPTX.global)).count() >= LOADS
     })
 }

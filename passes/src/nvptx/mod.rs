@@ -1,6 +1,7 @@
 //! Passes for NVIDIA's GPUs.
 
 pub mod address_strides;
+pub mod approx_math;
 pub mod circular_statics;
 pub mod launch_bounds;
 pub mod product_reuse;

@@ -1,5 +1,5 @@
-//! Products that differ by a constant times the same factor share one multiplication. Runs in stage 2, right before code is made for a
-//! GPU.
+//! Rewrites products that differ by a constant multiple of one factor as sums. Runs in stage 2,
+//! after optimisation.
 //!
 //! Before:
 //! ```llvm
@@ -14,9 +14,10 @@
 //! %b = add i64 %a, %more
 //! ```
 //!
-//! Such products are the elements of a column, from a loop all turns of which became one. An address is then another one and a constant
-//! times the width, which a GPU adds and multiplies at once; LLVM finds the common part of the addresses by itself. Sums wrap as they did:
-//! `(x + c) * y` is `x * y + c * y` in 64 bits, whatever overflows.
+//! Such products index the elements of a column, in an unrolled loop. Each address is then another
+//! one plus a constant multiple of the width, which is one multiply-add; LLVM finds the common part
+//! of the addresses by itself. The sums wrap as before: `(x + c) * y` is `x * y + c * y` modulo
+//! 2^64.
 
 use std::collections::HashMap;
 
@@ -26,7 +27,7 @@ use llvm_sys::prelude::*;
 use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 
 use crate::ir;
-use crate::ir::cfg::Graph;
+use crate::ir::cfg::Cfg;
 
 /// How many numbers a sum may have.
 const PARTS: usize = 4;
@@ -44,9 +45,9 @@ pub unsafe fn run_on(function: LLVMValueRef) {
     if ir::blocks(function).is_empty() {
         return;
     }
-    let graph = Graph::of(function);
+    let cfg = Cfg::of(function);
     let mut groups: HashMap<Key, Vec<Product>> = HashMap::new();
-    for &block in &graph.blocks {
+    for &block in &cfg.blocks {
         for product in ir::instructions_of(block).into_iter().filter_map(product) {
             groups.entry(product.key.clone()).or_default().push(product);
         }
@@ -62,10 +63,10 @@ pub unsafe fn run_on(function: LLVMValueRef) {
     let mut shared = HashMap::new();
     for mut rest in groups {
         while rest.len() > 1 {
-            let first = graph.block_of(rest[0].value);
+            let first = cfg.block_of(rest[0].value);
             let (group, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(|product| {
-                let block = graph.block_of(product.value);
-                block == first || graph.dominates(first, block)
+                let block = cfg.block_of(product.value);
+                block == first || cfg.dominates(first, block)
             });
             rest = others;
             if group.iter().any(|product| product.constant != group[0].constant) {

@@ -1,4 +1,5 @@
-//! Comparisons of 64 bits that are joined stay comparisons. Runs in stage 2, right before code is made for a GPU.
+//! Keeps LLVM from combining two 64-bit comparisons into `umax`. Runs in stage 2, as one of the
+//! last passes.
 //!
 //! Before:
 //! ```llvm
@@ -15,9 +16,10 @@
 //!   %both = and i1 %a.inside, %b.inside
 //! ```
 //!
-//! LLVM's code generator would compare the greater of the two, unless somebody else asks for each result: the empty assembly does, and
-//! is no instruction. A GPU has registers of 32 bits, so the greater of two numbers of 64 bits takes four instructions, and another
-//! comparison two, the second of which joins it to the first one for nothing.
+//! LLVM's code generator would combine the comparisons into one of the greater value (`umax`),
+//! unless each result has another user: the empty assembly is one, and no instruction. A GPU has
+//! 32-bit registers, so `umax` of 64 bits takes four instructions, and a second comparison two; the
+//! `and` is free.
 
 use inkwell::module::Module;
 use llvm_sys::core::*;

@@ -1,7 +1,7 @@
 //! Names of the builtins that a device image may call: declared in the image, defined by the
 //! target that stage 2 lowers it to.
 
-use crate::specialize::device_library;
+use crate::spec::target_library;
 
 /// Index of the work-item in each dimension, `i64 ()`, fastest-varying dimension first.
 pub const GLOBAL_ID: [&str; 3] =
@@ -95,6 +95,9 @@ pub const LOCAL_STATIC: &str = "__schism_local_static";
 /// `ptr ()`: where the local memory begins that a launch adds. Gone after [`crate::frontend::allocate_local_memory`].
 pub const LOCAL_DYNAMIC: &str = "__schism_local_dynamic";
 
+/// The alignment of the local memory that a launch adds.
+pub const DYNAMIC_ALIGN: u64 = 128;
+
 /// The builtins that give the same value all through a work-item.
 pub fn pure() -> impl Iterator<Item = &'static str> {
     let of_groups = of_groups().filter(|name| convergent().all(|other| other != *name));
@@ -125,6 +128,9 @@ pub fn in_images() -> impl Iterator<Item = &'static str> {
 /// [`crate::frontend::launch_offset`] has run: no target defines them.
 pub const GLOBAL_OFFSET: [&str; 3] =
     ["__schism_global_offset_x", "__schism_global_offset_y", "__schism_global_offset_z"];
+
+/// What the name of a kernel's variant ends in that takes where the launch begins.
+pub const OFFSET_SUFFIX: &str = "_with_offset";
 
 /// `void (ptr message, i64 message_len, ptr location)`; does not return.
 pub const PANIC: &str = "__schism_panic";
@@ -159,7 +165,7 @@ pub fn is_builtin(name: &str) -> bool {
 /// floating-point methods are lowered to where LLVM has no intrinsic.
 pub fn is_library_function(name: &str) -> bool {
     // Names in front of which there are lines are the compiler's own.
-    !name.starts_with("__") && device_library::is_function(name)
+    !name.starts_with("__") && target_library::is_function(name)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Target machines: what LLVM knows of the processors that stage 2 generates code for.
+//! Targets: their address spaces, and what LLVM knows of the processors that stage 2 generates code
+//! for.
 
 use std::sync::Once;
 
@@ -59,4 +60,58 @@ pub fn assembly(module: &Module<'_>) -> Result<String, String> {
         .write_to_memory_buffer(module, FileType::Assembly)
         .map_err(|message| message.to_string())?;
     Ok(String::from_utf8_lossy(buffer.as_slice()).trim_end_matches('\0').to_owned())
+}
+
+/// The address spaces of a kind of target; generic pointers are in 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressSpaces {
+    /// What a kernel's pointers point into.
+    pub global: u32,
+    /// The memory of a work-group.
+    pub local: u32,
+    /// Where globals are that can change.
+    pub variables: u32,
+    /// Where globals are that cannot.
+    pub constants: u32,
+    /// Where a kernel finds an aggregate that is passed by value, if the target wants `byref`;
+    /// others take `byval` as it is.
+    pub by_reference: Option<u32>,
+    /// LLVM's number for the calling convention of kernels.
+    pub kernel_convention: u32,
+}
+
+/// LLVM's number of the calling convention of a kernel in PTX.
+pub(crate) const PTX_KERNEL: u32 = 71;
+
+/// NVIDIA's GPUs, as PTX numbers its state spaces. Constants are in global memory: the constant bank reads one place at a time, and
+/// work-items look up tables at places of their own.
+pub const NVPTX: AddressSpaces = AddressSpaces {
+    global: 1,
+    local: 3,
+    variables: 1,
+    constants: 1,
+    by_reference: None,
+    kernel_convention: PTX_KERNEL,
+};
+
+/// AMD's GPUs. Locals are in address space 5, as the data layout says.
+pub const AMDGCN: AddressSpaces = AddressSpaces {
+    global: 1,
+    local: 3,
+    variables: 1,
+    constants: 4,
+    by_reference: Some(4),
+    kernel_convention: 91,
+};
+
+impl AddressSpaces {
+    /// The map for a triple; `None` for targets with one memory.
+    #[must_use]
+    pub fn of_triple(triple: &str) -> Option<&'static Self> {
+        match triple.split('-').next() {
+            Some("nvptx64") => Some(&NVPTX),
+            Some("amdgcn") => Some(&AMDGCN),
+            _ => None,
+        }
+    }
 }

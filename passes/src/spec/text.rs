@@ -23,11 +23,11 @@
 //! ; SPEC body: declare void @g() define void @f() { call void @g() ret void }
 //! ```
 //!
-//! A `message`, an `unless-null` and a `value` belong to the last `panic` before them, a `type-part` to the last
-//! `type`, and types are numbered from 0. Placeholders of a template are numbers of values.
-//! A `body` is a module that provides bodies; those that use others stand first, `panic` before them.
-//! A `param` belongs to the last `kernel` before it. A `reference` is a pointer with what rustc
-//! knows of a `&[f32]`: `noalias`, `readonly`, `nonnull`, `align 4`.
+//! A `message`, an `unless-null` and a `value` belong to the last `panic` before them, a
+//! `type-part` to the last `type`, and types are numbered from 0. Placeholders of a template are
+//! numbers of values. A `body` is a module that provides bodies; those that use others stand first,
+//! `panic` before them. A `param` belongs to the last `kernel` before it. A `reference` is a
+//! pointer with what rustc knows of a `&[f32]`: `noalias`, `readonly`, `nonnull`, `align 4`.
 
 use std::sync::Arc;
 
@@ -38,12 +38,15 @@ use thiserror::Error;
 use schism_message::{Kind, Trait};
 
 use crate::frontend::message_template;
-use crate::frontend::std_bodies::{ModuleRef, Provider, Stops};
-use crate::spec::{
-    DeviceSpec, Formatter, KernelSpec, PanicFunction, PanicMessage, PanicValue, Parameter,
-    ParameterKind, SpecConstant, TypeDescription, TypePart,
+use crate::frontend::std_bodies::build_index;
+use crate::spec::device::DeviceSpec;
+use crate::spec::kernel::{KernelSpec, Parameter, ParameterKind, SpecConstant};
+use crate::spec::messages::{
+    Formatter, PanicFunction, PanicMessage, PanicValue, TypeDescription, TypePart,
 };
-use crate::specialize::fast_math::FastMath;
+use crate::spec::options::FastMath;
+use crate::spec::std_bodies::index::SpecialFunctions;
+use crate::spec::std_bodies::module::ModuleRef;
 
 /// A line that says nothing that this crate understands.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -243,26 +246,26 @@ fn hexadecimal(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Adds a module in LLVM assembly to the provider.
+/// Adds a module in LLVM assembly to the std_bodies.
 fn provide(spec: &mut DeviceSpec, assembly: &str) -> Result<(), String> {
     let context = Context::create();
     let text = format!("{assembly}\0");
     let bytes = &text.as_bytes()[..assembly.len()];
     let buffer = MemoryBuffer::create_from_memory_range_copy(bytes, "body");
     let module = context.create_module_from_ir(buffer).map_err(|message| message.to_string())?;
-    let mut modules = match &spec.provider {
-        Some(provider) => provider.index().map_err(|error| error.to_string())?.modules.clone(),
+    let mut modules = match &spec.std_bodies {
+        Some(std_bodies) => std_bodies.index().map_err(|error| error.to_string())?.modules.clone(),
         None => Vec::new(),
     };
     modules.push(ModuleRef::Memory(module.write_bitcode_to_memory().as_slice().to_vec()));
-    let stops = Stops {
+    let special = SpecialFunctions {
         panics: spec.panics.clone(),
         formatters: spec.formatters.clone(),
         types: spec.types.clone(),
         writer: "core::fmt::write".to_owned(),
     };
-    let provider = Provider::survey(modules, stops);
-    spec.provider = Some(Arc::new(provider.map_err(|error| error.to_string())?));
+    let std_bodies = build_index::build(modules, special);
+    spec.std_bodies = Some(Arc::new(std_bodies.map_err(|error| error.to_string())?));
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Specialization constants that are known only when a kernel starts: loads from a buffer. For code that is made ahead of time.
+//! Turns specialization constants into loads from a buffer that kernels take.
 //!
 //! Before, as [`crate::frontend::declare_spec_constants`] has left it:
 //! ```llvm
@@ -26,8 +26,8 @@
 //! }
 //! ```
 //!
-//! One buffer has the values of all constants, each at the offset that [`Buffer`] gives; a launch that says nothing passes the
-//! defaults. A kernel that reads no constant takes no buffer.
+//! One buffer has the values of all constants, each at the offset that [`Buffer`] gives; a launch
+//! that says nothing passes the defaults. A kernel that reads no constant takes no buffer.
 
 use std::collections::{HashMap, HashSet};
 
@@ -40,10 +40,10 @@ use thiserror::Error;
 
 use crate::ir;
 use crate::ir::parameters::{ByAddress, Copies, with_callers};
-use crate::spec::SpecConstant;
+use crate::spec::kernel::SpecConstant;
 use crate::specialize::spec_constants;
 
-/// What stands for the buffer's address while functions are copied.
+/// What stands for the buffer's address while functions are cloned.
 const ADDRESS: &std::ffi::CStr = c"schism.constants";
 
 /// The buffer of a container's constants: each at the next multiple of its alignment, in the container's order.

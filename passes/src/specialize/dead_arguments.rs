@@ -15,10 +15,11 @@
 //! }
 //! ```
 //!
-//! A closure's captures become parameters before anybody knows which are needed: the length of a slice whose index
-//! is known to be in bounds, a field that only the host reads. On a GPU each costs a place in the launch's
-//! parameter block, which is small, and a copy at each launch. Which are needed shows after inlining, so this pass
-//! belongs to stage 2, behind its optimisation; what launches the kernel passes only those that are left.
+//! A closure's captures become parameters before anybody knows which are needed: the length of a
+//! slice whose index is known to be in bounds, a field that only the host reads. On a GPU each
+//! costs a place in the launch's parameter block, which is small, and a copy at each launch. Which
+//! are needed shows after inlining, so this pass belongs to stage 2, behind its optimisation; what
+//! launches the kernel passes only those that are left.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Lets floating-point operations be inexact, for a kernel whose launch allows it. Runs in stage 2.
+//! Lets floating-point operations be inexact. Runs in stage 2.
 //!
 //! Before:
 //! ```llvm
@@ -11,47 +11,25 @@
 //!   %sum = fadd reassoc nsz arcp contract afn float %sum.before, %product
 //! ```
 //!
-//! A sum in a loop can then be taken in several parts at once, which is what makes a vector loop of it.
-//! What an operation says already stays.
+//! A sum in a loop can then be taken in several parts at once, which is what makes a vector loop of
+//! it. What an operation says already stays.
 //!
-//! **No value becomes poison.** A launch may promise that nothing in it is infinite or a NaN. LLVM's words for that, `nnan` and `ninf`, are
-//! not used: where the promise is broken, an operation with them gives no number but poison, and a branch on poison, or an index made of
-//! it, is undefined behaviour, out of code that is safe to write. With the flags above each operation gives a number, whatever goes in.
-//! A `freeze` behind each such value where it leaves floating-point arithmetic would be as safe, but for unsafe code that relies on one
-//! value being the same everywhere. There is nothing to win by it: of the 35 kernels of the GPU benchmarks 34 had the same PTX with the
-//! two flags and without (the other one an instruction more with them), and on the CPU 34 the same code.
+//! **No value becomes poison.** A launch may promise that nothing in it is infinite or a NaN.
+//! LLVM's words for that, `nnan` and `ninf`, are not used: where the promise is broken, an
+//! operation with them gives no number but poison, and a branch on poison, or an index made of it,
+//! is undefined behaviour, out of code that is safe to write. With the flags above each operation
+//! gives a number, whatever goes in. A `freeze` behind each such value where it leaves
+//! floating-point arithmetic would be as safe, but for unsafe code that relies on one value being
+//! the same everywhere. There is nothing to win by it: of the 35 kernels of the GPU benchmarks 34
+//! had the same PTX with the two flags and without (the other one an instruction more with them),
+//! and on the CPU 34 the same code.
 
 use inkwell::module::Module;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::{
-    LLVMFastMathAllowContract, LLVMFastMathAllowReassoc, LLVMFastMathAllowReciprocal,
-    LLVMFastMathApproxFunc, LLVMFastMathNoSignedZeros,
-};
 
 use crate::ir;
-
-/// How inexact operations may be: LLVM's flags.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct FastMath(u32);
-
-impl FastMath {
-    /// Not at all.
-    pub const EXACT: Self = Self(0);
-
-    /// Rounding may differ: other orders, contracted operations, reciprocals, approximated functions, zeros without sign.
-    /// Infinities and NaNs keep their meaning.
-    pub const RELAXED: Self = Self(
-        LLVMFastMathAllowReassoc
-            | LLVMFastMathAllowContract
-            | LLVMFastMathNoSignedZeros
-            | LLVMFastMathAllowReciprocal
-            | LLVMFastMathApproxFunc,
-    );
-
-    /// For code of which somebody says that no value in it is infinite or a NaN: the same as [`RELAXED`](Self::RELAXED), see above.
-    pub const RELAXED_AND_FINITE: Self = Self::RELAXED;
-}
+use crate::spec::options::FastMath;
 
 /// Runs the pass over a module.
 pub fn run_on(module: &Module<'_>, math: FastMath) {
@@ -73,7 +51,7 @@ pub unsafe fn run(module: LLVMModuleRef, math: FastMath) {
         while !function.is_null() {
             for instruction in ir::instructions(function) {
                 if LLVMCanValueUseFastMathFlags(instruction) != 0 {
-                    let flags = LLVMGetFastMathFlags(instruction) | math.0;
+                    let flags = LLVMGetFastMathFlags(instruction) | math.flags();
                     LLVMSetFastMathFlags(instruction, flags);
                 }
             }

@@ -1,4 +1,5 @@
-//! Gives specialization constants their values and folds what reads them. Runs in stage 2, before anything else.
+//! Gives specialization constants their values and folds what reads them. Runs in stage 2, before
+//! anything else.
 //!
 //! Before, as [`crate::frontend::declare_spec_constants`] has left it:
 //! ```llvm

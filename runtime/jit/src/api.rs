@@ -11,7 +11,7 @@ use schism_jit_abi::{
     FLAG_OPEN_CONSTANTS, FLAG_PORTABLE_MATH, FLAG_RELAXED_MATH, GpuKernel, GpuRequest, JitApi, OK,
     TARGET_PTX, Text,
 };
-use schism_passes::specialize::fast_math::FastMath;
+use schism_passes::spec::options::FastMath;
 
 use crate::cpu::{CpuCode, compile_cpu, cpu_name};
 use crate::llvm::{self, panic_text};

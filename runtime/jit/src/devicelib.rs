@@ -1,7 +1,7 @@
 //! The device library: C's mathematics for devices that have none.
 //!
 //! The crate `schism-devicelib` and the crate `libm` that it is over travel in this library as LLVM bitcode: a module for each function,
-//! with all that it needs, simplified as far as that is the same for all devices (see `build/library.rs`). The pass `library-calls`
+//! with all that it needs, simplified as far as that is the same for all devices (see `build/library.rs`). The pass `device-library`
 //! makes calls of them where a device needs them; what is called is linked into the kernel's module as internal functions and
 //! optimised with the kernel. What a device computes exactly by itself takes the place of the library's function, in the library too:
 //!
@@ -29,7 +29,7 @@
 
 use std::collections::HashSet;
 
-use schism_passes::specialize::device_library::{Native, PREFIX};
+use schism_passes::spec::target_library::{PREFIX, TargetLibraryInfo};
 
 use crate::llvm::{Context, Module, Value};
 use crate::{JitError, image};
@@ -61,7 +61,7 @@ impl Library {
 pub fn supply<'c>(
     context: &'c Context,
     module: &Module<'c>,
-    device: &Native,
+    device: &TargetLibraryInfo,
     libdevice: &'c [u8],
 ) -> Result<(), JitError> {
     if module.functions().iter().any(|function| function.name().starts_with(PREFIX)) {
@@ -83,7 +83,11 @@ pub fn supply<'c>(
 }
 
 /// Links what is declared of the library, and what that declares in turn; or takes the device's own for it.
-fn link<'c>(context: &'c Context, module: &Module<'c>, device: &Native) -> Result<(), String> {
+fn link<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    device: &TargetLibraryInfo,
+) -> Result<(), String> {
     loop {
         let declared = module.functions().into_iter().filter(|function| function.is_declaration());
         let declared: Vec<String> =
@@ -175,7 +179,7 @@ fn call_vendor<'c>(
 }
 
 /// The intrinsic that a function of the library is the same as, if the device computes it exactly, and the bits of its numbers.
-fn exact_intrinsic(name: &str, device: &Native) -> Option<(&'static str, u32)> {
+fn exact_intrinsic(name: &str, device: &TargetLibraryInfo) -> Option<(&'static str, u32)> {
     LIBRARY.exact.iter().filter(|exact| device.exact.contains(exact)).find_map(|exact| {
         match name.strip_prefix(exact)? {
             "" => Some((*exact, 64)),
@@ -187,7 +191,7 @@ fn exact_intrinsic(name: &str, device: &Native) -> Option<(&'static str, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use schism_passes::specialize::device_library;
+    use schism_passes::spec::target_library;
 
     use super::*;
 
@@ -214,7 +218,7 @@ mod tests {
                 _ => (number, number.to_owned()),
             }
         };
-        for name in device_library::functions() {
+        for name in target_library::functions() {
             let (result, parameters) = types(&name);
             text += &format!("declare {result} @{name}({parameters})\n");
             let with_names: Vec<String> = parameters
@@ -232,7 +236,7 @@ mod tests {
 
     #[test]
     fn every_function_is_there_and_needs_nothing() {
-        for device in [Native::NOTHING, Native::CPU, Native::PTX] {
+        for device in [TargetLibraryInfo::NOTHING, TargetLibraryInfo::CPU, TargetLibraryInfo::PTX] {
             let context = Context::new();
             let module = Module::from_text(&context, &calls()).expect("good text");
             module.verify().expect("a good module");
@@ -269,7 +273,7 @@ mod tests {
 
     #[test]
     fn the_passes_know_what_the_crate_has() {
-        let mut ours = device_library::functions();
+        let mut ours = target_library::functions();
         let mut its: Vec<String> =
             schism_devicelib::NAMES.iter().map(|name| (*name).to_owned()).collect();
         ours.sort();
@@ -290,14 +294,14 @@ mod tests {
 
     #[test]
     fn what_devices_compute_by_themselves_can_be_exchanged() {
-        for device in [Native::NOTHING, Native::CPU, Native::PTX] {
+        for device in [TargetLibraryInfo::NOTHING, TargetLibraryInfo::CPU, TargetLibraryInfo::PTX] {
             let missing = device.exact.iter().find(|name| !LIBRARY.exact.contains(name));
             assert_eq!(missing, None, "{device:?}");
         }
     }
 
     /// The names of the functions that are defined in a module after it has been given what it calls.
-    fn supplied(text: &str, device: &Native) -> Vec<String> {
+    fn supplied(text: &str, device: &TargetLibraryInfo) -> Vec<String> {
         let context = Context::new();
         let module = Module::from_text(&context, text).expect("good text");
         supply(&context, &module, device, &[]).expect("linked");
@@ -321,10 +325,10 @@ mod tests {
     fn only_what_is_called_comes() {
         let text =
             chain(&["sin"]) + "define double @sin.of.ours(double %x) {\n  ret double %x\n}\n";
-        let names = supplied(&text, &Native::PTX);
+        let names = supplied(&text, &TargetLibraryInfo::PTX);
         assert_eq!(names[..3], ["f", "sin.of.ours", "schism.lib.sin"]);
         assert!(names[3..].iter().all(|name| name.contains("rem_pio2_large")), "{names:?}");
-        let without = supplied("define void @f() {\n  ret void\n}\n", &Native::PTX);
+        let without = supplied("define void @f() {\n  ret void\n}\n", &TargetLibraryInfo::PTX);
         assert_eq!(without, ["f"]);
     }
 
@@ -332,12 +336,12 @@ mod tests {
     fn a_function_comes_simplified() {
         let text =
             "define float @f(float %x, float %y) {\n  %r = frem float %x, %y\n  ret float %r\n}\n";
-        assert_eq!(supplied(text, &Native::PTX), ["f", "schism.lib.fmodf"]);
+        assert_eq!(supplied(text, &TargetLibraryInfo::PTX), ["f", "schism.lib.fmodf"]);
     }
 
     #[test]
     fn what_two_functions_share_comes_once() {
-        let names = supplied(&chain(&["sin", "cos", "tan"]), &Native::PTX);
+        let names = supplied(&chain(&["sin", "cos", "tan"]), &TargetLibraryInfo::PTX);
         let shared = |name: &&String| name.contains("rem_pio2_large");
         assert_eq!(names.iter().filter(shared).count(), 1, "{names:?}");
         assert_eq!(names.len(), 5, "{names:?}");
@@ -346,10 +350,13 @@ mod tests {
     #[test]
     fn what_a_device_has_does_not_come() {
         let text = chain(&["asin", "sqrt"]);
-        assert_eq!(supplied(&text, &Native::PTX), ["f", "schism.lib.asin"]);
-        assert_eq!(supplied(&text, &Native::NOTHING), ["f", "schism.lib.asin", "schism.lib.sqrt"]);
+        assert_eq!(supplied(&text, &TargetLibraryInfo::PTX), ["f", "schism.lib.asin"]);
+        assert_eq!(
+            supplied(&text, &TargetLibraryInfo::NOTHING),
+            ["f", "schism.lib.asin", "schism.lib.sqrt"]
+        );
         // What the library alone calls, too.
-        let alone = supplied(&chain(&["asin"]), &Native::NOTHING);
+        let alone = supplied(&chain(&["asin"]), &TargetLibraryInfo::NOTHING);
         assert_eq!(alone, ["f", "schism.lib.asin", "schism.lib.sqrt"]);
     }
 
@@ -358,7 +365,8 @@ mod tests {
         let context = Context::new();
         let text = "define double @schism.lib.sin(double %x) {\n  ret double %x\n}\n";
         let module = Module::from_text(&context, text).expect("good text");
-        let error = supply(&context, &module, &Native::PTX, &[]).expect_err("a name of ours");
+        let error =
+            supply(&context, &module, &TargetLibraryInfo::PTX, &[]).expect_err("a name of ours");
         assert!(matches!(error, JitError::InvalidImage(_)), "{error}");
     }
 }

@@ -2,7 +2,7 @@
 
 use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
 
-use schism_passes::specialize::fast_math::FastMath;
+use schism_passes::spec::options::FastMath;
 
 use crate::JitError;
 

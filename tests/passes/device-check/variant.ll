@@ -1,5 +1,5 @@
 ; SPEC kernel: kernel entry 0 1
-; RUN: implicit-offset,device-check
+; RUN: launch-offset,device-check
 ; What only a variant reaches is told by the names of the originals.
 define void @kernel(ptr %out) {
   call void @work(ptr %out)

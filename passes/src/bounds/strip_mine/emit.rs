@@ -1,7 +1,7 @@
-//! Makes the chunks of a loop, as the pass `loop-chunks` has planned them.
+//! Emits the strips of a loop, as [`plan`](super::plan) describes them.
 //!
-//! A chunk is a turn of a new loop. [`Maker`] makes the values of the old loop's turns when they are asked for, each in a block that
-//! dominates all that is made later.
+//! A strip is one iteration of a new loop. [`Emitter`] makes the values of the original iterations
+//! on demand, each in a block that dominates everything emitted later.
 
 use std::collections::HashMap;
 
@@ -10,33 +10,33 @@ use llvm_sys::LLVMOpcode;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-use super::plan::{JOINED, Load, PAGE, Plan};
+use super::plan::{Load, PAGE, Plan, VECTOR};
 use crate::analysis::scev::{self, Emit};
-use crate::bounds::loop_versioning::Conditions;
+use crate::bounds::conditions::Conditions;
 use crate::ir;
-use crate::ir::cfg::Graph;
+use crate::ir::cfg::Cfg;
 
 /// Bytes that one load loads at most.
-const VECTOR: usize = 16;
+const VECTOR_BYTES: usize = 16;
 
-/// More turns than any loop worth it has; a chunk more is a number of 32 bits with a sign, too.
+/// More iterations than any loop worth it has: a strip more is a number of 32 bits with a sign, too.
 const TURNS: u64 = 1 << 30;
 
-/// Makes the chunks of a loop.
-pub(crate) struct Maker<'a> {
-    graph: &'a Graph,
+/// Makes the strips of a loop.
+pub(crate) struct Emitter<'a> {
+    cfg: &'a Cfg,
     plan: &'a Plan,
     builder: LLVMBuilderRef,
     context: LLVMContextRef,
     /// The block that is being made.
     block: LLVMBasicBlockRef,
-    /// What values of a turn are in each turn of a chunk.
+    /// What values of an iteration are in each iteration of a strip.
     values: Vec<HashMap<LLVMValueRef, LLVMValueRef>>,
-    /// What the phis of the header are in a chunk.
+    /// What the phis of the header are in a strip.
     state: HashMap<LLVMValueRef, LLVMValueRef>,
-    /// Which turns of the chunk are turns; none is said of those that always are.
+    /// Which iterations of the strip exist; `None` for those that always do.
     active: Vec<Option<LLVMValueRef>>,
-    /// How many turns a chunk makes, in 32 bits, the first of a first chunk that are none among them.
+    /// How many iterations a strip makes, in 32 bits, the first of a first strip that are none among them.
     done: LLVMValueRef,
 }
 
@@ -44,31 +44,31 @@ const NAME: *const std::ffi::c_char = c"".as_ptr();
 
 /// What the block in front of the loop has found out.
 struct Start {
-    /// Whether chunks can be made.
+    /// Whether strips can be made.
     can: LLVMValueRef,
-    /// How many turns there are, in 32 bits.
+    /// How many iterations there are, in 32 bits.
     count: LLVMValueRef,
-    /// How many turns the first chunk has in front of the first turn, in 64 bits.
+    /// How many iterations the first strip has in front of the first iteration, in 64 bits.
     place: LLVMValueRef,
 }
 
-impl Maker<'_> {
-    /// Puts chunks in front of a loop. Returns the header of the loop that they are.
+impl Emitter<'_> {
+    /// Puts strips in front of a loop. Returns the header of the loop that they are.
     ///
     /// # Safety
-    /// The plan is of the graph's function, which is as it was then.
-    pub(crate) unsafe fn carry_out(graph: &Graph, plan: &Plan) -> LLVMBasicBlockRef {
-        let preheader = graph.blocks[plan.of.preheader];
+    /// The plan is of the CFG's function, which is as it was then.
+    pub(crate) unsafe fn apply(cfg: &Cfg, plan: &Plan) -> LLVMBasicBlockRef {
+        let preheader = cfg.blocks[plan.of.preheader];
         // SAFETY: as promised by the caller. What is made in front of the loop is made of values that it uses, or of its phis' first
-        // values. In a chunk, each value is made where it dominates all that is made later, but for loads, which have a phi.
+        // values. In a strip, each value is made where it dominates all that is made later, but for loads, which have a phi.
         unsafe {
             let end = LLVMGetBasicBlockTerminator(preheader);
             let function = LLVMGetBasicBlockParent(preheader);
             let context = LLVMGetTypeContext(LLVMTypeOf(function));
             let builder = LLVMCreateBuilderInContext(context);
-            let values = vec![HashMap::new(); plan.chunk];
-            let mut maker = Maker {
-                graph,
+            let values = vec![HashMap::new(); plan.strip];
+            let mut emitter = Emitter {
+                cfg,
                 plan,
                 builder,
                 context,
@@ -78,14 +78,14 @@ impl Maker<'_> {
                 active: Vec::new(),
                 done: std::ptr::null_mut(),
             };
-            let start = maker.start(end);
-            let chunk = maker.chunks(&start);
-            let old = graph.blocks[plan.of.header];
+            let start = emitter.start(end);
+            let strip = emitter.strips(&start);
+            let old = cfg.blocks[plan.of.header];
             LLVMPositionBuilderBefore(builder, end);
-            LLVMBuildCondBr(builder, start.can, chunk, old);
+            LLVMBuildCondBr(builder, start.can, strip, old);
             LLVMInstructionEraseFromParent(end);
             LLVMDisposeBuilder(builder);
-            chunk
+            strip
         }
     }
 
@@ -123,19 +123,19 @@ impl Maker<'_> {
         unsafe {
             let mut emit = Emit::before(end);
             let mut conditions = Conditions { emit: &mut emit, all: None };
-            let last = conditions.end(&plan.turns);
-            for inner in &plan.turns.value.unwrapped {
+            let last = conditions.end(&plan.trip_count);
+            for inner in &plan.trip_count.value.no_wrap {
                 conditions.last(inner, last);
             }
             conditions.compare(LLVMIntULT, last, self.number(64, TURNS as i64));
             LLVMPositionBuilderBefore(self.builder, end);
             let mut place = self.number(64, 0);
-            if plan.joined {
+            if plan.vector {
                 let firsts: HashMap<LLVMValueRef, LLVMValueRef> = plan
                     .counters
                     .keys()
                     .filter_map(|&phi| {
-                        Some((phi, ir::incoming(phi, self.graph.blocks[plan.of.preheader])?))
+                        Some((phi, ir::incoming(phi, self.cfg.blocks[plan.of.preheader])?))
                     })
                     .collect();
                 let mut first = true;
@@ -143,7 +143,7 @@ impl Maker<'_> {
                     let address = self.address(LLVMGetOperand(load.instruction, 0), &firsts);
                     let address = LLVMBuildPtrToInt(self.builder, address, self.int(64), NAME);
                     let address = LLVMBuildFreeze(self.builder, address, NAME);
-                    let inside = self.number(64, load.size * JOINED as i64 - 1);
+                    let inside = self.number(64, load.size * VECTOR as i64 - 1);
                     let offset = LLVMBuildAnd(self.builder, address, inside, NAME);
                     let shift = self.number(64, i64::from(load.size.trailing_zeros()));
                     if first {
@@ -157,7 +157,7 @@ impl Maker<'_> {
                     first = false;
                 }
             }
-            let can = conditions.all.expect("the turns have a limit");
+            let can = conditions.all.expect("the iterations have a limit");
             let count = LLVMBuildTrunc(self.builder, last, self.int(32), NAME);
             let count = LLVMBuildAdd(self.builder, count, self.number(32, 1), NAME);
             Start { can, count, place }
@@ -173,7 +173,7 @@ impl Maker<'_> {
         if let Some(&counter) = counters.get(&value) {
             return counter;
         }
-        if !self.is_of_turn(value) {
+        if !self.is_of_iteration(value) {
             return value;
         }
         // SAFETY: the value has a stride, so it is one of these instructions.
@@ -219,28 +219,28 @@ impl Maker<'_> {
         }
     }
 
-    /// `turns * step`, for turns of 64 bits.
-    unsafe fn steps(&self, turns: LLVMValueRef, step: i64) -> LLVMValueRef {
+    /// `iterations * step`, for iterations of 64 bits.
+    unsafe fn steps(&self, iterations: LLVMValueRef, step: i64) -> LLVMValueRef {
         // SAFETY: as promised by the callers.
-        unsafe { LLVMBuildMul(self.builder, turns, self.number(64, step), NAME) }
+        unsafe { LLVMBuildMul(self.builder, iterations, self.number(64, step), NAME) }
     }
 
-    /// Makes the loop over chunks. Returns its header.
-    unsafe fn chunks(&mut self, start: &Start) -> LLVMBasicBlockRef {
+    /// Makes the loop over strips. Returns its header.
+    unsafe fn strips(&mut self, start: &Start) -> LLVMBasicBlockRef {
         let plan = self.plan;
-        let block = |number: usize| self.graph.blocks[number];
+        let block = |number: usize| self.cfg.blocks[number];
         let (preheader, old, out) =
             (block(plan.of.preheader), block(plan.of.header), block(plan.out));
-        // SAFETY: as promised by the caller; see `carry_out`.
+        // SAFETY: as promised by the caller; see `apply`.
         unsafe {
-            // The builder stands in the block before the loop: what counters are in turn 0 of the first chunk.
+            // The builder stands in the block before the loop: what counters are in iteration 0 of the first strip.
             let back = LLVMBuildNeg(self.builder, start.place, NAME);
-            let first_turn = LLVMBuildTrunc(self.builder, back, self.int(32), NAME);
+            let first_iteration = LLVMBuildTrunc(self.builder, back, self.int(32), NAME);
             let mut begins = Vec::new();
             for phi in ir::phis(old) {
                 let first = ir::incoming(phi, preheader).expect("an edge from the preheader");
                 begins.push(match plan.counters.get(&phi) {
-                    Some(&step) if plan.joined => self.forward(first, self.steps(back, step)),
+                    Some(&step) if plan.vector => self.forward(first, self.steps(back, step)),
                     _ => first,
                 });
             }
@@ -252,14 +252,15 @@ impl Maker<'_> {
                 LLVMAddIncoming(phi, [first].as_mut_ptr(), [preheader].as_mut_ptr(), 1);
                 phi
             };
-            let turn = phi_of(self.int(32), if plan.joined { first_turn } else { start.count });
+            let iteration =
+                phi_of(self.int(32), if plan.vector { first_iteration } else { start.count });
             let phis: Vec<(LLVMValueRef, LLVMValueRef)> = ir::phis(old)
                 .into_iter()
                 .zip(&begins)
                 .map(|(phi, &first)| (phi, phi_of(LLVMTypeOf(phi), first)))
                 .collect();
             self.state = phis.iter().copied().collect();
-            self.count_off(turn, start.count);
+            self.count_off(iteration, start.count);
 
             // The loads, and the checks.
             for load in plan.loads.iter().filter(|load| load.early) {
@@ -267,7 +268,7 @@ impl Maker<'_> {
             }
             let yes = self.number(1, 1);
             let mut all = yes;
-            for number in 0..plan.chunk {
+            for number in 0..plan.strip {
                 for check in &plan.checks {
                     let condition = self.value(number, check.condition);
                     let passed = match check.passes {
@@ -282,44 +283,44 @@ impl Maker<'_> {
             let (resume, rest) = (self.new_block(), self.new_block());
             LLVMBuildCondBr(self.builder, all, rest, resume);
 
-            // The loop as it was goes on at the chunk's first turn.
+            // The loop as it was goes on at the strip's first iteration.
             self.go_on_in(resume);
             let none = self.number(32, 0);
             let mut place = self.number(64, 0);
-            if plan.joined {
-                let before = LLVMBuildICmp(self.builder, LLVMIntSLT, turn, none, NAME);
-                let back = LLVMBuildNeg(self.builder, turn, NAME);
+            if plan.vector {
+                let before = LLVMBuildICmp(self.builder, LLVMIntSLT, iteration, none, NAME);
+                let back = LLVMBuildNeg(self.builder, iteration, NAME);
                 let back = LLVMBuildSelect(self.builder, before, back, none, NAME);
                 place = LLVMBuildZExt(self.builder, back, self.int(64), NAME);
             }
             for &(phi, now) in &phis {
                 let now = match plan.counters.get(&phi) {
-                    Some(&step) if plan.joined => self.forward(now, self.steps(place, step)),
+                    Some(&step) if plan.vector => self.forward(now, self.steps(place, step)),
                     _ => now,
                 };
                 LLVMAddIncoming(phi, [now].as_mut_ptr(), [resume].as_mut_ptr(), 1);
             }
             LLVMBuildBr(self.builder, old);
 
-            // All turns.
+            // All iterations.
             self.go_on_in(rest);
-            let (joined, apart): (Vec<&Load>, Vec<&Load>) = plan
+            let (vector, scalar): (Vec<&Load>, Vec<&Load>) = plan
                 .loads
                 .iter()
                 .filter(|load| !load.early)
-                .partition(|load| plan.joined && load.is_consecutive());
-            for load in joined.into_iter().chain(apart) {
+                .partition(|load| plan.vector && load.is_consecutive());
+            for load in vector.into_iter().chain(scalar) {
                 self.load(load);
             }
-            let nexts = self.turns();
+            let nexts = self.iterations();
 
-            // The next chunk.
-            let next_turn = match plan.joined {
-                true => LLVMBuildAdd(self.builder, turn, self.done, NAME),
-                false => LLVMBuildSub(self.builder, turn, self.done, NAME),
+            // The next strip.
+            let next_iteration = match plan.vector {
+                true => LLVMBuildAdd(self.builder, iteration, self.done, NAME),
+                false => LLVMBuildSub(self.builder, iteration, self.done, NAME),
             };
             let done = LLVMBuildZExt(self.builder, self.done, self.int(64), NAME);
-            let mut edges = vec![(turn, next_turn)];
+            let mut edges = vec![(iteration, next_iteration)];
             for &(phi, now) in &phis {
                 let next = match plan.counters.get(&phi) {
                     Some(&step) => self.forward(now, self.steps(done, step)),
@@ -335,9 +336,9 @@ impl Maker<'_> {
                     (phi, self.last(last, &nexts))
                 })
                 .collect();
-            let more = match plan.joined {
-                true => LLVMBuildICmp(self.builder, LLVMIntSLT, next_turn, start.count, NAME),
-                false => LLVMBuildICmp(self.builder, LLVMIntNE, next_turn, none, NAME),
+            let more = match plan.vector {
+                true => LLVMBuildICmp(self.builder, LLVMIntSLT, next_iteration, start.count, NAME),
+                false => LLVMBuildICmp(self.builder, LLVMIntNE, next_iteration, none, NAME),
             };
             LLVMBuildCondBr(self.builder, more, header, out);
             for (phi, value) in edges.into_iter().chain(ends) {
@@ -349,25 +350,25 @@ impl Maker<'_> {
         }
     }
 
-    /// Says which turns of a chunk are turns. `turn` is the chunk's first one if loads are joined, else how many turns are left.
-    unsafe fn count_off(&mut self, turn: LLVMValueRef, count: LLVMValueRef) {
+    /// Computes which iterations of a strip exist. `iteration` is the strip's first one if loads are vector loads, else how many iterations are left.
+    unsafe fn count_off(&mut self, iteration: LLVMValueRef, count: LLVMValueRef) {
         let plan = self.plan;
         let ty = self.int(32);
         // SAFETY: the type is an integer's.
         let int = |value: i64| unsafe { LLVMConstInt(ty, value as u64, 1) };
         // SAFETY: as promised by the caller: both numbers have 32 bits, and the builder stands in the header behind its phis.
         unsafe {
-            if plan.joined {
-                // In front of the first turn the number is negative, which is more than any count.
+            if plan.vector {
+                // In front of the first iteration the number is negative, which is more than any count.
                 let active = |number: usize| {
-                    let this = LLVMBuildAdd(self.builder, turn, int(number as i64), NAME);
+                    let this = LLVMBuildAdd(self.builder, iteration, int(number as i64), NAME);
                     Some(LLVMBuildICmp(self.builder, LLVMIntULT, this, count, NAME))
                 };
-                self.active = (0..plan.chunk).map(active).collect();
-                self.done = int(plan.chunk as i64);
+                self.active = (0..plan.strip).map(active).collect();
+                self.done = int(plan.strip as i64);
                 return;
             }
-            let mut done = self.least(turn, int(plan.chunk as i64));
+            let mut done = self.least(iteration, int(plan.strip as i64));
             for load in plan.loads.iter().filter(|load| load.early) {
                 let stride = load.stride.expect("early loads go on by a constant");
                 let address = self.address(LLVMGetOperand(load.instruction, 0), &self.state);
@@ -383,14 +384,14 @@ impl Maker<'_> {
                     room = LLVMBuildSelect(self.builder, inside, room, int(0), NAME);
                 }
                 let more = LLVMBuildUDiv(self.builder, room, int(stride.abs()), NAME);
-                let turns = LLVMBuildAdd(self.builder, more, int(1), NAME);
-                done = self.least(done, turns);
+                let iterations = LLVMBuildAdd(self.builder, more, int(1), NAME);
+                done = self.least(done, iterations);
             }
             let active = |number: usize| {
                 let this = int(number as i64);
                 (number > 0).then(|| LLVMBuildICmp(self.builder, LLVMIntULT, this, done, NAME))
             };
-            self.active = (0..plan.chunk).map(active).collect();
+            self.active = (0..plan.strip).map(active).collect();
             self.done = done;
         }
     }
@@ -404,7 +405,7 @@ impl Maker<'_> {
         }
     }
 
-    /// One value in a turn that is one, and another in others.
+    /// One value in an iteration that is one, and another in others.
     unsafe fn if_active(
         &self,
         number: usize,
@@ -419,17 +420,17 @@ impl Maker<'_> {
     }
 
     /// Whether a value is made in the loop as it was.
-    fn is_of_turn(&self, value: LLVMValueRef) -> bool {
+    fn is_of_iteration(&self, value: LLVMValueRef) -> bool {
         // SAFETY: an instruction that is asked stands in a block.
         ir::opcode(value).is_some_and(|_| unsafe {
-            let block = self.graph.index.get(&LLVMGetInstructionParent(value));
+            let block = self.cfg.index.get(&LLVMGetInstructionParent(value));
             block.is_some_and(|block| self.plan.of.blocks.contains(block))
         })
     }
 
-    /// What a value is in a turn of the chunk, computed here if it has not been before.
+    /// What a value is in an iteration of the strip, computed here if it has not been before.
     unsafe fn value(&mut self, number: usize, value: LLVMValueRef) -> LLVMValueRef {
-        if !self.is_of_turn(value) {
+        if !self.is_of_iteration(value) {
             return value;
         }
         if let Some(&known) = self.values[number].get(&value) {
@@ -444,26 +445,26 @@ impl Maker<'_> {
             } else {
                 let operands: Vec<LLVMValueRef> =
                     ir::operands(value).map(|operand| self.value(number, operand)).collect();
-                let twin = LLVMInstructionClone(value);
-                LLVMInsertIntoBuilder(self.builder, twin);
+                let clone = LLVMInstructionClone(value);
+                LLVMInsertIntoBuilder(self.builder, clone);
                 for (operand, index) in operands.into_iter().zip(0..) {
-                    LLVMSetOperand(twin, index, operand);
+                    LLVMSetOperand(clone, index, operand);
                 }
-                twin
+                clone
             }
         };
         self.values[number].insert(value, made);
         made
     }
 
-    /// Makes a load in all turns of the chunk.
+    /// Makes a load in all iterations of the strip.
     unsafe fn load(&mut self, load: &Load) {
         let plan = self.plan;
         let instruction = load.instruction;
         // SAFETY: as promised by the callers: all that the address is made of is there, and what is not early is made behind the checks.
         unsafe {
             let address = LLVMGetOperand(instruction, 0);
-            if plan.joined && load.is_consecutive() {
+            if plan.vector && load.is_consecutive() {
                 let first = self.address(address, &self.state);
                 return self.load_joined(load, first);
             }
@@ -471,9 +472,9 @@ impl Maker<'_> {
                 Some(stride) => {
                     let first = self.address(address, &self.state);
                     let by = |number: usize| self.number(64, stride * number as i64);
-                    (0..plan.chunk).map(|number| self.forward(first, by(number))).collect()
+                    (0..plan.strip).map(|number| self.forward(first, by(number))).collect()
                 }
-                None => (0..plan.chunk).map(|number| self.value(number, address)).collect(),
+                None => (0..plan.strip).map(|number| self.value(number, address)).collect(),
             };
             for (number, address) in addresses.into_iter().enumerate() {
                 let value = match self.active[number] {
@@ -489,8 +490,8 @@ impl Maker<'_> {
                         self.go_on_in(next);
                         let ty = LLVMTypeOf(instruction);
                         let phi = LLVMBuildPhi(self.builder, ty, NAME);
-                        // Checks look at what is loaded early. What an inactive turn makes of the rest is not selected; a zero would be
-                        // one more register for each turn to set, and the device's compiler then asks for the elements later.
+                        // Checks look at what is loaded early. What an inactive iteration makes of the rest is not selected; a zero would be
+                        // one more register for each iteration to set, and the device's compiler then asks for the elements later.
                         let none = if load.early { LLVMConstNull(ty) } else { LLVMGetPoison(ty) };
                         let mut values = [loaded, none];
                         let mut blocks = [here, before];
@@ -503,7 +504,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Makes a load of one turn.
+    /// Makes a load of one iteration.
     unsafe fn load_at(&self, load: &Load, address: LLVMValueRef) -> LLVMValueRef {
         // SAFETY: as promised by the callers: the address is one of what is loaded.
         unsafe {
@@ -512,10 +513,10 @@ impl Maker<'_> {
                 let ty = LLVMTypeOf(load.instruction);
                 return self.load_any(load, ty, address, align);
             }
-            let twin = LLVMInstructionClone(load.instruction);
-            LLVMInsertIntoBuilder(self.builder, twin);
-            LLVMSetOperand(twin, 0, address);
-            twin
+            let clone = LLVMInstructionClone(load.instruction);
+            LLVMInsertIntoBuilder(self.builder, clone);
+            LLVMSetOperand(clone, 0, address);
+            clone
         }
     }
 
@@ -543,14 +544,14 @@ impl Maker<'_> {
         }
     }
 
-    /// Loads the elements of all turns of a chunk from an address that is a multiple of their size.
+    /// Loads the elements of all iterations of a strip from an address that is a multiple of their size.
     unsafe fn load_joined(&mut self, load: &Load, first: LLVMValueRef) {
         let size = load.size as usize;
-        let width = (VECTOR / size).min(self.plan.chunk);
+        let width = (VECTOR_BYTES / size).min(self.plan.strip);
         // SAFETY: as promised by the callers; each element is one of the vector's.
         unsafe {
             let ty = LLVMVectorType(LLVMTypeOf(load.instruction), width as u32);
-            for begin in (0..self.plan.chunk).step_by(width) {
+            for begin in (0..self.plan.strip).step_by(width) {
                 let address = self.forward(first, self.number(64, (begin * size) as i64));
                 let vector = self.load_any(load, ty, address, (width * size) as u32);
                 for lane in 0..width {
@@ -562,13 +563,13 @@ impl Maker<'_> {
         }
     }
 
-    /// What each turn leaves to the next, in their order. Returns what the last one leaves.
-    unsafe fn turns(&mut self) -> HashMap<LLVMValueRef, LLVMValueRef> {
+    /// What each iteration leaves to the next, in their order. Returns what the last one leaves.
+    unsafe fn iterations(&mut self) -> HashMap<LLVMValueRef, LLVMValueRef> {
         let plan = self.plan;
-        let latch = self.graph.blocks[plan.of.latch];
+        let latch = self.cfg.blocks[plan.of.latch];
         let mut now: HashMap<LLVMValueRef, LLVMValueRef> =
             plan.carried.iter().map(|&phi| (phi, self.state[&phi])).collect();
-        for number in 0..plan.chunk {
+        for number in 0..plan.strip {
             self.values[number].extend(&now);
             for &phi in &plan.carried {
                 let next = ir::incoming(phi, latch).expect("an edge from the latch");
@@ -583,24 +584,24 @@ impl Maker<'_> {
         now
     }
 
-    /// What a value is in the last turn.
+    /// What a value is in the last iteration.
     unsafe fn last(
         &mut self,
         value: LLVMValueRef,
         nexts: &HashMap<LLVMValueRef, LLVMValueRef>,
     ) -> LLVMValueRef {
-        if !self.is_of_turn(value) {
+        if !self.is_of_iteration(value) {
             return value;
         }
-        let latch = self.graph.blocks[self.plan.of.latch];
+        let latch = self.cfg.blocks[self.plan.of.latch];
         let is_left = |phi: &&LLVMValueRef| ir::incoming(**phi, latch) == Some(value);
         if let Some(phi) = self.plan.carried.iter().find(is_left) {
             return nexts[phi];
         }
-        // SAFETY: as promised by the caller: all turns are made.
+        // SAFETY: as promised by the caller: all iterations are made.
         unsafe {
             let mut last = self.value(0, value);
-            for number in 1..self.plan.chunk {
+            for number in 1..self.plan.strip {
                 let this = self.value(number, value);
                 last = self.if_active(number, this, last);
             }

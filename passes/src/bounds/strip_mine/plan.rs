@@ -1,162 +1,46 @@
-//! Makes several turns of a loop at once, if a loop checks in every turn what it has loaded in it. For GPUs only.
-//!
-//! Before, in the form that LLVM's `loop-simplify` and `lcssa` make:
-//! ```llvm
-//! before:
-//!   br label %turn
-//! turn:
-//!   %k = phi i64 [ %begin, %before ], [ %k.next, %inside ]
-//!   %sum = phi float [ 0.0, %before ], [ %sum.next, %inside ]
-//!   %column.at = getelementptr i32, ptr addrspace(1) %columns, i64 %k
-//!   %column = load i32, ptr addrspace(1) %column.at
-//!   %is.inside = icmp ult i32 %column, %len
-//!   br i1 %is.inside, label %inside, label %panic
-//! inside:
-//!   %x.at = getelementptr float, ptr addrspace(1) %x, i32 %column
-//!   ...                                              ; the element at %x.at, to %sum.next
-//!   %k.next = add i64 %k, 1
-//!   %more = icmp ult i64 %k.next, %end
-//!   br i1 %more, label %turn, label %done
-//! ```
-//! After:
-//! ```llvm
-//! before:
-//!   ...                                              ; how many turns there are, and the first one's place in its chunk
-//!   br i1 %can, label %chunk, label %turn
-//! chunk:                                             ; turns %first to %first + 7; of the first and the last chunk, not all are turns
-//!   %first = phi i32 [ %place.negated, %before ], [ %first.next, %rest ]
-//!   %columns.0 = load <4 x i32>, ptr addrspace(1) %chunk.at, align 16
-//!   %columns.4 = load <4 x i32>, ptr addrspace(1) %chunk.at.4, align 16
-//!   ...
-//!   br i1 %all.inside, label %rest, label %one.by.one
-//! rest:
-//!   ...                                              ; the elements of %x for all turns, and then the sums in their order
-//!   br i1 %more.chunks, label %chunk, label %done
-//! one.by.one:                                        ; a check fails: the loop as it was, from the chunk's first turn on
-//!   br label %turn
-//! turn:
-//!   ...
-//! ```
-//!
-//! A load does not go past a branch, so in the loop as it was a GPU waits for one element before it asks for the next; and when it comes to
-//! the next, other work-items have taken the cache. In a chunk the loads stand together.
-//!
-//! **What is loaded early** is what a turn loads before its first check, at addresses that go on by a constant.
-//! - If each load goes on by the size of what it loads, chunks are as memory is divided: eight elements from an address that is a
-//!   multiple of their size. The first chunk begins before the first turn, and the last one ends behind the last turn. In each
-//!   there is an element that is loaded anyway, and what is accessible to a GPU does not end in the middle of such a chunk: pages have
-//!   4 KiB at least. Tables that have their elements in different places of their chunks leave the loop as it was.
-//! - If not, a chunk has two turns, or one if the second one's loads are not in the pages of the first one's.
-//!
-//! So memory that is not the program's may be read, but is not seen: values that no turn loads are used by none. On a CPU, tools that
-//! watch memory would see it, and there is less to win.
-//!
-//! **Nothing else changes.** All other loads are made when all checks of the chunk have passed, each only if its turn is one. What
-//! comes after the other in turns comes after the other here, so sums of floating-point numbers are the same. What panics does so in
-//! the loop as it was. Loops that do anything but load and compute are left alone, and so are loops whose turns cannot be counted
-//! beforehand.
+//! Plans the strips of a loop.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use inkwell::module::Module;
-use inkwell::values::AsValueRef;
 use llvm_sys::LLVMOpcode;
 use llvm_sys::LLVMTypeKind::*;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::target::{LLVMGetModuleDataLayout, LLVMSizeOfTypeInBits};
 
+use crate::analysis::cold_paths::panics;
 use crate::analysis::scev::{self, Step, Values};
-use crate::bounds::loop_versioning::{self, Turns};
-use crate::bounds::strip_mine::emit::Maker;
-use crate::gpu::address_spaces::NVPTX;
+use crate::analysis::trip_count::{TripCount, exit, is_closed, trip_count};
 use crate::ir;
-use crate::ir::cfg::{Graph, Loop};
+use crate::ir::cfg::{Cfg, Loop};
+use crate::spec::target::NVPTX;
 
-/// How many turns a chunk has whose loads are joined: 32 bytes, which GPUs load at once, are eight numbers.
-pub(crate) const JOINED: usize = 8;
+/// How many iterations a strip has whose loads are vector loads: 32 bytes, which GPUs load at once, are eight numbers.
+pub(crate) const VECTOR: usize = 8;
 
-/// How many turns another chunk has at most: with more, such loops take so many registers that fewer work-items run at a time.
-const APART: usize = 2;
+/// How many iterations a scalar strip has at most: with more, such loops take so many registers that fewer work-items run at a time.
+const SCALAR: usize = 2;
 
 /// How many instructions a loop may have.
 const LOOP: usize = 60;
 
-/// How many a function may grow by.
-const GROWTH: usize = 4_000;
-
 /// Bytes that are accessible together.
 pub(crate) const PAGE: i64 = 4096;
 
-/// Runs the pass over the module, which is one for a GPU.
-///
-/// # Errors
-/// LLVM's message, if its passes fail.
-pub fn run(module: &Module<'_>) -> Result<(), String> {
-    for function in module.get_functions() {
-        // SAFETY: the function is one of the live module, which the caller holds.
-        unsafe { run_on(function.as_value_ref()) }?;
-    }
-    Ok(())
-}
-
-/// Runs the pass over one function; a declaration has nothing to do.
-///
-/// # Errors
-/// LLVM's message, if its passes fail.
-///
-/// # Safety
-/// `function` is a function of a live module for a GPU, which nobody else changes meanwhile.
-pub unsafe fn run_on(function: LLVMValueRef) -> Result<(), String> {
-    // SAFETY: as promised by the caller; a function with a way back has blocks.
-    unsafe {
-        if !loop_versioning::has_panics(function)
-            || !loop_versioning::returns(function)
-            || !may_have_chunks(function)
-        {
-            return Ok(());
-        }
-        ir::run_llvm_passes_on(function, "loop-simplify,lcssa")?;
-    }
-    let mut done = HashSet::new();
-    let mut growth = 0;
-    loop {
-        let graph = Graph::of(function);
-        let found = graph.loops().into_iter().find_map(|one| {
-            let is_new = one.innermost && done.insert(graph.blocks[one.header]);
-            is_new.then(|| plan(&graph, &one)).flatten()
-        });
-        let Some(plan) = found else { return Ok(()) };
-        growth += plan.chunk * plan.body.len();
-        if growth > GROWTH {
-            return Ok(());
-        }
-        // SAFETY: the plan was made of the function as it is.
-        done.insert(unsafe { Maker::carry_out(&graph, &plan) });
-    }
-}
-
-/// Whether some block loads from global memory, and ends in a check.
-fn may_have_chunks(function: LLVMValueRef) -> bool {
-    ir::blocks(function).into_iter().any(|block| {
-        ir::successors(block).len() == 2 && ir::instructions_of(block).into_iter().any(is_global)
-    })
-}
-
 /// Whether an instruction loads from global memory.
-fn is_global(instruction: LLVMValueRef) -> bool {
+pub(crate) fn is_global(instruction: LLVMValueRef) -> bool {
     ir::is_load_from(instruction, NVPTX.global)
 }
 
 /// What is going to be done with a loop.
 pub(crate) struct Plan {
     pub of: Loop,
-    pub turns: Turns,
-    /// How many turns a chunk has.
-    pub chunk: usize,
-    /// Whether loads are joined to vectors.
-    pub joined: bool,
-    /// The instructions of a turn in their order, without phis and branches.
+    pub trip_count: TripCount,
+    /// How many iterations a strip has.
+    pub strip: usize,
+    /// Whether loads of several iterations are one vector load.
+    pub vector: bool,
+    /// The instructions of an iteration in their order, without phis and branches.
     pub body: Vec<LLVMValueRef>,
     pub loads: Vec<Load>,
     pub checks: Vec<Check>,
@@ -167,12 +51,12 @@ pub(crate) struct Plan {
     pub out: usize,
 }
 
-/// The phis of the header that change by a constant in each turn, and by how much.
+/// The phis of the header that change by a constant in each iteration, and by how much.
 pub(crate) type Counters = HashMap<LLVMValueRef, i64>;
 
 pub(crate) struct Load {
     pub instruction: LLVMValueRef,
-    /// Whether it comes before the first check, so that the first turn of a chunk makes it in any case.
+    /// Whether it comes before the first check, so that the first iteration of a strip makes it in any case.
     pub early: bool,
     /// By how many bytes its address goes on.
     pub stride: Option<i64>,
@@ -181,7 +65,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Whether the elements of several turns can be loaded at once.
+    /// Whether the elements of several iterations can be loaded at once.
     pub fn is_consecutive(&self) -> bool {
         self.stride == Some(self.size) && is_global(self.instruction)
     }
@@ -193,28 +77,28 @@ pub(crate) struct Check {
     pub passes: bool,
 }
 
-/// What a value of a turn is made of.
+/// What a value of an iteration is made of.
 #[derive(Clone, Copy, Default)]
 struct Origin {
     /// What is loaded early.
     early: bool,
     /// What is loaded when all checks have passed.
     late: bool,
-    /// What the turn before has left.
+    /// What the iteration before has left.
     carried: bool,
 }
 
 /// Looks at a loop.
-fn plan(graph: &Graph, of: &Loop) -> Option<Plan> {
-    let chain = chain(graph, of)?;
-    let mut values = Values::new(graph, of);
-    let turns = loop_versioning::turns(graph, of, &mut values, of.latch)?;
-    let &out = graph.successors[of.latch].iter().find(|next| **next != of.header)?;
+pub(crate) fn plan(cfg: &Cfg, of: &Loop) -> Option<Plan> {
+    let chain = chain(cfg, of)?;
+    let mut values = Values::new(cfg, of);
+    let trip_count = trip_count(cfg, of, &mut values, of.latch)?;
+    let &out = cfg.successors[of.latch].iter().find(|next| **next != of.header)?;
     let mut counters = Counters::new();
     let mut carried = Vec::new();
     let mut origins: HashMap<LLVMValueRef, Origin> = HashMap::new();
-    for phi in ir::phis(graph.blocks[of.header]) {
-        let step = values.affine(phi).and_then(|affine| match affine.step {
+    for phi in ir::phis(cfg.blocks[of.header]) {
+        let step = values.add_rec(phi).and_then(|affine| match affine.step {
             Step::Up(size) => scev::known(&size).map(|size| size as i64),
             Step::Down(size) => scev::known(&size).map(|size| (size as i64).wrapping_neg()),
             Step::None => None,
@@ -230,13 +114,13 @@ fn plan(graph: &Graph, of: &Loop) -> Option<Plan> {
     let (mut body, mut loads, mut checks) = (Vec::new(), Vec::new(), Vec::new());
     let mut has_cause = false;
     for &block in &chain {
-        for instruction in ir::instructions_of(graph.blocks[block]) {
+        for instruction in ir::instructions_of(cfg.blocks[block]) {
             use LLVMOpcode::*;
             let opcode = ir::opcode(instruction)?;
             if matches!(opcode, LLVMPHI | LLVMBr) {
                 continue;
             }
-            if body.len() == LOOP || !loop_versioning::is_closed(graph, of, instruction) {
+            if body.len() == LOOP || !is_closed(cfg, of, instruction) {
                 return None;
             }
             let mut origin = Origin::default();
@@ -246,7 +130,7 @@ fn plan(graph: &Graph, of: &Loop) -> Option<Plan> {
                 origin.carried |= from.carried;
             }
             if opcode == LLVMLoad {
-                let load = load(graph, of, &counters, instruction, checks.is_empty())?;
+                let load = load(cfg, of, &counters, instruction, checks.is_empty())?;
                 if origin.carried {
                     return None;
                 }
@@ -259,7 +143,7 @@ fn plan(graph: &Graph, of: &Loop) -> Option<Plan> {
             body.push(instruction);
         }
         if block != of.latch
-            && let Some((condition, _, passes)) = loop_versioning::exit(graph, of, block)
+            && let Some((condition, _, passes)) = exit(cfg, of, block)
         {
             let origin = origins.get(&condition).copied().unwrap_or_default();
             if origin.late || origin.carried {
@@ -272,26 +156,34 @@ fn plan(graph: &Graph, of: &Loop) -> Option<Plan> {
     if !has_cause {
         return None;
     }
-    let joined = loads.iter().all(|load| !load.early || load.is_consecutive());
-    let chunk = if joined { JOINED } else { APART };
-    Some(Plan { of: of.clone(), turns, chunk, joined, body, loads, checks, counters, carried, out })
+    let vector = loads.iter().all(|load| !load.early || load.is_consecutive());
+    let strip = if vector { VECTOR } else { SCALAR };
+    Some(Plan {
+        of: of.clone(),
+        trip_count,
+        strip,
+        vector,
+        body,
+        loads,
+        checks,
+        counters,
+        carried,
+        out,
+    })
 }
 
-/// The blocks of a loop in their order, if each turn goes through all of them, or leaves the loop to panic.
-fn chain(graph: &Graph, of: &Loop) -> Option<Vec<usize>> {
+/// The blocks of a loop in their order, if each iteration goes through all of them, or leaves the loop to panic.
+fn chain(cfg: &Cfg, of: &Loop) -> Option<Vec<usize>> {
     let mut chain = vec![of.header];
     let mut at = of.header;
     while at != of.latch {
-        let next = graph.successors[at].iter().copied();
+        let next = cfg.successors[at].iter().copied();
         let (inside, outside): (Vec<usize>, Vec<usize>) =
             next.partition(|next| of.blocks.contains(next));
         let &[next] = &inside[..] else { return None };
-        let is_check = || {
-            loop_versioning::exit(graph, of, at).is_some()
-                && loop_versioning::panics(graph, outside[0])
-        };
+        let is_check = || exit(cfg, of, at).is_some() && panics(cfg, outside[0]);
         if next == of.header
-            || graph.predecessors[next].len() != 1
+            || cfg.predecessors[next].len() != 1
             || !(outside.is_empty() || is_check())
         {
             return None;
@@ -299,13 +191,13 @@ fn chain(graph: &Graph, of: &Loop) -> Option<Vec<usize>> {
         chain.push(next);
         at = next;
     }
-    let ends = loop_versioning::exit(graph, of, of.latch).is_some();
+    let ends = exit(cfg, of, of.latch).is_some();
     (ends && chain.len() == of.blocks.len()).then_some(chain)
 }
 
 /// What is known of a load, if it is one of a number and orders nothing.
 fn load(
-    graph: &Graph,
+    cfg: &Cfg,
     of: &Loop,
     counters: &Counters,
     instruction: LLVMValueRef,
@@ -328,21 +220,21 @@ fn load(
         ) && matches!(bits, 8 | 16 | 32 | 64);
         let size = i64::try_from(bits / 8).ok()?;
         let address = LLVMGetOperand(instruction, 0);
-        let stride = stride(graph, of, counters, address).filter(|&stride| {
-            is_number && stride != 0 && stride.unsigned_abs() <= PAGE as u64 / APART as u64
+        let stride = stride(cfg, of, counters, address).filter(|&stride| {
+            is_number && stride != 0 && stride.unsigned_abs() <= PAGE as u64 / SCALAR as u64
         });
         let early = early && stride.is_some() && is_global(instruction);
         Some(Load { instruction, early, stride, size })
     }
 }
 
-/// By how much a value, of which its bits count and no more, goes on from turn to turn; for an address, in bytes.
-fn stride(graph: &Graph, of: &Loop, counters: &Counters, value: LLVMValueRef) -> Option<i64> {
-    let stride = |value| stride(graph, of, counters, value);
+/// By how much a value, of which its bits count and no more, goes on from iteration to iteration; for an address, in bytes.
+fn stride(cfg: &Cfg, of: &Loop, counters: &Counters, value: LLVMValueRef) -> Option<i64> {
+    let stride = |value| stride(cfg, of, counters, value);
     if let Some(&step) = counters.get(&value) {
         return Some(step);
     }
-    if ir::opcode(value).is_none_or(|_| !of.blocks.contains(&graph.block_of(value))) {
+    if ir::opcode(value).is_none_or(|_| !of.blocks.contains(&cfg.block_of(value))) {
         return Some(0);
     }
     // SAFETY: the value is an instruction of the loop; each opcode has the operands that are asked for, and numbers have up to 64 bits.

@@ -5,7 +5,7 @@ use std::path::Path;
 use object::read::archive::ArchiveFile;
 use object::{File, Object, ObjectSection};
 
-use super::{ModuleRef, ProviderError};
+use crate::spec::std_bodies::module::{ModuleRef, StdBodiesError};
 
 const SECTION: &str = ".llvmbc";
 
@@ -13,10 +13,10 @@ const SECTION: &str = ".llvmbc";
 ///
 /// # Errors
 /// If the file cannot be read or is no archive.
-pub fn modules(path: &Path) -> Result<Vec<ModuleRef>, ProviderError> {
+pub fn modules(path: &Path) -> Result<Vec<ModuleRef>, StdBodiesError> {
     let data = std::fs::read(path)
-        .map_err(|source| ProviderError::Read { path: path.to_owned(), source })?;
-    let not_an_rlib = |error: object::Error| ProviderError::NotAnRlib {
+        .map_err(|source| StdBodiesError::Read { path: path.to_owned(), source })?;
+    let not_an_rlib = |error: object::Error| StdBodiesError::NotAnRlib {
         path: path.to_owned(),
         message: error.to_string(),
     };

@@ -1,4 +1,5 @@
-//! Panics that show plain values pass them on, and no memory. Runs in stage 2, for devices whose memory the host reads afterwards.
+//! Turns panics that show plain values into static descriptors and scalars. Runs in stage 2, for
+//! devices whose memory the host reads afterwards.
 //!
 //! Before:
 //! ```llvm
@@ -14,11 +15,13 @@
 //!   call void @__schism_panic_shaped.1(ptr @schism.shape, ptr @location, i64 %index)
 //!   unreachable
 //! ```
-//! with all else of the message in a constant, its shape (`schism_message::shape`), and nothing left that needs the locals.
+//! with all else of the message in a constant, its shape (`schism_message::shape`), and nothing
+//! left that needs the locals.
 //!
-//! A panic qualifies if everything that its message refers to is a constant, or a local of which every store is known and which only
-//! holds, at this place, constants, addresses of such locals, and numbers. A local that changes is read right before the panic. Any
-//! other panic stays as it is: one that shows what it has by reference, or by the program's own code.
+//! A panic qualifies if everything that its message refers to is a constant, or a local of which
+//! every store is known and which only holds, at this place, constants, addresses of such locals,
+//! and numbers. A local that changes is read right before the panic. Any other panic stays as it
+//! is: one that shows what it has by reference, or by the program's own code.
 //!
 //! | file | concern |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! Whether the host can show what a message refers to: by the descriptions of the types, and by what is known of the locals.
+//! Whether the host can show what a message refers to: by the descriptions of the types, and by
+//! what is known of the locals.
 
 use llvm_sys::LLVMTypeKind;
 use llvm_sys::core::*;

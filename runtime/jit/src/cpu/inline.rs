@@ -10,8 +10,8 @@
 
 use std::collections::HashMap;
 
-use schism_passes::bounds::loop_versioning;
-use schism_passes::specialize::device_library::PREFIX;
+use schism_passes::analysis::trip_count;
+use schism_passes::spec::target_library::PREFIX;
 
 use super::work_loop::LOOP;
 use crate::image::KERNEL;
@@ -129,7 +129,7 @@ fn graph(module: &Module<'_>, special: Vec<Value>) -> Vec<Node> {
                 function,
                 size: instructions.len() * if library { OF_LIBRARY } else { 1 },
                 // SAFETY: the function is one of this live module, which this thread alone has.
-                loops: unsafe { loop_versioning::count(function.raw()) },
+                loops: unsafe { trip_count::count(function.raw()) },
                 is_nest: name == LOOP,
                 library,
                 wanted: name == KERNEL

@@ -83,8 +83,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use schism_jit_abi::CPU_PLAIN_LOOPS;
-use schism_passes::specialize::device_library::Native;
-use schism_passes::specialize::fast_math::FastMath;
+use schism_passes::spec::options::FastMath;
+use schism_passes::spec::target_library::TargetLibraryInfo;
 
 use crate::clock::{self, Time};
 use crate::devicelib;
@@ -160,7 +160,7 @@ impl Target for Cpu {
         request: &Request,
     ) -> Result<(), JitError> {
         if request.portable_math {
-            devicelib::supply(context, module, &Native::CPU, &[])?;
+            devicelib::supply(context, module, &TargetLibraryInfo::CPU, &[])?;
         }
         message::add_print(context, module)?;
         clock::add(context, module, Time::Process)?;

@@ -24,6 +24,7 @@ use llvm_sys::transforms::pass_builder::{
 };
 
 use schism_jit_abi::code::OPEN_CONSTANT;
+use schism_passes::analysis::cold_paths;
 use schism_passes::bounds::loop_versioning;
 use schism_passes::bounds::merge_checks;
 use schism_passes::bounds::narrow_checks;
@@ -46,9 +47,11 @@ use schism_passes::nvptx::circular_statics;
 use schism_passes::nvptx::launch_bounds;
 use schism_passes::nvptx::product_reuse;
 use schism_passes::nvptx::suppress_umax;
+use schism_passes::spec::options::FastMath;
+use schism_passes::spec::target_library::TargetLibraryInfo;
 use schism_passes::specialize::dead_arguments;
-use schism_passes::specialize::device_library::{self, Native};
-use schism_passes::specialize::fast_math::{self, FastMath};
+use schism_passes::specialize::device_library;
+use schism_passes::specialize::fast_math;
 use schism_passes::specialize::spec_constants::{self, SpecialiseError};
 
 use super::{Builder, Context, Machine, Value, take_message};
@@ -232,7 +235,7 @@ impl<'c> Module<'c> {
     }
 
     /// Makes calls of the device library where a device needs them.
-    pub fn call_library(&self, device: &Native) {
+    pub fn call_library(&self, device: &TargetLibraryInfo) {
         // SAFETY: the module is live, and this thread alone has it.
         unsafe { device_library::run(self.raw, device) };
     }
@@ -374,7 +377,7 @@ impl<'c> Module<'c> {
     /// Lets loops in which nothing can panic run without their checks, and decides other checks together.
     pub fn lift_checks(&self, machine: &Machine) -> Result<(), String> {
         // SAFETY: the function is one of this live module.
-        let has_panics = |function: &Value| unsafe { loop_versioning::has_panics(function.raw()) };
+        let has_panics = |function: &Value| unsafe { cold_paths::has_panics(function.raw()) };
         if !self.functions().iter().any(has_panics) {
             return Ok(());
         }

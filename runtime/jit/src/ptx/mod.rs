@@ -48,8 +48,8 @@ use std::time::Instant;
 
 use schism_jit_abi::{GPU_GROUPS, PARAM_INTEGER, PARAM_POINTER};
 use schism_passes::nvptx::circular_statics;
-use schism_passes::specialize::device_library::Native;
-use schism_passes::specialize::fast_math::FastMath;
+use schism_passes::spec::options::FastMath;
+use schism_passes::spec::target_library::TargetLibraryInfo;
 
 use crate::clock::{self, Time};
 use crate::cpu::{exact, inline};
@@ -240,7 +240,7 @@ impl Target for Ptx {
         kernel: Value,
         request: &Request,
     ) -> Result<Self::State, JitError> {
-        devicelib::supply(context, module, &Native::PTX, &self.options.libdevice.0)?;
+        devicelib::supply(context, module, &TargetLibraryInfo::PTX, &self.options.libdevice.0)?;
         clock::add(context, module, Time::Target)?;
         // What panics need not be in the entry, for the record is found from everywhere; but a kernel that calls nothing has all its
         // registers for itself.

@@ -1,0 +1,58 @@
+//! Keeps initialisers of mutable statics from being folded.
+//!
+//! Before:
+//! ```llvm
+//! @counter = internal global i64 5
+//! ```
+//! After:
+//! ```llvm
+//! @counter = global i64 5
+//! ```
+//!
+//! A static with external linkage may have any value when a kernel reads it, and a store to it is
+//! seen outside of the module. So both are still there when
+//! [`device_check`](crate::check::device_check) refuses the static. [`release`] undoes it.
+
+use inkwell::module::Module;
+use inkwell::values::AsValueRef;
+use llvm_sys::LLVMLinkage;
+use llvm_sys::core::*;
+
+use crate::analysis::statics::{is_mutable, is_thread_local};
+use crate::ir;
+
+/// Runs the pass over a module.
+pub fn run(module: &Module<'_>) {
+    for global in module.get_globals() {
+        let value = global.as_value_ref();
+        if is_mutable(value) || is_thread_local(value) {
+            // SAFETY: the global is live; a declaration keeps its linkage.
+            unsafe {
+                if LLVMIsDeclaration(value) == 0 {
+                    LLVMSetLinkage(value, LLVMLinkage::LLVMExternalLinkage);
+                }
+            }
+        }
+    }
+}
+
+/// Gives the statics internal linkage again, and removes those that nothing uses.
+///
+/// # Errors
+/// LLVM's message, if its pass manager fails.
+pub fn release(module: &Module<'_>) -> Result<(), String> {
+    let mut any = false;
+    for global in module.get_globals() {
+        let value = global.as_value_ref();
+        if is_mutable(value) || is_thread_local(value) {
+            any = true;
+            // SAFETY: the global is live; a declaration keeps its linkage.
+            unsafe {
+                if LLVMIsDeclaration(value) == 0 {
+                    LLVMSetLinkage(value, LLVMLinkage::LLVMInternalLinkage);
+                }
+            }
+        }
+    }
+    if any { ir::run_llvm_passes(module, "globaldce") } else { Ok(()) }
+}

@@ -1,0 +1,281 @@
+//! Reads whole modules and finds out which of their functions and constants a kernel can have.
+
+use std::collections::{HashMap, HashSet};
+
+use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::Module;
+use inkwell::values::AsValueRef;
+use llvm_sys::LLVMLinkage;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+
+use crate::check::device_check;
+use crate::ir;
+use crate::spec::builtins;
+use crate::spec::std_bodies::bodies::StdBodies;
+use crate::spec::std_bodies::index::{Index, SpecialFunctions};
+use crate::spec::std_bodies::module::{ModuleRef, StdBodiesError};
+
+/// The function that decides at a landing pad. No device has landing pads.
+pub(crate) const PERSONALITY: &str = "rust_eh_personality";
+
+/// Reads modules (one that uses another stands before it) and makes the index. `special` are
+/// functions among those that they define or call.
+///
+/// # Errors
+/// If a module cannot be read.
+pub fn build(
+    modules: Vec<ModuleRef>,
+    special: SpecialFunctions,
+) -> Result<StdBodies, StdBodiesError> {
+    Ok(StdBodies::from_index(run(modules, special)?))
+}
+
+/// Makes the index of modules.
+///
+/// # Errors
+/// If a file or its bitcode cannot be read.
+fn run(modules: Vec<ModuleRef>, functions: SpecialFunctions) -> Result<Index, StdBodiesError> {
+    let mut graph = Graph::default();
+    let special: HashSet<&str> = functions.panics.iter().map(|panic| &*panic.symbol).collect();
+    for (number, module) in modules.iter().enumerate() {
+        let context = Context::create();
+        let parsed = parse(&context, module)?;
+        graph.add(&parsed, number, &|name| special.contains(name));
+    }
+    let bodies = graph.without_what_no_device_has();
+    Ok(Index { modules, special: functions, bodies })
+}
+
+/// The functions, by symbol, from which a function can be reached whose symbol is one of the `ends`. Takes as long as making it: for
+/// messages.
+///
+/// # Errors
+/// If a file or its bitcode cannot be read.
+pub fn reaching(
+    index: &Index,
+    ends: &dyn Fn(&str) -> bool,
+) -> Result<HashSet<String>, StdBodiesError> {
+    let mut graph = Graph::default();
+    let special: HashSet<&str> = index.special.panics.iter().map(|panic| &*panic.symbol).collect();
+    for (number, module) in index.modules.iter().enumerate() {
+        let context = Context::create();
+        let parsed = parse(&context, module)?;
+        graph.add(&parsed, number, &|name| special.contains(name));
+    }
+    Ok(graph.reaching(ends))
+}
+
+fn parse<'a>(context: &'a Context, module: &ModuleRef) -> Result<Module<'a>, StdBodiesError> {
+    let bitcode = module.bitcode()?;
+    let buffer = MemoryBuffer::create_from_memory_range_copy(&bitcode, "provided");
+    Module::parse_bitcode_from_buffer(&buffer, context).map_err(|message| StdBodiesError::Bitcode {
+        path: module.path().to_owned(),
+        message: message.to_string(),
+    })
+}
+
+/// Functions and variables, and what each of them mentions.
+#[derive(Default)]
+struct Graph {
+    objects: Vec<Object>,
+    /// The objects with a name that other modules see.
+    by_name: HashMap<String, usize>,
+}
+
+#[derive(Default)]
+struct Object {
+    /// Where it is defined; `None` for a declaration.
+    module: Option<usize>,
+    /// Its name, if other modules see it.
+    name: Option<String>,
+    /// No device has it.
+    refused: bool,
+    /// A panic function: its calls are lowered, so it needs no body and none is offered.
+    lowered: bool,
+    users: Vec<usize>,
+}
+
+impl Graph {
+    fn add(&mut self, module: &Module<'_>, number: usize, is_special: &dyn Fn(&str) -> bool) {
+        let mut known = HashMap::new();
+        let functions = module.get_functions().map(|function| function.as_value_ref());
+        let globals = module.get_globals().map(|global| global.as_value_ref());
+        let objects: Vec<LLVMValueRef> =
+            functions.chain(globals).chain(aliases(module.as_mut_ptr())).collect();
+        for &object in &objects {
+            known.insert(object, self.object(object, number));
+        }
+        for &object in &objects {
+            let number = known[&object];
+            let name = ir::name_of(object);
+            if is_special(&name) {
+                self.objects[number].lowered = true;
+                continue;
+            }
+            if is_refused(object, &name) {
+                self.objects[number].refused = true;
+            }
+            for mentioned in mentions(object) {
+                if let Some(&mentioned) = known.get(&mentioned) {
+                    self.objects[mentioned].users.push(number);
+                }
+            }
+        }
+    }
+
+    /// The number of an object of a module.
+    fn object(&mut self, object: LLVMValueRef, module: usize) -> usize {
+        // SAFETY: the object is a live global value.
+        let (declared, linkage) =
+            unsafe { (LLVMIsDeclaration(object) != 0, LLVMGetLinkage(object)) };
+        let local =
+            matches!(linkage, LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage);
+        let name = (!local).then(|| ir::name_of(object));
+        let number = match name.as_ref().and_then(|name| self.by_name.get(name)) {
+            Some(&number) => number,
+            None => {
+                self.objects.push(Object { name: name.clone(), ..Object::default() });
+                self.objects.len() - 1
+            }
+        };
+        if let Some(name) = name {
+            self.by_name.insert(name, number);
+        }
+        if !declared && self.objects[number].module.is_none() {
+            self.objects[number].module = Some(module);
+        }
+        number
+    }
+
+    /// The named objects that reach one whose name is one of the `ends`, those included.
+    fn reaching(mut self, ends: &dyn Fn(&str) -> bool) -> HashSet<String> {
+        let is_end = |object: &Object| object.name.as_deref().is_some_and(ends);
+        let mut stack: Vec<usize> =
+            (0..self.objects.len()).filter(|&number| is_end(&self.objects[number])).collect();
+        let mut reached: HashSet<usize> = stack.iter().copied().collect();
+        while let Some(number) = stack.pop() {
+            for user in std::mem::take(&mut self.objects[number].users) {
+                if reached.insert(user) {
+                    stack.push(user);
+                }
+            }
+        }
+        let names = reached.into_iter().filter_map(|number| self.objects[number].name.take());
+        names.collect()
+    }
+
+    /// The named objects that reach nothing that is refused.
+    fn without_what_no_device_has(mut self) -> HashMap<String, usize> {
+        let mut stack: Vec<usize> = (0..self.objects.len())
+            .filter(|&number| {
+                let object = &self.objects[number];
+                let name = object.name.as_deref().unwrap_or_default();
+                let absent = object.module.is_none() && !is_provided(name);
+                !object.lowered && (object.refused || absent)
+            })
+            .collect();
+        stack.iter().for_each(|&number| self.objects[number].refused = true);
+        while let Some(number) = stack.pop() {
+            for user in std::mem::take(&mut self.objects[number].users) {
+                if !std::mem::replace(&mut self.objects[user].refused, true) {
+                    stack.push(user);
+                }
+            }
+        }
+        let offered = self.objects.into_iter().filter(|object| !object.refused && !object.lowered);
+        offered.filter_map(|object| Some((object.name?, object.module?))).collect()
+    }
+}
+
+/// Whether every target has this function without a body.
+fn is_provided(name: &str) -> bool {
+    name.starts_with("llvm.") && !device_check::is_of_one_architecture(name)
+        || builtins::is_library_function(name)
+        || name == PERSONALITY
+}
+
+/// Whether an object is by itself what no device has.
+fn is_refused(object: LLVMValueRef, name: &str) -> bool {
+    // SAFETY: the object is a live global value; each question is asked of the kind that has an
+    // answer.
+    unsafe {
+        if LLVMIsDeclaration(object) != 0 {
+            return false; // what it says of the value need not be all that its definition says
+        }
+        if !LLVMIsAGlobalVariable(object).is_null() {
+            let list = name.starts_with("llvm.");
+            // Whether a static changes is known where it is defined: rustc declares all of them alike.
+            let changes = LLVMIsDeclaration(object) == 0 && LLVMIsGlobalConstant(object) == 0;
+            return list || changes || LLVMIsThreadLocal(object) != 0;
+        }
+        if LLVMIsAFunction(object).is_null() {
+            return false;
+        }
+    }
+    ir::instructions(object).into_iter().any(device_check::is_inline_assembly)
+}
+
+/// The functions and variables that an object's body, value or aliasee mentions.
+fn mentions(object: LLVMValueRef) -> Vec<LLVMValueRef> {
+    let mut stack = Vec::new();
+    // SAFETY: the object is a live global value; each question is asked of the kind that has an
+    // answer.
+    unsafe {
+        if !LLVMIsAFunction(object).is_null() {
+            for instruction in ir::instructions(object) {
+                push_operands(instruction, &mut stack);
+            }
+        } else if !LLVMIsAGlobalAlias(object).is_null() {
+            stack.push(LLVMAliasGetAliasee(object));
+        } else {
+            let value = LLVMGetInitializer(object);
+            if !value.is_null() {
+                stack.push(value);
+            }
+        }
+    }
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    while let Some(value) = stack.pop() {
+        // SAFETY: the value is an operand of a live object.
+        let (constant, global) =
+            unsafe { (!LLVMIsAConstant(value).is_null(), !LLVMIsAGlobalValue(value).is_null()) };
+        if !constant || !seen.insert(value) {
+            continue;
+        }
+        if global {
+            found.push(value);
+        } else {
+            push_operands(value, &mut stack);
+        }
+    }
+    found
+}
+
+fn push_operands(user: LLVMValueRef, stack: &mut Vec<LLVMValueRef>) {
+    // SAFETY: the value is a live instruction or constant, which both are users.
+    unsafe {
+        for index in 0..LLVMGetNumOperands(user) {
+            let operand = LLVMGetOperand(user, index as u32);
+            if !operand.is_null() {
+                stack.push(operand);
+            }
+        }
+    }
+}
+
+/// The aliases of a module.
+pub(crate) fn aliases(module: LLVMModuleRef) -> Vec<LLVMValueRef> {
+    let mut all = Vec::new();
+    // SAFETY: the module is live and does not change during the walk.
+    unsafe {
+        let mut alias = LLVMGetFirstGlobalAlias(module);
+        while !alias.is_null() {
+            all.push(alias);
+            alias = LLVMGetNextGlobalAlias(alias);
+        }
+    }
+    all
+}

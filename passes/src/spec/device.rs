@@ -1,0 +1,47 @@
+//! What stage 1 tells the passes about a device module: plain data, no LLVM.
+
+use std::sync::Arc;
+
+use crate::spec::kernel::{KernelSpec, SpecConstant};
+use crate::spec::messages::{Formatter, PanicFunction, TypeDescription};
+use crate::spec::options::{FastMath, SplitMode, Warnings};
+use crate::spec::std_bodies::bodies::StdBodies;
+
+/// Everything that the passes need to know beside the IR itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceSpec {
+    /// The kernels to make, in the order in which the container lists them.
+    pub kernels: Vec<KernelSpec>,
+    /// Functions whose call means that the kernel panics.
+    pub panics: Vec<PanicFunction>,
+    /// Functions that format a value and stay out of the module.
+    pub formatters: Vec<Formatter>,
+    /// The types that messages show; formatters and panics refer to them by index.
+    pub types: Vec<TypeDescription>,
+    /// IR constants of stage 1: symbol of a global, and its value in this module.
+    pub ir_constants: Vec<(String, u64)>,
+    /// Functions that only return an IR constant, and the value they return.
+    pub ir_constant_functions: Vec<(String, u64)>,
+    /// The specialization constants that kernels may read, in the order in which the container lists them.
+    pub spec_constants: Vec<SpecConstant>,
+    /// Functions that kernels of other modules may call, by symbol, sorted.
+    pub exports: Vec<String>,
+    /// Functions without a body that other images may define, by symbol, sorted.
+    pub imports: Vec<String>,
+    /// In stage 2: symbols of specialization constants, and the bytes that replace the image's own.
+    pub constant_values: Vec<(String, Vec<u8>)>,
+    /// In stage 2: how inexact floating-point operations may be.
+    pub fast_math: FastMath,
+    /// Bodies of functions that the module only declares.
+    pub std_bodies: Option<Arc<StdBodies>>,
+    /// The triple of stage 2's target; empty for the host's.
+    pub target: String,
+    /// How kernels are divided into images.
+    pub split: SplitMode,
+    /// Places in the source stay in the image, as far as the module has them.
+    pub lines: bool,
+    /// Which costs to look for.
+    pub warnings: Warnings,
+    /// For the pass `split` alone: the kernels to keep.
+    pub part: Vec<String>,
+}
