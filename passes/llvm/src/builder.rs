@@ -146,11 +146,6 @@ fn condition(value: Value<'_>) {
     value.check(ty.kind() == TypeKind::Integer && ty.int_width() == 1, "condition");
 }
 
-#[track_caller]
-fn in_memory(ty: Type<'_>) {
-    assert!(ty.is_sized(), "internal error: values of this type have no size: {}", ty.text());
-}
-
 impl<'m> Builder<'m> {
     /// A builder without a place, of a context.
     pub fn new(context: ContextRef<'m>) -> Self {
@@ -350,7 +345,7 @@ impl<'m> Builder<'m> {
     /// If values of the type have no size.
     #[track_caller]
     pub fn alloca(&self, ty: Type<'m>) -> Value<'m> {
-        in_memory(ty);
+        ty.check_sized();
         // SAFETY: the builder has a place, and values of the type a size.
         unsafe { Value::known(LLVMBuildAlloca(self.raw(), ty.raw(), NO_NAME)) }
     }
@@ -361,7 +356,7 @@ impl<'m> Builder<'m> {
     /// If values of the type have no size.
     #[track_caller]
     pub fn array_alloca(&self, ty: Type<'m>, count: Value<'m>) -> Value<'m> {
-        in_memory(ty);
+        ty.check_sized();
         // SAFETY: the builder has a place, and values of the type a size.
         unsafe { Value::known(LLVMBuildArrayAlloca(self.raw(), ty.raw(), count.raw(), NO_NAME)) }
     }
@@ -372,7 +367,7 @@ impl<'m> Builder<'m> {
     /// If that is no pointer, or values of the type have no size.
     #[track_caller]
     pub fn load(&self, ty: Type<'m>, address: Value<'m>) -> Value<'m> {
-        in_memory(ty);
+        ty.check_sized();
         pointer(address);
         // SAFETY: the builder has a place, the address is a pointer, and values of the type have a size.
         unsafe { Value::known(LLVMBuildLoad2(self.raw(), ty.raw(), address.raw(), NO_NAME)) }
@@ -384,7 +379,7 @@ impl<'m> Builder<'m> {
     /// If that is no pointer, or the value has no size.
     #[track_caller]
     pub fn store(&self, value: Value<'m>, address: Value<'m>) -> Value<'m> {
-        in_memory(value.ty());
+        value.ty().check_sized();
         pointer(address);
         // SAFETY: the builder has a place, the address is a pointer, and the value has a size.
         unsafe { Value::known(LLVMBuildStore(self.raw(), value.raw(), address.raw())) }
@@ -420,7 +415,7 @@ impl<'m> Builder<'m> {
         indices: &[Value<'m>],
         flags: u32,
     ) -> Value<'m> {
-        in_memory(ty);
+        ty.check_sized();
         pointer(address);
         let mut indices: Vec<_> = indices.iter().map(|index| index.raw()).collect();
         let (start, count) = (indices.as_mut_ptr(), indices.len() as u32);
@@ -619,7 +614,7 @@ impl<'m> Builder<'m> {
         scope: u32,
     ) -> Value<'m> {
         pointer(address);
-        in_memory(value.ty());
+        value.ty().check_sized();
         // SAFETY: the builder has a place, the address is a pointer, and the value has a size.
         unsafe {
             Value::known(LLVMBuildAtomicRMWSyncScope(
@@ -648,7 +643,7 @@ impl<'m> Builder<'m> {
     ) -> Value<'m> {
         pointer(address);
         same_type(expected, new);
-        in_memory(new.ty());
+        new.ty().check_sized();
         // SAFETY: the builder has a place, the address is a pointer, and the values are of one type with a size.
         unsafe {
             Value::known(LLVMBuildAtomicCmpXchgSyncScope(

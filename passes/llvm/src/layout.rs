@@ -14,11 +14,6 @@ use crate::Type;
 #[derive(Clone, Copy, Debug)]
 pub struct DataLayout<'m>(LLVMTargetDataRef, PhantomData<&'m ()>);
 
-#[track_caller]
-fn check(ty: Type<'_>) {
-    assert!(ty.is_sized(), "internal error: values of this type have no size: {}", ty.text());
-}
-
 impl<'m> DataLayout<'m> {
     /// The layout of a module.
     ///
@@ -35,7 +30,7 @@ impl<'m> DataLayout<'m> {
     /// If the type has no size.
     #[track_caller]
     pub fn abi_size(self, ty: Type<'m>) -> u64 {
-        check(ty);
+        ty.check_sized();
         // SAFETY: the layout is live, and the type has a size.
         unsafe { LLVMABISizeOfType(self.0, ty.raw()) }
     }
@@ -46,7 +41,7 @@ impl<'m> DataLayout<'m> {
     /// If the type has no size.
     #[track_caller]
     pub fn size_in_bits(self, ty: Type<'m>) -> u64 {
-        check(ty);
+        ty.check_sized();
         // SAFETY: the layout is live, and the type has a size.
         unsafe { LLVMSizeOfTypeInBits(self.0, ty.raw()) }
     }
@@ -63,7 +58,7 @@ impl<'m> DataLayout<'m> {
     /// If the type is no structure with such a field and a size.
     #[track_caller]
     pub fn offset_of(self, ty: Type<'m>, field: u32) -> u64 {
-        check(ty);
+        ty.check_sized();
         ty.field_type(field);
         // SAFETY: the layout is live, and the structure has the field and a size.
         unsafe { LLVMOffsetOfElement(self.0, ty.raw(), field) }

@@ -4,6 +4,7 @@ use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
 use std::ptr::{NonNull, null_mut};
 
+use inkwell::targets::TargetMachine;
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
 use llvm_sys::bit_reader::{LLVMGetBitcodeModuleInContext2, LLVMParseBitcodeInContext2};
 use llvm_sys::core::*;
@@ -94,6 +95,17 @@ impl<'m> ModuleRef<'m> {
         unsafe { CStr::from_ptr(LLVMGetTarget(self.raw())) }.to_string_lossy().into_owned()
     }
 
+    /// Makes the module one for a machine: its data layout, and the triple as it is written here.
+    pub fn set_target(self, triple: &str, machine: &TargetMachine) {
+        let layout = machine.get_target_data().get_data_layout();
+        let triple = c_name(triple);
+        // SAFETY: the module is live, and the texts, which LLVM copies, end with a NUL; the layout is one that LLVM printed.
+        unsafe {
+            LLVMSetTarget(self.raw(), triple.as_ptr());
+            LLVMSetDataLayout(self.raw(), layout.as_str().as_ptr());
+        }
+    }
+
     /// Makes the module one for what another module is for.
     pub fn set_target_of(self, other: ModuleRef<'_>) {
         if self.raw() == other.raw() {
@@ -170,13 +182,23 @@ impl<'m> ModuleRef<'m> {
         unsafe { Value::known(LLVMAddFunction(self.raw(), name.as_ptr(), ty.raw())) }
     }
 
-    /// Declares a global variable. LLVM appends a number to the name if it is taken.
+    /// Declares a global variable, in the address space that the data layout has for them. LLVM appends a number to the name if it is
+    /// taken.
     ///
     /// # Panics
     /// If no variable can hold such values.
     #[track_caller]
-    pub fn add_global(self, ty: Type<'m>, name: &str, space: u32) -> Value<'m> {
-        assert!(ty.is_sized(), "internal error: values of this type have no size: {}", ty.text());
+    pub fn add_global(self, ty: Type<'m>, name: &str) -> Value<'m> {
+        ty.check_sized();
+        let name = c_name(name);
+        // SAFETY: the module is live, values of the type have a size, and the name ends with a NUL.
+        unsafe { Value::known(LLVMAddGlobal(self.raw(), ty.raw(), name.as_ptr())) }
+    }
+
+    /// The same, in another address space.
+    #[track_caller]
+    pub fn add_global_in(self, ty: Type<'m>, name: &str, space: u32) -> Value<'m> {
+        ty.check_sized();
         let (name, raw) = (c_name(name), self.raw());
         // SAFETY: the module is live, values of the type have a size, and the name ends with a NUL.
         unsafe { Value::known(LLVMAddGlobalInAddressSpace(raw, ty.raw(), name.as_ptr(), space)) }

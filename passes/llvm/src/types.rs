@@ -57,6 +57,12 @@ impl<'m> Type<'m> {
         unsafe { LLVMTypeIsSized(self.raw()) != 0 }
     }
 
+    /// Panics unless values of the type have a size.
+    #[track_caller]
+    pub(crate) fn check_sized(self) {
+        self.check(self.is_sized(), "type of values with a size");
+    }
+
     /// How many bits an integer has.
     ///
     /// # Panics

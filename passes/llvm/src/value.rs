@@ -1,5 +1,6 @@
 //! Values of any kind: names, types, uses, and which kind a value is.
 
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -247,6 +248,21 @@ impl<'m> Value<'m> {
             }
         }
         users
+    }
+
+    /// Adds the functions with an instruction that uses the value, itself or through constants.
+    pub fn functions_using(self, functions: &mut BTreeSet<Value<'m>>) {
+        let mut seen = HashSet::new();
+        let mut stack = vec![self];
+        while let Some(value) = stack.pop() {
+            for user in value.users() {
+                if user.is_instruction() {
+                    functions.insert(user.parent_function());
+                } else if seen.insert(user) {
+                    stack.push(user);
+                }
+            }
+        }
     }
 
     /// How many operands the value has; 0 if it is not of a kind that has any.

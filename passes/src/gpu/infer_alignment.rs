@@ -26,12 +26,9 @@
 use std::collections::HashMap;
 
 use inkwell::module::Module;
-use llvm_sys::LLVMOpcode::*;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, Opcode, Value};
 
 use crate::analysis::scev;
-use crate::ir;
 use crate::ir::cfg::Cfg;
 
 /// How many steps of arithmetic are looked through.
@@ -42,15 +39,12 @@ const MOST: u32 = 6;
 
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
-    ir::on_each_function(module, run_on);
+    module.handle().functions().into_iter().for_each(run_on);
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-///
-/// # Safety
-/// `function` is a function of a live module that nobody else changes meanwhile.
-pub unsafe fn run_on(function: LLVMValueRef) {
-    if ir::blocks(function).is_empty() {
+pub fn run_on<'m>(function: Value<'m>) {
+    if function.blocks().is_empty() {
         return;
     }
     let cfg = Cfg::of(function);
@@ -60,11 +54,9 @@ pub unsafe fn run_on(function: LLVMValueRef) {
     let mut order: Vec<_> = loops.iter().collect();
     order.sort_by_key(|one| std::cmp::Reverse(one.blocks.len()));
     for one in order {
-        for phi in ir::phis(cfg.blocks[one.header]) {
-            let (first, next) = (
-                ir::incoming(phi, cfg.blocks[one.preheader]),
-                ir::incoming(phi, cfg.blocks[one.latch]),
-            );
+        for phi in cfg.blocks[one.header].phis() {
+            let (first, next) =
+                (phi.incoming(cfg.blocks[one.preheader]), phi.incoming(cfg.blocks[one.latch]));
             let (Some(first), Some(next)) = (first, next) else { continue };
             if let Some((base, step)) = constant_step(next)
                 && base == phi
@@ -78,34 +70,31 @@ pub unsafe fn run_on(function: LLVMValueRef) {
     if known.phis.is_empty() {
         return;
     }
-    for access in ir::instructions(function) {
-        let place = match ir::opcode(access) {
-            Some(LLVMLoad) => 0,
-            Some(LLVMStore) => 1,
+    for access in function.instructions() {
+        let place = match access.opcode() {
+            Some(Opcode::Load) => 0,
+            Some(Opcode::Store) => 1,
             _ => continue,
         };
-        // SAFETY: the access is a live load or store, whose address is that operand.
-        unsafe {
-            let address = LLVMGetOperand(access, place);
-            let Some((base, offset)) = constant_step(address) else { continue };
-            let Some(&zeros) = known.phis.get(&base) else { continue };
-            let bytes = 1 << zeros.min(zeros_of(offset)).min(MOST);
-            if bytes > LLVMGetAlignment(access) {
-                LLVMSetAlignment(access, bytes);
-            }
+        let address = access.operand(place);
+        let Some((base, offset)) = constant_step(address) else { continue };
+        let Some(&zeros) = known.phis.get(&base) else { continue };
+        let bytes = 1 << zeros.min(zeros_of(offset)).min(MOST);
+        if bytes > access.alignment() {
+            access.set_alignment(bytes);
         }
     }
 }
 
 /// What is known of a function's values: how many of their lowest bits are zero at least.
-struct Known {
+struct Known<'m> {
     /// Of addresses that go on by steps.
-    phis: HashMap<LLVMValueRef, u32>,
+    phis: HashMap<Value<'m>, u32>,
 }
 
-impl Known {
+impl<'m> Known<'m> {
     /// Of an address.
-    fn of_address(&self, address: LLVMValueRef, depth: u32) -> u32 {
+    fn of_address(&self, address: Value<'m>, depth: u32) -> u32 {
         if let Some(&zeros) = self.phis.get(&address) {
             return zeros;
         }
@@ -113,46 +102,42 @@ impl Known {
             let offset = self.of_number(index, depth - 1).saturating_add(size.trailing_zeros());
             return self.of_address(base, depth - 1).min(offset);
         }
-        if let Some(align) = ir::parameter_attribute(address, "align") {
-            // SAFETY: an attribute with a number.
-            return unsafe { LLVMGetEnumAttributeValue(align) }.trailing_zeros();
+        if let Some(align) = address.parameter_attribute("align") {
+            return align.value().trailing_zeros();
         }
-        match ir::opcode(address) {
-            // SAFETY: the instruction has an operand.
-            Some(LLVMAddrSpaceCast) if depth > 0 => unsafe {
-                self.of_address(LLVMGetOperand(address, 0), depth - 1)
-            },
+        match address.opcode() {
+            Some(Opcode::AddrSpaceCast) if depth > 0 => {
+                self.of_address(address.operand(0), depth - 1)
+            }
             _ => 0,
         }
     }
 
     /// Of an integer.
-    fn of_number(&self, value: LLVMValueRef, depth: u32) -> u32 {
-        // SAFETY: the value is live; operands are asked of instructions that have them.
-        unsafe {
-            if !LLVMIsAConstantInt(value).is_null() && LLVMGetIntTypeWidth(LLVMTypeOf(value)) <= 64
-            {
-                return zeros_of(LLVMConstIntGetSExtValue(value));
+    fn of_number(&self, value: Value<'m>, depth: u32) -> u32 {
+        if value.is_constant_int() && value.ty().int_width() <= 64 {
+            return zeros_of(value.sext_value());
+        }
+        let operand = |index| match depth {
+            0 => 0,
+            _ => self.of_number(value.operand(index), depth - 1),
+        };
+        let amount = || {
+            let amount = value.operand(1);
+            match !amount.is_constant_int() {
+                true => 0,
+                false => amount.zext_value().try_into().unwrap_or(u32::MAX),
             }
-            let operand = |index| match depth {
-                0 => 0,
-                _ => self.of_number(LLVMGetOperand(value, index), depth - 1),
-            };
-            let amount = || {
-                let amount = LLVMGetOperand(value, 1);
-                match LLVMIsAConstantInt(amount).is_null() {
-                    true => 0,
-                    false => LLVMConstIntGetZExtValue(amount).try_into().unwrap_or(u32::MAX),
-                }
-            };
-            match ir::opcode(value) {
-                Some(LLVMAdd | LLVMSub | LLVMOr | LLVMXor) => operand(0).min(operand(1)),
-                Some(LLVMAnd) => operand(0).max(operand(1)),
-                Some(LLVMMul) => operand(0).saturating_add(operand(1)),
-                Some(LLVMShl) => operand(0).saturating_add(amount()),
-                Some(LLVMZExt | LLVMSExt | LLVMTrunc) => operand(0),
-                _ => 0,
+        };
+        match value.opcode() {
+            Some(Opcode::Add | Opcode::Sub | Opcode::Or | Opcode::Xor) => {
+                operand(0).min(operand(1))
             }
+            Some(Opcode::And) => operand(0).max(operand(1)),
+            Some(Opcode::Mul) => operand(0).saturating_add(operand(1)),
+            Some(Opcode::Shl) => operand(0).saturating_add(amount()),
+            Some(Opcode::ZExt | Opcode::SExt | Opcode::Trunc) => operand(0),
+            _ => 0,
         }
     }
 }
@@ -163,20 +148,19 @@ const fn zeros_of(number: i64) -> u32 {
 }
 
 /// The parts of an address, and not of several, that is another one and one index.
-fn element(address: LLVMValueRef) -> Option<(LLVMValueRef, LLVMValueRef, u64)> {
-    ir::element(address).filter(|_| scev::is_pointer(address))
+fn element<'m>(address: Value<'m>) -> Option<(Value<'m>, Value<'m>, u64)> {
+    address.element().filter(|_| scev::is_pointer(address))
 }
 
 /// What an address is made of: another one that is not made so itself, and a constant number of bytes.
-fn constant_step(mut address: LLVMValueRef) -> Option<(LLVMValueRef, i64)> {
+fn constant_step<'m>(mut address: Value<'m>) -> Option<(Value<'m>, i64)> {
     let mut bytes = 0_i64;
     while let Some((base, index, size)) = element(address) {
-        // SAFETY: the index is a live value; a constant integer is asked for its value.
-        let index = unsafe {
-            if LLVMIsAConstantInt(index).is_null() {
+        let index = {
+            if !index.is_constant_int() {
                 return Some((address, bytes));
             }
-            LLVMConstIntGetSExtValue(index)
+            index.sext_value()
         };
         bytes = bytes.checked_add(index.checked_mul(size.try_into().ok()?)?)?;
         address = base;
