@@ -96,6 +96,11 @@ impl<'m> Value<'m> {
         unsafe { LLVMGetIntrinsicID(self.raw()) }
     }
 
+    /// Whether this is a function that LLVM knows as an intrinsic.
+    pub fn is_intrinsic(self) -> bool {
+        self.is_function() && self.intrinsic_id() != 0
+    }
+
     /// Whether a function decides at landing pads by another one.
     ///
     /// # Panics

@@ -383,6 +383,11 @@ impl<'m> Value<'m> {
         !called.is_function() && !called.is_inline_assembly()
     }
 
+    /// What a call calls: a function, assembly, or an address; `None` for all else, invokes too.
+    pub fn called(self) -> Option<Value<'m>> {
+        self.is_call().then(|| self.called_value())
+    }
+
     /// What a call calls: a function, assembly, or an address.
     ///
     /// # Panics
@@ -615,6 +620,15 @@ impl<'m> Value<'m> {
         self.check(self.is_atomic(), "atomic access or fence");
         // SAFETY: it is an atomic access or a fence.
         unsafe { LLVMGetAtomicSyncScopeID(self.raw()) }
+    }
+
+    /// Whether an atomic access or a fence orders those that a `syncscope` names.
+    ///
+    /// # Panics
+    /// If this is neither.
+    #[track_caller]
+    pub fn has_sync_scope(self, name: &str) -> bool {
+        self.sync_scope() == self.context().sync_scope(name)
     }
 
     /// Says who an atomic access or a fence orders, by LLVM's number for it.

@@ -16,17 +16,17 @@ use llvm_sys::transforms::pass_builder::{
     LLVMRunPasses, LLVMRunPassesOnFunction,
 };
 
-use crate::{ModuleRef, Value};
+use crate::{Machine, ModuleRef, Value};
 
 /// How LLVM's passes run.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tuning {
+#[derive(Clone, Copy, Default)]
+struct Tuning {
     /// As for code that is to be fast: loops and straight code are vectorised, loops unrolled, equal functions merged.
-    pub optimizes: bool,
+    optimizes: bool,
     /// Whether loops are vectorised and interleaved, if it [optimizes](Self::optimizes).
-    pub vectorizes_loops: bool,
+    vectorizes_loops: bool,
     /// What LLVM inlines costs no more than this; `None` leaves it to LLVM.
-    pub inline_threshold: Option<i32>,
+    inline_threshold: Option<i32>,
 }
 
 impl<'m> ModuleRef<'m> {
@@ -52,14 +52,29 @@ impl<'m> ModuleRef<'m> {
         unsafe { self.run_tuned(pipeline, machine, Tuning::default()) }
     }
 
-    /// The same, with LLVM's own handle of a machine.
+    /// The same, as for code that is to be fast: loops and straight code are vectorised, loops unrolled, equal functions merged, unless the
+    /// machine says otherwise.
     ///
     /// # Errors
     /// LLVM's message.
-    ///
+    pub fn run_optimizing_passes(
+        self,
+        pipeline: &str,
+        machine: Option<&Machine>,
+    ) -> Result<(), String> {
+        let tuning = Tuning {
+            optimizes: true,
+            vectorizes_loops: machine.is_none_or(Machine::vectorises_loops),
+            inline_threshold: machine.and_then(Machine::inline_threshold),
+        };
+        let machine = machine.map_or(null_mut(), Machine::raw);
+        // SAFETY: the machine, if there is one, is live.
+        unsafe { self.run_tuned(pipeline, machine, tuning) }
+    }
+
     /// # Safety
     /// `machine` is null or live.
-    pub unsafe fn run_tuned(
+    unsafe fn run_tuned(
         self,
         pipeline: &str,
         machine: LLVMTargetMachineRef,
@@ -123,19 +138,38 @@ fn run(
     }
 }
 
-/// Makes LLVM's code generators known that are used: the host's, and those of the devices. May be called often.
-pub fn initialize_targets() {
+/// Makes LLVM's code generator for x86 known. May be called often.
+pub fn initialize_x86() {
     static ONCE: Once = Once::new();
-    // SAFETY: each function only registers one of libLLVM's own targets, and the guard calls them once.
+    // SAFETY: each function only registers a part of one of libLLVM's own targets, and the guard calls them once.
     ONCE.call_once(|| unsafe {
         LLVMInitializeX86TargetInfo();
         LLVMInitializeX86Target();
         LLVMInitializeX86TargetMC();
         LLVMInitializeX86AsmPrinter();
+        LLVMInitializeX86AsmParser();
+    });
+}
+
+/// Makes LLVM's code generator for NVIDIA's GPUs known. May be called often.
+pub fn initialize_nvptx() {
+    static ONCE: Once = Once::new();
+    // SAFETY: as above.
+    ONCE.call_once(|| unsafe {
         LLVMInitializeNVPTXTargetInfo();
         LLVMInitializeNVPTXTarget();
         LLVMInitializeNVPTXTargetMC();
         LLVMInitializeNVPTXAsmPrinter();
+    });
+}
+
+/// Makes LLVM's code generators known that are used: the host's, and those of the devices. May be called often.
+pub fn initialize_targets() {
+    static ONCE: Once = Once::new();
+    initialize_x86();
+    initialize_nvptx();
+    // SAFETY: as above.
+    ONCE.call_once(|| unsafe {
         LLVMInitializeAMDGPUTargetInfo();
         LLVMInitializeAMDGPUTarget();
         LLVMInitializeAMDGPUTargetMC();

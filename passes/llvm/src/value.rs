@@ -285,6 +285,11 @@ impl<'m> Value<'m> {
         unsafe { Value::known(LLVMGetOperand(self.raw(), index)) }
     }
 
+    /// An operand, if the value has so many.
+    pub fn get_operand(self, index: u32) -> Option<Value<'m>> {
+        (index < self.num_operands()).then(|| self.operand(index))
+    }
+
     /// The operands, in their order.
     pub fn operands(self) -> impl DoubleEndedIterator<Item = Value<'m>> + ExactSizeIterator {
         // SAFETY: each index is below the number of operands.

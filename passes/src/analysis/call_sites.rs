@@ -37,12 +37,12 @@ const FILE: &str = "schism.sites";
 
 /// Keeps the order in which the compiler made the calls of each function by each caller. It is the
 /// order of uses in a module fresh from the compiler, and gets lost when the module is written.
-pub fn tag<'m>(module: ModuleRef<'m>) {
+pub fn tag(module: ModuleRef<'_>) {
     let context = module.context();
     let kind = tag_kind(context);
     let number_type = context.int_type(32);
     for function in module.functions() {
-        let mut by_caller: HashMap<Value<'m>, Vec<Value<'m>>> = HashMap::new();
+        let mut by_caller: HashMap<Value<'_>, Vec<Value<'_>>> = HashMap::new();
         for user in function.users() {
             if user.callee() == Some(function) {
                 by_caller.entry(user.parent_function()).or_default().push(user);
@@ -110,7 +110,7 @@ pub fn number(module: &Module<'_>) -> Vec<CallSite> {
 
 /// The indices of the sites through which an instruction came to where it stands: its own first, then
 /// the call through which its function was inlined, and so on. Empty in a module without numbers.
-pub(crate) fn way_of<'m>(instruction: Value<'m>) -> Vec<usize> {
+pub(crate) fn way_of(instruction: Value<'_>) -> Vec<usize> {
     let mut way = Vec::new();
     let mut next = instruction.debug_loc();
     while let Some(location) = next {
@@ -126,7 +126,7 @@ pub(crate) fn way_of<'m>(instruction: Value<'m>) -> Vec<usize> {
     way
 }
 
-fn kind_of<'m>(instruction: Value<'m>) -> SiteKind {
+fn kind_of(instruction: Value<'_>) -> SiteKind {
     if let Some(callee) = instruction.callee() {
         return SiteKind::Call(callee.name());
     }
@@ -138,7 +138,7 @@ fn kind_of<'m>(instruction: Value<'m>) -> SiteKind {
 }
 
 /// The ordinal that [`tag`] gave a call.
-fn tagged<'m>(instruction: Value<'m>) -> Option<u32> {
+fn tagged(instruction: Value<'_>) -> Option<u32> {
     if !instruction.has_metadata() {
         return None;
     }
@@ -149,11 +149,11 @@ fn tagged<'m>(instruction: Value<'m>) -> Option<u32> {
     }
 }
 
-fn tag_kind<'m>(context: ContextRef<'m>) -> u32 {
+fn tag_kind(context: ContextRef<'_>) -> u32 {
     context.metadata_kind(TAG)
 }
 
-fn location_of<'m>(instruction: Value<'m>) -> Option<SourceLocation> {
+fn location_of(instruction: Value<'_>) -> Option<SourceLocation> {
     let (directory, file, line, column) = instruction.source_position()?;
     let file = if file.starts_with('/') || directory.is_empty() {
         file

@@ -29,7 +29,7 @@ pub(crate) enum Foreign {
 }
 
 /// Looks at an instruction that may be a call through a pointer.
-pub(crate) fn foreign<'m>(instruction: Value<'m>) -> Option<Foreign> {
+pub(crate) fn foreign(instruction: Value<'_>) -> Option<Foreign> {
     if instruction.opcode() != Some(Opcode::Call) || instruction.callee().is_some() {
         return None;
     }
@@ -127,7 +127,7 @@ impl<'m> Search<'m> {
 }
 
 /// Whether all that a pointer can point to is memory that the launch passes in.
-fn is_host_memory<'m>(pointer: Value<'m>) -> bool {
+fn is_host_memory(pointer: Value<'_>) -> bool {
     let mut seen = HashSet::new();
     let mut next = vec![pointer];
     let mut any = false;
@@ -156,12 +156,12 @@ fn is_host_memory<'m>(pointer: Value<'m>) -> bool {
 }
 
 /// Whether a value is a parameter of a kernel.
-fn of_launch<'m>(argument: Value<'m>) -> bool {
+fn of_launch(argument: Value<'_>) -> bool {
     argument.param_function().linkage() == Linkage::External
 }
 
 /// What the callers of a function pass for one of its parameters, if all of them are known.
-fn arguments<'m>(argument: Value<'m>) -> Result<Vec<Value<'m>>, Accepted> {
+fn arguments(argument: Value<'_>) -> Result<Vec<Value<'_>>, Accepted> {
     let function = argument.param_function();
     let index = (0..function.num_params())
         .find(|index| function.param(*index) == argument)
@@ -179,9 +179,9 @@ fn arguments<'m>(argument: Value<'m>) -> Result<Vec<Value<'m>>, Accepted> {
 }
 
 /// What a call returns, if its callee has a body.
-fn returned<'m>(call: Value<'m>) -> Option<Vec<Value<'m>>> {
+fn returned(call: Value<'_>) -> Option<Vec<Value<'_>>> {
     let callee = call.callee()?;
-    let values: Vec<Value<'m>> = callee
+    let values: Vec<Value<'_>> = callee
         .instructions()
         .into_iter()
         .filter(|instruction| instruction.opcode() == Some(Opcode::Return))
@@ -190,6 +190,6 @@ fn returned<'m>(call: Value<'m>) -> Option<Vec<Value<'m>>> {
     (!values.is_empty()).then_some(values)
 }
 
-fn is_integer<'m>(value: Value<'m>) -> bool {
+fn is_integer(value: Value<'_>) -> bool {
     value.ty().kind() == TypeKind::Integer
 }

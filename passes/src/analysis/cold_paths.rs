@@ -9,12 +9,12 @@ const PANIC: usize = 8;
 
 /// Whether a function that is optimised has panics.
 #[must_use]
-pub fn has_panics<'m>(function: Value<'m>) -> bool {
+pub fn has_panics(function: Value<'_>) -> bool {
     !function.has_function_attribute("optnone") && function.blocks().into_iter().any(is_cold)
 }
 
 /// Whether a block is a part of a panic: it ends in nothing, or calls what is `cold`.
-pub(crate) fn is_cold<'m>(block: Block<'m>) -> bool {
+pub(crate) fn is_cold(block: Block<'_>) -> bool {
     block.instructions().into_iter().any(|instruction| match instruction.opcode() {
         Some(Opcode::Unreachable) => true,
         Some(Opcode::Call) => {
@@ -27,7 +27,7 @@ pub(crate) fn is_cold<'m>(block: Block<'m>) -> bool {
 }
 
 /// Whether what comes after a block is a panic.
-pub(crate) fn panics<'m>(cfg: &Cfg<'m>, mut block: usize) -> bool {
+pub(crate) fn panics(cfg: &Cfg<'_>, mut block: usize) -> bool {
     for _ in 0..PANIC {
         if is_cold(cfg.blocks[block]) {
             return true;

@@ -57,7 +57,7 @@ pub(crate) struct AddRec<'m> {
     pub no_wrap: Vec<Rc<AddRec<'m>>>,
 }
 
-fn node<'m>(bits: u32, kind: Kind<'m>) -> Expr<'m> {
+fn node(bits: u32, kind: Kind<'_>) -> Expr<'_> {
     let inner = match &kind {
         Kind::Constant(_) | Kind::Leaf(_) => 0,
         Kind::Sum(a, b) | Kind::Difference(a, b) | Kind::Product(a, b) => {
@@ -77,7 +77,7 @@ pub(crate) fn constant<'m>(bits: u32, value: u64) -> Expr<'m> {
 }
 
 /// The value of a constant.
-pub(crate) fn known<'m>(expr: &Expr<'m>) -> Option<u64> {
+pub(crate) fn known(expr: &Expr<'_>) -> Option<u64> {
     match expr.kind {
         Kind::Constant(value) => Some(value),
         _ => None,
@@ -382,7 +382,7 @@ impl<'a, 'm> Values<'a, 'm> {
 }
 
 /// The bits of an integer of at most 64, or of a pointer with 64; others have none here.
-fn bits_of<'m>(value: Value<'m>) -> Option<u32> {
+fn bits_of(value: Value<'_>) -> Option<u32> {
     let ty = value.ty();
     match ty.kind() {
         TypeKind::Integer => Some(ty.int_width()).filter(|bits| *bits <= 64),
@@ -392,7 +392,7 @@ fn bits_of<'m>(value: Value<'m>) -> Option<u32> {
 }
 
 /// Whether a value is a pointer.
-pub(crate) fn is_pointer<'m>(value: Value<'m>) -> bool {
+pub(crate) fn is_pointer(value: Value<'_>) -> bool {
     value.ty().kind() == TypeKind::Pointer
 }
 
@@ -403,7 +403,7 @@ pub(crate) fn is_wide_pointer<'m>(module: ModuleRef<'m>, value: Value<'m>) -> bo
 }
 
 /// How many bytes a `getelementptr` with one constant index goes on.
-fn offset<'m>(instruction: Value<'m>) -> Option<u64> {
+fn offset(instruction: Value<'_>) -> Option<u64> {
     let (_, index, size) = instruction.element()?;
     let index = {
         if !index.is_constant_int() {
@@ -532,7 +532,7 @@ impl<'m> Emit<'m> {
     /// Calls an intrinsic of two numbers of 64 bits.
     pub fn intrinsic(&self, intrinsic: &str, a: Value<'m>, b: Value<'m>) -> Value<'m> {
         let id = intrinsic_id(intrinsic);
-        let mut types = [self.int(64)];
+        let types = [self.int(64)];
         let function = self.module.intrinsic(id, &types);
         let ty = self.context.intrinsic_type(id, &types);
         self.builder.call(ty, function, &[a, b])
@@ -543,7 +543,7 @@ impl<'m> Emit<'m> {
 const SOUND: u32 = 4;
 
 /// Whether an integer is poison only if a promise of the arithmetic that makes it is broken.
-fn is_sound<'m>(value: Value<'m>, depth: u32) -> bool {
+fn is_sound(value: Value<'_>, depth: u32) -> bool {
     let noundef = enum_kind("noundef");
     if value.is_constant() {
         return !value.is_undef();

@@ -9,7 +9,7 @@ use crate::ir::cfg::{Cfg, Loop};
 
 /// How many loops a function has: edges back to what dominates them.
 #[must_use]
-pub fn count<'m>(function: Value<'m>) -> usize {
+pub fn count(function: Value<'_>) -> usize {
     if function.blocks().is_empty() {
         return 0;
     }
@@ -22,7 +22,7 @@ pub fn count<'m>(function: Value<'m>) -> usize {
 }
 
 /// Whether a function has a way back: then it may have loops.
-pub(crate) fn returns<'m>(function: Value<'m>) -> bool {
+pub(crate) fn returns(function: Value<'_>) -> bool {
     let mut seen = HashSet::new();
     function.blocks().into_iter().any(|block| {
         seen.insert(block);

@@ -23,13 +23,13 @@ pub fn uses(module: &Module<'_>) -> BTreeMap<String, Vec<Use>> {
 }
 
 /// The violation that a user of something is: an instruction, or a constant with its uses.
-pub(crate) fn violation_of_use<'m>(user: Value<'m>, what: ViolationKind) -> Violation {
+pub(crate) fn violation_of_use(user: Value<'_>, what: ViolationKind) -> Violation {
     let uses = if user.opcode().is_some() { vec![use_at(user, None)] } else { uses_of(user) };
     Violation { what, uses }
 }
 
 /// The instructions that use an object, itself or through constants.
-pub(crate) fn uses_of<'m>(object: Value<'m>) -> Vec<Use> {
+pub(crate) fn uses_of(object: Value<'_>) -> Vec<Use> {
     let mut seen = HashSet::from([object]);
     let mut queue = VecDeque::from([(object, None)]);
     let mut uses = Vec::new();
@@ -53,7 +53,7 @@ pub(crate) fn uses_of<'m>(object: Value<'m>) -> Vec<Use> {
     uses
 }
 
-pub(crate) fn use_at<'m>(instruction: Value<'m>, through: Option<String>) -> Use {
+pub(crate) fn use_at(instruction: Value<'_>, through: Option<String>) -> Use {
     Use {
         function: name_of_original(instruction.parent_function()),
         through,
@@ -62,7 +62,7 @@ pub(crate) fn use_at<'m>(instruction: Value<'m>, through: Option<String>) -> Use
 }
 
 /// The name of a function, or of the one that it is a copy of: what people know.
-pub(crate) fn name_of_original<'m>(function: Value<'m>) -> String {
+pub(crate) fn name_of_original(function: Value<'_>) -> String {
     let name = function.name();
     let Some(original) = name.strip_suffix(OFFSET_SUFFIX) else { return name };
     if function.module().function(original).is_some() { original.to_owned() } else { name }

@@ -83,7 +83,7 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
 ///
 /// # Errors
 /// LLVM's message, if its passes fail.
-pub fn run_on<'m>(function: Value<'m>) -> Result<(), String> {
+pub fn run_on(function: Value<'_>) -> Result<(), String> {
     if !has_panics(function) || !returns(function) {
         return Ok(());
     }

@@ -73,7 +73,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on<'m>(function: Value<'m>) {
+pub fn run_on(function: Value<'_>) {
     let blocks = function.blocks();
     if function.has_function_attribute("optnone")
         || blocks.iter().filter(|block| is_cold(**block)).count() < 2
@@ -193,13 +193,13 @@ fn stays_apart<'m>(cfg: &Cfg<'m>, blocks: &[Link<'m>]) -> bool {
 }
 
 /// Whether a call may never come back.
-fn may_stay_away<'m>(instruction: Value<'m>) -> bool {
+fn may_stay_away(instruction: Value<'_>) -> bool {
     instruction.opcode() == Some(Opcode::Call)
         && !instruction.callee().is_some_and(|callee| callee.name().starts_with("llvm."))
 }
 
 /// Whether an instruction computes something that nobody notices, and the same whenever it does: `freeze` may not.
-fn is_arithmetic<'m>(instruction: Value<'m>) -> bool {
+fn is_arithmetic(instruction: Value<'_>) -> bool {
     instruction.is_integer_arithmetic()
         || matches!(
             instruction.opcode(),
@@ -305,8 +305,8 @@ fn join<'m>(cfg: &Cfg<'m>, group: &Group<'m>) {
                     true => Some(checked),
                     false => cloned.blocks.get(&from).copied(),
                 };
-                if let Some(mut new) = new {
-                    let mut value = cloned.value(phi.incoming_value(index));
+                if let Some(new) = new {
+                    let value = cloned.value(phi.incoming_value(index));
                     phi.add_incoming(value, new);
                 }
             }

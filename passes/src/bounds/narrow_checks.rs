@@ -65,7 +65,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over a module.
-pub fn run_raw<'m>(module: ModuleRef<'m>) {
+pub fn run_raw(module: ModuleRef<'_>) {
     for function in module.functions().into_iter().filter(|it| !it.blocks().is_empty()) {
         let builder = Builder::new(module.context());
         let mut narrow = Narrow { builder, made: HashMap::new(), checks: HashMap::new() };
@@ -87,7 +87,7 @@ pub fn run_raw<'m>(module: ModuleRef<'m>) {
 type Range = (i128, i128);
 
 /// What a number of 64 bits can be at most, if that is known.
-fn range<'m>(value: Value<'m>, depth: usize) -> Option<Range> {
+fn range(value: Value<'_>, depth: usize) -> Option<Range> {
     if value.is_constant_int() {
         let number = i128::from(value.sext_value());
         return Some((number, number));
@@ -113,7 +113,7 @@ fn range<'m>(value: Value<'m>, depth: usize) -> Option<Range> {
 }
 
 /// A value, and those that it is some way from: each with how far it can be.
-fn bases<'m>(value: Value<'m>) -> Vec<(Value<'m>, Range)> {
+fn bases(value: Value<'_>) -> Vec<(Value<'_>, Range)> {
     let mut all = vec![(value, (0, 0))];
     while all.len() < DEPTH {
         let (at, (low, high)) = all[all.len() - 1];
@@ -145,7 +145,7 @@ struct Check<'m> {
 }
 
 /// The check that a condition is.
-fn check<'m>(condition: Value<'m>) -> Option<Check<'m>> {
+fn check(condition: Value<'_>) -> Option<Check<'_>> {
     if condition.opcode() != Some(Opcode::ICmp) || condition.icmp_predicate() != IntPredicate::ULT {
         return None;
     }
@@ -154,13 +154,13 @@ fn check<'m>(condition: Value<'m>) -> Option<Check<'m>> {
     (low >= 0 && high < HALF).then_some(Check { index, length })
 }
 
-fn is_long<'m>(value: Value<'m>) -> bool {
+fn is_long(value: Value<'_>) -> bool {
     let ty = value.ty();
     ty.kind() == TypeKind::Integer && ty.int_width() == 64
 }
 
 /// The two conditions that a condition joins: if the first does not hold, the second does not matter.
-fn joined<'m>(condition: Value<'m>) -> Option<[Value<'m>; 2]> {
+fn joined(condition: Value<'_>) -> Option<[Value<'_>; 2]> {
     match condition.opcode()? {
         Opcode::Select => {
             let never = condition.operand(2);
@@ -378,7 +378,7 @@ fn join_steps<'m>(block: Block<'m>, builder: &Builder<'m>) {
         builder.position_before(address);
         let index = builder.add(first, second);
         let ty = address.gep_source_type();
-        let mut indices = [index];
+        let indices = [index];
         let new = builder.gep(ty, base, &indices);
         address.replace_uses(new);
         address.erase();

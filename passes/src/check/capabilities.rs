@@ -164,12 +164,12 @@ fn facts<'m>(function: Value<'m>, layout: DataLayout<'m>) -> Facts<'m> {
     facts
 }
 
-fn is_atomic<'m>(instruction: Value<'m>) -> bool {
+fn is_atomic(instruction: Value<'_>) -> bool {
     instruction.ordering() != AtomicOrdering::NotAtomic
 }
 
 /// The capabilities of a type: what is computed with it must exist.
-fn types<'m>(ty: Type<'m>, capabilities: &mut BTreeSet<Capability>) {
+fn types(ty: Type<'_>, capabilities: &mut BTreeSet<Capability>) {
     match ty.kind() {
         TypeKind::Double => drop(capabilities.insert(Capability::Fp64)),
         TypeKind::Fp128 => drop(capabilities.insert(Capability::Fp128)),

@@ -88,7 +88,7 @@ pub fn run(module: &Module<'_>, imports: &[String]) -> Vec<Violation> {
 }
 
 /// A violation for an object, if an instruction uses it.
-fn report<'m>(object: Value<'m>, what: ViolationKind, violations: &mut Vec<Violation>) {
+fn report(object: Value<'_>, what: ViolationKind, violations: &mut Vec<Violation>) {
     let uses = uses_of(object);
     if !uses.is_empty() {
         violations.push(Violation { what, uses });
@@ -144,7 +144,7 @@ fn family(name: &str) -> &str {
     name.strip_prefix("llvm.").unwrap_or(name).split('.').next().unwrap_or_default()
 }
 
-pub(crate) fn is_inline_assembly<'m>(instruction: Value<'m>) -> bool {
+pub(crate) fn is_inline_assembly(instruction: Value<'_>) -> bool {
     if instruction.opcode() != Some(Opcode::Call) {
         return false;
     }

@@ -120,7 +120,7 @@ fn formats(symbol: &str) -> bool {
 }
 
 /// How many bytes an instruction takes of a function's frame, if it does.
-fn private_bytes<'m>(module: &Module<'_>, instruction: Value<'m>) -> Option<u64> {
+fn private_bytes(module: &Module<'_>, instruction: Value<'_>) -> Option<u64> {
     if instruction.opcode() != Some(Opcode::Alloca) {
         return None;
     }
@@ -132,7 +132,7 @@ fn private_bytes<'m>(module: &Module<'_>, instruction: Value<'m>) -> Option<u64>
 }
 
 /// Whether an instruction is a division or a remainder in 64 bits, by what is no constant.
-fn divides_by_a_variable<'m>(instruction: Value<'m>) -> bool {
+fn divides_by_a_variable(instruction: Value<'_>) -> bool {
     if !matches!(
         instruction.opcode(),
         Some(Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem)
@@ -144,7 +144,7 @@ fn divides_by_a_variable<'m>(instruction: Value<'m>) -> bool {
 }
 
 /// Whether a value becomes part of an address: through arithmetic, calls and returns.
-fn leads_to_an_address<'m>(value: Value<'m>) -> bool {
+fn leads_to_an_address(value: Value<'_>) -> bool {
     let mut seen = HashSet::from([value]);
     let mut stack = vec![value];
     while let Some(value) = stack.pop() {

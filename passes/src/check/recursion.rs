@@ -47,7 +47,7 @@ pub fn run(module: &Module<'_>) -> Vec<Violation> {
 }
 
 /// The first direct call of each function with a body that a function calls.
-fn calls<'m>(function: Value<'m>) -> VecDeque<(Value<'m>, Value<'m>)> {
+fn calls(function: Value<'_>) -> VecDeque<(Value<'_>, Value<'_>)> {
     let mut seen = HashSet::new();
     function
         .instructions()

@@ -183,7 +183,7 @@ pub fn run(module: &Module<'_>, images: &mut [KernelImage]) -> Result<(), LocalM
 /// Gives each array the lowest offset where it overlaps no array that one of its kernels also reaches. The
 /// most aligned and the largest come first, so that there are few gaps; the order of calls decides the rest,
 /// so that the same module always gets the same places.
-fn place<'m>(arrays: &mut [Placed<'m>], kernels: &[&str]) -> Result<(), LocalMemoryError> {
+fn place(arrays: &mut [Placed<'_>], kernels: &[&str]) -> Result<(), LocalMemoryError> {
     let mut order: Vec<usize> = (0..arrays.len()).collect();
     order.sort_by_key(|&at| {
         let array = arrays[at].array;
@@ -227,7 +227,7 @@ fn calls_of<'m>(module: &'m Module<'_>, name: &str) -> Vec<Value<'m>> {
 }
 
 /// The array that a call asks for, if its arguments say which.
-fn array_of<'m>(call: Value<'m>) -> Option<Array<'m>> {
+fn array_of(call: Value<'_>) -> Option<Array<'_>> {
     if call.num_args() != 3 {
         return None;
     }
@@ -250,7 +250,7 @@ fn replace<'m>(module: ModuleRef<'m>, context: ContextRef<'m>, call: Value<'m>, 
     let memory = module.declare_pure_builtin(LOCAL_MEMORY, ty);
     let builder = Builder::before(call);
     let base = builder.call(ty, memory, &[]).with_name("memory");
-    let mut index = [context.int_type(64).const_int(offset, false)];
+    let index = [context.int_type(64).const_int(offset, false)];
     let address = builder.inbounds_gep(context.int_type(8), base, &index);
     call.replace_uses(address);
     call.erase();

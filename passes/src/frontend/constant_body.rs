@@ -49,7 +49,7 @@ pub fn return_constant<'m>(function: Value<'m>, constant: Value<'m>) {
     for block in function.blocks() {
         block.delete();
     }
-    let context = function.module().context();
+    let _context = function.module().context();
     let block = function.append_block("");
     let builder = Builder::at_end(block);
     for counter in counters {

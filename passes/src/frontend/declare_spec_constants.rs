@@ -32,7 +32,7 @@ pub fn run(module: &Module<'_>, constants: &[SpecConstant]) {
     }
 }
 
-fn declare<'m>(module: ModuleRef<'m>, constant: &SpecConstant) {
+fn declare(module: ModuleRef<'_>, constant: &SpecConstant) {
     let symbol = constant.symbol.as_str();
     let Some(old) = module.global(symbol) else { return };
     let size = constant.static_size;

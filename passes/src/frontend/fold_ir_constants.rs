@@ -39,8 +39,8 @@ pub fn run(
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
-pub fn fold_in<'m>(
-    module: ModuleRef<'m>,
+pub fn fold_in(
+    module: ModuleRef<'_>,
     globals: &[(String, u64)],
     functions: &[(String, u64)],
 ) -> Result<(), String> {
@@ -71,8 +71,8 @@ pub fn fold_in<'m>(
 
 /// The compiler may keep the address itself in a variable, where its jump threading has cloned a read. Promotes the variables of
 /// such functions to registers, so that the reads have the address.
-fn promote_addresses<'m>(global: Value<'m>) -> Result<(), String> {
-    let stores = |user: &Value<'m>| user.opcode() == Some(Opcode::Store);
+fn promote_addresses(global: Value<'_>) -> Result<(), String> {
+    let stores = |user: &Value<'_>| user.opcode() == Some(Opcode::Store);
     let functions: BTreeSet<_> =
         global.users().into_iter().filter(stores).map(Value::parent_function).collect();
     for function in functions {
@@ -83,7 +83,7 @@ fn promote_addresses<'m>(global: Value<'m>) -> Result<(), String> {
 
 /// Whether a user of an IR constant's address reads it: a load, or, in code without optimisation,
 /// a call of the library's function for an atomic load.
-fn reads<'m>(user: Value<'m>) -> bool {
+fn reads(user: Value<'_>) -> bool {
     match user.opcode() {
         Some(Opcode::Load) => true,
         Some(Opcode::Call | Opcode::Invoke) => user.ty().kind() == TypeKind::Integer,

@@ -22,10 +22,8 @@ use crate::analysis::statics::{is_mutable, is_thread_local};
 pub fn run(module: &Module<'_>) {
     for global in module.get_globals() {
         let value = global.value();
-        if is_mutable(value) || is_thread_local(value) {
-            if !value.is_declaration() {
-                value.set_linkage(Linkage::External);
-            }
+        if (is_mutable(value) || is_thread_local(value)) && !value.is_declaration() {
+            value.set_linkage(Linkage::External);
         }
     }
 }

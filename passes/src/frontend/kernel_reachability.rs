@@ -63,7 +63,7 @@ pub fn run(module: &Module<'_>, kernels: &HashSet<&str>) -> Result<(), String> {
 
 /// The functions from which a function can be reached, itself included, over uses: calls, and addresses that
 /// are taken.
-pub(crate) fn functions_reaching<'m>(function: Value<'m>) -> HashSet<Value<'m>> {
+pub(crate) fn functions_reaching(function: Value<'_>) -> HashSet<Value<'_>> {
     let mut seen = HashSet::new();
     let mut stack = vec![function];
     while let Some(value) = stack.pop() {

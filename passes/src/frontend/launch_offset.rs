@@ -54,14 +54,14 @@ pub fn run(module: &Module<'_>, kernels: &mut [KernelImage]) -> Vec<Violation> {
     make_variants(module.handle(), kernels)
 }
 
-fn make_variants<'m>(module: ModuleRef<'m>, kernels: &mut [KernelImage]) -> Vec<Violation> {
+fn make_variants(module: ModuleRef<'_>, kernels: &mut [KernelImage]) -> Vec<Violation> {
     let mut builtins = Vec::new();
     for (name, axis) in GLOBAL_OFFSET.into_iter().zip(0..) {
         if let Some(function) = module.function(name).filter(|&function| is_builtin(function)) {
             builtins.push((function, axis));
         }
     }
-    let axis_of = |call: Value<'m>| {
+    let axis_of = |call: Value<'_>| {
         let callee = call.callee()?;
         builtins.iter().find(|(builtin, _)| *builtin == callee).map(|(_, axis)| *axis)
     };
@@ -80,7 +80,7 @@ fn make_variants<'m>(module: ModuleRef<'m>, kernels: &mut [KernelImage]) -> Vec<
         }
     }
 
-    let readers: HashSet<Value<'m>> = reads.iter().map(|read| read.parent_function()).collect();
+    let readers: HashSet<Value<'_>> = reads.iter().map(|read| read.parent_function()).collect();
     let functions = match with_callers(module, readers) {
         Ok(functions) => functions,
         Err(ByAddress(function)) => return refuse(function),
@@ -115,7 +115,7 @@ fn make_variants<'m>(module: ModuleRef<'m>, kernels: &mut [KernelImage]) -> Vec<
 }
 
 /// Whether a function of a builtin's name is one: declared, of type `i64 ()`.
-fn is_builtin<'m>(function: Value<'m>) -> bool {
+fn is_builtin(function: Value<'_>) -> bool {
     let ty = function.value_type();
     let returns = ty.return_type();
     function.is_declaration()
@@ -126,7 +126,7 @@ fn is_builtin<'m>(function: Value<'m>) -> bool {
 }
 
 /// The violation of a function that reads the offset and can be called by those who do not know it.
-fn refuse<'m>(function: Value<'m>) -> Vec<Violation> {
+fn refuse(function: Value<'_>) -> Vec<Violation> {
     let what = ViolationKind::OffsetByAddress(function.name());
     let user = function.users().into_iter().find(|user| !only_calls(*user, function));
     vec![violation_of_use(user.unwrap_or(function), what)]

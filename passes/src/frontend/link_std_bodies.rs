@@ -149,7 +149,7 @@ fn hold_back<'a, 'm>(
 }
 
 /// Takes the bodies of [`hold_back`] away again.
-fn release<'m>(functions: Vec<Value<'m>>) {
+fn release(functions: Vec<Value<'_>>) {
     for function in functions {
         function.entry().delete();
         if !function.is_used() {
@@ -210,7 +210,7 @@ fn hide(source: schism_llvm::ModuleRef<'_>, names: &[String]) {
     }
 }
 
-fn relink<'m>(object: Value<'m>) {
+fn relink(object: Value<'_>) {
     if !object.is_declaration() && !object.is_local() {
         object.set_linkage(Linkage::LinkOnceODR);
     }

@@ -34,7 +34,7 @@
 use std::collections::HashMap;
 
 use inkwell::module::Module;
-use schism_llvm::{AsModule, Builder, FUNCTION_INDEX, ModuleRef, Type, TypeKind, Value};
+use schism_llvm::{AsModule, Builder, ModuleRef, Type, TypeKind, Value};
 use schism_message::ARGUMENT_SIZE;
 
 use crate::frontend::type_descriptions::Descriptors;
@@ -77,7 +77,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
     }
 
     fn lower(&mut self, call: Value<'m>, panic: &PanicFunction) {
-        let context = self.module.context();
+        let _context = self.module.context();
         let builder = Builder::before(call);
         let arguments = call.num_args();
         let is_pointer = |index| call.operand(index).ty() == self.pointer;
@@ -193,7 +193,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
 }
 
 /// Whether a call has the arguments that values consist of: words, if there are several to one value.
-fn fit<'m>(call: Value<'m>, values: &[PanicValue], null: Option<u32>) -> bool {
+fn fit(call: Value<'_>, values: &[PanicValue], null: Option<u32>) -> bool {
     let arguments = call.num_args();
     let kind = |index| {
         let ty = call.operand(index).ty();

@@ -94,7 +94,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// An argument that says an order or a scope, if it is a constant that means one.
-fn number<'m>(call: Value<'m>, index: u32) -> Option<usize> {
+fn number(call: Value<'_>, index: u32) -> Option<usize> {
     let argument = call.operand(index);
     if !argument.is_constant_int() {
         return None;
@@ -102,7 +102,7 @@ fn number<'m>(call: Value<'m>, index: u32) -> Option<usize> {
     usize::try_from(argument.zext_value()).ok()
 }
 
-fn order<'m>(call: Value<'m>, index: u32) -> AtomicOrdering {
+fn order(call: Value<'_>, index: u32) -> AtomicOrdering {
     let known = number(call, index).and_then(|number| ORDERS.get(number).copied());
     known.unwrap_or(AtomicOrdering::SequentiallyConsistent)
 }
@@ -114,7 +114,7 @@ fn scope<'m>(context: ContextRef<'m>, call: Value<'m>, index: u32) -> u32 {
 }
 
 /// Puts an instruction in the place of a call.
-fn access<'m>(call: Value<'m>, operation: Operation) {
+fn access(call: Value<'_>, operation: Operation) {
     let arguments = call.num_args();
     let expected = match operation {
         Operation::Load => 3,
@@ -174,7 +174,7 @@ fn access<'m>(call: Value<'m>, operation: Operation) {
     call.erase();
 }
 
-fn fence<'m>(call: Value<'m>) {
+fn fence(call: Value<'_>) {
     if call.num_args() != 2 {
         return;
     }
@@ -189,7 +189,7 @@ fn fence<'m>(call: Value<'m>) {
 }
 
 /// The size of a number, which is its alignment.
-fn bytes<'m>(ty: Type<'m>) -> u32 {
+fn bytes(ty: Type<'_>) -> u32 {
     match ty.kind() {
         TypeKind::Integer => ty.int_width() / 8,
         TypeKind::Float => 4,

@@ -74,9 +74,9 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
 }
 
 /// Marks the functions that can reach no panic as `nounwind`, and takes that from all others and from the calls of them.
-pub fn infer<'m>(module: ModuleRef<'m>) {
+pub fn infer(module: ModuleRef<'_>) {
     let functions = module.functions();
-    let panics: Vec<Value<'m>> =
+    let panics: Vec<Value<'_>> =
         functions.iter().copied().filter(|&function| is_panic(function)).collect();
     let reaching = Reaching::of(module, &panics);
     for function in functions {
@@ -95,14 +95,14 @@ pub fn infer<'m>(module: ModuleRef<'m>) {
 }
 
 /// Marks every function as `nounwind`: what targets do when nothing is optimised any more, for none has tables for unwinding.
-pub fn forget<'m>(module: ModuleRef<'m>) {
+pub fn forget(module: ModuleRef<'_>) {
     for function in module.functions() {
         function.add_attribute_at(FUNCTION_INDEX, "nounwind", 0);
     }
 }
 
 /// Whether a function is one that panics, or may be: it has no body yet, and is none that is known to return.
-fn is_panic<'m>(function: Value<'m>) -> bool {
+fn is_panic(function: Value<'_>) -> bool {
     if !function.is_declaration() {
         return false;
     }

@@ -71,7 +71,7 @@ pub fn remove_marks(module: &Module<'_>) {
 }
 
 /// Takes the marks out of a module.
-pub fn remove_marks_in<'m>(module: ModuleRef<'m>) {
+pub fn remove_marks_in(module: ModuleRef<'_>) {
     for function in module.functions() {
         for instruction in function.instructions() {
             if is_mark(instruction) {
@@ -85,7 +85,7 @@ pub fn remove_marks_in<'m>(module: ModuleRef<'m>) {
     }
 }
 
-fn is_mark<'m>(instruction: Value<'m>) -> bool {
+fn is_mark(instruction: Value<'_>) -> bool {
     if !is_call(instruction) {
         return false;
     }
@@ -96,7 +96,7 @@ fn is_mark<'m>(instruction: Value<'m>) -> bool {
     called.assembly_text() == MARK.as_bytes()
 }
 
-pub(crate) fn is_call<'m>(instruction: Value<'m>) -> bool {
+pub(crate) fn is_call(instruction: Value<'_>) -> bool {
     matches!(instruction.opcode(), Some(Opcode::Call | Opcode::Invoke))
 }
 
@@ -147,12 +147,12 @@ fn count_operands<'m>(user: Value<'m>, value: Value<'m>) -> usize {
     (0..user.num_operands()).filter(|&index| user.operand(index) == value).count()
 }
 
-fn functions_that_call_pointers<'m>(module: ModuleRef<'m>) -> Vec<Value<'m>> {
-    let calls = |&function: &Value<'m>| function.instructions().into_iter().any(calls_pointer);
+fn functions_that_call_pointers(module: ModuleRef<'_>) -> Vec<Value<'_>> {
+    let calls = |&function: &Value<'_>| function.instructions().into_iter().any(calls_pointer);
     module.functions().into_iter().filter(calls).collect()
 }
 
-fn calls_pointer<'m>(instruction: Value<'m>) -> bool {
+fn calls_pointer(instruction: Value<'_>) -> bool {
     is_call(instruction)
         && instruction.callee().is_none()
         && !instruction.called_value().is_inline_assembly()

@@ -78,7 +78,7 @@ pub fn run(module: &Module<'_>, kernels: &[KernelSpec]) -> Result<(), KernelEntr
     Ok(())
 }
 
-fn make_kernel<'m>(module: ModuleRef<'m>, kernel: &KernelSpec) -> Result<(), KernelEntryError> {
+fn make_kernel(module: ModuleRef<'_>, kernel: &KernelSpec) -> Result<(), KernelEntryError> {
     let context = module.context();
     let defined = module.function(&kernel.entry).filter(|entry| !entry.is_declaration());
     let Some(entry) = defined else {
@@ -150,7 +150,7 @@ fn parameter_type<'m>(context: ContextRef<'m>, parameter: &Parameter) -> Option<
 }
 
 /// Puts on a parameter what is known of it.
-fn annotate<'m>(function: Value<'m>, index: u32, parameter: &Parameter) {
+fn annotate(function: Value<'_>, index: u32, parameter: &Parameter) {
     let add = |name, value| function.add_attribute_at(index, name, value);
     match parameter.kind {
         ParameterKind::Integer | ParameterKind::Float => {}

@@ -133,7 +133,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Whether an instruction only counts for a profile: of the host's code, too.
-pub(crate) fn is_counter<'m>(instruction: Value<'m>) -> bool {
+pub(crate) fn is_counter(instruction: Value<'_>) -> bool {
     instruction.opcode() == Some(Opcode::Call)
         && instruction.callee().is_some_and(|callee| {
             let name = callee.name();
@@ -141,7 +141,7 @@ pub(crate) fn is_counter<'m>(instruction: Value<'m>) -> bool {
         })
 }
 
-fn remove_text_attributes<'m>(function: Value<'m>) {
+fn remove_text_attributes(function: Value<'_>) {
     for attribute in function.attributes(FUNCTION_INDEX) {
         let Some(name) = attribute.string_name() else { continue };
         if TEXT_ATTRIBUTES.iter().any(|start| name.starts_with(start)) {
@@ -151,7 +151,7 @@ fn remove_text_attributes<'m>(function: Value<'m>) {
 }
 
 /// Removes the calls of an intrinsic that counts; those of one that asks whether an address is one of a type's are answered with yes.
-fn remove_intrinsic<'m>(function: Value<'m>) {
+fn remove_intrinsic(function: Value<'_>) {
     let name = function.name();
     let counts = COUNTERS.iter().any(|start| name.starts_with(start));
     let tests = matches!(&*name, "llvm.type.test" | "llvm.public.type.test");
@@ -173,7 +173,7 @@ fn remove_intrinsic<'m>(function: Value<'m>) {
 }
 
 /// What `llvm.type.checked.load` gives if the check is good: the pointer that lies at an offset from an address, and `true`.
-fn unchecked_load<'m>(call: Value<'m>) -> Value<'m> {
+fn unchecked_load(call: Value<'_>) -> Value<'_> {
     let context = call.ty().context();
     let builder = Builder::before(call);
     let address = builder.gep(context.int_type(8), call.operand(0), &[call.operand(1)]);
@@ -184,7 +184,7 @@ fn unchecked_load<'m>(call: Value<'m>) -> Value<'m> {
 }
 
 /// Replaces a call or an invoke whose callee's type is checked by one of which it is not.
-fn remove_type_check<'m>(call: Value<'m>) {
+fn remove_type_check(call: Value<'_>) {
     let opcode = call.opcode();
     if !matches!(opcode, Some(Opcode::Call | Opcode::Invoke)) {
         return;
@@ -204,7 +204,7 @@ fn remove_type_check<'m>(call: Value<'m>) {
     call.erase();
 }
 
-fn erase_metadata<'m>(module: ModuleRef<'m>) {
+fn erase_metadata(module: ModuleRef<'_>) {
     let context = module.context();
     let kinds = METADATA.map(|name| context.metadata_kind(name));
     let mut objects = module.functions();
@@ -216,7 +216,7 @@ fn erase_metadata<'m>(module: ModuleRef<'m>) {
     }
 }
 
-fn remove_flags<'m>(module: ModuleRef<'m>) {
+fn remove_flags(module: ModuleRef<'_>) {
     let flags = module.named_metadata(MODULE_FLAGS);
     let kept: Vec<_> = flags.iter().copied().filter(|flag| !is_instrument(*flag)).collect();
     if kept.len() != flags.len() {
@@ -225,7 +225,7 @@ fn remove_flags<'m>(module: ModuleRef<'m>) {
 }
 
 /// Whether a flag of a module asks for instrumentation. LLVM's own function for the name of a flag ends the process at some kinds.
-fn is_instrument<'m>(flag: Value<'m>) -> bool {
+fn is_instrument(flag: Value<'_>) -> bool {
     // The kind, the name, the value.
     let Some(&Some(name)) = flag.md_operands().get(1) else { return false };
     let Some(name) = name.md_text() else { return false };

@@ -99,7 +99,7 @@ impl<'a, 'm> Descriptors<'a, 'm> {
     }
 }
 
-fn private<'m>(global: Value<'m>) -> Value<'m> {
+fn private(global: Value<'_>) -> Value<'_> {
     global.set_global_constant(true);
     global.set_linkage(Linkage::Private);
     global

@@ -120,14 +120,14 @@ fn move_globals(module: ModuleRef<'_>, spaces: &AddressSpaces) {
 }
 
 /// Gives a kernel the target's calling convention and the target's kinds of parameters.
-fn convert_kernel<'m>(kernel: Value<'m>, spaces: &AddressSpaces) -> Result<(), KernelError> {
+fn convert_kernel(kernel: Value<'_>, spaces: &AddressSpaces) -> Result<(), KernelError> {
     if !kernel.users().is_empty() {
         return Err(KernelError::KernelIsUsed(kernel.name()));
     }
     let context = kernel.module().context();
     let generic = context.pointer_type(0);
     let byval = enum_kind("byval");
-    let parameters: Vec<(NewParameter, Option<Type<'m>>)> = (0..kernel.num_params())
+    let parameters: Vec<(NewParameter, Option<Type<'_>>)> = (0..kernel.num_params())
         .map(|index| {
             let ty = kernel.param(index).ty();
             let attribute = kernel.enum_attribute(index + 1, byval);
@@ -184,8 +184,8 @@ fn refer<'m>(builder: &Builder<'m>, function: Value<'m>, index: u32, bytes: Type
 }
 
 /// Re-creates a local in the memory that the data layout has for locals.
-fn move_alloca<'m>(old: Value<'m>) {
-    let context = old.ty().context();
+fn move_alloca(old: Value<'_>) {
+    let _context = old.ty().context();
     let builder = Builder::before(old);
     // LLVM's builder takes the address space from the data layout.
     let (ty, count) = (old.allocated_type(), old.operand(0));

@@ -36,7 +36,7 @@ pub fn run_on(module: &Module<'_>) {
 }
 
 /// Runs the pass over a function.
-pub fn run<'m>(function: Value<'m>) {
+pub fn run(function: Value<'_>) {
     for instruction in function.instructions() {
         match instruction.opcode() {
             Some(Opcode::Load) if is_local(instruction.operand(0)) => {
@@ -57,7 +57,7 @@ pub fn run<'m>(function: Value<'m>) {
 }
 
 /// Whether all that an address may be is in the work-item's own memory.
-fn is_local<'m>(address: Value<'m>) -> bool {
+fn is_local(address: Value<'_>) -> bool {
     let mut seen = HashSet::new();
     let mut open = vec![address];
     while let Some(value) = open.pop() {
@@ -83,7 +83,7 @@ fn is_local<'m>(address: Value<'m>) -> bool {
 }
 
 /// Takes the ordering from a load or a store.
-pub(crate) fn make_plain<'m>(access: Value<'m>) {
+pub(crate) fn make_plain(access: Value<'_>) {
     let plain = AtomicOrdering::NotAtomic;
     if access.ordering() != plain {
         access.set_single_thread(false);
@@ -92,7 +92,7 @@ pub(crate) fn make_plain<'m>(access: Value<'m>) {
 }
 
 /// Makes an update a load, an operation and a store.
-fn update<'m>(instruction: Value<'m>) {
+fn update(instruction: Value<'_>) {
     let (address, value) = (instruction.operand(0), instruction.operand(1));
     let ty = value.ty();
     let operation = instruction.rmw_operation();
@@ -131,7 +131,7 @@ fn update<'m>(instruction: Value<'m>) {
 }
 
 /// Makes a compare-exchange a load, a choice and a store.
-fn exchange<'m>(instruction: Value<'m>) {
+fn exchange(instruction: Value<'_>) {
     let [address, expected, new] = [0, 1, 2].map(|index| instruction.operand(index));
     let ty = new.ty();
     let builder = Builder::before(instruction);

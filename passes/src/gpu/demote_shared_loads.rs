@@ -53,7 +53,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on<'m>(function: Value<'m>) {
+pub fn run_on(function: Value<'_>) {
     // What a function that kernels call is beside, only they know.
     let is_kernel = function.call_conv() == PTX_KERNEL;
     if !is_kernel || !function.instructions().into_iter().any(is_relaxed_load) {
@@ -71,7 +71,7 @@ pub fn run_on<'m>(function: Value<'m>) {
 }
 
 /// Whether an instruction loads from the group's memory, at any time that suits.
-fn is_relaxed_load<'m>(instruction: Value<'m>) -> bool {
+fn is_relaxed_load(instruction: Value<'_>) -> bool {
     instruction.is_load_from(SHARED)
         && !instruction.is_volatile()
         && matches!(instruction.ordering(), AtomicOrdering::Monotonic | AtomicOrdering::Unordered)
@@ -90,7 +90,7 @@ enum What {
     Nothing,
 }
 
-fn what<'m>(instruction: Value<'m>) -> What {
+fn what(instruction: Value<'_>) -> What {
     let at = |index| instruction.operand(index);
     let stores = |is_so: bool| if is_so { What::Store } else { What::Nothing };
     match instruction.opcode() {
@@ -118,7 +118,7 @@ fn what<'m>(instruction: Value<'m>) -> What {
 }
 
 /// Whether a value is an address that may be one in the group's memory.
-fn may_be_shared<'m>(value: Value<'m>) -> bool {
+fn may_be_shared(value: Value<'_>) -> bool {
     let mut at = value;
     loop {
         at = {

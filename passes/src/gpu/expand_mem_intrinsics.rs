@@ -48,7 +48,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on<'m>(function: Value<'m>) {
+pub fn run_on(function: Value<'_>) {
     if function.has_function_attribute("optnone") {
         return;
     }
@@ -77,14 +77,14 @@ enum From<'m> {
 }
 
 /// What a call fills or copies, if it is of a known size and large.
-fn fill_of<'m>(call: Value<'m>) -> Option<Fill<'m>> {
+fn fill_of(call: Value<'_>) -> Option<Fill<'_>> {
     let name = call.callee()?.name();
     let is_copy = name.starts_with("llvm.memcpy.p");
     if !is_copy && !name.starts_with("llvm.memset.p") {
         return None;
     }
     let operand = |index| call.operand(index);
-    let constant = |value: Value<'m>| value.is_constant_int().then(|| value.zext_value());
+    let constant = |value: Value<'_>| value.is_constant_int().then(|| value.zext_value());
     let length = constant(operand(2))?;
     if length < LARGE || length > i64::MAX as u64 || constant(operand(3))? != 0 {
         return None;
@@ -98,7 +98,7 @@ fn fill_of<'m>(call: Value<'m>) -> Option<Fill<'m>> {
 }
 
 /// The alignment that a call says of an argument, counted from 1.
-fn alignment<'m>(call: Value<'m>, argument: u32) -> u64 {
+fn alignment(call: Value<'_>, argument: u32) -> u64 {
     let attribute = call.call_enum_attribute(argument, enum_kind("align"));
     attribute.map_or(1, |attribute| attribute.value().max(1))
 }
@@ -170,7 +170,7 @@ impl<'m> Maker<'_, 'm> {
     fn words(&self, offset: Value<'m>, words: impl Iterator<Item = (u64, u64)>) {
         let at = |memory, offset| {
             let byte = self.context.int_type(8);
-            let mut offsets = [offset];
+            let offsets = [offset];
             self.builder.gep(byte, memory, &offsets)
         };
         let to = at(self.fill.to, offset);

@@ -46,7 +46,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on<'m>(function: Value<'m>) {
+pub fn run_on(function: Value<'_>) {
     for load in function.instructions() {
         if load.opcode() == Some(Opcode::Load) && is_plain(load, GLOBAL) {
             hoist(load);
@@ -55,9 +55,9 @@ pub fn run_on<'m>(function: Value<'m>) {
 }
 
 /// Moves a load, and the arithmetic of its address, in front of the stores before it.
-fn hoist<'m>(load: Value<'m>) {
+fn hoist(load: Value<'_>) {
     let mut moved = vec![load];
-    let mut needed: HashSet<Value<'m>> = load.operands().collect();
+    let mut needed: HashSet<Value<'_>> = load.operands().collect();
     let mut target = None;
     // How many of `moved` belong in front of the target.
     let mut count = 0;
@@ -87,7 +87,7 @@ fn hoist<'m>(load: Value<'m>) {
 }
 
 /// Whether an access of a memory neither is volatile nor orders others.
-fn is_plain<'m>(access: Value<'m>, space: u32) -> bool {
+fn is_plain(access: Value<'_>, space: u32) -> bool {
     let address = access.operand(access.num_operands() - 1);
     !access.is_volatile()
         && address.address_space() == Some(space)
@@ -95,7 +95,7 @@ fn is_plain<'m>(access: Value<'m>, space: u32) -> bool {
         && (space != GLOBAL || access.ordering() == AtomicOrdering::NotAtomic)
 }
 
-fn orders_nothing<'m>(access: Value<'m>) -> bool {
+fn orders_nothing(access: Value<'_>) -> bool {
     let ordering = access.ordering();
     matches!(
         ordering,
@@ -103,7 +103,7 @@ fn orders_nothing<'m>(access: Value<'m>) -> bool {
     )
 }
 
-fn is_arithmetic<'m>(instruction: Value<'m>) -> bool {
+fn is_arithmetic(instruction: Value<'_>) -> bool {
     instruction.is_integer_arithmetic()
         || matches!(
             instruction.opcode(),
@@ -123,7 +123,7 @@ fn is_arithmetic<'m>(instruction: Value<'m>) -> bool {
 }
 
 /// Whether a load may be made before an instruction instead of behind it.
-fn is_passed<'m>(instruction: Value<'m>) -> bool {
+fn is_passed(instruction: Value<'_>) -> bool {
     match instruction.opcode() {
         Some(Opcode::Load) => !instruction.is_volatile() && orders_nothing(instruction),
         Some(Opcode::Call) => {

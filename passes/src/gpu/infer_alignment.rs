@@ -43,7 +43,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on<'m>(function: Value<'m>) {
+pub fn run_on(function: Value<'_>) {
     if function.blocks().is_empty() {
         return;
     }
@@ -148,12 +148,12 @@ const fn zeros_of(number: i64) -> u32 {
 }
 
 /// The parts of an address, and not of several, that is another one and one index.
-fn element<'m>(address: Value<'m>) -> Option<(Value<'m>, Value<'m>, u64)> {
+fn element(address: Value<'_>) -> Option<(Value<'_>, Value<'_>, u64)> {
     address.element().filter(|_| scev::is_pointer(address))
 }
 
 /// What an address is made of: another one that is not made so itself, and a constant number of bytes.
-fn constant_step<'m>(mut address: Value<'m>) -> Option<(Value<'m>, i64)> {
+fn constant_step(mut address: Value<'_>) -> Option<(Value<'_>, i64)> {
     let mut bytes = 0_i64;
     while let Some((base, index, size)) = element(address) {
         let index = {

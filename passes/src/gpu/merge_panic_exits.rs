@@ -56,7 +56,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over a module.
-pub fn run_raw<'m>(module: ModuleRef<'m>) {
+pub fn run_raw(module: ModuleRef<'_>) {
     for function in module.functions() {
         for panic in panics(function) {
             take_apart(function, panic);
@@ -80,7 +80,7 @@ struct Panic<'m> {
 }
 
 /// The panics of a function, one of each block.
-fn panics<'m>(function: Value<'m>) -> Vec<Panic<'m>> {
+fn panics(function: Value<'_>) -> Vec<Panic<'_>> {
     let blocks = function.blocks().into_iter();
     blocks.filter_map(|block| block.instructions().into_iter().find_map(panic_of)).collect()
 }
@@ -111,7 +111,7 @@ fn take_apart<'m>(function: Value<'m>, panic: Panic<'m>) {
             value.incoming(place).unwrap_or(value)
         };
         let count = panic.call.num_args();
-        let mut operands: Vec<_> =
+        let operands: Vec<_> =
             (0..count).map(|index| from_there(panic.call.operand(index))).collect();
         let own = block.insert_before("");
         builder.position_at_end(own);
@@ -129,7 +129,7 @@ fn take_apart<'m>(function: Value<'m>, panic: Panic<'m>) {
 }
 
 /// Moves in front of a panic what only it needs.
-fn sink_operands<'m>(call: Value<'m>) {
+fn sink_operands(call: Value<'_>) {
     let block = call.block();
     let builder = Builder::new(call.ty().context());
     let mut open = vec![call];
@@ -146,7 +146,7 @@ fn sink_operands<'m>(call: Value<'m>) {
     }
 }
 
-fn panic_of<'m>(call: Value<'m>) -> Option<Panic<'m>> {
+fn panic_of(call: Value<'_>) -> Option<Panic<'_>> {
     let callee = call.callee()?;
     let name = callee.name();
     Some(Panic { call, callee, words: words_of(&name)? })

@@ -37,7 +37,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on<'m>(function: Value<'m>) {
+pub fn run_on(function: Value<'_>) {
     for division in function.instructions() {
         if division.opcode() == Some(Opcode::UDiv) && is_short(division) {
             shorten(division);
@@ -46,7 +46,7 @@ pub fn run_on<'m>(function: Value<'m>) {
 }
 
 /// Whether a division is one of 64 bits, by a variable, of what is left to a number of 31 bits.
-fn is_short<'m>(division: Value<'m>) -> bool {
+fn is_short(division: Value<'_>) -> bool {
     let (left, step) = (division.operand(0), division.operand(1));
     let is_wide = {
         let ty = division.ty();
@@ -88,7 +88,7 @@ fn is_one_below<'m>(one: Value<'m>, first: Value<'m>, len: Value<'m>) -> bool {
 }
 
 /// What a sum is of, if no addition goes beyond 64 bits.
-fn terms<'m>(sum: Value<'m>) -> Vec<Value<'m>> {
+fn terms(sum: Value<'_>) -> Vec<Value<'_>> {
     let (mut terms, mut open) = (Vec::new(), vec![sum]);
     while let Some(value) = open.pop() {
         let is_sum = value.opcode() == Some(Opcode::Add) && value.is_nuw();
@@ -98,14 +98,14 @@ fn terms<'m>(sum: Value<'m>) -> Vec<Value<'m>> {
 }
 
 /// The two numbers that a value is the greater of.
-fn greater<'m>(value: Value<'m>) -> Option<(Value<'m>, Value<'m>)> {
+fn greater(value: Value<'_>) -> Option<(Value<'_>, Value<'_>)> {
     let callee = value.callee()?;
     let mut operands = value.operands();
     (callee.name() == "llvm.umax.i64").then_some((operands.next()?, operands.next()?))
 }
 
 /// Whether a number is less than [`LARGEST`]: it is one of 32 bits that is not negative.
-fn is_small<'m>(value: Value<'m>) -> bool {
+fn is_small(value: Value<'_>) -> bool {
     if value.opcode() != Some(Opcode::ZExt) {
         return false;
     }
@@ -116,7 +116,7 @@ fn is_small<'m>(value: Value<'m>) -> bool {
 }
 
 /// Divides in 32 bits.
-fn shorten<'m>(division: Value<'m>) {
+fn shorten(division: Value<'_>) {
     let (left, step) = (division.operand(0), division.operand(1));
     let long = division.ty();
     let context = long.context();
@@ -124,10 +124,10 @@ fn shorten<'m>(division: Value<'m>) {
     let builder = Builder::before(division);
     let left = builder.trunc(left, short);
     let module = division.parent_function().module();
-    let (word, mut types) = ("llvm.umin", [long]);
+    let (word, types) = ("llvm.umin", [long]);
     let id = intrinsic_id(word);
     let least = module.intrinsic(id, &types);
-    let mut operands = [step, long.const_int(LARGEST, false)];
+    let operands = [step, long.const_int(LARGEST, false)];
     let ty = least.value_type();
     let step = builder.call(ty, least, &operands);
     let step = builder.trunc(step, short);

@@ -51,7 +51,6 @@
 //! values. Guards are frozen, since a later guard may depend on such values.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::CString;
 
 use inkwell::module::Module;
 use schism_llvm::{
@@ -75,9 +74,9 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over a module, which is one for NVIDIA's GPUs.
-pub fn run_raw<'m>(module: ModuleRef<'m>) {
+pub fn run_raw(module: ModuleRef<'_>) {
     for function in module.functions() {
-        let mut seen: HashSet<Block<'m>> = HashSet::new();
+        let mut seen: HashSet<Block<'_>> = HashSet::new();
         for block in function.blocks() {
             let mut next = Some(block);
             // What follows a superblock stays in its block.
@@ -367,7 +366,7 @@ impl<'m> Speculation<'_, 'm> {
 }
 
 /// The rare case of an instruction.
-fn check<'m>(instruction: Value<'m>) -> Option<Check<'m>> {
+fn check(instruction: Value<'_>) -> Option<Check<'_>> {
     match instruction.opcode()? {
         Opcode::Select => {
             let first = likely(instruction)?;
@@ -379,7 +378,7 @@ fn check<'m>(instruction: Value<'m>) -> Option<Check<'m>> {
     }
 }
 
-fn distinct<'m>(checks: Vec<Check<'m>>) -> Vec<Check<'m>> {
+fn distinct(checks: Vec<Check<'_>>) -> Vec<Check<'_>> {
     let mut all = Vec::new();
     for check in checks {
         if !all.contains(&check) {
@@ -390,7 +389,7 @@ fn distinct<'m>(checks: Vec<Check<'m>>) -> Vec<Check<'m>> {
 }
 
 /// Which side of a branch or a selection is nearly always taken: true for the one where the condition holds.
-fn likely<'m>(instruction: Value<'m>) -> Option<bool> {
+fn likely(instruction: Value<'_>) -> Option<bool> {
     let node = instruction.named_kind_metadata("prof")?;
     let operands = node.md_operands().into_iter().flatten();
     let weights: Vec<u64> = operands.filter_map(Value::as_unsigned).collect();
@@ -410,7 +409,7 @@ fn set_likely<'m>(context: ContextRef<'m>, branch: Value<'m>) {
 }
 
 /// Whether an instruction only computes, and is never undefined.
-fn is_harmless<'m>(instruction: Value<'m>) -> bool {
+fn is_harmless(instruction: Value<'_>) -> bool {
     if instruction.is_integer_arithmetic() {
         return true;
     }
@@ -451,7 +450,7 @@ fn is_harmless<'m>(instruction: Value<'m>) -> bool {
     }
 }
 
-fn is_assumption<'m>(instruction: Value<'m>) -> bool {
+fn is_assumption(instruction: Value<'_>) -> bool {
     instruction.callee().is_some_and(|callee| callee.name() == "llvm.assume")
 }
 
@@ -476,7 +475,7 @@ fn replace_outside<'m>(value: Value<'m>, new: Value<'m>, blocks: &HashSet<Block<
 }
 
 /// Removes what a block computes for nobody.
-fn remove_unused<'m>(block: Block<'m>) {
+fn remove_unused(block: Block<'_>) {
     for instruction in block.instructions().into_iter().rev() {
         if is_harmless(instruction) && instruction.users().is_empty() {
             instruction.erase();

@@ -76,7 +76,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on<'m>(function: Value<'m>) {
+pub fn run_on(function: Value<'_>) {
     if function.blocks().is_empty() || function.has_function_attribute("optnone") {
         return;
     }
@@ -95,7 +95,7 @@ pub fn run_on<'m>(function: Value<'m>) {
 }
 
 /// The unroll count of a loop, if more than one.
-fn unroll_count<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<usize> {
+fn unroll_count(cfg: &Cfg<'_>, of: &Loop) -> Option<usize> {
     let (mut size, mut loads) = (0, Vec::new());
     for &block in &of.blocks {
         for instruction in cfg.blocks[block].instructions() {
@@ -132,15 +132,15 @@ fn unroll_count<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<usize> {
 }
 
 /// Whether a loop has something that becomes many instructions.
-fn is_heavy<'m>(cfg: &Cfg<'m>, of: &Loop) -> bool {
+fn is_heavy(cfg: &Cfg<'_>, of: &Loop) -> bool {
     of.blocks.iter().any(|&block| {
         cfg.blocks[block].instructions().into_iter().any(|instruction| weight(instruction) >= HEAVY)
     })
 }
 
 /// How many instructions of a GPU an instruction becomes, about.
-fn weight<'m>(instruction: Value<'m>) -> usize {
-    let is_wide = |value: Value<'m>| {
+fn weight(instruction: Value<'_>) -> usize {
+    let is_wide = |value: Value<'_>| {
         let ty = value.ty();
         match ty.kind() {
             TypeKind::Integer => ty.int_width() > 32,
@@ -174,7 +174,7 @@ fn weight<'m>(instruction: Value<'m>) -> usize {
 }
 
 /// Whether a call takes a square root.
-fn is_root<'m>(call: Value<'m>) -> bool {
+fn is_root(call: Value<'_>) -> bool {
     call.callee().is_some_and(|function| function.name().starts_with("llvm.sqrt."))
 }
 
@@ -200,7 +200,7 @@ fn goes_on<'m>(cfg: &Cfg<'m>, of: &Loop, load: Value<'m>) -> bool {
 
 /// Whether the loop ends where a value of it equals, or exceeds, one from outside that is no constant: of those that are counted to a
 /// small constant LLVM unrolls the loop completely.
-fn is_compared<'m>(cfg: &Cfg<'m>, of: &Loop) -> bool {
+fn is_compared(cfg: &Cfg<'_>, of: &Loop) -> bool {
     let condition = {
         let end = cfg.blocks[of.latch].end();
         if end.opcode() != Some(Opcode::Br) || !end.is_conditional() {
@@ -209,14 +209,14 @@ fn is_compared<'m>(cfg: &Cfg<'m>, of: &Loop) -> bool {
         end.condition()
     };
     let is_outside =
-        |value: Value<'m>| value.opcode().is_none() || !of.blocks.contains(&cfg.block_of(value));
+        |value: Value<'_>| value.opcode().is_none() || !of.blocks.contains(&cfg.block_of(value));
     condition.opcode() == Some(Opcode::ICmp)
         && condition.operands().filter(|operand| is_outside(*operand)).count() == 1
         && condition.operands().all(|operand| !operand.is_constant())
 }
 
 /// Whether a call is one of LLVM's own operations, such as a square root.
-fn is_operation<'m>(call: Value<'m>) -> bool {
+fn is_operation(call: Value<'_>) -> bool {
     call.callee().is_some_and(|function| {
         let is_intrinsic = function.intrinsic_id() != 0;
         is_intrinsic && !function.has_function_attribute("convergent")
@@ -224,7 +224,7 @@ fn is_operation<'m>(call: Value<'m>) -> bool {
 }
 
 /// The constant that a block compares an integer with before it goes on; 0 if there is none, or a negative one.
-fn counts_to<'m>(block: Block<'m>) -> u64 {
+fn counts_to(block: Block<'_>) -> u64 {
     let end = block.end();
     if end.opcode() != Some(Opcode::Br) || !end.is_conditional() {
         return 0;

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use schism_llvm::{Block, IntoValue, Value};
+use schism_llvm::{Block, Value};
 
 /// The blocks of a function, by their number in the function's order. The first is the entry.
 pub(crate) struct Cfg<'m> {
@@ -249,6 +249,7 @@ thread_local! {
 mod tests {
     use inkwell::context::Context;
     use inkwell::memory_buffer::MemoryBuffer;
+    use schism_llvm::IntoValue;
 
     use super::Cfg;
 

@@ -24,7 +24,7 @@ impl<'m> ClonedBlocks<'m> {
 }
 
 /// Whether an instruction may be cloned into a block that only some work-items of a group reach.
-pub(crate) fn is_cloneable<'m>(instruction: Value<'m>) -> bool {
+pub(crate) fn is_cloneable(instruction: Value<'_>) -> bool {
     if instruction.ty().kind() == TypeKind::Token {
         return false;
     }

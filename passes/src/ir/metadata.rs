@@ -6,7 +6,7 @@ use schism_llvm::Value;
 const LOOP: &str = "llvm.loop";
 
 /// Tells a property of a loop, and a number if it has one, unless something is told of the loop already.
-pub(crate) fn mark<'m>(end: Value<'m>, property: &str, number: Option<usize>) {
+pub(crate) fn mark(end: Value<'_>, property: &str, number: Option<usize>) {
     let context = end.ty().context();
     let kind = context.metadata_kind(LOOP);
     if end.metadata(kind).is_some() {

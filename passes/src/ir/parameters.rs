@@ -219,7 +219,7 @@ fn finish<'m>(old: Value<'m>, new: Value<'m>) {
 }
 
 /// A call that must reuse its caller's frame needs parameters like its caller's, which has more of them now.
-fn loosen<'m>(instruction: Value<'m>) {
+fn loosen(instruction: Value<'_>) {
     if instruction.opcode() == Some(Opcode::Call)
         && instruction.tail_call_kind() == TailCallKind::MustTail
     {

@@ -56,7 +56,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on<'m>(function: Value<'m>) {
+pub fn run_on(function: Value<'_>) {
     let mut steps = Steps::default();
     for block in function.blocks() {
         let mut rows: Vec<Row> = Vec::new();
@@ -127,7 +127,7 @@ impl<'m> Row<'m> {
 }
 
 /// An address in global memory, taken apart.
-fn address<'m>(value: Value<'m>) -> Option<Address<'m>> {
+fn address(value: Value<'_>) -> Option<Address<'_>> {
     let (pointer, index, size) = value.element()?;
     let is_constant = index.is_constant();
     if is_constant || pointer.address_space() != Some(NVPTX.global) {
@@ -145,17 +145,17 @@ fn address<'m>(value: Value<'m>) -> Option<Address<'m>> {
 }
 
 /// A number and a constant times a number of 32 bits: the three.
-fn sum<'m>(value: Value<'m>) -> Option<(Value<'m>, Value<'m>, u64)> {
+fn sum(value: Value<'_>) -> Option<(Value<'_>, Value<'_>, u64)> {
     if value.opcode() != Some(Opcode::Add) {
         return None;
     }
-    let parts: Vec<Value<'m>> = value.operands().collect();
+    let parts: Vec<Value<'_>> = value.operands().collect();
     let orders = [(parts[0], parts[1]), (parts[1], parts[0])];
     orders.into_iter().find_map(|(rest, part)| product(part).map(|(of, times)| (rest, of, times)))
 }
 
 /// A constant times a number of 32 bits that has 64: that number, and the constant.
-fn product<'m>(value: Value<'m>) -> Option<(Value<'m>, u64)> {
+fn product(value: Value<'_>) -> Option<(Value<'_>, u64)> {
     match value.opcode()? {
         Opcode::ZExt => {
             let narrow = value.operand(0);
@@ -234,14 +234,14 @@ fn wide_product<'m>(builder: &Builder<'m>, factor: Value<'m>, bytes: u32) -> Val
 }
 
 /// Marks the loads at an address, if nobody changes what they load.
-fn mark_loads<'m>(address: Value<'m>) {
+fn mark_loads(address: Value<'_>) {
     if !is_unchanged(address) {
         return;
     }
     let context = address.ty().context();
     let kind = context.metadata_kind(INVARIANT);
     let nothing = context.md_node(&[]);
-    let is_plain = |user: &Value<'m>| {
+    let is_plain = |user: &Value<'_>| {
         user.opcode() == Some(Opcode::Load)
             && !user.is_volatile()
             && user.ordering() == AtomicOrdering::NotAtomic
@@ -252,7 +252,7 @@ fn mark_loads<'m>(address: Value<'m>) {
 }
 
 /// Whether an address lies in memory that a kernel's parameter promises is only read.
-fn is_unchanged<'m>(address: Value<'m>) -> bool {
+fn is_unchanged(address: Value<'_>) -> bool {
     let mut at = address;
     for _ in 0..DEPTH {
         if at.opcode() != Some(Opcode::GetElementPtr) {

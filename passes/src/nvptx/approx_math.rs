@@ -118,7 +118,7 @@ fn call<'m>(
 }
 
 /// Whether an operation is one of 32 bits and rounds correctly.
-fn is_exact<'m>(operation: Value<'m>) -> bool {
+fn is_exact(operation: Value<'_>) -> bool {
     operation.ty().kind() == TypeKind::Float
         && operation.fast_math_flags() == 0
         && operation.named_kind_metadata("fpmath").is_none()

@@ -21,7 +21,6 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::ffi::CString;
 
 use inkwell::module::Module;
 use schism_llvm::{AsModule, Linkage, ModuleRef, UnnamedAddress, Value, Visibility};
@@ -38,7 +37,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over a module.
-pub fn run_raw<'m>(module: ModuleRef<'m>) {
+pub fn run_raw(module: ModuleRef<'_>) {
     for (number, global) in closing(module).into_iter().enumerate() {
         let name = format!("{NAME}{number}");
         global.set_name(&name);
@@ -55,14 +54,14 @@ pub fn run_raw<'m>(module: ModuleRef<'m>) {
 }
 
 /// The statics that close a circle, in the module's order: without references to these, no static reaches itself.
-fn closing<'m>(module: ModuleRef<'m>) -> Vec<Value<'m>> {
+fn closing(module: ModuleRef<'_>) -> Vec<Value<'_>> {
     let mut globals = Vec::new();
     for global in module.globals() {
         globals.push(global);
     }
     let mut closing = HashSet::new();
     // Whether the way from a static is still being followed.
-    let mut open: HashMap<Value<'m>, bool> = HashMap::new();
+    let mut open: HashMap<Value<'_>, bool> = HashMap::new();
     for &start in &globals {
         // Statics may refer to each other in long chains.
         let mut way = vec![(start, false)];
@@ -89,10 +88,10 @@ fn closing<'m>(module: ModuleRef<'m>) -> Vec<Value<'m>> {
 }
 
 /// The statics that the value of one mentions, in their order, each once.
-fn mentioned<'m>(global: Value<'m>) -> Vec<Value<'m>> {
+fn mentioned(global: Value<'_>) -> Vec<Value<'_>> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
-    let mut stack: Vec<Value<'m>> = global.initializer().into_iter().collect();
+    let mut stack: Vec<Value<'_>> = global.initializer().into_iter().collect();
     while let Some(value) = stack.pop() {
         if !seen.insert(value) {
             continue;

@@ -18,8 +18,6 @@
 //!
 //! The attribute `schism.block` says how large the blocks of each launch are, where that is known.
 
-use std::ffi::CString;
-
 use inkwell::module::Module;
 use schism_llvm::{AsModule, Attribute, FUNCTION_INDEX, Value};
 
@@ -41,7 +39,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on<'m>(function: Value<'m>) {
+pub fn run_on(function: Value<'_>) {
     let block = function.string_attribute(FUNCTION_INDEX, BLOCK);
     let Some(block) = block.and_then(Attribute::string_value) else { return };
     let sizes: Option<Vec<u32>> = block.split(',').map(|size| size.parse().ok()).collect();
@@ -57,7 +55,7 @@ pub fn run_on<'m>(function: Value<'m>) {
 }
 
 /// Whether a function has a loop that loads much from global memory in each iteration.
-fn loads_much<'m>(function: Value<'m>) -> bool {
+fn loads_much(function: Value<'_>) -> bool {
     let cfg = Cfg::of(function);
     cfg.loops().iter().filter(|one| one.innermost).any(|one| {
         let inside = one.blocks.iter().flat_map(|&block| cfg.blocks[block].instructions());

@@ -35,7 +35,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-pub fn run_on<'m>(function: Value<'m>) {
+pub fn run_on(function: Value<'_>) {
     if function.blocks().is_empty() {
         return;
     }
@@ -48,7 +48,7 @@ pub fn run_on<'m>(function: Value<'m>) {
     }
     // In the order of the code, so that the result does not depend on addresses.
     let mut groups: Vec<Vec<Product>> = groups.into_values().filter(|all| all.len() > 1).collect();
-    let places: HashMap<Value<'m>, usize> = function.instructions().into_iter().zip(0..).collect();
+    let places: HashMap<Value<'_>, usize> = function.instructions().into_iter().zip(0..).collect();
     for group in &mut groups {
         group.sort_by_key(|product| places[&product.value]);
     }
@@ -87,7 +87,7 @@ struct Product<'m> {
 }
 
 /// A multiplication of 64 bits by what is no constant.
-fn product<'m>(value: Value<'m>) -> Option<Product<'m>> {
+fn product(value: Value<'_>) -> Option<Product<'_>> {
     let (a, b) = {
         let ty = value.ty();
         let is_long = ty.kind() == TypeKind::Integer && ty.int_width() == 64;
@@ -147,7 +147,7 @@ fn add_parts<'m>(value: Value<'m>, parts: &mut Vec<Value<'m>>, constant: &mut u6
 }
 
 /// What a phi is the sum of, if that is the same on all ways. Then its parts are there where the phi is: they are on each way.
-fn on_all_ways<'m>(phi: Value<'m>, depth: u32) -> Option<(Vec<Value<'m>>, u64)> {
+fn on_all_ways(phi: Value<'_>, depth: u32) -> Option<(Vec<Value<'_>>, u64)> {
     let mut found = None;
     for incoming in (0..phi.num_incoming()).map(|at| phi.incoming_value(at)) {
         let (mut parts, mut constant) = (Vec::new(), 0);

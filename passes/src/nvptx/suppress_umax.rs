@@ -36,7 +36,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over a module.
-pub fn run_raw<'m>(module: ModuleRef<'m>) {
+pub fn run_raw(module: ModuleRef<'_>) {
     for instruction in module.functions().into_iter().flat_map(Value::instructions) {
         if is_order_of_long(instruction) && instruction.users().into_iter().any(is_join) {
             keep(module, instruction);
@@ -45,7 +45,7 @@ pub fn run_raw<'m>(module: ModuleRef<'m>) {
 }
 
 /// Whether this compares numbers of 64 bits for their order.
-fn is_order_of_long<'m>(comparison: Value<'m>) -> bool {
+fn is_order_of_long(comparison: Value<'_>) -> bool {
     if comparison.opcode() != Some(Opcode::ICmp) {
         return false;
     }
@@ -57,7 +57,7 @@ fn is_order_of_long<'m>(comparison: Value<'m>) -> bool {
 }
 
 /// Whether an instruction joins conditions.
-fn is_join<'m>(user: Value<'m>) -> bool {
+fn is_join(user: Value<'_>) -> bool {
     let ty = user.ty();
     let is_condition = ty.kind() == TypeKind::Integer && ty.int_width() == 1;
     is_condition && matches!(user.opcode(), Some(Opcode::And | Opcode::Or | Opcode::Select))

@@ -220,7 +220,7 @@ fn copy<'m>(
 }
 
 /// A constant and the constant expressions that use it. `None` if something else that is constant does: a static.
-fn expressions_of<'m>(constant: Value<'m>) -> Option<Vec<Value<'m>>> {
+fn expressions_of(constant: Value<'_>) -> Option<Vec<Value<'_>>> {
     let mut found = vec![constant];
     let mut next = 0;
     while let Some(&value) = found.get(next) {

@@ -56,7 +56,7 @@ pub fn run(module: &Module<'_>, kernels: &HashSet<&str>) -> Vec<Kept> {
 
 /// Removes those parameters of one kernel that it does not use and that `may` go. The kernel's handle is good no longer if there
 /// were any.
-pub fn remove_unused<'m>(kernel: Value<'m>, may: impl Fn(u32) -> bool) -> Option<Kept> {
+pub fn remove_unused(kernel: Value<'_>, may: impl Fn(u32) -> bool) -> Option<Kept> {
     let count = kernel.num_params();
     let is_used = |&index: &u32| !may(index) || kernel.param(index).is_used();
     let kept: Vec<u32> = (0..count).filter(is_used).collect();

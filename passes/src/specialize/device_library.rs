@@ -40,7 +40,7 @@ pub fn run_on(module: &Module<'_>, device: &TargetLibraryInfo) {
 }
 
 /// Runs the pass.
-pub fn run<'m>(module: ModuleRef<'m>, device: &TargetLibraryInfo) {
+pub fn run(module: ModuleRef<'_>, device: &TargetLibraryInfo) {
     for function in module.functions() {
         if !function.is_declaration() {
             for instruction in function.instructions() {
@@ -217,7 +217,7 @@ fn replace<'m>(module: ModuleRef<'m>, instruction: Value<'m>, function: &str, sh
     let mut result = ty.poison();
     for lane in 0..lanes {
         let lane = int.const_int(u64::from(lane), false);
-        let mut arguments: Vec<_> = operands
+        let arguments: Vec<_> = operands
             .iter()
             .zip(&parameters)
             .map(|(&operand, &parameter)| {

@@ -35,7 +35,7 @@ pub fn run_on(module: &Module<'_>, math: FastMath) {
 }
 
 /// Adds the flags to every operation of the module that can have them.
-pub fn run<'m>(module: ModuleRef<'m>, math: FastMath) {
+pub fn run(module: ModuleRef<'_>, math: FastMath) {
     if math == FastMath::EXACT {
         return;
     }

@@ -62,7 +62,7 @@ pub fn run_on(module: &Module<'_>, values: &[(String, Vec<u8>)]) -> Result<(), S
 ///
 /// # Errors
 /// The first value that fits no constant.
-pub fn run<'m>(module: ModuleRef<'m>, values: &[(String, Vec<u8>)]) -> Result<(), SpecialiseError> {
+pub fn run(module: ModuleRef<'_>, values: &[(String, Vec<u8>)]) -> Result<(), SpecialiseError> {
     for (symbol, value) in values {
         let Some(global) = module.global(symbol).filter(|&global| is_constant(global)) else {
             return Err(SpecialiseError::Unknown { symbol: symbol.clone() });
@@ -92,7 +92,7 @@ pub fn run<'m>(module: ModuleRef<'m>, values: &[(String, Vec<u8>)]) -> Result<()
 }
 
 /// Whether a global is a specialization constant: bytes that are not final before stage 2.
-pub fn is_constant<'m>(global: Value<'m>) -> bool {
+pub fn is_constant(global: Value<'_>) -> bool {
     if !global.is_externally_initialized()
         || global.is_declaration()
         || !global.is_global_constant()

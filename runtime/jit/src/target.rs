@@ -4,9 +4,10 @@
 //! device is a new implementation beside `cpu`, and an entry in the C interface.
 
 use crate::dump::Dump;
-use crate::llvm::{Context, Machine, Module, Value};
+use crate::module::Module;
 use crate::times::Times;
 use crate::{JitError, Request, image};
+use schism_llvm::{Context, Machine, Value};
 
 /// One kind of device.
 pub trait Target {
@@ -57,7 +58,7 @@ pub trait Target {
 }
 
 /// Lowers one kernel: check, flavour, checks out of loops, optimise, generate. Runs on the caller's thread; LLVM's fatal errors end the
-/// process unless the thread is one of `llvm::isolated`.
+/// process unless the thread is one of [`schism_llvm::fatal`]'s.
 pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitError> {
     request.check()?;
     let dump = Dump::new(request, || target.to_text());
@@ -65,17 +66,17 @@ pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitErr
     let context = Context::new();
     let machine = target.machine()?;
     times.done("target");
-    let (module, kernel) = image::load(&context, request, &machine, T::DEVICE, T::LINES)?;
+    let module = image::load(&context, request, &machine, T::DEVICE, T::LINES)?;
     times.done("load");
     dump.module("1-image.ll", &module);
-    let state = target.flavour(&context, &module, kernel, request)?;
+    let state = target.flavour(&context, &module, image::kernel_of(&module)?, request)?;
     times.done("flavour");
     dump.module("2-flavoured.ll", &module);
     module.lift_checks(&machine).map_err(JitError::Internal)?;
     target.advise(&module)?;
     times.done("checks");
     module
-        .run_passes(c"default<O3>", Some(&machine))
+        .run_passes("default<O3>", Some(&machine))
         .map_err(|reason| JitError::BackendFailed { kernel: request.kernel.clone(), reason })?;
     times.done("optimise");
     let code = target.finish(&context, &module, &machine, request, state, &dump);

@@ -95,7 +95,7 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
 ///
 /// # Errors
 /// LLVM's message, if its passes fail.
-pub fn run_on<'m>(function: Value<'m>) -> Result<(), String> {
+pub fn run_on(function: Value<'_>) -> Result<(), String> {
     if !has_panics(function) || !returns(function) || !may_have_strips(function) {
         return Ok(());
     }
@@ -118,7 +118,7 @@ pub fn run_on<'m>(function: Value<'m>) -> Result<(), String> {
 }
 
 /// Whether some block loads from global memory, and ends in a check.
-fn may_have_strips<'m>(function: Value<'m>) -> bool {
+fn may_have_strips(function: Value<'_>) -> bool {
     function.blocks().into_iter().any(|block| {
         block.successors().len() == 2 && block.instructions().into_iter().any(is_global)
     })

@@ -23,7 +23,7 @@ const LOOP: usize = 60;
 pub(crate) const PAGE: i64 = 4096;
 
 /// Whether an instruction loads from global memory.
-pub(crate) fn is_global<'m>(instruction: Value<'m>) -> bool {
+pub(crate) fn is_global(instruction: Value<'_>) -> bool {
     instruction.is_load_from(NVPTX.global)
 }
 
@@ -167,7 +167,7 @@ pub(crate) fn plan<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<Plan<'m>> {
 }
 
 /// The blocks of a loop in their order, if each iteration goes through all of them, or leaves the loop to panic.
-fn chain<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<Vec<usize>> {
+fn chain(cfg: &Cfg<'_>, of: &Loop) -> Option<Vec<usize>> {
     let mut chain = vec![of.header];
     let mut at = of.header;
     while at != of.latch {
@@ -255,7 +255,7 @@ fn stride<'m>(cfg: &Cfg<'m>, of: &Loop, counters: &Counters<'m>, value: Value<'m
 }
 
 /// Whether an instruction computes something of its operands, whatever they are.
-fn is_computed<'m>(instruction: Value<'m>) -> bool {
+fn is_computed(instruction: Value<'_>) -> bool {
     let is_known = instruction.is_integer_arithmetic()
         || matches!(
             instruction.opcode(),

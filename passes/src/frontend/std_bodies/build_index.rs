@@ -122,7 +122,7 @@ impl Graph {
     }
 
     /// The number of an object of a module.
-    fn object<'m>(&mut self, object: Value<'m>, module: usize) -> usize {
+    fn object(&mut self, object: Value<'_>, module: usize) -> usize {
         let (declared, linkage) = (object.is_declaration(), object.linkage());
         let local = matches!(linkage, Linkage::Internal | Linkage::Private);
         let name = (!local).then(|| object.name());
@@ -190,7 +190,7 @@ fn is_provided(name: &str) -> bool {
 }
 
 /// Whether an object is by itself what no device has.
-fn is_refused<'m>(object: Value<'m>, name: &str) -> bool {
+fn is_refused(object: Value<'_>, name: &str) -> bool {
     if object.is_declaration() {
         return false; // what it says of the value need not be all that its definition says
     }
@@ -207,7 +207,7 @@ fn is_refused<'m>(object: Value<'m>, name: &str) -> bool {
 }
 
 /// The functions and variables that an object's body, value or aliasee mentions.
-fn mentions<'m>(object: Value<'m>) -> Vec<Value<'m>> {
+fn mentions(object: Value<'_>) -> Vec<Value<'_>> {
     let mut stack = Vec::new();
     if object.is_function() {
         for instruction in object.instructions() {

@@ -93,7 +93,7 @@ fn offset_of<'m>(module: ModuleRef<'m>, gep: Value<'m>) -> Option<u64> {
 }
 
 /// Whether an address is that of a constant, or a number; whichever it is of several.
-pub(super) fn is_constant_memory<'m>(address: Value<'m>, depth: u32) -> bool {
+pub(super) fn is_constant_memory(address: Value<'_>, depth: u32) -> bool {
     if depth == 0 {
         return false;
     }
@@ -123,7 +123,7 @@ pub(super) fn is_constant_memory<'m>(address: Value<'m>, depth: u32) -> bool {
 }
 
 /// The bytes of a value that becomes words; `None` for other types.
-pub(super) fn size_of_scalar<'m>(ty: Type<'m>) -> Option<u64> {
+pub(super) fn size_of_scalar(ty: Type<'_>) -> Option<u64> {
     match ty.kind() {
         TypeKind::Pointer if ty.address_space() == 0 => Some(8),
         TypeKind::Double => Some(8),
@@ -138,7 +138,7 @@ pub(super) fn size_of_scalar<'m>(ty: Type<'m>) -> Option<u64> {
     }
 }
 
-pub(super) fn is_pointer<'m>(ty: Type<'m>) -> bool {
+pub(super) fn is_pointer(ty: Type<'_>) -> bool {
     ty.kind() == TypeKind::Pointer
 }
 

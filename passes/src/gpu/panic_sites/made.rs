@@ -1,11 +1,8 @@
 //! The call that stands in a panic's place: the shape as a constant, the builtin, the words.
 
 use std::collections::HashMap;
-use std::ffi::CString;
 
-use schism_llvm::{
-    Builder, ContextRef, FUNCTION_INDEX, Linkage, ModuleRef, Type, TypeKind, UnnamedAddress, Value,
-};
+use schism_llvm::{Builder, ContextRef, Linkage, ModuleRef, Type, TypeKind, UnnamedAddress, Value};
 use schism_message::shape::{PART_CONSTANT, PART_ROOM, PART_WORD};
 
 use super::{Bytes, Message, Source, Word};
@@ -70,7 +67,7 @@ impl<'m> Message<'m> {
 }
 
 /// The builtin that takes so many words.
-fn declare<'m>(module: ModuleRef<'m>, words: usize) -> (Type<'m>, Value<'m>) {
+fn declare(module: ModuleRef<'_>, words: usize) -> (Type<'_>, Value<'_>) {
     let name = format!("{}.{words}", builtins::PANIC_SHAPED);
     let context = module.context();
     let mut parameters = vec![context.pointer_type(0); 2];

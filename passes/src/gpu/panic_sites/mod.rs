@@ -53,7 +53,7 @@ pub fn run(module: &Module<'_>) {
 }
 
 /// Runs the pass over a module.
-pub fn run_raw<'m>(module: ModuleRef<'m>) {
+pub fn run_raw(module: ModuleRef<'_>) {
     let mut shapes = HashMap::new();
     for block in module.functions().into_iter().flat_map(Value::blocks) {
         // What stands behind a panic goes with it.
@@ -67,7 +67,7 @@ pub fn run_raw<'m>(module: ModuleRef<'m>) {
 }
 
 /// A call that panics, and whether it is with a text.
-fn panic_of<'m>(call: Value<'m>) -> Option<(Value<'m>, bool)> {
+fn panic_of(call: Value<'_>) -> Option<(Value<'_>, bool)> {
     let name = call.callee()?.name();
     match &*name {
         builtins::PANIC => Some((call, true)),

@@ -120,7 +120,7 @@ impl<'m> Described<'m> {
 }
 
 /// What a constant is.
-fn initializer<'m>(global: Value<'m>) -> Option<Value<'m>> {
+fn initializer(global: Value<'_>) -> Option<Value<'_>> {
     if !global.is_global_variable() || !global.is_global_constant() {
         return None;
     }
@@ -128,7 +128,7 @@ fn initializer<'m>(global: Value<'m>) -> Option<Value<'m>> {
 }
 
 /// An element of a constant struct or array.
-fn element<'m>(value: Value<'m>, index: u32) -> Option<Value<'m>> {
+fn element(value: Value<'_>, index: u32) -> Option<Value<'_>> {
     let kind = value.ty().kind();
     if !matches!(kind, TypeKind::Struct | TypeKind::Array) {
         return None;

@@ -90,9 +90,10 @@ use crate::clock::{self, Time};
 use crate::devicelib;
 use crate::dump::Dump;
 use crate::image::{KERNEL, builtins};
-use crate::llvm::{self, Context, FileKind, Machine, Module, Value};
+use crate::module::Module;
 use crate::target::{Target, lower};
 use crate::{JitError, Request};
+use schism_llvm::{Context, FileKind, Machine, Value};
 
 pub use host::cpu_name;
 
@@ -125,10 +126,10 @@ pub fn compile_cpu_within(request: Request, limit: Duration) -> Result<CpuCode, 
     let compile = |vectorise_loops: bool| {
         let request = Arc::clone(&request);
         let work = move || lower(&Cpu { name: request.cpu.clone(), vectorise_loops }, &request);
-        llvm::start(work)
+        fatal::start(work)
     };
     let (object, flags, stack) = fallback::first_of(compile, limit)
-        .map_err(|failure| failure.into_error(&request.kernel))
+        .map_err(|failure| JitError::of_thread(failure, &request.kernel))
         .flatten()?;
     let lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(CpuCode { object, flags, stack, lower_micros })
@@ -165,13 +166,13 @@ impl Target for Cpu {
         message::add_print(context, module)?;
         clock::add(context, module, Time::Process)?;
         work_loop::wrap(context, module, kernel, request)?;
-        inline::choose(context, module, builtins());
+        inline::choose(module, builtins());
         module
-            .run_passes(c"always-inline,globaldce,function(sroa)", None)
+            .run_passes("always-inline,globaldce,function(sroa)", None)
             .map_err(JitError::Internal)?;
         work_loop::resolve(context, module)?;
         if request.math == FastMath::EXACT {
-            exact::unfuse(context, module);
+            exact::unfuse(module);
         }
         independent::mark(context, module);
         debug_verify(module);
@@ -190,7 +191,7 @@ impl Target for Cpu {
         let flags = entry::add(context, module, request)?;
         deep::add_end(context, module)?;
         module.forget_unwinding();
-        stack::prepare(context, module);
+        stack::prepare(module);
         let calls = stack::Calls::of(module);
         debug_verify(module);
         dump.module("3-optimised.ll", module);
@@ -204,7 +205,7 @@ impl Target for Cpu {
         if let Some(errors) = context.take_errors() {
             return Err(failed(errors));
         }
-        let stack = calls.most(&context.take_frames()?);
+        let stack = calls.most(&context.take_frames().map_err(JitError::Internal)?);
         let plain = if self.vectorise_loops { 0 } else { CPU_PLAIN_LOOPS };
         Ok((object, flags | plain, stack))
     }

@@ -56,9 +56,11 @@ use crate::cpu::{exact, inline};
 use crate::devicelib;
 use crate::dump::Dump;
 use crate::image::{GLOBAL_ID, GLOBAL_RANGE, LOCAL_MEMORY, PANIC, PANIC_FORMAT, group_builtins};
-use crate::llvm::{Context, FileKind, Machine, Module, Value, isolated};
+use crate::module::Module;
 use crate::target::{Target, lower};
 use crate::{JitError, Request};
+use schism_llvm::fatal::isolated;
+use schism_llvm::{Context, FileKind, Machine, Value};
 
 /// What PTX is made for, beside the kernel. The fields mean what those of [`schism_jit_abi::GpuRequest`] mean.
 #[derive(Clone, Debug, Default)]
@@ -141,7 +143,7 @@ pub fn compile_ptx(request: Request, options: PtxOptions) -> Result<PtxCode, Jit
     })?;
     let target = Ptx { options, version };
     let mut code = isolated(move || lower(&target, &request))
-        .map_err(|failure| failure.into_error(&kernel))
+        .map_err(|failure| JitError::of_thread(failure, &kernel))
         .flatten()?;
     code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(code)
@@ -210,7 +212,7 @@ fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
 ///
 /// Nothing is made a `select` before jumps have found their way: whether an iterator's pointer is null is known on each path, and not
 /// where two are one.
-const THREAD_JUMPS: &CStr = c"function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,instcombine<no-verify-fixpoint>,jump-threading,simplifycfg)";
+const THREAD_JUMPS: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,instcombine<no-verify-fixpoint>,jump-threading,simplifycfg)";
 
 /// NVIDIA's driver.
 struct Ptx {
@@ -245,17 +247,17 @@ impl Target for Ptx {
         // What panics need not be in the entry, for the record is found from everywhere; but a kernel that calls nothing has all its
         // registers for itself.
         let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins());
-        inline::choose(context, module, ids.chain([PANIC, PANIC_FORMAT]));
-        module.run_passes(c"always-inline,function(sroa)", None).map_err(JitError::Internal)?;
+        inline::choose(module, ids.chain([PANIC, PANIC_FORMAT]));
+        module.run_passes("always-inline,function(sroa)", None).map_err(JitError::Internal)?;
         module.shape_panics();
         let entry = entry::wrap(context, module, kernel, request, &self.options)?;
         module
-            .run_passes(c"always-inline,globaldce,function(sroa)", None)
+            .run_passes("always-inline,globaldce,function(sroa)", None)
             .map_err(JitError::Internal)?;
         entry::resolve(context, module, &entry)?;
         code::hide(context, module)?;
         if request.math == FastMath::EXACT {
-            exact::unfuse(context, module);
+            exact::unfuse(module);
         }
         atomics::narrow(context, module);
         module.plain_private_atomics();
@@ -265,7 +267,7 @@ impl Target for Ptx {
         // Before pointers are in address spaces of their own: there an address may be 0, so of an element's LLVM does not know that
         // it is none.
         module.run_passes(THREAD_JUMPS, None).map_err(JitError::Internal)?;
-        module.compare_addresses_as_numbers(context);
+        module.compare_addresses_as_numbers();
         module.separate_address_spaces(&entry.name)?;
         module.plain_quiet_loads();
         debug_verify(module);
@@ -285,10 +287,10 @@ impl Target for Ptx {
         mut entry: Self::State,
         dump: &Dump,
     ) -> Result<PtxCode, JitError> {
-        atomics::drop_own_fences(context, module);
+        atomics::drop_own_fences(module);
         module.plain_private_atomics();
         module.load_early();
-        atomics::order_updates(context, module);
+        atomics::order_updates(module);
         module.make_chunks().map_err(JitError::Internal)?;
         module.copy_words();
         module.shorten_divisions();
@@ -296,7 +298,7 @@ impl Target for Ptx {
         let groups = entry.flags & GPU_GROUPS != 0;
         message::leave(context, module, request, &self.options, groups)?;
         module.forget_unwinding();
-        module.compare_addresses_as_numbers(context);
+        module.compare_addresses_as_numbers();
         module.align_steps();
         entry::show_multiples(module, &entry, request, &self.options);
         module.share_products();
