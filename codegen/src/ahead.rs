@@ -24,6 +24,7 @@ use schism_jit_abi::{
     ABI_VERSION, BACKEND_FAILED, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS,
     STACK_UNKNOWN, UNRESOLVED_SYMBOLS, UNSUPPORTED,
 };
+use schism_passes::pipeline::DISABLE_PASSES;
 
 use crate::track;
 
@@ -64,6 +65,7 @@ pub(crate) fn track(sess: &Session) {
         && let Some(library) = note(STAGE2)
     {
         sess.psess.file_depinfo.borrow_mut().insert(Symbol::intern(&library));
+        note(DISABLE_PASSES);
     }
 }
 

@@ -10,6 +10,7 @@ use rustc_span::{DUMMY_SP, Span, Symbol};
 use schism_hcf::{Addresses, Container, Groups, HcfError, Image, Kernel, Parameter, ParameterKind};
 use schism_passes::frontend::std_bodies::build_index;
 use schism_passes::pass::PassContext;
+use schism_passes::pipeline::{self, OptionsError};
 use schism_passes::spec::options::{SplitMode, Warnings};
 use schism_passes::spec::report::{Lints, ViolationKind};
 use schism_passes::stage1;
@@ -122,6 +123,8 @@ pub(crate) struct Failure {
 
 /// What can go wrong on the way to a container.
 pub(crate) enum Stage1Failure {
+    /// In what the environment asks of the passes.
+    Options(OptionsError),
     /// In the passes.
     Passes(Stage1Error),
     /// In the container.
@@ -308,10 +311,12 @@ fn pass(
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("schism device half".to_owned());
         let passes = move || {
-            let mut job = PassContext::new(spec);
-            job.times = times::wanted().then(Vec::new);
-            let image = stage1::run(bitcode, &mut job);
-            times::print(&crate_name, job.times.as_deref().unwrap_or_default());
+            let mut cx = PassContext::new(spec);
+            cx.options = pipeline::options(|name| std::env::var(name).ok())
+                .map_err(Stage1Failure::Options)?;
+            cx.times = times::wanted().then(Vec::new);
+            let image = stage1::run(bitcode, &mut cx);
+            times::print(&crate_name, cx.times.as_deref().unwrap_or_default());
             let mut image = image.map_err(Stage1Failure::Passes)?;
             let lints = std::mem::take(&mut image.lints);
             let mut container = container(crate_name, image, kernels, found);

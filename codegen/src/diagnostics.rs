@@ -22,6 +22,9 @@ const KERNELS_LISTED: usize = 4;
 /// Reports why a crate has no device half.
 pub(crate) fn report(sess: &Session, failure: &Failure) {
     match &failure.cause {
+        Stage1Failure::Options(error) => {
+            sess.dcx().err(error.to_string());
+        }
         Stage1Failure::Passes(error) => match error.report() {
             Some(report) => refuse(sess, failure, report),
             None => internal(sess, failure, &error.to_string()),

@@ -16,10 +16,16 @@
 //! reached from a kernel. No invoke, no landing pad, no attribute of the host's CPU, no
 //! instrumentation, no IR constant.
 //!
-//! # Order, and where to add a pass
+//! # Orders, and where to add a pass
 //!
-//! [`pipeline`] lists the passes in the order in which they run. One pass is one file, or one
-//! folder, whose module doc shows IR before and after:
+//! [`registry`] lists the passes, [`pipeline`] their orders in stage 1 and stage 2, and runs them.
+//! One pass is one file, or one folder, whose module doc shows IR before and after. Folders are in
+//! the order of the flow: [`frontend`] (rustc's IR to a device image), [`check`], [`specialize`]
+//! (what a launch knows), [`bounds`], [`gpu`], [`nvptx`]. Below all of them are [`mod@pass`] (what
+//! a pass is given), [`analysis`], [`spec`] (what stage 1 tells stage 2) and `ir` (CFG, cloning).
+//! No two files import each other.
+//!
+//! Stage 1:
 //!
 //! | pass | what it does |
 //! |---|---|
@@ -46,7 +52,7 @@
 //! | `performance-lints` | [`check::performance_lints`]: finds code that works and makes kernels slow, for warnings |
 //! | `strip-debug` | [`frontend::line_tables`]: removes debug information, unless source lines are asked for |
 //!
-//! Others are for stage 2, which knows the launch:
+//! Stage 2, which knows the launch:
 //!
 //! | pass | what it does |
 //! |---|---|
@@ -78,7 +84,7 @@
 //! | `unroll-hints` | [`gpu::unroll_hints`]: adds unroll counts to small counted loops |
 //! | `address-spaces` | [`gpu::address_spaces`]: moves pointers into the target's address spaces |
 //!
-//! And others are for diagnostics, and for targets without a stack:
+//! For diagnostics, and for targets without a stack:
 //!
 //! | pass | what it does |
 //! |---|---|
@@ -87,10 +93,7 @@
 //!
 //! The tool `schism-opt` runs any of them over a file, see [`opt`].
 //!
-//! [`frontend::std_bodies`] knows the standard library's bodies. [`frontend::type_descriptions`]
-//! makes descriptions of types, [`frontend::message_template`] those of messages.
-//! [`frontend::constant_body`] gives a function another body; `ir` holds the few accessors that
-//! inkwell has no form for, `ir::parameters` copies functions with further parameters.
+//! [`frontend::constant_body`] gives a host function another body.
 
 pub mod analysis;
 pub mod bounds;
@@ -102,6 +105,7 @@ pub mod nvptx;
 pub mod opt;
 pub mod pass;
 pub mod pipeline;
+pub mod registry;
 pub mod spec;
 pub mod specialize;
 pub mod stage1;

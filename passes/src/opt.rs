@@ -24,8 +24,9 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use thiserror::Error;
 
-use crate::pass::PassContext;
-use crate::pipeline::{self, PipelineError, UnknownPass};
+use crate::pass::{PassContext, PassOptions};
+use crate::pipeline::{self, PipelineError};
+use crate::registry::UnknownPass;
 use crate::spec::device::DeviceSpec;
 use crate::spec::target;
 use crate::spec::text::{self, SpecError};
@@ -36,6 +37,8 @@ pub struct Input {
     contents: Vec<u8>,
     /// What stage 1 would tell the passes.
     pub spec: DeviceSpec,
+    /// Which passes are left out, and what is printed.
+    pub options: PassOptions,
 }
 
 impl Input {
@@ -80,10 +83,11 @@ pub fn read(contents: &[u8], lines: &[String]) -> Result<Input, OptError> {
     for line in lines {
         text::add(&mut spec, line)?;
     }
-    Ok(Input { contents: contents.to_vec(), spec })
+    Ok(Input { contents: contents.to_vec(), spec, options: PassOptions::default() })
 }
 
-/// Runs the passes and prints what is left, and what was found out of each kernel, and what it costs.
+/// Runs the passes and prints what is left, and what was found out of each kernel, and what it
+/// costs.
 ///
 /// # Errors
 /// See [`OptError`].
@@ -121,7 +125,11 @@ fn with_result<R>(
     passes: &str,
     result: impl FnOnce(&Module<'_>, &PassContext<'_>) -> R,
 ) -> Result<R, OptError> {
-    let passes = pipeline::resolve(passes)?;
+    let mut spec = input.spec.clone();
+    if spec.target.is_empty() && passes.split(',').any(|name| name.trim() == "ptx") {
+        spec.target = "nvptx64-nvidia-cuda".to_owned();
+    }
+    let steps = pipeline::resolve(passes)?;
     if !input.is_bitcode() && input.contents.contains(&0) {
         // The reader of assembly would take it for the end.
         return Err(OptError::Parse("assembly with a NUL byte in it".to_owned()));
@@ -133,8 +141,8 @@ fn with_result<R>(
         .create_module_from_ir(buffer)
         .map_err(|message| OptError::Parse(message.to_string()))?;
     module.verify().map_err(|message| OptError::Invalid(message.to_string()))?;
-    let mut cx = PassContext::new(&input.spec);
-    cx.verify_each = true;
-    pipeline::run(&module, passes, &mut cx)?;
+    let mut cx = PassContext::new(&spec);
+    cx.options = PassOptions { verify_each: true, ..input.options.clone() };
+    pipeline::run(&module, &steps, &mut cx)?;
     Ok(result(&module, &cx))
 }

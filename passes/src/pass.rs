@@ -17,6 +17,8 @@ pub struct Pass {
     pub name: &'static str,
     /// What it does, in one line.
     pub about: &'static str,
+    /// Whether code is right without it: then `SCHISM_DISABLE_PASSES` may name it.
+    pub optional: bool,
     pub(crate) run: fn(&Module<'_>, &mut PassContext<'_>) -> Result<(), Failure>,
 }
 
@@ -25,7 +27,34 @@ pub(crate) const fn pass(
     about: &'static str,
     run: fn(&Module<'_>, &mut PassContext<'_>) -> Result<(), Failure>,
 ) -> Pass {
-    Pass { name, about, run }
+    Pass { name, about, optional: false, run }
+}
+
+/// A pass that only makes code faster.
+pub(crate) const fn optional(
+    name: &'static str,
+    about: &'static str,
+    run: fn(&Module<'_>, &mut PassContext<'_>) -> Result<(), Failure>,
+) -> Pass {
+    Pass { name, about, optional: true, run }
+}
+
+/// What the user asks of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PassOptions {
+    /// The optional passes that do not run.
+    pub disabled: Vec<&'static str>,
+    /// The steps after which the module is printed.
+    pub print_after: Vec<String>,
+    /// Whether LLVM's verifier runs after each step, not only at the end.
+    pub verify_each: bool,
+}
+
+impl PassOptions {
+    /// Whether the module is printed after a step.
+    pub(crate) fn prints_after(&self, step: &str) -> bool {
+        self.print_after.iter().any(|name| name == step || name == "all")
+    }
 }
 
 /// What passes are given beside the module, and where they leave what they find out.
@@ -41,8 +70,10 @@ pub struct PassContext<'a> {
     pub kernels: Vec<KernelImage>,
     /// What makes kernels slow.
     pub lints: Lints,
-    /// Whether LLVM's verifier runs after each pass, not only at the end. On in builds with debug assertions.
-    pub verify_each: bool,
+    /// In stage 2: the alignment that local memory needs at least.
+    pub least_local_align: u64,
+    /// What the user asks of the run.
+    pub options: PassOptions,
     /// How long each pass took; nothing is measured without it.
     pub times: Option<Vec<(&'static str, Duration)>>,
 }
@@ -51,14 +82,15 @@ impl<'a> PassContext<'a> {
     /// Work that has not begun.
     pub fn new(spec: &'a DeviceSpec) -> Self {
         let kernels = spec.kernels.iter().map(|kernel| KernelImage::new(&kernel.name)).collect();
-        let verify_each = cfg!(debug_assertions);
+        let options = PassOptions { verify_each: cfg!(debug_assertions), ..PassOptions::default() };
         PassContext {
             spec,
             violations: Vec::new(),
             sites: Vec::new(),
             kernels,
             lints: Lints::default(),
-            verify_each,
+            least_local_align: 1,
+            options,
             times: None,
         }
     }
@@ -69,10 +101,17 @@ impl<'a> PassContext<'a> {
         self.kernels.iter().map(|kernel| kernel.name.as_str()).chain(variants).collect()
     }
 
-    /// The names of all functions that other modules see: the kernels, their variants, and the functions that are exported.
+    /// The names of all functions that other modules see: the kernels, their variants, and the
+    /// functions that are exported.
     pub fn roots(&self) -> HashSet<&str> {
         let exports = self.spec.exports.iter().map(String::as_str);
         self.kernels().into_iter().chain(exports).collect()
+    }
+
+    /// The alignment that the local memory of the kernels needs.
+    pub(crate) fn local_align(&self) -> u64 {
+        let aligns = self.kernels.iter().filter_map(|kernel| kernel.groups);
+        aligns.map(|groups| groups.local_align).fold(self.least_local_align, u64::max)
     }
 
     /// The time, if times are asked for.

@@ -1,132 +1,343 @@
-//! The table of passes: one line each, in the order in which stage 1 runs them.
+//! The orders of passes as data, and the one runner for all of them.
 //!
-//! Stage 1, the tool `schism-opt` and the tests all read this table. To add a pass, write its file
-//! and add its line; a folder `tests/passes/<pass>/` with its cases is asked for by the tests.
+//! A pipeline is a list of [`Step`]s: our own passes by name, LLVM's passes, and what a target of
+//! stage 2 does itself because it needs the launch. Stage 1 ([`stage1`](crate::stage1)), stage 2
+//! and `schism-opt` run the same lists by the same runner. It verifies the module after each step,
+//! measures each step, and prints the module after the passes that somebody asks for ([`options`]).
 //!
 //! ```
-//! use schism_passes::pipeline;
+//! use schism_passes::pipeline::{self, STAGE1, Step};
 //!
-//! let passes = pipeline::resolve("lower-unwind,simplify")?;
-//! assert_eq!(passes.len(), 2);
-//! assert_eq!(pipeline::resolve("stage1")?.len(), pipeline::STAGE1.len());
+//! assert_eq!(pipeline::resolve("lower-unwind,simplify")?.len(), 2);
+//! assert_eq!(pipeline::resolve("stage1")?.len(), STAGE1.len());
 //! let error = pipeline::resolve("simplfy").unwrap_err();
 //! assert!(error.to_string().contains("did you mean `simplify`?"));
-//! # Ok::<(), pipeline::UnknownPass>(())
+//! # Ok::<(), schism_passes::registry::UnknownPass>(())
 //! ```
 
+use std::fmt;
+
 use inkwell::module::Module;
+use schism_llvm::{AsModule, IntoValue, ModuleRef};
 use thiserror::Error;
 
-use crate::analysis::{call_sites, uses};
-use crate::bounds::{loop_versioning, merge_checks, narrow_checks, strip_mine};
-use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
-use crate::frontend::{
-    allocate_local_memory, declare_spec_constants, fold_ir_constants, freeze_initialisers,
-    inline_refused, kernel_reachability, launch_offset, link_std_bodies, lower_formatters,
-    lower_panics, lower_scoped_atomics, lower_unwind, mark_convergent, outline_kernels, simplify,
-    split_images, strip_host_attributes, strip_instrumentation,
-};
-use crate::gpu::{
-    address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
-    hoist_global_loads, infer_alignment, lower_local_memory, merge_panic_exits, narrow_division,
-    panic_sites, superblocks, unroll_hints,
-};
-use crate::nvptx::{
-    address_strides, circular_statics, launch_bounds, product_reuse, suppress_umax,
-};
-use crate::pass::{Pass, PassContext, PassError, pass};
+use crate::analysis::{cold_paths, uses};
+use crate::pass::{PassContext, PassError, PassOptions};
+use crate::registry::{self, PASSES, UnknownPass, nearest};
 use crate::spec::report::Report;
-use crate::spec::target_library::TargetLibraryInfo;
-use crate::specialize::dead_arguments::Kept;
-use crate::specialize::{
-    constant_buffer, dead_arguments, device_library, fast_math, spec_constants,
-};
+use crate::spec::target;
 
-/// The passes of stage 1, in their order.
-#[rustfmt::skip] // one line each
-#[allow(clippy::unit_arg)] // some passes return nothing
-pub static STAGE1: &[Pass] = &[
-    pass("strip-instrumentation", "removes what an instrumented build adds to code: counters, sanitizer checks, sleds", |module, _| Ok(strip_instrumentation::run(module))),
-    pass("strip-host-attributes", "removes attributes that only mean something to the host's code generator", |module, _| Ok(strip_host_attributes::run(module))),
-    pass("mark-convergent", "marks calls that may reach a barrier as convergent", |module, _| Ok(mark_convergent::run(module))),
-    pass("declare-spec-constants", "turns specialization constants into bytes that stay open until stage 2", |module, cx| Ok(declare_spec_constants::run(module, &cx.spec.spec_constants))),
-    pass("lower-unwind", "turns invokes into calls and removes landing pads; what may panic loses `nounwind`", |module, _| Ok(lower_unwind::run(module)?)),
-    pass("fold-ir-constants", "replaces IR constants by their values and folds the branches on them", |module, cx| Ok(fold_ir_constants::run(module, &cx.spec.ir_constants, &cx.spec.ir_constant_functions)?)),
-    pass("lower-formatters", "replaces formatting functions by descriptions of the types that they format", |module, cx| Ok(lower_formatters::run(module, &cx.spec.formatters, &cx.spec.types))),
-    pass("lower-panics", "replaces calls of panic functions by `__schism_panic` or `__schism_panic_format`", |module, cx| Ok(lower_panics::run(module, &cx.spec.panics, &cx.spec.types))),
-    pass("outline-kernels", "makes the kernel functions: flattened parameters around the entry function", |module, cx| Ok(outline_kernels::run(module, &cx.spec.kernels)?)),
-    pass("kernel-reachability", "removes what no kernel reaches through calls or constants", |module, cx| Ok(kernel_reachability::run(module, &cx.roots())?)),
-    pass("exports", "refuses exported functions that use what only a kernel has", |module, cx| Ok(cx.refuse(exports::run(module, cx.spec)))),
-    pass("lower-scoped-atomics", "replaces the builtins of scoped atomics by LLVM's atomics with a scope", |module, _| Ok(lower_scoped_atomics::run(module))),
-    pass("freeze-initialisers", "keeps initialisers of mutable statics from being folded", |module, _| Ok(freeze_initialisers::run(module))),
-    pass("launch-offset", "clones kernels that read the launch offset, with the offset as parameters", |module, cx| { let refused = launch_offset::run(module, &mut cx.kernels); cx.refuse(refused); Ok(()) }),
-    pass("simplify", "promotes locals to registers and removes dead code", |module, _| Ok(simplify::run(module)?)),
-    pass("allocate-local-memory", "assigns offsets to the arrays in local memory", |module, cx| Ok(allocate_local_memory::run(module, &mut cx.kernels)?)),
-    pass("link-std-bodies", "links functions without MIR from the standard library's bitcode", |module, cx| Ok(link_std_bodies::run(module, cx.spec.std_bodies.as_deref(), &cx.roots())?)),
-    pass("inline-refused", "inlines modules that the device check would refuse, to show what is dead", |module, cx| Ok(inline_refused::run(module, &cx.spec.imports)?)),
-    pass("device-check", "refuses what no device has, with every use of it", |module, cx| { cx.refuse(device_check::run(module, &cx.spec.imports)); Ok(freeze_initialisers::release(module)?) }),
-    pass("capabilities", "records what each kernel requires of a device and of the runtime", |module, cx| Ok(capabilities::run(module, cx.spec, &mut cx.kernels))),
-    pass("performance-lints", "finds code that works and makes kernels slow, for warnings", |module, cx| Ok(cx.lints = performance_lints::run(module, cx.spec.warnings, &cx.sites)?)),
-    pass("strip-debug", "removes debug information, unless source lines are asked for", |module, cx| { if !cx.spec.lines { module.strip_debug_info(); } Ok(()) }),
+/// One step of a pipeline.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// A pass of the [registry].
+    Pass(&'static str),
+    /// LLVM's passes.
+    Llvm(Llvm),
+    /// Work of a target of stage 2 that needs the launch: the target knows it by its name.
+    /// `schism-opt` leaves it out.
+    Target(&'static str),
+    /// Steps for modules that have panics.
+    IfPanics(&'static [Step]),
+}
+
+/// LLVM's passes, as one step.
+#[derive(Clone, Copy, Debug)]
+pub struct Llvm {
+    /// The step's name.
+    pub name: &'static str,
+    /// The passes, in the syntax of LLVM's `opt -passes=`.
+    pub passes: &'static str,
+    /// Whether they know the target machine.
+    pub machine: bool,
+}
+
+const fn llvm(name: &'static str, passes: &'static str) -> Step {
+    Step::Llvm(Llvm { name, passes, machine: false })
+}
+
+const fn llvm_for_machine(name: &'static str, passes: &'static str) -> Step {
+    Step::Llvm(Llvm { name, passes, machine: true })
+}
+
+/// Stage 1: rustc's IR to a device image.
+pub static STAGE1: &[Step] = &[
+    Step::Pass("strip-instrumentation"),
+    Step::Pass("strip-host-attributes"),
+    Step::Pass("mark-convergent"),
+    Step::Pass("declare-spec-constants"),
+    Step::Pass("lower-unwind"),
+    Step::Pass("fold-ir-constants"),
+    Step::Pass("lower-formatters"),
+    Step::Pass("lower-panics"),
+    Step::Pass("outline-kernels"),
+    Step::Pass("kernel-reachability"),
+    Step::Pass("exports"),
+    Step::Pass("lower-scoped-atomics"),
+    Step::Pass("freeze-initialisers"),
+    Step::Pass("launch-offset"),
+    Step::Pass("simplify"),
+    Step::Pass("allocate-local-memory"),
+    Step::Pass("link-std-bodies"),
+    Step::Pass("inline-refused"),
+    Step::Pass("device-check"),
+    Step::Pass("capabilities"),
+    Step::Pass("performance-lints"),
+    Step::Pass("strip-debug"),
 ];
 
-/// Passes that are not part of stage 1: for stage 2's targets, and for people at `schism-opt`.
-#[rustfmt::skip] // one line each
-#[allow(clippy::unit_arg)] // some passes return nothing
-pub static OTHERS: &[Pass] = &[
-    pass("call-sites", "numbers every instruction, so that reports tell where each comes from", |module, cx| { cx.sites = call_sites::number(module); Ok(()) }),
-    pass("recursion", "refuses functions that call themselves, for targets without a stack", |module, cx| Ok(cx.refuse(recursion::run(module)))),
-    pass("spec-constants", "gives specialization constants their values and folds what reads them", |module, cx| Ok(spec_constants::run_on(module, &cx.spec.constant_values)?)),
-    pass("constant-buffer", "turns specialization constants into loads from a buffer that kernels take", |module, cx| Ok(constant_buffer::run(module, &cx.spec.spec_constants, &cx.kernels())??)),
-    pass("fast-math", "lets floating-point operations be inexact", |module, cx| Ok(fast_math::run_on(module, cx.spec.fast_math))),
-    pass("device-library", "replaces mathematics that the target does not compute by calls of the device library", |module, cx| Ok(device_library::run_on(module, &TargetLibraryInfo::of_triple(&cx.spec.target)))),
-    pass("split-images", "keeps the kernels of one image of several, and what they reach", |module, cx| Ok(split_images::keep(module, &cx.spec.part.iter().map(String::as_str).collect())?)),
-    pass("loop-versioning", "clones loops without their checks, and decides before the loop which one runs", |module, _| Ok(loop_versioning::run(module)?)),
-    pass("merge-checks", "merges successive range checks into one branch", |module, _| Ok(merge_checks::run(module))),
-    pass("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| Ok(strip_mine::run(module)?)),
-    pass("hoist-global-loads", "moves loads of global memory in front of stores to local memory", |module, _| Ok(hoist_global_loads::run(module))),
-    pass("dead-arguments", "removes the parameters that a kernel does not use", |module, cx| { let kept = dead_arguments::run(module, &cx.kernels()); note_passed(cx, kept); Ok(()) }),
-    pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { let align = cx.kernels.iter().filter_map(|kernel| kernel.groups).map(|groups| groups.local_align).max(); Ok(lower_local_memory::run(module, &cx.kernels(), align.unwrap_or(1))?) }),
-    pass("panic-sites", "turns panics that show plain values into static descriptors and scalars", |module, _| Ok(panic_sites::run(module))),
-    pass("merge-panic-exits", "lets all panics of a function leave by one block", |module, _| Ok(merge_panic_exits::run(module))),
-    pass("suppress-umax", "keeps LLVM from combining two 64-bit comparisons into `umax`", |module, _| Ok(suppress_umax::run(module))),
-    pass("superblocks", "speculates the fast paths of several rare-case operations in one straight-line block", |module, _| Ok(superblocks::run(module))),
-    pass("narrow-checks", "compares indices with lengths below 2^31 in 32 bits (GPUs)", |module, _| Ok(narrow_checks::run(module))),
-    pass("infer-alignment", "raises the alignment of accesses at addresses that advance by constant steps", |module, _| Ok(infer_alignment::run(module))),
-    pass("product-reuse", "rewrites products that differ by a constant multiple of one factor as sums", |module, _| Ok(product_reuse::run(module))),
-    pass("launch-bounds", "gives kernels with many loads in a loop more registers", |module, _| Ok(launch_bounds::run(module))),
-    pass("address-strides", "computes addresses that differ by a 32-bit stride from each other", |module, _| Ok(address_strides::run(module))),
-    pass("narrow-division", "divides trip counts that fit into 32 bits in 32 bits", |module, _| Ok(narrow_division::run(module))),
-    pass("expand-mem-intrinsics", "expands large memset and memcpy intrinsics into loops of words", |module, _| Ok(expand_mem_intrinsics::run(module))),
-    pass("demote-private-atomics", "turns atomic accesses of private memory into plain ones", |module, _| Ok(demote_private_atomics::run_on(module))),
-    pass("demote-shared-loads", "turns relaxed atomic loads of work-group memory into plain loads where no store is possible in the same barrier interval", |module, _| Ok(demote_shared_loads::run(module))),
-    pass("circular-statics", "declares statics that refer to each other in a cycle before their definitions", |module, _| Ok(circular_statics::run(module))),
-    pass("unroll-hints", "adds unroll counts to small counted loops", |module, _| Ok(unroll_hints::run(module))),
-    pass("address-spaces", "moves pointers into the target's address spaces", |module, cx| Ok(address_spaces::run(module, &cx.spec.target, &cx.kernels())?)),
+/// Bounds checks out of loops. Before, loops get the form in which checks are seen: loop-invariant
+/// code stands in front of them, and they are rotated. Checks that can never fail go before that:
+/// no loop is cloned for those.
+const BOUNDS: Step = Step::IfPanics(&[
+    llvm_for_machine(
+        "llvm-canonicalize-loops",
+        "function<eager-inv>(lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,constraint-elimination,\
+         simplifycfg,loop-mssa(loop-instsimplify,licm,loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>)",
+    ),
+    Step::Pass("loop-versioning"),
+    Step::Pass("merge-checks"),
+]);
+
+/// LLVM's own pipeline.
+const OPTIMIZE: Step = llvm_for_machine(LLVM_PIPELINE, "default<O3>");
+
+/// The name of the step that runs LLVM's own pipeline.
+pub const LLVM_PIPELINE: &str = "llvm-o3";
+
+/// Stage 2 on the CPU: an image that was reduced to one kernel, to the module that code is
+/// generated of.
+pub static CPU: &[Step] = &[
+    // Legalize: the kernel becomes the body of a loop nest.
+    Step::Target("link-device-library"),
+    Step::Target("define-print"),
+    Step::Target("define-clock"),
+    Step::Target("wrap-kernel"),
+    Step::Target("choose-inlining"),
+    llvm("llvm-inline", "always-inline,globaldce,function(sroa)"),
+    Step::Target("resolve-builtins"),
+    Step::Target("unfuse-multiply-add"),
+    Step::Target("mark-parallel-loop"),
+    Step::Target("dump-legalized"),
+    // Pre-optimize.
+    BOUNDS,
+    OPTIMIZE,
+    // What must not be optimised.
+    Step::Target("add-entry"),
+    Step::Target("define-panic-exit"),
+    Step::Target("forget-unwinding"),
+    Step::Target("probe-stack"),
+    Step::Target("dump-optimized"),
 ];
 
-/// Names that stand for several passes in a row.
-pub static PIPELINES: &[(&str, &[Pass])] = &[("stage1", STAGE1)];
+/// Stage 2 on NVIDIA's GPUs.
+pub static PTX: &[Step] = &[
+    // Legalize: the kernel gets an entry, and pointers their address spaces.
+    Step::Target("link-device-library"),
+    Step::Target("define-clock"),
+    Step::Target("choose-inlining"),
+    llvm("llvm-inline", "always-inline,function(sroa)"),
+    Step::Pass("panic-sites"),
+    Step::Target("wrap-kernel"),
+    llvm("llvm-inline-entry", "always-inline,globaldce,function(sroa)"),
+    Step::Target("resolve-builtins"),
+    Step::Target("hide-code"),
+    Step::Target("unfuse-multiply-add"),
+    Step::Target("narrow-atomics"),
+    Step::Pass("demote-private-atomics"),
+    Step::Pass("lower-local-memory"),
+    // Before pointers are in address spaces of their own: there an address may be 0, so LLVM does
+    // not know of an element's address that it is not null.
+    //
+    // The passes bring together what a condition decides twice, such as an iterator's `next` and
+    // the loop around it. For a GPU LLVM leaves that out, lest work-items diverge that had
+    // converged; but then LLVM neither unrolls nor counts loops whose condition was decided before.
+    // So it is done once, early and without the target. `convergent` calls are not cloned by it.
+    // Nothing becomes a `select` before jumps are threaded: whether an iterator's pointer is null
+    // is known on each path, and not where two meet.
+    llvm(
+        "llvm-thread-jumps",
+        "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,\
+         instcombine<no-verify-fixpoint>,jump-threading,simplifycfg)",
+    ),
+    Step::Target("compare-addresses"),
+    Step::Target("name-kernel"),
+    Step::Pass("address-spaces"),
+    Step::Pass("demote-shared-loads"),
+    Step::Target("dump-legalized"),
+    // Pre-optimize.
+    BOUNDS,
+    llvm("llvm-loop-simplify", "function(loop-simplify)"),
+    Step::Pass("unroll-hints"),
+    OPTIMIZE,
+    // For GPUs.
+    Step::Target("drop-own-fences"),
+    Step::Pass("demote-private-atomics"),
+    Step::Pass("hoist-global-loads"),
+    Step::Target("order-atomics"),
+    Step::Pass("strip-mine"),
+    Step::Pass("expand-mem-intrinsics"),
+    Step::Pass("narrow-division"),
+    Step::Target("trim-parameters"),
+    Step::Target("expand-panics"),
+    Step::Target("forget-unwinding"),
+    Step::Target("compare-addresses"),
+    Step::Pass("infer-alignment"),
+    Step::Target("unmask-multiples"),
+    Step::Pass("product-reuse"),
+    Step::Pass("address-strides"),
+    Step::Pass("narrow-checks"),
+    Step::Pass("superblocks"),
+    Step::Pass("launch-bounds"),
+    Step::Pass("suppress-umax"),
+    Step::Pass("circular-statics"),
+    Step::Target("adopt-lines"),
+    Step::Target("dump-optimized"),
+];
 
-/// Notes which parameters kernels have left.
-fn note_passed(cx: &mut PassContext<'_>, kept: Vec<Kept>) {
-    for Kept { kernel, parameters } in kept {
-        if let Some(image) = cx.kernels.iter_mut().find(|image| image.name == kernel) {
-            image.passed = Some(parameters);
+/// The pipelines, by name.
+pub static PIPELINES: &[(&str, &[Step])] = &[("stage1", STAGE1), ("cpu", CPU), ("ptx", PTX)];
+
+impl Step {
+    /// The step's name; that of steps under a condition is empty.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Step::Pass(name) | Step::Target(name) => name,
+            Step::Llvm(llvm) => llvm.name,
+            Step::IfPanics(_) => "",
         }
     }
 }
 
-/// Why passes did not run to their end.
+/// The steps that a list of names stands for: passes and pipelines, separated by commas.
+///
+/// # Errors
+/// The first name that is neither.
+pub fn resolve(names: &str) -> Result<Vec<Step>, UnknownPass> {
+    let mut steps = Vec::new();
+    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        if let Ok(pass) = registry::find(name) {
+            steps.push(Step::Pass(pass.name));
+        } else if let Some((_, pipeline)) = PIPELINES.iter().find(|(known, _)| *known == name) {
+            steps.extend(*pipeline);
+        } else {
+            let known = PASSES.iter().map(|pass| pass.name);
+            let known = known.chain(PIPELINES.iter().map(|(name, _)| *name));
+            return Err(UnknownPass { name: name.to_owned(), nearest: nearest(name, known) });
+        }
+    }
+    Ok(steps)
+}
+
+/// `SCHISM_DISABLE_PASSES`: names of optional passes, separated by commas, that do not run.
+pub const DISABLE_PASSES: &str = "SCHISM_DISABLE_PASSES";
+/// `SCHISM_PRINT_AFTER`: names of steps, separated by commas, after which the module is printed to
+/// standard error; `all` are all.
+pub const PRINT_AFTER: &str = "SCHISM_PRINT_AFTER";
+/// `SCHISM_VERIFY_PASSES`: whether the module is verified after each step. In builds with debug
+/// assertions it always is.
+pub const VERIFY_PASSES: &str = "SCHISM_VERIFY_PASSES";
+
+/// The options of an environment; `variable` gives the value of one of its variables.
+///
+/// ```
+/// use schism_passes::pipeline;
+///
+/// let of = |list: &'static str| {
+///     pipeline::options(|name| (name == "SCHISM_DISABLE_PASSES").then(|| list.to_owned()))
+/// };
+/// assert_eq!(of("superblocks, strip-mine")?.disabled, ["strip-mine", "superblocks"]);
+/// let error = of("super-blocks").unwrap_err().to_string();
+/// assert!(error.contains("did you mean `superblocks`?"), "{error}");
+/// let error = of("address-spaces").unwrap_err().to_string();
+/// assert!(error.contains("`address-spaces` cannot be disabled"), "{error}");
+/// # Ok::<(), schism_passes::pipeline::OptionsError>(())
+/// ```
+///
+/// # Errors
+/// See [`OptionsError`].
+pub fn options(variable: impl Fn(&str) -> Option<String>) -> Result<PassOptions, OptionsError> {
+    let list = |name: &'static str| {
+        let value = variable(name).unwrap_or_default();
+        let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
+        names.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let mut disabled = Vec::new();
+    for name in list(DISABLE_PASSES) {
+        let pass = registry::find(&name)
+            .map_err(|unknown| OptionsError::Unknown { variable: DISABLE_PASSES, unknown })?;
+        if !pass.optional {
+            return Err(OptionsError::Required { pass: pass.name });
+        }
+        disabled.push(pass.name);
+    }
+    disabled.sort_unstable();
+    disabled.dedup();
+    let print_after = list(PRINT_AFTER);
+    let known = || steps().chain(PASSES.iter().map(|pass| pass.name)).chain(["all"]);
+    for name in &print_after {
+        if !known().any(|known| known == name) {
+            let unknown = UnknownPass { name: name.clone(), nearest: nearest(name, known()) };
+            return Err(OptionsError::Unknown { variable: PRINT_AFTER, unknown });
+        }
+    }
+    let verify_each = variable(VERIFY_PASSES).is_some_and(|it| !it.is_empty() && it != "0");
+    Ok(PassOptions { disabled, print_after, verify_each: verify_each || cfg!(debug_assertions) })
+}
+
+/// The names of all steps of all pipelines.
+fn steps() -> impl Iterator<Item = &'static str> {
+    fn flat(step: &'static Step) -> Vec<&'static str> {
+        match step {
+            Step::IfPanics(steps) => steps.iter().flat_map(flat).collect(),
+            step => vec![step.name()],
+        }
+    }
+    PIPELINES.iter().flat_map(|(_, pipeline)| *pipeline).flat_map(flat)
+}
+
+/// Options that cannot be followed.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum OptionsError {
+    /// A name is no pass's.
+    #[error("{variable}: {unknown}")]
+    Unknown {
+        /// The environment variable.
+        variable: &'static str,
+        /// The name.
+        unknown: UnknownPass,
+    },
+    /// A pass that code needs.
+    #[error(
+        "{DISABLE_PASSES}: `{pass}` cannot be disabled, for code would be wrong without it; these can: {OptionalPasses}"
+    )]
+    Required {
+        /// The pass.
+        pass: &'static str,
+    },
+}
+
+/// The names of the optional passes.
+struct OptionalPasses;
+
+impl fmt::Display for OptionalPasses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = PASSES.iter().filter(|pass| pass.optional).map(|pass| pass.name);
+        f.write_str(&names.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Why a pipeline did not run to its end.
 #[derive(Debug, Error)]
 pub enum PipelineError {
     /// A pass could not do its work.
     #[error(transparent)]
     Pass(#[from] PassError),
-    /// A pass left IR that does not verify: a defect of that pass.
+    /// A step left IR that does not verify: a defect of that step.
     #[error("pass `{pass}` left invalid IR: {message}")]
     Invalid {
-        /// The pass.
+        /// The step.
         pass: &'static str,
         /// The verifier's message.
         message: String,
@@ -136,128 +347,210 @@ pub enum PipelineError {
     NotForDevices(Box<Report>),
 }
 
-/// Runs passes over a module, one after the other.
+/// What runs the steps that are not of the registry.
+pub trait Driver {
+    /// How it fails.
+    type Error: From<PipelineError>;
+
+    /// Runs LLVM's passes over the module.
+    ///
+    /// # Errors
+    /// LLVM's, for the driver to explain.
+    fn run_llvm(&mut self, step: &Llvm) -> Result<(), Self::Error>;
+
+    /// Runs a step of the target's own.
+    ///
+    /// # Errors
+    /// The target's.
+    fn run_target(
+        &mut self,
+        step: &'static str,
+        cx: &mut PassContext<'_>,
+    ) -> Result<(), Self::Error>;
+}
+
+/// A driver without a target: it leaves the target's steps out.
+struct NoTarget<'m, 'c>(&'m Module<'c>);
+
+impl Driver for NoTarget<'_, '_> {
+    type Error = PipelineError;
+
+    fn run_llvm(&mut self, step: &Llvm) -> Result<(), PipelineError> {
+        // The oldest processor that the module's triple can mean.
+        let machine = if step.machine { target::of_module(self.0).ok() } else { None };
+        self.0
+            .handle()
+            .run_passes_for(step.passes, machine.as_ref())
+            .map_err(|message| PassError { pass: step.name, source: message.into() }.into())
+    }
+
+    fn run_target(
+        &mut self,
+        _: &'static str,
+        _: &mut PassContext<'_>,
+    ) -> Result<(), PipelineError> {
+        Ok(())
+    }
+}
+
+/// Runs steps over a module, one after the other, without those of a target.
 ///
 /// # Errors
-/// The pass that failed or that left invalid IR; or what the passes refuse.
-pub fn run<'p>(
+/// The step that failed or that left invalid IR; or what the passes refuse.
+pub fn run(
     module: &Module<'_>,
-    passes: impl IntoIterator<Item = &'p Pass>,
+    steps: &[Step],
     cx: &mut PassContext<'_>,
 ) -> Result<(), PipelineError> {
+    run_raw(module.handle(), steps, cx, &mut NoTarget(module))
+}
+
+/// Runs steps over a module, one after the other.
+///
+/// # Errors
+/// The step that failed or that left invalid IR; or what the passes refuse.
+pub fn run_raw<D: Driver>(
+    module: ModuleRef<'_>,
+    steps: &[Step],
+    cx: &mut PassContext<'_>,
+    driver: &mut D,
+) -> Result<(), D::Error> {
     let mut last = None;
-    for pass in passes {
-        let start = cx.start();
-        (pass.run)(module, cx).map_err(|source| PassError { pass: pass.name, source })?;
-        cx.note(pass.name, start);
-        if cx.verify_each {
-            verify(module, pass.name)?;
-        }
-        if !cx.violations.is_empty() {
-            let report = Report {
-                violations: std::mem::take(&mut cx.violations),
-                uses: uses::uses(module),
-                sites: std::mem::take(&mut cx.sites),
-                kernels: cx.roots().into_iter().map(str::to_owned).collect(),
-            };
-            return Err(PipelineError::NotForDevices(Box::new(report)));
-        }
-        last = Some(pass.name);
-    }
+    run_steps(module, steps, cx, driver, &mut last)?;
     match last {
-        Some(pass) if !cx.verify_each => verify(module, pass),
+        Some(step) if !cx.options.verify_each => Ok(verify(module, step)?),
         _ => Ok(()),
     }
 }
 
+fn run_steps<D: Driver>(
+    module: ModuleRef<'_>,
+    steps: &[Step],
+    cx: &mut PassContext<'_>,
+    driver: &mut D,
+    last: &mut Option<&'static str>,
+) -> Result<(), D::Error> {
+    for step in steps {
+        // The wrapper keeps what it has once seen of the module, so each step gets a new one.
+        let view = module.view();
+        let name = step.name();
+        let start = cx.start();
+        match step {
+            Step::Pass(_) if cx.options.disabled.contains(&name) => continue,
+            Step::Pass(_) => {
+                let pass = registry::find(name).expect("pipelines name passes of the registry");
+                (pass.run)(&view, cx)
+                    .map_err(|source| PipelineError::from(PassError { pass: name, source }))?;
+            }
+            Step::Llvm(llvm) => driver.run_llvm(llvm)?,
+            Step::Target(_) => driver.run_target(name, cx)?,
+            Step::IfPanics(steps) => {
+                let mut functions = view.get_functions();
+                if functions.any(|it| cold_paths::has_panics(it.value())) {
+                    run_steps(module, steps, cx, driver, last)?;
+                }
+                continue;
+            }
+        }
+        cx.note(name, start);
+        if cx.options.prints_after(name) {
+            eprintln!("; after {name}\n{}", view.print_to_string().to_string());
+        }
+        if cx.options.verify_each {
+            verify(module, name)?;
+        }
+        if !cx.violations.is_empty() {
+            let report = Report {
+                violations: std::mem::take(&mut cx.violations),
+                uses: uses::uses(&view),
+                sites: std::mem::take(&mut cx.sites),
+                kernels: cx.roots().into_iter().map(str::to_owned).collect(),
+            };
+            return Err(PipelineError::NotForDevices(Box::new(report)).into());
+        }
+        *last = Some(name);
+    }
+    Ok(())
+}
+
 /// LLVM's verifier.
-fn verify(module: &Module<'_>, pass: &'static str) -> Result<(), PipelineError> {
-    module.verify().map_err(|message| PipelineError::Invalid { pass, message: message.to_string() })
-}
-
-/// All passes, each once.
-pub fn all() -> impl Iterator<Item = &'static Pass> {
-    STAGE1.iter().chain(OTHERS)
-}
-
-/// A name that is neither a pass nor a pipeline.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("there is no pass `{name}`{}", .nearest.map_or(String::new(), |name| format!("; did you mean `{name}`?")))]
-pub struct UnknownPass {
-    /// The name.
-    pub name: String,
-    /// The name that it may have been meant to be.
-    pub nearest: Option<&'static str>,
-}
-
-/// The passes that a list of names stands for; names are separated by commas.
-///
-/// # Errors
-/// The first name that is neither a pass nor a pipeline.
-pub fn resolve(names: &str) -> Result<Vec<&'static Pass>, UnknownPass> {
-    let mut passes = Vec::new();
-    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-        if let Some(pass) = all().find(|pass| pass.name == name) {
-            passes.push(pass);
-        } else if let Some((_, pipeline)) = PIPELINES.iter().find(|(known, _)| *known == name) {
-            passes.extend(*pipeline);
-        } else {
-            return Err(UnknownPass { name: name.to_owned(), nearest: nearest(name) });
-        }
-    }
-    Ok(passes)
-}
-
-/// The known name that differs in the fewest letters, if that is not most of them.
-fn nearest(name: &str) -> Option<&'static str> {
-    let known = all().map(|pass| pass.name).chain(PIPELINES.iter().map(|(name, _)| *name));
-    let (distance, best) = known.map(|known| (distance(name, known), known)).min()?;
-    (distance <= 1 + name.len() / 3).then_some(best)
-}
-
-/// How many letters must be added, removed or replaced to make one word of another.
-fn distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
-    for (index, letter) in one.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (column, candidate) in other.chars().enumerate() {
-            let replaced = diagonal + usize::from(letter != candidate);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row.pop().unwrap_or(0)
+fn verify(module: ModuleRef<'_>, pass: &'static str) -> Result<(), PipelineError> {
+    module.verify().map_err(|message| PipelineError::Invalid { pass, message })
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::*;
 
     #[test]
-    fn names_are_unique_and_the_documentation_of_the_crate_lists_them() {
-        let documentation = include_str!("lib.rs");
-        let mut names = HashSet::new();
-        for pass in all() {
-            assert!(names.insert(pass.name), "two passes are called {}", pass.name);
-            assert!(
-                documentation.contains(&format!("//! | `{}` |", pass.name)),
-                "the table in lib.rs has no line for {}",
-                pass.name
-            );
+    fn pipelines_name_passes_of_the_registry_and_every_optional_pass_runs_somewhere() {
+        let registered: Vec<_> = PASSES.iter().map(|pass| pass.name).collect();
+        fn check(steps: &[Step], registered: &[&str]) {
+            for step in steps {
+                match step {
+                    Step::Pass(name) => assert!(registered.contains(name), "{name}"),
+                    Step::IfPanics(steps) => check(steps, registered),
+                    Step::Llvm(_) | Step::Target(_) => {}
+                }
+            }
         }
-        assert!(PIPELINES.iter().all(|(name, _)| names.insert(name)));
+        PIPELINES.iter().for_each(|(_, steps)| check(steps, &registered));
+        for pass in PASSES.iter().filter(|pass| pass.optional) {
+            assert!(steps().any(|step| step == pass.name), "{}", pass.name);
+        }
+        assert!(PIPELINES.iter().all(|(name, _)| registry::find(name).is_err()));
+    }
+
+    /// Without this option `instcombine` ends the process where one round leaves something to do, a
+    /// check meant for LLVM's own tests.
+    #[test]
+    fn no_pass_of_llvm_may_end_the_process() {
+        fn check(step: &Step) {
+            match step {
+                Step::Llvm(llvm) => {
+                    for (at, _) in llvm.passes.match_indices("instcombine") {
+                        let pass = &llvm.passes[at..];
+                        assert!(pass.starts_with("instcombine<no-verify-fixpoint>"), "{pass}");
+                    }
+                }
+                Step::IfPanics(steps) => steps.iter().for_each(check),
+                Step::Pass(_) | Step::Target(_) => {}
+            }
+        }
+        PIPELINES.iter().for_each(|(_, steps)| steps.iter().for_each(check));
     }
 
     #[test]
     fn a_misspelt_name_is_explained() {
         let error = resolve("lower-unwind,kernel-reachabilty").unwrap_err();
-        assert_eq!(
-            (error.name.as_str(), error.nearest),
-            ("kernel-reachabilty", Some("kernel-reachability"))
-        );
+        assert_eq!(error.nearest, Some("kernel-reachability"));
         assert_eq!(resolve("frobnicate").unwrap_err().nearest, None);
         assert!(resolve(" ").unwrap().is_empty());
+        let of =
+            |value: &'static str| options(|name| (name == PRINT_AFTER).then(|| value.to_owned()));
+        assert!(of("llvm-o3,strip-mine,all").is_ok());
+        assert!(of("llvm-o2").unwrap_err().to_string().contains("did you mean `llvm-o3`?"));
+    }
+
+    #[test]
+    fn disabled_passes_do_not_run() {
+        use inkwell::context::Context;
+        use inkwell::memory_buffer::MemoryBuffer;
+
+        let source = "declare void @f()\n";
+        let spec = crate::spec::device::DeviceSpec::default();
+        let times = |disabled: Vec<&'static str>| {
+            let context = Context::create();
+            let buffer = MemoryBuffer::create_from_memory_range_copy(source.as_bytes(), "source");
+            let module = context.create_module_from_ir(buffer).unwrap();
+            let mut cx = PassContext::new(&spec);
+            cx.options.disabled = disabled;
+            cx.times = Some(Vec::new());
+            let steps = resolve("superblocks,narrow-checks").unwrap();
+            run(&module, &steps, &mut cx).unwrap();
+            cx.times.unwrap().into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(times(vec![]), ["superblocks", "narrow-checks"]);
+        assert_eq!(times(vec!["superblocks"]), ["narrow-checks"]);
     }
 }

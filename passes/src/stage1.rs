@@ -32,7 +32,8 @@ pub struct ImagePart {
     pub bitcode: Vec<u8>,
     /// The kernels in it, by their indices.
     pub kernels: Vec<usize>,
-    /// The symbols of its kernels and of their variants, in the kernels' order, and then of the functions that are exported.
+    /// The symbols of its kernels and of their variants, in the kernels' order, and then of the
+    /// functions that are exported.
     pub exported_symbols: Vec<String>,
     /// Functions that other images must define, sorted.
     pub imported_symbols: Vec<String>,
@@ -187,8 +188,8 @@ fn explain(buffer: &MemoryBuffer<'_>, cx: &PassContext<'_>, first: Report) -> Pi
     PipelineError::NotForDevices(Box::new(first))
 }
 
-/// Runs the passes once more over a module with costs, this time with every instruction numbered, so
-/// that the findings say where in the source they come from.
+/// Runs the passes once more over a module with costs, this time with every instruction numbered,
+/// so that the findings say where in the source they come from.
 fn locate_lints(buffer: &MemoryBuffer<'_>, cx: &mut PassContext<'_>) {
     let start = cx.start();
     let context = Context::create();

@@ -83,9 +83,42 @@ fn mistakes_on_the_command_line_are_explained() {
 }
 
 #[test]
+fn passes_are_left_out_and_modules_printed_as_the_environment_says() {
+    let run = |variable: &str, value: &str| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_schism-opt"))
+            .args(["-p", "simplify,superblocks", "-"])
+            .env(variable, value)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the tool starts");
+        let input = b"define void @f() {\n  ret void\n}\n";
+        child.stdin.take().expect("a pipe").write_all(input).expect("it reads its input");
+        child.wait_with_output().expect("the tool ends")
+    };
+    let printed = run("SCHISM_PRINT_AFTER", "superblocks");
+    assert!(printed.status.success());
+    let stderr = text(&printed.stderr);
+    assert!(stderr.contains("; after superblocks\n") && stderr.contains("define void @f()"));
+    assert!(!stderr.contains("; after simplify"));
+    let disabled = run("SCHISM_DISABLE_PASSES", "superblocks");
+    assert!(disabled.status.success(), "{}", text(&disabled.stderr));
+    for (name, message) in [
+        ("simplify", "`simplify` cannot be disabled"),
+        ("super-blocks", "did you mean `superblocks`?"),
+    ] {
+        let result = run("SCHISM_DISABLE_PASSES", name);
+        assert_eq!(result.status.code(), Some(1));
+        assert!(text(&result.stderr).contains(message), "{}", text(&result.stderr));
+    }
+}
+
+#[test]
 fn the_list_names_every_pass() {
     let list = text(&schism_opt(&["--list"], b"").stdout);
-    for pass in schism_passes::pipeline::all() {
-        assert!(list.contains(&format!("  {} ", pass.name)), "{list}");
+    for pass in schism_passes::registry::PASSES {
+        let optional = if pass.optional { '*' } else { ' ' };
+        assert!(list.contains(&format!(" {optional}{} ", pass.name)), "{list}");
     }
 }

@@ -1,5 +1,6 @@
 //! The kernels that were compiled once, by whatever program: `schism-cache` with this runtime's keys.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -14,7 +15,10 @@ use crate::variant::Variant;
 use crate::{notice, stage2};
 
 /// With one of these the user wants to see stage 2 at work.
-const WATCHED: [&str; 2] = ["SCHISM_DUMP_DIR", "SCHISM_TIME_PASSES"];
+const WATCHED: [&str; 3] = ["SCHISM_DUMP_DIR", "SCHISM_TIME_PASSES", "SCHISM_PRINT_AFTER"];
+
+/// Passes of stage 2 that the user has disabled: stage 2 reads the variable, and makes other code.
+const DISABLED: &str = "SCHISM_DISABLE_PASSES";
 
 fn cache() -> &'static Cache {
     // A forked process opens the folder anew: by the parent's descriptors the locks would be the parent's, too.
@@ -82,6 +86,9 @@ pub(crate) fn key_of(
     if let Some(groups) = kernel.groups {
         key = key.number("local", groups.local_size).number("local align", groups.local_align);
     }
+    for pass in disabled_passes(&env::var(DISABLED).unwrap_or_default()) {
+        key = key.part("disabled pass", pass.as_bytes());
+    }
     for object in linked.objects() {
         key = key.part("linked", object.as_bytes());
     }
@@ -92,6 +99,11 @@ pub(crate) fn key_of(
         key = key.number("known", known.param.into()).part("value", &known.bytes);
     }
     Some(key)
+}
+
+/// The names in a list of passes, each once.
+fn disabled_passes(list: &str) -> BTreeSet<&str> {
+    list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect()
 }
 
 /// A version of a kernel is there for launches, since `started`.
@@ -121,5 +133,17 @@ pub(crate) fn damaged(what: &str) -> ImageError {
         reason: format!(
             "the kernel cache has {what} of an unknown form; `cargo schism cache clear` empties it"
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::disabled_passes;
+
+    #[test]
+    fn lists_that_mean_the_same_passes_are_the_same() {
+        assert_eq!(disabled_passes("b, a,,b"), disabled_passes("a,b"));
+        assert_ne!(disabled_passes("a"), disabled_passes("a,b"));
+        assert!(disabled_passes(" ").is_empty());
     }
 }

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use schism_passes::opt::{self, OptError};
-use schism_passes::pipeline;
+use schism_passes::{pipeline, registry};
 use schism_tests::filecheck;
 
 fn folder() -> PathBuf {
@@ -35,7 +35,8 @@ fn name(path: &Path) -> &str {
 fn every_pass_has_a_folder_and_every_folder_a_pass() {
     let folders: BTreeSet<String> =
         entries(&folder()).iter().map(|path| name(path).to_owned()).collect();
-    let passes: BTreeSet<String> = pipeline::all()
+    let passes: BTreeSet<String> = registry::PASSES
+        .iter()
         .map(|pass| pass.name)
         .chain(pipeline::PIPELINES.iter().map(|(name, _)| *name))
         .map(str::to_owned)

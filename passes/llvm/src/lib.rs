@@ -57,7 +57,7 @@ pub use instruction::fast_math;
 pub use layout::DataLayout;
 pub use machine::{FileKind, Machine, host_cpu};
 pub use metadata::{Metadata, TemporaryNode};
-pub use module::{AsModule, Module, ModuleRef, intrinsic_id};
+pub use module::{AsModule, Module, ModuleRef, View, intrinsic_id};
 pub use pipeline::{initialize_nvptx, initialize_targets, initialize_x86};
 pub use types::Type;
 pub(crate) use value::bytes;

@@ -2,6 +2,8 @@
 
 use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::ptr::{NonNull, null_mut};
 
 use inkwell::targets::TargetMachine;
@@ -19,6 +21,18 @@ use crate::{ContextRef, DataLayout, Linkage, Machine, Type, Value, bytes, list, 
 /// A module that is borrowed for `'m`, and that may be changed meanwhile, as inkwell's may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModuleRef<'m>(NonNull<LLVMModule>, PhantomData<&'m ()>);
+
+/// A borrowed module as inkwell's.
+#[derive(Debug)]
+pub struct View<'m>(ManuallyDrop<inkwell::module::Module<'m>>);
+
+impl<'m> Deref for View<'m> {
+    type Target = inkwell::module::Module<'m>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
 
 /// What has a module.
 pub trait AsModule {
@@ -64,6 +78,12 @@ impl<'m> ModuleRef<'m> {
     #[track_caller]
     pub(crate) unsafe fn known(raw: LLVMModuleRef) -> Self {
         Self(NonNull::new(raw).expect("internal error: LLVM gave no module"), PhantomData)
+    }
+
+    /// The module as inkwell's. That remembers what it has once seen of a module, so each look asks for a new one.
+    pub fn view(self) -> View<'m> {
+        // SAFETY: the module lives for `'m`, and its owner, not this view, disposes of it.
+        View(ManuallyDrop::new(unsafe { inkwell::module::Module::new(self.raw()) }))
     }
 
     /// LLVM's own handle.

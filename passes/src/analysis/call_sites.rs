@@ -108,8 +108,9 @@ pub fn number(module: &Module<'_>) -> Vec<CallSite> {
     sites
 }
 
-/// The indices of the sites through which an instruction came to where it stands: its own first, then
-/// the call through which its function was inlined, and so on. Empty in a module without numbers.
+/// The indices of the sites through which an instruction came to where it stands: its own first,
+/// then the call through which its function was inlined, and so on. Empty in a module without
+/// numbers.
 pub(crate) fn way_of(instruction: Value<'_>) -> Vec<usize> {
     let mut way = Vec::new();
     let mut next = instruction.debug_loc();

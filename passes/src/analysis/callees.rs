@@ -118,7 +118,8 @@ impl<'m> Search<'m> {
                 None if is_integer(value) => self.found(Foreign::Number),
                 None => Err(Accepted),
             },
-            // What an integer is made of otherwise, is a number: a function's address would be seen.
+            // What an integer is made of otherwise, is a number: a function's address would be
+            // seen.
             _ if is_integer(value) => self.found(Foreign::Number),
             Opcode::Load if is_host_memory(value.operand(0)) => self.found(Foreign::Host),
             _ => Err(Accepted),

@@ -53,7 +53,8 @@ pub(crate) enum Step<'m> {
 pub(crate) struct AddRec<'m> {
     pub base: Expr<'m>,
     pub step: Step<'m>,
-    /// The no-wrap conditions: narrower add-recurrences, of which this one is an extension, and which must not wrap in any iteration.
+    /// The no-wrap conditions: narrower add-recurrences, of which this one is an extension, and
+    /// which must not wrap in any iteration.
     pub no_wrap: Vec<Rc<AddRec<'m>>>,
 }
 
@@ -477,8 +478,9 @@ impl<'m> Emit<'m> {
         if let Some(&known) = self.leaves.get(&leaf) {
             return known;
         }
-        // The address is made definite, and the pointer left alone: of what comes of a definite one LLVM does not know what it
-        // points to.
+        // The address is made definite, and the pointer left alone: of what comes of a definite one
+        // LLVM does not know what it points to. SAFETY: the leaf is a live integer or pointer that
+        // dominates the builder's place.
         let value = {
             let leaf = if is_sound(leaf, SOUND) { self.without_promises(leaf) } else { leaf };
             let value = match is_pointer(leaf) {
@@ -494,8 +496,9 @@ impl<'m> Emit<'m> {
         value
     }
 
-    /// The same arithmetic once more, without the promises (`nuw`, say) that make poison of it where they are broken. LLVM knows the range of
-    /// what comes out, which it does not of a `freeze`.
+    /// The same arithmetic once more, without the promises (`nuw`, say) that make poison of it
+    /// where they are broken. LLVM knows the range of what comes out, which it does not of a
+    /// `freeze`.
     fn without_promises(&mut self, value: Value<'m>) -> Value<'m> {
         let Some(opcode) = value.opcode().filter(|opcode| *opcode != Opcode::Call) else {
             return value;

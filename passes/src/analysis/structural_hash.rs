@@ -57,7 +57,8 @@ pub fn text(module: &Module<'_>) -> String {
 }
 
 impl<'t> ModuleText<'t> {
-    /// Takes a module apart. `known` are globals whose names count although the module defines them.
+    /// Takes a module apart. `known` are globals whose names count although the module defines
+    /// them.
     pub fn of(text: &'t str, known: &[&str]) -> Self {
         let mut parsed =
             ModuleText { definitions: Vec::new(), by_name: HashMap::new(), common: Vec::new() };
@@ -107,7 +108,8 @@ impl<'t> ModuleText<'t> {
         self.definitions.push(Definition { name, pieces });
     }
 
-    /// The structural hash of a kernel: of what these functions reach. `None` if one of them is not there.
+    /// The structural hash of a kernel: of what these functions reach. `None` if one of them is not
+    /// there.
     pub fn of_kernel<'n>(
         &self,
         functions: impl IntoIterator<Item = &'n str>,

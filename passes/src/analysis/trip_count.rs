@@ -52,7 +52,8 @@ pub(crate) fn is_closed<'m>(cfg: &Cfg<'m>, of: &Loop, instruction: Value<'m>) ->
     })
 }
 
-/// If a block may leave the loop: the condition, where the loop goes on, and whether it does so if the condition holds.
+/// If a block may leave the loop: the condition, where the loop goes on, and whether it does so if
+/// the condition holds.
 pub(crate) fn exit<'m>(cfg: &Cfg<'m>, of: &Loop, block: usize) -> Option<(Value<'m>, usize, bool)> {
     let &[yes, no] = &cfg.successors[block][..] else { return None };
     let stays = of.blocks.contains(&yes);
@@ -64,7 +65,8 @@ pub(crate) fn exit<'m>(cfg: &Cfg<'m>, of: &Loop, block: usize) -> Option<(Value<
     branches.then(|| (end.condition(), if stays { yes } else { no }, stays))
 }
 
-/// The trip count that an exiting block gives, if every iteration passes the block and the count is computable.
+/// The trip count that an exiting block gives, if every iteration passes the block and the count is
+/// computable.
 pub(crate) fn trip_count<'m>(
     cfg: &Cfg<'m>,
     of: &Loop,

@@ -45,7 +45,8 @@ pub(crate) fn uses_of(object: Value<'_>) -> Vec<Use> {
             } else if is_global {
                 queue.push_back((user, Some(user.name())));
             } else if !is_function {
-                // A constant expression. (A function uses its personality, and no instruction does.)
+                // A constant expression. (A function uses its personality, and no instruction
+                // does.)
                 queue.push_back((user, through.clone()));
             }
         }

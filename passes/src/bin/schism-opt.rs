@@ -4,15 +4,15 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use schism_passes::opt;
-use schism_passes::pipeline;
+use schism_passes::pipeline::{self, Step};
+use schism_passes::{opt, registry};
 
 const USAGE: &str = "\
 Runs passes over a file of LLVM assembly or bitcode.
 
 USAGE: schism-opt -p PASS,PASS,... [OPTIONS] FILE
 
-  -p, --passes LIST   the passes, in this order; see --list
+  -p, --passes LIST   passes and pipelines (stage1, cpu, ptx), in this order; see --list
   -o, --output FILE   where to write (default: stdout)
       --emit-bc       write bitcode instead of assembly
       --emit-asm      write the assembly of the processor that the module's triple names
@@ -28,10 +28,17 @@ USAGE: schism-opt -p PASS,PASS,... [OPTIONS] FILE
                         constant-value: SYMBOL HEXADECIMAL
                         fast-math: relaxed|finite
                         warnings: off|on|perf
-      --list          list the passes
+      --list          list the pipelines and the passes
   FILE                `-` is stdin
 
 LLVM's verifier runs after each pass. What a pass refuses is printed to stderr, and the exit status is 1.
+
+`-p cpu` and `-p ptx` run the passes of stage 2, schism's and LLVM's, over an image. The steps that need a launch (the entry, the
+builtins) are left out: what they do is shown with SCHISM_DUMP_DIR where a program runs.
+
+ENVIRONMENT:
+  SCHISM_PRINT_AFTER=NAME,...     print the module to stderr after these steps (`all`: after each)
+  SCHISM_DISABLE_PASSES=NAME,...  leave out these passes, which must be optional
 ";
 
 /// What the command line asks for.
@@ -114,7 +121,9 @@ fn run(passes: &str, input: &Path, options: &Options) -> Result<(), String> {
         std::fs::read(input)
     }
     .map_err(|error| failed("read", input, error))?;
-    let module = opt::read(&contents, &options.spec).map_err(|error| error.to_string())?;
+    let mut module = opt::read(&contents, &options.spec).map_err(|error| error.to_string())?;
+    module.options =
+        pipeline::options(|name| std::env::var(name).ok()).map_err(|error| error.to_string())?;
     let result = if options.bitcode {
         opt::run_to_bitcode(&module, passes)
     } else if options.assembly {
@@ -132,15 +141,27 @@ fn run(passes: &str, input: &Path, options: &Options) -> Result<(), String> {
 }
 
 fn list() {
-    println!("Passes of stage 1, in their order (`-p stage1` runs them all):");
-    for pass in pipeline::STAGE1 {
-        println!("  {:<18} {}", pass.name, pass.about);
+    println!("Pipelines (`-p stage1`); steps in parentheses run only in stage 2:");
+    for (name, steps) in pipeline::PIPELINES {
+        println!("  {name}");
+        steps.iter().for_each(|step| list_step(step, 4));
     }
-    if !pipeline::OTHERS.is_empty() {
-        println!("Others:");
+    println!("Passes (those with `*` are optional):");
+    for pass in registry::PASSES {
+        let optional = if pass.optional { '*' } else { ' ' };
+        println!(" {optional}{:<24} {}", pass.name, pass.about);
     }
-    for pass in pipeline::OTHERS {
-        println!("  {:<18} {}", pass.name, pass.about);
+}
+
+fn list_step(step: &Step, indent: usize) {
+    match step {
+        Step::Target(name) => println!("{:indent$}({name})", ""),
+        Step::Pass(name) => println!("{:indent$}{name}", ""),
+        Step::Llvm(llvm) => println!("{:indent$}{}: {}", "", llvm.name, llvm.passes),
+        Step::IfPanics(steps) => {
+            println!("{:indent$}if the module has panics:", "");
+            steps.iter().for_each(|step| list_step(step, indent + 2));
+        }
     }
 }
 

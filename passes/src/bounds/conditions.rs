@@ -56,10 +56,12 @@ impl<'m> Conditions<'_, 'm> {
         };
         let size = self.emit.number(64, step);
         if *predicate == IntPredicate::NE {
-            // The first multiple of the step that is the distance is the distance, if it is a multiple.
+            // The first multiple of the step that is the distance is the distance, if it is a
+            // multiple.
             let up = matches!(value.step, Step::Up(_));
-            // A loop often compares the value of the next iteration. Then all iterations are counted, and one is subtracted again:
-            // LLVM knows of a slice that it is not empty, and not how much is left of it behind its first element.
+            // A loop often compares the value of the next iteration. Then all iterations are
+            // counted, and one is subtracted again: LLVM knows of a slice that it is not empty,
+            // and not how much is left of it behind its first element.
             let before = scev::before(&value.base, step).filter(|_| up);
             let first = before.as_ref().unwrap_or(&value.base);
             let distance = match up {
@@ -114,7 +116,8 @@ impl<'m> Conditions<'_, 'm> {
         self.emit.builder().udiv(rounded, size)
     }
 
-    /// A value in an iteration, in 64 bits. Adds the conditions under which it has wrapped neither there nor in any iteration before.
+    /// A value in an iteration, in 64 bits. Adds the conditions under which it has wrapped neither
+    /// there nor in any iteration before.
     pub(crate) fn last(&mut self, value: &AddRec<'m>, iteration: Value<'m>) -> Value<'m> {
         let first = self.emit.wide(&value.base);
         let (size, up) = match &value.step {

@@ -89,7 +89,8 @@ pub fn run_on(function: Value<'_>) -> Result<(), String> {
     }
     function.run_passes("loop-simplify,lcssa")?;
     let mut growth = 0;
-    // A copy beside one loop changes nothing inside of another, so one look at the function serves all of them: there may be very many.
+    // A copy beside one loop changes nothing inside of another, so one look at the function serves
+    // all of them: there may be very many.
     let mut cfg = Cfg::of(function);
     for one in cfg.loops().into_iter().filter(|one| one.innermost) {
         let Some(plan) = plan(&cfg, &one).filter(|plan| growth + plan.size <= GROWTH) else {
@@ -160,7 +161,8 @@ fn plan<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<Plan<'m>> {
     (!checks.is_empty()).then(|| Plan { of: of.clone(), size, trip_count, checks })
 }
 
-/// What has to hold in all iterations for `condition` to be `wanted` in all of them. Adds it to `facts`; false if it cannot be said.
+/// What has to hold in all iterations for `condition` to be `wanted` in all of them. Adds it to
+/// `facts`; false if it cannot be said.
 fn facts_of<'m>(
     values: &mut Values<'_, 'm>,
     condition: Value<'m>,
@@ -207,7 +209,8 @@ fn facts_of<'m>(
     }
 }
 
-/// Copies the loop, takes the checks out of the first one, and lets the condition choose. Returns the blocks that are new or go on elsewhere.
+/// Copies the loop, takes the checks out of the first one, and lets the condition choose. Returns
+/// the blocks that are new or go on elsewhere.
 fn apply<'m>(cfg: &Cfg<'m>, plan: &Plan<'m>) -> Vec<Block<'m>> {
     let of = &plan.of;
     let block = |number: usize| cfg.blocks[number];
@@ -281,7 +284,8 @@ mod tests {
     use super::run;
     use crate::ir::cfg::MADE;
 
-    /// A function of so many loops one after the other, each with a check of its index, and a panic of its own.
+    /// A function of so many loops one after the other, each with a check of its index, and a panic
+    /// of its own.
     fn many(loops: usize) -> String {
         let mut text = "declare void @panic() cold noreturn
             define i64 @many(ptr %p, i64 %len, i64 %n) {

@@ -171,8 +171,8 @@ fn group<'m>(cfg: &Cfg<'m>, loops: &[Loop], first: usize) -> Option<Group<'m>> {
     Some(Group { blocks, size, may_stay })
 }
 
-/// Whether what is computed between the checks is needed only where all of them have passed, or only where one has failed. It is not where
-/// what is `cold` comes back.
+/// Whether what is computed between the checks is needed only where all of them have passed, or
+/// only where one has failed. It is not where what is `cold` comes back.
 fn stays_apart<'m>(cfg: &Cfg<'m>, blocks: &[Link<'m>]) -> bool {
     let inside: HashSet<usize> = blocks[1..].iter().map(|one| one.block).collect();
     let panics: BTreeSet<usize> = blocks.iter().map(|one| one.panic).collect();
@@ -198,7 +198,8 @@ fn may_stay_away(instruction: Value<'_>) -> bool {
         && !instruction.callee().is_some_and(|callee| callee.name().starts_with("llvm."))
 }
 
-/// Whether an instruction computes something that nobody notices, and the same whenever it does: `freeze` may not.
+/// Whether an instruction computes something that nobody notices, and the same whenever it does:
+/// `freeze` may not.
 fn is_arithmetic(instruction: Value<'_>) -> bool {
     instruction.is_integer_arithmetic()
         || matches!(
@@ -207,8 +208,8 @@ fn is_arithmetic(instruction: Value<'_>) -> bool {
         )
 }
 
-/// Whether a value can be had before the blocks `inside`: it comes from elsewhere, or arithmetic makes it. `left` are the values that may
-/// still be looked at.
+/// Whether a value can be had before the blocks `inside`: it comes from elsewhere, or arithmetic
+/// makes it. `left` are the values that may still be looked at.
 fn is_early<'m>(
     cfg: &Cfg<'m>,
     inside: &BTreeSet<usize>,

@@ -101,7 +101,8 @@ fn range(value: Value<'_>, depth: usize) -> Option<Range> {
         opcode @ (Opcode::Add | Opcode::Sub) if depth > 0 => {
             let a = range(value.operand(0), depth - 1)?;
             let b = range(value.operand(1), depth - 1)?;
-            // Each part is small (2^32 at most) or a constant, so a sum that is in 63 bits did not wrap.
+            // Each part is small (2^32 at most) or a constant, so a sum that is in 63 bits did
+            // not wrap.
             let (low, high) = match opcode {
                 Opcode::Add => (a.0 + b.0, a.1 + b.1),
                 _ => (a.0 - b.1, a.1 - b.0),
@@ -159,7 +160,8 @@ fn is_long(value: Value<'_>) -> bool {
     ty.kind() == TypeKind::Integer && ty.int_width() == 64
 }
 
-/// The two conditions that a condition joins: if the first does not hold, the second does not matter.
+/// The two conditions that a condition joins: if the first does not hold, the second does not
+/// matter.
 fn joined(condition: Value<'_>) -> Option<[Value<'_>; 2]> {
     match condition.opcode()? {
         Opcode::Select => {
@@ -318,7 +320,8 @@ impl<'m> Narrow<'m> {
         }
     }
 
-    /// Has addresses of a block be computed from 32 bits where the way there says that an index has no more.
+    /// Has addresses of a block be computed from 32 bits where the way there says that an index has
+    /// no more.
     fn indices(&mut self, block: Block<'m>) {
         let users = block.as_value().users();
         let [branch] = users[..] else { return };
@@ -335,7 +338,8 @@ impl<'m> Narrow<'m> {
         }
     }
 
-    /// An index that is known to have 31 bits, made of them before an instruction. One that is a constant from another one stays so.
+    /// An index that is known to have 31 bits, made of them before an instruction. One that is a
+    /// constant from another one stays so.
     fn wide(
         &mut self,
         index: Value<'m>,
@@ -360,7 +364,8 @@ impl<'m> Narrow<'m> {
     }
 }
 
-/// Joins two steps of an address, the first of which is a product, where nobody else needs the place between.
+/// Joins two steps of an address, the first of which is a product, where nobody else needs the
+/// place between.
 fn join_steps<'m>(block: Block<'m>, builder: &Builder<'m>) {
     for address in block.instructions() {
         let Some((between, second, size)) = address.element() else { continue };
@@ -386,8 +391,9 @@ fn join_steps<'m>(block: Block<'m>, builder: &Builder<'m>) {
     }
 }
 
-/// Has factors be extended where they are multiplied, if that is in another block. What is extended is frozen first, which is no
-/// instruction, or LLVM would see that it has been extended already. Products that may share something with others stay.
+/// Has factors be extended where they are multiplied, if that is in another block. What is extended
+/// is frozen first, which is no instruction, or LLVM would see that it has been extended already.
+/// Products that may share something with others stay.
 fn extend_here<'m>(block: Block<'m>, builder: &Builder<'m>) {
     for product in block.instructions() {
         if product.opcode() != Some(Opcode::Mul) || !is_long(product) {

@@ -27,8 +27,8 @@ use inkwell::module::Module;
 use crate::check::device_check;
 use crate::frontend::simplify;
 
-/// Runs the pass over the module, after inlining, if the device check would refuse it as it is. `imports` are the functions without a
-/// body that it takes.
+/// Runs the pass over the module, after inlining, if the device check would refuse it as it is.
+/// `imports` are the functions without a body that it takes.
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.

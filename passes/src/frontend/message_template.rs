@@ -1,10 +1,10 @@
 //! Templates of messages, as the standard library has them, from a short form.
 //!
 //! ```
-//! use schism_passes::template;
+//! use schism_passes::frontend::message_template;
 //!
 //! // The values that placeholders stand for are numbered; here a message's arguments are in that order.
-//! let bytes = template::encode("len {1}, {0:?}", |value, _| u16::try_from(value).ok());
+//! let bytes = message_template::encode("len {1}, {0:?}", |value, _| u16::try_from(value).ok());
 //! assert_eq!(bytes.unwrap(), b"\x04len \xC8\x01\x00\x02, \xC8\x00\x00\x00");
 //! ```
 

@@ -43,7 +43,7 @@ const LOCAL: u32 = 3;
 /// where the last one ends. An array without bytes is at 0.
 ///
 /// ```
-/// use schism_passes::local_to_shared::places;
+/// use schism_passes::gpu::lower_local_memory::places;
 ///
 /// assert_eq!(places(4, &[(12, 4), (0, 8), (64, 16)]), Some((vec![4, 0, 16], 80)));
 /// assert_eq!(places(0, &[(u64::MAX, 1), (1, 1)]), None);

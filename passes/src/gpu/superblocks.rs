@@ -155,7 +155,8 @@ impl<'m> Superblock<'m> {
         superblock.is_worthwhile().then_some(superblock)
     }
 
-    /// The longest superblock that starts in a block, which ends in these instructions and a terminator.
+    /// The longest superblock that starts in a block, which ends in these instructions and a
+    /// terminator.
     fn along(first: Block<'m>, run: &[Value<'m>]) -> Option<Self> {
         let mut blocks = vec![first];
         let mut cold_blocks = Vec::new();
@@ -388,7 +389,8 @@ fn distinct(checks: Vec<Check<'_>>) -> Vec<Check<'_>> {
     all
 }
 
-/// Which side of a branch or a selection is nearly always taken: true for the one where the condition holds.
+/// Which side of a branch or a selection is nearly always taken: true for the one where the
+/// condition holds.
 fn likely(instruction: Value<'_>) -> Option<bool> {
     let node = instruction.named_kind_metadata("prof")?;
     let operands = node.md_operands().into_iter().flatten();

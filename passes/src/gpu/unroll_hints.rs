@@ -48,7 +48,8 @@ const TURNS: usize = 16;
 /// Loops with a smaller trip count are left to LLVM, which may unroll them completely.
 const COUNT: u64 = 64;
 
-/// A loop that waits for memory gets the hint for any trip count if its body has no more instructions.
+/// A loop that waits for memory gets the hint for any trip count if its body has no more
+/// instructions.
 const WAITING: usize = 16;
 
 /// So many loads per iteration are worth it.
@@ -178,8 +179,8 @@ fn is_root(call: Value<'_>) -> bool {
     call.callee().is_some_and(|function| function.name().starts_with("llvm.sqrt."))
 }
 
-/// Whether what a load reads stands beside what it reads in the next iteration: its address is a value of the loop, or is counted by one, that
-/// goes on by a constant.
+/// Whether what a load reads stands beside what it reads in the next iteration: its address is a
+/// value of the loop, or is counted by one, that goes on by a constant.
 fn goes_on<'m>(cfg: &Cfg<'m>, of: &Loop, load: Value<'m>) -> bool {
     let address = load.operands().next();
     let Some(address) = address else { return false };
@@ -198,8 +199,8 @@ fn goes_on<'m>(cfg: &Cfg<'m>, of: &Loop, load: Value<'m>) -> bool {
         || address.opcode() == Some(Opcode::GetElementPtr) && address.operands().any(is_counter)
 }
 
-/// Whether the loop ends where a value of it equals, or exceeds, one from outside that is no constant: of those that are counted to a
-/// small constant LLVM unrolls the loop completely.
+/// Whether the loop ends where a value of it equals, or exceeds, one from outside that is no
+/// constant: of those that are counted to a small constant LLVM unrolls the loop completely.
 fn is_compared(cfg: &Cfg<'_>, of: &Loop) -> bool {
     let condition = {
         let end = cfg.blocks[of.latch].end();
@@ -223,7 +224,8 @@ fn is_operation(call: Value<'_>) -> bool {
     })
 }
 
-/// The constant that a block compares an integer with before it goes on; 0 if there is none, or a negative one.
+/// The constant that a block compares an integer with before it goes on; 0 if there is none, or a
+/// negative one.
 fn counts_to(block: Block<'_>) -> u64 {
     let end = block.end();
     if end.opcode() != Some(Opcode::Br) || !end.is_conditional() {

@@ -17,11 +17,12 @@ pub(crate) struct Cfg<'m> {
     pub successors: Vec<Vec<usize>>,
     /// The predecessors of each block.
     pub predecessors: Vec<Vec<usize>>,
-    /// The rpo of each block in an order in which a block comes after all that dominate it; blocks that are never
-    /// come to have none.
+    /// The rpo of each block in an order in which a block comes after all that dominate it; blocks
+    /// that are never come to have none.
     rpo: Vec<Option<usize>>,
-    /// Of each block, when a walk down the dominator tree enters it and when it has left all that is below it. So a function of very many
-    /// loops in a row, whose tree is as deep as it is long, is asked as quickly as any.
+    /// Of each block, when a walk down the dominator tree enters it and when it has left all that
+    /// is below it. So a function of very many loops in a row, whose tree is as deep as it is long,
+    /// is asked as quickly as any.
     span: Vec<(usize, usize)>,
 }
 
@@ -62,8 +63,9 @@ impl<'m> Cfg<'m> {
         Cfg { blocks, index, successors, predecessors, rpo, span }
     }
 
-    /// Looks again at where some blocks go on, after a change; blocks that are new get the numbers behind all others. Dominators stay what
-    /// they were: new blocks have none, and a caller asks only for blocks between which nothing has changed.
+    /// Looks again at where some blocks go on, after a change; blocks that are new get the numbers
+    /// behind all others. Dominators stay what they were: new blocks have none, and a caller asks
+    /// only for blocks between which nothing has changed.
     pub fn update(&mut self, changed: &[Block<'m>]) {
         for &block in changed {
             if !self.index.contains_key(&block) {
@@ -179,7 +181,8 @@ fn reverse_post_order(successors: &[Vec<usize>]) -> (Vec<Option<usize>>, Vec<usi
     (rpo, order)
 }
 
-/// The algorithm of Cooper, Harvey and Kennedy: the common dominator of all predecessors, until nothing changes.
+/// The algorithm of Cooper, Harvey and Kennedy: the common dominator of all predecessors, until
+/// nothing changes.
 fn dominators(order: &[usize], rpo: &[Option<usize>], predecessors: &[Vec<usize>]) -> Vec<usize> {
     const NONE: usize = usize::MAX;
     let mut dominator = vec![NONE; rpo.len()];
@@ -215,7 +218,8 @@ fn dominators(order: &[usize], rpo: &[Option<usize>], predecessors: &[Vec<usize>
     dominator
 }
 
-/// For each block when a walk down the dominator tree enters it and when it has left all that is below it.
+/// For each block when a walk down the dominator tree enters it and when it has left all that is
+/// below it.
 fn spans(order: &[usize], dominator: &[usize]) -> Vec<(usize, usize)> {
     let mut below = vec![Vec::new(); dominator.len()];
     for &block in order.iter().skip(1) {
@@ -255,7 +259,8 @@ mod tests {
 
     #[test]
     fn loops_and_dominators() {
-        // Blocks by their numbers: an outer loop 1..=5 around an inner one, 3; then 7 is unreachable.
+        // Blocks by their numbers: an outer loop 1..=5 around an inner one, 3; then 7 is
+        // unreachable.
         let text = "define void @f(i1 %a) {
             b0: br label %b1
             b1: br i1 %a, label %b2, label %b4

@@ -61,8 +61,9 @@ pub(crate) fn is_cloneable(instruction: Value<'_>) -> bool {
     }
 }
 
-/// Copies blocks, behind the last of them. Edges between them lead to copies; edges out of them lead where they led, and phis
-/// there are the caller's business. A phi has an edge from whatever it had one from, or from its copy.
+/// Copies blocks, behind the last of them. Edges between them lead to copies; edges out of them
+/// lead where they led, and phis there are the caller's business. A phi has an edge from whatever
+/// it had one from, or from its copy.
 pub(crate) fn clone_blocks<'m>(blocks: &[Block<'m>]) -> ClonedBlocks<'m> {
     let mut cloned = ClonedBlocks::default();
     let mut phis = Vec::new();

@@ -70,8 +70,9 @@ impl<'m> Approximation<'m> {
     }
 }
 
-/// `1 / x` as `rcp.rn` computes it where `x`, its inverse and the residual are normal numbers. Otherwise the residual is no small
-/// number: the approximation takes subnormal numbers for zero, and gives zero for them.
+/// `1 / x` as `rcp.rn` computes it where `x`, its inverse and the residual are normal numbers.
+/// Otherwise the residual is no small number: the approximation takes subnormal numbers for zero,
+/// and gives zero for them.
 fn reciprocal<'m>(
     module: ModuleRef<'m>,
     builder: &Builder<'m>,
@@ -89,8 +90,8 @@ fn reciprocal<'m>(
     (inverse, builder.fcmp(predicate, size, small))
 }
 
-/// The root of `x` as `sqrt.rn` computes it where `x` is a number above 2^-101, so that the residual is not rounded. Otherwise the
-/// result is smaller than that one's root, or a NaN.
+/// The root of `x` as `sqrt.rn` computes it where `x` is a number above 2^-101, so that the
+/// residual is not rounded. Otherwise the result is smaller than that one's root, or a NaN.
 fn root<'m>(module: ModuleRef<'m>, builder: &Builder<'m>, x: Value<'m>) -> (Value<'m>, Value<'m>) {
     let ty = x.ty();
     let inverse = call(module, builder, "llvm.nvvm.rsqrt.approx.ftz.f", &[x]);

@@ -27,30 +27,32 @@ pub const GROUP_ID: [&str; 3] =
 pub const GROUP_RANGE: [&str; 3] =
     ["__schism_group_range_x", "__schism_group_range_y", "__schism_group_range_z"];
 
-/// `void ()`: waits for all work-items of the group; orders their accesses of local and global memory.
+/// `void ()`: waits for all work-items of the group; orders their accesses of local and global
+/// memory.
 pub const BARRIER: &str = "__schism_barrier";
 
-/// `i32 (i32 value, i32 lane)`: what the work-item at `lane` of the sub-group has called this with; `lane` is less than
-/// [`SUB_GROUP_SIZE`]. For this and all that sub-groups do: all work-items of a sub-group call it together. What comes of one that has
-/// ended, or was never there, is any number.
+/// `i32 (i32 value, i32 lane)`: what the work-item at `lane` of the sub-group has called this with;
+/// `lane` is less than [`SUB_GROUP_SIZE`]. For this and all that sub-groups do: all work-items of a
+/// sub-group call it together. What comes of one that has ended, or was never there, is any number.
 pub const SHUFFLE: &str = "__schism_shuffle";
 
-/// `i32 (i32 value, i32 mask)`: the same for the lane whose number is the caller's with the bits of `mask` changed. `mask` is less than
-/// [`SUB_GROUP_SIZE`].
+/// `i32 (i32 value, i32 mask)`: the same for the lane whose number is the caller's with the bits of
+/// `mask` changed. `mask` is less than [`SUB_GROUP_SIZE`].
 pub const SHUFFLE_XOR: &str = "__schism_shuffle_xor";
 
-/// `i32 (i32 value, i32 distance)`: the same for the lane that many in front of the caller's; the caller's own value if there is none.
-/// `distance` is less than [`SUB_GROUP_SIZE`].
+/// `i32 (i32 value, i32 distance)`: the same for the lane that many in front of the caller's; the
+/// caller's own value if there is none. `distance` is less than [`SUB_GROUP_SIZE`].
 pub const SHUFFLE_UP: &str = "__schism_shuffle_up";
 
-/// `i32 (i32 value, i32 distance)`: the same for the lane that many behind the caller's; the caller's own value if that is not less than
-/// [`SUB_GROUP_SIZE`].
+/// `i32 (i32 value, i32 distance)`: the same for the lane that many behind the caller's; the
+/// caller's own value if that is not less than [`SUB_GROUP_SIZE`].
 pub const SHUFFLE_DOWN: &str = "__schism_shuffle_down";
 
 /// `i32 (i32 flag)`: a bit for each lane, set where the flag is not 0.
 pub const BALLOT: &str = "__schism_ballot";
 
-/// `void ()`: waits for all work-items of the sub-group; orders their accesses of local and global memory.
+/// `void ()`: waits for all work-items of the sub-group; orders their accesses of local and global
+/// memory.
 pub const SUB_GROUP_BARRIER: &str = "__schism_sub_group_barrier";
 
 /// `i32 (i32 value)`: the sum of what all of the sub-group have called it with, in 32 bits.
@@ -66,7 +68,8 @@ pub const CLOCK: &str = "__schism_clock";
 /// `i64 ()`: nanoseconds, for all work-items of a device from the same beginning.
 pub const TIME: &str = "__schism_time";
 
-/// The work-items of a sub-group: that many, in the order of their row-major index in the group. The last one of a group may have fewer.
+/// The work-items of a sub-group: that many, in the order of their row-major index in the group.
+/// The last one of a group may have fewer.
 pub const SUB_GROUP_SIZE: usize = 32;
 
 /// The builtins that work-items call together: of a group, or of a sub-group.
@@ -86,13 +89,16 @@ pub fn reductions() -> impl Iterator<Item = &'static str> {
     [REDUCE_ADD].into_iter().chain(REDUCE_LEAST)
 }
 
-/// `ptr ()`: the first byte of the group's local memory, as aligned as the container says and at least to 16.
+/// `ptr ()`: the first byte of the group's local memory, as aligned as the container says and at
+/// least to 16.
 pub const LOCAL_MEMORY: &str = "__schism_local_memory";
 
-/// `ptr (ptr tag, i64 size, i64 align)`: the local array that the tag stands for. Gone after [`crate::frontend::allocate_local_memory`].
+/// `ptr (ptr tag, i64 size, i64 align)`: the local array that the tag stands for. Gone after
+/// [`crate::frontend::allocate_local_memory`].
 pub const LOCAL_STATIC: &str = "__schism_local_static";
 
-/// `ptr ()`: where the local memory begins that a launch adds. Gone after [`crate::frontend::allocate_local_memory`].
+/// `ptr ()`: where the local memory begins that a launch adds. Gone after
+/// [`crate::frontend::allocate_local_memory`].
 pub const LOCAL_DYNAMIC: &str = "__schism_local_dynamic";
 
 /// The alignment of the local memory that a launch adds.
@@ -124,8 +130,8 @@ pub fn in_images() -> impl Iterator<Item = &'static str> {
     ids.chain(of_groups_in_images()).chain([PANIC, PANIC_FORMAT, PRINT, CLOCK, TIME])
 }
 
-/// Where the launch begins in each dimension, `i64 ()`, fastest-varying dimension first. These exist only until
-/// [`crate::frontend::launch_offset`] has run: no target defines them.
+/// Where the launch begins in each dimension, `i64 ()`, fastest-varying dimension first. These
+/// exist only until [`crate::frontend::launch_offset`] has run: no target defines them.
 pub const GLOBAL_OFFSET: [&str; 3] =
     ["__schism_global_offset_x", "__schism_global_offset_y", "__schism_global_offset_z"];
 
@@ -135,15 +141,16 @@ pub const OFFSET_SUFFIX: &str = "_with_offset";
 /// `void (ptr message, i64 message_len, ptr location)`; does not return.
 pub const PANIC: &str = "__schism_panic";
 
-/// `void (ptr template, ptr arguments, ptr location)`: a panic whose message is the two words of a `core::fmt::Arguments`, with
-/// descriptors for formatters; does not return.
+/// `void (ptr template, ptr arguments, ptr location)`: a panic whose message is the two words of a
+/// `core::fmt::Arguments`, with descriptors for formatters; does not return.
 pub const PANIC_FORMAT: &str = "__schism_panic_format";
 
-/// `void (ptr shape, ptr location, i64 word...)`, with the number of words behind the name: a panic whose message is a shape and
-/// words. Made by [`crate::gpu::panic_sites`], so no image has it.
+/// `void (ptr shape, ptr location, i64 word...)`, with the number of words behind the name: a panic
+/// whose message is a shape and words. Made by [`crate::gpu::panic_sites`], so no image has it.
 pub const PANIC_SHAPED: &str = "__schism_panic_shaped";
 
-/// What stage 2 makes of it, with what only the device knows in front: see [`crate::gpu::merge_panic_exits`].
+/// What stage 2 makes of it, with what only the device knows in front: see
+/// [`crate::gpu::merge_panic_exits`].
 pub const PANIC_SITE: &str = "__schism_panic_site";
 
 /// `void (ptr template, ptr arguments)`: prints such a message.

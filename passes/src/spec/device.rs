@@ -22,7 +22,8 @@ pub struct DeviceSpec {
     pub ir_constants: Vec<(String, u64)>,
     /// Functions that only return an IR constant, and the value they return.
     pub ir_constant_functions: Vec<(String, u64)>,
-    /// The specialization constants that kernels may read, in the order in which the container lists them.
+    /// The specialization constants that kernels may read, in the order in which the container
+    /// lists them.
     pub spec_constants: Vec<SpecConstant>,
     /// Functions that kernels of other modules may call, by symbol, sorted.
     pub exports: Vec<String>,

@@ -41,7 +41,8 @@ pub struct Parameter {
     pub align: u64,
     /// What the bytes are.
     pub kind: ParameterKind,
-    /// The program asks for the value to be a constant of the code that stage 2 makes. No pass looks at it.
+    /// The program asks for the value to be a constant of the code that stage 2 makes. No pass
+    /// looks at it.
     pub specialized: bool,
 }
 

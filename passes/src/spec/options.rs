@@ -85,8 +85,8 @@ impl FastMath {
     /// Not at all.
     pub const EXACT: Self = Self(0);
 
-    /// Rounding may differ: other orders, contracted operations, reciprocals, approximated functions, zeros without sign.
-    /// Infinities and NaNs keep their meaning.
+    /// Rounding may differ: other orders, contracted operations, reciprocals, approximated
+    /// functions, zeros without sign. Infinities and NaNs keep their meaning.
     pub const RELAXED: Self = Self(
         fast_math::REASSOCIATE
             | fast_math::CONTRACT
@@ -95,8 +95,9 @@ impl FastMath {
             | fast_math::APPROXIMATE,
     );
 
-    /// For code of which somebody says that no value in it is infinite or a NaN: the same as [`RELAXED`](Self::RELAXED), for the reason that
-    /// [`fast_math`](crate::specialize::fast_math) gives.
+    /// For code of which somebody says that no value in it is infinite or a NaN: the same as
+    /// [`RELAXED`](Self::RELAXED), for the reason that [`fast_math`](crate::specialize::fast_math)
+    /// gives.
     pub const RELAXED_AND_FINITE: Self = Self::RELAXED;
 
     /// The flags, as LLVM numbers them.

@@ -33,8 +33,8 @@ pub struct Use {
     pub function: String,
     /// The global through whose value it uses it, if it does not name it itself.
     pub through: Option<String>,
-    /// Where it comes from: its own site first, then the call through which that was inlined, and so
-    /// on. Empty when the module was not numbered.
+    /// Where it comes from: its own site first, then the call through which that was inlined, and
+    /// so on. Empty when the module was not numbered.
     pub way: Vec<usize>,
 }
 
@@ -61,9 +61,11 @@ pub enum ViolationKind {
     OffsetByAddress(String),
     /// A function with a body that takes a variable number of arguments.
     VariadicFunction(String),
-    /// A function that is exported needs what only a kernel has: the builtin or the specialization constant.
+    /// A function that is exported needs what only a kernel has: the builtin or the specialization
+    /// constant.
     OfKernels(String),
-    /// Functions that call each other in a circle, in the order of the calls, where a target has no stack.
+    /// Functions that call each other in a circle, in the order of the calls, where a target has no
+    /// stack.
     Recursion(Vec<String>),
 }
 
@@ -87,7 +89,8 @@ impl ViolationKind {
 }
 
 impl Report {
-    /// The functions on the shortest way from the one that contains `place` to a kernel, both included.
+    /// The functions on the shortest way from the one that contains `place` to a kernel, both
+    /// included.
     #[must_use]
     pub fn chain(&self, place: &Use) -> Vec<String> {
         let mut came_from = vec![(place.function.as_str(), usize::MAX)];
@@ -116,8 +119,8 @@ impl Report {
 }
 
 impl fmt::Display for Report {
-    /// How many there are, then a line for each use: the functions on the way to a kernel, and in a numbered
-    /// module the calls through which the instruction came to where it stands.
+    /// How many there are, then a line for each use: the functions on the way to a kernel, and in a
+    /// numbered module the calls through which the instruction came to where it stands.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let uses = |violation: &Violation| violation.uses.len().max(1);
         let count: usize = self.violations.iter().map(uses).sum();
@@ -193,7 +196,8 @@ impl LintKind {
 }
 
 impl fmt::Display for Lint {
-    /// One line: what it is, then the function of each use, and in a numbered module where it comes from.
+    /// One line: what it is, then the function of each use, and in a numbered module where it comes
+    /// from.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "lint: {:?}", self.what)?;
         for place in &self.uses {
@@ -210,8 +214,8 @@ pub struct CallSite {
     pub caller: String,
     /// What it does there.
     pub kind: SiteKind,
-    /// How many calls of the same function by the same caller the compiler made before this one; for
-    /// what is no direct call, how many of its kind stand before it.
+    /// How many calls of the same function by the same caller the compiler made before this one;
+    /// for what is no direct call, how many of its kind stand before it.
     pub ordinal: u32,
     /// The place in the source, if the crate was built with debug information.
     pub location: Option<SourceLocation>,

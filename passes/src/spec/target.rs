@@ -68,8 +68,8 @@ pub struct AddressSpaces {
 /// LLVM's number of the calling convention of a kernel in PTX.
 pub(crate) const PTX_KERNEL: u32 = 71;
 
-/// NVIDIA's GPUs, as PTX numbers its state spaces. Constants are in global memory: the constant bank reads one place at a time, and
-/// work-items look up tables at places of their own.
+/// NVIDIA's GPUs, as PTX numbers its state spaces. Constants are in global memory: the constant
+/// bank reads one place at a time, and work-items look up tables at places of their own.
 pub const NVPTX: AddressSpaces = AddressSpaces {
     global: 1,
     local: 3,

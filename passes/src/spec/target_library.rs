@@ -6,7 +6,8 @@ pub const PREFIX: &str = "schism.lib.";
 /// What a kind of device computes by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TargetLibraryInfo {
-    /// Intrinsics of LLVM, without `llvm.` and type, that give the correctly rounded result for 32 and 64 bits.
+    /// Intrinsics of LLVM, without `llvm.` and type, that give the correctly rounded result for 32
+    /// and 64 bits.
     pub exact: &'static [&'static str],
     /// Intrinsics with their types that give some approximation.
     pub approximate: &'static [&'static str],
@@ -28,8 +29,8 @@ impl TargetLibraryInfo {
         wide: true,
     };
 
-    /// NVIDIA's GPUs, as LLVM generates code for them: for what is missing here it has no instruction, or (`frem`, and some of the
-    /// rest without `afn`) one that gives something else.
+    /// NVIDIA's GPUs, as LLVM generates code for them: for what is missing here it has no
+    /// instruction, or (`frem`, and some of the rest without `afn`) one that gives something else.
     pub const PTX: Self = Self {
         exact: ROUNDED,
         approximate: &["sin.f32", "cos.f32", "exp2.f32"],
@@ -62,8 +63,8 @@ pub(crate) enum Shape {
     WithPlace,
 }
 
-/// The library's functions of numbers: the name of the one for 64 bits, and the shape. The name for 32 bits ends in `f`, except
-/// where the table says another.
+/// The library's functions of numbers: the name of the one for 64 bits, and the shape. The name for
+/// 32 bits ends in `f`, except where the table says another.
 pub(crate) const NUMBERS: &[(&str, Shape)] = &[
     ("acos", Shape::Numbers(1)),
     ("acosh", Shape::Numbers(1)),
@@ -106,8 +107,9 @@ pub(crate) const NUMBERS: &[(&str, Shape)] = &[
     ("__powidf2", Shape::WithInteger),
 ];
 
-/// The library's functions of memory. The first two take two places, the third a place and an `i32`; then comes a number of
-/// bytes, and the result is the first place. The others compare two places, to an `i32`.
+/// The library's functions of memory. The first two take two places, the third a place and an
+/// `i32`; then comes a number of bytes, and the result is the first place. The others compare two
+/// places, to an `i32`.
 const MEMORY: [&str; 5] = ["memcpy", "memmove", "memset", "memcmp", "bcmp"];
 
 /// The intrinsics that the library has a function for: other names than the function's.

@@ -61,11 +61,11 @@ pub struct SpecError {
 /// Reads the comments of an IR file that begin with `; SPEC `.
 ///
 /// ```
-/// let spec = schism_passes::spec_text::of_file(
+/// let spec = schism_passes::spec::text::of_file(
 ///     "; SPEC kernel: k entry 8 8\n; SPEC param: 0 8 8 integer\ndefine void @k() { ret void }",
 /// )?;
 /// assert_eq!(spec.kernels[0].parameters.len(), 1);
-/// # Ok::<(), schism_passes::spec_text::SpecError>(())
+/// # Ok::<(), schism_passes::spec::text::SpecError>(())
 /// ```
 ///
 /// # Errors

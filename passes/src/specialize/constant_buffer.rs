@@ -46,7 +46,7 @@ const ADDRESS: &str = "schism.constants";
 ///
 /// ```
 /// use schism_passes::SpecConstant;
-/// use schism_passes::emulate_constants::Buffer;
+/// use schism_passes::specialize::constant_buffer::Buffer;
 ///
 /// let constant = |align, default: &[u8]| SpecConstant {
 ///     symbol: String::new(), static_size: 32, align, default: default.to_vec(),

@@ -1,7 +1,7 @@
 //! `SCHISM_DUMP_DIR`: what a kernel looks like at each step, written to files for people.
 //!
-//! For each kernel: `1-image.ll` (as it came, reduced to the kernel), `2-flavoured.ll` (made for the device),
-//! `3-optimised.ll`, and what the code generator made of it. A directory that cannot be written to is said so once a
+//! For each kernel: `1-image.ll` (as it came, reduced to the kernel), `2-legalized.ll` (made for the device),
+//! `3-optimized.ll`, and what the code generator made of it. A directory that cannot be written to is said so once a
 //! kernel and does not fail the compile.
 
 use std::hash::{DefaultHasher, Hash, Hasher};

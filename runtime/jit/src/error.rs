@@ -10,6 +10,9 @@ pub enum JitError {
     /// The request breaks the interface's rules.
     #[error("invalid request to stage 2: {0}; this is a bug in the caller")]
     InvalidRequest(String),
+    /// The environment asks for what cannot be done.
+    #[error("{0}")]
+    InvalidOptions(String),
     /// The image cannot be used.
     #[error(
         "the device image cannot be used: {0}; it is damaged or was built by another version of schism: rebuild the program"
@@ -100,7 +103,7 @@ impl JitError {
     #[must_use]
     pub const fn code(&self) -> u32 {
         match self {
-            Self::InvalidRequest(_) => abi::INVALID_REQUEST,
+            Self::InvalidRequest(_) | Self::InvalidOptions(_) => abi::INVALID_REQUEST,
             Self::InvalidImage(_) => abi::INVALID_IMAGE,
             Self::UnknownKernel(_) => abi::UNKNOWN_KERNEL,
             Self::SignatureMismatch { .. } => abi::SIGNATURE_MISMATCH,

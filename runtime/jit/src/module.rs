@@ -1,32 +1,12 @@
 //! A module of stage 2: what happens to it as a whole, pass by pass.
 
-use std::collections::HashSet;
 use std::ffi::CStr;
 
 use schism_jit_abi::code::OPEN_CONSTANT;
-use schism_passes::analysis::cold_paths;
-use schism_passes::bounds::loop_versioning;
-use schism_passes::bounds::merge_checks;
-use schism_passes::bounds::narrow_checks;
-use schism_passes::bounds::strip_mine;
 use schism_passes::frontend::lower_unwind;
-use schism_passes::gpu::address_spaces;
-use schism_passes::gpu::demote_private_atomics;
-use schism_passes::gpu::demote_shared_loads;
-use schism_passes::gpu::expand_mem_intrinsics;
-use schism_passes::gpu::hoist_global_loads;
-use schism_passes::gpu::infer_alignment;
-use schism_passes::gpu::lower_local_memory;
 use schism_passes::gpu::merge_panic_exits;
-use schism_passes::gpu::narrow_division;
-use schism_passes::gpu::panic_sites;
-use schism_passes::gpu::superblocks;
-use schism_passes::gpu::unroll_hints;
-use schism_passes::nvptx::address_strides;
-use schism_passes::nvptx::circular_statics;
-use schism_passes::nvptx::launch_bounds;
-use schism_passes::nvptx::product_reuse;
-use schism_passes::nvptx::suppress_umax;
+use schism_passes::pass::PassContext;
+use schism_passes::pipeline::{self, Driver, Step};
 use schism_passes::spec::options::FastMath;
 use schism_passes::spec::target_library::TargetLibraryInfo;
 use schism_passes::specialize::dead_arguments;
@@ -40,10 +20,6 @@ use schism_llvm::{
 };
 
 use crate::JitError;
-
-/// Brings loops into the form in which checks are seen: what does not change in them stands in front of them, and they end where they
-/// go on. Before that, checks go that can never fail: a loop need not be there twice for those.
-const SHAPE_LOOPS: &str = "function<eager-inv>(lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,constraint-elimination,simplifycfg,loop-mssa(loop-instsimplify,licm,loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>)";
 
 /// A module of a [`Context`].
 pub struct Module<'c>(schism_llvm::Module<'c>);
@@ -168,20 +144,6 @@ impl<'c> Module<'c> {
         fast_math::run(self.handle(), math);
     }
 
-    /// Makes all memory of a work-group one symbol, as PTX has it, aligned to `align` bytes or more.
-    pub fn use_shared_memory(&self, align: u64) -> Result<(), JitError> {
-        let none = HashSet::new();
-        lower_local_memory::run_raw(self.handle(), &none, align)
-            .map_err(|error| JitError::Internal(error.to_string()))
-    }
-
-    /// Makes a function a kernel of the module's target, and tells accesses which memory they mean.
-    pub fn separate_address_spaces(&self, kernel: &str) -> Result<(), JitError> {
-        let kernels = HashSet::from([kernel]);
-        address_spaces::run_raw(self.handle(), &self.handle().triple(), &kernels)
-            .map_err(|error| JitError::Internal(error.to_string()))
-    }
-
     /// Removes those of a function's parameters from `indices` that it does not use, if nobody calls it.
     pub fn remove_unused_parameters(&self, function: &str, indices: &[u32]) {
         let Some(function) = self.function(function) else { return };
@@ -198,115 +160,19 @@ impl<'c> Module<'c> {
         lower_unwind::forget(self.handle());
     }
 
-    /// Lets panics that show plain values pass them on, and no memory.
-    pub fn shape_panics(&self) {
-        panic_sites::run_raw(self.handle());
-    }
-
-    /// Has detours that few values take be decided once, behind what all others need.
-    pub fn leave_detours(&self) {
-        superblocks::run_raw(self.handle());
-    }
-
-    /// Makes checks of indices against small lengths in 32 bits.
-    pub fn narrow_checks(&self) {
-        narrow_checks::run_raw(self.handle());
-    }
-
-    /// Keeps the code generator from making maxima of comparisons of 64 bits.
-    pub fn keep_comparisons(&self) {
-        suppress_umax::run_raw(self.handle());
-    }
-
-    /// Declares statics that refer to each other in a circle before they are defined.
-    pub fn open_circles(&self) {
-        circular_statics::run_raw(self.handle());
-    }
-
     /// Lets the panics of a function leave by one block.
-    pub fn join_panics(&self) {
+    pub fn merge_panic_exits(&self) {
         merge_panic_exits::run_raw(self.handle());
     }
 
-    /// Makes atomic accesses of a work-item's own memory plain ones.
-    pub fn plain_private_atomics(&self) {
-        for function in self.functions() {
-            demote_private_atomics::run(function);
-        }
-    }
-
-    /// Makes loads of the group's memory plain that nobody can store to meanwhile, in a module for a GPU.
-    pub fn plain_quiet_loads(&self) {
-        self.run_on_each_function(demote_shared_loads::run_on);
-    }
-
-    /// Asks for small loops to be unrolled. See [`unroll_hints`].
-    pub fn hint_unrolling(&self) -> Result<(), String> {
-        self.run_passes("function(loop-simplify)", None)?;
-        self.run_on_each_function(unroll_hints::run_on);
-        Ok(())
-    }
-
-    /// Lets loops in which nothing can panic run without their checks, and decides other checks together.
-    pub fn lift_checks(&self, machine: &Machine) -> Result<(), String> {
-        let has_panics = |function: &Value| cold_paths::has_panics(function);
-        if !self.functions().iter().any(has_panics) {
-            return Ok(());
-        }
-        self.run_passes(SHAPE_LOOPS, Some(machine))?;
-        for function in self.functions() {
-            loop_versioning::run_on(function)?;
-            merge_checks::run_on(function);
-        }
-        Ok(())
-    }
-
-    /// Makes several turns at once of loops that check what they load, in a module for a GPU.
-    pub fn make_chunks(&self) -> Result<(), String> {
-        for function in self.functions() {
-            strip_mine::run_on(function)?;
-        }
-        Ok(())
-    }
-
-    /// Brings loads from global memory in front of stores to the group's memory, in a module for a GPU.
-    pub fn load_early(&self) {
-        self.run_on_each_function(hoist_global_loads::run_on);
-    }
-
-    /// Tells accesses at addresses that go on by steps their alignment.
-    pub fn align_steps(&self) {
-        self.run_on_each_function(infer_alignment::run_on);
-    }
-
-    /// Has products that differ by a constant times the same factor share one multiplication, in a module for a GPU.
-    pub fn share_products(&self) {
-        self.run_on_each_function(product_reuse::run_on);
-    }
-
-    /// Makes addresses that differ by a number of 32 bits steps from each other, in a module for NVIDIA's GPUs.
-    pub fn step_narrowly(&self) {
-        self.run_on_each_function(address_strides::run_on);
-    }
-
-    /// Divides counts of turns in 32 bits where they fit, in a module for a GPU.
-    pub fn shorten_divisions(&self) {
-        self.run_on_each_function(narrow_division::run_on);
-    }
-
-    /// Makes loops of words of large fills and copies of memory, in a module for a GPU.
-    pub fn copy_words(&self) {
-        self.run_on_each_function(expand_mem_intrinsics::run_on);
-    }
-
-    /// Gives kernels with loops that load much more registers, in a module for NVIDIA's GPUs.
-    pub fn bound_launches(&self) {
-        self.run_on_each_function(launch_bounds::run_on);
-    }
-
-    /// Runs a pass that changes one function and nothing else.
-    fn run_on_each_function(&self, pass: fn(Value<'_>)) {
-        self.functions().into_iter().for_each(pass);
+    /// Runs a pipeline; the driver runs the steps that are no passes of `schism_passes`.
+    pub fn run_pipeline<D: Driver>(
+        &self,
+        steps: &[Step],
+        cx: &mut PassContext<'_>,
+        driver: &mut D,
+    ) -> Result<(), D::Error> {
+        pipeline::run_raw(self.handle(), steps, cx, driver)
     }
 
     /// Runs passes given in the syntax of LLVM's `opt -passes=`.

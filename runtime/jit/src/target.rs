@@ -1,7 +1,12 @@
 //! What one kind of device adds to stage 2.
 //!
-//! [`lower`] is the order of events, the same for every target; a [`Target`] says what happens at each. A new kind of
-//! device is a new implementation beside `cpu`, and an entry in the C interface.
+//! [`lower`] compiles one kernel, the same for every target. The order of passes is a pipeline of
+//! `schism_passes`; a [`Target`] runs the steps in it that need the launch. A new kind of device is
+//! a new implementation beside `cpu`, a pipeline, and an entry in the C interface.
+
+use schism_passes::DeviceSpec;
+use schism_passes::pass::PassContext;
+use schism_passes::pipeline::{self, Driver, LLVM_PIPELINE, Llvm, PipelineError, Step};
 
 use crate::dump::Dump;
 use crate::module::Module;
@@ -14,14 +19,17 @@ pub trait Target {
     /// What comes out.
     type Code;
 
-    /// What [`Target::flavour`] tells [`Target::finish`].
-    type State;
+    /// What steps tell later ones, and [`Target::emit`].
+    type State: Default;
 
     /// The device's name, for error texts.
     const DEVICE: &'static str;
 
     /// Whether code says what lines of the source it is from, if the image says that.
     const LINES: bool;
+
+    /// The passes, in their order.
+    const PIPELINE: &'static [Step];
 
     /// All that code for this target may differ by, beside the request.
     fn to_text(&self) -> String {
@@ -31,36 +39,92 @@ pub trait Target {
     /// The processor to generate code for.
     fn machine(&self) -> Result<Machine, JitError>;
 
-    /// Turns a kernel into what the device starts: its parameters, its builtins, its panics.
-    fn flavour<'c>(
+    /// Runs a step of the pipeline that is the target's own.
+    fn run_step<'c>(
         &'c self,
-        context: &'c Context,
-        module: &Module<'c>,
-        kernel: Value,
-        request: &Request,
-    ) -> Result<Self::State, JitError>;
+        step: &'static str,
+        work: &Work<'_, 'c>,
+        state: &mut Self::State,
+        cx: &mut PassContext<'_>,
+    ) -> Result<(), JitError>;
 
-    /// Before optimisation, with checks out of loops: what the optimiser is told beside the code.
-    fn advise(&self, _module: &Module<'_>) -> Result<(), JitError> {
-        Ok(())
-    }
-
-    /// After optimisation: adds what must not be optimised, and generates code.
-    fn finish<'c>(
-        &self,
-        context: &'c Context,
-        module: &Module<'c>,
-        machine: &Machine,
-        request: &Request,
-        state: Self::State,
-        dump: &Dump,
-    ) -> Result<Self::Code, JitError>;
+    /// Generates code.
+    fn emit<'c>(&self, work: &Work<'_, 'c>, state: Self::State) -> Result<Self::Code, JitError>;
 }
 
-/// Lowers one kernel: check, flavour, checks out of loops, optimise, generate. Runs on the caller's thread; LLVM's fatal errors end the
-/// process unless the thread is one of [`schism_llvm::fatal`]'s.
+/// A kernel that is being lowered.
+pub struct Work<'a, 'c> {
+    /// LLVM's context.
+    pub context: &'c Context,
+    /// The module, reduced to the kernel.
+    pub module: &'a Module<'c>,
+    /// The kernel.
+    pub kernel: Value<'a>,
+    /// The processor.
+    pub machine: &'a Machine,
+    /// What the caller wants.
+    pub request: &'a Request,
+    /// Where intermediate forms go.
+    pub dump: &'a Dump,
+}
+
+impl Work<'_, '_> {
+    /// LLVM did not generate code.
+    pub fn failed(&self, reason: String) -> JitError {
+        JitError::BackendFailed { kernel: self.request.kernel.clone(), reason }
+    }
+}
+
+/// Runs the steps of a pipeline that are not passes of `schism_passes`.
+struct Steps<'a, 'c, T: Target> {
+    target: &'c T,
+    work: &'a Work<'a, 'c>,
+    state: T::State,
+}
+
+impl<T: Target> Driver for Steps<'_, '_, T> {
+    type Error = JitError;
+
+    fn run_llvm(&mut self, step: &Llvm) -> Result<(), JitError> {
+        let machine = step.machine.then_some(self.work.machine);
+        self.work.module.run_passes(step.passes, machine).map_err(|reason| {
+            if step.name == LLVM_PIPELINE {
+                self.work.failed(reason)
+            } else {
+                JitError::Internal(reason)
+            }
+        })
+    }
+
+    fn run_target(&mut self, step: &'static str, cx: &mut PassContext<'_>) -> Result<(), JitError> {
+        match step {
+            "dump-legalized" => self.work.dump.module("2-legalized.ll", self.work.module),
+            "dump-optimized" => self.work.dump.module("3-optimized.ll", self.work.module),
+            "forget-unwinding" => self.work.module.forget_unwinding(),
+            step => return self.target.run_step(step, self.work, &mut self.state, cx),
+        }
+        Ok(())
+    }
+}
+
+/// No target has such a step: the pipeline names one that its target does not know.
+pub fn unknown_step(step: &str) -> JitError {
+    JitError::Internal(format!("no step is called `{step}`"))
+}
+
+impl From<PipelineError> for JitError {
+    fn from(error: PipelineError) -> Self {
+        Self::Internal(error.to_string())
+    }
+}
+
+/// Lowers one kernel. Runs on the caller's thread; LLVM's fatal errors end the process unless the
+/// thread is one of [`schism_llvm::fatal`]'s.
 pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitError> {
     request.check()?;
+    let variable = |name: &str| schism_trust::variable(name)?.into_string().ok();
+    let options =
+        pipeline::options(variable).map_err(|error| JitError::InvalidOptions(error.to_string()))?;
     let dump = Dump::new(request, || target.to_text());
     let mut times = Times::new(request);
     let context = Context::new();
@@ -69,17 +133,23 @@ pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitErr
     let module = image::load(&context, request, &machine, T::DEVICE, T::LINES)?;
     times.done("load");
     dump.module("1-image.ll", &module);
-    let state = target.flavour(&context, &module, image::kernel_of(&module)?, request)?;
-    times.done("flavour");
-    dump.module("2-flavoured.ll", &module);
-    module.lift_checks(&machine).map_err(JitError::Internal)?;
-    target.advise(&module)?;
-    times.done("checks");
-    module
-        .run_passes("default<O3>", Some(&machine))
-        .map_err(|reason| JitError::BackendFailed { kernel: request.kernel.clone(), reason })?;
-    times.done("optimise");
-    let code = target.finish(&context, &module, &machine, request, state, &dump);
-    times.done("generate");
+    let spec = DeviceSpec { target: module.handle().triple(), ..DeviceSpec::default() };
+    let mut cx = PassContext::new(&spec);
+    cx.options = options;
+    cx.times = times.is_on().then(Vec::new);
+    let work = Work {
+        context: &context,
+        module: &module,
+        kernel: image::kernel_of(&module)?,
+        machine: &machine,
+        request,
+        dump: &dump,
+    };
+    let mut steps = Steps { target, work: &work, state: T::State::default() };
+    let ran = module.run_pipeline(T::PIPELINE, &mut cx, &mut steps);
+    times.passes(cx.times.as_deref().unwrap_or_default());
+    ran?;
+    let code = target.emit(&work, steps.state);
+    times.done("emit");
     code
 }

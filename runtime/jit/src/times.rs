@@ -1,8 +1,8 @@
-//! `SCHISM_TIME_PASSES`: how long each step of a kernel's compile took, on standard error.
+//! `SCHISM_TIME_PASSES`: how long each pass of a kernel's compile took, on standard error.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::Request;
 
@@ -28,6 +28,22 @@ impl Times {
             last: Instant::now(),
             text: String::new(),
         }))
+    }
+
+    /// Whether anything is measured.
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The passes have run, and took that long each.
+    pub fn passes(&mut self, times: &[(&str, Duration)]) {
+        let Some(Steps { kernel, last, text }) = &mut self.0 else { return };
+        for (step, time) in times {
+            let seconds = time.as_secs_f64();
+            writeln!(text, "time: {seconds:9.6}\tstage 2 of {kernel}\t{step}")
+                .expect("writing to a string");
+        }
+        *last = Instant::now();
     }
 
     /// A step has ended, and the next begins.

@@ -9,7 +9,7 @@ use support::{Source, many_loops, param, words};
 
 /// A kernel's dumps.
 struct Dumps {
-    flavoured: String,
+    legalized: String,
     optimised: String,
     assembly: String,
 }
@@ -32,8 +32,8 @@ fn dumps(directory: &Path, source: &Source) -> Dumps {
     assert!(!read(".1-image.ll").is_empty());
     assert!(files.iter().any(|file| file.extension().is_some_and(|e| e == "o")));
     Dumps {
-        flavoured: read(".2-flavoured.ll"),
-        optimised: read(".3-optimised.ll"),
+        legalized: read(".2-legalized.ll"),
+        optimised: read(".3-optimized.ll"),
         assembly: read(".s"),
     }
 }
@@ -76,9 +76,9 @@ fn the_generated_code() {
         for callee in ["@__schism", "@schism.item", "@__schism_cpu", "@llvm.eh.sjlj"] {
             assert!(!calls(&dumps.optimised, callee), "{callee}:\n{}", dumps.optimised);
         }
-        assert!(dumps.flavoured.contains("!llvm.access.group"));
+        assert!(dumps.legalized.contains("!llvm.access.group"));
     }
-    let slice = dumps(&directory, &saxpy("saxpy_slice")).flavoured;
+    let slice = dumps(&directory, &saxpy("saxpy_slice")).legalized;
     assert!(slice.contains("ptr noalias readonly align 4 %p1"), "facts are kept:\n{slice}");
 
     // A sum is one after the other, unless the launch allows other orders; then it is a vector loop.
@@ -88,15 +88,15 @@ fn the_generated_code() {
         dumps(&directory.join(flags.to_string()), &source)
     };
     let exact = sums(0);
-    assert!(exact.flavoured.contains("= fadd float") && exact.optimised.contains("= fadd float"));
+    assert!(exact.legalized.contains("= fadd float") && exact.optimised.contains("= fadd float"));
     assert!(!exact.optimised.contains("vector.body:"), "{}", exact.optimised);
     let relaxed = sums(FLAG_RELAXED_MATH);
-    assert!(relaxed.flavoured.contains("= fadd reassoc nsz arcp contract afn float"));
+    assert!(relaxed.legalized.contains("= fadd reassoc nsz arcp contract afn float"));
     assert!(relaxed.optimised.contains("vector.body:"), "{}", relaxed.optimised);
-    assert!(!relaxed.flavoured.contains("nnan"), "{}", relaxed.flavoured);
+    assert!(!relaxed.legalized.contains("nnan"), "{}", relaxed.legalized);
     let finite = sums(FLAG_RELAXED_MATH | FLAG_FINITE_MATH);
-    assert!(finite.flavoured.contains("= fadd reassoc nsz arcp contract afn float"));
-    assert!(!finite.flavoured.contains("nnan"), "poison out of safe code:\n{}", finite.flavoured);
+    assert!(finite.legalized.contains("= fadd reassoc nsz arcp contract afn float"));
+    assert!(!finite.legalized.contains("nnan"), "poison out of safe code:\n{}", finite.legalized);
 
     // A constant's value is part of the code.
     let special =
@@ -117,7 +117,7 @@ fn the_generated_code() {
     let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
     let formatted = Source::new(include_str!("kernels/panics.ll"), "formatted", params);
     let formatted = dumps(&directory.join("formatted"), &formatted);
-    assert!(formatted.flavoured.contains("!llvm.access.group"), "{}", formatted.flavoured);
+    assert!(formatted.legalized.contains("!llvm.access.group"), "{}", formatted.legalized);
     assert!(calls(&formatted.optimised, "@__schism_cpu_record_format"), "{}", formatted.optimised);
     let recursive = panics("recursive");
     assert!(calls(&recursive, "@llvm.eh.sjlj.setjmp"));
@@ -130,7 +130,7 @@ fn the_generated_code() {
         dumps(&directory, &Source::new(include_str!("kernels/kinds.ll"), kernel, pointers()))
     };
     for kernel in ["histogram", "locals"] {
-        assert!(!kinds(kernel).flavoured.contains("!llvm.access.group"), "{kernel}");
+        assert!(!kinds(kernel).legalized.contains("!llvm.access.group"), "{kernel}");
     }
 
     // Few loops become parts of the nest around them; of very many LLVM would look at each again whenever it changes one.

@@ -1,4 +1,4 @@
-; A tile: stores in front of a barrier, loads behind it, and a second barrier in front of the next turn's stores.
+; A tile: stores in front of a barrier, loads behind it, and a second barrier in front of the next iteration's stores.
 ; CHECK: define ptx_kernel void @tile
 ; CHECK: %a = load i32, ptr addrspace(3) %q, align 4
 ; CHECK: %b = load i32, ptr addrspace(3) %at, align 4
@@ -6,9 +6,9 @@
 define ptx_kernel void @tile(ptr addrspace(1) %p, ptr addrspace(3) %q, i64 %i, i32 %n) {
 begin:
   %at = getelementptr i32, ptr addrspace(3) %q, i64 %i
-  br label %turn
-turn:
-  %k = phi i32 [ 0, %begin ], [ %next, %turn ]
+  br label %loop
+loop:
+  %k = phi i32 [ 0, %begin ], [ %next, %loop ]
   store atomic i32 %k, ptr addrspace(3) %at syncscope("device") monotonic, align 4
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
   %a = load atomic i32, ptr addrspace(3) %q syncscope("device") monotonic, align 4
@@ -18,27 +18,27 @@ turn:
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
   %next = add i32 %k, 1
   %more = icmp ult i32 %next, %n
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 done:
   ret void
 }
 
-; A tree: each turn's loads and stores have no barrier between them. Behind the loop's barrier nobody stores any more.
+; A tree: each iteration's loads and stores have no barrier between them. Behind the loop's barrier nobody stores any more.
 ; CHECK: define ptx_kernel void @tree
 ; CHECK: %a = load atomic i32
 ; CHECK: %b = load i32
 define ptx_kernel void @tree(ptr addrspace(3) %q, i64 %i, i32 %n, ptr addrspace(1) %p) {
 begin:
   %at = getelementptr i32, ptr addrspace(3) %q, i64 %i
-  br label %turn
-turn:
-  %k = phi i32 [ %n, %begin ], [ %half, %turn ]
+  br label %loop
+loop:
+  %k = phi i32 [ %n, %begin ], [ %half, %loop ]
   %a = load atomic i32, ptr addrspace(3) %q syncscope("device") monotonic, align 4
   store atomic i32 %a, ptr addrspace(3) %at syncscope("device") monotonic, align 4
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
   %half = lshr i32 %k, 1
   %more = icmp ne i32 %half, 0
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 done:
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
   %b = load atomic i32, ptr addrspace(3) %q syncscope("device") monotonic, align 4

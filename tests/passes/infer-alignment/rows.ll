@@ -6,12 +6,12 @@ begin:
   %row = mul i64 %count, %width
   %first = getelementptr float, ptr %p, i64 %row
   %other = getelementptr float, ptr %q, i64 %count
-  br label %turn
-turn:
-  %k = phi i64 [ 0, %begin ], [ %k.next, %turn ]
-  %at = phi ptr [ %first, %begin ], [ %at.next, %turn ]
-  %o = phi ptr [ %other, %begin ], [ %o.next, %turn ]
-  %sum = phi float [ 0.0, %begin ], [ %sum.next, %turn ]
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %begin ], [ %k.next, %loop ]
+  %at = phi ptr [ %first, %begin ], [ %at.next, %loop ]
+  %o = phi ptr [ %other, %begin ], [ %o.next, %loop ]
+  %sum = phi float [ 0.0, %begin ], [ %sum.next, %loop ]
   %a = load float, ptr %at, align 4
   %at.1 = getelementptr i8, ptr %at, i64 4
   %b = load float, ptr %at.1, align 4
@@ -34,7 +34,7 @@ turn:
   %o.next = getelementptr i8, ptr %o, i64 32
   %k.next = add i64 %k, 1
   %is.last = icmp eq i64 %k.next, %count
-  br i1 %is.last, label %end, label %turn
+  br i1 %is.last, label %end, label %loop
 end:
   ret float %sum.next
 }
@@ -50,18 +50,18 @@ end:
 ; What goes on by a step that is not known, or by an odd one, stays.
 define void @stays(ptr align 16 %p, i64 %step, i64 %count) {
 begin:
-  br label %turn
-turn:
-  %k = phi i64 [ 0, %begin ], [ %k.next, %turn ]
-  %at = phi ptr [ %p, %begin ], [ %at.next, %turn ]
-  %o = phi ptr [ %p, %begin ], [ %o.next, %turn ]
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %begin ], [ %k.next, %loop ]
+  %at = phi ptr [ %p, %begin ], [ %at.next, %loop ]
+  %o = phi ptr [ %p, %begin ], [ %o.next, %loop ]
   store float 1.0, ptr %at, align 4
   store float 2.0, ptr %o, align 4
   %at.next = getelementptr i8, ptr %at, i64 %step
   %o.next = getelementptr i8, ptr %o, i64 12
   %k.next = add i64 %k, 1
   %is.last = icmp eq i64 %k.next, %count
-  br i1 %is.last, label %end, label %turn
+  br i1 %is.last, label %end, label %loop
 end:
   ret void
 }

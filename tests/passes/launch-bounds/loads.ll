@@ -9,10 +9,10 @@
 ; CHECK: attributes #2 = { "schism.block"="32,32,1" }
 define ptx_kernel void @many(ptr addrspace(1) %p, i64 %count) #0 {
 begin:
-  br label %turn
-turn:
-  %k = phi i64 [ 0, %begin ], [ %k.next, %turn ]
-  %sum = phi float [ 0.0, %begin ], [ %s11, %turn ]
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %begin ], [ %k.next, %loop ]
+  %sum = phi float [ 0.0, %begin ], [ %s11, %loop ]
   %at = getelementptr float, ptr addrspace(1) %p, i64 %k
   %a0 = getelementptr float, ptr addrspace(1) %at, i64 0
   %x0 = load float, ptr addrspace(1) %a0, align 4
@@ -52,17 +52,17 @@ turn:
   %s11 = fadd float %s10, %x11
   %k.next = add i64 %k, 12
   %more = icmp ult i64 %k.next, %count
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 done:
   store float %s11, ptr addrspace(1) %p, align 4
   ret void
 }
 define ptx_kernel void @few(ptr addrspace(1) %p, i64 %count) #0 {
 begin:
-  br label %turn
-turn:
-  %k = phi i64 [ 0, %begin ], [ %k.next, %turn ]
-  %sum = phi float [ 0.0, %begin ], [ %s2, %turn ]
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %begin ], [ %k.next, %loop ]
+  %sum = phi float [ 0.0, %begin ], [ %s2, %loop ]
   %at = getelementptr float, ptr addrspace(1) %p, i64 %k
   %a0 = getelementptr float, ptr addrspace(1) %at, i64 0
   %x0 = load float, ptr addrspace(1) %a0, align 4
@@ -75,17 +75,17 @@ turn:
   %s2 = fadd float %s1, %x2
   %k.next = add i64 %k, 3
   %more = icmp ult i64 %k.next, %count
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 done:
   store float %s2, ptr addrspace(1) %p, align 4
   ret void
 }
 define ptx_kernel void @large(ptr addrspace(1) %p, i64 %count) #1 {
 begin:
-  br label %turn
-turn:
-  %k = phi i64 [ 0, %begin ], [ %k.next, %turn ]
-  %sum = phi float [ 0.0, %begin ], [ %s11, %turn ]
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %begin ], [ %k.next, %loop ]
+  %sum = phi float [ 0.0, %begin ], [ %s11, %loop ]
   %at = getelementptr float, ptr addrspace(1) %p, i64 %k
   %a0 = getelementptr float, ptr addrspace(1) %at, i64 0
   %x0 = load float, ptr addrspace(1) %a0, align 4
@@ -125,17 +125,17 @@ turn:
   %s11 = fadd float %s10, %x11
   %k.next = add i64 %k, 12
   %more = icmp ult i64 %k.next, %count
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 done:
   store float %s11, ptr addrspace(1) %p, align 4
   ret void
 }
 define ptx_kernel void @unknown(ptr addrspace(1) %p, i64 %count)  {
 begin:
-  br label %turn
-turn:
-  %k = phi i64 [ 0, %begin ], [ %k.next, %turn ]
-  %sum = phi float [ 0.0, %begin ], [ %s11, %turn ]
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %begin ], [ %k.next, %loop ]
+  %sum = phi float [ 0.0, %begin ], [ %s11, %loop ]
   %at = getelementptr float, ptr addrspace(1) %p, i64 %k
   %a0 = getelementptr float, ptr addrspace(1) %at, i64 0
   %x0 = load float, ptr addrspace(1) %a0, align 4
@@ -175,7 +175,7 @@ turn:
   %s11 = fadd float %s10, %x11
   %k.next = add i64 %k, 12
   %more = icmp ult i64 %k.next, %count
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 done:
   store float %s11, ptr addrspace(1) %p, align 4
   ret void

@@ -3,8 +3,8 @@ declare void @__schism_panic(ptr, i64, ptr) cold noreturn
 declare void @__schism_barrier() convergent
 define i64 @counter(ptr %p, i64 %len, i64 %a, i64 %b, i64 %n) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ %a, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %at = add i64 %k, %b
@@ -16,7 +16,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, -1
   %more = icmp ne i64 %k.next, %n
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %at, ptr null)
   unreachable
@@ -25,8 +25,8 @@ done:
 }
 define i64 @index(ptr %p, i64 %len, i64 %a, i64 %b, i64 %n) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ 0, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %at = sub i64 %b, %k
@@ -38,7 +38,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, 1
   %more = icmp ne i64 %k.next, %n
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %at, ptr null)
   unreachable
@@ -48,8 +48,8 @@ done:
 ; CHECK: define i64 @counter
 ; CHECK: %6 = icmp uge i64 %5, %3
 ; CHECK: icmp ult i64 %9, %8
-; CHECK: br i1 {{...}}, label %turn, label
+; CHECK: br i1 {{...}}, label %loop, label
 ; CHECK: define i64 @index
 ; CHECK: icmp uge i64
 ; CHECK: icmp ult i64
-; CHECK: br i1 {{...}}, label %turn, label
+; CHECK: br i1 {{...}}, label %loop, label

@@ -1,4 +1,4 @@
-; The inner loop has two forms in each turn of the outer one; a loaded index stays checked in both.
+; The inner loop has two forms in each iteration of the outer one; a loaded index stays checked in both.
 declare void @__schism_panic(ptr, i64, ptr) cold noreturn
 declare void @__schism_barrier() convergent
 define i64 @nested(ptr %p, i64 %len, i64 %rows, i64 %width) {
@@ -7,8 +7,8 @@ before:
 outer:
   %row = phi i64 [ 0, %before ], [ %row.next, %outer.end ]
   %first = mul i64 %row, %width
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ 0, %outer ], [ %k.next, %inside ]
   %at = add i64 %first, %k
   %ok = icmp ult i64 %at, %len
@@ -23,7 +23,7 @@ inside:
   store i64 0, ptr %element
   %k.next = add i64 %k, 1
   %last = icmp eq i64 %k.next, %width
-  br i1 %last, label %outer.end, label %turn
+  br i1 %last, label %outer.end, label %loop
 outer.end:
   %row.next = add i64 %row, 1
   %done = icmp eq i64 %row.next, %rows
@@ -39,8 +39,8 @@ end:
 }
 ; CHECK: outer:
 ; CHECK: @llvm.uadd.with.overflow.i64
-; CHECK: br i1 {{...}}, label %turn, label
-; CHECK: turn:
+; CHECK: br i1 {{...}}, label %loop, label
+; CHECK: loop:
 ; CHECK: br label %second
 ; CHECK: second:
 ; CHECK: br i1 %index.ok, label %inside, label %panic.index

@@ -1,10 +1,10 @@
-; Two checks, one of which is the same in every turn, and a condition of two.
+; Two checks, one of which is the same in every iteration, and a condition of two.
 declare void @__schism_panic(ptr, i64, ptr) cold noreturn
 declare void @__schism_barrier() convergent
 define i64 @several(ptr %p, i64 %len, i64 %a, i64 %b, i64 %n) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ 0, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %at = add i64 %k, %b
@@ -18,7 +18,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, 1
   %more = icmp ne i64 %k.next, %n
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %at, ptr null)
   unreachable
@@ -30,8 +30,8 @@ done:
 ; CHECK: icmp ult
 ; CHECK: icmp ult
 ; CHECK: and i1
-; CHECK: br i1 {{...}}, label %turn, label
-; CHECK: turn:
+; CHECK: br i1 {{...}}, label %loop, label
+; CHECK: loop:
 ; CHECK: br label %inside
 ; CHECK: done:
 ; CHECK-NEXT: %sum.next.lcssa = phi i64 [ %sum.next, %inside ], [ {{...}} ]

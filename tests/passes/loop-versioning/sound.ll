@@ -5,8 +5,8 @@ before:
   %most = zext nneg i32 %len to i64
   %wide = zext nneg i32 %lane to i64
   %first = shl nuw nsw i64 %wide, 5
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ 0, %before ], [ %k.next, %inside ]
   %all = phi float [ 0.0, %before ], [ %all.next, %inside ]
   %at = add i64 %first, %k
@@ -18,7 +18,7 @@ inside:
   %all.next = fadd float %all, %value
   %k.next = add nuw i64 %k, 1
   %is.last = icmp eq i64 %k.next, %n
-  br i1 %is.last, label %done, label %turn
+  br i1 %is.last, label %done, label %loop
 panic:
   call void @__schism_panic(ptr null, i64 %at, ptr null)
   unreachable
@@ -30,4 +30,4 @@ done:
 ; CHECK: zext i32 %lane to i64
 ; CHECK-NEXT: shl i64 {{...}}, 5
 ; CHECK-NOT: freeze
-; CHECK: turn:
+; CHECK: loop:

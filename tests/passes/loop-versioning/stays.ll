@@ -3,8 +3,8 @@ declare void @__schism_panic(ptr, i64, ptr) cold noreturn
 declare void @__schism_barrier() convergent
 define i64 @barrier(ptr %p, i64 %len, i64 %a, i64 %b, i64 %n) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ 0, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %at = add i64 %k, %b
@@ -17,7 +17,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, 1
   %more = icmp ne i64 %k.next, %n
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %at, ptr null)
   unreachable
@@ -26,8 +26,8 @@ done:
 }
 define i64 @loaded(ptr %p, i64 %len, i64 %a, i64 %b, i64 %n) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ 0, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %from = getelementptr i64, ptr %p, i64 %k
@@ -40,7 +40,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, 1
   %more = icmp ne i64 %k.next, %n
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %at, ptr null)
   unreachable
@@ -49,8 +49,8 @@ done:
 }
 define i64 @endless(ptr %p, i64 %len, i64 %a, i64 %b, i64 %n) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ 0, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %at = add i64 %k, %b
@@ -62,7 +62,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, 1
   %more = icmp ne i64 %value, %n
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %at, ptr null)
   unreachable

@@ -3,8 +3,8 @@ declare void @__schism_panic(ptr, i64, ptr) cold noreturn
 declare void @__schism_barrier() convergent
 define i64 @multiple(ptr %p, i64 %len, i64 %a, i64 %b, i64 %n) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ 0, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %at = add i64 %k, %b
@@ -16,7 +16,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, 3
   %more = icmp ne i64 %k.next, %n
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %at, ptr null)
   unreachable
@@ -25,8 +25,8 @@ done:
 }
 define i64 @below(ptr %p, i64 %len, i64 %a, i64 %b, i64 %n) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ 0, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %at = add i64 %k, %b
@@ -38,7 +38,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, 32
   %more = icmp ult i64 %k.next, %n
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %at, ptr null)
   unreachable
@@ -47,8 +47,8 @@ done:
 }
 define i64 @through(ptr %p, i64 %len, i64 %a, i64 %b, i64 %n) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ %a, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %at = add i64 %k, %b
@@ -60,7 +60,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, 1
   %more = icmp ule i64 %k.next, %n
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %at, ptr null)
   unreachable
@@ -69,8 +69,8 @@ done:
 }
 define i64 @signed(ptr %p, i64 %len, i64 %a, i64 %b, i64 %n) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ 0, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %at = add i64 %k, %b
@@ -82,7 +82,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, 4
   %more = icmp slt i64 %k.next, %n
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %at, ptr null)
   unreachable

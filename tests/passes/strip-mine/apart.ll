@@ -1,10 +1,10 @@
-; A table that goes on by 128 bytes: two turns, if both elements are in one page; the first one's load is made anyway. With two tables, if
+; A table that goes on by 128 bytes: two iterations, if both elements are in one page; the first one's load is made anyway. With two tables, if
 ; that is so of both.
 declare void @__schism_panic(ptr, i64, ptr) cold noreturn
 define float @lane(ptr addrspace(1) %columns, ptr addrspace(1) %x, i64 %len, i64 %begin, i64 %end) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ %begin, %before ], [ %k.next, %inside ]
   %sum = phi float [ 0.0, %before ], [ %sum.next, %inside ]
   %column.at = getelementptr inbounds i32, ptr addrspace(1) %columns, i64 %k
@@ -18,7 +18,7 @@ inside:
   %sum.next = fadd float %sum, %element
   %k.next = add i64 %k, 32
   %more = icmp ult i64 %k.next, %end
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %wide, ptr null)
   unreachable
@@ -27,8 +27,8 @@ done:
 }
 define i64 @both(ptr addrspace(1) %columns, ptr addrspace(1) %more.columns, i64 %len, i64 %begin, i64 %end) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ %begin, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %column.at = getelementptr inbounds i32, ptr addrspace(1) %columns, i64 %k
@@ -43,7 +43,7 @@ inside:
   %sum.next = add i64 %sum, %both
   %k.next = add i64 %k, -2
   %more = icmp ugt i64 %k.next, %end
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %both, ptr null)
   unreachable
@@ -60,7 +60,7 @@ done:
 ; CHECK: br i1
 ; CHECK: load i32, ptr addrspace(1) {{...}}, align 4
 ; CHECK: phi i32 [ {{...}} ], [ 0, {{...}} ]
-; CHECK: turn:
+; CHECK: loop:
 ; CHECK: define i64 @both
 ; CHECK: and i32 {{...}}, 4095
 ; CHECK: udiv i32 {{...}}, 8
@@ -68,4 +68,4 @@ done:
 ; CHECK: udiv i32 {{...}}, 16
 ; CHECK: load i32
 ; CHECK: load i64
-; CHECK: turn:
+; CHECK: loop:

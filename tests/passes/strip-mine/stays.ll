@@ -4,8 +4,8 @@ declare void @__schism_panic(ptr, i64, ptr) cold noreturn
 declare void @__schism_barrier() convergent
 define i64 @stores(ptr addrspace(1) %p, ptr addrspace(1) %x, i64 %len, i64 %begin, i64 %end) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ %begin, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %at = getelementptr i64, ptr addrspace(1) %p, i64 %k
@@ -19,7 +19,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, 1
   %more = icmp ult i64 %k.next, %end
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %index, ptr null)
   unreachable
@@ -28,8 +28,8 @@ done:
 }
 define i64 @waits(ptr addrspace(1) %p, ptr addrspace(1) %x, i64 %len, i64 %begin, i64 %end) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ %begin, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %at = getelementptr i64, ptr addrspace(1) %p, i64 %k
@@ -43,7 +43,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, 1
   %more = icmp ult i64 %k.next, %end
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %index, ptr null)
   unreachable
@@ -52,8 +52,8 @@ done:
 }
 define i64 @counter(ptr addrspace(1) %p, ptr addrspace(1) %x, i64 %len, i64 %begin, i64 %end) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ %begin, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %at = getelementptr i64, ptr addrspace(1) %p, i64 %k
@@ -66,7 +66,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, 1
   %more = icmp ult i64 %k.next, %end
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %index, ptr null)
   unreachable
@@ -75,8 +75,8 @@ done:
 }
 define i64 @twice(ptr addrspace(1) %p, ptr addrspace(1) %x, i64 %len, i64 %begin, i64 %end) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ %begin, %before ], [ %k.next, %inside.2 ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside.2 ]
   %at = getelementptr i64, ptr addrspace(1) %p, i64 %k
@@ -92,7 +92,7 @@ inside.2:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, 1
   %more = icmp ult i64 %k.next, %end
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %index, ptr null)
   unreachable
@@ -104,8 +104,8 @@ done:
 }
 define i64 @group(ptr addrspace(3) %p, ptr addrspace(1) %x, i64 %len, i64 %begin, i64 %end) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ %begin, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %at = getelementptr i64, ptr addrspace(3) %p, i64 %k
@@ -118,7 +118,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, 1
   %more = icmp ult i64 %k.next, %end
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %index, ptr null)
   unreachable
@@ -127,8 +127,8 @@ done:
 }
 define i64 @uncounted(ptr addrspace(1) %p, ptr addrspace(1) %x, i64 %len, i64 %begin, i64 %end) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ %begin, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %at = getelementptr i64, ptr addrspace(1) %p, i64 %k
@@ -141,7 +141,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, %value
   %more = icmp ult i64 %k.next, %end
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %index, ptr null)
   unreachable
@@ -150,8 +150,8 @@ done:
 }
 define i64 @seen(ptr addrspace(1) %p, ptr addrspace(1) %x, i64 %len, i64 %begin, i64 %end) {
 before:
-  br label %turn
-turn:
+  br label %loop
+loop:
   %k = phi i64 [ %begin, %before ], [ %k.next, %inside ]
   %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
   %at = getelementptr i64, ptr addrspace(1) %p, i64 %k
@@ -164,7 +164,7 @@ inside:
   %sum.next = add i64 %sum, %value
   %k.next = add i64 %k, 1
   %more = icmp ult i64 %k.next, %end
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %loop, label %done
 panic:
   call void @__schism_panic(ptr null, i64 %index, ptr null)
   unreachable

@@ -1,4 +1,4 @@
-; Two functions with detours, a root and a reciprocal: straight code first, and the road as it was behind it.
+; Two functions with rare cases, a root and a reciprocal: the fast paths first, and the original code if a guard fails.
 target triple = "nvptx64-nvidia-cuda"
 
 declare float @llvm.fabs.f32(float)

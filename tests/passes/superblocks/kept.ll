@@ -1,4 +1,4 @@
-; What stays: one reciprocal alone, detours that are not so rare, what is inexact anyway, and checks with a store between them.
+; What stays: one reciprocal alone, cases that are not so rare, what is inexact anyway, and checks with a store between them.
 target triple = "nvptx64-nvidia-cuda"
 
 declare float @llvm.sqrt.f32(float)

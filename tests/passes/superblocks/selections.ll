@@ -1,4 +1,4 @@
-; Detours that became selections, in a loop of one block.
+; Rare cases that became selections, in a loop of one block.
 target triple = "nvptx64-nvidia-cuda"
 
 define float @loop(ptr %from, i64 %n) {

@@ -15,7 +15,8 @@ use crate::ir::cfg::Cfg;
 /// Bytes that one load loads at most.
 const VECTOR_BYTES: usize = 16;
 
-/// More iterations than any loop worth it has: a strip more is a number of 32 bits with a sign, too.
+/// More iterations than any loop worth it has: a strip more is a number of 32 bits with a sign,
+/// too.
 const TURNS: u64 = 1 << 30;
 
 /// Makes the strips of a loop.
@@ -32,7 +33,8 @@ pub(crate) struct Emitter<'a, 'm> {
     state: HashMap<Value<'m>, Value<'m>>,
     /// Which iterations of the strip exist; `None` for those that always do.
     active: Vec<Option<Value<'m>>>,
-    /// How many iterations a strip makes, in 32 bits, the first of a first strip that are none among them.
+    /// How many iterations a strip makes, in 32 bits, the first of a first strip that are none
+    /// among them.
     done: Value<'m>,
 }
 
@@ -139,7 +141,8 @@ impl<'m> Emitter<'_, 'm> {
         Start { can, count, place }
     }
 
-    /// An address, computed once more of what counters are somewhere: of bits alone, so that it may lie outside of what is pointed to.
+    /// An address, computed once more of what counters are somewhere: of bits alone, so that it may
+    /// lie outside of what is pointed to.
     fn address(&self, value: Value<'m>, counters: &HashMap<Value<'m>, Value<'m>>) -> Value<'m> {
         if let Some(&counter) = counters.get(&value) {
             return counter;
@@ -180,7 +183,8 @@ impl<'m> Emitter<'_, 'm> {
         let block = |number: usize| self.cfg.blocks[number];
         let (preheader, old, out) =
             (block(plan.of.preheader), block(plan.of.header), block(plan.out));
-        // The builder stands in the block before the loop: what counters are in iteration 0 of the first strip.
+        // The builder stands in the block before the loop: what counters are in iteration 0 of
+        // the first strip.
         let back = self.builder.neg(start.place);
         let first_iteration = self.builder.trunc(back, self.int(32));
         let mut begins = Vec::new();
@@ -297,13 +301,15 @@ impl<'m> Emitter<'_, 'm> {
         header
     }
 
-    /// Computes which iterations of a strip exist. `iteration` is the strip's first one if loads are vector loads, else how many iterations are left.
+    /// Computes which iterations of a strip exist. `iteration` is the strip's first one if loads
+    /// are vector loads, else how many iterations are left.
     fn count_off(&mut self, iteration: Value<'m>, count: Value<'m>) {
         let plan = self.plan;
         let ty = self.int(32);
         let int = |value: i64| ty.const_int(value as u64, true);
         if plan.vector {
-            // In front of the first iteration the number is negative, which is more than any count.
+            // In front of the first iteration the number is negative, which is more than any
+            // count.
             let active = |number: usize| {
                 let this = self.builder.add(iteration, int(number as i64));
                 Some(self.builder.icmp(IntPredicate::ULT, this, count))
@@ -417,8 +423,10 @@ impl<'m> Emitter<'_, 'm> {
                     self.go_on_in(next);
                     let ty = instruction.ty();
                     let phi = self.builder.phi(ty);
-                    // Checks look at what is loaded early. What an inactive iteration makes of the rest is not selected; a zero would be
-                    // one more register for each iteration to set, and the device's compiler then asks for the elements later.
+                    // Checks look at what is loaded early. What an inactive iteration makes of
+                    // the rest is not selected; a zero would be one more register for each
+                    // iteration to set, and the device's compiler then asks for the elements
+                    // later.
                     let none = if load.early { ty.zero() } else { ty.poison() };
                     phi.add_incoming(loaded, here);
                     phi.add_incoming(none, before);
@@ -442,7 +450,8 @@ impl<'m> Emitter<'_, 'm> {
         clone
     }
 
-    /// Loads what may be no value of the program's: of what is known of a load, only what it does not overlap is kept.
+    /// Loads what may be no value of the program's: of what is known of a load, only what it does
+    /// not overlap is kept.
     fn load_any(&self, load: &Load<'m>, ty: Type<'m>, address: Value<'m>, align: u32) -> Value<'m> {
         let value = self.builder.load(ty, address);
         value.set_alignment(align);
@@ -455,7 +464,8 @@ impl<'m> Emitter<'_, 'm> {
         value
     }
 
-    /// Loads the elements of all iterations of a strip from an address that is a multiple of their size.
+    /// Loads the elements of all iterations of a strip from an address that is a multiple of their
+    /// size.
     fn load_joined(&mut self, load: &Load<'m>, first: Value<'m>) {
         let size = load.size as usize;
         let width = (VECTOR_BYTES / size).min(self.plan.strip);

@@ -10,10 +10,12 @@ use crate::analysis::trip_count::{TripCount, exit, is_closed, trip_count};
 use crate::ir::cfg::{Cfg, Loop};
 use crate::spec::target::NVPTX;
 
-/// How many iterations a strip has whose loads are vector loads: 32 bytes, which GPUs load at once, are eight numbers.
+/// How many iterations a strip has whose loads are vector loads: 32 bytes, which GPUs load at once,
+/// are eight numbers.
 pub(crate) const VECTOR: usize = 8;
 
-/// How many iterations a scalar strip has at most: with more, such loops take so many registers that fewer work-items run at a time.
+/// How many iterations a scalar strip has at most: with more, such loops take so many registers
+/// that fewer work-items run at a time.
 const SCALAR: usize = 2;
 
 /// How many instructions a loop may have.
@@ -51,7 +53,8 @@ pub(crate) type Counters<'m> = HashMap<Value<'m>, i64>;
 
 pub(crate) struct Load<'m> {
     pub instruction: Value<'m>,
-    /// Whether it comes before the first check, so that the first iteration of a strip makes it in any case.
+    /// Whether it comes before the first check, so that the first iteration of a strip makes it in
+    /// any case.
     pub early: bool,
     /// By how many bytes its address goes on.
     pub stride: Option<i64>,
@@ -166,7 +169,8 @@ pub(crate) fn plan<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<Plan<'m>> {
     })
 }
 
-/// The blocks of a loop in their order, if each iteration goes through all of them, or leaves the loop to panic.
+/// The blocks of a loop in their order, if each iteration goes through all of them, or leaves the
+/// loop to panic.
 fn chain(cfg: &Cfg<'_>, of: &Loop) -> Option<Vec<usize>> {
     let mut chain = vec![of.header];
     let mut at = of.header;
@@ -216,7 +220,8 @@ fn load<'m>(
     Some(Load { instruction, early, stride, size })
 }
 
-/// By how much a value, of which its bits count and no more, goes on from iteration to iteration; for an address, in bytes.
+/// By how much a value, of which its bits count and no more, goes on from iteration to iteration;
+/// for an address, in bytes.
 fn stride<'m>(cfg: &Cfg<'m>, of: &Loop, counters: &Counters<'m>, value: Value<'m>) -> Option<i64> {
     let stride = |value| stride(cfg, of, counters, value);
     if let Some(&step) = counters.get(&value) {

@@ -83,17 +83,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use schism_jit_abi::CPU_PLAIN_LOOPS;
+use schism_passes::pass::PassContext;
+use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::options::FastMath;
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
 use crate::clock::{self, Time};
 use crate::devicelib;
-use crate::dump::Dump;
-use crate::image::{KERNEL, builtins};
-use crate::module::Module;
-use crate::target::{Target, lower};
+use crate::image::builtins;
+use schism_llvm::{FileKind, Machine};
+
+use crate::target::{Target, Work, lower, unknown_step};
 use crate::{JitError, Request};
-use schism_llvm::{Context, FileKind, Machine, Value};
 
 pub use host::cpu_name;
 
@@ -142,60 +143,62 @@ struct Cpu {
     vectorise_loops: bool,
 }
 
+/// What steps find out.
+#[derive(Default)]
+struct State {
+    /// What the entry function asks of a chunk.
+    flags: u32,
+}
+
 impl Target for Cpu {
     type Code = (Vec<u8>, u32, u64);
-    type State = ();
+    type State = State;
     const DEVICE: &'static str = "cpu";
     const LINES: bool = false;
+    const PIPELINE: &'static [Step] = pipeline::CPU;
 
     fn machine(&self) -> Result<Machine, JitError> {
         let machine = host::machine(&self.name)?;
         Ok(if self.vectorise_loops { machine } else { machine.without_vectorised_loops() })
     }
 
-    fn flavour<'c>(
+    fn run_step<'c>(
         &'c self,
-        context: &'c Context,
-        module: &Module<'c>,
-        kernel: Value,
-        request: &Request,
+        step: &'static str,
+        work: &Work<'_, 'c>,
+        state: &mut State,
+        _cx: &mut PassContext<'_>,
     ) -> Result<(), JitError> {
-        if request.portable_math {
-            devicelib::supply(context, module, &TargetLibraryInfo::CPU, &[])?;
+        let Work { context, module, kernel, request, .. } = *work;
+        match step {
+            "link-device-library" => {
+                if request.portable_math {
+                    devicelib::supply(context, module, &TargetLibraryInfo::CPU, &[])?;
+                }
+            }
+            "define-print" => message::add_print(context, module)?,
+            "define-clock" => clock::add(context, module, Time::Process)?,
+            "wrap-kernel" => work_loop::wrap(context, module, kernel, request)?,
+            "choose-inlining" => inline::choose(module, builtins()),
+            "resolve-builtins" => work_loop::resolve(context, module)?,
+            "unfuse-multiply-add" => {
+                if request.math == FastMath::EXACT {
+                    exact::unfuse(module);
+                }
+            }
+            "mark-parallel-loop" => independent::mark(context, module),
+            "add-entry" => state.flags = entry::add(context, module, request)?,
+            "define-panic-exit" => deep::add_end(context, module)?,
+            "probe-stack" => stack::prepare(module),
+            step => return Err(unknown_step(step)),
         }
-        message::add_print(context, module)?;
-        clock::add(context, module, Time::Process)?;
-        work_loop::wrap(context, module, kernel, request)?;
-        inline::choose(module, builtins());
-        module
-            .run_passes("always-inline,globaldce,function(sroa)", None)
-            .map_err(JitError::Internal)?;
-        work_loop::resolve(context, module)?;
-        if request.math == FastMath::EXACT {
-            exact::unfuse(module);
-        }
-        independent::mark(context, module);
-        debug_verify(module);
         Ok(())
     }
 
-    fn finish<'c>(
-        &self,
-        context: &'c Context,
-        module: &Module<'c>,
-        machine: &Machine,
-        request: &Request,
-        (): (),
-        dump: &Dump,
-    ) -> Result<Self::Code, JitError> {
-        let flags = entry::add(context, module, request)?;
-        deep::add_end(context, module)?;
-        module.forget_unwinding();
-        stack::prepare(module);
+    fn emit<'c>(&self, work: &Work<'_, 'c>, state: State) -> Result<Self::Code, JitError> {
+        let Work { context, module, machine, dump, .. } = *work;
         let calls = stack::Calls::of(module);
-        debug_verify(module);
-        dump.module("3-optimised.ll", module);
-        let failed = |reason| JitError::BackendFailed { kernel: request.kernel.clone(), reason };
+        let failed = |reason| work.failed(reason);
         if dump.is_on() {
             let assembly = machine.emit(&module.duplicate(), FileKind::Assembly).map_err(failed)?;
             dump.bytes("s", &assembly);
@@ -207,15 +210,6 @@ impl Target for Cpu {
         }
         let stack = calls.most(&context.take_frames().map_err(JitError::Internal)?);
         let plain = if self.vectorise_loops { 0 } else { CPU_PLAIN_LOOPS };
-        Ok((object, flags | plain, stack))
-    }
-}
-
-/// In builds with debug assertions: what this module made obeys LLVM's rules.
-fn debug_verify(module: &Module<'_>) {
-    if cfg!(debug_assertions)
-        && let Err(error) = module.verify()
-    {
-        panic!("the CPU flavour of `{KERNEL}` breaks LLVM's rules: {error}\n{}", module.print());
+        Ok((object, state.flags | plain, stack))
     }
 }

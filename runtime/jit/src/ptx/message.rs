@@ -232,7 +232,7 @@ pub fn leave<'c>(
     options: &PtxOptions,
     groups: bool,
 ) -> Result<(), JitError> {
-    module.join_panics();
+    module.merge_panic_exits();
     let sites = with_words(module, PANIC_SITE);
     let ends = module.function(END).is_some();
     if sites.is_empty() && !ends {

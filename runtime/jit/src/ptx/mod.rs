@@ -47,20 +47,22 @@ use std::fmt;
 use std::time::Instant;
 
 use schism_jit_abi::{GPU_GROUPS, PARAM_INTEGER, PARAM_POINTER};
+use schism_passes::KernelImage;
 use schism_passes::nvptx::circular_statics;
+use schism_passes::pass::PassContext;
+use schism_passes::pipeline::{self, Step};
 use schism_passes::spec::options::FastMath;
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
 use crate::clock::{self, Time};
 use crate::cpu::{exact, inline};
 use crate::devicelib;
-use crate::dump::Dump;
-use crate::image::{GLOBAL_ID, GLOBAL_RANGE, LOCAL_MEMORY, PANIC, PANIC_FORMAT, group_builtins};
+use crate::image::{GLOBAL_ID, GLOBAL_RANGE, PANIC, PANIC_FORMAT, group_builtins};
 use crate::module::Module;
-use crate::target::{Target, lower};
+use crate::target::{Target, Work, lower, unknown_step};
 use crate::{JitError, Request};
 use schism_llvm::fatal::isolated;
-use schism_llvm::{Context, FileKind, Machine, Value};
+use schism_llvm::{FileKind, Machine, Value};
 
 /// What PTX is made for, beside the kernel. The fields mean what those of [`schism_jit_abi::GpuRequest`] mean.
 #[derive(Clone, Debug, Default)]
@@ -206,14 +208,6 @@ fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
     Ok(())
 }
 
-/// Passes that bring together what a condition decides twice, such as an iterator's `next` and the loop around it. For a GPU LLVM
-/// leaves that out, lest work-items part that had met; but loops that go on by a condition which was decided before are neither
-/// unrolled nor counted. So it is done once, early and without the target. Calls that are `convergent` are not copied by it.
-///
-/// Nothing is made a `select` before jumps have found their way: whether an iterator's pointer is null is known on each path, and not
-/// where two are one.
-const THREAD_JUMPS: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,instcombine<no-verify-fixpoint>,jump-threading,simplifycfg)";
-
 /// NVIDIA's driver.
 struct Ptx {
     options: PtxOptions,
@@ -221,11 +215,33 @@ struct Ptx {
     version: u32,
 }
 
+/// What steps find out.
+#[derive(Default)]
+struct State {
+    /// The entry, once the kernel is wrapped.
+    entry: Option<entry::Entry>,
+}
+
+impl State {
+    fn entry(&self) -> Result<&entry::Entry, JitError> {
+        self.entry.as_ref().ok_or_else(no_entry)
+    }
+
+    fn entry_mut(&mut self) -> Result<&mut entry::Entry, JitError> {
+        self.entry.as_mut().ok_or_else(no_entry)
+    }
+}
+
+fn no_entry() -> JitError {
+    JitError::Internal("a step comes before `wrap-kernel`".to_owned())
+}
+
 impl Target for Ptx {
     type Code = PtxCode;
-    type State = entry::Entry;
+    type State = State;
     const DEVICE: &'static str = "cuda";
     const LINES: bool = true;
+    const PIPELINE: &'static [Step] = pipeline::PTX;
 
     fn to_text(&self) -> String {
         format!("{:?}", self.options)
@@ -235,90 +251,66 @@ impl Target for Ptx {
         arch::machine(&self.options.arch, self.version)
     }
 
-    fn flavour<'c>(
+    fn run_step<'c>(
         &'c self,
-        context: &'c Context,
-        module: &Module<'c>,
-        kernel: Value,
-        request: &Request,
-    ) -> Result<Self::State, JitError> {
-        devicelib::supply(context, module, &TargetLibraryInfo::PTX, &self.options.libdevice.0)?;
-        clock::add(context, module, Time::Target)?;
-        // What panics need not be in the entry, for the record is found from everywhere; but a kernel that calls nothing has all its
-        // registers for itself.
-        let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins());
-        inline::choose(module, ids.chain([PANIC, PANIC_FORMAT]));
-        module.run_passes("always-inline,function(sroa)", None).map_err(JitError::Internal)?;
-        module.shape_panics();
-        let entry = entry::wrap(context, module, kernel, request, &self.options)?;
-        module
-            .run_passes("always-inline,globaldce,function(sroa)", None)
-            .map_err(JitError::Internal)?;
-        entry::resolve(context, module, &entry)?;
-        code::hide(context, module)?;
-        if request.math == FastMath::EXACT {
-            exact::unfuse(module);
+        step: &'static str,
+        work: &Work<'_, 'c>,
+        state: &mut State,
+        cx: &mut PassContext<'_>,
+    ) -> Result<(), JitError> {
+        let Work { context, module, kernel, request, .. } = *work;
+        let options = &self.options;
+        match step {
+            "link-device-library" => {
+                let libdevice = &options.libdevice.0;
+                devicelib::supply(context, module, &TargetLibraryInfo::PTX, libdevice)?;
+            }
+            "define-clock" => clock::add(context, module, Time::Target)?,
+            "choose-inlining" => {
+                // What panics need not be in the entry, for the record is found from everywhere; but a kernel that calls nothing has
+                // all its registers for itself.
+                let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins());
+                inline::choose(module, ids.chain([PANIC, PANIC_FORMAT]));
+            }
+            "wrap-kernel" => {
+                state.entry = Some(entry::wrap(context, module, kernel, request, options)?);
+                cx.least_local_align = options.local_align;
+            }
+            "resolve-builtins" => entry::resolve(context, module, state.entry()?)?,
+            "hide-code" => code::hide(context, module)?,
+            "unfuse-multiply-add" => {
+                if request.math == FastMath::EXACT {
+                    exact::unfuse(module);
+                }
+            }
+            "narrow-atomics" => atomics::narrow(context, module),
+            "compare-addresses" => module.compare_addresses_as_numbers(),
+            "name-kernel" => cx.kernels.push(KernelImage::new(&state.entry()?.name)),
+            "drop-own-fences" => atomics::drop_own_fences(module),
+            "order-atomics" => atomics::order_updates(module),
+            "trim-parameters" => entry::trim(module, state.entry_mut()?)?,
+            "expand-panics" => {
+                let groups = state.entry()?.flags & GPU_GROUPS != 0;
+                message::leave(context, module, request, options, groups)?;
+            }
+            "unmask-multiples" => entry::show_multiples(module, state.entry()?, request, options),
+            "adopt-lines" => module.adopt_lines(&state.entry()?.name),
+            step => return Err(unknown_step(step)),
         }
-        atomics::narrow(context, module);
-        module.plain_private_atomics();
-        if module.function(LOCAL_MEMORY).is_some() {
-            module.use_shared_memory(self.options.local_align)?;
-        }
-        // Before pointers are in address spaces of their own: there an address may be 0, so of an element's LLVM does not know that
-        // it is none.
-        module.run_passes(THREAD_JUMPS, None).map_err(JitError::Internal)?;
-        module.compare_addresses_as_numbers();
-        module.separate_address_spaces(&entry.name)?;
-        module.plain_quiet_loads();
-        debug_verify(module);
-        Ok(entry)
+        Ok(())
     }
 
-    fn advise(&self, module: &Module<'_>) -> Result<(), JitError> {
-        module.hint_unrolling().map_err(JitError::Internal)
-    }
-
-    fn finish<'c>(
-        &self,
-        context: &'c Context,
-        module: &Module<'c>,
-        machine: &Machine,
-        request: &Request,
-        mut entry: Self::State,
-        dump: &Dump,
-    ) -> Result<PtxCode, JitError> {
-        atomics::drop_own_fences(module);
-        module.plain_private_atomics();
-        module.load_early();
-        atomics::order_updates(module);
-        module.make_chunks().map_err(JitError::Internal)?;
-        module.copy_words();
-        module.shorten_divisions();
-        entry::trim(module, &mut entry)?;
-        let groups = entry.flags & GPU_GROUPS != 0;
-        message::leave(context, module, request, &self.options, groups)?;
-        module.forget_unwinding();
-        module.compare_addresses_as_numbers();
-        module.align_steps();
-        entry::show_multiples(module, &entry, request, &self.options);
-        module.share_products();
-        module.step_narrowly();
-        module.narrow_checks();
-        module.leave_detours();
-        module.bound_launches();
-        module.keep_comparisons();
-        module.open_circles();
-        module.adopt_lines(&entry.name);
-        debug_verify(module);
-        dump.module("3-optimised.ll", module);
+    fn emit<'c>(&self, work: &Work<'_, 'c>, mut state: State) -> Result<PtxCode, JitError> {
+        let Work { context, module, machine, request, dump, .. } = *work;
+        let entry = state.entry.take().ok_or_else(no_entry)?;
         unresolved(module, request)?;
-        let failed = |reason| JitError::BackendFailed { kernel: request.kernel.clone(), reason };
-        let text = machine.emit(module, FileKind::Assembly).map_err(failed)?;
+        let text =
+            machine.emit(module, FileKind::Assembly).map_err(|reason| work.failed(reason))?;
         let text = circular_statics::joined(&String::from_utf8_lossy(&text));
         let text = order::sort_variables(&text);
         dump.bytes("ptx", text.as_bytes());
         if let Some(errors) = context.take_errors() {
-            return Err(failed(errors));
+            return Err(work.failed(errors));
         }
         let internal = |_| JitError::Internal("a NUL in the generated text".to_owned());
         Ok(PtxCode {
@@ -344,13 +336,4 @@ fn unresolved(module: &Module<'_>, request: &Request) -> Result<(), JitError> {
     }
     symbols.sort();
     Err(JitError::UnresolvedSymbols { kernel: request.kernel.clone(), symbols })
-}
-
-/// In builds with debug assertions: what this module made obeys LLVM's rules.
-fn debug_verify(module: &Module<'_>) {
-    if cfg!(debug_assertions)
-        && let Err(error) = module.verify()
-    {
-        panic!("the flavour for PTX breaks LLVM's rules: {error}\n{}", module.print());
-    }
 }

@@ -1,0 +1,178 @@
+//! The registry of passes: one line each.
+//!
+//! Their orders are in [`pipeline`](crate::pipeline). To add a pass, write its file, add its line
+//! here and its name to a pipeline; the tests ask for a folder `tests/passes/<pass>/` with its
+//! cases.
+//!
+//! ```
+//! use schism_passes::registry;
+//!
+//! assert!(registry::find("strip-mine")?.optional);
+//! let error = registry::find("simplfy").unwrap_err();
+//! assert!(error.to_string().contains("did you mean `simplify`?"));
+//! # Ok::<(), registry::UnknownPass>(())
+//! ```
+
+use thiserror::Error;
+
+use crate::analysis::call_sites;
+use crate::bounds::{loop_versioning, merge_checks, narrow_checks, strip_mine};
+use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
+use crate::frontend::{
+    allocate_local_memory, declare_spec_constants, fold_ir_constants, freeze_initialisers,
+    inline_refused, kernel_reachability, launch_offset, link_std_bodies, lower_formatters,
+    lower_panics, lower_scoped_atomics, lower_unwind, mark_convergent, outline_kernels, simplify,
+    split_images, strip_host_attributes, strip_instrumentation,
+};
+use crate::gpu::{
+    address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
+    hoist_global_loads, infer_alignment, lower_local_memory, merge_panic_exits, narrow_division,
+    panic_sites, superblocks, unroll_hints,
+};
+use crate::nvptx::{
+    address_strides, circular_statics, launch_bounds, product_reuse, suppress_umax,
+};
+use crate::pass::{Pass, PassContext, optional, pass};
+use crate::spec::target_library::TargetLibraryInfo;
+use crate::specialize::dead_arguments::Kept;
+use crate::specialize::{
+    constant_buffer, dead_arguments, device_library, fast_math, spec_constants,
+};
+
+/// All passes, by folder.
+#[rustfmt::skip] // one line each
+#[allow(clippy::unit_arg)] // some passes return nothing
+pub static PASSES: &[Pass] = &[
+    // frontend
+    pass("strip-instrumentation", "removes what an instrumented build adds to code: counters, sanitizer checks, sleds", |module, _| Ok(strip_instrumentation::run(module))),
+    pass("strip-host-attributes", "removes attributes that only mean something to the host's code generator", |module, _| Ok(strip_host_attributes::run(module))),
+    pass("mark-convergent", "marks calls that may reach a barrier as convergent", |module, _| Ok(mark_convergent::run(module))),
+    pass("declare-spec-constants", "turns specialization constants into bytes that stay open until stage 2", |module, cx| Ok(declare_spec_constants::run(module, &cx.spec.spec_constants))),
+    pass("lower-unwind", "turns invokes into calls and removes landing pads; what may panic loses `nounwind`", |module, _| Ok(lower_unwind::run(module)?)),
+    pass("fold-ir-constants", "replaces IR constants by their values and folds the branches on them", |module, cx| Ok(fold_ir_constants::run(module, &cx.spec.ir_constants, &cx.spec.ir_constant_functions)?)),
+    pass("lower-formatters", "replaces formatting functions by descriptions of the types that they format", |module, cx| Ok(lower_formatters::run(module, &cx.spec.formatters, &cx.spec.types))),
+    pass("lower-panics", "replaces calls of panic functions by `__schism_panic` or `__schism_panic_format`", |module, cx| Ok(lower_panics::run(module, &cx.spec.panics, &cx.spec.types))),
+    pass("outline-kernels", "makes the kernel functions: flattened parameters around the entry function", |module, cx| Ok(outline_kernels::run(module, &cx.spec.kernels)?)),
+    pass("kernel-reachability", "removes what no kernel reaches through calls or constants", |module, cx| Ok(kernel_reachability::run(module, &cx.roots())?)),
+    pass("lower-scoped-atomics", "replaces the builtins of scoped atomics by LLVM's atomics with a scope", |module, _| Ok(lower_scoped_atomics::run(module))),
+    pass("freeze-initialisers", "keeps initialisers of mutable statics from being folded", |module, _| Ok(freeze_initialisers::run(module))),
+    pass("launch-offset", "clones kernels that read the launch offset, with the offset as parameters", |module, cx| { let refused = launch_offset::run(module, &mut cx.kernels); cx.refuse(refused); Ok(()) }),
+    pass("simplify", "promotes locals to registers and removes dead code", |module, _| Ok(simplify::run(module)?)),
+    pass("allocate-local-memory", "assigns offsets to the arrays in local memory", |module, cx| Ok(allocate_local_memory::run(module, &mut cx.kernels)?)),
+    pass("link-std-bodies", "links functions without MIR from the standard library's bitcode", |module, cx| Ok(link_std_bodies::run(module, cx.spec.std_bodies.as_deref(), &cx.roots())?)),
+    pass("inline-refused", "inlines modules that the device check would refuse, to show what is dead", |module, cx| Ok(inline_refused::run(module, &cx.spec.imports)?)),
+    pass("strip-debug", "removes debug information, unless source lines are asked for", |module, cx| { if !cx.spec.lines { module.strip_debug_info(); } Ok(()) }),
+    pass("split-images", "keeps the kernels of one image of several, and what they reach", |module, cx| Ok(split_images::keep(module, &cx.spec.part.iter().map(String::as_str).collect())?)),
+    // check
+    pass("exports", "refuses exported functions that use what only a kernel has", |module, cx| Ok(cx.refuse(exports::run(module, cx.spec)))),
+    pass("device-check", "refuses what no device has, with every use of it", |module, cx| { cx.refuse(device_check::run(module, &cx.spec.imports)); Ok(freeze_initialisers::release(module)?) }),
+    pass("capabilities", "records what each kernel requires of a device and of the runtime", |module, cx| Ok(capabilities::run(module, cx.spec, &mut cx.kernels))),
+    pass("performance-lints", "finds code that works and makes kernels slow, for warnings", |module, cx| Ok(cx.lints = performance_lints::run(module, cx.spec.warnings, &cx.sites)?)),
+    pass("recursion", "refuses functions that call themselves, for targets without a stack", |module, cx| Ok(cx.refuse(recursion::run(module)))),
+    // specialize
+    pass("spec-constants", "gives specialization constants their values and folds what reads them", |module, cx| Ok(spec_constants::run_on(module, &cx.spec.constant_values)?)),
+    pass("constant-buffer", "turns specialization constants into loads from a buffer that kernels take", |module, cx| Ok(constant_buffer::run(module, &cx.spec.spec_constants, &cx.kernels())??)),
+    pass("fast-math", "lets floating-point operations be inexact", |module, cx| Ok(fast_math::run_on(module, cx.spec.fast_math))),
+    pass("device-library", "replaces mathematics that the target does not compute by calls of the device library", |module, cx| Ok(device_library::run_on(module, &TargetLibraryInfo::of_triple(&cx.spec.target)))),
+    pass("dead-arguments", "removes the parameters that a kernel does not use", |module, cx| { let kept = dead_arguments::run(module, &cx.kernels()); note_passed(cx, kept); Ok(()) }),
+    // bounds
+    optional("loop-versioning", "clones loops without their checks, and decides before the loop which one runs", |module, _| Ok(loop_versioning::run(module)?)),
+    optional("merge-checks", "merges successive range checks into one branch", |module, _| Ok(merge_checks::run(module))),
+    optional("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| Ok(strip_mine::run(module)?)),
+    optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits (GPUs)", |module, _| Ok(narrow_checks::run(module))),
+    // gpu
+    optional("hoist-global-loads", "moves loads of global memory in front of stores to local memory", |module, _| Ok(hoist_global_loads::run(module))),
+    pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { Ok(lower_local_memory::run(module, &cx.kernels(), cx.local_align())?) }),
+    pass("panic-sites", "turns panics that show plain values into static descriptors and scalars", |module, _| Ok(panic_sites::run(module))),
+    pass("merge-panic-exits", "lets all panics of a function leave by one block", |module, _| Ok(merge_panic_exits::run(module))),
+    optional("superblocks", "speculates the fast paths of several rare-case operations in one straight-line block", |module, _| Ok(superblocks::run(module))),
+    optional("infer-alignment", "raises the alignment of accesses at addresses that advance by constant steps", |module, _| Ok(infer_alignment::run(module))),
+    optional("narrow-division", "divides trip counts that fit into 32 bits in 32 bits", |module, _| Ok(narrow_division::run(module))),
+    optional("expand-mem-intrinsics", "expands large memset and memcpy intrinsics into loops of words", |module, _| Ok(expand_mem_intrinsics::run(module))),
+    pass("demote-private-atomics", "turns atomic accesses of private memory into plain ones", |module, _| Ok(demote_private_atomics::run_on(module))),
+    optional("demote-shared-loads", "turns relaxed atomic loads of work-group memory into plain loads where no store is possible in the same barrier interval", |module, _| Ok(demote_shared_loads::run(module))),
+    optional("unroll-hints", "adds unroll counts to small counted loops", |module, _| Ok(unroll_hints::run(module))),
+    pass("address-spaces", "moves pointers into the target's address spaces", |module, cx| Ok(address_spaces::run(module, &cx.spec.target, &cx.kernels())?)),
+    // nvptx
+    optional("suppress-umax", "keeps LLVM from combining two 64-bit comparisons into `umax`", |module, _| Ok(suppress_umax::run(module))),
+    optional("product-reuse", "rewrites products that differ by a constant multiple of one factor as sums", |module, _| Ok(product_reuse::run(module))),
+    optional("launch-bounds", "gives kernels with many loads in a loop more registers", |module, _| Ok(launch_bounds::run(module))),
+    optional("address-strides", "computes addresses that differ by a 32-bit stride from each other", |module, _| Ok(address_strides::run(module))),
+    pass("circular-statics", "declares statics that refer to each other in a cycle before their definitions", |module, _| Ok(circular_statics::run(module))),
+    // analysis
+    pass("call-sites", "numbers every instruction, so that reports tell where each comes from", |module, cx| { cx.sites = call_sites::number(module); Ok(()) }),
+];
+
+/// The pass of a name.
+///
+/// # Errors
+/// There is none, with the name that may have been meant.
+pub fn find(name: &str) -> Result<&'static Pass, UnknownPass> {
+    PASSES.iter().find(|pass| pass.name == name).ok_or_else(|| UnknownPass {
+        name: name.to_owned(),
+        nearest: nearest(name, PASSES.iter().map(|pass| pass.name)),
+    })
+}
+
+/// Notes which parameters kernels have left.
+fn note_passed(cx: &mut PassContext<'_>, kept: Vec<Kept>) {
+    for Kept { kernel, parameters } in kept {
+        if let Some(image) = cx.kernels.iter_mut().find(|image| image.name == kernel) {
+            image.passed = Some(parameters);
+        }
+    }
+}
+
+/// A name that is neither a pass nor a pipeline.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("there is no pass `{name}`{}", .nearest.map_or(String::new(), |name| format!("; did you mean `{name}`?")))]
+pub struct UnknownPass {
+    /// The name.
+    pub name: String,
+    /// The name that it may have been meant to be.
+    pub nearest: Option<&'static str>,
+}
+
+/// The known name that differs in the fewest letters, if that is not most of them.
+pub(crate) fn nearest(
+    name: &str,
+    known: impl Iterator<Item = &'static str>,
+) -> Option<&'static str> {
+    let (distance, best) = known.map(|known| (distance(name, known), known)).min()?;
+    (distance <= 1 + name.len() / 3).then_some(best)
+}
+
+/// How many letters must be added, removed or replaced to make one word of another.
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
+    for (index, letter) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (column, candidate) in other.chars().enumerate() {
+            let replaced = diagonal + usize::from(letter != candidate);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row.pop().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_the_documentation_of_the_crate_lists_them() {
+        let documentation = include_str!("lib.rs");
+        let mut names = HashSet::new();
+        for pass in PASSES {
+            assert!(names.insert(pass.name), "two passes are called {}", pass.name);
+            assert!(
+                documentation.contains(&format!("//! | `{}` |", pass.name)),
+                "the table in lib.rs has no line for {}",
+                pass.name
+            );
+        }
+    }
+}
