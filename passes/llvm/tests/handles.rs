@@ -197,7 +197,7 @@ fn the_rest_of_a_block_is_cut() {
         let head = block(f, "head");
         assert_eq!(head.end().opcode(), Some(Opcode::Unreachable));
         assert_eq!(head.phis()[0].num_incoming(), 1);
-        assert_eq!(named(f, "r").num_incoming(), 1);
+        assert_eq!(block(f, "out").phis()[0].num_incoming(), 1);
     });
 }
 

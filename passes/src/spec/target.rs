@@ -6,6 +6,12 @@ use inkwell::module::Module;
 use inkwell::targets::{CodeModel, FileType, RelocMode, Target, TargetMachine, TargetTriple};
 use schism_llvm::initialize_targets;
 
+/// Makes LLVM's code generators known that are used: the host's, and those of the devices. May be
+/// called often.
+pub fn initialise() {
+    initialize_targets();
+}
+
 /// The machine for a module's triple, with a processor of which all newer ones understand the code.
 ///
 /// # Errors
@@ -19,7 +25,7 @@ pub fn of_module(module: &Module<'_>) -> Result<TargetMachine, String> {
 /// # Errors
 /// What LLVM says when it has no code generator for the triple.
 pub fn of_triple(name: &str) -> Result<TargetMachine, String> {
-    initialize_targets();
+    initialise();
     let triple = TargetTriple::create(name);
     let processor = match name.split('-').next() {
         Some("nvptx64") => "sm_70",

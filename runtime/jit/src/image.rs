@@ -13,7 +13,7 @@ use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Par
 use crate::kinds::{TypeKind, param_kinds, return_kind};
 use crate::module::Module;
 use crate::{JitError, Request};
-use schism_llvm::{Attribute, Context, Machine, Opcode, Value, enum_kind};
+use schism_llvm::{AsModule, Attribute, Context, Machine, Opcode, Type, Value, enum_kind};
 
 /// What the kernel is called in the module from here on, so that text put around it need not quote names.
 pub const KERNEL: &str = "schism.kernel";
@@ -122,9 +122,9 @@ fn link_imports<'c>(
         }
         images.push(image);
     }
-    let defined = |image: &Module<'_>, name: &str| {
+    fn defined<'m>(image: &'m Module<'_>, name: &str) -> Option<Value<'m>> {
         image.function(name).filter(|function| !function.is_declaration())
-    };
+    }
     // What one of them brings in may need another.
     loop {
         let declared: Vec<Value> = module
@@ -154,8 +154,12 @@ fn link_imports<'c>(
 }
 
 /// Compares a declaration with the definition in another image: types, and what decides how values are passed.
-fn check_import(declared: Value, definition: Value, request: &Request) -> Result<(), JitError> {
-    let passed = |function: Value| {
+fn check_import(
+    declared: Value<'_>,
+    definition: Value<'_>,
+    request: &Request,
+) -> Result<(), JitError> {
+    fn passed(function: Value<'_>) -> (Type<'_>, u32, Vec<Vec<u32>>, Vec<Option<u64>>) {
         let places = param_kinds(function).len() as u32;
         let decisive = ["sret", "byval", "inreg", "zeroext", "signext", "nest", "swiftself"];
         let decisive = decisive.map(enum_kind);
@@ -169,7 +173,7 @@ fn check_import(declared: Value, definition: Value, request: &Request) -> Result
         let marks: Vec<Vec<u32>> = (0..=places).map(marked).collect();
         let sizes: Vec<Option<u64>> = (0..places).map(|place| function.byval_size(place)).collect();
         (function.value_type(), function.call_conv(), marks, sizes)
-    };
+    }
     if passed(declared) == passed(definition) {
         return Ok(());
     }

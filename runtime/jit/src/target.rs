@@ -12,7 +12,7 @@ use crate::dump::Dump;
 use crate::module::Module;
 use crate::times::Times;
 use crate::{JitError, Request, image};
-use schism_llvm::{Context, Machine, Value};
+use schism_llvm::{AsModule, Context, Machine, Value};
 
 /// One kind of device.
 pub trait Target {

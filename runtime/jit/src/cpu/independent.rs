@@ -15,7 +15,7 @@
 use super::meet;
 use super::work_loop::{ITEMS, LOOP};
 use crate::module::Module;
-use schism_llvm::{Context, Opcode, Value};
+use schism_llvm::{AsModule, Context, Opcode, Value};
 
 /// Marks the loop function's accesses, if all of them are plain. Locals must have been made values where possible.
 pub fn mark(context: &Context, module: &Module<'_>) {

@@ -91,6 +91,7 @@ use schism_passes::spec::target_library::TargetLibraryInfo;
 use crate::clock::{self, Time};
 use crate::devicelib;
 use crate::image::builtins;
+use schism_llvm::fatal;
 use schism_llvm::{FileKind, Machine};
 
 use crate::target::{Target, Work, lower, unknown_step};

@@ -39,7 +39,7 @@ use crate::cpu::work_loop::AXES;
 use crate::image::{self, GLOBAL_ID, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT};
 use crate::module::Module;
 use crate::{JitError, Request};
-use schism_llvm::{Context, Value};
+use schism_llvm::{Context, Opcode, Value};
 
 /// The bitcode of `recorder.rs`.
 static RECORDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder/recorder.bc"));
