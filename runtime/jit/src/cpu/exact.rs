@@ -5,7 +5,7 @@
 //! rounding uses `llvm.fma`, which stays.
 
 use crate::module::Module;
-use schism_llvm::{Builder, Context};
+use schism_llvm::Builder;
 
 /// Makes each `llvm.fmuladd` a multiply and an add.
 pub fn unfuse(module: &Module<'_>) {

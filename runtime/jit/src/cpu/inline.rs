@@ -16,7 +16,7 @@ use schism_passes::spec::target_library::PREFIX;
 use super::work_loop::LOOP;
 use crate::image::KERNEL;
 use crate::module::Module;
-use schism_llvm::{Context, Value};
+use schism_llvm::Value;
 
 /// How many instructions a function may have after forced inlining.
 const LIMIT: usize = 100_000;

@@ -15,7 +15,7 @@ use schism_jit_abi::STACK_UNKNOWN;
 use schism_jit_abi::code::ENTRY;
 
 use crate::module::Module;
-use schism_llvm::{Context, Value};
+use schism_llvm::Value;
 
 /// What a call takes beside the frame that LLVM tells: the address to return to, alignment beyond that of a call (64 bytes for the
 /// widest vectors), arguments that are pushed, and the 128 bytes below its stack that a function without calls may use.
@@ -30,7 +30,7 @@ pub fn prepare(module: &Module<'_>) {
         function.add_string_attribute("warn-stack-size", "0");
         // Sizes are told by name.
         if function.name().is_empty() {
-            function.set_name(&format!("schism.unnamed.{number}"));
+            function.set_name(format!("schism.unnamed.{number}"));
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::image::{
 };
 use crate::module::Module;
 use crate::{JitError, Request};
-use schism_llvm::{Attribute, Builder, Context, Opcode, Value, enum_kind};
+use schism_llvm::{Builder, Context, Opcode, Value, enum_kind};
 
 /// The loop function.
 pub const LOOP: &str = "schism.loop";

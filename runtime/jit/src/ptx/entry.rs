@@ -17,7 +17,7 @@ use crate::image::{
     BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_RANGE, PANIC,
     PANIC_FORMAT, PRINT, builtins,
 };
-use crate::kinds::{TypeKind, param_kinds, return_kind};
+use crate::kinds::{TypeKind, param_kinds};
 use crate::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::{Context, Opcode, Value};
