@@ -46,7 +46,7 @@ pub struct Runtime {
 }
 
 /// What a lab's programs and compilers must not inherit from the cargo that runs the tests.
-const FOREIGN_VARIABLES: [&str; 28] = [
+const FOREIGN_VARIABLES: [&str; 31] = [
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_INCREMENTAL",

@@ -86,7 +86,7 @@ pub static PASSES: &[Pass] = &[
     pass("panic-sites", "turns panics that show plain values into static descriptors and scalars", |module, _| Ok(panic_sites::run(module))),
     pass("merge-panic-exits", "lets all panics of a function leave by one block", |module, _| Ok(merge_panic_exits::run(module))),
     optional("superblocks", "speculates the fast paths of several rare-case operations in one straight-line block", |module, _| Ok(superblocks::run(module))),
-    optional("infer-alignment", "raises the alignment of accesses at addresses that advance by constant steps", |module, _| Ok(infer_alignment::run(module))),
+    optional("infer-alignment", "raises the alignment of accesses at addresses that advance by constant steps", |module, _| Ok(infer_alignment::run(module)?)),
     optional("narrow-division", "divides trip counts that fit into 32 bits in 32 bits", |module, _| Ok(narrow_division::run(module))),
     optional("expand-mem-intrinsics", "expands large memset and memcpy intrinsics into loops of words", |module, _| Ok(expand_mem_intrinsics::run(module))),
     pass("demote-private-atomics", "turns atomic accesses of private memory into plain ones", |module, _| Ok(demote_private_atomics::run_on(module))),

@@ -539,6 +539,48 @@ impl<'m> Builder<'m> {
         self.call(function.value_type(), function, args)
     }
 
+    /// A call with one operand bundle.
+    ///
+    /// # Panics
+    /// If the arguments are not those that the type asks for.
+    #[track_caller]
+    pub fn call_with_bundle(
+        &self,
+        function: Value<'m>,
+        args: &[Value<'m>],
+        tag: &str,
+        operands: &[Value<'m>],
+    ) -> Value<'m> {
+        let ty = function.value_type();
+        arguments(ty, function, args);
+        let mut args: Vec<_> = args.iter().map(|value| value.raw()).collect();
+        let mut operands: Vec<_> = operands.iter().map(|value| value.raw()).collect();
+        let (args, count) = (args.as_mut_ptr(), args.len() as u32);
+        // SAFETY: the builder has a place, and the arguments are those that the type asks for. All arrays are as long as LLVM is told;
+        // the bundle is disposed of after the call is made.
+        unsafe {
+            let start = operands.as_mut_ptr();
+            let bundle = LLVMCreateOperandBundle(
+                tag.as_ptr().cast(),
+                tag.len(),
+                start,
+                operands.len() as u32,
+            );
+            let call = LLVMBuildCallWithOperandBundles(
+                self.raw(),
+                ty.raw(),
+                function.raw(),
+                args,
+                count,
+                [bundle].as_mut_ptr(),
+                1,
+                NO_NAME,
+            );
+            LLVMDisposeOperandBundle(bundle);
+            Value::known(call)
+        }
+    }
+
     /// A call with those of another call's operand bundles whose tags are wanted; an invoke where that is one, with the same
     /// destinations. Nothing else of the other call is taken over.
     ///

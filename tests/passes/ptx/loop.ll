@@ -3,7 +3,7 @@
 target triple = "nvptx64-nvidia-cuda"
 ; CHECK: define ptx_kernel void @kernel(ptr addrspace(1)
 ; CHECK: load float, ptr addrspace(1)
-; CHECK: call void @__schism_panic(
+; CHECK: call void @__schism_panic_shaped.0(
 
 define void @kernel(ptr %from, ptr %to, i64 %len, i64 %n) {
 entry:
