@@ -64,7 +64,7 @@ impl<'a, 'm> Descriptors<'a, 'm> {
     /// A private constant with bytes.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> Value<'m> {
         let value = self.context.const_bytes(bytes);
-        let global = private(self.module.add_global(value.ty(), "schism.type.parts"));
+        let global = private(self.module.add_global(value.ty(), "schism.panic"));
         global.set_initializer(value);
         global.set_unnamed_address(UnnamedAddress::Global);
         global.set_alignment(1);
