@@ -3,15 +3,10 @@
 //! Works on the live LLVM module of a codegen unit, right after rustc has lowered it and before
 //! any optimisation. A unit of a crate that does not see the runtime is never looked at.
 
-use std::ffi::{CStr, CString};
-
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::target_machine::LLVMGetHostCPUName;
-use llvm_sys::{LLVMLinkage, LLVMVisibility};
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_session::Session;
 use rustc_span::Symbol;
+use schism_llvm::{Linkage, ModuleRef, Value, Visibility, host_cpu};
 
 use crate::runtime_items::{self, IS_DEVICE};
 use crate::{device, kernels, object};
@@ -25,13 +20,7 @@ pub(crate) fn target_cpu(sess: &Session) -> String {
     if name != "native" {
         return name.to_owned();
     }
-    // SAFETY: LLVM returns a NUL-terminated string that the caller owns.
-    unsafe {
-        let host = LLVMGetHostCPUName();
-        let name = CStr::from_ptr(host).to_string_lossy().into_owned();
-        LLVMDisposeMessage(host);
-        name
-    }
+    host_cpu().0
 }
 
 /// Mends the module of one codegen unit.
@@ -61,15 +50,11 @@ pub(crate) fn patch<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
     let begin = object::begin_symbol(&device::crate_id(tcx));
     let end = object::end_symbol(&device::crate_id(tcx));
     for (symbol, kernel, dimensions) in &launches {
-        // SAFETY: the module is live, and this thread alone has it.
-        unsafe { give_descriptor(module, symbol, kernel, *dimensions, &begin, &end) };
+        give_descriptor(module, symbol, kernel, *dimensions, &begin, &end);
     }
-    // SAFETY: as above.
-    unsafe { schism_passes::frontend::mark_convergent::remove_marks_in(module) };
-    // SAFETY: as above.
-    let folded = unsafe {
-        schism_passes::frontend::fold_ir_constants::fold_in(module, &constants, &functions)
-    };
+    schism_passes::frontend::mark_convergent::remove_marks_in(module);
+    let folded =
+        schism_passes::frontend::fold_ir_constants::fold_in(module, &constants, &functions);
     if let Err(message) = folded {
         tcx.dcx().fatal(format!("schism: folding IR constants failed: {message}"));
     }
@@ -78,11 +63,10 @@ pub(crate) fn patch<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
 /// Marks in the module of the device half which of several calls of one function is which.
 pub(crate) fn keep_order_of_calls<M>(tcx: TyCtxt<'_>, module: &mut M) {
     let module = live_module_or_end(tcx, module);
-    // SAFETY: the module is live, this thread alone has it, and it comes straight from the compiler.
-    unsafe { schism_passes::analysis::call_sites::tag(module) };
+    schism_passes::analysis::call_sites::tag(module);
 }
 
-fn live_module_or_end<M>(tcx: TyCtxt<'_>, module: &mut M) -> LLVMModuleRef {
+fn live_module_or_end<'m, M>(tcx: TyCtxt<'_>, module: &'m mut M) -> ModuleRef<'m> {
     live_module(module).unwrap_or_else(|| {
         tcx.dcx().fatal(
             "schism: the LLVM module of a codegen unit is not where rustc 1.95.0 keeps it; \
@@ -94,7 +78,7 @@ fn live_module_or_end<M>(tcx: TyCtxt<'_>, module: &mut M) -> LLVMModuleRef {
 /// The LLVM module behind rustc's `ModuleLlvm`, whose fields are private: three words, of which
 /// one is the context, one the module, one the target machine, in an order that rustc chooses.
 /// The module is the word that LLVM itself says belongs to the context.
-fn live_module<M>(module: &mut M) -> Option<LLVMModuleRef> {
+fn live_module<M>(module: &mut M) -> Option<ModuleRef<'_>> {
     const WORDS: usize = 3;
     if size_of::<M>() != WORDS * size_of::<usize>() || align_of::<M>() != align_of::<usize>() {
         return None;
@@ -111,74 +95,57 @@ fn live_module<M>(module: &mut M) -> Option<LLVMModuleRef> {
         // with a reference to its context, so the first word of the right one is another word.
         let first = unsafe { candidate.cast::<*mut ()>().read() };
         let is_module = words.iter().any(|&other| other != candidate && other == first);
-        is_module.then_some(candidate.cast())
+        // SAFETY: it is the module, which lives as long as what has it, and this thread alone has that.
+        is_module.then(|| unsafe { ModuleRef::from_raw(candidate.cast()) })
     })
 }
 
 /// Makes the marker function `symbol` return the descriptor of `kernel`.
-///
-/// # Safety
-/// `module` is live, and no other thread has it.
-unsafe fn give_descriptor(
-    module: LLVMModuleRef,
+fn give_descriptor(
+    module: ModuleRef<'_>,
     symbol: &str,
     kernel: &str,
     dimensions: u32,
     begin: &str,
     end: &str,
 ) {
-    // SAFETY: everything is made in the live module and its context.
-    unsafe {
-        let function = LLVMGetNamedFunctionWithLength(module, symbol.as_ptr().cast(), symbol.len());
-        if function.is_null() || LLVMIsDeclaration(function) != 0 {
-            return;
-        }
-        let context = LLVMGetModuleContext(module);
-        let (i32_type, i64_type) =
-            (LLVMInt32TypeInContext(context), LLVMInt64TypeInContext(context));
-        let pointer = LLVMPointerTypeInContext(context, 0);
+    let Some(function) = module.function(symbol).filter(|function| !function.is_declaration())
+    else {
+        return;
+    };
+    let context = module.context();
+    let (i32_type, i64_type) = (context.int_type(32), context.int_type(64));
 
-        let text = LLVMConstStringInContext2(context, kernel.as_ptr().cast(), kernel.len(), 1);
-        let name = LLVMAddGlobal(module, LLVMTypeOf(text), c"schism.kernel_name".as_ptr());
-        LLVMSetInitializer(name, text);
-        LLVMSetGlobalConstant(name, 1);
-        LLVMSetLinkage(name, LLVMLinkage::LLVMPrivateLinkage);
+    let text = context.const_bytes(kernel.as_bytes());
+    let name = module.add_global(text.ty(), "schism.kernel_name");
+    name.set_initializer(text);
+    name.set_global_constant(true);
+    name.set_linkage(Linkage::Private);
 
-        let mut fields = [
-            LLVMConstInt(i32_type, DESCRIPTOR_ABI, 0),
-            LLVMConstInt(i32_type, u64::from(dimensions), 0),
-            name,
-            LLVMConstInt(i64_type, kernel.len() as u64, 0),
-            boundary(module, begin),
-            boundary(module, end),
-            LLVMConstNull(pointer),
-        ];
-        let value = LLVMConstStructInContext(context, fields.as_mut_ptr(), fields.len() as u32, 0);
-        let descriptor = LLVMAddGlobal(module, LLVMTypeOf(value), c"schism.descriptor".as_ptr());
-        LLVMSetInitializer(descriptor, value);
-        LLVMSetLinkage(descriptor, LLVMLinkage::LLVMInternalLinkage);
-        LLVMSetAlignment(descriptor, 8);
+    let fields = [
+        i32_type.const_int(DESCRIPTOR_ABI, false),
+        i32_type.const_int(u64::from(dimensions), false),
+        name,
+        i64_type.const_int(kernel.len() as u64, false),
+        boundary(module, begin),
+        boundary(module, end),
+        context.pointer_type(0).zero(),
+    ];
+    let value = context.const_struct(&fields, false);
+    let descriptor = module.add_global(value.ty(), "schism.descriptor");
+    descriptor.set_initializer(value);
+    descriptor.set_linkage(Linkage::Internal);
+    descriptor.set_alignment(8);
 
-        // The source says `inline(never)`, so that no MIR pass has copied the old body.
-        schism_passes::frontend::constant_body::return_constant(function, descriptor);
-    }
+    // The source says `inline(never)`, so that no MIR pass has copied the old body.
+    schism_passes::frontend::constant_body::return_constant(function, descriptor);
 }
 
 /// A symbol that the crate's container object defines.
-///
-/// # Safety
-/// `module` is live, and no other thread has it.
-unsafe fn boundary(module: LLVMModuleRef, symbol: &str) -> LLVMValueRef {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let known = LLVMGetNamedGlobalWithLength(module, symbol.as_ptr().cast(), symbol.len());
-        if !known.is_null() {
-            return known;
-        }
-        let name = CString::new(symbol).expect("made of a prefix and digits");
-        let byte = LLVMInt8TypeInContext(LLVMGetModuleContext(module));
-        let global = LLVMAddGlobal(module, byte, name.as_ptr());
-        LLVMSetVisibility(global, LLVMVisibility::LLVMHiddenVisibility);
+fn boundary<'m>(module: ModuleRef<'m>, symbol: &str) -> Value<'m> {
+    module.global(symbol).unwrap_or_else(|| {
+        let global = module.add_global(module.context().int_type(8), symbol);
+        global.set_visibility(Visibility::Hidden);
         global
-    }
+    })
 }

@@ -16,15 +16,12 @@
 //! ```
 
 use std::fmt;
-use std::mem::ManuallyDrop;
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, IntoValue, ModuleRef};
 use thiserror::Error;
 
 use crate::analysis::{cold_paths, uses};
-use crate::ir;
 use crate::pass::{PassContext, PassError, PassOptions};
 use crate::registry::{self, PASSES, UnknownPass, nearest};
 use crate::spec::report::Report;
@@ -381,7 +378,9 @@ impl Driver for NoTarget<'_, '_> {
     fn run_llvm(&mut self, step: &Llvm) -> Result<(), PipelineError> {
         // The oldest processor that the module's triple can mean.
         let machine = if step.machine { target::of_module(self.0).ok() } else { None };
-        ir::run_llvm_passes_for(self.0, step.passes, machine.as_ref())
+        self.0
+            .handle()
+            .run_passes_for(step.passes, machine.as_ref())
             .map_err(|message| PassError { pass: step.name, source: message.into() }.into())
     }
 
@@ -403,37 +402,29 @@ pub fn run(
     steps: &[Step],
     cx: &mut PassContext<'_>,
 ) -> Result<(), PipelineError> {
-    // SAFETY: the module is live and held by the caller.
-    unsafe { run_raw(module.as_mut_ptr(), steps, cx, &mut NoTarget(module)) }
+    run_raw(module.handle(), steps, cx, &mut NoTarget(module))
 }
 
 /// Runs steps over a module, one after the other.
 ///
 /// # Errors
 /// The step that failed or that left invalid IR; or what the passes refuse.
-///
-/// # Safety
-/// The module is live, and only the driver changes it during the call.
-pub unsafe fn run_raw<D: Driver>(
-    module: LLVMModuleRef,
+pub fn run_raw<D: Driver>(
+    module: ModuleRef<'_>,
     steps: &[Step],
     cx: &mut PassContext<'_>,
     driver: &mut D,
 ) -> Result<(), D::Error> {
     let mut last = None;
-    // SAFETY: as promised by the caller.
-    unsafe { run_steps(module, steps, cx, driver, &mut last) }?;
+    run_steps(module, steps, cx, driver, &mut last)?;
     match last {
-        // SAFETY: as promised by the caller.
-        Some(step) if !cx.options.verify_each => Ok(unsafe { verify(module, step) }?),
+        Some(step) if !cx.options.verify_each => Ok(verify(module, step)?),
         _ => Ok(()),
     }
 }
 
-/// # Safety
-/// As for [`run_raw`].
-unsafe fn run_steps<D: Driver>(
-    module: LLVMModuleRef,
+fn run_steps<D: Driver>(
+    module: ModuleRef<'_>,
     steps: &[Step],
     cx: &mut PassContext<'_>,
     driver: &mut D,
@@ -441,9 +432,7 @@ unsafe fn run_steps<D: Driver>(
 ) -> Result<(), D::Error> {
     for step in steps {
         // The wrapper keeps what it has once seen of the module, so each step gets a new one.
-        // SAFETY: the module is live, as promised by the caller, and not disposed of here: the
-        // wrapper is never dropped.
-        let view = ManuallyDrop::new(unsafe { Module::new(module) });
+        let view = module.view();
         let name = step.name();
         let start = cx.start();
         match step {
@@ -457,10 +446,8 @@ unsafe fn run_steps<D: Driver>(
             Step::Target(_) => driver.run_target(name, cx)?,
             Step::IfPanics(steps) => {
                 let mut functions = view.get_functions();
-                // SAFETY: the function is one of the live module.
-                if functions.any(|it| unsafe { cold_paths::has_panics(it.as_value_ref()) }) {
-                    // SAFETY: as promised by the caller.
-                    unsafe { run_steps(module, steps, cx, driver, last) }?;
+                if functions.any(|it| cold_paths::has_panics(it.value())) {
+                    run_steps(module, steps, cx, driver, last)?;
                 }
                 continue;
             }
@@ -470,8 +457,7 @@ unsafe fn run_steps<D: Driver>(
             eprintln!("; after {name}\n{}", view.print_to_string().to_string());
         }
         if cx.options.verify_each {
-            // SAFETY: as promised by the caller.
-            unsafe { verify(module, name) }?;
+            verify(module, name)?;
         }
         if !cx.violations.is_empty() {
             let report = Report {
@@ -488,14 +474,8 @@ unsafe fn run_steps<D: Driver>(
 }
 
 /// LLVM's verifier.
-///
-/// # Safety
-/// The module is live.
-unsafe fn verify(module: LLVMModuleRef, pass: &'static str) -> Result<(), PipelineError> {
-    // SAFETY: the module is live, as promised by the caller, and not disposed of here: the wrapper
-    // is never dropped.
-    let module = ManuallyDrop::new(unsafe { Module::new(module) });
-    module.verify().map_err(|message| PipelineError::Invalid { pass, message: message.to_string() })
+fn verify(module: ModuleRef<'_>, pass: &'static str) -> Result<(), PipelineError> {
+    module.verify().map_err(|message| PipelineError::Invalid { pass, message })
 }
 
 #[cfg(test)]

@@ -3,13 +3,12 @@
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
+use schism_llvm::IntoValue;
 use thiserror::Error;
 
 use crate::analysis::call_sites;
 use crate::analysis::structural_hash::{self, ModuleText};
 use crate::frontend::{line_tables, split_images};
-use crate::ir;
 use crate::pass::{PassContext, PassError};
 use crate::pipeline::{self, PipelineError};
 use crate::spec::image::KernelImage;
@@ -166,7 +165,7 @@ fn part(
     let mut imported_symbols: Vec<String> = module
         .get_functions()
         .filter(|function| function.count_basic_blocks() == 0)
-        .map(|function| ir::name_of(function.as_value_ref()))
+        .map(|function| function.value().name())
         .filter(|name| cx.spec.imports.contains(name))
         .collect();
     imported_symbols.sort();

@@ -25,13 +25,8 @@
 use std::collections::HashMap;
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::LLVMOpcode;
-use llvm_sys::core::*;
-use llvm_sys::debuginfo::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, ContextRef, IntoValue, LineScopes, ModuleRef, Opcode, Value};
 
-use crate::ir;
 use crate::spec::report::{CallSite, SiteKind, SourceLocation};
 
 /// The metadata on a call that is not the only one of its callee in its caller.
@@ -42,51 +37,35 @@ const FILE: &str = "schism.sites";
 
 /// Keeps the order in which the compiler made the calls of each function by each caller. It is the
 /// order of uses in a module fresh from the compiler, and gets lost when the module is written.
-///
-/// # Safety
-/// `module` is live, no other thread has it, and nothing but the compiler's lowering has touched
-/// it.
-pub unsafe fn tag(module: LLVMModuleRef) {
-    // SAFETY: as promised by the caller; the walk changes no use list, as metadata is no use.
-    unsafe {
-        let context = LLVMGetModuleContext(module);
-        let kind = tag_kind(context);
-        let number_type = LLVMInt32TypeInContext(context);
-        let mut function = LLVMGetFirstFunction(module);
-        while !function.is_null() {
-            let mut by_caller: HashMap<LLVMValueRef, Vec<LLVMValueRef>> = HashMap::new();
-            for user in ir::users(function) {
-                if ir::callee(user) == Some(function) {
-                    by_caller.entry(ir::parent_function(user)).or_default().push(user);
-                }
+pub fn tag(module: ModuleRef<'_>) {
+    let context = module.context();
+    let kind = tag_kind(context);
+    let number_type = context.int_type(32);
+    for function in module.functions() {
+        let mut by_caller: HashMap<Value<'_>, Vec<Value<'_>>> = HashMap::new();
+        for user in function.users() {
+            if user.callee() == Some(function) {
+                by_caller.entry(user.parent_function()).or_default().push(user);
             }
-            for calls in by_caller.values().filter(|calls| calls.len() > 1) {
-                // The list of uses starts with the newest.
-                for (ordinal, &call) in calls.iter().rev().enumerate() {
-                    let ordinal = LLVMConstInt(number_type, ordinal as u64, 0);
-                    let mut operands = [LLVMValueAsMetadata(ordinal)];
-                    let node = LLVMMDNodeInContext2(context, operands.as_mut_ptr(), 1);
-                    LLVMSetMetadata(call, kind, LLVMMetadataAsValue(context, node));
-                }
+        }
+        for calls in by_caller.values().filter(|calls| calls.len() > 1) {
+            // The list of uses starts with the newest.
+            for (ordinal, &call) in calls.iter().rev().enumerate() {
+                let ordinal = number_type.const_int(ordinal as u64, false);
+                let node = context.md_node(&[ordinal.as_metadata()]);
+                call.set_metadata(kind, node.as_value(context));
             }
-            function = LLVMGetNextFunction(function);
         }
     }
 }
 
 /// Takes the marks of [`tag`] out again: they do not belong into an image.
 pub fn untag(module: &Module<'_>) {
-    // SAFETY: the module is live and held by the caller.
-    let kind = unsafe { tag_kind(LLVMGetModuleContext(module.as_mut_ptr())) };
+    let kind = tag_kind(module.handle().context());
     for function in module.get_functions() {
-        for instruction in ir::instructions(function.as_value_ref()) {
-            // SAFETY: the instruction is live; null takes metadata away, if there is any.
-            unsafe {
-                if LLVMHasMetadata(instruction) != 0
-                    && !LLVMGetMetadata(instruction, kind).is_null()
-                {
-                    LLVMSetMetadata(instruction, kind, std::ptr::null_mut());
-                }
+        for instruction in function.value().instructions() {
+            if instruction.has_metadata() && instruction.metadata(kind).is_some() {
+                instruction.remove_metadata(kind);
             }
         }
     }
@@ -98,10 +77,10 @@ pub fn number(module: &Module<'_>) -> Vec<CallSite> {
     let mut sites = Vec::new();
     let mut numbered = Vec::new();
     for function in module.get_functions() {
-        let function = function.as_value_ref();
-        let caller = ir::name_of(function);
+        let function = function.value();
+        let caller = function.name();
         let mut ordinals: HashMap<SiteKind, u32> = HashMap::new();
-        for instruction in ir::instructions(function) {
+        for instruction in function.instructions() {
             let kind = kind_of(instruction);
             let next = ordinals.entry(kind.clone()).or_default();
             let ordinal = tagged(instruction).unwrap_or(*next);
@@ -112,44 +91,19 @@ pub fn number(module: &Module<'_>) -> Vec<CallSite> {
         }
     }
     untag(module);
-    // SAFETY: the module is live and held by the caller; all metadata is made in it and its
-    // context, and the builder is disposed of after it has finished.
-    unsafe {
-        let module = module.as_mut_ptr();
-        LLVMStripModuleDebugInfo(module);
-        let context = LLVMGetModuleContext(module);
-        let flag = "Debug Info Version";
-        if LLVMGetModuleFlag(module, flag.as_ptr().cast(), flag.len()).is_null() {
-            let version = u64::from(LLVMDebugMetadataVersion());
-            let version = LLVMConstInt(LLVMInt32TypeInContext(context), version, 0);
-            LLVMAddModuleFlag(
-                module,
-                llvm_sys::LLVMModuleFlagBehavior::LLVMModuleFlagBehaviorWarning,
-                flag.as_ptr().cast(),
-                flag.len(),
-                LLVMValueAsMetadata(version),
-            );
+    let module = module.handle();
+    module.strip_debug_info();
+    let scopes = LineScopes::new(module, FILE);
+    let mut current = None;
+    for (index, &(function, instruction)) in numbered.iter().enumerate() {
+        let scope = match current {
+            Some((of, scope)) if of == function => scope,
+            _ => scopes.describe(function),
+        };
+        current = Some((function, scope));
+        if instruction.opcode() != Some(Opcode::Phi) {
+            instruction.set_debug_loc(Some(scopes.line(index as u32 + 1, scope)));
         }
-        let builder = LLVMCreateDIBuilder(module);
-        let scopes = Scopes::new(builder);
-        let mut current = (std::ptr::null_mut(), std::ptr::null_mut());
-        for (index, &(function, instruction)) in numbered.iter().enumerate() {
-            if current.0 != function {
-                current = (function, scopes.add(function));
-            }
-            let location = LLVMDIBuilderCreateDebugLocation(
-                context,
-                index as u32 + 1,
-                0,
-                current.1,
-                std::ptr::null_mut(),
-            );
-            if ir::opcode(instruction) != Some(LLVMOpcode::LLVMPHI) {
-                LLVMInstructionSetDebugLoc(instruction, location);
-            }
-        }
-        LLVMDIBuilderFinalize(builder);
-        LLVMDisposeDIBuilder(builder);
     }
     sites
 }
@@ -157,176 +111,55 @@ pub fn number(module: &Module<'_>) -> Vec<CallSite> {
 /// The indices of the sites through which an instruction came to where it stands: its own first,
 /// then the call through which its function was inlined, and so on. Empty in a module without
 /// numbers.
-pub(crate) fn way_of(instruction: LLVMValueRef) -> Vec<usize> {
+pub(crate) fn way_of(instruction: Value<'_>) -> Vec<usize> {
     let mut way = Vec::new();
-    // SAFETY: the instruction is live, and the metadata of its location live as long; every
-    // location has a scope, and a file's name has the length that comes with it.
-    unsafe {
-        let mut location = LLVMInstructionGetDebugLoc(instruction);
-        while !location.is_null() {
-            // Bodies that come in later have lines of their own, and line 0 is what LLVM gives an
-            // instruction that it made of two.
-            let mut length = 0;
-            let file = LLVMDIScopeGetFile(LLVMDILocationGetScope(location));
-            let name = if file.is_null() {
-                std::ptr::null()
-            } else {
-                LLVMDIFileGetFilename(file, &mut length)
-            };
-            let ours = !name.is_null()
-                && std::slice::from_raw_parts(name.cast::<u8>(), length as usize)
-                    == FILE.as_bytes();
-            if ours && let Some(index) = LLVMDILocationGetLine(location).checked_sub(1) {
-                way.push(index as usize);
-            }
-            location = LLVMDILocationGetInlinedAt(location);
+    let mut next = instruction.debug_loc();
+    while let Some(location) = next {
+        // Bodies that come in later have lines of their own, and line 0 is what LLVM gives an
+        // instruction that it made of two.
+        if location.file_name() == FILE
+            && let Some(index) = location.line().checked_sub(1)
+        {
+            way.push(index as usize);
         }
+        next = location.inlined_at();
     }
     way
 }
 
-/// What the scopes of all functions share.
-struct Scopes {
-    builder: LLVMDIBuilderRef,
-    file: LLVMMetadataRef,
-    ty: LLVMMetadataRef,
-}
-
-impl Scopes {
-    /// # Safety
-    /// `builder` is live, and lives as long as what this returns.
-    unsafe fn new(builder: LLVMDIBuilderRef) -> Self {
-        let name = FILE;
-        // SAFETY: as promised by the caller; texts are passed with their lengths.
-        unsafe {
-            let file = LLVMDIBuilderCreateFile(
-                builder,
-                name.as_ptr().cast(),
-                name.len(),
-                name.as_ptr().cast(),
-                0,
-            );
-            LLVMDIBuilderCreateCompileUnit(
-                builder,
-                LLVMDWARFSourceLanguage::LLVMDWARFSourceLanguageRust,
-                file,
-                name.as_ptr().cast(),
-                name.len(),
-                0,
-                name.as_ptr().cast(),
-                0,
-                0,
-                name.as_ptr().cast(),
-                0,
-                LLVMDWARFEmissionKind::LLVMDWARFEmissionKindLineTablesOnly,
-                0,
-                1,
-                0,
-                name.as_ptr().cast(),
-                0,
-                name.as_ptr().cast(),
-                0,
-            );
-            let ty = LLVMDIBuilderCreateSubroutineType(builder, file, std::ptr::null_mut(), 0, 0);
-            Self { builder, file, ty }
-        }
+fn kind_of(instruction: Value<'_>) -> SiteKind {
+    if let Some(callee) = instruction.callee() {
+        return SiteKind::Call(callee.name());
     }
-
-    /// Makes a function's scope.
-    ///
-    /// # Safety
-    /// `function` is a live definition without a scope.
-    unsafe fn add(&self, function: LLVMValueRef) -> LLVMMetadataRef {
-        let name = ir::name_of(function);
-        // SAFETY: as promised by the caller; the builder lives.
-        unsafe {
-            let scope = LLVMDIBuilderCreateFunction(
-                self.builder,
-                self.file,
-                name.as_ptr().cast(),
-                name.len(),
-                name.as_ptr().cast(),
-                name.len(),
-                self.file,
-                0,
-                self.ty,
-                1,
-                1,
-                0,
-                0,
-                0,
-            );
-            LLVMSetSubprogram(function, scope);
-            scope
-        }
-    }
-}
-
-fn kind_of(instruction: LLVMValueRef) -> SiteKind {
-    if let Some(callee) = ir::callee(instruction) {
-        return SiteKind::Call(ir::name_of(callee));
-    }
-    if !matches!(ir::opcode(instruction), Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke)) {
+    if !matches!(instruction.opcode(), Some(Opcode::Call | Opcode::Invoke)) {
         return SiteKind::Other;
     }
-    // SAFETY: a call and an invoke have a called value.
-    let assembly = unsafe { !LLVMIsAInlineAsm(LLVMGetCalledValue(instruction)).is_null() };
+    let assembly = instruction.called_value().is_inline_assembly();
     if assembly { SiteKind::Assembly } else { SiteKind::CallPointer }
 }
 
 /// The ordinal that [`tag`] gave a call.
-fn tagged(instruction: LLVMValueRef) -> Option<u32> {
-    // SAFETY: the instruction is live; each step is taken only where the one before has a result.
-    unsafe {
-        if LLVMHasMetadata(instruction) == 0 {
-            return None;
-        }
-        let context = LLVMGetTypeContext(LLVMTypeOf(instruction));
-        let node = LLVMGetMetadata(instruction, tag_kind(context));
-        if node.is_null() || LLVMGetMDNodeNumOperands(node) != 1 {
-            return None;
-        }
-        let mut operand = std::ptr::null_mut();
-        LLVMGetMDNodeOperands(node, &mut operand);
-        (!operand.is_null() && !LLVMIsAConstantInt(operand).is_null())
-            .then(|| LLVMConstIntGetZExtValue(operand) as u32)
+fn tagged(instruction: Value<'_>) -> Option<u32> {
+    if !instruction.has_metadata() {
+        return None;
+    }
+    let node = instruction.metadata(tag_kind(instruction.context()))?;
+    match node.md_operands()[..] {
+        [Some(operand)] => operand.as_unsigned().map(|ordinal| ordinal as u32),
+        _ => None,
     }
 }
 
-/// # Safety
-/// `context` is live.
-unsafe fn tag_kind(context: LLVMContextRef) -> u32 {
-    // SAFETY: as promised by the caller; the name is passed with its length.
-    unsafe { LLVMGetMDKindIDInContext(context, TAG.as_ptr().cast(), TAG.len() as u32) }
+fn tag_kind(context: ContextRef<'_>) -> u32 {
+    context.metadata_kind(TAG)
 }
 
-fn location_of(instruction: LLVMValueRef) -> Option<SourceLocation> {
-    // SAFETY: the instruction is live; LLVM answers null or zero lengths where there is no
-    // location.
-    unsafe {
-        if LLVMInstructionGetDebugLoc(instruction).is_null() {
-            return None;
-        }
-        let text =
-            |get: unsafe extern "C" fn(LLVMValueRef, *mut u32) -> *const std::ffi::c_char| {
-                let mut length = 0;
-                let data = get(instruction, &mut length);
-                if data.is_null() {
-                    return String::new();
-                }
-                let bytes = std::slice::from_raw_parts(data.cast::<u8>(), length as usize);
-                String::from_utf8_lossy(bytes).into_owned()
-            };
-        let (directory, file) = (text(LLVMGetDebugLocDirectory), text(LLVMGetDebugLocFilename));
-        let file = if file.starts_with('/') || directory.is_empty() {
-            file
-        } else {
-            format!("{directory}/{file}")
-        };
-        Some(SourceLocation {
-            file,
-            line: LLVMGetDebugLocLine(instruction),
-            column: LLVMGetDebugLocColumn(instruction),
-        })
-    }
+fn location_of(instruction: Value<'_>) -> Option<SourceLocation> {
+    let (directory, file, line, column) = instruction.source_position()?;
+    let file = if file.starts_with('/') || directory.is_empty() {
+        file
+    } else {
+        format!("{directory}/{file}")
+    };
+    Some(SourceLocation { file, line, column })
 }

@@ -9,59 +9,56 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use llvm_sys::LLVMOpcode;
-use llvm_sys::LLVMTypeKind::{LLVMIntegerTypeKind, LLVMPointerTypeKind};
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::target::{LLVMGetModuleDataLayout, LLVMPointerSizeForAS};
+use schism_llvm::{
+    Builder, ContextRef, ModuleRef, Opcode, Type, TypeKind, Value, enum_kind, intrinsic_id,
+};
 
-use crate::ir;
 use crate::ir::cfg::{Cfg, Loop};
 
 /// An expression of values that a loop does not change.
-pub(crate) type Expr = Rc<Node>;
+pub(crate) type Expr<'m> = Rc<Node<'m>>;
 
 /// What an expression is, and how many bits it has, 64 at most.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Node {
+pub(crate) struct Node<'m> {
     pub bits: u32,
-    pub kind: Kind,
+    pub kind: Kind<'m>,
     /// How many nodes there are, shared ones as often as they are used.
     size: u32,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum Kind<'m> {
     Constant(u64),
     /// An integer, or the address that a pointer is.
-    Leaf(LLVMValueRef),
-    Sum(Expr, Expr),
-    Difference(Expr, Expr),
-    Product(Expr, Expr),
-    ZeroExtended(Expr),
-    SignExtended(Expr),
-    Truncated(Expr),
+    Leaf(Value<'m>),
+    Sum(Expr<'m>, Expr<'m>),
+    Difference(Expr<'m>, Expr<'m>),
+    Product(Expr<'m>, Expr<'m>),
+    ZeroExtended(Expr<'m>),
+    SignExtended(Expr<'m>),
+    Truncated(Expr<'m>),
 }
 
 /// How a value changes from iteration to iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum Step<'m> {
     None,
-    Up(Expr),
-    Down(Expr),
+    Up(Expr<'m>),
+    Down(Expr<'m>),
 }
 
 /// An add-recurrence: a value as a function of the iteration.
 #[derive(Clone, Debug)]
-pub(crate) struct AddRec {
-    pub base: Expr,
-    pub step: Step,
+pub(crate) struct AddRec<'m> {
+    pub base: Expr<'m>,
+    pub step: Step<'m>,
     /// The no-wrap conditions: narrower add-recurrences, of which this one is an extension, and
     /// which must not wrap in any iteration.
-    pub no_wrap: Vec<Rc<AddRec>>,
+    pub no_wrap: Vec<Rc<AddRec<'m>>>,
 }
 
-fn node(bits: u32, kind: Kind) -> Expr {
+fn node(bits: u32, kind: Kind<'_>) -> Expr<'_> {
     let inner = match &kind {
         Kind::Constant(_) | Kind::Leaf(_) => 0,
         Kind::Sum(a, b) | Kind::Difference(a, b) | Kind::Product(a, b) => {
@@ -76,19 +73,19 @@ fn mask(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-pub(crate) fn constant(bits: u32, value: u64) -> Expr {
+pub(crate) fn constant<'m>(bits: u32, value: u64) -> Expr<'m> {
     node(bits, Kind::Constant(value & mask(bits)))
 }
 
 /// The value of a constant.
-pub(crate) fn known(expr: &Expr) -> Option<u64> {
+pub(crate) fn known(expr: &Expr<'_>) -> Option<u64> {
     match expr.kind {
         Kind::Constant(value) => Some(value),
         _ => None,
     }
 }
 
-pub(crate) fn sum(a: &Expr, b: &Expr) -> Expr {
+pub(crate) fn sum<'m>(a: &Expr<'m>, b: &Expr<'m>) -> Expr<'m> {
     match (known(a), known(b)) {
         (Some(a_value), Some(b_value)) => constant(a.bits, a_value.wrapping_add(b_value)),
         (Some(0), _) => b.clone(),
@@ -97,7 +94,7 @@ pub(crate) fn sum(a: &Expr, b: &Expr) -> Expr {
     }
 }
 
-pub(crate) fn difference(a: &Expr, b: &Expr) -> Expr {
+pub(crate) fn difference<'m>(a: &Expr<'m>, b: &Expr<'m>) -> Expr<'m> {
     match (known(a), known(b)) {
         (Some(a_value), Some(b_value)) => constant(a.bits, a_value.wrapping_sub(b_value)),
         (_, Some(0)) => a.clone(),
@@ -111,7 +108,7 @@ pub(crate) fn difference(a: &Expr, b: &Expr) -> Expr {
 }
 
 /// What a constant was added to.
-pub(crate) fn before(expr: &Expr, by: u64) -> Option<Expr> {
+pub(crate) fn before<'m>(expr: &Expr<'m>, by: u64) -> Option<Expr<'m>> {
     match &expr.kind {
         Kind::Sum(a, b) if known(b) == Some(by) => Some(a.clone()),
         Kind::Sum(a, b) if known(a) == Some(by) => Some(b.clone()),
@@ -119,7 +116,7 @@ pub(crate) fn before(expr: &Expr, by: u64) -> Option<Expr> {
     }
 }
 
-fn product(a: &Expr, b: &Expr) -> Expr {
+fn product<'m>(a: &Expr<'m>, b: &Expr<'m>) -> Expr<'m> {
     match (known(a), known(b)) {
         (Some(a_value), Some(b_value)) => constant(a.bits, a_value.wrapping_mul(b_value)),
         (Some(1), _) | (_, Some(0)) => b.clone(),
@@ -129,7 +126,7 @@ fn product(a: &Expr, b: &Expr) -> Expr {
 }
 
 /// An expression in another number of bits; `sign` says how it becomes longer.
-fn resized(expr: &Expr, bits: u32, sign: bool) -> Expr {
+fn resized<'m>(expr: &Expr<'m>, bits: u32, sign: bool) -> Expr<'m> {
     if let (Some(value), false) = (known(expr), sign) {
         return constant(bits, value);
     }
@@ -141,8 +138,8 @@ fn resized(expr: &Expr, bits: u32, sign: bool) -> Expr {
     node(bits, kind)
 }
 
-impl Step {
-    fn each(&self, change: impl FnOnce(&Expr) -> Expr) -> Self {
+impl<'m> Step<'m> {
+    fn each(&self, change: impl FnOnce(&Expr<'m>) -> Expr<'m>) -> Self {
         match self {
             Step::None => Step::None,
             Step::Up(size) => Step::Up(change(size)),
@@ -175,8 +172,8 @@ impl Step {
     }
 }
 
-impl AddRec {
-    fn fixed(base: Expr) -> Self {
+impl<'m> AddRec<'m> {
+    fn fixed(base: Expr<'m>) -> Self {
         AddRec { base, step: Step::None, no_wrap: Vec::new() }
     }
 
@@ -203,21 +200,21 @@ impl AddRec {
         self
     }
 
-    fn plus(mut self, other: AddRec) -> Self {
+    fn plus(mut self, other: AddRec<'m>) -> Self {
         self.base = sum(&self.base, &other.base);
         self.step = self.step.plus(&other.step);
         self.no_wrap.extend(other.no_wrap);
         self
     }
 
-    fn minus(mut self, other: AddRec) -> Self {
+    fn minus(mut self, other: AddRec<'m>) -> Self {
         self.base = difference(&self.base, &other.base);
         self.step = self.step.plus(&other.step.reversed());
         self.no_wrap.extend(other.no_wrap);
         self
     }
 
-    fn times(mut self, factor: &Expr) -> Self {
+    fn times(mut self, factor: &Expr<'m>) -> Self {
         self.base = product(&self.base, factor);
         self.step = self.step.each(|size| product(size, factor));
         self
@@ -225,10 +222,10 @@ impl AddRec {
 }
 
 /// Finds out what values of one loop are.
-pub(crate) struct Values<'a> {
-    cfg: &'a Cfg,
+pub(crate) struct Values<'a, 'm> {
+    cfg: &'a Cfg<'m>,
     of: &'a Loop,
-    seen: HashMap<LLVMValueRef, Option<AddRec>>,
+    seen: HashMap<Value<'m>, Option<AddRec<'m>>>,
 }
 
 /// How deep expressions are followed.
@@ -237,22 +234,22 @@ const DEPTH: u32 = 24;
 /// How large they may become.
 const NODES: u32 = 64;
 
-impl<'a> Values<'a> {
-    pub fn new(cfg: &'a Cfg, of: &'a Loop) -> Self {
+impl<'a, 'm> Values<'a, 'm> {
+    pub fn new(cfg: &'a Cfg<'m>, of: &'a Loop) -> Self {
         Values { cfg, of, seen: HashMap::new() }
     }
 
     /// Whether a value is loop-invariant because it is defined outside of the loop.
-    pub fn is_outside(&self, value: LLVMValueRef) -> bool {
-        ir::opcode(value).is_none() || !self.of.blocks.contains(&self.cfg.block_of(value))
+    pub fn is_outside(&self, value: Value<'m>) -> bool {
+        value.opcode().is_none() || !self.of.blocks.contains(&self.cfg.block_of(value))
     }
 
     /// An integer or a pointer as a function of the iteration.
-    pub fn add_rec(&mut self, value: LLVMValueRef) -> Option<AddRec> {
+    pub fn add_rec(&mut self, value: Value<'m>) -> Option<AddRec<'m>> {
         self.within(value, DEPTH)
     }
 
-    fn within(&mut self, value: LLVMValueRef, depth: u32) -> Option<AddRec> {
+    fn within(&mut self, value: Value<'m>, depth: u32) -> Option<AddRec<'m>> {
         if let Some(known) = self.seen.get(&value) {
             return known.clone();
         }
@@ -264,37 +261,34 @@ impl<'a> Values<'a> {
         found
     }
 
-    fn find(&mut self, value: LLVMValueRef, depth: u32) -> Option<AddRec> {
+    fn find(&mut self, value: Value<'m>, depth: u32) -> Option<AddRec<'m>> {
         let bits = bits_of(value)?;
-        // SAFETY: the value is live; a constant integer of at most 64 bits has such a value.
-        unsafe {
-            if !LLVMIsAConstantInt(value).is_null() {
-                return Some(AddRec::fixed(constant(bits, LLVMConstIntGetZExtValue(value))));
-            }
+        if value.is_constant_int() {
+            return Some(AddRec::fixed(constant(bits, value.zext_value())));
         }
         if self.is_outside(value) {
             let leaf = || AddRec::fixed(node(bits, Kind::Leaf(value)));
             return Some(self.place(value, depth).unwrap_or_else(leaf));
         }
-        // SAFETY: the value is an instruction of the loop; each opcode has the operands that are
-        // asked for.
-        let operand = |index| unsafe { LLVMGetOperand(value, index) };
-        use LLVMOpcode::*;
-        match ir::opcode(value)? {
-            LLVMPHI => self.counter(value),
-            LLVMAdd => Some(self.within(operand(0), depth)?.plus(self.within(operand(1), depth)?)),
-            LLVMSub => Some(self.within(operand(0), depth)?.minus(self.within(operand(1), depth)?)),
-            // SAFETY: only an `or` is asked.
-            LLVMOr if unsafe { LLVMGetIsDisjoint(value) } != 0 => {
+        let operand = |index| value.operand(index);
+        match value.opcode()? {
+            Opcode::Phi => self.counter(value),
+            Opcode::Add => {
+                Some(self.within(operand(0), depth)?.plus(self.within(operand(1), depth)?))
+            }
+            Opcode::Sub => {
+                Some(self.within(operand(0), depth)?.minus(self.within(operand(1), depth)?))
+            }
+            Opcode::Or if value.is_disjoint() => {
                 Some(self.within(operand(0), depth)?.plus(self.within(operand(1), depth)?))
             }
             // `-1 - x`
-            LLVMXor => {
+            Opcode::Xor => {
                 let (a, b) = (self.within(operand(0), depth)?, self.within(operand(1), depth)?);
                 let ones = known(&b.base) == Some(mask(bits)) && b.is_fixed();
                 ones.then(|| b.plus(a.negated()))
             }
-            LLVMMul => {
+            Opcode::Mul => {
                 let (a, b) = (self.within(operand(0), depth)?, self.within(operand(1), depth)?);
                 match (a.is_fixed(), b.is_fixed()) {
                     (_, true) => Some(a.times(&b.base)),
@@ -302,13 +296,13 @@ impl<'a> Values<'a> {
                     (false, false) => None,
                 }
             }
-            LLVMShl => {
+            Opcode::Shl => {
                 let by = self.within(operand(1), depth)?;
                 let by =
                     known(&by.base).filter(|&shift| by.is_fixed() && shift < u64::from(bits))?;
                 Some(self.within(operand(0), depth)?.times(&constant(bits, 1 << by)))
             }
-            LLVMZExt => {
+            Opcode::ZExt => {
                 let inner = self.within(operand(0), depth)?;
                 let mut outer = AddRec {
                     base: resized(&inner.base, bits, false),
@@ -320,15 +314,15 @@ impl<'a> Values<'a> {
                 }
                 Some(outer)
             }
-            LLVMGetElementPtr => {
+            Opcode::GetElementPtr => {
                 let by = AddRec::fixed(constant(bits, offset(value)?));
                 Some(self.within(operand(0), depth)?.plus(by))
             }
-            LLVMSExt => {
+            Opcode::SExt => {
                 let inner = self.within(operand(0), depth)?;
                 inner.is_fixed().then(|| AddRec::fixed(resized(&inner.base, bits, true)))
             }
-            LLVMTrunc => {
+            Opcode::Trunc => {
                 let mut inner = self.within(operand(0), depth)?;
                 inner.base = resized(&inner.base, bits, false);
                 inner.step = inner.step.each(|size| resized(size, bits, false));
@@ -339,8 +333,8 @@ impl<'a> Values<'a> {
     }
 
     /// The address that a `getelementptr` from outside of the loop with one index makes.
-    fn place(&mut self, value: LLVMValueRef, depth: u32) -> Option<AddRec> {
-        let (first, index, size) = ir::element(value)?;
+    fn place(&mut self, value: Value<'m>, depth: u32) -> Option<AddRec<'m>> {
+        let (first, index, size) = value.element()?;
         if bits_of(index) != Some(64) {
             return None;
         }
@@ -349,30 +343,28 @@ impl<'a> Values<'a> {
     }
 
     /// A phi of the header that the latch changes by the same amount in every iteration.
-    fn counter(&mut self, phi: LLVMValueRef) -> Option<AddRec> {
+    fn counter(&mut self, phi: Value<'m>) -> Option<AddRec<'m>> {
         let (cfg, of) = (self.cfg, self.of);
         if cfg.block_of(phi) != of.header {
             return None;
         }
-        let incoming = |block: usize| ir::incoming(phi, cfg.blocks[block]);
+        let incoming = |block: usize| phi.incoming(cfg.blocks[block]);
         let (start, next) = (incoming(of.preheader)?, incoming(of.latch)?);
         let bits = bits_of(phi)?;
         let base = self.within(start, 1)?.base;
         if self.is_outside(next) {
             return None;
         }
-        // SAFETY: `next` is an instruction of the loop; each opcode has the operands that are asked
-        // for.
-        let operand = |index| unsafe { LLVMGetOperand(next, index) };
+        let operand = |index| next.operand(index);
         let (first, second) = (operand(0), operand(1));
-        let step = match ir::opcode(next)? {
-            LLVMOpcode::LLVMAdd if first == phi => self.fixed(second)?,
-            LLVMOpcode::LLVMAdd if second == phi => self.fixed(first)?,
-            LLVMOpcode::LLVMSub if first == phi => {
+        let step = match next.opcode()? {
+            Opcode::Add if first == phi => self.fixed(second)?,
+            Opcode::Add if second == phi => self.fixed(first)?,
+            Opcode::Sub if first == phi => {
                 let size = self.fixed(second)?;
                 return Some(AddRec { base, step: Step::Down(size), no_wrap: Vec::new() });
             }
-            LLVMOpcode::LLVMGetElementPtr if first == phi => constant(bits, offset(next)?),
+            Opcode::GetElementPtr if first == phi => constant(bits, offset(next)?),
             _ => return None,
         };
         // A constant with its highest bit counts down.
@@ -384,148 +376,120 @@ impl<'a> Values<'a> {
         Some(AddRec { base, step, no_wrap: Vec::new() })
     }
 
-    fn fixed(&mut self, value: LLVMValueRef) -> Option<Expr> {
+    fn fixed(&mut self, value: Value<'m>) -> Option<Expr<'m>> {
         let outside = self.is_outside(value);
         outside.then(|| self.within(value, 1)).flatten().map(|affine| affine.base)
     }
 }
 
 /// The bits of an integer of at most 64, or of a pointer with 64; others have none here.
-fn bits_of(value: LLVMValueRef) -> Option<u32> {
-    // SAFETY: the value and its type are live; each kind of type is asked only for what it has. A
-    // pointer is asked for where it is used, by an instruction of a module.
-    unsafe {
-        let ty = LLVMTypeOf(value);
-        match LLVMGetTypeKind(ty) {
-            LLVMIntegerTypeKind => Some(LLVMGetIntTypeWidth(ty)).filter(|bits| *bits <= 64),
-            LLVMPointerTypeKind => Some(64),
-            _ => None,
-        }
+fn bits_of(value: Value<'_>) -> Option<u32> {
+    let ty = value.ty();
+    match ty.kind() {
+        TypeKind::Integer => Some(ty.int_width()).filter(|bits| *bits <= 64),
+        TypeKind::Pointer => Some(64),
+        _ => None,
     }
 }
 
 /// Whether a value is a pointer.
-pub(crate) fn is_pointer(value: LLVMValueRef) -> bool {
-    // SAFETY: the value is live.
-    unsafe { LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind }
+pub(crate) fn is_pointer(value: Value<'_>) -> bool {
+    value.ty().kind() == TypeKind::Pointer
 }
 
 /// Whether all addresses of the pointer's memory are numbers of 64 bits.
-pub(crate) fn is_wide_pointer(module: LLVMModuleRef, value: LLVMValueRef) -> bool {
-    // SAFETY: module and value are live, and only a pointer's type is asked for its address space.
-    unsafe {
-        let ty = LLVMTypeOf(value);
-        LLVMGetTypeKind(ty) == LLVMPointerTypeKind
-            && LLVMPointerSizeForAS(LLVMGetModuleDataLayout(module), LLVMGetPointerAddressSpace(ty))
-                == 8
-    }
+pub(crate) fn is_wide_pointer<'m>(module: ModuleRef<'m>, value: Value<'m>) -> bool {
+    let ty = value.ty();
+    ty.kind() == TypeKind::Pointer && module.data_layout().pointer_size(ty.address_space()) == 8
 }
 
 /// How many bytes a `getelementptr` with one constant index goes on.
-fn offset(instruction: LLVMValueRef) -> Option<u64> {
-    let (_, index, size) = ir::element(instruction)?;
-    // SAFETY: the index is a live value; a constant integer is asked for its value.
-    let index = unsafe {
-        if LLVMIsAConstantInt(index).is_null() {
+fn offset(instruction: Value<'_>) -> Option<u64> {
+    let (_, index, size) = instruction.element()?;
+    let index = {
+        if !index.is_constant_int() {
             return None;
         }
-        LLVMConstIntGetSExtValue(index)
+        index.sext_value()
     };
     Some((index as u64).wrapping_mul(size))
 }
 
 /// Makes instructions of expressions, in front of one instruction.
-pub(crate) struct Emit {
-    builder: LLVMBuilderRef,
-    context: LLVMContextRef,
-    module: LLVMModuleRef,
+pub(crate) struct Emit<'m> {
+    builder: Builder<'m>,
+    context: ContextRef<'m>,
+    module: ModuleRef<'m>,
     /// Leaves, made definite: what nobody would have asked for may be poison.
-    leaves: HashMap<LLVMValueRef, LLVMValueRef>,
+    leaves: HashMap<Value<'m>, Value<'m>>,
 }
 
-impl Emit {
-    /// # Safety
-    /// `before` is an instruction of a live module, which all expressions' values dominate; the
-    /// caller is done with this before either goes.
-    pub unsafe fn before(before: LLVMValueRef) -> Self {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let module = LLVMGetGlobalParent(ir::parent_function(before));
-            let context = LLVMGetModuleContext(module);
-            let builder = LLVMCreateBuilderInContext(context);
-            LLVMPositionBuilderBefore(builder, before);
-            Emit { builder, context, module, leaves: HashMap::new() }
-        }
+impl<'m> Emit<'m> {
+    pub fn before(before: Value<'m>) -> Self {
+        let module = before.parent_function().module();
+        let context = module.context();
+        let builder = Builder::before(before);
+        Emit { builder, context, module, leaves: HashMap::new() }
     }
 
-    pub fn builder(&self) -> LLVMBuilderRef {
-        self.builder
+    pub fn builder(&self) -> &Builder<'m> {
+        &self.builder
     }
 
-    fn int(&self, bits: u32) -> LLVMTypeRef {
-        // SAFETY: the context is live.
-        unsafe { LLVMIntTypeInContext(self.context, bits) }
+    fn int(&self, bits: u32) -> Type<'m> {
+        self.context.int_type(bits)
     }
 
-    pub fn number(&self, bits: u32, value: u64) -> LLVMValueRef {
-        // SAFETY: the type is an integer's.
-        unsafe { LLVMConstInt(self.int(bits), value & mask(bits), 0) }
+    pub fn number(&self, bits: u32, value: u64) -> Value<'m> {
+        self.int(bits).const_int(value & mask(bits), false)
     }
 
     /// The expression's value.
-    pub fn value(&mut self, expr: &Expr) -> LLVMValueRef {
-        let name = c"".as_ptr();
+    pub fn value(&mut self, expr: &Expr<'m>) -> Value<'m> {
         let ty = self.int(expr.bits);
         match &expr.kind {
             Kind::Constant(value) => self.number(expr.bits, *value),
             Kind::Leaf(leaf) => self.definite(*leaf),
             Kind::Sum(a, b) | Kind::Difference(a, b) | Kind::Product(a, b) => {
                 let (a, b) = (self.value(a), self.value(b));
-                // SAFETY: both are integers of the same type.
-                unsafe {
-                    match expr.kind {
-                        Kind::Sum(..) => LLVMBuildAdd(self.builder, a, b, name),
-                        Kind::Difference(..) => LLVMBuildSub(self.builder, a, b, name),
-                        _ => LLVMBuildMul(self.builder, a, b, name),
-                    }
+                match expr.kind {
+                    Kind::Sum(..) => self.builder.add(a, b),
+                    Kind::Difference(..) => self.builder.sub(a, b),
+                    _ => self.builder.mul(a, b),
                 }
             }
             Kind::ZeroExtended(inner) => {
                 let inner = self.value(inner);
-                // SAFETY: the type is that of a longer integer.
-                unsafe { LLVMBuildZExt(self.builder, inner, ty, name) }
+                self.builder.zext(inner, ty)
             }
             Kind::SignExtended(inner) => {
                 let inner = self.value(inner);
-                // SAFETY: the type is that of a longer integer.
-                unsafe { LLVMBuildSExt(self.builder, inner, ty, name) }
+                self.builder.sext(inner, ty)
             }
             Kind::Truncated(inner) => {
                 let inner = self.value(inner);
-                // SAFETY: the type is that of a shorter integer.
-                unsafe { LLVMBuildTrunc(self.builder, inner, ty, name) }
+                self.builder.trunc(inner, ty)
             }
         }
     }
 
     /// A leaf that is not poison, as a number.
-    fn definite(&mut self, leaf: LLVMValueRef) -> LLVMValueRef {
+    fn definite(&mut self, leaf: Value<'m>) -> Value<'m> {
         if let Some(&known) = self.leaves.get(&leaf) {
             return known;
         }
-        let name = c"".as_ptr();
         // The address is made definite, and the pointer left alone: of what comes of a definite one
         // LLVM does not know what it points to. SAFETY: the leaf is a live integer or pointer that
         // dominates the builder's place.
-        let value = unsafe {
+        let value = {
             let leaf = if is_sound(leaf, SOUND) { self.without_promises(leaf) } else { leaf };
             let value = match is_pointer(leaf) {
-                true => LLVMBuildPtrToInt(self.builder, leaf, self.int(64), name),
+                true => self.builder.ptrtoint(leaf, self.int(64)),
                 false => leaf,
             };
             match is_sound(leaf, SOUND) {
                 true => value,
-                false => LLVMBuildFreeze(self.builder, value, name),
+                false => self.builder.freeze(value),
             }
         };
         self.leaves.insert(leaf, value);
@@ -535,59 +499,46 @@ impl Emit {
     /// The same arithmetic once more, without the promises (`nuw`, say) that make poison of it
     /// where they are broken. LLVM knows the range of what comes out, which it does not of a
     /// `freeze`.
-    ///
-    /// # Safety
-    /// The value is [sound](is_sound), and dominates the builder's place.
-    unsafe fn without_promises(&mut self, value: LLVMValueRef) -> LLVMValueRef {
-        use LLVMOpcode::*;
-        let Some(opcode) = ir::opcode(value).filter(|opcode| *opcode != LLVMCall) else {
+    fn without_promises(&mut self, value: Value<'m>) -> Value<'m> {
+        let Some(opcode) = value.opcode().filter(|opcode| *opcode != Opcode::Call) else {
             return value;
         };
-        // SAFETY: as promised by the caller; the operands dominate what they are operands of.
-        unsafe {
-            let ty = LLVMTypeOf(value);
-            let mut operand = |index| {
-                let operand = LLVMGetOperand(value, index);
-                self.without_promises(operand)
-            };
-            let first = operand(0);
-            let name = c"".as_ptr();
-            match opcode {
-                LLVMZExt | LLVMTrunc => LLVMBuildCast(self.builder, opcode, first, ty, name),
-                _ => {
-                    let second = operand(1);
-                    LLVMBuildBinOp(self.builder, opcode, first, second, name)
-                }
+        let ty = value.ty();
+        let mut operand = |index| {
+            let operand = value.operand(index);
+            self.without_promises(operand)
+        };
+        let first = operand(0);
+        match opcode {
+            Opcode::ZExt | Opcode::Trunc => self.builder.cast(opcode, first, ty),
+            _ => {
+                let second = operand(1);
+                self.builder.binary(opcode, first, second)
             }
         }
     }
 
     /// A value that is used as a condition, not poison.
-    pub fn condition(&mut self, value: LLVMValueRef) -> LLVMValueRef {
+    pub fn condition(&mut self, value: Value<'m>) -> Value<'m> {
         self.definite(value)
     }
 
     /// The expression's value in 64 bits.
-    pub fn wide(&mut self, expr: &Expr) -> LLVMValueRef {
+    pub fn wide(&mut self, expr: &Expr<'m>) -> Value<'m> {
         let value = self.value(expr);
         if expr.bits == 64 {
             return value;
         }
-        // SAFETY: the value is an integer of fewer bits.
-        unsafe { LLVMBuildZExt(self.builder, value, self.int(64), c"".as_ptr()) }
+        self.builder.zext(value, self.int(64))
     }
 
     /// Calls an intrinsic of two numbers of 64 bits.
-    pub fn intrinsic(&self, intrinsic: &str, a: LLVMValueRef, b: LLVMValueRef) -> LLVMValueRef {
-        // SAFETY: the intrinsic is one of LLVM's that is overloaded by the type of its two
-        // parameters, which both values have.
-        unsafe {
-            let id = LLVMLookupIntrinsicID(intrinsic.as_ptr().cast(), intrinsic.len());
-            let mut types = [self.int(64)];
-            let function = LLVMGetIntrinsicDeclaration(self.module, id, types.as_mut_ptr(), 1);
-            let ty = LLVMIntrinsicGetType(self.context, id, types.as_mut_ptr(), 1);
-            LLVMBuildCall2(self.builder, ty, function, [a, b].as_mut_ptr(), 2, c"".as_ptr())
-        }
+    pub fn intrinsic(&self, intrinsic: &str, a: Value<'m>, b: Value<'m>) -> Value<'m> {
+        let id = intrinsic_id(intrinsic);
+        let types = [self.int(64)];
+        let function = self.module.intrinsic(id, &types);
+        let ty = self.context.intrinsic_type(id, &types);
+        self.builder.call(ty, function, &[a, b])
     }
 }
 
@@ -595,45 +546,43 @@ impl Emit {
 const SOUND: u32 = 4;
 
 /// Whether an integer is poison only if a promise of the arithmetic that makes it is broken.
-fn is_sound(value: LLVMValueRef, depth: u32) -> bool {
-    use LLVMOpcode::*;
-    // SAFETY: the value is live, and each kind of value is asked for what it has.
-    unsafe {
-        let noundef = ir::enum_kind("noundef");
-        if LLVMIsConstant(value) != 0 {
-            return LLVMIsUndef(value) == 0;
+fn is_sound(value: Value<'_>, depth: u32) -> bool {
+    let noundef = enum_kind("noundef");
+    if value.is_constant() {
+        return !value.is_undef();
+    }
+    if value.is_argument() {
+        return value.parameter_attribute("noundef").is_some();
+    }
+    match value.opcode() {
+        Some(Opcode::Call) => {
+            value.call_enum_attribute(0, noundef).is_some()
+                || value.callee().is_some_and(|callee| callee.enum_attribute(0, noundef).is_some())
         }
-        if !LLVMIsAArgument(value).is_null() {
-            return ir::parameter_attribute(value, "noundef").is_some();
+        Some(
+            Opcode::Add
+            | Opcode::Sub
+            | Opcode::Mul
+            | Opcode::And
+            | Opcode::Or
+            | Opcode::Xor
+            | Opcode::ZExt
+            | Opcode::Trunc,
+        ) => depth > 0 && value.operands().all(|operand| is_sound(operand, depth - 1)),
+        // By a constant that is less than the bits that there are.
+        Some(Opcode::Shl | Opcode::LShr) => {
+            let by = value.operand(1);
+            let bits = by.ty().int_width();
+            depth > 0
+                && bits <= 64
+                && by.is_constant_int()
+                && by.zext_value() < u64::from(bits)
+                && is_sound(value.operand(0), depth - 1)
         }
-        match ir::opcode(value) {
-            Some(LLVMCall) => {
-                !LLVMGetCallSiteEnumAttribute(value, 0, noundef).is_null()
-                    || ir::callee(value).is_some_and(|callee| {
-                        !LLVMGetEnumAttributeAtIndex(callee, 0, noundef).is_null()
-                    })
-            }
-            Some(
-                LLVMAdd | LLVMSub | LLVMMul | LLVMAnd | LLVMOr | LLVMXor | LLVMZExt | LLVMTrunc,
-            ) => depth > 0 && ir::operands(value).all(|operand| is_sound(operand, depth - 1)),
-            // By a constant that is less than the bits that there are.
-            Some(LLVMShl | LLVMLShr) => {
-                let by = LLVMGetOperand(value, 1);
-                let bits = LLVMGetIntTypeWidth(LLVMTypeOf(by));
-                depth > 0
-                    && bits <= 64
-                    && !LLVMIsAConstantInt(by).is_null()
-                    && LLVMConstIntGetZExtValue(by) < u64::from(bits)
-                    && is_sound(LLVMGetOperand(value, 0), depth - 1)
-            }
-            _ => false,
-        }
+        _ => false,
     }
 }
 
-impl Drop for Emit {
-    fn drop(&mut self) {
-        // SAFETY: the builder is this value's own.
-        unsafe { LLVMDisposeBuilder(self.builder) };
-    }
+impl<'m> Drop for Emit<'m> {
+    fn drop(&mut self) {}
 }

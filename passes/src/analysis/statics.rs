@@ -1,16 +1,13 @@
 //! Which globals a program may change.
 
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::Value;
 
 /// Whether a global has a value here that can change.
-pub(crate) fn is_mutable(global: LLVMValueRef) -> bool {
-    // SAFETY: the global is live.
-    unsafe { LLVMIsDeclaration(global) == 0 && LLVMIsGlobalConstant(global) == 0 }
+pub(crate) fn is_mutable(global: Value<'_>) -> bool {
+    !global.is_declaration() && !global.is_global_constant()
 }
 
 /// Whether each thread has its own.
-pub(crate) fn is_thread_local(global: LLVMValueRef) -> bool {
-    // SAFETY: the global is live.
-    unsafe { LLVMIsThreadLocal(global) != 0 }
+pub(crate) fn is_thread_local(global: Value<'_>) -> bool {
+    global.is_thread_local()
 }

@@ -2,22 +2,15 @@
 
 use std::collections::HashSet;
 
-use llvm_sys::LLVMIntPredicate::{self, *};
-use llvm_sys::LLVMOpcode;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{IntPredicate, Opcode, Value};
 
 use crate::analysis::scev::{self, AddRec, Expr, Step, Values};
-use crate::ir;
 use crate::ir::cfg::{Cfg, Loop};
 
 /// How many loops a function has: edges back to what dominates them.
-///
-/// # Safety
-/// `function` is a function of a live module that nobody else changes meanwhile.
 #[must_use]
-pub unsafe fn count(function: LLVMValueRef) -> usize {
-    if ir::blocks(function).is_empty() {
+pub fn count(function: Value<'_>) -> usize {
+    if function.blocks().is_empty() {
         return 0;
     }
     let cfg = Cfg::of(function);
@@ -29,60 +22,57 @@ pub unsafe fn count(function: LLVMValueRef) -> usize {
 }
 
 /// Whether a function has a way back: then it may have loops.
-pub(crate) fn returns(function: LLVMValueRef) -> bool {
+pub(crate) fn returns(function: Value<'_>) -> bool {
     let mut seen = HashSet::new();
-    ir::blocks(function).into_iter().any(|block| {
+    function.blocks().into_iter().any(|block| {
         seen.insert(block);
-        ir::successors(block).iter().any(|next| seen.contains(next))
+        block.successors().iter().any(|next| seen.contains(next))
     })
 }
 
 /// The trip count: the loop ends in the first iteration whose value fails the predicate.
-pub(crate) struct TripCount {
+pub(crate) struct TripCount<'m> {
     /// The exiting block; every iteration passes it.
     pub(crate) block: usize,
     /// What holds as long as the loop goes on.
-    pub(crate) predicate: LLVMIntPredicate,
-    pub(crate) value: AddRec,
+    pub(crate) predicate: IntPredicate,
+    pub(crate) value: AddRec<'m>,
     /// By how much it changes.
     pub(crate) step: u64,
-    pub(crate) bound: Expr,
+    pub(crate) bound: Expr<'m>,
 }
 
 /// Whether what uses an instruction outside of the loop is a phi where the loop is left.
-pub(crate) fn is_closed(cfg: &Cfg, of: &Loop, instruction: LLVMValueRef) -> bool {
-    ir::users(instruction).into_iter().all(|user| {
+pub(crate) fn is_closed<'m>(cfg: &Cfg<'m>, of: &Loop, instruction: Value<'m>) -> bool {
+    instruction.users().into_iter().all(|user| {
         let block = cfg.block_of(user);
         of.blocks.contains(&block)
-            || (ir::opcode(user) == Some(LLVMOpcode::LLVMPHI)
+            || (user.opcode() == Some(Opcode::Phi)
                 && cfg.predecessors[block].iter().all(|from| of.blocks.contains(from)))
     })
 }
 
 /// If a block may leave the loop: the condition, where the loop goes on, and whether it does so if
 /// the condition holds.
-pub(crate) fn exit(cfg: &Cfg, of: &Loop, block: usize) -> Option<(LLVMValueRef, usize, bool)> {
+pub(crate) fn exit<'m>(cfg: &Cfg<'m>, of: &Loop, block: usize) -> Option<(Value<'m>, usize, bool)> {
     let &[yes, no] = &cfg.successors[block][..] else { return None };
     let stays = of.blocks.contains(&yes);
     if stays == of.blocks.contains(&no) {
         return None;
     }
-    // SAFETY: the block has a terminator, since it has successors.
-    unsafe {
-        let end = LLVMGetBasicBlockTerminator(cfg.blocks[block]);
-        let branches = ir::opcode(end) == Some(LLVMOpcode::LLVMBr);
-        branches.then(|| (LLVMGetCondition(end), if stays { yes } else { no }, stays))
-    }
+    let end = cfg.blocks[block].end();
+    let branches = end.opcode() == Some(Opcode::Br);
+    branches.then(|| (end.condition(), if stays { yes } else { no }, stays))
 }
 
 /// The trip count that an exiting block gives, if every iteration passes the block and the count is
 /// computable.
-pub(crate) fn trip_count(
-    cfg: &Cfg,
+pub(crate) fn trip_count<'m>(
+    cfg: &Cfg<'m>,
     of: &Loop,
-    values: &mut Values<'_>,
+    values: &mut Values<'_, 'm>,
     block: usize,
-) -> Option<TripCount> {
+) -> Option<TripCount<'m>> {
     let (condition, _, stays) = exit(cfg, of, block)?;
     if !cfg.dominates(block, of.latch) {
         return None;
@@ -101,9 +91,9 @@ pub(crate) fn trip_count(
         Step::None => return None,
     };
     let counted = match predicate {
-        LLVMIntNE => true,
-        LLVMIntULT | LLVMIntULE | LLVMIntSLT | LLVMIntSLE => up,
-        LLVMIntUGT => !up,
+        IntPredicate::NE => true,
+        IntPredicate::ULT | IntPredicate::ULE | IntPredicate::SLT | IntPredicate::SLE => up,
+        IntPredicate::UGT => !up,
         _ => false,
     };
     // Where the highest bit is set, a step would be as well one back.
@@ -118,54 +108,53 @@ pub(crate) fn trip_count(
 }
 
 /// What `condition` compares: what holds if it is `wanted`.
-pub(crate) fn comparison(
-    values: &mut Values<'_>,
-    condition: LLVMValueRef,
+pub(crate) fn comparison<'m>(
+    values: &mut Values<'_, 'm>,
+    condition: Value<'m>,
     wanted: bool,
-) -> Option<(LLVMIntPredicate, [AddRec; 2])> {
-    if ir::opcode(condition) != Some(LLVMOpcode::LLVMICmp) {
+) -> Option<(IntPredicate, [AddRec<'m>; 2])> {
+    if condition.opcode() != Some(Opcode::ICmp) {
         return None;
     }
-    // SAFETY: an `icmp` is live, stands in a module, and has two operands.
-    let (predicate, operands) = unsafe {
-        let module = LLVMGetGlobalParent(ir::parent_function(condition));
-        let operands = [0, 1].map(|index| LLVMGetOperand(condition, index));
+    let (predicate, operands) = {
+        let module = condition.parent_function().module();
+        let operands = [0, 1].map(|index| condition.operand(index));
         let is_pointer = scev::is_pointer(operands[0]);
         if is_pointer && !scev::is_wide_pointer(module, operands[0]) {
             return None;
         }
-        (LLVMGetICmpPredicate(condition), operands)
+        (condition.icmp_predicate(), operands)
     };
     let predicate = if wanted { predicate } else { opposite(predicate) };
     let [a, b] = operands.map(|operand| values.add_rec(operand));
     Some((predicate, [a?, b?]))
 }
 
-fn swapped(predicate: LLVMIntPredicate) -> LLVMIntPredicate {
+fn swapped(predicate: IntPredicate) -> IntPredicate {
     match predicate {
-        LLVMIntEQ | LLVMIntNE => predicate,
-        LLVMIntUGT => LLVMIntULT,
-        LLVMIntUGE => LLVMIntULE,
-        LLVMIntULT => LLVMIntUGT,
-        LLVMIntULE => LLVMIntUGE,
-        LLVMIntSGT => LLVMIntSLT,
-        LLVMIntSGE => LLVMIntSLE,
-        LLVMIntSLT => LLVMIntSGT,
-        LLVMIntSLE => LLVMIntSGE,
+        IntPredicate::EQ | IntPredicate::NE => predicate,
+        IntPredicate::UGT => IntPredicate::ULT,
+        IntPredicate::UGE => IntPredicate::ULE,
+        IntPredicate::ULT => IntPredicate::UGT,
+        IntPredicate::ULE => IntPredicate::UGE,
+        IntPredicate::SGT => IntPredicate::SLT,
+        IntPredicate::SGE => IntPredicate::SLE,
+        IntPredicate::SLT => IntPredicate::SGT,
+        IntPredicate::SLE => IntPredicate::SGE,
     }
 }
 
-fn opposite(predicate: LLVMIntPredicate) -> LLVMIntPredicate {
+fn opposite(predicate: IntPredicate) -> IntPredicate {
     match predicate {
-        LLVMIntEQ => LLVMIntNE,
-        LLVMIntNE => LLVMIntEQ,
-        LLVMIntUGT => LLVMIntULE,
-        LLVMIntUGE => LLVMIntULT,
-        LLVMIntULT => LLVMIntUGE,
-        LLVMIntULE => LLVMIntUGT,
-        LLVMIntSGT => LLVMIntSLE,
-        LLVMIntSGE => LLVMIntSLT,
-        LLVMIntSLT => LLVMIntSGE,
-        LLVMIntSLE => LLVMIntSGT,
+        IntPredicate::EQ => IntPredicate::NE,
+        IntPredicate::NE => IntPredicate::EQ,
+        IntPredicate::UGT => IntPredicate::ULE,
+        IntPredicate::UGE => IntPredicate::ULT,
+        IntPredicate::ULT => IntPredicate::UGE,
+        IntPredicate::ULE => IntPredicate::UGT,
+        IntPredicate::SGT => IntPredicate::SLE,
+        IntPredicate::SGE => IntPredicate::SLT,
+        IntPredicate::SLT => IntPredicate::SGE,
+        IntPredicate::SLE => IntPredicate::SGT,
     }
 }

@@ -3,12 +3,9 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{IntoValue, Value};
 
 use crate::analysis::call_sites;
-use crate::ir;
 use crate::spec::builtins::OFFSET_SUFFIX;
 use crate::spec::report::{Use, Violation, ViolationKind};
 
@@ -16,7 +13,7 @@ use crate::spec::report::{Use, Violation, ViolationKind};
 pub fn uses(module: &Module<'_>) -> BTreeMap<String, Vec<Use>> {
     let mut all: BTreeMap<String, Vec<Use>> = BTreeMap::new();
     for function in module.get_functions() {
-        let value = function.as_value_ref();
+        let value = function.value();
         let uses = uses_of(value);
         if !uses.is_empty() {
             all.entry(name_of_original(value)).or_default().extend(uses);
@@ -26,30 +23,27 @@ pub fn uses(module: &Module<'_>) -> BTreeMap<String, Vec<Use>> {
 }
 
 /// The violation that a user of something is: an instruction, or a constant with its uses.
-pub(crate) fn violation_of_use(user: LLVMValueRef, what: ViolationKind) -> Violation {
-    let uses = if ir::opcode(user).is_some() { vec![use_at(user, None)] } else { uses_of(user) };
+pub(crate) fn violation_of_use(user: Value<'_>, what: ViolationKind) -> Violation {
+    let uses = if user.opcode().is_some() { vec![use_at(user, None)] } else { uses_of(user) };
     Violation { what, uses }
 }
 
 /// The instructions that use an object, itself or through constants.
-pub(crate) fn uses_of(object: LLVMValueRef) -> Vec<Use> {
+pub(crate) fn uses_of(object: Value<'_>) -> Vec<Use> {
     let mut seen = HashSet::from([object]);
     let mut queue = VecDeque::from([(object, None)]);
     let mut uses = Vec::new();
     while let Some((value, through)) = queue.pop_front() {
         // The list of uses starts with the newest.
-        for user in ir::users(value).into_iter().rev() {
+        for user in value.users().into_iter().rev() {
             if !seen.insert(user) {
                 continue;
             }
-            // SAFETY: a user is live.
-            let (is_function, is_global) = unsafe {
-                (!LLVMIsAFunction(user).is_null(), !LLVMIsAGlobalVariable(user).is_null())
-            };
-            if ir::opcode(user).is_some() {
+            let (is_function, is_global) = (user.is_function(), user.is_global_variable());
+            if user.opcode().is_some() {
                 uses.push(use_at(user, through.clone()));
             } else if is_global {
-                queue.push_back((user, Some(ir::name_of(user))));
+                queue.push_back((user, Some(user.name())));
             } else if !is_function {
                 // A constant expression. (A function uses its personality, and no instruction
                 // does.)
@@ -60,22 +54,17 @@ pub(crate) fn uses_of(object: LLVMValueRef) -> Vec<Use> {
     uses
 }
 
-pub(crate) fn use_at(instruction: LLVMValueRef, through: Option<String>) -> Use {
+pub(crate) fn use_at(instruction: Value<'_>, through: Option<String>) -> Use {
     Use {
-        function: name_of_original(ir::parent_function(instruction)),
+        function: name_of_original(instruction.parent_function()),
         through,
         way: call_sites::way_of(instruction),
     }
 }
 
 /// The name of a function, or of the one that it is a copy of: what people know.
-pub(crate) fn name_of_original(function: LLVMValueRef) -> String {
-    let name = ir::name_of(function);
+pub(crate) fn name_of_original(function: Value<'_>) -> String {
+    let name = function.name();
     let Some(original) = name.strip_suffix(OFFSET_SUFFIX) else { return name };
-    // SAFETY: the function is live, and so is its module; the name is passed with its length.
-    let known = unsafe {
-        let module = LLVMGetGlobalParent(function);
-        LLVMGetNamedFunctionWithLength(module, original.as_ptr().cast(), original.len())
-    };
-    if known.is_null() { name } else { original.to_owned() }
+    if function.module().function(original).is_some() { original.to_owned() } else { name }
 }

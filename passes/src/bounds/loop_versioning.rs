@@ -50,17 +50,12 @@
 //! not cloned (`clone::is_cloneable`).
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::LLVMIntPredicate::*;
-use llvm_sys::LLVMOpcode;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{Block, IntPredicate, IntoValue, Opcode, Value};
 
 use crate::analysis::cold_paths::{has_panics, panics};
 use crate::analysis::scev::{Emit, Values};
 use crate::analysis::trip_count::{TripCount, comparison, exit, is_closed, returns, trip_count};
 use crate::bounds::conditions::{Conditions, Fact};
-use crate::ir;
 use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::clone;
 
@@ -79,8 +74,7 @@ const CHECKS: usize = 32;
 /// LLVM's message, if its passes fail.
 pub fn run(module: &Module<'_>) -> Result<(), String> {
     for function in module.get_functions() {
-        // SAFETY: the function is one of the live module, which the caller holds.
-        unsafe { run_on(function.as_value_ref()) }?;
+        run_on(function.value())?;
     }
     Ok(())
 }
@@ -89,17 +83,11 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
 ///
 /// # Errors
 /// LLVM's message, if its passes fail.
-///
-/// # Safety
-/// `function` is a function of a live module that nobody else changes meanwhile.
-pub unsafe fn run_on(function: LLVMValueRef) -> Result<(), String> {
-    // SAFETY: as promised by the caller; a function with a way back has blocks.
-    unsafe {
-        if !has_panics(function) || !returns(function) {
-            return Ok(());
-        }
-        ir::run_llvm_passes_on(function, "loop-simplify,lcssa")?;
+pub fn run_on(function: Value<'_>) -> Result<(), String> {
+    if !has_panics(function) || !returns(function) {
+        return Ok(());
     }
+    function.run_passes("loop-simplify,lcssa")?;
     let mut growth = 0;
     // A copy beside one loop changes nothing inside of another, so one look at the function serves
     // all of them: there may be very many.
@@ -109,36 +97,35 @@ pub unsafe fn run_on(function: LLVMValueRef) -> Result<(), String> {
             continue;
         };
         growth += plan.size;
-        // SAFETY: the plan was made of the function as it is.
-        let changed = unsafe { apply(&cfg, &plan) };
+        let changed = apply(&cfg, &plan);
         cfg.update(&changed);
     }
     Ok(())
 }
 
 /// What is going to be done with a loop.
-struct Plan {
+struct Plan<'m> {
     of: Loop,
     /// How many instructions it has.
     size: usize,
-    trip_count: Option<TripCount>,
-    checks: Vec<Check>,
+    trip_count: Option<TripCount<'m>>,
+    checks: Vec<Check<'m>>,
 }
 
 /// An exit that ends in a panic, and what keeps every iteration from taking it.
-struct Check {
+struct Check<'m> {
     block: usize,
     /// Where the loop goes on.
     inside: usize,
     /// Whether the iteration that ends the loop does not come here any more.
     after_end: bool,
-    facts: Vec<Fact>,
+    facts: Vec<Fact<'m>>,
 }
 
 /// Looks at a loop.
-fn plan(cfg: &Cfg, of: &Loop) -> Option<Plan> {
-    let instructions: Vec<LLVMValueRef> =
-        of.blocks.iter().flat_map(|&block| ir::instructions_of(cfg.blocks[block])).collect();
+fn plan<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<Plan<'m>> {
+    let instructions: Vec<Value<'m>> =
+        of.blocks.iter().flat_map(|&block| cfg.blocks[block].instructions()).collect();
     let fits = instructions.len() <= LOOP
         && instructions.iter().all(|&one| clone::is_cloneable(one) && is_closed(cfg, of, one));
     if !fits {
@@ -176,11 +163,11 @@ fn plan(cfg: &Cfg, of: &Loop) -> Option<Plan> {
 
 /// What has to hold in all iterations for `condition` to be `wanted` in all of them. Adds it to
 /// `facts`; false if it cannot be said.
-fn facts_of(
-    values: &mut Values<'_>,
-    condition: LLVMValueRef,
+fn facts_of<'m>(
+    values: &mut Values<'_, 'm>,
+    condition: Value<'m>,
     wanted: bool,
-    facts: &mut Vec<Fact>,
+    facts: &mut Vec<Fact<'m>>,
 ) -> bool {
     if facts.len() >= CHECKS {
         return false;
@@ -189,34 +176,31 @@ fn facts_of(
         facts.push(Fact::Condition(condition, wanted));
         return true;
     }
-    // SAFETY: the condition is an instruction; each opcode has the operands that are asked for.
-    let operand = |index| unsafe { LLVMGetOperand(condition, index) };
-    // SAFETY: a constant of one bit has such a value.
-    let is = |value: LLVMValueRef, bit: u64| unsafe {
-        !LLVMIsAConstantInt(value).is_null() && LLVMConstIntGetZExtValue(value) == bit
-    };
-    match ir::opcode(condition) {
-        Some(LLVMOpcode::LLVMAnd) if wanted => {
+    let operand = |index| condition.operand(index);
+    let is = |value: Value<'m>, bit: u64| value.is_constant_int() && value.zext_value() == bit;
+    match condition.opcode() {
+        Some(Opcode::And) if wanted => {
             facts_of(values, operand(0), true, facts) && facts_of(values, operand(1), true, facts)
         }
-        Some(LLVMOpcode::LLVMOr) if !wanted => {
+        Some(Opcode::Or) if !wanted => {
             facts_of(values, operand(0), false, facts) && facts_of(values, operand(1), false, facts)
         }
-        Some(LLVMOpcode::LLVMSelect) if wanted && is(operand(2), 0) => {
+        Some(Opcode::Select) if wanted && is(operand(2), 0) => {
             facts_of(values, operand(0), true, facts) && facts_of(values, operand(1), true, facts)
         }
-        Some(LLVMOpcode::LLVMSelect) if !wanted && is(operand(1), 1) => {
+        Some(Opcode::Select) if !wanted && is(operand(1), 1) => {
             facts_of(values, operand(0), false, facts) && facts_of(values, operand(2), false, facts)
         }
-        Some(LLVMOpcode::LLVMXor) if is(operand(1), 1) => {
-            facts_of(values, operand(0), !wanted, facts)
-        }
+        Some(Opcode::Xor) if is(operand(1), 1) => facts_of(values, operand(0), !wanted, facts),
         _ => {
             let Some((predicate, [a, b])) = comparison(values, condition, wanted) else {
                 return false;
             };
             let said = (a.is_fixed() && b.is_fixed())
-                || matches!(predicate, LLVMIntULT | LLVMIntULE | LLVMIntUGT | LLVMIntUGE);
+                || matches!(
+                    predicate,
+                    IntPredicate::ULT | IntPredicate::ULE | IntPredicate::UGT | IntPredicate::UGE
+                );
             if said {
                 facts.push(Fact::Compare(predicate, a, b));
             }
@@ -227,83 +211,66 @@ fn facts_of(
 
 /// Copies the loop, takes the checks out of the first one, and lets the condition choose. Returns
 /// the blocks that are new or go on elsewhere.
-///
-/// # Safety
-/// The plan is of the CFG's function, which is as it was then.
-unsafe fn apply(cfg: &Cfg, plan: &Plan) -> Vec<LLVMBasicBlockRef> {
+fn apply<'m>(cfg: &Cfg<'m>, plan: &Plan<'m>) -> Vec<Block<'m>> {
     let of = &plan.of;
-    // SAFETY: as promised by the caller. What the condition is made of dominates the preheader,
-    // since the loop uses it and does not contain it. Phis outside of the loop are where the loop
-    // is left: each gets an edge from the copy for each from the loop.
-    unsafe {
-        let block = |number: usize| cfg.blocks[number];
-        let end = LLVMGetBasicBlockTerminator(block(of.preheader));
-        let mut emit = Emit::before(end);
-        let all = condition(&mut emit, plan);
+    let block = |number: usize| cfg.blocks[number];
+    let end = block(of.preheader).end();
+    let mut emit = Emit::before(end);
+    let all = condition(&mut emit, plan);
 
-        let blocks: Vec<LLVMBasicBlockRef> =
-            of.blocks.iter().map(|&number| block(number)).collect();
-        let cloned = clone::clone_blocks(&blocks);
-        let mut out: Vec<usize> =
-            of.blocks.iter().flat_map(|&inside| cfg.successors[inside].clone()).collect();
-        out.retain(|next| !of.blocks.contains(next));
-        out.sort_unstable();
-        out.dedup();
-        for phi in out.into_iter().flat_map(|next| ir::phis(block(next))) {
-            for index in 0..LLVMCountIncoming(phi) {
-                let from = LLVMGetIncomingBlock(phi, index);
-                let Some(&clone) = cloned.blocks.get(&from) else { continue };
-                let mut value = cloned.value(LLVMGetIncomingValue(phi, index));
-                LLVMAddIncoming(phi, &mut value, &mut { clone }, 1);
-            }
+    let blocks: Vec<Block<'m>> = of.blocks.iter().map(|&number| block(number)).collect();
+    let cloned = clone::clone_blocks(&blocks);
+    let mut out: Vec<usize> =
+        of.blocks.iter().flat_map(|&inside| cfg.successors[inside].clone()).collect();
+    out.retain(|next| !of.blocks.contains(next));
+    out.sort_unstable();
+    out.dedup();
+    for phi in out.into_iter().flat_map(|next| block(next).phis()) {
+        for index in 0..phi.num_incoming() {
+            let from = phi.incoming_block(index);
+            let Some(&clone) = cloned.blocks.get(&from) else { continue };
+            phi.add_incoming(cloned.value(phi.incoming_value(index)), clone);
         }
-        let header = block(of.header);
-        LLVMBuildCondBr(emit.builder(), all, header, cloned.block(header));
-        LLVMInstructionEraseFromParent(end);
-        for check in &plan.checks {
-            ir::always_go_to(block(check.block), block(check.inside));
-        }
-        let mut changed: Vec<LLVMBasicBlockRef> =
-            blocks.iter().map(|&block| cloned.block(block)).collect();
-        changed.push(block(of.preheader));
-        changed.extend(plan.checks.iter().map(|check| block(check.block)));
-        changed
     }
+    let header = block(of.header);
+    emit.builder().cond_br(all, header, cloned.block(header));
+    end.erase();
+    for check in &plan.checks {
+        block(check.block).always_go_to(block(check.inside));
+    }
+    let mut changed: Vec<Block<'m>> = blocks.iter().map(|&block| cloned.block(block)).collect();
+    changed.push(block(of.preheader));
+    changed.extend(plan.checks.iter().map(|check| block(check.block)));
+    changed
 }
 
 /// Makes the condition under which no check of the plan fails in any iteration.
-///
-/// # Safety
-/// What the plan is made of dominates where `emit` makes instructions.
-unsafe fn condition(emit: &mut Emit, plan: &Plan) -> LLVMValueRef {
+fn condition<'m>(emit: &mut Emit<'m>, plan: &Plan<'m>) -> Value<'m> {
     let always = emit.number(1, 1);
     let mut conditions = Conditions { emit, all: None };
-    // SAFETY: as promised by the caller; all numbers are of 64 bits.
-    unsafe {
-        // The iteration that the loop ends in, and the one before it.
-        let mut last = None;
-        if let Some(trip_count) = &plan.trip_count {
-            let end = conditions.end(trip_count);
-            for inner in &trip_count.value.no_wrap {
-                conditions.last(inner, end);
-            }
-            let one = conditions.emit.number(64, 1);
-            let before = match plan.checks.iter().any(|check| check.after_end) {
-                true => conditions.emit.intrinsic("llvm.usub.sat", end, one),
-                false => end,
-            };
-            last = Some((end, before));
+    // The iteration that the loop ends in, and the one before it.
+    let mut last = None;
+    if let Some(trip_count) = &plan.trip_count {
+        let end = conditions.end(trip_count);
+        for inner in &trip_count.value.no_wrap {
+            conditions.last(inner, end);
         }
-        for check in &plan.checks {
-            let none = conditions.emit.number(64, 0);
-            let iteration = match last {
-                Some((_, before)) if check.after_end => before,
-                Some((end, _)) => end,
-                None => none,
-            };
-            for fact in &check.facts {
-                conditions.fact(fact, iteration);
-            }
+        let one = conditions.emit.number(64, 1);
+        let before = match plan.checks.iter().any(|check| check.after_end) {
+            true => conditions.emit.intrinsic("llvm.usub.sat", end, one),
+            false => end,
+        };
+        last = Some((end, before));
+    }
+    for check in &plan.checks {
+        let none = conditions.emit.number(64, 0);
+        let iteration = match last {
+            Some((_, before)) if check.after_end => before,
+            Some((end, _)) => end,
+            None => none,
+        };
+        for fact in &check.facts {
+            conditions.fact(fact, iteration);
         }
     }
     conditions.all.unwrap_or(always)

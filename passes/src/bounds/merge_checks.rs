@@ -49,12 +49,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use inkwell::module::Module;
-use llvm_sys::LLVMOpcode;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, Block, Builder, Opcode, Value};
 
 use crate::analysis::cold_paths::{is_cold, panics};
-use crate::ir;
 use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::clone;
 
@@ -72,16 +69,13 @@ const VALUES: usize = 64;
 
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
-    ir::on_each_function(module, run_on);
+    module.handle().functions().into_iter().for_each(run_on);
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-///
-/// # Safety
-/// `function` is a function of a live module that nobody else changes meanwhile.
-pub unsafe fn run_on(function: LLVMValueRef) {
-    let blocks = ir::blocks(function);
-    if ir::has_function_attribute(function, "optnone")
+pub fn run_on(function: Value<'_>) {
+    let blocks = function.blocks();
+    if function.has_function_attribute("optnone")
         || blocks.iter().filter(|block| is_cold(**block)).count() < 2
     {
         return;
@@ -100,14 +94,13 @@ pub unsafe fn run_on(function: LLVMValueRef) {
             return;
         }
         done.extend(group.blocks.iter().map(|one| cfg.blocks[one.block]));
-        // SAFETY: the group was found in the function as it is.
-        unsafe { join(&cfg, &group) };
+        join(&cfg, &group);
     }
 }
 
 /// Checks that are decided together: each block has a check at its end.
-struct Group {
-    blocks: Vec<Link>,
+struct Group<'m> {
+    blocks: Vec<Link<'m>>,
     /// How many instructions are cloned.
     size: usize,
     /// Whether something between them may not come back.
@@ -116,46 +109,44 @@ struct Group {
 
 /// A block with a check.
 #[derive(Clone, Copy)]
-struct Link {
+struct Link<'m> {
     block: usize,
     next: usize,
     panic: usize,
     /// Whether the check is passed if the condition holds.
     passes: bool,
-    condition: LLVMValueRef,
+    condition: Value<'m>,
 }
 
 /// The check at a block's end.
-fn link(cfg: &Cfg, block: usize) -> Option<Link> {
+fn link<'m>(cfg: &Cfg<'m>, block: usize) -> Option<Link<'m>> {
     let &[yes, no] = &cfg.successors[block][..] else { return None };
-    // SAFETY: the block has a terminator, since it has successors.
-    let end = unsafe { LLVMGetBasicBlockTerminator(cfg.blocks[block]) };
+    let end = cfg.blocks[block].end();
     let passes = panics(cfg, no);
-    if ir::opcode(end) != Some(LLVMOpcode::LLVMBr) || yes == no || passes == panics(cfg, yes) {
+    if end.opcode() != Some(Opcode::Br) || yes == no || passes == panics(cfg, yes) {
         return None;
     }
     let (next, panic) = if passes { (yes, no) } else { (no, yes) };
-    // SAFETY: a branch with two successors has a condition.
-    Some(Link { block, next, panic, passes, condition: unsafe { LLVMGetCondition(end) } })
+    Some(Link { block, next, panic, passes, condition: end.condition() })
 }
 
 /// The checks that can be decided at the end of a block.
-fn group(cfg: &Cfg, loops: &[Loop], first: usize) -> Option<Group> {
+fn group<'m>(cfg: &Cfg<'m>, loops: &[Loop], first: usize) -> Option<Group<'m>> {
     let mut blocks = vec![link(cfg, first)?];
     let (mut size, mut may_stay) = (0, false);
     // What is computed between the checks, and can be computed before them.
     let mut inside: BTreeSet<usize> = BTreeSet::new();
     while let Some(&Link { next, .. }) = blocks.last() {
         let Some(link) = link(cfg, next) else { break };
-        let instructions = ir::instructions_of(cfg.blocks[next]);
+        let instructions = cfg.blocks[next].instructions();
         let fits = blocks.len() < CHECKS
             && size + instructions.len() <= SIZE
             && cfg.predecessors[next].len() == 1
             && next != first
             && loops.iter().all(|one| one.blocks.contains(&first) == one.blocks.contains(&next))
-            && instructions.iter().all(|&one| {
-                clone::is_cloneable(one) && ir::opcode(one) != Some(LLVMOpcode::LLVMPHI)
-            });
+            && instructions
+                .iter()
+                .all(|&one| clone::is_cloneable(one) && one.opcode() != Some(Opcode::Phi));
         if !fits {
             break;
         }
@@ -182,7 +173,7 @@ fn group(cfg: &Cfg, loops: &[Loop], first: usize) -> Option<Group> {
 
 /// Whether what is computed between the checks is needed only where all of them have passed, or
 /// only where one has failed. It is not where what is `cold` comes back.
-fn stays_apart(cfg: &Cfg, blocks: &[Link]) -> bool {
+fn stays_apart<'m>(cfg: &Cfg<'m>, blocks: &[Link<'m>]) -> bool {
     let inside: HashSet<usize> = blocks[1..].iter().map(|one| one.block).collect();
     let panics: BTreeSet<usize> = blocks.iter().map(|one| one.panic).collect();
     let mut failed: HashSet<usize> = HashSet::new();
@@ -192,8 +183,8 @@ fn stays_apart(cfg: &Cfg, blocks: &[Link]) -> bool {
             open.extend(&cfg.successors[block]);
         }
     }
-    let instructions = inside.iter().flat_map(|&block| ir::instructions_of(cfg.blocks[block]));
-    instructions.flat_map(ir::uses).all(|at| {
+    let instructions = inside.iter().flat_map(|&block| cfg.blocks[block].instructions());
+    instructions.flat_map(Value::use_blocks).all(|at| {
         let at = cfg.index[&at];
         inside.contains(&at)
             || !failed.contains(&at)
@@ -202,158 +193,145 @@ fn stays_apart(cfg: &Cfg, blocks: &[Link]) -> bool {
 }
 
 /// Whether a call may never come back.
-fn may_stay_away(instruction: LLVMValueRef) -> bool {
-    ir::opcode(instruction) == Some(LLVMOpcode::LLVMCall)
-        && !ir::callee(instruction).is_some_and(|callee| ir::name_of(callee).starts_with("llvm."))
+fn may_stay_away(instruction: Value<'_>) -> bool {
+    instruction.opcode() == Some(Opcode::Call)
+        && !instruction.callee().is_some_and(|callee| callee.name().starts_with("llvm."))
 }
 
 /// Whether an instruction computes something that nobody notices, and the same whenever it does:
 /// `freeze` may not.
-fn is_arithmetic(instruction: LLVMValueRef) -> bool {
-    use LLVMOpcode::*;
-    ir::is_integer_arithmetic(instruction)
-        || matches!(ir::opcode(instruction), Some(LLVMGetElementPtr | LLVMIntToPtr | LLVMFCmp))
+fn is_arithmetic(instruction: Value<'_>) -> bool {
+    instruction.is_integer_arithmetic()
+        || matches!(
+            instruction.opcode(),
+            Some(Opcode::GetElementPtr | Opcode::IntToPtr | Opcode::FCmp)
+        )
 }
 
 /// Whether a value can be had before the blocks `inside`: it comes from elsewhere, or arithmetic
 /// makes it. `left` are the values that may still be looked at.
-fn is_early(cfg: &Cfg, inside: &BTreeSet<usize>, value: LLVMValueRef, left: &mut usize) -> bool {
-    if ir::opcode(value).is_none() || !inside.contains(&cfg.block_of(value)) {
+fn is_early<'m>(
+    cfg: &Cfg<'m>,
+    inside: &BTreeSet<usize>,
+    value: Value<'m>,
+    left: &mut usize,
+) -> bool {
+    if value.opcode().is_none() || !inside.contains(&cfg.block_of(value)) {
         return true;
     }
     *left = left.saturating_sub(1);
     *left > 0
         && is_arithmetic(value)
-        && ir::operands(value).all(|operand| is_early(cfg, inside, operand, left))
+        && value.operands().all(|operand| is_early(cfg, inside, operand, left))
 }
 
 /// Computes a value of the blocks `inside` in front of an instruction.
-///
-/// # Safety
-/// `value` [is early](is_early), and `before` ends the block that the others come after.
-unsafe fn early(
-    cfg: &Cfg,
+fn early<'m>(
+    cfg: &Cfg<'m>,
     inside: &BTreeSet<usize>,
-    value: LLVMValueRef,
-    builder: LLVMBuilderRef,
-    known: &mut HashMap<LLVMValueRef, LLVMValueRef>,
-) -> LLVMValueRef {
-    if ir::opcode(value).is_none() || !inside.contains(&cfg.block_of(value)) {
+    value: Value<'m>,
+    builder: &Builder<'m>,
+    known: &mut HashMap<Value<'m>, Value<'m>>,
+) -> Value<'m> {
+    if value.opcode().is_none() || !inside.contains(&cfg.block_of(value)) {
         return value;
     }
     if let Some(&known) = known.get(&value) {
         return known;
     }
-    // SAFETY: the value is arithmetic, whose operands are early, too; the copy is made behind
-    // theirs.
-    unsafe {
-        let operands: Vec<LLVMValueRef> = ir::operands(value)
-            .map(|operand| early(cfg, inside, operand, builder, known))
-            .collect();
-        let clone = LLVMInstructionClone(value);
-        LLVMInsertIntoBuilder(builder, clone);
-        for (operand, index) in operands.into_iter().zip(0..) {
-            LLVMSetOperand(clone, index, operand);
-        }
-        known.insert(value, clone);
-        clone
+    let operands: Vec<Value<'m>> =
+        value.operands().map(|operand| early(cfg, inside, operand, builder, known)).collect();
+    let clone = value.duplicate();
+    builder.insert(clone);
+    for (operand, index) in operands.into_iter().zip(0..) {
+        clone.set_operand(index, operand);
     }
+    known.insert(value, clone);
+    clone
 }
 
 /// Decides the checks of a group together.
-///
-/// # Safety
-/// The group is of the CFG's function, which is as it was then.
-unsafe fn join(cfg: &Cfg, group: &Group) {
+fn join<'m>(cfg: &Cfg<'m>, group: &Group<'m>) {
     let block = |number: usize| cfg.blocks[number];
     let (first, rest) = (group.blocks[0], &group.blocks[1..]);
     let inside: BTreeSet<usize> = rest.iter().map(|one| one.block).collect();
-    // SAFETY: as promised by the caller. Each block of the rest has the one before it as its only
-    // predecessor, so the predecessors of the clones are clones and the new block. The predecessors
-    // of panics are blocks of the group only: then their clones.
-    unsafe {
-        let end = LLVMGetBasicBlockTerminator(block(first.block));
-        let function = LLVMGetBasicBlockParent(block(first.block));
-        let context = LLVMGetTypeContext(LLVMTypeOf(function));
-        let builder = LLVMCreateBuilderInContext(context);
-        let name = c"".as_ptr();
-        LLVMPositionBuilderBefore(builder, end);
-        let no = LLVMConstInt(LLVMInt1TypeInContext(context), 0, 0);
-        let mut known = HashMap::new();
-        let mut all = None;
-        for one in &group.blocks {
-            let condition = early(cfg, &inside, one.condition, builder, &mut known);
-            let passed =
-                if one.passes { condition } else { LLVMBuildNot(builder, condition, name) };
-            all = Some(match all {
-                None => passed,
-                Some(all) => LLVMBuildSelect(builder, all, passed, no, name),
-            });
-        }
-        let mut all = all.expect("a group has checks");
-        if group.may_stay {
-            all = LLVMBuildFreeze(builder, all, name);
-        }
-
-        let copies: Vec<LLVMBasicBlockRef> = rest.iter().map(|one| block(one.block)).collect();
-        let cloned = clone::clone_blocks(&copies);
-        // Panics use the copies' values.
-        let panics: BTreeSet<usize> = group.blocks.iter().map(|one| one.panic).collect();
-        for (&value, &clone) in &cloned.values {
-            for user in ir::users(value) {
-                for index in 0..LLVMGetNumOperands(user) as u32 {
-                    if LLVMGetOperand(user, index) != value {
-                        continue;
-                    }
-                    let at = ir::used_at(user, index);
-                    // The copies are in no CFG yet.
-                    let Some(&at) = cfg.index.get(&at) else { continue };
-                    if panics.iter().any(|&panic| cfg.dominates(panic, at)) {
-                        LLVMSetOperand(user, index, clone);
-                    }
-                }
-            }
-        }
-
-        // The checks one by one.
-        let checked = LLVMAppendBasicBlockInContext(context, function, name);
-        LLVMMoveBasicBlockAfter(checked, block(rest[rest.len() - 1].block));
-        for &panic in &panics {
-            for phi in ir::phis(block(panic)) {
-                for index in 0..LLVMCountIncoming(phi) {
-                    let from = LLVMGetIncomingBlock(phi, index);
-                    let new = match from == block(first.block) {
-                        true => Some(checked),
-                        false => cloned.blocks.get(&from).copied(),
-                    };
-                    if let Some(mut new) = new {
-                        let mut value = cloned.value(LLVMGetIncomingValue(phi, index));
-                        LLVMAddIncoming(phi, &mut value, &mut new, 1);
-                    }
-                }
-            }
-        }
-        let second = cloned.block(block(first.next));
-        let clone = LLVMInstructionClone(end);
-        LLVMPositionBuilderAtEnd(builder, checked);
-        LLVMInsertIntoBuilder(builder, clone);
-        for index in 0..2 {
-            if LLVMGetSuccessor(clone, index) == block(first.next) {
-                LLVMSetSuccessor(clone, index, second);
-            }
-        }
-        let last = rest[rest.len() - 1];
-        ir::always_go_to(cloned.block(block(last.block)), block(last.panic));
-
-        // And at once.
-        for one in rest {
-            ir::always_go_to(block(one.block), block(one.next));
-        }
-        ir::always_go_to(block(first.block), block(first.next));
-        let end = LLVMGetBasicBlockTerminator(block(first.block));
-        LLVMPositionBuilderBefore(builder, end);
-        LLVMBuildCondBr(builder, all, block(first.next), checked);
-        LLVMInstructionEraseFromParent(end);
-        LLVMDisposeBuilder(builder);
+    let end = block(first.block).end();
+    let function = block(first.block).function();
+    let context = function.ty().context();
+    let builder = Builder::before(end);
+    let no = context.int_type(1).const_int(0, false);
+    let mut known = HashMap::new();
+    let mut all = None;
+    for one in &group.blocks {
+        let condition = early(cfg, &inside, one.condition, &builder, &mut known);
+        let passed = if one.passes { condition } else { builder.not(condition) };
+        all = Some(match all {
+            None => passed,
+            Some(all) => builder.select(all, passed, no),
+        });
     }
+    let mut all = all.expect("a group has checks");
+    if group.may_stay {
+        all = builder.freeze(all);
+    }
+
+    let copies: Vec<Block<'m>> = rest.iter().map(|one| block(one.block)).collect();
+    let cloned = clone::clone_blocks(&copies);
+    // Panics use the copies' values.
+    let panics: BTreeSet<usize> = group.blocks.iter().map(|one| one.panic).collect();
+    for (&value, &clone) in &cloned.values {
+        for user in value.users() {
+            for index in 0..user.num_operands() {
+                if user.operand(index) != value {
+                    continue;
+                }
+                let at = user.used_at(index);
+                // The copies are in no CFG yet.
+                let Some(&at) = cfg.index.get(&at) else { continue };
+                if panics.iter().any(|&panic| cfg.dominates(panic, at)) {
+                    user.set_operand(index, clone);
+                }
+            }
+        }
+    }
+
+    // The checks one by one.
+    let checked = function.append_block("");
+    checked.move_after(block(rest[rest.len() - 1].block));
+    for &panic in &panics {
+        for phi in block(panic).phis() {
+            for index in 0..phi.num_incoming() {
+                let from = phi.incoming_block(index);
+                let new = match from == block(first.block) {
+                    true => Some(checked),
+                    false => cloned.blocks.get(&from).copied(),
+                };
+                if let Some(new) = new {
+                    let value = cloned.value(phi.incoming_value(index));
+                    phi.add_incoming(value, new);
+                }
+            }
+        }
+    }
+    let second = cloned.block(block(first.next));
+    let clone = end.duplicate();
+    builder.position_at_end(checked);
+    builder.insert(clone);
+    for index in 0..2 {
+        if clone.successor(index) == block(first.next) {
+            clone.set_successor(index, second);
+        }
+    }
+    let last = rest[rest.len() - 1];
+    cloned.block(block(last.block)).always_go_to(block(last.panic));
+
+    // And at once.
+    for one in rest {
+        block(one.block).always_go_to(block(one.next));
+    }
+    block(first.block).always_go_to(block(first.next));
+    let end = block(first.block).end();
+    builder.position_before(end);
+    builder.cond_br(all, block(first.next), checked);
+    end.erase();
 }

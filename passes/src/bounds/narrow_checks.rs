@@ -50,11 +50,7 @@
 use std::collections::{HashMap, HashSet};
 
 use inkwell::module::Module;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::{LLVMIntPredicate, LLVMOpcode, LLVMTypeKind};
-
-use crate::ir;
+use schism_llvm::{AsModule, Block, Builder, IntPredicate, ModuleRef, Opcode, TypeKind, Value};
 
 /// How deep sums are looked into.
 const DEPTH: usize = 4;
@@ -65,33 +61,24 @@ const FULL: i128 = 1 << 32;
 
 /// Runs the pass over a module.
 pub fn run(module: &Module<'_>) {
-    // SAFETY: the module is live and held by the caller.
-    unsafe { run_raw(module.as_mut_ptr()) };
+    run_raw(module.handle());
 }
 
 /// Runs the pass over a module.
-///
-/// # Safety
-/// The module is live, and nobody else changes it during the call.
-pub unsafe fn run_raw(module: LLVMModuleRef) {
-    for function in ir::functions(module).into_iter().filter(|it| !ir::blocks(*it).is_empty()) {
-        // SAFETY: as promised by the caller; instructions of a list are live, since what is removed
-        // is not in it any more.
-        unsafe {
-            let builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-            let mut narrow = Narrow { builder, made: HashMap::new(), checks: HashMap::new() };
-            for instruction in ir::instructions(function) {
-                narrow.compare_small(instruction);
-            }
-            for instruction in ir::instructions(function) {
-                narrow.compare_near(instruction);
-            }
-            for block in ir::blocks(function) {
-                narrow.indices(block);
-                join_steps(block, builder);
-                extend_here(block, builder);
-            }
-            LLVMDisposeBuilder(builder);
+pub fn run_raw(module: ModuleRef<'_>) {
+    for function in module.functions().into_iter().filter(|it| !it.blocks().is_empty()) {
+        let builder = Builder::new(module.context());
+        let mut narrow = Narrow { builder, made: HashMap::new(), checks: HashMap::new() };
+        for instruction in function.instructions() {
+            narrow.compare_small(instruction);
+        }
+        for instruction in function.instructions() {
+            narrow.compare_near(instruction);
+        }
+        for block in function.blocks() {
+            narrow.indices(block);
+            join_steps(block, &narrow.builder);
+            extend_here(block, &narrow.builder);
         }
     }
 }
@@ -100,55 +87,50 @@ pub unsafe fn run_raw(module: LLVMModuleRef) {
 type Range = (i128, i128);
 
 /// What a number of 64 bits can be at most, if that is known.
-fn range(value: LLVMValueRef, depth: usize) -> Option<Range> {
-    // SAFETY: the value is a live integer; operands are asked of instructions that have them.
-    unsafe {
-        if !LLVMIsAConstantInt(value).is_null() {
-            let number = i128::from(LLVMConstIntGetSExtValue(value));
-            return Some((number, number));
+fn range(value: Value<'_>, depth: usize) -> Option<Range> {
+    if value.is_constant_int() {
+        let number = i128::from(value.sext_value());
+        return Some((number, number));
+    }
+    match value.opcode()? {
+        Opcode::ZExt => {
+            let width = value.operand(0).ty().int_width();
+            let width = if value.is_nneg() { width - 1 } else { width };
+            (width <= 32).then(|| (0, (1 << width) - 1))
         }
-        match ir::opcode(value)? {
-            LLVMOpcode::LLVMZExt => {
-                let width = LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(value, 0)));
-                let width = if LLVMGetNNeg(value) != 0 { width - 1 } else { width };
-                (width <= 32).then(|| (0, (1 << width) - 1))
-            }
-            opcode @ (LLVMOpcode::LLVMAdd | LLVMOpcode::LLVMSub) if depth > 0 => {
-                let a = range(LLVMGetOperand(value, 0), depth - 1)?;
-                let b = range(LLVMGetOperand(value, 1), depth - 1)?;
-                // Each part is small (2^32 at most) or a constant, so a sum that is in 63 bits did
-                // not wrap.
-                let (low, high) = match opcode {
-                    LLVMOpcode::LLVMAdd => (a.0 + b.0, a.1 + b.1),
-                    _ => (a.0 - b.1, a.1 - b.0),
-                };
-                (low > -(1 << 62) && high < 1 << 62).then_some((low, high))
-            }
-            _ => None,
+        opcode @ (Opcode::Add | Opcode::Sub) if depth > 0 => {
+            let a = range(value.operand(0), depth - 1)?;
+            let b = range(value.operand(1), depth - 1)?;
+            // Each part is small (2^32 at most) or a constant, so a sum that is in 63 bits did
+            // not wrap.
+            let (low, high) = match opcode {
+                Opcode::Add => (a.0 + b.0, a.1 + b.1),
+                _ => (a.0 - b.1, a.1 - b.0),
+            };
+            (low > -(1 << 62) && high < 1 << 62).then_some((low, high))
         }
+        _ => None,
     }
 }
 
 /// A value, and those that it is some way from: each with how far it can be.
-fn bases(value: LLVMValueRef) -> Vec<(LLVMValueRef, Range)> {
+fn bases(value: Value<'_>) -> Vec<(Value<'_>, Range)> {
     let mut all = vec![(value, (0, 0))];
     while all.len() < DEPTH {
         let (at, (low, high)) = all[all.len() - 1];
-        // SAFETY: the values are live; a sum and a difference have two operands.
-        let next = unsafe {
-            match ir::opcode(at) {
-                Some(LLVMOpcode::LLVMAdd) => {
-                    let (a, b) = (LLVMGetOperand(at, 0), LLVMGetOperand(at, 1));
-                    match (range(a, DEPTH), range(b, DEPTH)) {
-                        (_, Some(far)) => Some((a, (low + far.0, high + far.1))),
-                        (Some(far), None) => Some((b, (low + far.0, high + far.1))),
-                        (None, None) => None,
-                    }
+        let next = match at.opcode() {
+            Some(Opcode::Add) => {
+                let (a, b) = (at.operand(0), at.operand(1));
+                match (range(a, DEPTH), range(b, DEPTH)) {
+                    (_, Some(far)) => Some((a, (low + far.0, high + far.1))),
+                    (Some(far), None) => Some((b, (low + far.0, high + far.1))),
+                    (None, None) => None,
                 }
-                Some(LLVMOpcode::LLVMSub) => range(LLVMGetOperand(at, 1), DEPTH)
-                    .map(|far| (LLVMGetOperand(at, 0), (low - far.1, high - far.0))),
-                _ => None,
             }
+            Some(Opcode::Sub) => {
+                range(at.operand(1), DEPTH).map(|far| (at.operand(0), (low - far.1, high - far.0)))
+            }
+            _ => None,
         };
         let Some(next) = next else { break };
         all.push(next);
@@ -158,69 +140,56 @@ fn bases(value: LLVMValueRef) -> Vec<(LLVMValueRef, Range)> {
 
 /// A check of an index: `index < length`, where the length is below 2^31.
 #[derive(Clone, Copy)]
-struct Check {
-    index: LLVMValueRef,
-    length: LLVMValueRef,
+struct Check<'m> {
+    index: Value<'m>,
+    length: Value<'m>,
 }
 
 /// The check that a condition is.
-fn check(condition: LLVMValueRef) -> Option<Check> {
-    // SAFETY: the condition is live; only a comparison is asked for its predicate and operands.
-    unsafe {
-        if ir::opcode(condition) != Some(LLVMOpcode::LLVMICmp)
-            || LLVMGetICmpPredicate(condition) != LLVMIntPredicate::LLVMIntULT
-        {
-            return None;
-        }
-        let [index, length] = [LLVMGetOperand(condition, 0), LLVMGetOperand(condition, 1)];
-        let (low, high) = range(length, DEPTH).filter(|_| is_long(index))?;
-        (low >= 0 && high < HALF).then_some(Check { index, length })
+fn check(condition: Value<'_>) -> Option<Check<'_>> {
+    if condition.opcode() != Some(Opcode::ICmp) || condition.icmp_predicate() != IntPredicate::ULT {
+        return None;
     }
+    let [index, length] = [condition.operand(0), condition.operand(1)];
+    let (low, high) = range(length, DEPTH).filter(|_| is_long(index))?;
+    (low >= 0 && high < HALF).then_some(Check { index, length })
 }
 
-fn is_long(value: LLVMValueRef) -> bool {
-    // SAFETY: the value is live; only an integer is asked for its width.
-    unsafe {
-        let ty = LLVMTypeOf(value);
-        LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMIntegerTypeKind && LLVMGetIntTypeWidth(ty) == 64
-    }
+fn is_long(value: Value<'_>) -> bool {
+    let ty = value.ty();
+    ty.kind() == TypeKind::Integer && ty.int_width() == 64
 }
 
 /// The two conditions that a condition joins: if the first does not hold, the second does not
 /// matter.
-fn joined(condition: LLVMValueRef) -> Option<[LLVMValueRef; 2]> {
-    // SAFETY: the condition is live; a selection has three operands, a conjunction two.
-    unsafe {
-        match ir::opcode(condition)? {
-            LLVMOpcode::LLVMSelect => {
-                let never = LLVMGetOperand(condition, 2);
-                let is_false = !LLVMIsAConstantInt(never).is_null()
-                    && LLVMGetIntTypeWidth(LLVMTypeOf(never)) == 1
-                    && LLVMConstIntGetZExtValue(never) == 0;
-                is_false.then(|| [LLVMGetOperand(condition, 0), LLVMGetOperand(condition, 1)])
-            }
-            LLVMOpcode::LLVMAnd => {
-                let ty = LLVMTypeOf(condition);
-                let is_condition = LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMIntegerTypeKind
-                    && LLVMGetIntTypeWidth(ty) == 1;
-                is_condition.then(|| [LLVMGetOperand(condition, 0), LLVMGetOperand(condition, 1)])
-            }
-            _ => None,
+fn joined(condition: Value<'_>) -> Option<[Value<'_>; 2]> {
+    match condition.opcode()? {
+        Opcode::Select => {
+            let never = condition.operand(2);
+            let is_false =
+                never.is_constant_int() && never.ty().int_width() == 1 && never.zext_value() == 0;
+            is_false.then(|| [condition.operand(0), condition.operand(1)])
         }
+        Opcode::And => {
+            let ty = condition.ty();
+            let is_condition = ty.kind() == TypeKind::Integer && ty.int_width() == 1;
+            is_condition.then(|| [condition.operand(0), condition.operand(1)])
+        }
+        _ => None,
     }
 }
 
 /// What there is of values in 32 bits.
-struct Narrow {
-    builder: LLVMBuilderRef,
-    made: HashMap<LLVMValueRef, LLVMValueRef>,
+struct Narrow<'m> {
+    builder: Builder<'m>,
+    made: HashMap<Value<'m>, Value<'m>>,
     /// What conditions of 32 bits check.
-    checks: HashMap<LLVMValueRef, Check>,
+    checks: HashMap<Value<'m>, Check<'m>>,
 }
 
-impl Narrow {
+impl<'m> Narrow<'m> {
     /// The checks that hold if a condition does.
-    fn checks(&self, condition: LLVMValueRef) -> Vec<Check> {
+    fn checks(&self, condition: Value<'m>) -> Vec<Check<'m>> {
         let (mut all, mut open) = (Vec::new(), vec![condition]);
         while let Some(condition) = open.pop() {
             match joined(condition) {
@@ -234,121 +203,97 @@ impl Narrow {
     }
 
     /// The lower 32 bits of a number of 64 that is there anyway.
-    ///
-    /// # Safety
-    /// As for [`low`](Self::low).
-    unsafe fn lower_half(&mut self, value: LLVMValueRef) -> LLVMValueRef {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let is_sum =
-                matches!(ir::opcode(value), Some(LLVMOpcode::LLVMAdd | LLVMOpcode::LLVMSub));
-            if !is_sum || self.made.contains_key(&value) {
-                return self.low(value);
-            }
-            self.stand_behind(value);
-            let ty = LLVMInt32TypeInContext(LLVMGetTypeContext(LLVMTypeOf(value)));
-            let half = LLVMBuildTrunc(self.builder, value, ty, c"".as_ptr());
-            self.made.insert(value, half);
-            half
+    fn lower_half(&mut self, value: Value<'m>) -> Value<'m> {
+        let is_sum = matches!(value.opcode(), Some(Opcode::Add | Opcode::Sub));
+        if !is_sum || self.made.contains_key(&value) {
+            return self.low(value);
         }
+        self.stand_behind(value);
+        let ty = value.ty().context().int_type(32);
+        let half = self.builder.trunc(value, ty);
+        self.made.insert(value, half);
+        half
     }
 
     /// The lower 32 bits of a number of 64, computed right behind it.
-    ///
-    /// # Safety
-    /// The number is one of a live function.
-    unsafe fn low(&mut self, value: LLVMValueRef) -> LLVMValueRef {
+    fn low(&mut self, value: Value<'m>) -> Value<'m> {
         if let Some(&made) = self.made.get(&value) {
             return made;
         }
-        // SAFETY: as promised by the caller; what is computed from a value's operands may stand
-        // behind the value.
-        unsafe {
-            let context = LLVMGetTypeContext(LLVMTypeOf(value));
-            let ty = LLVMInt32TypeInContext(context);
-            if !LLVMIsAConstantInt(value).is_null() {
-                return LLVMConstInt(ty, LLVMConstIntGetZExtValue(value) & 0xFFFF_FFFF, 0);
-            }
-            let made = match ir::opcode(value) {
-                Some(LLVMOpcode::LLVMZExt) => {
-                    let narrow = LLVMGetOperand(value, 0);
-                    match LLVMGetIntTypeWidth(LLVMTypeOf(narrow)) {
-                        32 => narrow,
-                        _ => {
-                            self.stand_behind(value);
-                            LLVMBuildIntCast2(self.builder, narrow, ty, 0, c"".as_ptr())
-                        }
+        let context = value.ty().context();
+        let ty = context.int_type(32);
+        if value.is_constant_int() {
+            return ty.const_int(value.zext_value() & 0xFFFF_FFFF, false);
+        }
+        let made = match value.opcode() {
+            Some(Opcode::ZExt) => {
+                let narrow = value.operand(0);
+                match narrow.ty().int_width() {
+                    32 => narrow,
+                    _ => {
+                        self.stand_behind(value);
+                        self.builder.int_cast(narrow, ty, false)
                     }
                 }
-                Some(opcode @ (LLVMOpcode::LLVMAdd | LLVMOpcode::LLVMSub)) => {
-                    let a = self.low(LLVMGetOperand(value, 0));
-                    let b = self.low(LLVMGetOperand(value, 1));
-                    self.stand_behind(value);
-                    LLVMBuildBinOp(self.builder, opcode, a, b, c"".as_ptr())
-                }
-                _ => {
-                    self.stand_behind(value);
-                    LLVMBuildTrunc(self.builder, value, ty, c"".as_ptr())
-                }
-            };
-            self.made.insert(value, made);
-            made
-        }
+            }
+            Some(opcode @ (Opcode::Add | Opcode::Sub)) => {
+                let a = self.low(value.operand(0));
+                let b = self.low(value.operand(1));
+                self.stand_behind(value);
+                self.builder.binary(opcode, a, b)
+            }
+            _ => {
+                self.stand_behind(value);
+                self.builder.trunc(value, ty)
+            }
+        };
+        self.made.insert(value, made);
+        made
     }
 
     /// Lets what is built come behind a value.
-    unsafe fn stand_behind(&self, value: LLVMValueRef) {
-        // SAFETY: the value is an instruction, which is no terminator since it has a value (no
-        // function of a device unwinds), or a parameter of a function that has blocks.
-        unsafe {
-            let mut place = if ir::opcode(value).is_some() {
-                LLVMGetNextInstruction(value)
-            } else {
-                LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(LLVMGetParamParent(value)))
-            };
-            while ir::opcode(place) == Some(LLVMOpcode::LLVMPHI) {
-                place = LLVMGetNextInstruction(place);
-            }
-            LLVMPositionBuilderBefore(self.builder, place);
+    fn stand_behind(&self, value: Value<'m>) {
+        let mut place = match value.opcode() {
+            Some(_) => value.next(),
+            None => value.param_function().entry().first(),
+        };
+        while let Some(at) = place.filter(|at| at.opcode() == Some(Opcode::Phi)) {
+            place = at.next();
         }
+        self.builder.position_before(place.expect("a block has an end"));
     }
 
     /// Compares in 32 bits what is small on both sides.
-    unsafe fn compare_small(&mut self, comparison: LLVMValueRef) {
-        use LLVMIntPredicate::*;
-        // SAFETY: the comparison is a live instruction; only a comparison is asked for its
-        // predicate and operands.
-        unsafe {
-            if ir::opcode(comparison) != Some(LLVMOpcode::LLVMICmp) {
-                return;
+    fn compare_small(&mut self, comparison: Value<'m>) {
+        if comparison.opcode() != Some(Opcode::ICmp) {
+            return;
+        }
+        let [a, b] = [comparison.operand(0), comparison.operand(1)];
+        let is_sum = |value: Value<'m>| matches!(value.opcode(), Some(Opcode::Add | Opcode::Sub));
+        if !is_long(a) || !(is_sum(a) || is_sum(b)) {
+            return;
+        }
+        let (Some(x), Some(y)) = (range(a, DEPTH), range(b, DEPTH)) else { return };
+        let (least, most) = (x.0.min(y.0), x.1.max(y.1));
+        let predicate = comparison.icmp_predicate();
+        let fits = match predicate {
+            IntPredicate::EQ | IntPredicate::NE => most - least < FULL,
+            IntPredicate::ULT | IntPredicate::ULE | IntPredicate::UGT | IntPredicate::UGE => {
+                least >= 0 && most < FULL
             }
-            let [a, b] = [LLVMGetOperand(comparison, 0), LLVMGetOperand(comparison, 1)];
-            let is_sum = |value| {
-                matches!(ir::opcode(value), Some(LLVMOpcode::LLVMAdd | LLVMOpcode::LLVMSub))
-            };
-            if !is_long(a) || !(is_sum(a) || is_sum(b)) {
-                return;
-            }
-            let (Some(x), Some(y)) = (range(a, DEPTH), range(b, DEPTH)) else { return };
-            let (least, most) = (x.0.min(y.0), x.1.max(y.1));
-            let predicate = LLVMGetICmpPredicate(comparison);
-            let fits = match predicate {
-                LLVMIntEQ | LLVMIntNE => most - least < FULL,
-                LLVMIntULT | LLVMIntULE | LLVMIntUGT | LLVMIntUGE => least >= 0 && most < FULL,
-                _ => least >= -HALF && most < HALF,
-            };
-            if fits {
-                let (a, b) = (self.low(a), self.low(b));
-                LLVMPositionBuilderBefore(self.builder, comparison);
-                let new = LLVMBuildICmp(self.builder, predicate, a, b, c"".as_ptr());
-                LLVMReplaceAllUsesWith(comparison, new);
-                LLVMInstructionEraseFromParent(comparison);
-            }
+            _ => least >= -HALF && most < HALF,
+        };
+        if fits {
+            let (a, b) = (self.low(a), self.low(b));
+            self.builder.position_before(comparison);
+            let new = self.builder.icmp(predicate, a, b);
+            comparison.replace_uses(new);
+            comparison.erase();
         }
     }
 
     /// Makes a check in 32 bits if another one, which it is joined to, says that its index is near.
-    unsafe fn compare_near(&mut self, join: LLVMValueRef) {
+    fn compare_near(&mut self, join: Value<'m>) {
         let Some([first, second]) = joined(join) else { return };
         let Some(near) = check(second) else { return };
         let from = bases(near.index);
@@ -363,133 +308,112 @@ impl Narrow {
         };
         let known = self.checks(first);
         let Some(known) = known.into_iter().find(is_near) else { return };
-        // SAFETY: the conditions are live instructions. The new one stands behind the index, the
-        // length and so the old one's operands, where the old one is.
-        unsafe {
-            self.lower_half(known.index);
-            let (index, length) = (self.low(near.index), self.low(near.length));
-            LLVMPositionBuilderBefore(self.builder, second);
-            let less = LLVMIntPredicate::LLVMIntULT;
-            let new = LLVMBuildICmp(self.builder, less, index, length, c"".as_ptr());
-            self.checks.insert(new, near);
-            LLVMSetOperand(join, 1, new);
-            if ir::users(second).is_empty() {
-                LLVMInstructionEraseFromParent(second);
-            }
+        self.lower_half(known.index);
+        let (index, length) = (self.low(near.index), self.low(near.length));
+        self.builder.position_before(second);
+        let less = IntPredicate::ULT;
+        let new = self.builder.icmp(less, index, length);
+        self.checks.insert(new, near);
+        join.set_operand(1, new);
+        if second.users().is_empty() {
+            second.erase();
         }
     }
 
     /// Has addresses of a block be computed from 32 bits where the way there says that an index has
     /// no more.
-    unsafe fn indices(&mut self, block: LLVMBasicBlockRef) {
-        // SAFETY: the block is live; only a conditional branch is asked for its condition.
-        unsafe {
-            let users = ir::users(LLVMBasicBlockAsValue(block));
-            let [branch] = users[..] else { return };
-            if LLVMIsABranchInst(branch).is_null()
-                || LLVMIsConditional(branch) == 0
-                || LLVMGetSuccessor(branch, 0) != block
-            {
-                return;
-            }
-            let known = self.checks(LLVMGetCondition(branch));
-            let known = known.into_iter().map(|check| check.index).collect();
-            for address in ir::instructions_of(block) {
-                let Some((_, index, _)) = ir::element(address) else { continue };
-                if let Some(wide) = self.wide(index, &known, address) {
-                    LLVMSetOperand(address, 1, wide);
-                }
+    fn indices(&mut self, block: Block<'m>) {
+        let users = block.as_value().users();
+        let [branch] = users[..] else { return };
+        if !branch.is_branch() || !branch.is_conditional() || branch.successor(0) != block {
+            return;
+        }
+        let known = self.checks(branch.condition());
+        let known = known.into_iter().map(|check| check.index).collect();
+        for address in block.instructions() {
+            let Some((_, index, _)) = address.element() else { continue };
+            if let Some(wide) = self.wide(index, &known, address) {
+                address.set_operand(1, wide);
             }
         }
     }
 
     /// An index that is known to have 31 bits, made of them before an instruction. One that is a
     /// constant from another one stays so.
-    unsafe fn wide(
+    fn wide(
         &mut self,
-        index: LLVMValueRef,
-        known: &HashSet<LLVMValueRef>,
-        before: LLVMValueRef,
-    ) -> Option<LLVMValueRef> {
-        // SAFETY: the index is live and comes before the instruction; a sum has two operands.
-        unsafe {
-            if !known.contains(&index) || ir::opcode(index) == Some(LLVMOpcode::LLVMZExt) {
-                return None;
-            }
-            if ir::opcode(index) == Some(LLVMOpcode::LLVMAdd) {
-                let (base, far) = (LLVMGetOperand(index, 0), LLVMGetOperand(index, 1));
-                if !LLVMIsAConstantInt(far).is_null() && known.contains(&base) {
-                    let base = self.wide(base, known, before)?;
-                    return Some(LLVMBuildNSWAdd(self.builder, base, far, c"".as_ptr()));
-                }
-            }
-            let low = self.lower_half(index);
-            LLVMPositionBuilderBefore(self.builder, before);
-            let wide = LLVMBuildZExt(self.builder, low, LLVMTypeOf(index), c"".as_ptr());
-            LLVMSetNNeg(wide, 1);
-            Some(wide)
+        index: Value<'m>,
+        known: &HashSet<Value<'m>>,
+        before: Value<'m>,
+    ) -> Option<Value<'m>> {
+        if !known.contains(&index) || index.opcode() == Some(Opcode::ZExt) {
+            return None;
         }
+        if index.opcode() == Some(Opcode::Add) {
+            let (base, far) = (index.operand(0), index.operand(1));
+            if far.is_constant_int() && known.contains(&base) {
+                let base = self.wide(base, known, before)?;
+                return Some(self.builder.nsw_add(base, far));
+            }
+        }
+        let low = self.lower_half(index);
+        self.builder.position_before(before);
+        let wide = self.builder.zext(low, index.ty());
+        wide.set_nneg(true);
+        Some(wide)
     }
 }
 
 /// Joins two steps of an address, the first of which is a product, where nobody else needs the
 /// place between.
-unsafe fn join_steps(block: LLVMBasicBlockRef, builder: LLVMBuilderRef) {
-    for address in ir::instructions_of(block) {
-        // SAFETY: the instructions are live: what is removed comes before what is looked at; both
-        // addresses are of one block, and indices of one type are added.
-        unsafe {
-            let Some((between, second, size)) = ir::element(address) else { continue };
-            let Some((base, first, same)) = ir::element(between) else { continue };
-            if size != same
-                || !is_long(first)
-                || !is_long(second)
-                || ir::opcode(first) != Some(LLVMOpcode::LLVMMul)
-                || !LLVMIsAConstantInt(second).is_null()
-                || LLVMGetInstructionParent(between) != block
-                || ir::users(between).len() != 1
-            {
-                continue;
-            }
-            LLVMPositionBuilderBefore(builder, address);
-            let index = LLVMBuildAdd(builder, first, second, c"".as_ptr());
-            let ty = LLVMGetGEPSourceElementType(address);
-            let mut indices = [index];
-            let new = LLVMBuildGEP2(builder, ty, base, indices.as_mut_ptr(), 1, c"".as_ptr());
-            LLVMReplaceAllUsesWith(address, new);
-            LLVMInstructionEraseFromParent(address);
-            LLVMInstructionEraseFromParent(between);
+fn join_steps<'m>(block: Block<'m>, builder: &Builder<'m>) {
+    for address in block.instructions() {
+        let Some((between, second, size)) = address.element() else { continue };
+        let Some((base, first, same)) = between.element() else { continue };
+        if size != same
+            || !is_long(first)
+            || !is_long(second)
+            || first.opcode() != Some(Opcode::Mul)
+            || second.is_constant_int()
+            || between.block() != block
+            || between.users().len() != 1
+        {
+            continue;
         }
+        builder.position_before(address);
+        let index = builder.add(first, second);
+        let ty = address.gep_source_type();
+        let indices = [index];
+        let new = builder.gep(ty, base, &indices);
+        address.replace_uses(new);
+        address.erase();
+        between.erase();
     }
 }
 
 /// Has factors be extended where they are multiplied, if that is in another block. What is extended
 /// is frozen first, which is no instruction, or LLVM would see that it has been extended already.
 /// Products that may share something with others stay.
-unsafe fn extend_here(block: LLVMBasicBlockRef, builder: LLVMBuilderRef) {
-    for product in ir::instructions_of(block) {
-        if ir::opcode(product) != Some(LLVMOpcode::LLVMMul) || !is_long(product) {
+fn extend_here<'m>(block: Block<'m>, builder: &Builder<'m>) {
+    for product in block.instructions() {
+        if product.opcode() != Some(Opcode::Mul) || !is_long(product) {
             continue;
         }
-        // SAFETY: the instruction is live and has two operands; what an operand is extended from
-        // comes before it.
-        unsafe {
-            for (place, other) in [(0, 1), (1, 0)] {
-                let (wide, other) =
-                    (LLVMGetOperand(product, place), LLVMGetOperand(product, other));
-                let is_alone = ir::users(other)
-                    .into_iter()
-                    .all(|user| user == product || ir::opcode(user) != Some(LLVMOpcode::LLVMMul));
-                if ir::opcode(wide) == Some(LLVMOpcode::LLVMZExt)
-                    && LLVMGetInstructionParent(wide) != block
-                    && ir::opcode(other) == Some(LLVMOpcode::LLVMZExt)
-                    && is_alone
-                {
-                    LLVMPositionBuilderBefore(builder, product);
-                    let narrow = LLVMBuildFreeze(builder, LLVMGetOperand(wide, 0), c"".as_ptr());
-                    let new = LLVMBuildZExt(builder, narrow, LLVMTypeOf(wide), c"".as_ptr());
-                    LLVMSetOperand(product, place, new);
-                }
+        for (place, other) in [(0, 1), (1, 0)] {
+            let (wide, other) = (product.operand(place), product.operand(other));
+            let is_alone = other
+                .users()
+                .into_iter()
+                .all(|user| user == product || user.opcode() != Some(Opcode::Mul));
+            if wide.opcode() == Some(Opcode::ZExt)
+                && wide.block() != block
+                && other.opcode() == Some(Opcode::ZExt)
+                && is_alone
+            {
+                builder.position_before(product);
+                let narrow = builder.freeze(wide.operand(0));
+                let new = builder.zext(narrow, wide.ty());
+                product.set_operand(place, new);
             }
         }
     }

@@ -14,14 +14,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMTargetDataRef};
-use llvm_sys::{LLVMAtomicOrdering, LLVMOpcode, LLVMTypeKind};
+use schism_llvm::{AsModule, AtomicOrdering, DataLayout, IntoValue, Opcode, Type, TypeKind, Value};
 
 use crate::frontend::kernel_reachability;
-use crate::ir;
 use crate::spec::builtins;
 use crate::spec::device::DeviceSpec;
 use crate::spec::image::{Capability, KernelImage};
@@ -31,8 +26,8 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
     // A constant without bytes has one value.
     for constant in spec.spec_constants.iter().filter(|constant| !constant.default.is_empty()) {
         let Some(global) = module.get_global(&constant.symbol) else { continue };
-        let reaching = kernel_reachability::functions_reaching(global.as_value_ref());
-        let names: HashSet<String> = reaching.into_iter().map(ir::name_of).collect();
+        let reaching = kernel_reachability::functions_reaching(global.value());
+        let names: HashSet<String> = reaching.into_iter().map(Value::name).collect();
         for kernel in kernels.iter_mut() {
             let variant = kernel.offset_variant.as_ref();
             if names.contains(&kernel.name) || variant.is_some_and(|name| names.contains(name)) {
@@ -40,23 +35,19 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
             }
         }
     }
-    // SAFETY: the module is live and held by the caller, who does not change it meanwhile.
-    let mut functions = unsafe {
-        Functions { layout: LLVMGetModuleDataLayout(module.as_mut_ptr()), known: HashMap::new() }
-    };
+    let mut functions = Functions { layout: module.handle().data_layout(), known: HashMap::new() };
     for kernel in kernels {
         let names = [Some(&kernel.name), kernel.offset_variant.as_ref()];
-        let roots: Vec<LLVMValueRef> = names
+        let roots: Vec<Value<'_>> = names
             .into_iter()
             .flatten()
-            .filter_map(|name| Some(module.get_function(name)?.as_value_ref()))
+            .filter_map(|name| Some(module.get_function(name)?.value()))
             .collect();
         let reached = reached_from(&roots);
         let panics = [builtins::PANIC, builtins::PANIC_FORMAT];
         kernel.can_panic =
-            reached.iter().any(|&function| panics.contains(&ir::name_of(function).as_str()));
-        let mut imports: Vec<String> =
-            reached.iter().map(|&function| ir::name_of(function)).collect();
+            reached.iter().any(|&function| panics.contains(&function.name().as_str()));
+        let mut imports: Vec<String> = reached.iter().map(|&function| function.name()).collect();
         imports.retain(|name| spec.imports.contains(name));
         imports.sort();
         // What comes from elsewhere may panic.
@@ -75,25 +66,22 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
 
 /// The functions that some can reach, themselves included, in the order in which they are found: over operands of
 /// instructions, and over what constants and initialisers name.
-fn reached_from(roots: &[LLVMValueRef]) -> Vec<LLVMValueRef> {
+fn reached_from<'m>(roots: &[Value<'m>]) -> Vec<Value<'m>> {
     let mut functions = Vec::new();
-    let mut seen: HashSet<LLVMValueRef> = roots.iter().copied().collect();
+    let mut seen: HashSet<Value<'m>> = roots.iter().copied().collect();
     let mut stack = roots.to_vec();
     while let Some(value) = stack.pop() {
-        // SAFETY: every value on the stack is a live constant, and operands of live values are live.
-        unsafe {
-            let users = if LLVMIsAFunction(value).is_null() {
-                vec![value]
-            } else {
-                functions.push(value);
-                ir::instructions(value)
-            };
-            for user in users {
-                for index in 0..LLVMGetNumOperands(user) {
-                    let operand = LLVMGetOperand(user, index as u32);
-                    if !operand.is_null() && LLVMIsConstant(operand) != 0 && seen.insert(operand) {
-                        stack.push(operand);
-                    }
+        let users = if !value.is_function() {
+            vec![value]
+        } else {
+            functions.push(value);
+            value.instructions()
+        };
+        for user in users {
+            for index in 0..user.num_operands() {
+                let operand = user.operand(index);
+                if operand.is_constant() && seen.insert(operand) {
+                    stack.push(operand);
                 }
             }
         }
@@ -102,26 +90,26 @@ fn reached_from(roots: &[LLVMValueRef]) -> Vec<LLVMValueRef> {
 }
 
 /// What is known of functions.
-struct Functions {
-    layout: LLVMTargetDataRef,
-    known: HashMap<LLVMValueRef, Facts>,
+struct Functions<'m> {
+    layout: DataLayout<'m>,
+    known: HashMap<Value<'m>, Facts<'m>>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Facts {
+struct Facts<'m> {
     capabilities: BTreeSet<Capability>,
     /// The functions that it calls.
-    callees: Vec<LLVMValueRef>,
+    callees: Vec<Value<'m>>,
 }
 
-impl Functions {
-    fn get(&mut self, function: LLVMValueRef) -> &Facts {
+impl<'m> Functions<'m> {
+    fn get(&mut self, function: Value<'m>) -> &Facts<'m> {
         let layout = self.layout;
         self.known.entry(function).or_insert_with(|| facts(function, layout))
     }
 
     /// Whether direct calls among some functions, all that are reached from some kernel, come back to where they began.
-    fn has_cycle(&mut self, functions: &[LLVMValueRef]) -> bool {
+    fn has_cycle(&mut self, functions: &[Value<'m>]) -> bool {
         // Depth first; a function is open while calls that it makes are followed.
         let (mut open, mut done) = (HashSet::new(), HashSet::new());
         for &root in functions {
@@ -147,75 +135,56 @@ impl Functions {
     }
 }
 
-fn facts(function: LLVMValueRef, layout: LLVMTargetDataRef) -> Facts {
+fn facts<'m>(function: Value<'m>, layout: DataLayout<'m>) -> Facts<'m> {
     let mut facts = Facts::default();
-    for instruction in ir::instructions(function) {
-        // SAFETY: the instruction is live, and so are its operands and their types.
-        unsafe {
-            types(LLVMTypeOf(instruction), &mut facts.capabilities);
-            for index in 0..LLVMGetNumOperands(instruction) {
-                let operand = LLVMGetOperand(instruction, index as u32);
-                if !operand.is_null() {
-                    types(LLVMTypeOf(operand), &mut facts.capabilities);
+    for instruction in function.instructions() {
+        types(instruction.ty(), &mut facts.capabilities);
+        for index in 0..instruction.num_operands() {
+            types(instruction.operand(index).ty(), &mut facts.capabilities);
+        }
+        let atomic = match instruction.opcode() {
+            Some(Opcode::Load) if is_atomic(instruction) => Some(instruction.ty()),
+            Some(Opcode::Store) if is_atomic(instruction) => Some(instruction.operand(0).ty()),
+            Some(Opcode::AtomicRMW | Opcode::AtomicCmpXchg) => Some(instruction.operand(1).ty()),
+            Some(Opcode::Call) => {
+                let called = instruction.called_value();
+                if called.is_function() {
+                    facts.callees.push(called);
+                } else if !called.is_inline_assembly() {
+                    facts.capabilities.insert(Capability::IndirectCalls);
                 }
+                None
             }
-            let atomic = match LLVMGetInstructionOpcode(instruction) {
-                LLVMOpcode::LLVMLoad if is_atomic(instruction) => Some(LLVMTypeOf(instruction)),
-                LLVMOpcode::LLVMStore if is_atomic(instruction) => {
-                    Some(LLVMTypeOf(LLVMGetOperand(instruction, 0)))
-                }
-                LLVMOpcode::LLVMAtomicRMW | LLVMOpcode::LLVMAtomicCmpXchg => {
-                    Some(LLVMTypeOf(LLVMGetOperand(instruction, 1)))
-                }
-                LLVMOpcode::LLVMCall => {
-                    let called = LLVMGetCalledValue(instruction);
-                    if !LLVMIsAFunction(called).is_null() {
-                        facts.callees.push(called);
-                    } else if LLVMIsAInlineAsm(called).is_null() {
-                        facts.capabilities.insert(Capability::IndirectCalls);
-                    }
-                    None
-                }
-                _ => None,
-            };
-            if atomic.is_some_and(|ty| LLVMABISizeOfType(layout, ty) >= 8) {
-                facts.capabilities.insert(Capability::Atomic64);
-            }
+            _ => None,
+        };
+        if atomic.is_some_and(|ty| layout.abi_size(ty) >= 8) {
+            facts.capabilities.insert(Capability::Atomic64);
         }
     }
     facts
 }
 
-/// # Safety
-/// `instruction` is a live load or store.
-unsafe fn is_atomic(instruction: LLVMValueRef) -> bool {
-    // SAFETY: as promised by the caller.
-    unsafe { LLVMGetOrdering(instruction) != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic }
+fn is_atomic(instruction: Value<'_>) -> bool {
+    instruction.ordering() != AtomicOrdering::NotAtomic
 }
 
 /// The capabilities of a type: what is computed with it must exist.
-///
-/// # Safety
-/// `ty` is live.
-unsafe fn types(ty: LLVMTypeRef, capabilities: &mut BTreeSet<Capability>) {
-    // SAFETY: as promised by the caller; parts of a live type are live.
-    unsafe {
-        match LLVMGetTypeKind(ty) {
-            LLVMTypeKind::LLVMDoubleTypeKind => drop(capabilities.insert(Capability::Fp64)),
-            LLVMTypeKind::LLVMFP128TypeKind => drop(capabilities.insert(Capability::Fp128)),
-            LLVMTypeKind::LLVMHalfTypeKind => drop(capabilities.insert(Capability::Fp16)),
-            LLVMTypeKind::LLVMIntegerTypeKind if LLVMGetIntTypeWidth(ty) > 64 => {
-                capabilities.insert(Capability::Int128);
-            }
-            LLVMTypeKind::LLVMVectorTypeKind | LLVMTypeKind::LLVMArrayTypeKind => {
-                types(LLVMGetElementType(ty), capabilities);
-            }
-            LLVMTypeKind::LLVMStructTypeKind => {
-                for index in 0..LLVMCountStructElementTypes(ty) {
-                    types(LLVMStructGetTypeAtIndex(ty, index), capabilities);
-                }
-            }
-            _ => {}
+fn types(ty: Type<'_>, capabilities: &mut BTreeSet<Capability>) {
+    match ty.kind() {
+        TypeKind::Double => drop(capabilities.insert(Capability::Fp64)),
+        TypeKind::Fp128 => drop(capabilities.insert(Capability::Fp128)),
+        TypeKind::Half => drop(capabilities.insert(Capability::Fp16)),
+        TypeKind::Integer if ty.int_width() > 64 => {
+            capabilities.insert(Capability::Int128);
         }
+        TypeKind::Vector | TypeKind::Array => {
+            types(ty.element_type(), capabilities);
+        }
+        TypeKind::Struct => {
+            for index in 0..ty.num_fields() {
+                types(ty.field_type(index), capabilities);
+            }
+        }
+        _ => {}
     }
 }

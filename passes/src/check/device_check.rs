@@ -11,15 +11,11 @@
 //! [`Report`](crate::spec::report::Report) that says where `helper` is used.
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::LLVMOpcode;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{IntoValue, Opcode, Value};
 
 use crate::analysis::callees::{self, Foreign};
 use crate::analysis::statics::{is_mutable, is_thread_local};
 use crate::analysis::uses::{use_at, uses_of};
-use crate::ir;
 use crate::spec::builtins;
 use crate::spec::report::{Violation, ViolationKind};
 
@@ -29,8 +25,8 @@ pub fn run(module: &Module<'_>, imports: &[String]) -> Vec<Violation> {
     let mut assembly = Vec::new();
     let (mut unknown, mut of_host) = (Vec::new(), Vec::new());
     for function in module.get_functions() {
-        let value = function.as_value_ref();
-        let name = ir::name_of(value);
+        let value = function.value();
+        let name = value.name();
         if function.count_basic_blocks() == 0 {
             let what = if name.starts_with("llvm.") {
                 if is_neutral_intrinsic(&name) {
@@ -48,11 +44,10 @@ pub fn run(module: &Module<'_>, imports: &[String]) -> Vec<Violation> {
             report(value, what, &mut violations);
             continue;
         }
-        // SAFETY: the function is live.
-        if unsafe { LLVMIsFunctionVarArg(LLVMGlobalGetValueType(value)) } != 0 {
+        if value.value_type().is_variadic() {
             report(value, ViolationKind::VariadicFunction(name), &mut violations);
         }
-        for instruction in ir::instructions(value) {
+        for instruction in value.instructions() {
             if is_inline_assembly(instruction) {
                 assembly.push(use_at(instruction, None));
                 continue;
@@ -75,10 +70,9 @@ pub fn run(module: &Module<'_>, imports: &[String]) -> Vec<Violation> {
         }
     }
     for global in module.get_globals() {
-        let value = global.as_value_ref();
-        let name = ir::name_of(value);
-        // SAFETY: the global is live.
-        let declared = unsafe { LLVMIsDeclaration(value) != 0 };
+        let value = global.value();
+        let name = value.name();
+        let declared = value.is_declaration();
         let what = if is_thread_local(value) {
             ViolationKind::ThreadLocal(name)
         } else if declared {
@@ -94,7 +88,7 @@ pub fn run(module: &Module<'_>, imports: &[String]) -> Vec<Violation> {
 }
 
 /// A violation for an object, if an instruction uses it.
-fn report(object: LLVMValueRef, what: ViolationKind, violations: &mut Vec<Violation>) {
+fn report(object: Value<'_>, what: ViolationKind, violations: &mut Vec<Violation>) {
     let uses = uses_of(object);
     if !uses.is_empty() {
         violations.push(Violation { what, uses });
@@ -150,21 +144,15 @@ fn family(name: &str) -> &str {
     name.strip_prefix("llvm.").unwrap_or(name).split('.').next().unwrap_or_default()
 }
 
-pub(crate) fn is_inline_assembly(instruction: LLVMValueRef) -> bool {
-    if ir::opcode(instruction) != Some(LLVMOpcode::LLVMCall) {
+pub(crate) fn is_inline_assembly(instruction: Value<'_>) -> bool {
+    if instruction.opcode() != Some(Opcode::Call) {
         return false;
     }
-    // SAFETY: the instruction is a call, which has a called value. An empty template is
-    // `core::hint::black_box`'s and the like: an optimisation barrier that every target can have.
-    unsafe {
-        let called = LLVMGetCalledValue(instruction);
-        if LLVMIsAInlineAsm(called).is_null() {
-            return false;
-        }
-        let mut length = 0;
-        LLVMGetInlineAsmAsmString(called, &mut length);
-        length != 0
+    let called = instruction.called_value();
+    if !called.is_inline_assembly() {
+        return false;
     }
+    !called.assembly_text().is_empty()
 }
 
 #[cfg(test)]

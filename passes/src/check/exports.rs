@@ -13,12 +13,10 @@
 //! when their crate is compiled, and cannot depend on a body that nobody has at that time.
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::prelude::*;
+use schism_llvm::{IntoValue, Value};
 
 use crate::analysis::uses::uses_of;
 use crate::frontend::kernel_reachability;
-use crate::ir;
 use crate::spec::builtins;
 use crate::spec::device::DeviceSpec;
 use crate::spec::report::{Violation, ViolationKind};
@@ -29,21 +27,21 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec) -> Vec<Violation> {
         return Vec::new();
     }
     let builtins = builtins::of_groups().chain(builtins::GLOBAL_OFFSET);
-    let functions = builtins.filter_map(|name| Some(module.get_function(name)?.as_value_ref()));
+    let functions = builtins.filter_map(|name| Some(module.get_function(name)?.value()));
     let constants = spec
         .spec_constants
         .iter()
-        .filter_map(|constant| Some(module.get_global(&constant.symbol)?.as_value_ref()));
-    let is_exported = |object: LLVMValueRef| {
+        .filter_map(|constant| Some(module.get_global(&constant.symbol)?.value()));
+    let is_exported = |object: Value<'_>| {
         kernel_reachability::functions_reaching(object)
             .into_iter()
-            .any(|function| spec.exports.contains(&ir::name_of(function)))
+            .any(|function| spec.exports.contains(&function.name()))
     };
     functions
         .chain(constants)
         .filter(|object| is_exported(*object))
         .map(|object| {
-            let what = ViolationKind::OfKernels(ir::name_of(object));
+            let what = ViolationKind::OfKernels(object.name());
             Violation { what, uses: uses_of(object) }
         })
         .collect()

@@ -21,15 +21,10 @@
 use std::collections::{BTreeMap, HashSet};
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::LLVMOpcode;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout};
+use schism_llvm::{AsModule, FUNCTION_INDEX, IntoValue, Opcode, TypeKind, Value};
 
 use crate::analysis::uses::{use_at, uses as all_uses, uses_of};
 use crate::frontend::simplify;
-use crate::ir;
 use crate::spec::options::Warnings;
 use crate::spec::report::{CallSite, Lint, LintKind, Lints, Use};
 
@@ -71,7 +66,7 @@ fn formatting(
     // stays as it is: only a copy is inlined.
     let copy = module.clone();
     if let Some(formatter) = formatter(&copy) {
-        ir::add_attribute_at(formatter, llvm_sys::LLVMAttributeFunctionIndex, "noinline", 0);
+        formatter.add_attribute_at(FUNCTION_INDEX, "noinline", 0);
     }
     simplify::inline(&copy)?;
     let Some(formatter) = formatter(&copy) else { return Ok(Vec::new()) };
@@ -80,20 +75,20 @@ fn formatting(
         return Ok(Vec::new());
     }
     *uses = all_uses(&copy);
-    Ok(vec![Lint { what: LintKind::Formatting(ir::name_of(formatter)), uses: places }])
+    Ok(vec![Lint { what: LintKind::Formatting(formatter.name()), uses: places }])
 }
 
 /// The function through which all formatting goes.
-fn formatter(module: &Module<'_>) -> Option<LLVMValueRef> {
-    let mut functions = module.get_functions().map(|function| function.as_value_ref());
-    functions.find(|&function| formats(&ir::name_of(function)))
+fn formatter<'m>(module: &'m Module<'_>) -> Option<Value<'m>> {
+    let mut functions = module.get_functions().map(|function| function.value());
+    functions.find(|&function| formats(&function.name()))
 }
 
 fn memory_and_divisions(module: &Module<'_>, wanted: Warnings) -> Vec<Lint> {
     let (mut findings, mut divisions) = (Vec::new(), Vec::new());
     for function in module.get_functions() {
         let (mut bytes, mut largest) = (0_u64, (0, None));
-        for instruction in ir::instructions(function.as_value_ref()) {
+        for instruction in function.value().instructions() {
             if let Some(size) = private_bytes(module, instruction) {
                 bytes = bytes.saturating_add(size);
                 if size > largest.0 {
@@ -125,58 +120,68 @@ fn formats(symbol: &str) -> bool {
 }
 
 /// How many bytes an instruction takes of a function's frame, if it does.
-fn private_bytes(module: &Module<'_>, instruction: LLVMValueRef) -> Option<u64> {
-    if ir::opcode(instruction) != Some(LLVMOpcode::LLVMAlloca) {
+fn private_bytes(module: &Module<'_>, instruction: Value<'_>) -> Option<u64> {
+    if instruction.opcode() != Some(Opcode::Alloca) {
         return None;
     }
-    // SAFETY: the instruction is an `alloca` of the live module: it has a type with a size, and its one
-    // operand says how many values there are.
-    unsafe {
-        let count = LLVMGetOperand(instruction, 0);
-        let count =
-            if LLVMIsAConstantInt(count).is_null() { 1 } else { LLVMConstIntGetZExtValue(count) };
-        let layout = LLVMGetModuleDataLayout(module.as_mut_ptr());
-        let size = LLVMABISizeOfType(layout, LLVMGetAllocatedType(instruction));
-        Some(size.saturating_mul(count))
-    }
+    let count = instruction.operand(0);
+    let count = if !count.is_constant_int() { 1 } else { count.zext_value() };
+    let layout = module.handle().data_layout();
+    let size = layout.abi_size(instruction.allocated_type());
+    Some(size.saturating_mul(count))
 }
 
 /// Whether an instruction is a division or a remainder in 64 bits, by what is no constant.
-fn divides_by_a_variable(instruction: LLVMValueRef) -> bool {
-    use LLVMOpcode::{LLVMSDiv, LLVMSRem, LLVMUDiv, LLVMURem};
-    if !matches!(ir::opcode(instruction), Some(LLVMUDiv | LLVMSDiv | LLVMURem | LLVMSRem)) {
+fn divides_by_a_variable(instruction: Value<'_>) -> bool {
+    if !matches!(
+        instruction.opcode(),
+        Some(Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem)
+    ) {
         return false;
     }
-    // SAFETY: a division is live and has two operands; only an integer's type has a width.
-    unsafe {
-        let ty = LLVMTypeOf(instruction);
-        LLVMGetTypeKind(ty) == llvm_sys::LLVMTypeKind::LLVMIntegerTypeKind
-            && LLVMGetIntTypeWidth(ty) == 64
-            && LLVMIsConstant(LLVMGetOperand(instruction, 1)) == 0
-    }
+    let ty = instruction.ty();
+    ty.kind() == TypeKind::Integer && ty.int_width() == 64 && !instruction.operand(1).is_constant()
 }
 
 /// Whether a value becomes part of an address: through arithmetic, calls and returns.
-fn leads_to_an_address(value: LLVMValueRef) -> bool {
-    use LLVMOpcode::*;
+fn leads_to_an_address(value: Value<'_>) -> bool {
     let mut seen = HashSet::from([value]);
     let mut stack = vec![value];
     while let Some(value) = stack.pop() {
         if seen.len() > VALUES {
             return false;
         }
-        for user in ir::users(value) {
-            let next = match ir::opcode(user) {
-                Some(LLVMGetElementPtr) => return true,
+        for user in value.users() {
+            let next = match user.opcode() {
+                Some(Opcode::GetElementPtr) => return true,
                 Some(
-                    LLVMAdd | LLVMSub | LLVMMul | LLVMUDiv | LLVMSDiv | LLVMURem | LLVMSRem
-                    | LLVMShl | LLVMLShr | LLVMAShr | LLVMAnd | LLVMOr | LLVMXor | LLVMTrunc
-                    | LLVMZExt | LLVMSExt | LLVMPHI | LLVMSelect | LLVMFreeze | LLVMExtractValue,
+                    Opcode::Add
+                    | Opcode::Sub
+                    | Opcode::Mul
+                    | Opcode::UDiv
+                    | Opcode::SDiv
+                    | Opcode::URem
+                    | Opcode::SRem
+                    | Opcode::Shl
+                    | Opcode::LShr
+                    | Opcode::AShr
+                    | Opcode::And
+                    | Opcode::Or
+                    | Opcode::Xor
+                    | Opcode::Trunc
+                    | Opcode::ZExt
+                    | Opcode::SExt
+                    | Opcode::Phi
+                    | Opcode::Select
+                    | Opcode::Freeze
+                    | Opcode::ExtractValue,
                 ) => vec![user],
-                Some(LLVMCall) => into_call(user, value),
-                Some(LLVMRet) => ir::users(ir::parent_function(user))
+                Some(Opcode::Call) => into_call(user, value),
+                Some(Opcode::Return) => user
+                    .parent_function()
+                    .users()
                     .into_iter()
-                    .filter(|&call| ir::callee(call) == Some(ir::parent_function(user)))
+                    .filter(|&call| call.callee() == Some(user.parent_function()))
                     .collect(),
                 _ => Vec::new(),
             };
@@ -187,23 +192,19 @@ fn leads_to_an_address(value: LLVMValueRef) -> bool {
 }
 
 /// What a value is once it is passed to a function: its parameter, or for checked arithmetic the result.
-fn into_call(call: LLVMValueRef, value: LLVMValueRef) -> Vec<LLVMValueRef> {
-    let Some(callee) = ir::callee(call) else { return Vec::new() };
-    // SAFETY: a call and its callee are live. Arguments come first among a call's operands; a call that
-    // verifies has as many as its callee has parameters, but the types of both may differ.
-    unsafe {
-        if LLVMIsDeclaration(callee) != 0 {
-            let name = ir::name_of(callee);
-            let arithmetic = ["llvm.uadd.", "llvm.usub.", "llvm.umul.", "llvm.umin.", "llvm.umax."]
-                .iter()
-                .any(|start| name.starts_with(start));
-            return if arithmetic { vec![call] } else { Vec::new() };
-        }
-        (0..LLVMGetNumArgOperands(call).min(LLVMCountParams(callee)))
-            .filter(|&index| LLVMGetOperand(call, index) == value)
-            .map(|index| LLVMGetParam(callee, index))
-            .collect()
+fn into_call<'m>(call: Value<'m>, value: Value<'m>) -> Vec<Value<'m>> {
+    let Some(callee) = call.callee() else { return Vec::new() };
+    if callee.is_declaration() {
+        let name = callee.name();
+        let arithmetic = ["llvm.uadd.", "llvm.usub.", "llvm.umul.", "llvm.umin.", "llvm.umax."]
+            .iter()
+            .any(|start| name.starts_with(start));
+        return if arithmetic { vec![call] } else { Vec::new() };
     }
+    (0..call.num_args().min(callee.num_params()))
+        .filter(|&index| call.operand(index) == value)
+        .map(|index| callee.param(index))
+        .collect()
 }
 
 #[cfg(test)]

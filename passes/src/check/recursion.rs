@@ -11,12 +11,9 @@
 use std::collections::{HashSet, VecDeque};
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{IntoValue, Value};
 
 use crate::analysis::uses::use_at;
-use crate::ir;
 use crate::spec::report::{Violation, ViolationKind};
 
 /// Runs the check: a violation for each circle of direct calls.
@@ -24,7 +21,7 @@ pub fn run(module: &Module<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
     let mut done = HashSet::new();
     for function in module.get_functions() {
-        let start = function.as_value_ref();
+        let start = function.value();
         if done.contains(&start) {
             continue;
         }
@@ -36,7 +33,7 @@ pub fn run(module: &Module<'_>) -> Vec<Violation> {
                 continue;
             };
             if let Some(at) = path.iter().position(|&(function, _)| function == callee) {
-                let circle = path[at..].iter().map(|&(function, _)| ir::name_of(function));
+                let circle = path[at..].iter().map(|&(function, _)| function.name());
                 violations.push(Violation {
                     what: ViolationKind::Recursion(circle.collect()),
                     uses: vec![use_at(call, None)],
@@ -50,12 +47,12 @@ pub fn run(module: &Module<'_>) -> Vec<Violation> {
 }
 
 /// The first direct call of each function with a body that a function calls.
-fn calls(function: LLVMValueRef) -> VecDeque<(LLVMValueRef, LLVMValueRef)> {
+fn calls(function: Value<'_>) -> VecDeque<(Value<'_>, Value<'_>)> {
     let mut seen = HashSet::new();
-    ir::instructions(function)
+    function
+        .instructions()
         .into_iter()
-        .filter_map(|call| Some((call, ir::callee(call)?)))
-        // SAFETY: a called function is live.
-        .filter(|&(_, callee)| unsafe { LLVMIsDeclaration(callee) == 0 } && seen.insert(callee))
+        .filter_map(|call| Some((call, call.callee()?)))
+        .filter(|&(_, callee)| (!callee.is_declaration()) && seen.insert(callee))
         .collect()
 }

@@ -25,13 +25,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, Builder, ContextRef, IntoValue, ModuleRef, Value};
 use thiserror::Error;
 
 use crate::frontend::kernel_reachability;
-use crate::ir;
 use crate::spec::builtins::{self, DYNAMIC_ALIGN, LOCAL_DYNAMIC, LOCAL_MEMORY, LOCAL_STATIC};
 use crate::spec::image::{GroupNeeds, KernelImage};
 
@@ -65,21 +62,21 @@ pub enum LocalMemoryError {
 
 /// One array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Array {
-    tag: LLVMValueRef,
+struct Array<'m> {
+    tag: Value<'m>,
     size: u64,
     align: u64,
 }
 
 /// An array, the kernels that reach it, and where it is.
 #[derive(Debug)]
-struct Placed {
-    array: Array,
+struct Placed<'m> {
+    array: Array<'m>,
     kernels: BTreeSet<usize>,
     offset: u64,
 }
 
-impl Placed {
+impl<'m> Placed<'m> {
     fn end(&self) -> u64 {
         self.offset + self.array.size
     }
@@ -90,25 +87,23 @@ impl Placed {
 /// # Errors
 /// See [`LocalMemoryError`].
 pub fn run(module: &Module<'_>, images: &mut [KernelImage]) -> Result<(), LocalMemoryError> {
-    // SAFETY: the module is live and held by the caller.
-    let (context, raw) =
-        unsafe { (LLVMGetModuleContext(module.as_mut_ptr()), module.as_mut_ptr()) };
+    let (context, raw) = (module.handle().context(), module.handle());
     let kernels: Vec<&str> = images.iter().map(|kernel| kernel.name.as_str()).collect();
     // A kernel and its variant have the same arrays.
-    let index: HashMap<LLVMValueRef, usize> = images
+    let index: HashMap<Value<'_>, usize> = images
         .iter()
         .enumerate()
         .flat_map(|(at, kernel)| [(Some(&kernel.name), at), (kernel.offset_variant.as_ref(), at)])
-        .filter_map(|(name, at)| Some((module.get_function(name?)?.as_value_ref(), at)))
+        .filter_map(|(name, at)| Some((module.get_function(name?)?.value(), at)))
         .collect();
-    let reach = |function: LLVMValueRef| -> BTreeSet<usize> {
+    let reach = |function: Value<'_>| -> BTreeSet<usize> {
         let functions = kernel_reachability::functions_reaching(function);
         functions.iter().filter_map(|function| index.get(function).copied()).collect()
     };
 
     let mut needs: Vec<Option<GroupNeeds>> = vec![None; kernels.len()];
     for builtin in builtins::of_groups().filter_map(|name| module.get_function(name)) {
-        for kernel in reach(builtin.as_value_ref()) {
+        for kernel in reach(builtin.value()) {
             needs[kernel] = Some(GroupNeeds { local_size: 0, local_align: LEAST_ALIGN });
         }
     }
@@ -117,9 +112,9 @@ pub fn run(module: &Module<'_>, images: &mut [KernelImage]) -> Result<(), LocalM
     let static_calls = calls_of(module, LOCAL_STATIC);
     for &call in &static_calls {
         let array = array_of(call).ok_or_else(|| LocalMemoryError::NotConstant {
-            function: ir::name_of(ir::parent_function(call)),
+            function: call.parent_function().name(),
         })?;
-        let reached = reach(ir::parent_function(call));
+        let reached = reach(call.parent_function());
         match arrays.iter_mut().find(|placed| placed.array == array) {
             Some(placed) => placed.kernels.extend(reached),
             None => arrays.push(Placed { array, kernels: reached, offset: 0 }),
@@ -140,14 +135,13 @@ pub fn run(module: &Module<'_>, images: &mut [KernelImage]) -> Result<(), LocalM
     for call in static_calls {
         let array = array_of(call);
         let offset = arrays.iter().find(|placed| Some(placed.array) == array);
-        // SAFETY: the call is live, in this module.
-        unsafe { replace(raw, context, call, offset.map_or(0, |placed| placed.offset)) };
+        replace(raw, context, call, offset.map_or(0, |placed| placed.offset));
     }
     // Shared code finds the launch's memory at one place for all its kernels, so each of them is as large as
     // the largest, and code that two groups of kernels share makes all of them equal: until nothing changes.
-    let dynamic: Vec<(LLVMValueRef, BTreeSet<usize>)> = calls_of(module, LOCAL_DYNAMIC)
+    let dynamic: Vec<(Value<'_>, BTreeSet<usize>)> = calls_of(module, LOCAL_DYNAMIC)
         .into_iter()
-        .map(|call| (call, reach(ir::parent_function(call))))
+        .map(|call| (call, reach(call.parent_function())))
         .collect();
     let base = |needs: &[Option<GroupNeeds>], kernels: &BTreeSet<usize>| {
         let sizes = kernels.iter().filter_map(|&kernel| needs[kernel]);
@@ -171,15 +165,13 @@ pub fn run(module: &Module<'_>, images: &mut [KernelImage]) -> Result<(), LocalM
     }
     for (call, kernels) in dynamic {
         let base = base(&needs, &kernels);
-        // SAFETY: the call is live, in this module.
-        unsafe { replace(raw, context, call, base) };
+        replace(raw, context, call, base);
     }
     for name in [LOCAL_STATIC, LOCAL_DYNAMIC] {
         if let Some(function) = module.get_function(name)
-            && ir::users(function.as_value_ref()).is_empty()
+            && function.value().users().is_empty()
         {
-            // SAFETY: nothing uses the declaration.
-            unsafe { function.delete() };
+            function.value().delete_function();
         }
     }
     for (image, needs) in images.iter_mut().zip(needs) {
@@ -191,7 +183,7 @@ pub fn run(module: &Module<'_>, images: &mut [KernelImage]) -> Result<(), LocalM
 /// Gives each array the lowest offset where it overlaps no array that one of its kernels also reaches. The
 /// most aligned and the largest come first, so that there are few gaps; the order of calls decides the rest,
 /// so that the same module always gets the same places.
-fn place(arrays: &mut [Placed], kernels: &[&str]) -> Result<(), LocalMemoryError> {
+fn place(arrays: &mut [Placed<'_>], kernels: &[&str]) -> Result<(), LocalMemoryError> {
     let mut order: Vec<usize> = (0..arrays.len()).collect();
     order.sort_by_key(|&at| {
         let array = arrays[at].array;
@@ -223,64 +215,43 @@ fn place(arrays: &mut [Placed], kernels: &[&str]) -> Result<(), LocalMemoryError
     Ok(())
 }
 
-fn calls_of(module: &Module<'_>, name: &str) -> Vec<LLVMValueRef> {
+fn calls_of<'m>(module: &'m Module<'_>, name: &str) -> Vec<Value<'m>> {
     let Some(function) = module.get_function(name) else { return Vec::new() };
-    let function = function.as_value_ref();
+    let function = function.value();
     // In the order of the module, not in that of LLVM's list of uses, which depends on what ran before.
     module
         .get_functions()
-        .flat_map(|caller| ir::instructions(caller.as_value_ref()))
-        .filter(|&instruction| ir::callee(instruction) == Some(function))
+        .flat_map(|caller| caller.value().instructions())
+        .filter(|&instruction| instruction.callee() == Some(function))
         .collect()
 }
 
 /// The array that a call asks for, if its arguments say which.
-fn array_of(call: LLVMValueRef) -> Option<Array> {
-    // SAFETY: the call is a live call of the builtin; a call's arguments are its first operands, and integers
-    // are only read from constants.
-    unsafe {
-        if LLVMGetNumArgOperands(call) != 3 {
-            return None;
-        }
-        let tag = LLVMGetOperand(call, 0);
-        if LLVMIsAGlobalValue(tag).is_null() {
-            return None;
-        }
-        let number = |index| {
-            let value = LLVMGetOperand(call, index);
-            (!LLVMIsAConstantInt(value).is_null()).then(|| LLVMConstIntGetZExtValue(value))
-        };
-        let (size, align) = (number(1)?, number(2)?);
-        (align.is_power_of_two() && align <= MOST_BYTES).then_some(Array { tag, size, align })
+fn array_of(call: Value<'_>) -> Option<Array<'_>> {
+    if call.num_args() != 3 {
+        return None;
     }
+    let tag = call.operand(0);
+    if !tag.is_global() {
+        return None;
+    }
+    let number = |index| {
+        let value = call.operand(index);
+        (value.is_constant_int()).then(|| value.zext_value())
+    };
+    let (size, align) = (number(1)?, number(2)?);
+    (align.is_power_of_two() && align <= MOST_BYTES).then_some(Array { tag, size, align })
 }
 
 /// Puts an address in the group's memory in a call's place.
-///
-/// # Safety
-/// `call` is a live call that returns a pointer, in a function of `module`.
-unsafe fn replace(module: LLVMModuleRef, context: LLVMContextRef, call: LLVMValueRef, offset: u64) {
-    // SAFETY: as promised by the caller; everything is made in the module and its context, and the call has no
-    // uses left when it goes.
-    unsafe {
-        let pointer = LLVMPointerTypeInContext(context, 0);
-        let ty = LLVMFunctionType(pointer, std::ptr::null_mut(), 0, 0);
-        let memory = ir::declare_pure_builtin(module, LOCAL_MEMORY, ty);
-        let builder = LLVMCreateBuilderInContext(context);
-        LLVMPositionBuilderBefore(builder, call);
-        let name = c"memory".as_ptr();
-        let base = LLVMBuildCall2(builder, ty, memory, std::ptr::null_mut(), 0, name);
-        let mut index = [LLVMConstInt(LLVMInt64TypeInContext(context), offset, 0)];
-        let address = LLVMBuildInBoundsGEP2(
-            builder,
-            LLVMInt8TypeInContext(context),
-            base,
-            index.as_mut_ptr(),
-            1,
-            c"".as_ptr(),
-        );
-        LLVMDisposeBuilder(builder);
-        LLVMReplaceAllUsesWith(call, address);
-        LLVMInstructionEraseFromParent(call);
-    }
+fn replace<'m>(module: ModuleRef<'m>, context: ContextRef<'m>, call: Value<'m>, offset: u64) {
+    let pointer = context.pointer_type(0);
+    let ty = pointer.function(&[], false);
+    let memory = module.declare_pure_builtin(LOCAL_MEMORY, ty);
+    let builder = Builder::before(call);
+    let base = builder.call(ty, memory, &[]).with_name("memory");
+    let index = [context.int_type(64).const_int(offset, false)];
+    let address = builder.inbounds_gep(context.int_type(8), base, &index);
+    call.replace_uses(address);
+    call.erase();
 }

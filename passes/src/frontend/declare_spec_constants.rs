@@ -20,8 +20,7 @@
 //! A constant of another crate comes in as a declaration and gets its default here, too.
 
 use inkwell::module::Module;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, ModuleRef};
 
 use crate::spec::kernel::SpecConstant;
 use crate::specialize::spec_constants;
@@ -29,30 +28,21 @@ use crate::specialize::spec_constants;
 /// Runs the pass for the constants that the module has.
 pub fn run(module: &Module<'_>, constants: &[SpecConstant]) {
     for constant in constants {
-        // SAFETY: the module is live and held by the caller.
-        unsafe { declare(module.as_mut_ptr(), constant) };
+        declare(module.handle(), constant);
     }
 }
 
-/// # Safety
-/// `module` is a live module that nobody else changes during the call.
-unsafe fn declare(module: LLVMModuleRef, constant: &SpecConstant) {
+fn declare(module: ModuleRef<'_>, constant: &SpecConstant) {
     let symbol = constant.symbol.as_str();
-    // SAFETY: as promised by the caller; the old global is deleted after its last use has been replaced.
-    unsafe {
-        let old = LLVMGetNamedGlobalWithLength(module, symbol.as_ptr().cast(), symbol.len());
-        if old.is_null() {
-            return;
-        }
-        let size = constant.static_size;
-        let bytes = spec_constants::bytes(LLVMGetModuleContext(module), &constant.default, size);
-        let global = LLVMAddGlobal(module, LLVMTypeOf(bytes), c"".as_ptr());
-        LLVMSetInitializer(global, bytes);
-        LLVMSetGlobalConstant(global, 1);
-        LLVMSetExternallyInitialized(global, 1);
-        LLVMSetAlignment(global, constant.align as u32);
-        LLVMReplaceAllUsesWith(old, global);
-        LLVMDeleteGlobal(old);
-        LLVMSetValueName2(global, symbol.as_ptr().cast(), symbol.len());
-    }
+    let Some(old) = module.global(symbol) else { return };
+    let size = constant.static_size;
+    let bytes = spec_constants::bytes(module.context(), &constant.default, size);
+    let global = module.add_global(bytes.ty(), "");
+    global.set_initializer(bytes);
+    global.set_global_constant(true);
+    global.set_externally_initialized(true);
+    global.set_alignment(constant.align as u32);
+    old.replace_uses(global);
+    old.delete_global();
+    global.set_name(symbol);
 }

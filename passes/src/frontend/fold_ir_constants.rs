@@ -19,11 +19,7 @@
 use std::collections::BTreeSet;
 
 use inkwell::module::Module;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::{LLVMOpcode, LLVMTypeKind};
-
-use crate::ir;
+use schism_llvm::{AsModule, ModuleRef, Opcode, TypeKind, Value};
 
 /// Runs the pass over a device module: `globals` are symbols of IR constants and their values,
 /// `functions` symbols of functions that only return an IR constant.
@@ -35,8 +31,7 @@ pub fn run(
     globals: &[(String, u64)],
     functions: &[(String, u64)],
 ) -> Result<(), String> {
-    // SAFETY: the module is live and held by the caller.
-    unsafe { fold_in(module.as_mut_ptr(), globals, functions) }
+    fold_in(module.handle(), globals, functions)
 }
 
 /// Replaces every read of the given IR constants in a module, and folds the branches on them in
@@ -44,90 +39,64 @@ pub fn run(
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
-///
-/// # Safety
-/// `module` is a live module that nobody else changes during the call.
-pub unsafe fn fold_in(
-    module: LLVMModuleRef,
+pub fn fold_in(
+    module: ModuleRef<'_>,
     globals: &[(String, u64)],
     functions: &[(String, u64)],
 ) -> Result<(), String> {
     let mut touched = BTreeSet::new();
     for (symbol, value) in globals {
-        // SAFETY: the module is live; the name is passed with its length.
-        let global =
-            unsafe { LLVMGetNamedGlobalWithLength(module, symbol.as_ptr().cast(), symbol.len()) };
-        if global.is_null() {
-            continue;
-        }
-        // SAFETY: the global is in the live module.
-        unsafe { promote_addresses(global)? };
-        for user in ir::users(global) {
+        let Some(global) = module.global(symbol) else { continue };
+        promote_addresses(global)?;
+        for user in global.users() {
             if reads(user) {
                 replace(user, *value, &mut touched);
             }
         }
     }
     for (symbol, value) in functions {
-        // SAFETY: as above.
-        let function =
-            unsafe { LLVMGetNamedFunctionWithLength(module, symbol.as_ptr().cast(), symbol.len()) };
-        if function.is_null() {
-            continue;
-        }
-        for user in ir::users(function) {
-            if ir::callee(user) == Some(function) {
+        let Some(function) = module.function(symbol) else { continue };
+        for user in function.users() {
+            if user.callee() == Some(function) {
                 replace(user, *value, &mut touched);
             }
         }
     }
     for function in touched {
         // `instsimplify` folds comparisons and negations, `simplifycfg` the branches on them.
-        // SAFETY: `function` holds an instruction, so it is a definition of the live module.
-        unsafe { ir::run_llvm_passes_on(function, "sccp,instsimplify,simplifycfg,dce")? };
+        function.run_passes("sccp,instsimplify,simplifycfg,dce")?;
     }
     Ok(())
 }
 
 /// The compiler may keep the address itself in a variable, where its jump threading has cloned a read. Promotes the variables of
 /// such functions to registers, so that the reads have the address.
-///
-/// # Safety
-/// `global` is in a live module that nobody else changes during the call.
-unsafe fn promote_addresses(global: LLVMValueRef) -> Result<(), String> {
-    let stores = |user: &LLVMValueRef| ir::opcode(*user) == Some(LLVMOpcode::LLVMStore);
+fn promote_addresses(global: Value<'_>) -> Result<(), String> {
+    let stores = |user: &Value<'_>| user.opcode() == Some(Opcode::Store);
     let functions: BTreeSet<_> =
-        ir::users(global).into_iter().filter(stores).map(ir::parent_function).collect();
+        global.users().into_iter().filter(stores).map(Value::parent_function).collect();
     for function in functions {
-        // SAFETY: `function` holds an instruction, so it is a definition of the live module.
-        unsafe { ir::run_llvm_passes_on(function, "sroa")? };
+        function.run_passes("sroa")?;
     }
     Ok(())
 }
 
 /// Whether a user of an IR constant's address reads it: a load, or, in code without optimisation,
 /// a call of the library's function for an atomic load.
-fn reads(user: LLVMValueRef) -> bool {
-    match ir::opcode(user) {
-        Some(LLVMOpcode::LLVMLoad) => true,
-        // SAFETY: `user` is a call or an invoke in a live module.
-        Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke) => unsafe {
-            LLVMGetTypeKind(LLVMTypeOf(user)) == LLVMTypeKind::LLVMIntegerTypeKind
-        },
+fn reads(user: Value<'_>) -> bool {
+    match user.opcode() {
+        Some(Opcode::Load) => true,
+        Some(Opcode::Call | Opcode::Invoke) => user.ty().kind() == TypeKind::Integer,
         _ => false,
     }
 }
 
-fn replace(read: LLVMValueRef, value: u64, touched: &mut BTreeSet<LLVMValueRef>) {
-    touched.insert(ir::parent_function(read));
-    // SAFETY: `read` is a load, call or invoke of integer type in a live module; it is removed
-    // after its last use is gone.
-    unsafe {
-        LLVMReplaceAllUsesWith(read, LLVMConstInt(LLVMTypeOf(read), value, 0));
-        if ir::opcode(read) == Some(LLVMOpcode::LLVMInvoke) {
-            ir::replace_invoke_by_branch(read);
-        } else {
-            LLVMInstructionEraseFromParent(read);
-        }
+fn replace<'m>(read: Value<'m>, value: u64, touched: &mut BTreeSet<Value<'m>>) {
+    touched.insert(read.parent_function());
+    read.replace_uses(read.ty().const_int(value, false));
+    if read.opcode() == Some(Opcode::Invoke) {
+        read.replace_invoke_by_branch();
+    } else {
+        read.erase();
     }
 }

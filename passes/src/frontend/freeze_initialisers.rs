@@ -14,24 +14,16 @@
 //! [`device_check`](crate::check::device_check) refuses the static. [`release`] undoes it.
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::LLVMLinkage;
-use llvm_sys::core::*;
+use schism_llvm::{AsModule, IntoValue, Linkage};
 
 use crate::analysis::statics::{is_mutable, is_thread_local};
-use crate::ir;
 
 /// Runs the pass over a module.
 pub fn run(module: &Module<'_>) {
     for global in module.get_globals() {
-        let value = global.as_value_ref();
-        if is_mutable(value) || is_thread_local(value) {
-            // SAFETY: the global is live; a declaration keeps its linkage.
-            unsafe {
-                if LLVMIsDeclaration(value) == 0 {
-                    LLVMSetLinkage(value, LLVMLinkage::LLVMExternalLinkage);
-                }
-            }
+        let value = global.value();
+        if (is_mutable(value) || is_thread_local(value)) && !value.is_declaration() {
+            value.set_linkage(Linkage::External);
         }
     }
 }
@@ -43,16 +35,13 @@ pub fn run(module: &Module<'_>) {
 pub fn release(module: &Module<'_>) -> Result<(), String> {
     let mut any = false;
     for global in module.get_globals() {
-        let value = global.as_value_ref();
+        let value = global.value();
         if is_mutable(value) || is_thread_local(value) {
             any = true;
-            // SAFETY: the global is live; a declaration keeps its linkage.
-            unsafe {
-                if LLVMIsDeclaration(value) == 0 {
-                    LLVMSetLinkage(value, LLVMLinkage::LLVMInternalLinkage);
-                }
+            if !value.is_declaration() {
+                value.set_linkage(Linkage::Internal);
             }
         }
     }
-    if any { ir::run_llvm_passes(module, "globaldce") } else { Ok(()) }
+    if any { module.handle().run_passes("globaldce") } else { Ok(()) }
 }

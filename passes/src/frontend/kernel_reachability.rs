@@ -21,12 +21,7 @@
 use std::collections::HashSet;
 
 use inkwell::module::{Linkage, Module};
-use inkwell::values::AsValueRef;
-use llvm_sys::comdat::LLVMSetComdat;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-
-use crate::ir;
+use schism_llvm::{AsModule, IntoValue, Value, Visibility};
 
 /// Runs the pass; `kernels` are the names of the kernel functions.
 ///
@@ -37,60 +32,47 @@ pub fn run(module: &Module<'_>, kernels: &HashSet<&str>) -> Result<(), String> {
         if function.count_basic_blocks() == 0 {
             continue;
         }
-        if kernels.contains(ir::name_of(function.as_value_ref()).as_str()) {
+        if kernels.contains(function.value().name().as_str()) {
             function.set_linkage(Linkage::External);
         } else {
             function.set_linkage(Linkage::Internal);
         }
-        // SAFETY: the function is live. An internal symbol has default visibility by definition.
-        unsafe {
-            LLVMSetVisibility(
-                function.as_value_ref(),
-                llvm_sys::LLVMVisibility::LLVMDefaultVisibility,
-            );
-            LLVMSetComdat(function.as_value_ref(), std::ptr::null_mut());
-        }
+        function.value().set_visibility(Visibility::Default);
+        function.value().remove_comdat();
     }
     let mut lists = Vec::new();
     for global in module.get_globals() {
-        let value = global.as_value_ref();
-        // SAFETY: the global is live.
-        unsafe {
-            let name = ir::name_of(value);
-            if name == "llvm.used"
-                || name == "llvm.compiler.used"
-                || name.starts_with("llvm.global")
-            {
-                // What the host's linker must keep says nothing about what a kernel reaches.
-                lists.push(value);
-            } else if LLVMIsDeclaration(value) == 0 && LLVMIsExternallyInitialized(value) == 0 {
-                // A specialization constant keeps its name for stage 2.
-                LLVMSetLinkage(value, llvm_sys::LLVMLinkage::LLVMInternalLinkage);
-                LLVMSetVisibility(value, llvm_sys::LLVMVisibility::LLVMDefaultVisibility);
-                LLVMSetComdat(value, std::ptr::null_mut());
-                LLVMSetSection(value, c"".as_ptr());
-            }
+        let value = global.value();
+        let name = value.name();
+        if name == "llvm.used" || name == "llvm.compiler.used" || name.starts_with("llvm.global") {
+            // What the host's linker must keep says nothing about what a kernel reaches.
+            lists.push(value);
+        } else if !value.is_declaration() && !value.is_externally_initialized() {
+            // A specialization constant keeps its name for stage 2.
+            value.set_linkage(Linkage::Internal);
+            value.set_visibility(Visibility::Default);
+            value.remove_comdat();
+            value.set_section(c"");
         }
     }
     for list in lists {
-        // SAFETY: nothing uses these lists by name; they were collected before the removal.
-        unsafe { LLVMDeleteGlobal(list) };
+        list.delete_global();
     }
-    ir::run_llvm_passes(module, "globaldce")
+    module.handle().run_passes("globaldce")
 }
 
 /// The functions from which a function can be reached, itself included, over uses: calls, and addresses that
 /// are taken.
-pub(crate) fn functions_reaching(function: LLVMValueRef) -> HashSet<LLVMValueRef> {
+pub(crate) fn functions_reaching(function: Value<'_>) -> HashSet<Value<'_>> {
     let mut seen = HashSet::new();
     let mut stack = vec![function];
     while let Some(value) = stack.pop() {
         if !seen.insert(value) {
             continue;
         }
-        for user in ir::users(value) {
-            let in_function = ir::opcode(user).is_some();
-            stack.push(if in_function { ir::parent_function(user) } else { user });
+        for user in value.users() {
+            let in_function = user.opcode().is_some();
+            stack.push(if in_function { user.parent_function() } else { user });
         }
     }
     seen

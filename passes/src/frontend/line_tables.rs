@@ -26,15 +26,14 @@
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
-
-use crate::ir;
+use schism_llvm::AsModule;
 
 /// Leaves only the places in the source.
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.
 pub fn reduce(module: &Module<'_>) -> Result<(), String> {
-    ir::run_llvm_passes(module, "strip-nonlinetable-debuginfo")
+    module.handle().run_passes("strip-nonlinetable-debuginfo")
 }
 
 /// The module whose places code generators only name.

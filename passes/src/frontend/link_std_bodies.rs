@@ -20,12 +20,7 @@
 use std::collections::HashSet;
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::bit_reader::LLVMGetBitcodeModuleInContext2;
-use llvm_sys::core::*;
-use llvm_sys::linker::LLVMLinkModules2;
-use llvm_sys::prelude::*;
-use llvm_sys::{LLVMDiagnosticSeverity, LLVMLinkage};
+use schism_llvm::{AsModule, Builder, IntoValue, Linkage, Value, collect_errors};
 use thiserror::Error;
 
 use crate::frontend::freeze_initialisers;
@@ -35,10 +30,9 @@ use crate::frontend::lower_panics;
 use crate::frontend::lower_unwind;
 use crate::frontend::mark_convergent;
 use crate::frontend::simplify;
-use crate::frontend::std_bodies::build_index::{PERSONALITY, aliases};
+use crate::frontend::std_bodies::build_index::PERSONALITY;
 use crate::frontend::strip_host_attributes;
 use crate::frontend::strip_instrumentation;
-use crate::ir;
 use crate::spec::std_bodies::bodies::StdBodies;
 use crate::spec::std_bodies::index::Index;
 use crate::spec::std_bodies::module::{ModuleRef, StdBodiesError};
@@ -105,15 +99,12 @@ pub fn run(
 
 /// The names of functions and globals without a body that something uses.
 fn declared_and_used(module: &Module<'_>) -> Vec<String> {
-    let functions = module.get_functions().map(|function| function.as_value_ref());
-    let globals = module.get_globals().map(|global| global.as_value_ref());
+    let functions = module.get_functions().map(|function| function.value());
+    let globals = module.get_globals().map(|global| global.value());
     functions
         .chain(globals)
-        // SAFETY: the objects are live, and both questions change nothing.
-        .filter(|&object| unsafe {
-            LLVMIsDeclaration(object) != 0 && !LLVMGetFirstUse(object).is_null()
-        })
-        .map(ir::name_of)
+        .filter(|&object| object.is_declaration() && object.is_used())
+        .map(Value::name)
         .filter(|name| !name.starts_with("llvm."))
         .collect()
 }
@@ -139,49 +130,30 @@ fn link_all(
 }
 
 /// Gives the functions that shall not come in a body for as long as others do: the linker keeps it.
-fn hold_back<'a>(module: &Module<'_>, names: impl Iterator<Item = &'a str>) -> Vec<LLVMValueRef> {
+fn hold_back<'a, 'm>(
+    module: &'m Module<'_>,
+    names: impl Iterator<Item = &'a str>,
+) -> Vec<Value<'m>> {
     let mut held = Vec::new();
-    // SAFETY: the module is live; a body is only given to a function that has none. The type of a
-    // function that is not yet declared does not matter: whoever calls it brings his own.
-    unsafe {
-        let context = LLVMGetModuleContext(module.as_mut_ptr());
-        for name in names {
-            let known = LLVMGetNamedFunctionWithLength(
-                module.as_mut_ptr(),
-                name.as_ptr().cast(),
-                name.len(),
-            );
-            let function = if known.is_null() {
-                let ty =
-                    LLVMFunctionType(LLVMVoidTypeInContext(context), std::ptr::null_mut(), 0, 0);
-                let Ok(name) = std::ffi::CString::new(name) else { continue };
-                LLVMAddFunction(module.as_mut_ptr(), name.as_ptr(), ty)
-            } else {
-                known
-            };
-            if LLVMCountBasicBlocks(function) == 0 {
-                let block = LLVMAppendBasicBlockInContext(context, function, c"".as_ptr());
-                let builder = LLVMCreateBuilderInContext(context);
-                LLVMPositionBuilderAtEnd(builder, block);
-                LLVMBuildUnreachable(builder);
-                LLVMDisposeBuilder(builder);
-                held.push(function);
-            }
+    let context = module.handle().context();
+    for name in names {
+        let function = module.handle().function(name).unwrap_or_else(|| {
+            module.handle().add_function(name, context.void_type().function(&[], false))
+        });
+        if function.num_blocks() == 0 {
+            Builder::at_end(function.append_block("")).unreachable();
+            held.push(function);
         }
     }
     held
 }
 
 /// Takes the bodies of [`hold_back`] away again.
-fn release(functions: Vec<LLVMValueRef>) {
+fn release(functions: Vec<Value<'_>>) {
     for function in functions {
-        // SAFETY: the function is live and has the one block that it was given; nothing branches to
-        // an entry block.
-        unsafe {
-            LLVMDeleteBasicBlock(LLVMGetEntryBasicBlock(function));
-            if LLVMGetFirstUse(function).is_null() {
-                LLVMDeleteFunction(function);
-            }
+        function.entry().delete();
+        if !function.is_used() {
+            function.delete_function();
         }
     }
 }
@@ -191,114 +163,55 @@ fn link(module: &Module<'_>, source: &ModuleRef, index: &Index) -> Result<(), Im
     let mut unwanted = declared_and_used(module);
     unwanted.retain(|name| !index.bodies.contains_key(name));
     let bitcode = source.bitcode()?;
-    // SAFETY: the module is live and its context outlives this call. The parsed module owns a copy
-    // of the bitcode, reads functions out of it when the linker asks for them, and is consumed by
-    // the linker. The diagnostic handler gets a pointer to `messages`, and is taken away before
-    // that ends.
-    unsafe {
-        let context = LLVMGetModuleContext(module.as_mut_ptr());
-        let mut messages = Vec::<String>::new();
-        LLVMContextSetDiagnosticHandler(context, Some(note), (&raw mut messages).cast());
-        let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
-            bitcode.as_ptr().cast(),
-            bitcode.len(),
-            c"provided".as_ptr(),
-        );
-        let mut parsed = std::ptr::null_mut();
-        let failed = LLVMGetBitcodeModuleInContext2(context, buffer, &mut parsed) != 0 || {
-            make_optional(parsed);
-            hide(parsed, &unwanted);
-            LLVMLinkModules2(module.as_mut_ptr(), parsed) != 0
-        };
-        LLVMContextSetDiagnosticHandler(context, None, std::ptr::null_mut());
-        if failed {
-            return Err(ImportError::Link {
-                path: source.path().to_owned(),
-                message: messages.join("; "),
-            });
-        }
+    let target = module.handle();
+    let (is_linked, messages) = collect_errors(target.context(), || {
+        let parsed =
+            schism_llvm::Module::from_bitcode_lazily(target.context(), &bitcode, c"provided");
+        let Some(parsed) = parsed else { return false };
+        make_optional(parsed.handle());
+        hide(parsed.handle(), &unwanted);
+        target.link(parsed)
+    });
+    if !is_linked {
+        return Err(ImportError::Link {
+            path: source.path().to_owned(),
+            message: messages.join("; "),
+        });
     }
     Ok(())
 }
 
 /// Lets the linker leave out what nobody needs.
-///
-/// # Safety
-/// `source` is a live module.
-unsafe fn make_optional(source: LLVMModuleRef) {
-    // SAFETY: as promised by the caller; lists are collected before anything is removed.
-    unsafe {
-        let mut lists = Vec::new();
-        let mut global = LLVMGetFirstGlobal(source);
-        while !global.is_null() {
-            if ir::name_of(global).starts_with("llvm.") {
-                // What the host's linker must keep says nothing about what a kernel reaches.
-                lists.push(global);
-            } else {
-                relink(global);
-            }
-            global = LLVMGetNextGlobal(global);
+fn make_optional(source: schism_llvm::ModuleRef<'_>) {
+    let mut lists = Vec::new();
+    for global in source.globals() {
+        if global.name().starts_with("llvm.") {
+            // What the host's linker must keep says nothing about what a kernel reaches.
+            lists.push(global);
+        } else {
+            relink(global);
         }
-        lists.into_iter().for_each(|list| LLVMDeleteGlobal(list));
-        let mut function = LLVMGetFirstFunction(source);
-        while !function.is_null() {
-            relink(function);
-            function = LLVMGetNextFunction(function);
-        }
-        aliases(source).into_iter().for_each(|alias| relink(alias));
-        LLVMSetModuleInlineAsm2(source, c"".as_ptr(), 0);
     }
+    lists.into_iter().for_each(|list| list.delete_global());
+    for function in source.functions() {
+        relink(function);
+    }
+    source.aliases().into_iter().for_each(relink);
+    source.remove_inline_assembly();
 }
 
 /// Gives what a kernel cannot have another name, so that the linker does not take it for what is
 /// declared. Nothing that is wanted needs it.
-///
-/// # Safety
-/// `source` is a live module.
-unsafe fn hide(source: LLVMModuleRef, names: &[String]) {
+fn hide(source: schism_llvm::ModuleRef<'_>, names: &[String]) {
     for name in names {
-        let (text, length) = (name.as_ptr().cast(), name.len());
-        // SAFETY: as promised by the caller; the names are passed with their length.
-        unsafe {
-            for object in [
-                LLVMGetNamedFunctionWithLength(source, text, length),
-                LLVMGetNamedGlobalWithLength(source, text, length),
-            ] {
-                if !object.is_null() {
-                    let hidden = b"schism.hidden";
-                    LLVMSetValueName2(object, hidden.as_ptr().cast(), hidden.len());
-                }
-            }
+        for object in [source.function(name), source.global(name)].into_iter().flatten() {
+            object.set_name("schism.hidden");
         }
     }
 }
 
-/// # Safety
-/// `object` is a live global value.
-unsafe fn relink(object: LLVMValueRef) {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let local = matches!(
-            LLVMGetLinkage(object),
-            LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage
-        );
-        if LLVMIsDeclaration(object) == 0 && !local {
-            LLVMSetLinkage(object, LLVMLinkage::LLVMLinkOnceODRLinkage);
-        }
-    }
-}
-
-/// Keeps the errors among LLVM's messages. Without a handler, LLVM ends the process at an error.
-extern "C" fn note(info: LLVMDiagnosticInfoRef, messages: *mut std::ffi::c_void) {
-    // SAFETY: LLVM passes a live description and the pointer with which the handler was set, to a
-    // vector that nothing else uses meanwhile; the text is cloned, then freed.
-    unsafe {
-        if LLVMGetDiagInfoSeverity(info) != LLVMDiagnosticSeverity::LLVMDSError {
-            return;
-        }
-        let text = LLVMGetDiagInfoDescription(info);
-        let message = std::ffi::CStr::from_ptr(text).to_string_lossy().into_owned();
-        LLVMDisposeMessage(text);
-        (*messages.cast::<Vec<String>>()).push(message);
+fn relink(object: Value<'_>) {
+    if !object.is_declaration() && !object.is_local() {
+        object.set_linkage(Linkage::LinkOnceODR);
     }
 }

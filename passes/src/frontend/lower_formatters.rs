@@ -16,31 +16,23 @@
 //! there a kernel formats for itself, and messages show values by nothing but a placeholder.
 
 use inkwell::module::Module;
-use llvm_sys::core::*;
+use schism_llvm::AsModule;
 
 use crate::frontend::type_descriptions::Descriptors;
-use crate::ir;
 use crate::spec::messages::{Formatter, TypeDescription};
 
 /// Runs the pass.
 pub fn run(module: &Module<'_>, formatters: &[Formatter], types: &[TypeDescription]) {
-    let raw = module.as_mut_ptr();
-    // SAFETY: the module is live and held by the caller; names are passed with their length. A declaration is deleted after its
-    // last use is gone. Pointers to functions and to constants have one type.
-    unsafe {
-        let descriptors = Descriptors::new(raw, types);
-        for formatter in formatters {
-            let symbol = &formatter.symbol;
-            let function =
-                LLVMGetNamedFunctionWithLength(raw, symbol.as_ptr().cast(), symbol.len());
-            if function.is_null()
-                || LLVMIsDeclaration(function) == 0
-                || ir::users(function).into_iter().any(|user| ir::callee(user) == Some(function))
-            {
-                continue;
-            }
-            LLVMReplaceAllUsesWith(function, descriptors.get(formatter.ty));
-            LLVMDeleteFunction(function);
+    let raw = module.handle();
+    let descriptors = Descriptors::new(raw, types);
+    for formatter in formatters {
+        let Some(function) = raw.function(&formatter.symbol) else { continue };
+        if !function.is_declaration()
+            || function.users().into_iter().any(|user| user.callee() == Some(function))
+        {
+            continue;
         }
+        function.replace_uses(descriptors.get(formatter.ty));
+        function.delete_function();
     }
 }

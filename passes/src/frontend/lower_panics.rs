@@ -34,234 +34,155 @@
 use std::collections::HashMap;
 
 use inkwell::module::Module;
-use llvm_sys::LLVMTypeKind;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, Builder, ModuleRef, Type, TypeKind, Value};
 use schism_message::ARGUMENT_SIZE;
 
 use crate::frontend::type_descriptions::Descriptors;
-use crate::ir;
 use crate::spec::builtins;
 use crate::spec::messages::{PanicFunction, PanicMessage, PanicValue, TypeDescription};
 
 /// Runs the pass: every call of a panic function becomes a call of a builtin.
 pub fn run(module: &Module<'_>, panics: &[PanicFunction], types: &[TypeDescription]) {
-    let module = module.as_mut_ptr();
-    // SAFETY: the module is live and held by the caller.
-    let mut lowering = unsafe { Lowering::new(module, types) };
+    let module = module.handle();
+    let mut lowering = Lowering::new(module, types);
     for panic in panics {
-        let symbol = &panic.symbol;
-        // SAFETY: the module is live; the name is passed with its length.
-        let function =
-            unsafe { LLVMGetNamedFunctionWithLength(module, symbol.as_ptr().cast(), symbol.len()) };
-        if function.is_null() {
-            continue;
-        }
-        for user in ir::users(function) {
-            if ir::callee(user) == Some(function) {
+        let Some(function) = module.function(&panic.symbol) else { continue };
+        for user in function.users() {
+            if user.callee() == Some(function) {
                 lowering.lower(user, panic);
             }
         }
     }
 }
 
-struct Lowering<'a> {
-    module: LLVMModuleRef,
-    descriptors: Descriptors<'a>,
-    pointer: LLVMTypeRef,
-    long: LLVMTypeRef,
+struct Lowering<'a, 'm> {
+    module: ModuleRef<'m>,
+    descriptors: Descriptors<'a, 'm>,
+    pointer: Type<'m>,
+    long: Type<'m>,
     /// Private constants by their bytes.
-    texts: HashMap<Vec<u8>, LLVMValueRef>,
+    texts: HashMap<Vec<u8>, Value<'m>>,
 }
 
-impl<'a> Lowering<'a> {
-    /// # Safety
-    /// The module is live as long as the result.
-    unsafe fn new(module: LLVMModuleRef, types: &'a [TypeDescription]) -> Self {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let context = LLVMGetModuleContext(module);
-            Lowering {
-                module,
-                descriptors: Descriptors::new(module, types),
-                pointer: LLVMPointerTypeInContext(context, 0),
-                long: LLVMInt64TypeInContext(context),
-                texts: HashMap::new(),
-            }
+impl<'a, 'm> Lowering<'a, 'm> {
+    fn new(module: ModuleRef<'m>, types: &'a [TypeDescription]) -> Self {
+        let context = module.context();
+        Lowering {
+            module,
+            descriptors: Descriptors::new(module, types),
+            pointer: context.pointer_type(0),
+            long: context.int_type(64),
+            texts: HashMap::new(),
         }
     }
 
-    fn lower(&mut self, call: LLVMValueRef, panic: &PanicFunction) {
-        // SAFETY: `call` is a direct call in the live module; operands are read before the call is removed, and what takes its
-        // place stands before it.
-        unsafe {
-            let context = LLVMGetModuleContext(self.module);
-            let builder = LLVMCreateBuilderInContext(context);
-            LLVMPositionBuilderBefore(builder, call);
-            let arguments = LLVMGetNumArgOperands(call);
-            let is_pointer = |index| LLVMTypeOf(LLVMGetOperand(call, index)) == self.pointer;
-            let location = if panic.located && arguments > 0 && is_pointer(arguments - 1) {
-                LLVMGetOperand(call, arguments - 1)
-            } else {
-                LLVMConstNull(self.pointer)
-            };
-            let two_words = arguments >= 2 && is_pointer(0);
-            let (name, first, second) = match &panic.message {
-                PanicMessage::Text
-                    if two_words && LLVMTypeOf(LLVMGetOperand(call, 1)) == self.long =>
-                {
-                    (builtins::PANIC, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1))
+    fn lower(&mut self, call: Value<'m>, panic: &PanicFunction) {
+        let _context = self.module.context();
+        let builder = Builder::before(call);
+        let arguments = call.num_args();
+        let is_pointer = |index| call.operand(index).ty() == self.pointer;
+        let location = if panic.located && arguments > 0 && is_pointer(arguments - 1) {
+            call.operand(arguments - 1)
+        } else {
+            self.pointer.zero()
+        };
+        let two_words = arguments >= 2 && is_pointer(0);
+        let (name, first, second) = match &panic.message {
+            PanicMessage::Text if two_words && call.operand(1).ty() == self.long => {
+                (builtins::PANIC, call.operand(0), call.operand(1))
+            }
+            PanicMessage::Arguments if two_words && is_pointer(1) => {
+                (builtins::PANIC_FORMAT, call.operand(0), call.operand(1))
+            }
+            PanicMessage::Template { template, unless_null, values }
+                if fit(call, values, unless_null.as_ref().map(|(index, _)| *index)) =>
+            {
+                let mut text = self.text(template);
+                if let Some((index, other)) = unless_null {
+                    let other = self.text(other);
+                    let is_null = builder.is_null(call.operand(*index));
+                    text = builder.select(is_null, text, other);
                 }
-                PanicMessage::Arguments if two_words && is_pointer(1) => {
-                    (builtins::PANIC_FORMAT, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1))
-                }
-                PanicMessage::Template { template, unless_null, values }
-                    if fit(call, values, unless_null.as_ref().map(|(index, _)| *index)) =>
-                {
-                    let mut text = self.text(template);
-                    if let Some((index, other)) = unless_null {
-                        let other = self.text(other);
-                        let is_null =
-                            LLVMBuildIsNull(builder, LLVMGetOperand(call, *index), c"".as_ptr());
-                        text = LLVMBuildSelect(builder, is_null, text, other, c"".as_ptr());
-                    }
-                    (builtins::PANIC_FORMAT, text, self.array(builder, call, values))
-                }
-                PanicMessage::Static(text) => self.plain(text),
-                _ => self.plain("explicit panic"),
-            };
-            let (panic_type, panic_function) = self.builtin(name);
-            let mut operands = [first, second, location];
-            LLVMBuildCall2(
-                builder,
-                panic_type,
-                panic_function,
-                operands.as_mut_ptr(),
-                operands.len() as u32,
-                c"".as_ptr(),
-            );
-            LLVMDisposeBuilder(builder);
-        }
-        ir::cut_block_at(call);
+                (builtins::PANIC_FORMAT, text, self.array(&builder, call, values))
+            }
+            PanicMessage::Static(text) => self.plain(text),
+            _ => self.plain("explicit panic"),
+        };
+        let (panic_type, panic_function) = self.builtin(name);
+        builder.call(panic_type, panic_function, &[first, second, location]);
+        call.cut_block();
     }
 
     /// A message without values.
-    fn plain(&mut self, text: &str) -> (&'static str, LLVMValueRef, LLVMValueRef) {
-        // SAFETY: the type is of the live context.
-        let len = unsafe { LLVMConstInt(self.long, text.len() as u64, 0) };
+    fn plain(&mut self, text: &str) -> (&'static str, Value<'m>, Value<'m>) {
+        let len = self.long.const_int(text.len() as u64, false);
         (builtins::PANIC, self.text(text.as_bytes()), len)
     }
 
     /// The arguments of a message, filled in before the call.
-    ///
-    /// # Safety
-    /// `call` has the arguments that the values consist of, and `builder` stands before it.
-    unsafe fn array(
-        &self,
-        builder: LLVMBuilderRef,
-        call: LLVMValueRef,
-        values: &[PanicValue],
-    ) -> LLVMValueRef {
-        // SAFETY: as promised by the caller. Room is made where the function begins, so that it is made once.
-        unsafe {
-            let begin = LLVMGetEntryBasicBlock(ir::parent_function(call));
-            let room = LLVMCreateBuilderInContext(LLVMGetModuleContext(self.module));
-            LLVMPositionBuilderBefore(room, LLVMGetFirstInstruction(begin));
-            let words = (values.len() * ARGUMENT_SIZE / 8) as u64;
-            let array_type = LLVMArrayType2(self.long, words);
-            let array = LLVMBuildAlloca(room, array_type, c"panic.arguments".as_ptr());
-            for (value, index) in values.iter().zip(0..) {
-                let at = self.value(builder, room, call, value);
-                let size = ARGUMENT_SIZE as u64;
-                LLVMBuildStore(builder, at, self.byte(builder, array, index * size));
-                let descriptor = self.descriptors.get(value.ty);
-                LLVMBuildStore(builder, descriptor, self.byte(builder, array, index * size + 8));
-            }
-            LLVMDisposeBuilder(room);
-            array
+    fn array(&self, builder: &Builder<'m>, call: Value<'m>, values: &[PanicValue]) -> Value<'m> {
+        let begin = call.parent_function().entry();
+        let room = Builder::before(begin.begin());
+        let words = (values.len() * ARGUMENT_SIZE / 8) as u64;
+        let array_type = self.long.array(words);
+        let array = room.alloca(array_type).with_name("panic.arguments");
+        for (value, index) in values.iter().zip(0..) {
+            let at = self.value(builder, &room, call, value);
+            let size = ARGUMENT_SIZE as u64;
+            builder.store(at, self.byte(builder, array, index * size));
+            let descriptor = self.descriptors.get(value.ty);
+            builder.store(descriptor, self.byte(builder, array, index * size + 8));
         }
+        array
     }
 
     /// A value in memory.
-    ///
-    /// # Safety
-    /// As of [`Self::array`]; `room` stands where the function begins.
-    unsafe fn value(
+    fn value(
         &self,
-        builder: LLVMBuilderRef,
-        room: LLVMBuilderRef,
-        call: LLVMValueRef,
+        builder: &Builder<'m>,
+        room: &Builder<'m>,
+        call: Value<'m>,
         value: &PanicValue,
-    ) -> LLVMValueRef {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let operand = |index| LLVMGetOperand(call, value.argument + index);
-            let first = LLVMTypeOf(operand(0));
-            let ty = if value.arguments == 1 {
-                first
-            } else {
-                LLVMArrayType2(self.long, u64::from(value.arguments))
-            };
-            let at = LLVMBuildAlloca(room, ty, c"panic.value".as_ptr());
-            for index in 0..value.arguments {
-                let to = self.byte(builder, at, u64::from(index) * 8);
-                LLVMBuildStore(builder, operand(index), to);
-            }
-            at
+    ) -> Value<'m> {
+        let operand = |index| call.operand(value.argument + index);
+        let first = operand(0).ty();
+        let ty =
+            if value.arguments == 1 { first } else { self.long.array(u64::from(value.arguments)) };
+        let at = room.alloca(ty).with_name("panic.value");
+        for index in 0..value.arguments {
+            let to = self.byte(builder, at, u64::from(index) * 8);
+            builder.store(operand(index), to);
         }
+        at
     }
 
     /// An address some bytes further on.
-    ///
-    /// # Safety
-    /// `builder` stands in the function where `base` is known.
-    unsafe fn byte(
-        &self,
-        builder: LLVMBuilderRef,
-        base: LLVMValueRef,
-        offset: u64,
-    ) -> LLVMValueRef {
+    fn byte(&self, builder: &Builder<'m>, base: Value<'m>, offset: u64) -> Value<'m> {
         if offset == 0 {
             return base;
         }
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let byte = LLVMInt8TypeInContext(LLVMGetModuleContext(self.module));
-            let mut index = [LLVMConstInt(self.long, offset, 0)];
-            LLVMBuildInBoundsGEP2(builder, byte, base, index.as_mut_ptr(), 1, c"".as_ptr())
-        }
+        let byte = self.module.context().int_type(8);
+        builder.inbounds_gep(byte, base, &[self.long.const_int(offset, false)])
     }
 
     /// A builtin's type and declaration.
-    ///
-    /// # Safety
-    /// The module is live.
-    unsafe fn builtin(&self, name: &str) -> (LLVMTypeRef, LLVMValueRef) {
-        // SAFETY: as promised by the caller; the declaration is made in the module.
-        unsafe {
-            let context = LLVMGetModuleContext(self.module);
-            let second = if name == builtins::PANIC { self.long } else { self.pointer };
-            let mut parameters = [self.pointer, second, self.pointer];
-            let ty =
-                LLVMFunctionType(LLVMVoidTypeInContext(context), parameters.as_mut_ptr(), 3, 0);
-            let known =
-                LLVMGetNamedFunctionWithLength(self.module, name.as_ptr().cast(), name.len());
-            if !known.is_null() {
-                return (ty, known);
-            }
-            let name = std::ffi::CString::new(name).expect("no NUL in a builtin's name");
-            let function = LLVMAddFunction(self.module, name.as_ptr(), ty);
-            // Not `nounwind`: see `unwind`.
-            for attribute in ["noreturn", "cold"] {
-                let index = llvm_sys::LLVMAttributeFunctionIndex;
-                ir::add_attribute_at(function, index, attribute, 0);
-            }
-            (ty, function)
+    fn builtin(&self, name: &str) -> (Type<'m>, Value<'m>) {
+        let context = self.module.context();
+        let second = if name == builtins::PANIC { self.long } else { self.pointer };
+        let ty = context.void_type().function(&[self.pointer, second, self.pointer], false);
+        if let Some(known) = self.module.function(name) {
+            return (ty, known);
         }
+        let function = self.module.add_function(name, ty);
+        // Not `nounwind`: see `unwind`.
+        for attribute in ["noreturn", "cold"] {
+            function.add_function_attribute(attribute, 0);
+        }
+        (ty, function)
     }
 
     /// A private constant with bytes, each made once.
-    fn text(&mut self, bytes: &[u8]) -> LLVMValueRef {
+    fn text(&mut self, bytes: &[u8]) -> Value<'m> {
         if let Some(&known) = self.texts.get(bytes) {
             return known;
         }
@@ -272,33 +193,27 @@ impl<'a> Lowering<'a> {
 }
 
 /// Whether a call has the arguments that values consist of: words, if there are several to one value.
-///
-/// # Safety
-/// `call` is a call in a live module.
-unsafe fn fit(call: LLVMValueRef, values: &[PanicValue], null: Option<u32>) -> bool {
-    // SAFETY: as promised by the caller; indices are checked first.
-    unsafe {
-        let arguments = LLVMGetNumArgOperands(call);
-        let kind = |index| {
-            let ty = LLVMTypeOf(LLVMGetOperand(call, index));
-            (LLVMGetTypeKind(ty), ty)
-        };
-        let is_pointer = |index| kind(index).0 == LLVMTypeKind::LLVMPointerTypeKind;
-        let fits = |value: &PanicValue| {
-            let Some(end) = value.argument.checked_add(value.arguments) else { return false };
-            if value.arguments == 0 || end > arguments {
-                return false;
-            }
-            (value.argument..end).all(|index| match kind(index) {
-                (LLVMTypeKind::LLVMPointerTypeKind, _) => true,
-                (LLVMTypeKind::LLVMIntegerTypeKind, ty) => match LLVMGetIntTypeWidth(ty) {
-                    64 => true,
-                    8 | 16 | 32 | 128 => value.arguments == 1,
-                    _ => false,
-                },
+fn fit(call: Value<'_>, values: &[PanicValue], null: Option<u32>) -> bool {
+    let arguments = call.num_args();
+    let kind = |index| {
+        let ty = call.operand(index).ty();
+        (ty.kind(), ty)
+    };
+    let is_pointer = |index| kind(index).0 == TypeKind::Pointer;
+    let fits = |value: &PanicValue| {
+        let Some(end) = value.argument.checked_add(value.arguments) else { return false };
+        if value.arguments == 0 || end > arguments {
+            return false;
+        }
+        (value.argument..end).all(|index| match kind(index) {
+            (TypeKind::Pointer, _) => true,
+            (TypeKind::Integer, ty) => match ty.int_width() {
+                64 => true,
+                8 | 16 | 32 | 128 => value.arguments == 1,
                 _ => false,
-            })
-        };
-        null.is_none_or(|index| index < arguments && is_pointer(index)) && values.iter().all(fits)
-    }
+            },
+            _ => false,
+        })
+    };
+    null.is_none_or(|index| index < arguments && is_pointer(index)) && values.iter().all(fits)
 }

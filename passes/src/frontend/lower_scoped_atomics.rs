@@ -17,13 +17,9 @@
 //! library have no scope: a target decides what that means.
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::LLVMAtomicRMWBinOp as Op;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::{LLVMAtomicOrdering, LLVMTypeKind};
-
-use crate::ir;
+use schism_llvm::{
+    AtomicOrdering, AtomicRMWBinOp, Builder, ContextRef, IntoValue, Type, TypeKind, Value,
+};
 
 /// What the builtins' names begin with; the operation and the type follow.
 pub const PREFIX: &str = "__schism_atomic_";
@@ -32,12 +28,12 @@ pub const PREFIX: &str = "__schism_atomic_";
 pub const FENCE: &str = "__schism_fence";
 
 /// Orders, by their numbers.
-pub const ORDERS: [LLVMAtomicOrdering; 5] = [
-    LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic,
-    LLVMAtomicOrdering::LLVMAtomicOrderingAcquire,
-    LLVMAtomicOrdering::LLVMAtomicOrderingRelease,
-    LLVMAtomicOrdering::LLVMAtomicOrderingAcquireRelease,
-    LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent,
+pub const ORDERS: [AtomicOrdering; 5] = [
+    AtomicOrdering::Monotonic,
+    AtomicOrdering::Acquire,
+    AtomicOrdering::Release,
+    AtomicOrdering::AcquireRelease,
+    AtomicOrdering::SequentiallyConsistent,
 ];
 
 /// The names of scopes, by their numbers: who an access is for.
@@ -49,7 +45,7 @@ enum Operation {
     Load,
     Store,
     CompareExchange,
-    Update(Op),
+    Update(AtomicRMWBinOp),
 }
 
 fn operation(name: &str) -> Option<Operation> {
@@ -58,194 +54,145 @@ fn operation(name: &str) -> Option<Operation> {
         "load" => Operation::Load,
         "store" => Operation::Store,
         "cmpxchg" => Operation::CompareExchange,
-        "xchg" => Operation::Update(Op::LLVMAtomicRMWBinOpXchg),
-        "add" => Operation::Update(Op::LLVMAtomicRMWBinOpAdd),
-        "sub" => Operation::Update(Op::LLVMAtomicRMWBinOpSub),
-        "and" => Operation::Update(Op::LLVMAtomicRMWBinOpAnd),
-        "or" => Operation::Update(Op::LLVMAtomicRMWBinOpOr),
-        "xor" => Operation::Update(Op::LLVMAtomicRMWBinOpXor),
-        "min" => Operation::Update(Op::LLVMAtomicRMWBinOpMin),
-        "max" => Operation::Update(Op::LLVMAtomicRMWBinOpMax),
-        "umin" => Operation::Update(Op::LLVMAtomicRMWBinOpUMin),
-        "umax" => Operation::Update(Op::LLVMAtomicRMWBinOpUMax),
-        "fadd" => Operation::Update(Op::LLVMAtomicRMWBinOpFAdd),
+        "xchg" => Operation::Update(AtomicRMWBinOp::Xchg),
+        "add" => Operation::Update(AtomicRMWBinOp::Add),
+        "sub" => Operation::Update(AtomicRMWBinOp::Sub),
+        "and" => Operation::Update(AtomicRMWBinOp::And),
+        "or" => Operation::Update(AtomicRMWBinOp::Or),
+        "xor" => Operation::Update(AtomicRMWBinOp::Xor),
+        "min" => Operation::Update(AtomicRMWBinOp::Min),
+        "max" => Operation::Update(AtomicRMWBinOp::Max),
+        "umin" => Operation::Update(AtomicRMWBinOp::UMin),
+        "umax" => Operation::Update(AtomicRMWBinOp::UMax),
+        "fadd" => Operation::Update(AtomicRMWBinOp::FAdd),
         _ => return None,
     })
 }
 
 /// Runs the pass over a module.
 pub fn run(module: &Module<'_>) {
-    let functions: Vec<LLVMValueRef> = module.get_functions().map(|f| f.as_value_ref()).collect();
+    let functions: Vec<Value<'_>> = module.get_functions().map(|f| f.value()).collect();
     for value in functions {
-        let name = ir::name_of(value);
+        let name = value.name();
         let operation = operation(&name);
         if operation.is_none() && name != FENCE {
             continue;
         }
-        for call in ir::users(value) {
-            if ir::callee(call) != Some(value) {
+        for call in value.users() {
+            if call.callee() != Some(value) {
                 continue;
             }
-            // SAFETY: the call is live, of a builtin with this operation, and nothing refers to it afterwards.
-            unsafe {
-                match operation {
-                    Some(operation) => access(call, operation),
-                    None => fence(call),
-                }
+            match operation {
+                Some(operation) => access(call, operation),
+                None => fence(call),
             }
         }
-        if ir::users(value).is_empty() {
-            // SAFETY: nothing uses the declaration, and the list is not asked for it again.
-            unsafe { LLVMDeleteFunction(value) };
+        if value.users().is_empty() {
+            value.delete_function();
         }
     }
 }
 
 /// An argument that says an order or a scope, if it is a constant that means one.
-unsafe fn number(call: LLVMValueRef, index: u32) -> Option<usize> {
-    // SAFETY: callers have a call with that many arguments.
-    unsafe {
-        let argument = LLVMGetOperand(call, index);
-        if LLVMIsAConstantInt(argument).is_null() {
-            return None;
-        }
-        usize::try_from(LLVMConstIntGetZExtValue(argument)).ok()
+fn number(call: Value<'_>, index: u32) -> Option<usize> {
+    let argument = call.operand(index);
+    if !argument.is_constant_int() {
+        return None;
     }
+    usize::try_from(argument.zext_value()).ok()
 }
 
-unsafe fn order(call: LLVMValueRef, index: u32) -> LLVMAtomicOrdering {
-    // SAFETY: as promised by the caller.
-    let known = unsafe { number(call, index) }.and_then(|number| ORDERS.get(number).copied());
-    known.unwrap_or(LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent)
+fn order(call: Value<'_>, index: u32) -> AtomicOrdering {
+    let known = number(call, index).and_then(|number| ORDERS.get(number).copied());
+    known.unwrap_or(AtomicOrdering::SequentiallyConsistent)
 }
 
-unsafe fn scope(context: LLVMContextRef, call: LLVMValueRef, index: u32) -> u32 {
-    // SAFETY: as promised by the caller; the length is the name's.
-    unsafe {
-        let known = number(call, index).and_then(|number| SCOPES.get(number));
-        let name = known.unwrap_or(&SCOPES[SCOPES.len() - 1]);
-        LLVMGetSyncScopeID(context, name.as_ptr().cast(), name.len())
-    }
+fn scope<'m>(context: ContextRef<'m>, call: Value<'m>, index: u32) -> u32 {
+    let known = number(call, index).and_then(|number| SCOPES.get(number));
+    let name = known.unwrap_or(&SCOPES[SCOPES.len() - 1]);
+    context.sync_scope(name)
 }
 
 /// Puts an instruction in the place of a call.
-///
-/// # Safety
-/// The call is live, and its function has as many parameters as the operation takes.
-unsafe fn access(call: LLVMValueRef, operation: Operation) {
-    use LLVMAtomicOrdering::*;
-    // SAFETY: the caller's promise; what is built has the operands' types.
-    unsafe {
-        let arguments = LLVMGetNumArgOperands(call);
-        let expected = match operation {
-            Operation::Load => 3,
-            Operation::Store | Operation::Update(_) => 4,
-            Operation::CompareExchange => 6,
-        };
-        if arguments != expected {
-            return;
-        }
-        let context = LLVMGetTypeContext(LLVMTypeOf(call));
-        let builder = LLVMCreateBuilderInContext(context);
-        LLVMPositionBuilderBefore(builder, call);
-        let address = LLVMGetOperand(call, 0);
-        let ordering = order(call, arguments - 2);
-        let scope = scope(context, call, arguments - 1);
-        let empty = c"".as_ptr();
-        let result = match operation {
-            Operation::Load => {
-                let load = LLVMBuildLoad2(builder, LLVMTypeOf(call), address, empty);
-                LLVMSetOrdering(
-                    load,
-                    match ordering {
-                        LLVMAtomicOrderingRelease => LLVMAtomicOrderingMonotonic,
-                        LLVMAtomicOrderingAcquireRelease => LLVMAtomicOrderingAcquire,
-                        other => other,
-                    },
-                );
-                LLVMSetAtomicSyncScopeID(load, scope);
-                LLVMSetAlignment(load, bytes(LLVMTypeOf(call)));
-                Some(load)
-            }
-            Operation::Store => {
-                let value = LLVMGetOperand(call, 1);
-                let store = LLVMBuildStore(builder, value, address);
-                LLVMSetOrdering(
-                    store,
-                    match ordering {
-                        LLVMAtomicOrderingAcquire => LLVMAtomicOrderingMonotonic,
-                        LLVMAtomicOrderingAcquireRelease => LLVMAtomicOrderingRelease,
-                        other => other,
-                    },
-                );
-                LLVMSetAtomicSyncScopeID(store, scope);
-                LLVMSetAlignment(store, bytes(LLVMTypeOf(value)));
-                None
-            }
-            Operation::CompareExchange => {
-                let (current, new) = (LLVMGetOperand(call, 1), LLVMGetOperand(call, 2));
-                let failure = match ordering {
-                    LLVMAtomicOrderingRelease => LLVMAtomicOrderingMonotonic,
-                    LLVMAtomicOrderingAcquireRelease => LLVMAtomicOrderingAcquire,
-                    other => other,
-                };
-                let pair = LLVMBuildAtomicCmpXchgSyncScope(
-                    builder,
-                    address,
-                    current,
-                    new,
-                    order(call, 3),
-                    failure,
-                    scope,
-                );
-                Some(LLVMBuildExtractValue(builder, pair, 0, empty))
-            }
-            Operation::Update(operation) => Some(LLVMBuildAtomicRMWSyncScope(
-                builder,
-                operation,
-                address,
-                LLVMGetOperand(call, 1),
-                ordering,
-                scope,
-            )),
-        };
-        LLVMDisposeBuilder(builder);
-        if let Some(result) = result {
-            LLVMReplaceAllUsesWith(call, result);
-        }
-        LLVMInstructionEraseFromParent(call);
+fn access(call: Value<'_>, operation: Operation) {
+    let arguments = call.num_args();
+    let expected = match operation {
+        Operation::Load => 3,
+        Operation::Store | Operation::Update(_) => 4,
+        Operation::CompareExchange => 6,
+    };
+    if arguments != expected {
+        return;
     }
+    let context = call.ty().context();
+    let builder = Builder::before(call);
+    let address = call.operand(0);
+    let ordering = order(call, arguments - 2);
+    let scope = scope(context, call, arguments - 1);
+    let result = match operation {
+        Operation::Load => {
+            let load = builder.load(call.ty(), address);
+            load.set_ordering(match ordering {
+                AtomicOrdering::Release => AtomicOrdering::Monotonic,
+                AtomicOrdering::AcquireRelease => AtomicOrdering::Acquire,
+                other => other,
+            });
+            load.set_sync_scope(scope);
+            load.set_alignment(bytes(call.ty()));
+            Some(load)
+        }
+        Operation::Store => {
+            let value = call.operand(1);
+            let store = builder.store(value, address);
+            store.set_ordering(match ordering {
+                AtomicOrdering::Acquire => AtomicOrdering::Monotonic,
+                AtomicOrdering::AcquireRelease => AtomicOrdering::Release,
+                other => other,
+            });
+            store.set_sync_scope(scope);
+            store.set_alignment(bytes(value.ty()));
+            None
+        }
+        Operation::CompareExchange => {
+            let (current, new) = (call.operand(1), call.operand(2));
+            let failure = match ordering {
+                AtomicOrdering::Release => AtomicOrdering::Monotonic,
+                AtomicOrdering::AcquireRelease => AtomicOrdering::Acquire,
+                other => other,
+            };
+            let pair =
+                builder.atomic_cmpxchg(address, current, new, [order(call, 3), failure], scope);
+            Some(builder.extract_value(pair, 0))
+        }
+        Operation::Update(operation) => {
+            Some(builder.atomic_rmw(operation, address, call.operand(1), ordering, scope))
+        }
+    };
+    if let Some(result) = result {
+        call.replace_uses(result);
+    }
+    call.erase();
 }
 
-/// # Safety
-/// The call is live, with two arguments.
-unsafe fn fence(call: LLVMValueRef) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if LLVMGetNumArgOperands(call) != 2 {
-            return;
-        }
-        let ordering = order(call, 0);
-        if ordering != LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic {
-            let context = LLVMGetTypeContext(LLVMTypeOf(call));
-            let builder = LLVMCreateBuilderInContext(context);
-            LLVMPositionBuilderBefore(builder, call);
-            let scope = scope(context, call, 1);
-            LLVMBuildFenceSyncScope(builder, ordering, scope, c"".as_ptr());
-            LLVMDisposeBuilder(builder);
-        }
-        LLVMInstructionEraseFromParent(call);
+fn fence(call: Value<'_>) {
+    if call.num_args() != 2 {
+        return;
     }
+    let ordering = order(call, 0);
+    if ordering != AtomicOrdering::Monotonic {
+        let context = call.ty().context();
+        let builder = Builder::before(call);
+        let scope = scope(context, call, 1);
+        builder.fence(ordering, scope);
+    }
+    call.erase();
 }
 
 /// The size of a number, which is its alignment.
-unsafe fn bytes(ty: LLVMTypeRef) -> u32 {
-    // SAFETY: callers have a live type.
-    unsafe {
-        match LLVMGetTypeKind(ty) {
-            LLVMTypeKind::LLVMIntegerTypeKind => LLVMGetIntTypeWidth(ty) / 8,
-            LLVMTypeKind::LLVMFloatTypeKind => 4,
-            _ => 8,
-        }
+fn bytes(ty: Type<'_>) -> u32 {
+    match ty.kind() {
+        TypeKind::Integer => ty.int_width() / 8,
+        TypeKind::Float => 4,
+        _ => 8,
     }
 }

@@ -41,12 +41,9 @@
 //! there, nobody needs to know before.
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, FUNCTION_INDEX, IntoValue, ModuleRef, Value};
 
 use crate::frontend::mark_convergent::{Reaching, is_call};
-use crate::ir;
 use crate::spec::builtins;
 
 /// rustc's name for the function that runs another and catches its panic.
@@ -59,68 +56,57 @@ const CATCH: &str = "__rust_try";
 pub fn run(module: &Module<'_>) -> Result<(), String> {
     refuse_catching(module);
     for function in module.get_functions() {
-        ir::add_attribute(function, "nounwind", 0);
-        for instruction in ir::instructions(function.as_value_ref()) {
+        function.value().add_function_attribute("nounwind", 0);
+        for instruction in function.value().instructions() {
             if is_call(instruction) {
-                ir::add_call_attribute(instruction, "nounwind");
+                instruction.add_call_attribute("nounwind");
             }
         }
     }
-    ir::run_llvm_passes(module, "function(simplifycfg)")?;
+    module.handle().run_passes("function(simplifycfg)")?;
     for function in module.get_functions() {
-        // SAFETY: the function is live; a null personality removes it.
-        unsafe {
-            if LLVMHasPersonalityFn(function.as_value_ref()) != 0 {
-                LLVMSetPersonalityFn(function.as_value_ref(), std::ptr::null_mut());
-            }
+        if function.value().has_personality() {
+            function.value().remove_personality();
         }
     }
-    // SAFETY: the module is live and held by the caller.
-    unsafe { infer(module.as_mut_ptr()) };
+    infer(module.handle());
     Ok(())
 }
 
 /// Marks the functions that can reach no panic as `nounwind`, and takes that from all others and from the calls of them.
-///
-/// # Safety
-/// `module` is a live module without invokes that nobody else changes during the call.
-pub unsafe fn infer(module: LLVMModuleRef) {
-    let functions = ir::functions(module);
-    let panics: Vec<LLVMValueRef> =
+pub fn infer(module: ModuleRef<'_>) {
+    let functions = module.functions();
+    let panics: Vec<Value<'_>> =
         functions.iter().copied().filter(|&function| is_panic(function)).collect();
     let reaching = Reaching::of(module, &panics);
     for function in functions {
         if reaching.functions.contains(&function) {
-            ir::remove_function_attribute(function, "nounwind");
+            function.remove_function_attribute("nounwind");
         } else {
-            let place = llvm_sys::LLVMAttributeFunctionIndex;
-            ir::add_attribute_at(function, place, "nounwind", 0);
+            let place = FUNCTION_INDEX;
+            function.add_attribute_at(place, "nounwind", 0);
         }
-        for call in ir::instructions(function).into_iter().filter(|&one| is_call(one)) {
+        for call in function.instructions().into_iter().filter(|&one| is_call(one)) {
             if reaching.has(call) {
-                ir::remove_call_attribute(call, "nounwind");
+                call.remove_call_attribute("nounwind");
             }
         }
     }
 }
 
 /// Marks every function as `nounwind`: what targets do when nothing is optimised any more, for none has tables for unwinding.
-///
-/// # Safety
-/// `module` is a live module that nobody else changes during the call.
-pub unsafe fn forget(module: LLVMModuleRef) {
-    for function in ir::functions(module) {
-        ir::add_attribute_at(function, llvm_sys::LLVMAttributeFunctionIndex, "nounwind", 0);
+pub fn forget(module: ModuleRef<'_>) {
+    for function in module.functions() {
+        function.add_attribute_at(FUNCTION_INDEX, "nounwind", 0);
     }
 }
 
 /// Whether a function is one that panics, or may be: it has no body yet, and is none that is known to return.
-fn is_panic(function: LLVMValueRef) -> bool {
-    // SAFETY: the function is live.
-    if unsafe { LLVMIsDeclaration(function) } == 0 {
+fn is_panic(function: Value<'_>) -> bool {
+    if !function.is_declaration() {
         return false;
     }
-    let name = ir::name_of(function);
+    let name = function.name();
     let returns = name.starts_with("llvm.")
         || (builtins::is_builtin(&name) && !builtins::is_panic(&name))
         || builtins::is_library_function(&name);
@@ -134,11 +120,7 @@ fn refuse_catching(module: &Module<'_>) {
         return;
     }
     let declaration = module.add_function("", function.get_type(), None);
-    // SAFETY: both functions are live and of one type; the old one goes after its last use.
-    unsafe {
-        LLVMReplaceAllUsesWith(function.as_value_ref(), declaration.as_value_ref());
-        LLVMDeleteFunction(function.as_value_ref());
-        let name = CATCH.as_bytes();
-        LLVMSetValueName2(declaration.as_value_ref(), name.as_ptr().cast(), name.len());
-    }
+    function.value().replace_uses(declaration.value());
+    function.value().delete_function();
+    declaration.value().set_name(CATCH);
 }

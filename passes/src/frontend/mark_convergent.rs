@@ -31,12 +31,8 @@
 use std::collections::HashSet;
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::LLVMOpcode;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, FUNCTION_INDEX, IntoValue, ModuleRef, Opcode, Value};
 
-use crate::ir;
 use crate::spec::builtins::convergent;
 
 /// The text of a mark: a comment for every assembler.
@@ -45,24 +41,24 @@ pub const MARK: &str = "/* schism: convergent */";
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
     remove_marks(module);
-    let barriers: Vec<LLVMValueRef> =
-        convergent().filter_map(|name| Some(module.get_function(name)?.as_value_ref())).collect();
+    let barriers: Vec<Value<'_>> =
+        convergent().filter_map(|name| Some(module.get_function(name)?.value())).collect();
     if barriers.is_empty() {
         return;
     }
-    let reaching = Reaching::of(module.as_mut_ptr(), &barriers);
+    let reaching = Reaching::of(module.handle(), &barriers);
     for &function in &reaching.functions {
-        ir::add_attribute_at(function, llvm_sys::LLVMAttributeFunctionIndex, "convergent", 0);
+        function.add_attribute_at(FUNCTION_INDEX, "convergent", 0);
     }
     for &barrier in &barriers {
-        ir::add_attribute_at(barrier, llvm_sys::LLVMAttributeFunctionIndex, "nomerge", 0);
+        barrier.add_attribute_at(FUNCTION_INDEX, "nomerge", 0);
     }
     for function in module.get_functions() {
-        for call in ir::instructions(function.as_value_ref()) {
+        for call in function.value().instructions() {
             if reaching.has(call) {
-                ir::add_call_attribute(call, "convergent");
-                if ir::callee(call).is_some_and(|callee| barriers.contains(&callee)) {
-                    ir::add_call_attribute(call, "nomerge");
+                call.add_call_attribute("convergent");
+                if call.callee().is_some_and(|callee| barriers.contains(&callee)) {
+                    call.add_call_attribute("nomerge");
                 }
             }
         }
@@ -71,73 +67,59 @@ pub fn run(module: &Module<'_>) {
 
 /// Takes the marks out of a module.
 pub fn remove_marks(module: &Module<'_>) {
-    // SAFETY: the module is live and held by the caller.
-    unsafe { remove_marks_in(module.as_mut_ptr()) };
+    remove_marks_in(module.handle());
 }
 
 /// Takes the marks out of a module.
-///
-/// # Safety
-/// `module` is a live module that nobody else changes during the call.
-pub unsafe fn remove_marks_in(module: LLVMModuleRef) {
-    // SAFETY: as promised by the caller. A mark returns nothing, so it has no uses.
-    unsafe {
-        let mut function = LLVMGetFirstFunction(module);
-        while !function.is_null() {
-            for instruction in ir::instructions(function) {
-                if is_mark(instruction) {
-                    if ir::opcode(instruction) == Some(LLVMOpcode::LLVMInvoke) {
-                        ir::replace_invoke_by_branch(instruction);
-                    } else {
-                        LLVMInstructionEraseFromParent(instruction);
-                    }
+pub fn remove_marks_in(module: ModuleRef<'_>) {
+    for function in module.functions() {
+        for instruction in function.instructions() {
+            if is_mark(instruction) {
+                if instruction.opcode() == Some(Opcode::Invoke) {
+                    instruction.replace_invoke_by_branch();
+                } else {
+                    instruction.erase();
                 }
             }
-            function = LLVMGetNextFunction(function);
         }
     }
 }
 
-fn is_mark(instruction: LLVMValueRef) -> bool {
+fn is_mark(instruction: Value<'_>) -> bool {
     if !is_call(instruction) {
         return false;
     }
-    // SAFETY: the instruction is a call or an invoke, which has a called value.
-    unsafe {
-        let called = LLVMGetCalledValue(instruction);
-        if LLVMIsAInlineAsm(called).is_null() {
-            return false;
-        }
-        let mut length = 0;
-        let text = LLVMGetInlineAsmAsmString(called, &mut length);
-        std::slice::from_raw_parts(text.cast::<u8>(), length) == MARK.as_bytes()
+    let called = instruction.called_value();
+    if !called.is_inline_assembly() {
+        return false;
     }
+    called.assembly_text() == MARK.as_bytes()
 }
 
-pub(crate) fn is_call(instruction: LLVMValueRef) -> bool {
-    matches!(ir::opcode(instruction), Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke))
+pub(crate) fn is_call(instruction: Value<'_>) -> bool {
+    matches!(instruction.opcode(), Some(Opcode::Call | Opcode::Invoke))
 }
 
 /// What may reach one of some functions: a barrier, or a panic.
-pub(crate) struct Reaching {
+pub(crate) struct Reaching<'m> {
     /// The functions, those themselves included.
-    pub(crate) functions: HashSet<LLVMValueRef>,
+    pub(crate) functions: HashSet<Value<'m>>,
     /// Whether one of them has its address taken, so that a call through a pointer may be of it.
     by_pointer: bool,
 }
 
-impl Reaching {
+impl<'m> Reaching<'m> {
     /// The functions of a live module that may reach `targets`, which are some of them.
-    pub(crate) fn of(module: LLVMModuleRef, targets: &[LLVMValueRef]) -> Self {
+    pub(crate) fn of(module: ModuleRef<'m>, targets: &[Value<'m>]) -> Self {
         let mut reaching = Self { functions: HashSet::new(), by_pointer: false };
         let mut open = targets.to_vec();
         while let Some(function) = open.pop() {
             if !reaching.functions.insert(function) {
                 continue;
             }
-            for user in ir::users(function) {
-                if ir::callee(user) == Some(function) {
-                    open.push(ir::parent_function(user));
+            for user in function.users() {
+                if user.callee() == Some(function) {
+                    open.push(user.parent_function());
                     // It may be an argument of a call of itself, too.
                     if count_operands(user, function) == 1 {
                         continue;
@@ -153,32 +135,25 @@ impl Reaching {
     }
 
     /// Whether a call may be of one of the functions.
-    pub(crate) fn has(&self, call: LLVMValueRef) -> bool {
-        match ir::callee(call) {
+    pub(crate) fn has(&self, call: Value<'m>) -> bool {
+        match call.callee() {
             Some(callee) => self.functions.contains(&callee),
             None => self.by_pointer && calls_pointer(call),
         }
     }
 }
 
-fn count_operands(user: LLVMValueRef, value: LLVMValueRef) -> usize {
-    // SAFETY: `user` is an instruction, and the index is below its number of operands.
-    unsafe {
-        (0..LLVMGetNumOperands(user) as u32)
-            .filter(|&index| LLVMGetOperand(user, index) == value)
-            .count()
-    }
+fn count_operands<'m>(user: Value<'m>, value: Value<'m>) -> usize {
+    (0..user.num_operands()).filter(|&index| user.operand(index) == value).count()
 }
 
-fn functions_that_call_pointers(module: LLVMModuleRef) -> Vec<LLVMValueRef> {
-    let calls =
-        |&function: &LLVMValueRef| ir::instructions(function).into_iter().any(calls_pointer);
-    ir::functions(module).into_iter().filter(calls).collect()
+fn functions_that_call_pointers(module: ModuleRef<'_>) -> Vec<Value<'_>> {
+    let calls = |&function: &Value<'_>| function.instructions().into_iter().any(calls_pointer);
+    module.functions().into_iter().filter(calls).collect()
 }
 
-fn calls_pointer(instruction: LLVMValueRef) -> bool {
-    // SAFETY: only a call or an invoke is asked for its called value.
+fn calls_pointer(instruction: Value<'_>) -> bool {
     is_call(instruction)
-        && ir::callee(instruction).is_none()
-        && unsafe { LLVMIsAInlineAsm(LLVMGetCalledValue(instruction)).is_null() }
+        && instruction.callee().is_none()
+        && !instruction.called_value().is_inline_assembly()
 }

@@ -26,12 +26,9 @@
 //! parameter, where a target turns it into better loads.
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, Builder, ContextRef, IntoValue, ModuleRef, Type, Value, enum_kind};
 use thiserror::Error;
 
-use crate::ir;
 use crate::spec::builtins;
 use crate::spec::kernel::{KernelSpec, Parameter, ParameterKind};
 
@@ -72,130 +69,89 @@ pub enum KernelEntryError {
 /// The first kernel that could not be made, and why.
 pub fn run(module: &Module<'_>, kernels: &[KernelSpec]) -> Result<(), KernelEntryError> {
     for kernel in kernels {
-        // SAFETY: the module is live and held by the caller.
-        unsafe { make_kernel(module.as_mut_ptr(), kernel)? };
+        make_kernel(module.handle(), kernel)?;
     }
     // The compiler declares them as functions of which it knows nothing.
     for function in builtins::pure().filter_map(|name| module.get_function(name)) {
-        ir::mark_pure(function.as_value_ref());
+        function.value().mark_pure();
     }
     Ok(())
 }
 
-/// # Safety
-/// `module` is a live module that nobody else changes during the call.
-unsafe fn make_kernel(module: LLVMModuleRef, kernel: &KernelSpec) -> Result<(), KernelEntryError> {
-    // SAFETY: all values and types are made in, or read from, the live module and its context.
-    unsafe {
-        let context = LLVMGetModuleContext(module);
-        let entry = LLVMGetNamedFunctionWithLength(
-            module,
-            kernel.entry.as_ptr().cast(),
-            kernel.entry.len(),
-        );
-        if entry.is_null() || LLVMIsDeclaration(entry) != 0 {
-            return Err(KernelEntryError::NoEntry {
-                kernel: kernel.name.clone(),
-                entry: kernel.entry.clone(),
-            });
-        }
-        if LLVMCountParams(entry) != 7 {
-            return Err(KernelEntryError::Signature {
-                kernel: kernel.name.clone(),
-                entry: kernel.entry.clone(),
-                found: LLVMCountParams(entry),
-            });
-        }
-
-        let mut types = Vec::with_capacity(kernel.parameters.len());
-        for parameter in &kernel.parameters {
-            types.push(parameter_type(context, parameter).ok_or_else(|| {
-                KernelEntryError::ParameterSize {
-                    kernel: kernel.name.clone(),
-                    size: parameter.size,
-                }
-            })?);
-        }
-        let void = LLVMVoidTypeInContext(context);
-        let ty = LLVMFunctionType(void, types.as_mut_ptr(), types.len() as u32, 0);
-        let name = std::ffi::CString::new(kernel.name.as_str()).unwrap_or_default();
-        let function = LLVMAddFunction(module, name.as_ptr(), ty);
-
-        let block = LLVMAppendBasicBlockInContext(context, function, c"".as_ptr());
-        let builder = LLVMCreateBuilderInContext(context);
-        LLVMPositionBuilderAtEnd(builder, block);
-        let i8_type = LLVMInt8TypeInContext(context);
-        let i64_type = LLVMInt64TypeInContext(context);
-        let bytes = LLVMArrayType2(i8_type, kernel.closure_size);
-        let closure = LLVMBuildAlloca(builder, bytes, c"closure".as_ptr());
-        LLVMSetAlignment(closure, kernel.closure_align.max(1) as u32);
-        for (index, parameter) in kernel.parameters.iter().enumerate() {
-            let value = LLVMGetParam(function, index as u32);
-            annotate(function, index as u32 + 1, parameter);
-            let mut offset = [LLVMConstInt(i64_type, parameter.offset, 0)];
-            let field =
-                LLVMBuildGEP2(builder, i8_type, closure, offset.as_mut_ptr(), 1, c"".as_ptr());
-            let align = known_alignment(kernel.closure_align, parameter.offset);
-            if parameter.kind == ParameterKind::Bytes {
-                let size = LLVMConstInt(i64_type, parameter.size, 0);
-                let source_align = parameter.align.max(1) as u32;
-                LLVMBuildMemCpy(builder, field, align, value, source_align, size);
-            } else {
-                let store = LLVMBuildStore(builder, value, field);
-                LLVMSetAlignment(store, align);
-            }
-        }
-
-        let mut arguments = vec![closure];
-        let builtin_type = LLVMFunctionType(i64_type, std::ptr::null_mut(), 0, 0);
-        for name in builtins::GLOBAL_ID.into_iter().chain(builtins::GLOBAL_RANGE) {
-            let builtin = ir::declare_pure_builtin(module, name, builtin_type);
-            arguments.push(LLVMBuildCall2(
-                builder,
-                builtin_type,
-                builtin,
-                std::ptr::null_mut(),
-                0,
-                c"".as_ptr(),
-            ));
-        }
-        LLVMBuildCall2(
-            builder,
-            LLVMGlobalGetValueType(entry),
-            entry,
-            arguments.as_mut_ptr(),
-            arguments.len() as u32,
-            c"".as_ptr(),
-        );
-        LLVMBuildRetVoid(builder);
-        LLVMDisposeBuilder(builder);
-        Ok(())
+fn make_kernel(module: ModuleRef<'_>, kernel: &KernelSpec) -> Result<(), KernelEntryError> {
+    let context = module.context();
+    let defined = module.function(&kernel.entry).filter(|entry| !entry.is_declaration());
+    let Some(entry) = defined else {
+        return Err(KernelEntryError::NoEntry {
+            kernel: kernel.name.clone(),
+            entry: kernel.entry.clone(),
+        });
+    };
+    if entry.num_params() != 7 {
+        return Err(KernelEntryError::Signature {
+            kernel: kernel.name.clone(),
+            entry: kernel.entry.clone(),
+            found: entry.num_params(),
+        });
     }
+
+    let mut types = Vec::with_capacity(kernel.parameters.len());
+    for parameter in &kernel.parameters {
+        types.push(parameter_type(context, parameter).ok_or_else(|| {
+            KernelEntryError::ParameterSize { kernel: kernel.name.clone(), size: parameter.size }
+        })?);
+    }
+    let ty = context.void_type().function(&types, false);
+    let function = module.add_function(&kernel.name, ty);
+
+    let block = function.append_block("");
+    let builder = Builder::at_end(block);
+    let i8_type = context.int_type(8);
+    let i64_type = context.int_type(64);
+    let bytes = i8_type.array(kernel.closure_size);
+    let closure = builder.alloca(bytes).with_name("closure");
+    closure.set_alignment(kernel.closure_align.max(1) as u32);
+    for (index, parameter) in kernel.parameters.iter().enumerate() {
+        let value = function.param(index as u32);
+        annotate(function, index as u32 + 1, parameter);
+        let offset = i64_type.const_int(parameter.offset, false);
+        let field = builder.gep(i8_type, closure, &[offset]);
+        let align = known_alignment(kernel.closure_align, parameter.offset);
+        if parameter.kind == ParameterKind::Bytes {
+            let size = i64_type.const_int(parameter.size, false);
+            let source_align = parameter.align.max(1) as u32;
+            builder.memcpy(field, align, value, source_align, size);
+        } else {
+            let store = builder.store(value, field);
+            store.set_alignment(align);
+        }
+    }
+
+    let mut arguments = vec![closure];
+    let builtin_type = i64_type.function(&[], false);
+    for name in builtins::GLOBAL_ID.into_iter().chain(builtins::GLOBAL_RANGE) {
+        let builtin = module.declare_pure_builtin(name, builtin_type);
+        arguments.push(builder.call(builtin_type, builtin, &[]));
+    }
+    builder.call(entry.value_type(), entry, &arguments);
+    builder.ret_void();
+    Ok(())
 }
 
-/// # Safety
-/// `context` is live.
-unsafe fn parameter_type(context: LLVMContextRef, parameter: &Parameter) -> Option<LLVMTypeRef> {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        Some(match (parameter.kind, parameter.size) {
-            (ParameterKind::Integer, 1 | 2 | 4 | 8 | 16) => {
-                LLVMIntTypeInContext(context, parameter.size as u32 * 8)
-            }
-            (ParameterKind::Float, 2) => LLVMHalfTypeInContext(context),
-            (ParameterKind::Float, 4) => LLVMFloatTypeInContext(context),
-            (ParameterKind::Float, 8) => LLVMDoubleTypeInContext(context),
-            (ParameterKind::Pointer { .. }, 8) | (ParameterKind::Bytes, _) => {
-                LLVMPointerTypeInContext(context, 0)
-            }
-            _ => return None,
-        })
-    }
+fn parameter_type<'m>(context: ContextRef<'m>, parameter: &Parameter) -> Option<Type<'m>> {
+    Some(match (parameter.kind, parameter.size) {
+        (ParameterKind::Integer, 1 | 2 | 4 | 8 | 16) => context.int_type(parameter.size as u32 * 8),
+        (ParameterKind::Float, 2) => context.half_type(),
+        (ParameterKind::Float, 4) => context.float_type(),
+        (ParameterKind::Float, 8) => context.double_type(),
+        (ParameterKind::Pointer { .. }, 8) | (ParameterKind::Bytes, _) => context.pointer_type(0),
+        _ => return None,
+    })
 }
 
 /// Puts on a parameter what is known of it.
-fn annotate(function: LLVMValueRef, index: u32, parameter: &Parameter) {
-    let add = |name, value| ir::add_attribute_at(function, index, name, value);
+fn annotate(function: Value<'_>, index: u32, parameter: &Parameter) {
+    let add = |name, value| function.add_attribute_at(index, name, value);
     match parameter.kind {
         ParameterKind::Integer | ParameterKind::Float => {}
         ParameterKind::Pointer { noalias, readonly, pointee_align, dereferenceable, nonnull } => {
@@ -216,15 +172,10 @@ fn annotate(function: LLVMValueRef, index: u32, parameter: &Parameter) {
             }
         }
         ParameterKind::Bytes => {
-            // SAFETY: `function` is live; types and attributes are made in its context.
-            unsafe {
-                let context = LLVMGetTypeContext(LLVMTypeOf(function));
-                let bytes = LLVMArrayType2(LLVMInt8TypeInContext(context), parameter.size);
-                let name = "byval";
-                let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
-                let attribute = LLVMCreateTypeAttribute(context, kind, bytes);
-                LLVMAddAttributeAtIndex(function, index, attribute);
-            }
+            let context = function.ty().context();
+            let bytes = context.int_type(8).array(parameter.size);
+            let attribute = context.type_attribute(enum_kind("byval"), bytes);
+            function.add_attribute(index, attribute);
             add("align", parameter.align.max(1));
         }
     }

@@ -29,8 +29,7 @@
 //! it.
 
 use inkwell::module::Module;
-
-use crate::ir;
+use schism_llvm::AsModule;
 
 /// Locals to registers.
 const PROMOTE: &str = "always-inline,globalopt,function(sroa,early-cse,simplifycfg)";
@@ -57,8 +56,8 @@ pub(crate) fn inline(module: &Module<'_>) -> Result<(), String> {
 }
 
 fn clean(module: &Module<'_>, first: &str) -> Result<(), String> {
-    ir::run_llvm_passes(module, first)?;
-    ir::run_llvm_passes(module, REMOVE)
+    module.handle().run_passes(first)?;
+    module.handle().run_passes(REMOVE)
 }
 
 #[cfg(test)]

@@ -20,8 +20,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use inkwell::module::{Linkage, Module};
+use schism_llvm::{AsModule, IntoValue};
 
-use crate::ir;
 use crate::spec::image::{Capability, KernelImage};
 use crate::spec::kernel::KernelSpec;
 use crate::spec::options::SplitMode;
@@ -59,15 +59,12 @@ pub fn parts(mode: SplitMode, specs: &[KernelSpec], kernels: &[KernelImage]) -> 
 /// # Errors
 /// LLVM's message, if its pass manager fails.
 pub fn keep(module: &Module<'_>, keep: &HashSet<&str>) -> Result<(), String> {
-    use inkwell::values::AsValueRef;
     for function in module.get_functions() {
-        if function.count_basic_blocks() > 0
-            && !keep.contains(ir::name_of(function.as_value_ref()).as_str())
-        {
+        if function.count_basic_blocks() > 0 && !keep.contains(function.value().name().as_str()) {
             function.set_linkage(Linkage::Internal);
         }
     }
-    ir::run_llvm_passes(module, "globaldce,strip-dead-prototypes")
+    module.handle().run_passes("globaldce,strip-dead-prototypes")
 }
 
 #[cfg(test)]

@@ -19,11 +19,7 @@
 
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::core::{LLVMInstructionEraseFromParent, LLVMRemoveCallSiteEnumAttribute};
-use llvm_sys::{LLVMAttributeFunctionIndex, LLVMOpcode};
-
-use crate::ir;
+use schism_llvm::{FUNCTION_INDEX, IntoValue, Opcode};
 
 const ENUM_ATTRIBUTES: [&str; 7] =
     ["uwtable", "noinline", "optnone", "noredzone", "nonlazybind", "naked", "minsize"];
@@ -54,22 +50,18 @@ pub fn run(module: &Module<'_>) {
             function.remove_string_attribute(AttributeLoc::Function, name);
         }
     }
-    for instruction in module.get_functions().flat_map(|f| ir::instructions(f.as_value_ref())) {
-        if matches!(ir::opcode(instruction), Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke)) {
+    for instruction in module.get_functions().flat_map(|f| f.value().instructions()) {
+        if matches!(instruction.opcode(), Some(Opcode::Call | Opcode::Invoke)) {
             // A call site may repeat what its callee says.
             let kind = inkwell::attributes::Attribute::get_named_enum_kind_id("noinline");
-            // SAFETY: `instruction` is a call or invoke of the live module.
-            unsafe {
-                LLVMRemoveCallSiteEnumAttribute(instruction, LLVMAttributeFunctionIndex, kind);
-            }
+            instruction.remove_call_enum_attribute(FUNCTION_INDEX, kind);
         }
     }
     for name in HINTS {
         let Some(hint) = module.get_function(name) else { continue };
-        for user in ir::users(hint.as_value_ref()) {
-            if ir::opcode(user) == Some(LLVMOpcode::LLVMCall) {
-                // SAFETY: a call of a hint returns nothing, so nothing uses it.
-                unsafe { LLVMInstructionEraseFromParent(user) };
+        for user in hint.value().users() {
+            if user.opcode() == Some(Opcode::Call) {
+                user.erase();
             }
         }
     }

@@ -8,136 +8,99 @@
 //! parts. A constant is named by its index in [`DeviceSpec::types`](crate::DeviceSpec::types), so
 //! that passes that need the same one share it.
 
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{ContextRef, Linkage, ModuleRef, Type, UnnamedAddress, Value};
 use schism_message::MAGIC;
 
 use crate::spec::messages::TypeDescription;
 
 /// Makes descriptions in a module.
-pub(crate) struct Descriptors<'a> {
-    module: LLVMModuleRef,
-    context: LLVMContextRef,
+pub(crate) struct Descriptors<'a, 'm> {
+    module: ModuleRef<'m>,
+    context: ContextRef<'m>,
     types: &'a [TypeDescription],
 }
 
-impl<'a> Descriptors<'a> {
-    /// # Safety
-    /// The module is live as long as the result.
-    pub(crate) unsafe fn new(module: LLVMModuleRef, types: &'a [TypeDescription]) -> Self {
-        // SAFETY: as promised by the caller.
-        Descriptors { module, context: unsafe { LLVMGetModuleContext(module) }, types }
+impl<'a, 'm> Descriptors<'a, 'm> {
+    pub(crate) fn new(module: ModuleRef<'m>, types: &'a [TypeDescription]) -> Self {
+        Descriptors { module, context: module.context(), types }
     }
 
     /// The constant of a type, made if need be; null for an index that there is not.
-    pub(crate) fn get(&self, index: usize) -> LLVMValueRef {
+    pub(crate) fn get(&self, index: usize) -> Value<'m> {
         let Some(described) = self.types.get(index) else { return self.null() };
         let name = format!("schism.type.{index}");
-        // SAFETY: the module is live and everything is made in it. A type may have itself as a part, so the global is there
-        // before its value is.
-        unsafe {
-            let known = LLVMGetNamedGlobalWithLength(self.module, name.as_ptr().cast(), name.len());
-            if !known.is_null() {
-                return known;
-            }
-            let (int, long, pointer) = self.field_types();
-            let mut fields = [int, int, pointer, long, pointer, long];
-            let ty = LLVMStructTypeInContext(self.context, fields.as_mut_ptr(), 6, 0);
-            let name = std::ffi::CString::new(name).expect("a name without NUL");
-            let global = private(LLVMAddGlobal(self.module, ty, name.as_ptr()));
-            let (name, name_len) = self.text(&described.name);
-            let parts: Vec<_> = described
-                .parts
-                .iter()
-                .map(|part| {
-                    let (name, name_len) = self.text(&part.name);
-                    let name_len =
-                        if part.name.is_empty() { self.long(part.size) } else { name_len };
-                    let of = part.ty.map_or_else(|| self.null(), |index| self.get(index));
-                    let mut fields = [self.long(part.value), of, name, name_len];
-                    LLVMConstStructInContext(self.context, fields.as_mut_ptr(), 4, 0)
-                })
-                .collect();
-            let kind = described.kind as u64 | (described.by as u64) << 8;
-            let mut values = [
-                LLVMConstInt(int, kind, 0),
-                LLVMConstInt(int, MAGIC.into(), 0),
-                name,
-                name_len,
-                self.list(parts),
-                self.long(described.parts.len() as u64),
-            ];
-            let value = LLVMConstStructInContext(self.context, values.as_mut_ptr(), 6, 0);
-            LLVMSetInitializer(global, value);
-            global
+        if let Some(known) = self.module.global(&name) {
+            return known;
         }
+        let (int, long, pointer) = self.field_types();
+        let ty = self.context.struct_type(&[int, int, pointer, long, pointer, long], false);
+        let global = private(self.module.add_global(ty, &name));
+        let (name, name_len) = self.text(&described.name);
+        let parts: Vec<_> = described
+            .parts
+            .iter()
+            .map(|part| {
+                let (name, name_len) = self.text(&part.name);
+                let name_len = if part.name.is_empty() { self.long(part.size) } else { name_len };
+                let of = part.ty.map_or_else(|| self.null(), |index| self.get(index));
+                let fields = [self.long(part.value), of, name, name_len];
+                self.context.const_struct(&fields, false)
+            })
+            .collect();
+        let kind = described.kind as u64 | (described.by as u64) << 8;
+        let values = [
+            int.const_int(kind, false),
+            int.const_int(MAGIC.into(), false),
+            name,
+            name_len,
+            self.list(parts),
+            self.long(described.parts.len() as u64),
+        ];
+        let value = self.context.const_struct(&values, false);
+        global.set_initializer(value);
+        global
     }
 
     /// A private constant with bytes.
-    pub(crate) fn bytes(&self, bytes: &[u8]) -> LLVMValueRef {
-        // SAFETY: the module is live; the bytes are passed with their length.
-        unsafe {
-            let value =
-                LLVMConstStringInContext2(self.context, bytes.as_ptr().cast(), bytes.len(), 1);
-            let name = c"schism.panic".as_ptr();
-            let global = private(LLVMAddGlobal(self.module, LLVMTypeOf(value), name));
-            LLVMSetInitializer(global, value);
-            LLVMSetUnnamedAddress(global, llvm_sys::LLVMUnnamedAddr::LLVMGlobalUnnamedAddr);
-            LLVMSetAlignment(global, 1);
-            global
-        }
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> Value<'m> {
+        let value = self.context.const_bytes(bytes);
+        let global = private(self.module.add_global(value.ty(), "schism.panic"));
+        global.set_initializer(value);
+        global.set_unnamed_address(UnnamedAddress::Global);
+        global.set_alignment(1);
+        global
     }
 
     /// A text and its length.
-    fn text(&self, text: &str) -> (LLVMValueRef, LLVMValueRef) {
+    fn text(&self, text: &str) -> (Value<'m>, Value<'m>) {
         let at = if text.is_empty() { self.null() } else { self.bytes(text.as_bytes()) };
         (at, self.long(text.len() as u64))
     }
 
-    fn list(&self, elements: Vec<LLVMValueRef>) -> LLVMValueRef {
-        let mut elements = elements;
+    fn list(&self, elements: Vec<Value<'m>>) -> Value<'m> {
         let Some(&first) = elements.first() else { return self.null() };
-        // SAFETY: the module is live; all elements are structs of one type.
-        unsafe {
-            let len = elements.len() as u64;
-            let value = LLVMConstArray2(LLVMTypeOf(first), elements.as_mut_ptr(), len);
-            let name = c"schism.type.parts".as_ptr();
-            let global = private(LLVMAddGlobal(self.module, LLVMTypeOf(value), name));
-            LLVMSetInitializer(global, value);
-            LLVMSetUnnamedAddress(global, llvm_sys::LLVMUnnamedAddr::LLVMGlobalUnnamedAddr);
-            global
-        }
+        let value = first.ty().const_array(&elements);
+        let global = private(self.module.add_global(value.ty(), "schism.type.parts"));
+        global.set_initializer(value);
+        global.set_unnamed_address(UnnamedAddress::Global);
+        global
     }
 
-    fn field_types(&self) -> (LLVMTypeRef, LLVMTypeRef, LLVMTypeRef) {
-        // SAFETY: the context is live.
-        unsafe {
-            (
-                LLVMInt32TypeInContext(self.context),
-                LLVMInt64TypeInContext(self.context),
-                LLVMPointerTypeInContext(self.context, 0),
-            )
-        }
+    fn field_types(&self) -> (Type<'m>, Type<'m>, Type<'m>) {
+        (self.context.int_type(32), self.context.int_type(64), self.context.pointer_type(0))
     }
 
-    fn long(&self, value: u64) -> LLVMValueRef {
-        // SAFETY: the type is of the live context.
-        unsafe { LLVMConstInt(self.field_types().1, value, 0) }
+    fn long(&self, value: u64) -> Value<'m> {
+        self.field_types().1.const_int(value, false)
     }
 
-    fn null(&self) -> LLVMValueRef {
-        // SAFETY: the type is of the live context.
-        unsafe { LLVMConstNull(self.field_types().2) }
+    fn null(&self) -> Value<'m> {
+        self.field_types().2.zero()
     }
 }
 
-/// # Safety
-/// `global` is a new global of a live module.
-unsafe fn private(global: LLVMValueRef) -> LLVMValueRef {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        LLVMSetGlobalConstant(global, 1);
-        LLVMSetLinkage(global, llvm_sys::LLVMLinkage::LLVMPrivateLinkage);
-    }
+fn private(global: Value<'_>) -> Value<'_> {
+    global.set_global_constant(true);
+    global.set_linkage(Linkage::Private);
     global
 }

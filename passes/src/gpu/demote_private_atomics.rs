@@ -28,162 +28,122 @@
 use std::collections::HashSet;
 
 use inkwell::module::Module;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp as Op, LLVMIntPredicate, LLVMOpcode};
-
-use crate::ir;
+use schism_llvm::{AsModule, AtomicOrdering, AtomicRMWBinOp, Builder, IntPredicate, Opcode, Value};
 
 /// Runs the pass over a module.
 pub fn run_on(module: &Module<'_>) {
-    ir::on_each_function(module, run);
+    module.handle().functions().into_iter().for_each(run);
 }
 
 /// Runs the pass over a function.
-///
-/// # Safety
-/// `function` is a function of a live module that nobody else changes during the call.
-pub unsafe fn run(function: LLVMValueRef) {
-    for instruction in ir::instructions(function) {
-        // SAFETY: the instruction is live: only it is removed, when its turn comes. Operands are those of its kind.
-        unsafe {
-            match ir::opcode(instruction) {
-                Some(LLVMOpcode::LLVMLoad) if is_local(LLVMGetOperand(instruction, 0)) => {
-                    make_plain(instruction);
-                }
-                Some(LLVMOpcode::LLVMStore) if is_local(LLVMGetOperand(instruction, 1)) => {
-                    make_plain(instruction);
-                }
-                Some(LLVMOpcode::LLVMAtomicRMW) if is_local(LLVMGetOperand(instruction, 0)) => {
-                    update(instruction);
-                }
-                Some(LLVMOpcode::LLVMAtomicCmpXchg) if is_local(LLVMGetOperand(instruction, 0)) => {
-                    exchange(instruction);
-                }
-                _ => {}
+pub fn run(function: Value<'_>) {
+    for instruction in function.instructions() {
+        match instruction.opcode() {
+            Some(Opcode::Load) if is_local(instruction.operand(0)) => {
+                make_plain(instruction);
             }
+            Some(Opcode::Store) if is_local(instruction.operand(1)) => {
+                make_plain(instruction);
+            }
+            Some(Opcode::AtomicRMW) if is_local(instruction.operand(0)) => {
+                update(instruction);
+            }
+            Some(Opcode::AtomicCmpXchg) if is_local(instruction.operand(0)) => {
+                exchange(instruction);
+            }
+            _ => {}
         }
     }
 }
 
 /// Whether all that an address may be is in the work-item's own memory.
-fn is_local(address: LLVMValueRef) -> bool {
+fn is_local(address: Value<'_>) -> bool {
     let mut seen = HashSet::new();
     let mut open = vec![address];
     while let Some(value) = open.pop() {
         if !seen.insert(value) {
             continue;
         }
-        // SAFETY: the value is live, and operands are asked of the instructions that have them.
-        unsafe {
-            match ir::opcode(value) {
-                Some(LLVMOpcode::LLVMAlloca) => {}
-                Some(
-                    LLVMOpcode::LLVMGetElementPtr
-                    | LLVMOpcode::LLVMBitCast
-                    | LLVMOpcode::LLVMAddrSpaceCast,
-                ) => open.push(LLVMGetOperand(value, 0)),
-                Some(LLVMOpcode::LLVMSelect) => {
-                    open.extend([LLVMGetOperand(value, 1), LLVMGetOperand(value, 2)]);
-                }
-                Some(LLVMOpcode::LLVMPHI) => {
-                    let count = LLVMCountIncoming(value);
-                    open.extend((0..count).map(|index| LLVMGetIncomingValue(value, index)));
-                }
-                _ => return false,
+        match value.opcode() {
+            Some(Opcode::Alloca) => {}
+            Some(Opcode::GetElementPtr | Opcode::BitCast | Opcode::AddrSpaceCast) => {
+                open.push(value.operand(0))
             }
+            Some(Opcode::Select) => {
+                open.extend([value.operand(1), value.operand(2)]);
+            }
+            Some(Opcode::Phi) => {
+                let count = value.num_incoming();
+                open.extend((0..count).map(|index| value.incoming_value(index)));
+            }
+            _ => return false,
         }
     }
     true
 }
 
 /// Takes the ordering from a load or a store.
-///
-/// # Safety
-/// `access` is a live load or store.
-pub(crate) unsafe fn make_plain(access: LLVMValueRef) {
-    let plain = LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic;
-    // SAFETY: as promised by the caller. What is not atomic has no scope but the widest.
-    unsafe {
-        if LLVMGetOrdering(access) != plain {
-            LLVMSetAtomicSingleThread(access, 0);
-            LLVMSetOrdering(access, plain);
-        }
+pub(crate) fn make_plain(access: Value<'_>) {
+    let plain = AtomicOrdering::NotAtomic;
+    if access.ordering() != plain {
+        access.set_single_thread(false);
+        access.set_ordering(plain);
     }
 }
 
 /// Makes an update a load, an operation and a store.
-///
-/// # Safety
-/// `instruction` is a live `atomicrmw`, which is erased unless its operation is one that no kernel has.
-unsafe fn update(instruction: LLVMValueRef) {
-    // SAFETY: as promised by the caller; everything is made in front of it, of its types.
-    unsafe {
-        let (address, value) = (LLVMGetOperand(instruction, 0), LLVMGetOperand(instruction, 1));
-        let ty = LLVMTypeOf(value);
-        let operation = LLVMGetAtomicRMWBinOp(instruction);
-        let builder = LLVMCreateBuilderInContext(LLVMGetTypeContext(ty));
-        LLVMPositionBuilderBefore(builder, instruction);
-        let name = c"".as_ptr();
-        let old = LLVMBuildLoad2(builder, ty, address, name);
-        LLVMSetAlignment(old, LLVMGetAlignment(instruction));
-        let choose = |predicate| {
-            let old_wins = LLVMBuildICmp(builder, predicate, old, value, name);
-            LLVMBuildSelect(builder, old_wins, old, value, name)
-        };
-        let new = match operation {
-            Op::LLVMAtomicRMWBinOpXchg => value,
-            Op::LLVMAtomicRMWBinOpAdd => LLVMBuildAdd(builder, old, value, name),
-            Op::LLVMAtomicRMWBinOpSub => LLVMBuildSub(builder, old, value, name),
-            Op::LLVMAtomicRMWBinOpAnd => LLVMBuildAnd(builder, old, value, name),
-            Op::LLVMAtomicRMWBinOpOr => LLVMBuildOr(builder, old, value, name),
-            Op::LLVMAtomicRMWBinOpXor => LLVMBuildXor(builder, old, value, name),
-            Op::LLVMAtomicRMWBinOpNand => {
-                let both = LLVMBuildAnd(builder, old, value, name);
-                LLVMBuildNot(builder, both, name)
-            }
-            Op::LLVMAtomicRMWBinOpMax => choose(LLVMIntPredicate::LLVMIntSGT),
-            Op::LLVMAtomicRMWBinOpMin => choose(LLVMIntPredicate::LLVMIntSLT),
-            Op::LLVMAtomicRMWBinOpUMax => choose(LLVMIntPredicate::LLVMIntUGT),
-            Op::LLVMAtomicRMWBinOpUMin => choose(LLVMIntPredicate::LLVMIntULT),
-            // Rust has no others.
-            _ => {
-                LLVMInstructionEraseFromParent(old);
-                LLVMDisposeBuilder(builder);
-                return;
-            }
-        };
-        let store = LLVMBuildStore(builder, new, address);
-        LLVMSetAlignment(store, LLVMGetAlignment(instruction));
-        LLVMDisposeBuilder(builder);
-        LLVMReplaceAllUsesWith(instruction, old);
-        LLVMInstructionEraseFromParent(instruction);
-    }
+fn update(instruction: Value<'_>) {
+    let (address, value) = (instruction.operand(0), instruction.operand(1));
+    let ty = value.ty();
+    let operation = instruction.rmw_operation();
+    let builder = Builder::before(instruction);
+    let old = builder.load(ty, address);
+    old.set_alignment(instruction.alignment());
+    let choose = |predicate| {
+        let old_wins = builder.icmp(predicate, old, value);
+        builder.select(old_wins, old, value)
+    };
+    let new = match operation {
+        AtomicRMWBinOp::Xchg => value,
+        AtomicRMWBinOp::Add => builder.add(old, value),
+        AtomicRMWBinOp::Sub => builder.sub(old, value),
+        AtomicRMWBinOp::And => builder.and(old, value),
+        AtomicRMWBinOp::Or => builder.or(old, value),
+        AtomicRMWBinOp::Xor => builder.xor(old, value),
+        AtomicRMWBinOp::Nand => {
+            let both = builder.and(old, value);
+            builder.not(both)
+        }
+        AtomicRMWBinOp::Max => choose(IntPredicate::SGT),
+        AtomicRMWBinOp::Min => choose(IntPredicate::SLT),
+        AtomicRMWBinOp::UMax => choose(IntPredicate::UGT),
+        AtomicRMWBinOp::UMin => choose(IntPredicate::ULT),
+        // Rust has no others.
+        _ => {
+            old.erase();
+            return;
+        }
+    };
+    let store = builder.store(new, address);
+    store.set_alignment(instruction.alignment());
+    instruction.replace_uses(old);
+    instruction.erase();
 }
 
 /// Makes a compare-exchange a load, a choice and a store.
-///
-/// # Safety
-/// `instruction` is a live `cmpxchg`, which is erased.
-unsafe fn exchange(instruction: LLVMValueRef) {
-    // SAFETY: as promised by the caller; everything is made in front of it, of its types.
-    unsafe {
-        let [address, expected, new] = [0, 1, 2].map(|index| LLVMGetOperand(instruction, index));
-        let ty = LLVMTypeOf(new);
-        let builder = LLVMCreateBuilderInContext(LLVMGetTypeContext(ty));
-        LLVMPositionBuilderBefore(builder, instruction);
-        let name = c"".as_ptr();
-        let old = LLVMBuildLoad2(builder, ty, address, name);
-        LLVMSetAlignment(old, LLVMGetAlignment(instruction));
-        let same = LLVMBuildICmp(builder, LLVMIntPredicate::LLVMIntEQ, old, expected, name);
-        let kept = LLVMBuildSelect(builder, same, new, old, name);
-        let store = LLVMBuildStore(builder, kept, address);
-        LLVMSetAlignment(store, LLVMGetAlignment(instruction));
-        let nothing = LLVMGetPoison(LLVMTypeOf(instruction));
-        let value = LLVMBuildInsertValue(builder, nothing, old, 0, name);
-        let both = LLVMBuildInsertValue(builder, value, same, 1, name);
-        LLVMDisposeBuilder(builder);
-        LLVMReplaceAllUsesWith(instruction, both);
-        LLVMInstructionEraseFromParent(instruction);
-    }
+fn exchange(instruction: Value<'_>) {
+    let [address, expected, new] = [0, 1, 2].map(|index| instruction.operand(index));
+    let ty = new.ty();
+    let builder = Builder::before(instruction);
+    let old = builder.load(ty, address);
+    old.set_alignment(instruction.alignment());
+    let same = builder.icmp(IntPredicate::EQ, old, expected);
+    let kept = builder.select(same, new, old);
+    let store = builder.store(kept, address);
+    store.set_alignment(instruction.alignment());
+    let nothing = instruction.ty().poison();
+    let value = builder.insert_value(nothing, old, 0);
+    let both = builder.insert_value(value, same, 1);
+    instruction.replace_uses(both);
+    instruction.erase();
 }

@@ -33,13 +33,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use inkwell::module::Module;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::{LLVMAtomicOrdering, LLVMOpcode};
+use schism_llvm::{AsModule, AtomicOrdering, Opcode, Value};
 
 use crate::gpu::demote_private_atomics::make_plain;
 use crate::gpu::merge_panic_exits;
-use crate::ir;
 use crate::ir::cfg::Cfg;
 use crate::spec::target::{NVPTX, PTX_KERNEL};
 
@@ -52,18 +49,14 @@ const GENERIC: u32 = 0;
 
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
-    ir::on_each_function(module, run_on);
+    module.handle().functions().into_iter().for_each(run_on);
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-///
-/// # Safety
-/// `function` is a function of a live module that nobody else changes meanwhile.
-pub unsafe fn run_on(function: LLVMValueRef) {
+pub fn run_on(function: Value<'_>) {
     // What a function that kernels call is beside, only they know.
-    // SAFETY: as promised by the caller.
-    let is_kernel = unsafe { LLVMGetFunctionCallConv(function) } == PTX_KERNEL;
-    if !is_kernel || !ir::instructions(function).into_iter().any(is_relaxed_load) {
+    let is_kernel = function.call_conv() == PTX_KERNEL;
+    if !is_kernel || !function.instructions().into_iter().any(is_relaxed_load) {
         return;
     }
     let cfg = Cfg::of(function);
@@ -72,24 +65,16 @@ pub unsafe fn run_on(function: LLVMValueRef) {
     let noisy: BTreeSet<usize> = stores.into_iter().flat_map(|(_, phases)| phases).collect();
     for (load, phases) in phases.of_each(&cfg, is_relaxed_load) {
         if phases.is_disjoint(&noisy) {
-            // SAFETY: the load is a live one; nobody stores to what it loads, as shown.
-            unsafe { make_plain(load) };
+            make_plain(load);
         }
     }
 }
 
 /// Whether an instruction loads from the group's memory, at any time that suits.
-fn is_relaxed_load(instruction: LLVMValueRef) -> bool {
-    // SAFETY: a live instruction; only a load is asked for its ordering.
-    unsafe {
-        ir::is_load_from(instruction, SHARED)
-            && LLVMGetVolatile(instruction) == 0
-            && matches!(
-                LLVMGetOrdering(instruction),
-                LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic
-                    | LLVMAtomicOrdering::LLVMAtomicOrderingUnordered
-            )
-    }
+fn is_relaxed_load(instruction: Value<'_>) -> bool {
+    instruction.is_load_from(SHARED)
+        && !instruction.is_volatile()
+        && matches!(instruction.ordering(), AtomicOrdering::Monotonic | AtomicOrdering::Unordered)
 }
 
 /// What an instruction is to the group.
@@ -105,60 +90,54 @@ enum What {
     Nothing,
 }
 
-fn what(instruction: LLVMValueRef) -> What {
-    use LLVMOpcode::*;
-    // SAFETY: a live instruction, which has the operands of its kind.
-    let at = |index| unsafe { LLVMGetOperand(instruction, index) };
+fn what(instruction: Value<'_>) -> What {
+    let at = |index| instruction.operand(index);
     let stores = |is_so: bool| if is_so { What::Store } else { What::Nothing };
-    match ir::opcode(instruction) {
-        Some(LLVMStore) => stores(may_be_shared(at(1))),
-        Some(LLVMAtomicRMW | LLVMAtomicCmpXchg) => stores(may_be_shared(at(0))),
-        Some(LLVMCall) => {
-            let Some(callee) = ir::callee(instruction) else { return What::Unknown };
-            let name = ir::name_of(callee);
-            // SAFETY: any function may be asked for the number of its intrinsic, and for its blocks.
+    match instruction.opcode() {
+        Some(Opcode::Store) => stores(may_be_shared(at(1))),
+        Some(Opcode::AtomicRMW | Opcode::AtomicCmpXchg) => stores(may_be_shared(at(0))),
+        Some(Opcode::Call) => {
+            let Some(callee) = instruction.callee() else { return What::Unknown };
+            let name = callee.name();
             let (is_operation, is_declared) =
-                unsafe { (LLVMGetIntrinsicID(callee) != 0, LLVMCountBasicBlocks(callee) == 0) };
+                (callee.intrinsic_id() != 0, callee.num_blocks() == 0);
             if name == BARRIER {
                 What::Barrier
             } else if is_operation {
                 // It stores only to what it is given the address of.
-                stores(ir::operands(instruction).any(may_be_shared))
+                stores(instruction.operands().any(may_be_shared))
             } else if is_declared && merge_panic_exits::words_of(&name).is_some() {
                 What::Nothing
             } else {
                 What::Unknown
             }
         }
-        Some(LLVMInvoke | LLVMCallBr) => What::Unknown,
+        Some(Opcode::Invoke | Opcode::CallBr) => What::Unknown,
         _ => What::Nothing,
     }
 }
 
 /// Whether a value is an address that may be one in the group's memory.
-fn may_be_shared(value: LLVMValueRef) -> bool {
+fn may_be_shared(value: Value<'_>) -> bool {
     let mut at = value;
     loop {
-        // SAFETY: any live value may be asked what it is; an instruction or a constant expression of these kinds has a pointer.
-        at = unsafe {
-            match ir::address_space(at) {
+        at = {
+            match at.address_space() {
                 Some(SHARED) => return true,
-                Some(GENERIC) if !LLVMIsAFunction(at).is_null() => return false,
+                Some(GENERIC) if at.is_function() => return false,
                 Some(GENERIC) => {}
                 _ => return false,
             }
-            if LLVMIsAInstruction(at).is_null() && LLVMIsAConstantExpr(at).is_null() {
-                return LLVMIsAConstant(at).is_null();
+            if !at.is_instruction() && !at.is_constant_expression() {
+                return !at.is_a_constant();
             }
-            let opcode = match LLVMIsAInstruction(at).is_null() {
-                true => LLVMGetConstOpcode(at),
-                false => LLVMGetInstructionOpcode(at),
+            let opcode = match !at.is_instruction() {
+                true => Some(at.const_opcode()),
+                false => at.opcode(),
             };
             match opcode {
-                LLVMOpcode::LLVMAlloca => return false,
-                LLVMOpcode::LLVMGetElementPtr | LLVMOpcode::LLVMAddrSpaceCast => {
-                    LLVMGetOperand(at, 0)
-                }
+                Some(Opcode::Alloca) => return false,
+                Some(Opcode::GetElementPtr | Opcode::AddrSpaceCast) => at.operand(0),
                 _ => return true,
             }
         };
@@ -166,17 +145,17 @@ fn may_be_shared(value: LLVMValueRef) -> bool {
 }
 
 /// The barriers from which each block is reachable without another barrier on the path. The entry counts as one: number 0.
-struct Phases {
+struct Phases<'m> {
     begins: Vec<BTreeSet<usize>>,
     /// The numbers of the barriers.
-    barriers: HashMap<LLVMValueRef, usize>,
+    barriers: HashMap<Value<'m>, usize>,
 }
 
-impl Phases {
+impl<'m> Phases<'m> {
     /// Of a function all of whose barriers and stores are in sight; of others none.
-    fn of(cfg: &Cfg) -> Option<Self> {
+    fn of(cfg: &Cfg<'m>) -> Option<Self> {
         let mut barriers = HashMap::new();
-        for instruction in cfg.blocks.iter().flat_map(|&block| ir::instructions_of(block)) {
+        for instruction in cfg.blocks.iter().flat_map(|&block| block.instructions()) {
             match what(instruction) {
                 What::Barrier => drop(barriers.insert(instruction, barriers.len() + 1)),
                 What::Unknown => return None,
@@ -189,7 +168,7 @@ impl Phases {
         let mut open = vec![0];
         while let Some(block) = open.pop() {
             let mut end = phases.begins[block].clone();
-            for instruction in ir::instructions_of(cfg.blocks[block]) {
+            for instruction in cfg.blocks[block].instructions() {
                 phases.pass(instruction, &mut end);
             }
             for &next in &cfg.successors[block] {
@@ -204,7 +183,7 @@ impl Phases {
     }
 
     /// Goes past an instruction.
-    fn pass(&self, instruction: LLVMValueRef, phases: &mut BTreeSet<usize>) {
+    fn pass(&self, instruction: Value<'m>, phases: &mut BTreeSet<usize>) {
         if let Some(&barrier) = self.barriers.get(&instruction) {
             *phases = BTreeSet::from([barrier]);
         }
@@ -213,13 +192,13 @@ impl Phases {
     /// The phases of each instruction of a kind.
     fn of_each(
         &self,
-        cfg: &Cfg,
-        is_one: impl Fn(LLVMValueRef) -> bool,
-    ) -> Vec<(LLVMValueRef, BTreeSet<usize>)> {
+        cfg: &Cfg<'m>,
+        is_one: impl Fn(Value<'m>) -> bool,
+    ) -> Vec<(Value<'m>, BTreeSet<usize>)> {
         let mut found = Vec::new();
         for (&block, begin) in cfg.blocks.iter().zip(&self.begins) {
             let mut phases = begin.clone();
-            for instruction in ir::instructions_of(block) {
+            for instruction in block.instructions() {
                 if is_one(instruction) {
                     found.push((instruction, phases.clone()));
                 }

@@ -29,14 +29,8 @@
 use std::collections::HashSet;
 
 use inkwell::module::Module;
-use llvm_sys::LLVMAtomicOrdering::{
-    LLVMAtomicOrderingMonotonic, LLVMAtomicOrderingNotAtomic, LLVMAtomicOrderingUnordered,
-};
-use llvm_sys::LLVMOpcode;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, AtomicOrdering, Builder, Opcode, Value};
 
-use crate::ir;
 use crate::spec::target::NVPTX;
 
 /// How many instructions a load goes past at most: each value that is loaded early takes a register meanwhile.
@@ -48,114 +42,93 @@ const SHARED: u32 = NVPTX.local;
 
 /// Runs the pass over the module, which is one for a GPU.
 pub fn run(module: &Module<'_>) {
-    ir::on_each_function(module, run_on);
+    module.handle().functions().into_iter().for_each(run_on);
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-///
-/// # Safety
-/// `function` is a function of a live module for a GPU, which nobody else changes meanwhile.
-pub unsafe fn run_on(function: LLVMValueRef) {
-    for load in ir::instructions(function) {
-        if ir::opcode(load) == Some(LLVMOpcode::LLVMLoad) && is_plain(load, GLOBAL) {
-            // SAFETY: as promised by the caller.
-            unsafe { hoist(load) };
+pub fn run_on(function: Value<'_>) {
+    for load in function.instructions() {
+        if load.opcode() == Some(Opcode::Load) && is_plain(load, GLOBAL) {
+            hoist(load);
         }
     }
 }
 
 /// Moves a load, and the arithmetic of its address, in front of the stores before it.
-///
-/// # Safety
-/// `load` is a load of a live function.
-unsafe fn hoist(load: LLVMValueRef) {
+fn hoist(load: Value<'_>) {
     let mut moved = vec![load];
-    let mut needed: HashSet<LLVMValueRef> = ir::operands(load).collect();
+    let mut needed: HashSet<Value<'_>> = load.operands().collect();
     let mut target = None;
     // How many of `moved` belong in front of the target.
     let mut count = 0;
-    // SAFETY: as promised by the caller; each instruction of the walk is of the same block.
-    unsafe {
-        let mut at = LLVMGetPreviousInstruction(load);
-        for _ in 0..FAR {
-            if at.is_null() {
+    let mut previous = load.previous();
+    for _ in 0..FAR {
+        let Some(at) = previous else { break };
+        if needed.contains(&at) {
+            if !is_arithmetic(at) {
                 break;
             }
-            if needed.contains(&at) {
-                if !is_arithmetic(at) {
-                    break;
-                }
-                needed.extend(ir::operands(at));
-                moved.push(at);
-            } else if ir::opcode(at) == Some(LLVMOpcode::LLVMStore) && is_plain(at, SHARED) {
-                (target, count) = (Some(at), moved.len());
-            } else if !is_passed(at) {
-                break;
-            }
-            at = LLVMGetPreviousInstruction(at);
+            needed.extend(at.operands());
+            moved.push(at);
+        } else if at.opcode() == Some(Opcode::Store) && is_plain(at, SHARED) {
+            (target, count) = (Some(at), moved.len());
+        } else if !is_passed(at) {
+            break;
         }
-        let Some(target) = target else { return };
-        let builder = LLVMCreateBuilderInContext(LLVMGetTypeContext(LLVMTypeOf(load)));
-        LLVMPositionBuilderBefore(builder, target);
-        // What was found first stands last.
-        for &instruction in moved[..count].iter().rev() {
-            LLVMInstructionRemoveFromParent(instruction);
-            LLVMInsertIntoBuilder(builder, instruction);
-        }
-        LLVMDisposeBuilder(builder);
+        previous = at.previous();
+    }
+    let Some(target) = target else { return };
+    let builder = Builder::before(target);
+    // What was found first stands last.
+    for &instruction in moved[..count].iter().rev() {
+        instruction.remove_from_block();
+        builder.insert(instruction);
     }
 }
 
 /// Whether an access of a memory neither is volatile nor orders others.
-fn is_plain(access: LLVMValueRef, space: u32) -> bool {
-    // SAFETY: the access is a live load or store: its address is its last operand.
-    unsafe {
-        let address = LLVMGetOperand(access, LLVMGetNumOperands(access) as u32 - 1);
-        LLVMGetVolatile(access) == 0
-            && ir::address_space(address) == Some(space)
-            && orders_nothing(access)
-            && (space != GLOBAL || LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic)
-    }
+fn is_plain(access: Value<'_>, space: u32) -> bool {
+    let address = access.operand(access.num_operands() - 1);
+    !access.is_volatile()
+        && address.address_space() == Some(space)
+        && orders_nothing(access)
+        && (space != GLOBAL || access.ordering() == AtomicOrdering::NotAtomic)
 }
 
-fn orders_nothing(access: LLVMValueRef) -> bool {
-    // SAFETY: the access is a live load or store.
-    let ordering = unsafe { LLVMGetOrdering(access) };
+fn orders_nothing(access: Value<'_>) -> bool {
+    let ordering = access.ordering();
     matches!(
         ordering,
-        LLVMAtomicOrderingNotAtomic | LLVMAtomicOrderingUnordered | LLVMAtomicOrderingMonotonic
+        AtomicOrdering::NotAtomic | AtomicOrdering::Unordered | AtomicOrdering::Monotonic
     )
 }
 
-fn is_arithmetic(instruction: LLVMValueRef) -> bool {
-    use LLVMOpcode::*;
-    ir::is_integer_arithmetic(instruction)
+fn is_arithmetic(instruction: Value<'_>) -> bool {
+    instruction.is_integer_arithmetic()
         || matches!(
-            ir::opcode(instruction),
+            instruction.opcode(),
             Some(
-                LLVMGetElementPtr
-                    | LLVMIntToPtr
-                    | LLVMFreeze
-                    | LLVMAddrSpaceCast
-                    | LLVMFAdd
-                    | LLVMFSub
-                    | LLVMFMul
-                    | LLVMFNeg
-                    | LLVMFCmp
-                    | LLVMExtractValue
+                Opcode::GetElementPtr
+                    | Opcode::IntToPtr
+                    | Opcode::Freeze
+                    | Opcode::AddrSpaceCast
+                    | Opcode::FAdd
+                    | Opcode::FSub
+                    | Opcode::FMul
+                    | Opcode::FNeg
+                    | Opcode::FCmp
+                    | Opcode::ExtractValue
             )
         )
 }
 
 /// Whether a load may be made before an instruction instead of behind it.
-fn is_passed(instruction: LLVMValueRef) -> bool {
-    match ir::opcode(instruction) {
-        // SAFETY: a load is asked whether it is volatile.
-        Some(LLVMOpcode::LLVMLoad) => unsafe {
-            LLVMGetVolatile(instruction) == 0 && orders_nothing(instruction)
-        },
-        Some(LLVMOpcode::LLVMCall) => ir::callee(instruction)
-            .is_some_and(|callee| ir::name_of(callee).starts_with("llvm.assume")),
+fn is_passed(instruction: Value<'_>) -> bool {
+    match instruction.opcode() {
+        Some(Opcode::Load) => !instruction.is_volatile() && orders_nothing(instruction),
+        Some(Opcode::Call) => {
+            instruction.callee().is_some_and(|callee| callee.name().starts_with("llvm.assume"))
+        }
         _ => is_arithmetic(instruction),
     }
 }

@@ -30,11 +30,7 @@
 //! ```
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-
-use crate::ir;
+use schism_llvm::{AsModule, Builder, IntoValue, ModuleRef, Value, intrinsic_id};
 
 /// Runs the pass over the module.
 ///
@@ -42,75 +38,38 @@ use crate::ir;
 /// LLVM's message, if its pass fails.
 pub fn run(module: &Module<'_>) -> Result<(), String> {
     for function in module.get_functions() {
-        // SAFETY: the function is one of the live module, which the caller holds.
-        unsafe { run_on(module.as_mut_ptr(), function.as_value_ref()) }?;
+        run_on(module.handle(), function.value())?;
     }
     Ok(())
 }
 
-/// # Safety
-/// `function` is a function of a live module that nobody else changes meanwhile.
-unsafe fn run_on(module: LLVMModuleRef, function: LLVMValueRef) -> Result<(), String> {
-    let Some(&entry) = ir::blocks(function).first() else { return Ok(()) };
-    // SAFETY: as promised by the caller. The assumptions stand in front of everything in the entry,
-    // and say what the attributes say; they have no users when they are erased.
-    unsafe {
-        let context = LLVMGetModuleContext(module);
-        let builder = LLVMCreateBuilderInContext(context);
-        LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(entry));
-        let mut assumptions = Vec::new();
-        for index in 0..LLVMCountParams(function) {
-            let parameter = LLVMGetParam(function, index);
-            if let Some(align) = ir::parameter_attribute(parameter, "align") {
-                let align = LLVMGetEnumAttributeValue(align);
-                assumptions.push(assume_aligned(module, builder, parameter, align));
-            }
+fn run_on<'m>(module: ModuleRef<'m>, function: Value<'m>) -> Result<(), String> {
+    let Some(&entry) = function.blocks().first() else { return Ok(()) };
+    let builder = Builder::before(entry.begin());
+    let mut assumptions = Vec::new();
+    for parameter in function.params() {
+        if let Some(align) = parameter.parameter_attribute("align") {
+            assumptions.push(assume_aligned(module, &builder, parameter, align.value()));
         }
-        LLVMDisposeBuilder(builder);
-        if assumptions.is_empty() {
-            return Ok(());
-        }
-        let result = ir::run_llvm_passes_on(function, "alignment-from-assumptions");
-        assumptions.into_iter().for_each(|call| LLVMInstructionEraseFromParent(call));
-        result
     }
+    if assumptions.is_empty() {
+        return Ok(());
+    }
+    let result = function.run_passes("alignment-from-assumptions");
+    assumptions.into_iter().for_each(Value::erase);
+    result
 }
 
 /// Builds an assumption that an address is a multiple of `align`.
-///
-/// # Safety
-/// The builder stands in the live module, where the address is available.
-unsafe fn assume_aligned(
-    module: LLVMModuleRef,
-    builder: LLVMBuilderRef,
-    address: LLVMValueRef,
+fn assume_aligned<'m>(
+    module: ModuleRef<'m>,
+    builder: &Builder<'m>,
+    address: Value<'m>,
     align: u64,
-) -> LLVMValueRef {
-    // SAFETY: as promised by the caller; names are passed with their lengths, and LLVM copies the
-    // bundle into the call.
-    unsafe {
-        let context = LLVMGetModuleContext(module);
-        let name = "llvm.assume";
-        let id = LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len());
-        let assume = LLVMGetIntrinsicDeclaration(module, id, std::ptr::null_mut(), 0);
-        let ty = LLVMGlobalGetValueType(assume);
-        let number = LLVMConstInt(LLVMInt64TypeInContext(context), align, 0);
-        let (tag, mut of) = ("align", [address, number]);
-        let mut bundle =
-            LLVMCreateOperandBundle(tag.as_ptr().cast(), tag.len(), of.as_mut_ptr(), 2);
-        let mut holds = LLVMConstInt(LLVMInt1TypeInContext(context), 1, 0);
-        let unnamed = c"".as_ptr();
-        let call = LLVMBuildCallWithOperandBundles(
-            builder,
-            ty,
-            assume,
-            &mut holds,
-            1,
-            &mut bundle,
-            1,
-            unnamed,
-        );
-        LLVMDisposeOperandBundle(bundle);
-        call
-    }
+) -> Value<'m> {
+    let context = module.context();
+    let assume = module.intrinsic(intrinsic_id("llvm.assume"), &[]);
+    let number = context.int_type(64).const_int(align, false);
+    let holds = context.int_type(1).const_int(1, false);
+    builder.call_with_bundle(assume, &[holds], "align", &[address, number])
 }

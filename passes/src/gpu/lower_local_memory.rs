@@ -25,20 +25,16 @@
 //! accesses.
 
 use std::collections::HashSet;
-use std::mem::ManuallyDrop;
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, Attribute, Builder, ModuleRef, Type, Value, enum_kind};
 
-use crate::ir;
 use crate::ir::function::{self, NewParameter};
 use crate::pass::KernelError;
 use crate::spec::builtins::{DYNAMIC_ALIGN, LOCAL_MEMORY};
 
 /// The symbol of a group's memory.
-pub const SHARED: &std::ffi::CStr = c"__schism_shared";
+pub const SHARED: &str = "__schism_shared";
 
 /// The address space of a group's memory, on PTX and on AMD GCN.
 const LOCAL: u32 = 3;
@@ -83,155 +79,108 @@ pub fn run(
     kernels: &HashSet<&str>,
     least_align: u64,
 ) -> Result<(), KernelError> {
-    // Collected first: a changed kernel is a new function at the end of the list.
-    let kernels: Vec<LLVMValueRef> = module
-        .get_functions()
-        .filter(|function| function.count_basic_blocks() > 0)
-        .map(|function| function.as_value_ref())
-        .filter(|&function| kernels.contains(ir::name_of(function).as_str()))
-        .collect();
-    // SAFETY: the module is live and held by the caller.
-    unsafe {
-        let memory = Memory {
-            module: module.as_mut_ptr(),
-            local: LLVMPointerTypeInContext(LLVMGetModuleContext(module.as_mut_ptr()), LOCAL),
-            least_align: least_align.max(DYNAMIC_ALIGN),
-        };
-        for kernel in kernels {
-            memory.take_offsets(kernel)?;
-        }
-        memory.resolve_builtin();
-    }
-    Ok(())
+    run_raw(module.handle(), kernels, least_align)
 }
 
-/// [`run`] over a module that LLVM's C interface knows.
+/// Runs the pass over a module, as [`run`] does.
 ///
 /// # Errors
 /// As for [`run`].
-///
-/// # Safety
-/// `module` is a live module that nobody else changes during the call.
-pub unsafe fn run_raw(
-    module: LLVMModuleRef,
+pub fn run_raw(
+    module: ModuleRef<'_>,
     kernels: &HashSet<&str>,
     least_align: u64,
 ) -> Result<(), KernelError> {
-    // SAFETY: the module is live, as promised by the caller, and not disposed of here: the wrapper is never dropped.
-    let module = ManuallyDrop::new(unsafe { Module::new(module) });
-    run(&module, kernels, least_align)
+    // Collected first: a changed kernel is a new function at the end of the list.
+    let mut functions = module.functions();
+    functions.retain(|function| function.num_blocks() > 0 && kernels.contains(&*function.name()));
+    let memory = Memory {
+        module,
+        local: module.context().pointer_type(LOCAL),
+        least_align: least_align.max(DYNAMIC_ALIGN),
+    };
+    for kernel in functions {
+        memory.take_offsets(kernel)?;
+    }
+    memory.resolve_builtin();
+    Ok(())
 }
 
-struct Memory {
-    module: LLVMModuleRef,
+struct Memory<'m> {
+    module: ModuleRef<'m>,
     /// The type of a local pointer.
-    local: LLVMTypeRef,
+    local: Type<'m>,
     least_align: u64,
 }
 
-impl Memory {
+impl<'m> Memory<'m> {
     /// The symbol, which is made when it is first needed, aligned to `align` or more.
-    ///
-    /// # Safety
-    /// The module is live.
-    unsafe fn symbol(&self, align: u64) -> LLVMValueRef {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let mut symbol = LLVMGetNamedGlobal(self.module, SHARED.as_ptr());
-            if symbol.is_null() {
-                let byte = LLVMInt8TypeInContext(LLVMGetModuleContext(self.module));
-                let ty = LLVMArrayType2(byte, 0);
-                symbol = LLVMAddGlobalInAddressSpace(self.module, ty, SHARED.as_ptr(), LOCAL);
-                LLVMSetAlignment(symbol, self.least_align as u32);
-            }
-            let align = u64::from(LLVMGetAlignment(symbol)).max(align);
-            LLVMSetAlignment(symbol, align as u32);
+    fn symbol(&self, align: u64) -> Value<'m> {
+        let symbol = self.module.global(SHARED).unwrap_or_else(|| {
+            let ty = self.module.context().int_type(8).array(0);
+            let symbol = self.module.add_global_in(ty, SHARED, LOCAL);
+            symbol.set_alignment(self.least_align as u32);
             symbol
-        }
+        });
+        let align = u64::from(symbol.alignment()).max(align);
+        symbol.set_alignment(align as u32);
+        symbol
     }
 
     /// Makes a kernel take offsets in place of local pointers.
-    ///
-    /// # Safety
-    /// `kernel` is a definition in the live module, which nobody else changes.
-    unsafe fn take_offsets(&self, kernel: LLVMValueRef) -> Result<(), KernelError> {
-        // SAFETY: as promised by the caller. The old function is deleted after its parameters have been replaced.
-        unsafe {
-            let context = LLVMGetModuleContext(self.module);
-            let count = LLVMCountParams(kernel);
-            let is_local = |index| LLVMTypeOf(LLVMGetParam(kernel, index)) == self.local;
-            if !(0..count).any(is_local) {
-                return Ok(());
-            }
-            if !ir::users(kernel).is_empty() {
-                return Err(KernelError::KernelIsUsed(ir::name_of(kernel)));
-            }
-            let offset = LLVMInt32TypeInContext(context);
-            let parameters: Vec<NewParameter> = (0..count)
-                .map(|index| {
-                    let local = is_local(index);
-                    let ty = if local { offset } else { LLVMTypeOf(LLVMGetParam(kernel, index)) };
-                    // What is said of a pointer says nothing of a number.
-                    NewParameter { ty, from: (!local).then_some(index) }
-                })
-                .collect();
-            let new = function::with_parameters(kernel, &parameters);
-            let builder = LLVMCreateBuilderInContext(context);
-            let first = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(new));
-            LLVMPositionBuilderBefore(builder, first);
-            for index in 0..count {
-                let (old, parameter) = (LLVMGetParam(kernel, index), LLVMGetParam(new, index));
-                if !is_local(index) {
-                    LLVMReplaceAllUsesWith(old, parameter);
-                    continue;
-                }
-                let align = LLVMGetEnumAttributeAtIndex(kernel, index + 1, ir::enum_kind("align"));
-                let align = if align.is_null() { 1 } else { LLVMGetEnumAttributeValue(align) };
-                let name = ir::name_of(old);
-                LLVMSetValueName2(old, c"".as_ptr(), 0);
-                LLVMSetValueName2(parameter, name.as_ptr().cast(), name.len());
-                let mut offset = [parameter];
-                let at = LLVMBuildInBoundsGEP2(
-                    builder,
-                    LLVMInt8TypeInContext(context),
-                    self.symbol(align),
-                    offset.as_mut_ptr(),
-                    1,
-                    c"local".as_ptr(),
-                );
-                LLVMReplaceAllUsesWith(old, at);
-            }
-            LLVMDisposeBuilder(builder);
-            LLVMDeleteFunction(kernel);
-            Ok(())
+    fn take_offsets(&self, kernel: Value<'m>) -> Result<(), KernelError> {
+        let context = self.module.context();
+        let count = kernel.num_params();
+        let is_local = |index| kernel.param(index).ty() == self.local;
+        if !(0..count).any(is_local) {
+            return Ok(());
         }
+        if !kernel.users().is_empty() {
+            return Err(KernelError::KernelIsUsed(kernel.name()));
+        }
+        let offset = context.int_type(32);
+        let parameters: Vec<NewParameter> = (0..count)
+            .map(|index| {
+                let local = is_local(index);
+                let ty = if local { offset } else { kernel.param(index).ty() };
+                // What is said of a pointer says nothing of a number.
+                NewParameter { ty, from: (!local).then_some(index) }
+            })
+            .collect();
+        let new = function::with_parameters(kernel, &parameters);
+        let builder = Builder::new(context);
+        let first = new.entry().begin();
+        builder.position_before(first);
+        for index in 0..count {
+            let (old, parameter) = (kernel.param(index), new.param(index));
+            if !is_local(index) {
+                old.replace_uses(parameter);
+                continue;
+            }
+            let align = kernel.enum_attribute(index + 1, enum_kind("align"));
+            let align = align.map_or(1, Attribute::value);
+            parameter.take_name(old);
+            let at = builder
+                .inbounds_gep(context.int_type(8), self.symbol(align), &[parameter])
+                .with_name("local");
+            old.replace_uses(at);
+        }
+        kernel.delete_function();
+        Ok(())
     }
 
     /// Gives the builtin's callers the symbol's address.
-    ///
-    /// # Safety
-    /// The module is live, and nobody else changes it.
-    unsafe fn resolve_builtin(&self) {
-        // SAFETY: as promised by the caller. A call is erased after its uses have been replaced.
-        unsafe {
-            let builtin = LLVMGetNamedFunctionWithLength(
-                self.module,
-                LOCAL_MEMORY.as_ptr().cast(),
-                LOCAL_MEMORY.len(),
-            );
-            if builtin.is_null() {
-                return;
+    fn resolve_builtin(&self) {
+        let Some(builtin) = self.module.function(LOCAL_MEMORY) else { return };
+        for call in builtin.users() {
+            if call.callee() == Some(builtin) {
+                let address = self.symbol(1).const_addrspacecast(call.ty());
+                call.replace_uses(address);
+                call.erase();
             }
-            for call in ir::users(builtin) {
-                if ir::callee(call) == Some(builtin) {
-                    let address = LLVMConstAddrSpaceCast(self.symbol(1), LLVMTypeOf(call));
-                    LLVMReplaceAllUsesWith(call, address);
-                    LLVMInstructionEraseFromParent(call);
-                }
-            }
-            if ir::users(builtin).is_empty() {
-                LLVMDeleteFunction(builtin);
-            }
+        }
+        if builtin.users().is_empty() {
+            builtin.delete_function();
         }
     }
 }

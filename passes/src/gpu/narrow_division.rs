@@ -26,56 +26,42 @@
 //! NVIDIA's assembler as long as the rest of such a kernel.
 
 use inkwell::module::Module;
-use llvm_sys::LLVMIntPredicate::{LLVMIntUGT, LLVMIntULT};
-use llvm_sys::LLVMOpcode;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-
-use crate::ir;
+use schism_llvm::{AsModule, Builder, IntPredicate, Opcode, TypeKind, Value, intrinsic_id};
 
 /// The largest number of 32 bits. A step that is larger is made this: what is less, divided by either, is zero.
 const LARGEST: u64 = u32::MAX as u64;
 
 /// Runs the pass over the module, which is one for a GPU.
 pub fn run(module: &Module<'_>) {
-    ir::on_each_function(module, run_on);
+    module.handle().functions().into_iter().for_each(run_on);
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-///
-/// # Safety
-/// `function` is a function of a live module for a GPU, which nobody else changes meanwhile.
-pub unsafe fn run_on(function: LLVMValueRef) {
-    for division in ir::instructions(function) {
-        if ir::opcode(division) == Some(LLVMOpcode::LLVMUDiv) && is_short(division) {
-            // SAFETY: as promised by the caller, and the quotient is small.
-            unsafe { shorten(division) };
+pub fn run_on(function: Value<'_>) {
+    for division in function.instructions() {
+        if division.opcode() == Some(Opcode::UDiv) && is_short(division) {
+            shorten(division);
         }
     }
 }
 
 /// Whether a division is one of 64 bits, by a variable, of what is left to a number of 31 bits.
-fn is_short(division: LLVMValueRef) -> bool {
-    // SAFETY: the division is live and has two operands.
-    let (left, step) = unsafe { (LLVMGetOperand(division, 0), LLVMGetOperand(division, 1)) };
-    // SAFETY: any live value may be asked, and an integer for its width.
-    let is_wide = unsafe {
-        let ty = LLVMTypeOf(division);
-        LLVMIsConstant(step) == 0
-            && LLVMGetTypeKind(ty) == llvm_sys::LLVMTypeKind::LLVMIntegerTypeKind
-            && LLVMGetIntTypeWidth(ty) == 64
+fn is_short(division: Value<'_>) -> bool {
+    let (left, step) = (division.operand(0), division.operand(1));
+    let is_wide = {
+        let ty = division.ty();
+        !step.is_constant() && ty.kind() == TypeKind::Integer && ty.int_width() == 64
     };
-    if !is_wide || ir::opcode(left) != Some(LLVMOpcode::LLVMSub) {
+    if !is_wide || left.opcode() != Some(Opcode::Sub) {
         return false;
     }
-    // SAFETY: a difference has two operands.
-    let (most, end) = unsafe { (LLVMGetOperand(left, 0), LLVMGetOperand(left, 1)) };
+    let (most, end) = (left.operand(0), left.operand(1));
     let Some((a, b)) = greater(most) else { return false };
     [(a, b), (b, a)].into_iter().any(|(len, first)| is_small(len) && is_behind(end, first, len))
 }
 
 /// Whether a number is `first`, and one more if that is below `len`.
-fn is_behind(end: LLVMValueRef, first: LLVMValueRef, len: LLVMValueRef) -> bool {
+fn is_behind<'m>(end: Value<'m>, first: Value<'m>, len: Value<'m>) -> bool {
     let mut terms = terms(end);
     for term in self::terms(first) {
         let Some(place) = terms.iter().position(|other| *other == term) else { return false };
@@ -85,85 +71,68 @@ fn is_behind(end: LLVMValueRef, first: LLVMValueRef, len: LLVMValueRef) -> bool 
 }
 
 /// Whether a number is one if `first` is below `len`, and else zero.
-fn is_one_below(one: LLVMValueRef, first: LLVMValueRef, len: LLVMValueRef) -> bool {
-    if ir::opcode(one) != Some(LLVMOpcode::LLVMZExt) {
+fn is_one_below<'m>(one: Value<'m>, first: Value<'m>, len: Value<'m>) -> bool {
+    if one.opcode() != Some(Opcode::ZExt) {
         return false;
     }
-    let Some(below) = ir::operands(one).next() else { return false };
-    if ir::opcode(below) != Some(LLVMOpcode::LLVMICmp) {
+    let Some(below) = one.operands().next() else { return false };
+    if below.opcode() != Some(Opcode::ICmp) {
         return false;
     }
-    // SAFETY: a comparison has a predicate and two operands.
-    let (predicate, a, b) = unsafe {
-        (LLVMGetICmpPredicate(below), LLVMGetOperand(below, 0), LLVMGetOperand(below, 1))
-    };
+    let (predicate, a, b) = (below.icmp_predicate(), below.operand(0), below.operand(1));
     match predicate {
-        LLVMIntULT => (a, b) == (first, len),
-        LLVMIntUGT => (a, b) == (len, first),
+        IntPredicate::ULT => (a, b) == (first, len),
+        IntPredicate::UGT => (a, b) == (len, first),
         _ => false,
     }
 }
 
 /// What a sum is of, if no addition goes beyond 64 bits.
-fn terms(sum: LLVMValueRef) -> Vec<LLVMValueRef> {
+fn terms(sum: Value<'_>) -> Vec<Value<'_>> {
     let (mut terms, mut open) = (Vec::new(), vec![sum]);
     while let Some(value) = open.pop() {
-        // SAFETY: an addition is asked whether it may overflow.
-        let is_sum =
-            ir::opcode(value) == Some(LLVMOpcode::LLVMAdd) && unsafe { LLVMGetNUW(value) } != 0;
-        if is_sum { open.extend(ir::operands(value)) } else { terms.push(value) }
+        let is_sum = value.opcode() == Some(Opcode::Add) && value.is_nuw();
+        if is_sum { open.extend(value.operands()) } else { terms.push(value) }
     }
     terms
 }
 
 /// The two numbers that a value is the greater of.
-fn greater(value: LLVMValueRef) -> Option<(LLVMValueRef, LLVMValueRef)> {
-    let callee = ir::callee(value)?;
-    let mut operands = ir::operands(value);
-    (ir::name_of(callee) == "llvm.umax.i64").then_some((operands.next()?, operands.next()?))
+fn greater(value: Value<'_>) -> Option<(Value<'_>, Value<'_>)> {
+    let callee = value.callee()?;
+    let mut operands = value.operands();
+    (callee.name() == "llvm.umax.i64").then_some((operands.next()?, operands.next()?))
 }
 
 /// Whether a number is less than [`LARGEST`]: it is one of 32 bits that is not negative.
-fn is_small(value: LLVMValueRef) -> bool {
-    if ir::opcode(value) != Some(LLVMOpcode::LLVMZExt) {
+fn is_small(value: Value<'_>) -> bool {
+    if value.opcode() != Some(Opcode::ZExt) {
         return false;
     }
-    ir::operands(value).all(|operand| {
-        // SAFETY: an extension is asked whether its operand is negative, which is an integer.
-        unsafe {
-            let width = LLVMGetIntTypeWidth(LLVMTypeOf(operand));
-            width < 32 || width == 32 && LLVMGetNNeg(value) != 0
-        }
+    value.operands().all(|operand| {
+        let width = operand.ty().int_width();
+        width < 32 || width == 32 && value.is_nneg()
     })
 }
 
 /// Divides in 32 bits.
-///
-/// # Safety
-/// The division is live, and its dividend less than [`LARGEST`].
-unsafe fn shorten(division: LLVMValueRef) {
-    // SAFETY: as promised by the caller. The divisor is no zero, as it was none before.
-    unsafe {
-        let (left, step) = (LLVMGetOperand(division, 0), LLVMGetOperand(division, 1));
-        let long = LLVMTypeOf(division);
-        let context = LLVMGetTypeContext(long);
-        let short = LLVMInt32TypeInContext(context);
-        let builder = LLVMCreateBuilderInContext(context);
-        LLVMPositionBuilderBefore(builder, division);
-        let name = c"".as_ptr();
-        let left = LLVMBuildTrunc(builder, left, short, name);
-        let module = LLVMGetGlobalParent(ir::parent_function(division));
-        let (word, mut types) = ("llvm.umin", [long]);
-        let id = LLVMLookupIntrinsicID(word.as_ptr().cast(), word.len());
-        let least = LLVMGetIntrinsicDeclaration(module, id, types.as_mut_ptr(), 1);
-        let mut operands = [step, LLVMConstInt(long, LARGEST, 0)];
-        let ty = LLVMGlobalGetValueType(least);
-        let step = LLVMBuildCall2(builder, ty, least, operands.as_mut_ptr(), 2, name);
-        let step = LLVMBuildTrunc(builder, step, short, name);
-        let iterations = LLVMBuildUDiv(builder, left, step, name);
-        let iterations = LLVMBuildZExt(builder, iterations, long, name);
-        LLVMReplaceAllUsesWith(division, iterations);
-        LLVMInstructionEraseFromParent(division);
-        LLVMDisposeBuilder(builder);
-    }
+fn shorten(division: Value<'_>) {
+    let (left, step) = (division.operand(0), division.operand(1));
+    let long = division.ty();
+    let context = long.context();
+    let short = context.int_type(32);
+    let builder = Builder::before(division);
+    let left = builder.trunc(left, short);
+    let module = division.parent_function().module();
+    let (word, types) = ("llvm.umin", [long]);
+    let id = intrinsic_id(word);
+    let least = module.intrinsic(id, &types);
+    let operands = [step, long.const_int(LARGEST, false)];
+    let ty = least.value_type();
+    let step = builder.call(ty, least, &operands);
+    let step = builder.trunc(step, short);
+    let iterations = builder.udiv(left, step);
+    let iterations = builder.zext(iterations, long);
+    division.replace_uses(iterations);
+    division.erase();
 }

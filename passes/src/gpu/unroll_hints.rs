@@ -33,12 +33,9 @@
 //! ```
 
 use inkwell::module::Module;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::{LLVMFastMathApproxFunc, LLVMOpcode, LLVMTypeKind};
+use schism_llvm::{AsModule, Block, Opcode, TypeKind, Value, fast_math};
 
 use crate::analysis::cold_paths::panics;
-use crate::ir;
 use crate::ir::cfg::{Cfg, Loop};
 use crate::ir::metadata;
 
@@ -76,15 +73,12 @@ const COUNTED: &str = "llvm.loop.unroll.count";
 
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
-    ir::on_each_function(module, run_on);
+    module.handle().functions().into_iter().for_each(run_on);
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-///
-/// # Safety
-/// `function` is a function of a live module that nobody else changes meanwhile.
-pub unsafe fn run_on(function: LLVMValueRef) {
-    if ir::blocks(function).is_empty() || ir::has_function_attribute(function, "optnone") {
+pub fn run_on(function: Value<'_>) {
+    if function.blocks().is_empty() || function.has_function_attribute("optnone") {
         return;
     }
     let cfg = Cfg::of(function);
@@ -96,22 +90,19 @@ pub unsafe fn run_on(function: LLVMValueRef) {
             None if is_heavy(&cfg, &of) => (PEELED, MOST_PEELED),
             None => continue,
         };
-        // SAFETY: the latch is a block of the live function.
-        unsafe {
-            let end = LLVMGetBasicBlockTerminator(cfg.blocks[of.latch]);
-            metadata::mark(end, property, Some(number));
-        }
+        let end = cfg.blocks[of.latch].end();
+        metadata::mark(end, property, Some(number));
     }
 }
 
 /// The unroll count of a loop, if more than one.
-fn unroll_count(cfg: &Cfg, of: &Loop) -> Option<usize> {
+fn unroll_count(cfg: &Cfg<'_>, of: &Loop) -> Option<usize> {
     let (mut size, mut loads) = (0, Vec::new());
     for &block in &of.blocks {
-        for instruction in ir::instructions_of(cfg.blocks[block]) {
-            match ir::opcode(instruction) {
-                Some(LLVMOpcode::LLVMCall) if !is_operation(instruction) => return None,
-                Some(LLVMOpcode::LLVMLoad) => loads.push(instruction),
+        for instruction in cfg.blocks[block].instructions() {
+            match instruction.opcode() {
+                Some(Opcode::Call) if !is_operation(instruction) => return None,
+                Some(Opcode::Load) => loads.push(instruction),
                 _ => {}
             }
             size += weight(instruction);
@@ -123,8 +114,7 @@ fn unroll_count(cfg: &Cfg, of: &Loop) -> Option<usize> {
             if panics(cfg, next) {
                 return None;
             }
-            // SAFETY: the block is one of the live function.
-            counted |= unsafe { counts_to(cfg.blocks[block]) } >= COUNT;
+            counted |= counts_to(cfg.blocks[block]) >= COUNT;
             ends += 1;
         }
     }
@@ -143,140 +133,111 @@ fn unroll_count(cfg: &Cfg, of: &Loop) -> Option<usize> {
 }
 
 /// Whether a loop has something that becomes many instructions.
-fn is_heavy(cfg: &Cfg, of: &Loop) -> bool {
+fn is_heavy(cfg: &Cfg<'_>, of: &Loop) -> bool {
     of.blocks.iter().any(|&block| {
-        ir::instructions_of(cfg.blocks[block])
-            .into_iter()
-            .any(|instruction| weight(instruction) >= HEAVY)
+        cfg.blocks[block].instructions().into_iter().any(|instruction| weight(instruction) >= HEAVY)
     })
 }
 
 /// How many instructions of a GPU an instruction becomes, about.
-fn weight(instruction: LLVMValueRef) -> usize {
-    use LLVMOpcode::*;
-    // SAFETY: the instruction is live; operands are asked for by numbers that it has, and flags
-    // where LLVM says that there can be some.
-    unsafe {
-        let is_wide = |value| {
-            let ty = LLVMTypeOf(value);
-            match LLVMGetTypeKind(ty) {
-                LLVMTypeKind::LLVMIntegerTypeKind => LLVMGetIntTypeWidth(ty) > 32,
-                kind => kind == LLVMTypeKind::LLVMDoubleTypeKind,
-            }
-        };
-        let is_exact = || {
-            LLVMCanValueUseFastMathFlags(instruction) == 0
-                || LLVMGetFastMathFlags(instruction) & LLVMFastMathApproxFunc == 0
-        };
-        match ir::opcode(instruction) {
-            Some(LLVMPHI) => 0,
-            Some(LLVMFDiv | LLVMFRem) if is_exact() => 16 << u32::from(is_wide(instruction)),
-            Some(LLVMCall) if is_root(instruction) && is_exact() => {
-                16 << u32::from(is_wide(instruction))
-            }
-            Some(LLVMUDiv | LLVMSDiv | LLVMURem | LLVMSRem) => {
-                let by_constant = LLVMIsConstant(LLVMGetOperand(instruction, 1)) != 0;
-                match (by_constant, is_wide(instruction)) {
-                    (true, false) => 4,
-                    (true, true) => 8,
-                    (false, false) => 16,
-                    (false, true) => 64,
-                }
-            }
-            // The next iteration's has to wait for it.
-            Some(LLVMAtomicRMW | LLVMAtomicCmpXchg) => 16,
-            // There are half as many units for numbers of 64 bits, or fewer.
-            Some(LLVMFAdd | LLVMFSub | LLVMFMul) if is_wide(instruction) => 2,
-            _ => 1,
+fn weight(instruction: Value<'_>) -> usize {
+    let is_wide = |value: Value<'_>| {
+        let ty = value.ty();
+        match ty.kind() {
+            TypeKind::Integer => ty.int_width() > 32,
+            kind => kind == TypeKind::Double,
         }
+    };
+    let is_exact = || {
+        !instruction.has_fast_math() || instruction.fast_math_flags() & fast_math::APPROXIMATE == 0
+    };
+    match instruction.opcode() {
+        Some(Opcode::Phi) => 0,
+        Some(Opcode::FDiv | Opcode::FRem) if is_exact() => 16 << u32::from(is_wide(instruction)),
+        Some(Opcode::Call) if is_root(instruction) && is_exact() => {
+            16 << u32::from(is_wide(instruction))
+        }
+        Some(Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem) => {
+            let by_constant = instruction.operand(1).is_constant();
+            match (by_constant, is_wide(instruction)) {
+                (true, false) => 4,
+                (true, true) => 8,
+                (false, false) => 16,
+                (false, true) => 64,
+            }
+        }
+        // The next iteration's has to wait for it.
+        Some(Opcode::AtomicRMW | Opcode::AtomicCmpXchg) => 16,
+        // There are half as many units for numbers of 64 bits, or fewer.
+        Some(Opcode::FAdd | Opcode::FSub | Opcode::FMul) if is_wide(instruction) => 2,
+        _ => 1,
     }
 }
 
 /// Whether a call takes a square root.
-fn is_root(call: LLVMValueRef) -> bool {
-    ir::callee(call).is_some_and(|function| ir::name_of(function).starts_with("llvm.sqrt."))
+fn is_root(call: Value<'_>) -> bool {
+    call.callee().is_some_and(|function| function.name().starts_with("llvm.sqrt."))
 }
 
 /// Whether what a load reads stands beside what it reads in the next iteration: its address is a
 /// value of the loop, or is counted by one, that goes on by a constant.
-fn goes_on(cfg: &Cfg, of: &Loop, load: LLVMValueRef) -> bool {
-    let address = ir::operands(load).next();
+fn goes_on<'m>(cfg: &Cfg<'m>, of: &Loop, load: Value<'m>) -> bool {
+    let address = load.operands().next();
     let Some(address) = address else { return false };
     let latch = cfg.blocks[of.latch];
-    let is_counter = |value: LLVMValueRef| {
-        let is_phi = ir::opcode(value) == Some(LLVMOpcode::LLVMPHI);
+    let is_counter = |value: Value<'m>| {
+        let is_phi = value.opcode() == Some(Opcode::Phi);
         if !is_phi || !of.blocks.contains(&cfg.block_of(value)) {
             return false;
         }
-        ir::incoming(value, latch).is_some_and(|next| {
-            let is_step = matches!(
-                ir::opcode(next),
-                Some(LLVMOpcode::LLVMAdd | LLVMOpcode::LLVMGetElementPtr)
-            );
-            is_step
-                && ir::operands(next).all(|operand| {
-                    // SAFETY: any live value may be asked.
-                    operand == value || unsafe { LLVMIsConstant(operand) } != 0
-                })
+        value.incoming(latch).is_some_and(|next| {
+            let is_step = matches!(next.opcode(), Some(Opcode::Add | Opcode::GetElementPtr));
+            is_step && next.operands().all(|operand| operand == value || operand.is_constant())
         })
     };
     is_counter(address)
-        || ir::opcode(address) == Some(LLVMOpcode::LLVMGetElementPtr)
-            && ir::operands(address).any(is_counter)
+        || address.opcode() == Some(Opcode::GetElementPtr) && address.operands().any(is_counter)
 }
 
 /// Whether the loop ends where a value of it equals, or exceeds, one from outside that is no
 /// constant: of those that are counted to a small constant LLVM unrolls the loop completely.
-fn is_compared(cfg: &Cfg, of: &Loop) -> bool {
-    // SAFETY: the latch is a block of the live function; a branch is asked for a condition that it
-    // has.
-    let condition = unsafe {
-        let end = LLVMGetBasicBlockTerminator(cfg.blocks[of.latch]);
-        if ir::opcode(end) != Some(LLVMOpcode::LLVMBr) || LLVMIsConditional(end) == 0 {
+fn is_compared(cfg: &Cfg<'_>, of: &Loop) -> bool {
+    let condition = {
+        let end = cfg.blocks[of.latch].end();
+        if end.opcode() != Some(Opcode::Br) || !end.is_conditional() {
             return false;
         }
-        LLVMGetCondition(end)
+        end.condition()
     };
-    let is_outside = |value: LLVMValueRef| {
-        ir::opcode(value).is_none() || !of.blocks.contains(&cfg.block_of(value))
-    };
-    ir::opcode(condition) == Some(LLVMOpcode::LLVMICmp)
-        && ir::operands(condition).filter(|operand| is_outside(*operand)).count() == 1
-        // SAFETY: any live value may be asked.
-        && ir::operands(condition).all(|operand| unsafe { LLVMIsConstant(operand) } == 0)
+    let is_outside =
+        |value: Value<'_>| value.opcode().is_none() || !of.blocks.contains(&cfg.block_of(value));
+    condition.opcode() == Some(Opcode::ICmp)
+        && condition.operands().filter(|operand| is_outside(*operand)).count() == 1
+        && condition.operands().all(|operand| !operand.is_constant())
 }
 
 /// Whether a call is one of LLVM's own operations, such as a square root.
-fn is_operation(call: LLVMValueRef) -> bool {
-    ir::callee(call).is_some_and(|function| {
-        // SAFETY: any live function may be asked for the number of its intrinsic.
-        let is_intrinsic = unsafe { LLVMGetIntrinsicID(function) != 0 };
-        is_intrinsic && !ir::has_function_attribute(function, "convergent")
+fn is_operation(call: Value<'_>) -> bool {
+    call.callee().is_some_and(|function| {
+        let is_intrinsic = function.intrinsic_id() != 0;
+        is_intrinsic && !function.has_function_attribute("convergent")
     })
 }
 
 /// The constant that a block compares an integer with before it goes on; 0 if there is none, or a
 /// negative one.
-///
-/// # Safety
-/// The block is one of a live function.
-unsafe fn counts_to(block: LLVMBasicBlockRef) -> u64 {
-    // SAFETY: as promised by the caller; a branch is asked for a condition that it has, and an
-    // integer of up to 64 bits for its value.
-    unsafe {
-        let end = LLVMGetBasicBlockTerminator(block);
-        if ir::opcode(end) != Some(LLVMOpcode::LLVMBr) || LLVMIsConditional(end) == 0 {
-            return 0;
-        }
-        let condition = LLVMGetCondition(end);
-        if ir::opcode(condition) != Some(LLVMOpcode::LLVMICmp) {
-            return 0;
-        }
-        let bounds = [0, 1].map(|index| LLVMGetOperand(condition, index));
-        let constants = bounds.into_iter().filter(|&bound| {
-            !LLVMIsAConstantInt(bound).is_null() && LLVMGetIntTypeWidth(LLVMTypeOf(bound)) <= 64
-        });
-        let values = constants.map(|bound| LLVMConstIntGetSExtValue(bound));
-        values.filter_map(|value| u64::try_from(value).ok()).max().unwrap_or(0)
+fn counts_to(block: Block<'_>) -> u64 {
+    let end = block.end();
+    if end.opcode() != Some(Opcode::Br) || !end.is_conditional() {
+        return 0;
     }
+    let condition = end.condition();
+    if condition.opcode() != Some(Opcode::ICmp) {
+        return 0;
+    }
+    let bounds = [0, 1].map(|index| condition.operand(index));
+    let constants =
+        bounds.into_iter().filter(|&bound| bound.is_constant_int() && bound.ty().int_width() <= 64);
+    let values = constants.map(|bound| bound.sext_value());
+    values.filter_map(|value| u64::try_from(value).ok()).max().unwrap_or(0)
 }

@@ -5,17 +5,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-
-use crate::ir;
+use schism_llvm::{Block, Value};
 
 /// The blocks of a function, by their number in the function's order. The first is the entry.
-pub(crate) struct Cfg {
+pub(crate) struct Cfg<'m> {
     /// The blocks.
-    pub blocks: Vec<LLVMBasicBlockRef>,
+    pub blocks: Vec<Block<'m>>,
     /// The number of each block.
-    pub index: HashMap<LLVMBasicBlockRef, usize>,
+    pub index: HashMap<Block<'m>, usize>,
     /// Where each block goes on; a block is there twice if two edges lead to it.
     pub successors: Vec<Vec<usize>>,
     /// The predecessors of each block.
@@ -44,16 +41,16 @@ pub(crate) struct Loop {
     pub innermost: bool,
 }
 
-impl Cfg {
+impl<'m> Cfg<'m> {
     /// Of a function with a body.
-    pub fn of(function: LLVMValueRef) -> Self {
-        let blocks = ir::blocks(function);
+    pub fn of(function: Value<'m>) -> Self {
+        let blocks = function.blocks();
         #[cfg(test)]
         MADE.with(|made| made.set(made.get() + 1));
         let index: HashMap<_, _> = blocks.iter().copied().zip(0..).collect();
         let successors: Vec<Vec<usize>> = blocks
             .iter()
-            .map(|&block| ir::successors(block).into_iter().map(|next| index[&next]).collect())
+            .map(|&block| block.successors().into_iter().map(|next| index[&next]).collect())
             .collect();
         let mut predecessors = vec![Vec::new(); blocks.len()];
         for (block, next) in successors.iter().enumerate() {
@@ -69,7 +66,7 @@ impl Cfg {
     /// Looks again at where some blocks go on, after a change; blocks that are new get the numbers
     /// behind all others. Dominators stay what they were: new blocks have none, and a caller asks
     /// only for blocks between which nothing has changed.
-    pub fn update(&mut self, changed: &[LLVMBasicBlockRef]) {
+    pub fn update(&mut self, changed: &[Block<'m>]) {
         for &block in changed {
             if !self.index.contains_key(&block) {
                 self.index.insert(block, self.blocks.len());
@@ -85,8 +82,7 @@ impl Cfg {
             for next in std::mem::take(&mut self.successors[number]) {
                 self.predecessors[next].retain(|&from| from != number);
             }
-            let next: Vec<usize> =
-                ir::successors(*block).iter().map(|next| self.index[next]).collect();
+            let next: Vec<usize> = block.successors().iter().map(|next| self.index[next]).collect();
             for &next in &next {
                 self.predecessors[next].push(number);
             }
@@ -95,10 +91,8 @@ impl Cfg {
     }
 
     /// The block that an instruction stands in.
-    pub fn block_of(&self, instruction: LLVMValueRef) -> usize {
-        // SAFETY: the instruction stands in a block of the function, which the caller has not
-        // changed since.
-        self.index[&unsafe { LLVMGetInstructionParent(instruction) }]
+    pub fn block_of(&self, instruction: Value<'m>) -> usize {
+        self.index[&instruction.block()]
     }
 
     /// Whether every way to `below` leads through `above`; a block dominates itself.
@@ -259,7 +253,7 @@ thread_local! {
 mod tests {
     use inkwell::context::Context;
     use inkwell::memory_buffer::MemoryBuffer;
-    use inkwell::values::AsValueRef;
+    use schism_llvm::IntoValue;
 
     use super::Cfg;
 
@@ -280,7 +274,7 @@ mod tests {
         let context = Context::create();
         let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "text");
         let module = context.create_module_from_ir(buffer).expect("assembly");
-        let cfg = Cfg::of(module.get_function("f").expect("there").as_value_ref());
+        let cfg = Cfg::of(module.get_function("f").expect("there").value());
         let dominates = |above, below| cfg.dominates(above, below);
         assert!(dominates(0, 6) && dominates(1, 5) && dominates(2, 4) && dominates(3, 3));
         assert!(!dominates(2, 5) && !dominates(4, 3) && !dominates(7, 6) && !dominates(0, 7));

@@ -1,36 +1,25 @@
 //! Loop metadata: the node at the latch of a loop.
 
-use llvm_sys::core::*;
-use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
-use llvm_sys::prelude::*;
+use schism_llvm::Value;
 
 /// LLVM's name for what is known of a loop.
 const LOOP: &str = "llvm.loop";
 
 /// Tells a property of a loop, and a number if it has one, unless something is told of the loop already.
-///
-/// # Safety
-/// `end` is the terminator of a loop's latch in a live module.
-pub(crate) unsafe fn mark(end: LLVMValueRef, property: &str, number: Option<usize>) {
-    // SAFETY: as promised by the caller. The node names itself, as LLVM wants it of a loop's; what stands for it until it is there
-    // goes with that.
-    unsafe {
-        let context = LLVMGetTypeContext(LLVMTypeOf(end));
-        let kind = LLVMGetMDKindIDInContext(context, LOOP.as_ptr().cast(), LOOP.len() as u32);
-        if !LLVMGetMetadata(end, kind).is_null() {
-            return;
-        }
-        let mut parts =
-            vec![LLVMMDStringInContext2(context, property.as_ptr().cast(), property.len())];
-        parts.extend(number.map(|number| {
-            let number = LLVMConstInt(LLVMInt32TypeInContext(context), number as u64, 0);
-            LLVMValueAsMetadata(number)
-        }));
-        let told = LLVMMDNodeInContext2(context, parts.as_mut_ptr(), parts.len());
-        let itself = LLVMTemporaryMDNode(context, std::ptr::null_mut(), 0);
-        let mut parts = [itself, told];
-        let node = LLVMMDNodeInContext2(context, parts.as_mut_ptr(), parts.len());
-        LLVMMetadataReplaceAllUsesWith(itself, node);
-        LLVMSetMetadata(end, kind, LLVMMetadataAsValue(context, node));
+pub(crate) fn mark(end: Value<'_>, property: &str, number: Option<usize>) {
+    let context = end.ty().context();
+    let kind = context.metadata_kind(LOOP);
+    if end.metadata(kind).is_some() {
+        return;
     }
+    let mut parts = vec![context.md_string(property)];
+    parts.extend(number.map(|number| {
+        let number = context.int_type(32).const_int(number as u64, false);
+        number.as_metadata()
+    }));
+    let told = context.md_node(&parts);
+    let itself = context.temporary_node();
+    let node = context.md_node(&[itself.metadata(), told]);
+    itself.replace_with(node);
+    end.set_metadata(kind, node.as_value(context));
 }

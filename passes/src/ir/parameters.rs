@@ -8,54 +8,45 @@
 
 use std::collections::{HashMap, HashSet};
 
-use llvm_sys::core::*;
-use llvm_sys::debuginfo::{LLVMInstructionGetDebugLoc, LLVMInstructionSetDebugLoc};
-use llvm_sys::prelude::*;
-use llvm_sys::{
-    LLVMAttributeFunctionIndex, LLVMAttributeReturnIndex, LLVMOpcode, LLVMTailCallKind,
+use schism_llvm::{
+    Builder, FUNCTION_INDEX, ModuleRef, Opcode, RETURN_INDEX, TailCallKind, Type, Value,
 };
-
-use crate::ir;
 
 /// A function that is used other than by calls with its own parameters: nobody knows who calls it, or with what.
 #[derive(Debug)]
-pub(crate) struct ByAddress(pub LLVMValueRef);
+pub(crate) struct ByAddress<'m>(pub Value<'m>);
 
 /// Whether `user` calls `function` and uses it for nothing else.
-pub(crate) fn only_calls(user: LLVMValueRef, function: LLVMValueRef) -> bool {
-    if ir::opcode(user) != Some(LLVMOpcode::LLVMCall) || ir::callee(user) != Some(function) {
+pub(crate) fn only_calls<'m>(user: Value<'m>, function: Value<'m>) -> bool {
+    if user.opcode() != Some(Opcode::Call) || user.callee() != Some(function) {
         return false;
     }
-    // SAFETY: `user` is a live call, whose first operands are its arguments.
-    unsafe {
-        LLVMGetCalledFunctionType(user) == LLVMGlobalGetValueType(function)
-            && (0..LLVMGetNumArgOperands(user)).all(|index| LLVMGetOperand(user, index) != function)
-    }
+    user.called_type() == function.value_type()
+        && (0..user.num_args()).all(|index| user.operand(index) != function)
 }
 
 /// The given functions and all that call them, directly or not, in the order of the module.
-pub(crate) fn with_callers(
-    module: LLVMModuleRef,
-    functions: HashSet<LLVMValueRef>,
-) -> Result<Vec<LLVMValueRef>, ByAddress> {
-    let mut stack: Vec<LLVMValueRef> = functions.iter().copied().collect();
+pub(crate) fn with_callers<'m>(
+    module: ModuleRef<'m>,
+    functions: HashSet<Value<'m>>,
+) -> Result<Vec<Value<'m>>, ByAddress<'m>> {
+    let mut stack: Vec<Value<'m>> = functions.iter().copied().collect();
     let mut found = functions;
     let mut by_address = HashSet::new();
     while let Some(function) = stack.pop() {
-        // SAFETY: the function is live.
-        if unsafe { LLVMIsFunctionVarArg(LLVMGlobalGetValueType(function)) != 0 } {
+        if function.value_type().is_variadic() {
             by_address.insert(function);
         }
-        for user in ir::users(function) {
+        for user in function.users() {
             if !only_calls(user, function) {
                 by_address.insert(function);
-            } else if found.insert(ir::parent_function(user)) {
-                stack.push(ir::parent_function(user));
+            } else if found.insert(user.parent_function()) {
+                stack.push(user.parent_function());
             }
         }
     }
-    let in_order = |set: &HashSet<LLVMValueRef>| {
-        ir::functions(module).into_iter().filter(|function| set.contains(function)).collect()
+    let in_order = |set: &HashSet<Value<'m>>| {
+        module.functions().into_iter().filter(|function| set.contains(function)).collect()
     };
     let by_address: Vec<_> = in_order(&by_address);
     match by_address.first() {
@@ -65,245 +56,173 @@ pub(crate) fn with_callers(
 }
 
 /// The copies of some functions.
-pub(crate) struct Copies {
-    copies: HashMap<LLVMValueRef, LLVMValueRef>,
+pub(crate) struct Copies<'m> {
+    copies: HashMap<Value<'m>, Value<'m>>,
     added: usize,
 }
 
-impl Copies {
+impl<'m> Copies<'m> {
     /// Makes the copies, without bodies: each is called like its original with `suffix`, and takes parameters of these names
     /// and types after the original's own. They are external; whoever calls this decides which stay so.
-    ///
-    /// # Safety
-    /// `functions` are definitions of the live `module` without variable arguments.
-    pub(crate) unsafe fn declare(
-        module: LLVMModuleRef,
-        functions: &[LLVMValueRef],
+    pub(crate) fn declare(
+        module: ModuleRef<'m>,
+        functions: &[Value<'m>],
         suffix: &str,
-        added: &[(&str, LLVMTypeRef)],
+        added: &[(&str, Type<'m>)],
     ) -> Self {
         let mut copies = HashMap::new();
         for &function in functions {
-            // SAFETY: as promised by the caller; all arrays are as long as LLVM is told.
-            unsafe {
-                let ty = LLVMGlobalGetValueType(function);
-                let own = LLVMCountParamTypes(ty);
-                let mut types = vec![std::ptr::null_mut(); own as usize];
-                LLVMGetParamTypes(ty, types.as_mut_ptr());
-                types.extend(added.iter().map(|(_, ty)| *ty));
-                let returns = LLVMGetReturnType(ty);
-                let ty = LLVMFunctionType(returns, types.as_mut_ptr(), types.len() as u32, 0);
-                let copy = LLVMAddFunction(module, c"".as_ptr(), ty);
-                let name = ir::name_of(function) + suffix;
-                LLVMSetValueName2(copy, name.as_ptr().cast(), name.len());
-                LLVMSetFunctionCallConv(copy, LLVMGetFunctionCallConv(function));
-                LLVMSetUnnamedAddress(copy, LLVMGetUnnamedAddress(function));
-                LLVMSetAlignment(copy, LLVMGetAlignment(function));
-                let places = [LLVMAttributeFunctionIndex, LLVMAttributeReturnIndex];
-                for place in places.into_iter().chain(1..=own) {
-                    let count = LLVMGetAttributeCountAtIndex(function, place);
-                    let mut attributes = vec![std::ptr::null_mut(); count as usize];
-                    LLVMGetAttributesAtIndex(function, place, attributes.as_mut_ptr());
-                    for attribute in attributes {
-                        LLVMAddAttributeAtIndex(copy, place, attribute);
-                    }
+            let ty = function.value_type();
+            let own = ty.num_param_types();
+            let mut types = ty.param_types();
+            types.extend(added.iter().map(|(_, ty)| *ty));
+            let returns = ty.return_type();
+            let ty = returns.function(&types, false);
+            let copy = module.add_function("", ty);
+            let name = function.name() + suffix;
+            copy.set_name(&name);
+            copy.set_call_conv(function.call_conv());
+            copy.set_unnamed_address(function.unnamed_address());
+            copy.set_alignment(function.alignment());
+            let places = [FUNCTION_INDEX, RETURN_INDEX];
+            for place in places.into_iter().chain(1..=own) {
+                for attribute in function.attributes(place) {
+                    copy.add_attribute(place, attribute);
                 }
-                for index in 0..own {
-                    let name = ir::name_of(LLVMGetParam(function, index));
-                    let param = LLVMGetParam(copy, index);
-                    LLVMSetValueName2(param, name.as_ptr().cast(), name.len());
-                }
-                for ((name, _), index) in added.iter().zip(own..) {
-                    let param = LLVMGetParam(copy, index);
-                    LLVMSetValueName2(param, name.as_ptr().cast(), name.len());
-                }
-                copies.insert(function, copy);
             }
+            for index in 0..own {
+                let name = function.param(index).name();
+                let param = copy.param(index);
+                param.set_name(&name);
+            }
+            for ((name, _), index) in added.iter().zip(own..) {
+                let param = copy.param(index);
+                param.set_name(name);
+            }
+            copies.insert(function, copy);
         }
         Self { copies, added: added.len() }
     }
 
     /// The copy of a function.
-    pub(crate) fn of(&self, function: LLVMValueRef) -> Option<LLVMValueRef> {
+    pub(crate) fn of(&self, function: Value<'m>) -> Option<Value<'m>> {
         self.copies.get(&function).copied()
     }
 
     /// The parameters that a copy has more than its original.
-    ///
-    /// # Safety
-    /// `copy` is one of these copies, alive.
-    unsafe fn added(&self, copy: LLVMValueRef) -> Vec<LLVMValueRef> {
-        // SAFETY: as promised by the caller; the indices are below the count.
-        unsafe {
-            let count = LLVMCountParams(copy);
-            (count - self.added as u32..count).map(|index| LLVMGetParam(copy, index)).collect()
-        }
+    fn added(&self, copy: Value<'m>) -> Vec<Value<'m>> {
+        let count = copy.num_params();
+        (count - self.added as u32..count).map(|index| copy.param(index)).collect()
     }
 
     /// Copies the body of `function` into its copy. Where `replace` gives a value for an instruction, made of the added
     /// parameters, that stands for the instruction.
-    ///
-    /// # Safety
-    /// `function` is one of the originals, alive and unchanged, and its copy has no body yet.
-    pub(crate) unsafe fn fill(
+    pub(crate) fn fill(
         &self,
-        function: LLVMValueRef,
-        replace: impl Fn(LLVMValueRef, &[LLVMValueRef]) -> Option<LLVMValueRef>,
+        function: Value<'m>,
+        replace: impl Fn(Value<'m>, &[Value<'m>]) -> Option<Value<'m>>,
     ) {
         let copy = self.copies[&function];
-        // SAFETY: as promised by the caller. Every value made here is put into the copy; operands of the originals that are
-        // the function's own (parameters, blocks, instructions) are all replaced below.
-        unsafe {
-            let context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
-            let builder = LLVMCreateBuilderInContext(context);
-            let added = self.added(copy);
-            let mut values: HashMap<LLVMValueRef, LLVMValueRef> = HashMap::new();
-            for index in 0..LLVMCountParams(function) {
-                values.insert(LLVMGetParam(function, index), LLVMGetParam(copy, index));
-            }
-            let mut blocks = HashMap::new();
-            for block in ir::blocks(function) {
-                let new =
-                    LLVMAppendBasicBlockInContext(context, copy, LLVMGetBasicBlockName(block));
-                blocks.insert(block, new);
-                values.insert(LLVMBasicBlockAsValue(block), LLVMBasicBlockAsValue(new));
-            }
-            let (mut made, mut phis) = (Vec::new(), Vec::new());
-            for block in ir::blocks(function) {
-                LLVMPositionBuilderAtEnd(builder, blocks[&block]);
-                for old in ir::instructions_of(block) {
-                    if let Some(value) = replace(old, &added) {
-                        values.insert(old, value);
-                        continue;
+        let context = function.module().context();
+        let builder = Builder::new(context);
+        let added = self.added(copy);
+        let mut values: HashMap<Value<'m>, Value<'m>> = HashMap::new();
+        for index in 0..function.num_params() {
+            values.insert(function.param(index), copy.param(index));
+        }
+        let mut blocks = HashMap::new();
+        for block in function.blocks() {
+            let new = copy.append_block(&block.name());
+            blocks.insert(block, new);
+            values.insert(block.as_value(), new.as_value());
+        }
+        let (mut made, mut phis) = (Vec::new(), Vec::new());
+        for block in function.blocks() {
+            builder.position_at_end(blocks[&block]);
+            for old in block.instructions() {
+                if let Some(value) = replace(old, &added) {
+                    values.insert(old, value);
+                    continue;
+                }
+                if old.opcode() == Some(Opcode::Phi) {
+                    let phi = builder.phi(old.ty());
+                    finish(old, phi);
+                    phis.push((old, phi));
+                    values.insert(old, phi);
+                    continue;
+                }
+                let callee = old.callee().and_then(|callee| self.of(callee));
+                let new = match callee {
+                    Some(callee) => call(&builder, old, callee, &added),
+                    None => {
+                        let new = old.duplicate();
+                        builder.insert(new);
+                        new.set_debug_loc(old.debug_loc());
+                        loosen(new);
+                        new
                     }
-                    if ir::opcode(old) == Some(LLVMOpcode::LLVMPHI) {
-                        let phi = LLVMBuildPhi(builder, LLVMTypeOf(old), c"".as_ptr());
-                        finish(old, phi);
-                        phis.push((old, phi));
-                        values.insert(old, phi);
-                        continue;
-                    }
-                    let callee = ir::callee(old).and_then(|callee| self.of(callee));
-                    let new = match callee {
-                        Some(callee) => call(builder, old, callee, &added),
-                        None => {
-                            let new = LLVMInstructionClone(old);
-                            LLVMInsertIntoBuilder(builder, new);
-                            LLVMInstructionSetDebugLoc(new, LLVMInstructionGetDebugLoc(old));
-                            loosen(new);
-                            new
-                        }
-                    };
-                    let name = ir::name_of(old);
-                    LLVMSetValueName2(new, name.as_ptr().cast(), name.len());
-                    made.push(new);
-                    values.insert(old, new);
+                };
+                let name = old.name();
+                new.set_name(&name);
+                made.push(new);
+                values.insert(old, new);
+            }
+        }
+        for new in made {
+            for index in 0..new.num_operands() {
+                if let Some(&value) = values.get(&new.operand(index)) {
+                    new.set_operand(index, value);
                 }
             }
-            for new in made {
-                for index in 0..LLVMGetNumOperands(new) as u32 {
-                    if let Some(&value) = values.get(&LLVMGetOperand(new, index)) {
-                        LLVMSetOperand(new, index, value);
-                    }
-                }
+        }
+        for (old, phi) in phis {
+            for index in 0..old.num_incoming() {
+                let value = old.incoming_value(index);
+                let value = values.get(&value).copied().unwrap_or(value);
+                let block = blocks[&old.incoming_block(index)];
+                phi.add_incoming(value, block);
             }
-            for (old, phi) in phis {
-                for index in 0..LLVMCountIncoming(old) {
-                    let value = LLVMGetIncomingValue(old, index);
-                    let mut value = values.get(&value).copied().unwrap_or(value);
-                    let mut block = blocks[&LLVMGetIncomingBlock(old, index)];
-                    LLVMAddIncoming(phi, &mut value, &mut block, 1);
-                }
-            }
-            LLVMDisposeBuilder(builder);
         }
     }
 }
 
 /// Calls the copy of a function as `old` calls the function, with the added parameters. The other operands are still the
 /// original's.
-///
-/// # Safety
-/// `old` is a live call of the original, and `builder` stands at a block's end.
-unsafe fn call(
-    builder: LLVMBuilderRef,
-    old: LLVMValueRef,
-    copy: LLVMValueRef,
-    added: &[LLVMValueRef],
-) -> LLVMValueRef {
-    // SAFETY: as promised by the caller; bundles are disposed of after the call is built, and arrays are as long as told.
-    unsafe {
-        let own = LLVMGetNumArgOperands(old);
-        let mut arguments: Vec<_> = (0..own).map(|index| LLVMGetOperand(old, index)).collect();
-        arguments.extend(added);
-        let mut bundles: Vec<_> = (0..LLVMGetNumOperandBundles(old))
-            .map(|index| LLVMGetOperandBundleAtIndex(old, index))
-            .collect();
-        let new = LLVMBuildCallWithOperandBundles(
-            builder,
-            LLVMGlobalGetValueType(copy),
-            copy,
-            arguments.as_mut_ptr(),
-            arguments.len() as u32,
-            bundles.as_mut_ptr(),
-            bundles.len() as u32,
-            c"".as_ptr(),
-        );
-        for bundle in bundles {
-            LLVMDisposeOperandBundle(bundle);
-        }
-        LLVMSetInstructionCallConv(new, LLVMGetInstructionCallConv(old));
-        LLVMSetTailCallKind(new, LLVMGetTailCallKind(old));
-        let places = [LLVMAttributeFunctionIndex, LLVMAttributeReturnIndex];
-        for place in places.into_iter().chain(1..=own) {
-            let count = LLVMGetCallSiteAttributeCount(old, place);
-            let mut attributes = vec![std::ptr::null_mut(); count as usize];
-            LLVMGetCallSiteAttributes(old, place, attributes.as_mut_ptr());
-            for attribute in attributes {
-                LLVMAddCallSiteAttribute(new, place, attribute);
-            }
-        }
-        finish(old, new);
-        new
-    }
+fn call<'m>(
+    builder: &Builder<'m>,
+    old: Value<'m>,
+    copy: Value<'m>,
+    added: &[Value<'m>],
+) -> Value<'m> {
+    let mut arguments = old.args();
+    arguments.extend(added);
+    let new = builder.call_like(old, copy.value_type(), copy, &arguments, |_| true);
+    new.set_instruction_call_conv(old.instruction_call_conv());
+    new.set_tail_call_kind(old.tail_call_kind());
+    new.copy_call_attributes(old);
+    finish(old, new);
+    new
 }
 
 /// Gives an instruction what the one that it stands for has beside its operands: flags, metadata, place, name.
-///
-/// # Safety
-/// Both are live instructions of one kind and type.
-unsafe fn finish(old: LLVMValueRef, new: LLVMValueRef) {
-    // SAFETY: as promised by the caller; the entries are disposed of after the last use.
-    unsafe {
-        if LLVMCanValueUseFastMathFlags(old) != 0 {
-            LLVMSetFastMathFlags(new, LLVMGetFastMathFlags(old));
-        }
-        let context = LLVMGetTypeContext(LLVMTypeOf(old));
-        let mut count = 0;
-        let entries = LLVMInstructionGetAllMetadataOtherThanDebugLoc(old, &mut count);
-        for index in 0..count as u32 {
-            let kind = LLVMValueMetadataEntriesGetKind(entries, index);
-            let node = LLVMValueMetadataEntriesGetMetadata(entries, index);
-            LLVMSetMetadata(new, kind, LLVMMetadataAsValue(context, node));
-        }
-        LLVMDisposeValueMetadataEntries(entries);
-        LLVMInstructionSetDebugLoc(new, LLVMInstructionGetDebugLoc(old));
-        let name = ir::name_of(old);
-        LLVMSetValueName2(new, name.as_ptr().cast(), name.len());
+fn finish<'m>(old: Value<'m>, new: Value<'m>) {
+    if old.has_fast_math() {
+        new.set_fast_math_flags(old.fast_math_flags());
     }
+    let context = old.context();
+    for (kind, node) in old.metadata_entries() {
+        new.set_metadata(kind, node.as_value(context));
+    }
+    new.set_debug_loc(old.debug_loc());
+    let name = old.name();
+    new.set_name(&name);
 }
 
 /// A call that must reuse its caller's frame needs parameters like its caller's, which has more of them now.
-///
-/// # Safety
-/// `instruction` is a live instruction.
-unsafe fn loosen(instruction: LLVMValueRef) {
-    // SAFETY: as promised by the caller; the kind is asked of calls only.
-    unsafe {
-        if ir::opcode(instruction) == Some(LLVMOpcode::LLVMCall)
-            && LLVMGetTailCallKind(instruction) == LLVMTailCallKind::LLVMTailCallKindMustTail
-        {
-            LLVMSetTailCallKind(instruction, LLVMTailCallKind::LLVMTailCallKindTail);
-        }
+fn loosen(instruction: Value<'_>) {
+    if instruction.opcode() == Some(Opcode::Call)
+        && instruction.tail_call_kind() == TailCallKind::MustTail
+    {
+        instruction.set_tail_call_kind(TailCallKind::Tail);
     }
 }

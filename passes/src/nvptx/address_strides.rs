@@ -34,11 +34,11 @@
 //! not look through that many strides.
 
 use inkwell::module::Module;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::{LLVMAtomicOrdering, LLVMInlineAsmDialect, LLVMOpcode, LLVMTypeKind};
+use schism_llvm::{
+    AsModule, AsmDialect, AtomicOrdering, Builder, FUNCTION_INDEX, Opcode, TypeKind, Value,
+    enum_kind,
+};
 
-use crate::ir;
 use crate::spec::target::{NVPTX, PTX_KERNEL};
 
 /// The mark of a load that gives the same whenever it is made.
@@ -52,18 +52,15 @@ const DEPTH: u32 = 8;
 
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
-    ir::on_each_function(module, run_on);
+    module.handle().functions().into_iter().for_each(run_on);
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-///
-/// # Safety
-/// `function` is a function of a live module that nobody else changes meanwhile.
-pub unsafe fn run_on(function: LLVMValueRef) {
+pub fn run_on(function: Value<'_>) {
     let mut steps = Steps::default();
-    for block in ir::blocks(function) {
+    for block in function.blocks() {
         let mut rows: Vec<Row> = Vec::new();
-        for address in ir::instructions_of(block).into_iter().filter_map(address) {
+        for address in block.instructions().into_iter().filter_map(address) {
             if !rows.iter_mut().any(|row| row.add(&address)) {
                 rows.push(Row::of(address));
             }
@@ -75,8 +72,7 @@ pub unsafe fn run_on(function: LLVMValueRef) {
                 let elements = other.checked_sub(multiple);
                 let bytes = elements.and_then(|elements| elements.checked_mul(first.size));
                 if let Some(bytes @ 1..) = bytes.and_then(|bytes| u32::try_from(bytes).ok()) {
-                    // SAFETY: both are addresses of this block, `at` before `next`, and differ by so many times the factor.
-                    at = unsafe { step(&mut steps, at, next, factor, bytes) };
+                    at = step(&mut steps, at, next, factor, bytes);
                     multiple = other;
                 }
             }
@@ -85,32 +81,32 @@ pub unsafe fn run_on(function: LLVMValueRef) {
 }
 
 /// An address: `pointer + size * index`, where the index is `rest + multiple * factor`.
-struct Address {
-    value: LLVMValueRef,
-    pointer: LLVMValueRef,
+struct Address<'m> {
+    value: Value<'m>,
+    pointer: Value<'m>,
     size: u64,
-    index: LLVMValueRef,
-    rest: LLVMValueRef,
+    index: Value<'m>,
+    rest: Value<'m>,
     multiple: u64,
     /// The number of 32 bits; none if the multiple is 0.
-    factor: Option<LLVMValueRef>,
+    factor: Option<Value<'m>>,
 }
 
 /// Addresses that differ by multiples of one number, as they come.
-struct Row {
+struct Row<'m> {
     /// The first one's parts; its multiple is 0 as long as there is no factor.
-    first: Address,
+    first: Address<'m>,
     /// Each one, and its multiple.
-    addresses: Vec<(LLVMValueRef, u64)>,
+    addresses: Vec<(Value<'m>, u64)>,
 }
 
-impl Row {
-    fn of(first: Address) -> Self {
+impl<'m> Row<'m> {
+    fn of(first: Address<'m>) -> Self {
         Row { addresses: vec![(first.value, first.multiple)], first }
     }
 
     /// Adds an address, if it is one of the row.
-    fn add(&mut self, next: &Address) -> bool {
+    fn add(&mut self, next: &Address<'m>) -> bool {
         let first = &mut self.first;
         if (first.pointer, first.size) != (next.pointer, next.size) {
             return false;
@@ -131,11 +127,10 @@ impl Row {
 }
 
 /// An address in global memory, taken apart.
-fn address(value: LLVMValueRef) -> Option<Address> {
-    let (pointer, index, size) = ir::element(value)?;
-    // SAFETY: the index is a live value.
-    let is_constant = unsafe { LLVMIsConstant(index) != 0 };
-    if is_constant || ir::address_space(pointer) != Some(NVPTX.global) {
+fn address(value: Value<'_>) -> Option<Address<'_>> {
+    let (pointer, index, size) = value.element()?;
+    let is_constant = index.is_constant();
+    if is_constant || pointer.address_space() != Some(NVPTX.global) {
         return None;
     }
     let (mut rest, mut multiple, mut factor) = (index, 0_u64, None);
@@ -150,154 +145,122 @@ fn address(value: LLVMValueRef) -> Option<Address> {
 }
 
 /// A number and a constant times a number of 32 bits: the three.
-fn sum(value: LLVMValueRef) -> Option<(LLVMValueRef, LLVMValueRef, u64)> {
-    if ir::opcode(value) != Some(LLVMOpcode::LLVMAdd) {
+fn sum(value: Value<'_>) -> Option<(Value<'_>, Value<'_>, u64)> {
+    if value.opcode() != Some(Opcode::Add) {
         return None;
     }
-    let parts: Vec<LLVMValueRef> = ir::operands(value).collect();
+    let parts: Vec<Value<'_>> = value.operands().collect();
     let orders = [(parts[0], parts[1]), (parts[1], parts[0])];
     orders.into_iter().find_map(|(rest, part)| product(part).map(|(of, times)| (rest, of, times)))
 }
 
 /// A constant times a number of 32 bits that has 64: that number, and the constant.
-fn product(value: LLVMValueRef) -> Option<(LLVMValueRef, u64)> {
-    // SAFETY: the value is live; operands are those of its kind, and a constant of 64 bits is asked for its value.
-    unsafe {
-        match ir::opcode(value)? {
-            LLVMOpcode::LLVMZExt => {
-                let narrow = LLVMGetOperand(value, 0);
-                let ty = LLVMTypeOf(narrow);
-                let fits = LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMIntegerTypeKind
-                    && LLVMGetIntTypeWidth(ty) == 32
-                    && ir::opcode(narrow) != Some(LLVMOpcode::LLVMPHI);
-                fits.then_some((narrow, 1))
-            }
-            operation @ (LLVMOpcode::LLVMMul | LLVMOpcode::LLVMShl) => {
-                let constant = LLVMGetOperand(value, 1);
-                if LLVMIsAConstantInt(constant).is_null() {
-                    return None;
-                }
-                let (factor, one) = product(LLVMGetOperand(value, 0))?;
-                let constant = LLVMConstIntGetZExtValue(constant);
-                let times = match operation {
-                    LLVMOpcode::LLVMMul => constant,
-                    _ => 1_u64.checked_shl(u32::try_from(constant).ok()?)?,
-                };
-                Some((factor, one.checked_mul(times)?))
-            }
-            _ => None,
+fn product(value: Value<'_>) -> Option<(Value<'_>, u64)> {
+    match value.opcode()? {
+        Opcode::ZExt => {
+            let narrow = value.operand(0);
+            let ty = narrow.ty();
+            let fits = ty.kind() == TypeKind::Integer
+                && ty.int_width() == 32
+                && narrow.opcode() != Some(Opcode::Phi);
+            fits.then_some((narrow, 1))
         }
+        operation @ (Opcode::Mul | Opcode::Shl) => {
+            let constant = value.operand(1);
+            if !constant.is_constant_int() {
+                return None;
+            }
+            let (factor, one) = product(value.operand(0))?;
+            let constant = constant.zext_value();
+            let times = match operation {
+                Opcode::Mul => constant,
+                _ => 1_u64.checked_shl(u32::try_from(constant).ok()?)?,
+            };
+            Some((factor, one.checked_mul(times)?))
+        }
+        _ => None,
     }
 }
 
 /// The steps that there are: a number, how many bytes each of it counts, and their product.
-type Steps = Vec<(LLVMValueRef, u32, LLVMValueRef)>;
+type Steps<'m> = Vec<(Value<'m>, u32, Value<'m>)>;
 
 /// Makes `next` one step from `at`, and gives what stands for it now.
-///
-/// # Safety
-/// Both are addresses of one block of a live module, `at` before `next`, which is `bytes * factor` bytes behind.
-unsafe fn step(
-    steps: &mut Steps,
-    at: LLVMValueRef,
-    next: LLVMValueRef,
-    factor: LLVMValueRef,
+fn step<'m>(
+    steps: &mut Steps<'m>,
+    at: Value<'m>,
+    next: Value<'m>,
+    factor: Value<'m>,
     bytes: u32,
-) -> LLVMValueRef {
-    // SAFETY: as promised by the caller. The step stands right behind the number, so before all that is made of that.
-    unsafe {
-        let context = LLVMGetTypeContext(LLVMTypeOf(at));
-        let builder = LLVMCreateBuilderInContext(context);
-        let known = steps.iter().find(|(of, size, _)| (*of, *size) == (factor, bytes));
-        let step = if let Some((.., step)) = known {
-            *step
-        } else {
-            let behind = match ir::opcode(factor) {
-                Some(_) => LLVMGetNextInstruction(factor),
-                None => LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(ir::parent_function(at))),
-            };
-            LLVMPositionBuilderBefore(builder, behind);
-            let step = wide_product(builder, factor, bytes);
-            steps.push((factor, bytes, step));
-            step
+) -> Value<'m> {
+    let context = at.ty().context();
+    let builder = Builder::new(context);
+    let known = steps.iter().find(|(of, size, _)| (*of, *size) == (factor, bytes));
+    let step = if let Some((.., step)) = known {
+        *step
+    } else {
+        let behind = match factor.opcode() {
+            Some(_) => factor.next().expect("a block has an end"),
+            None => at.parent_function().entry().begin(),
         };
-        LLVMPositionBuilderBefore(builder, next);
-        let byte = LLVMInt8TypeInContext(context);
-        let new = LLVMBuildGEP2(builder, byte, at, [step].as_mut_ptr(), 1, c"".as_ptr());
-        LLVMDisposeBuilder(builder);
-        mark_loads(next);
-        LLVMReplaceAllUsesWith(next, new);
-        LLVMInstructionEraseFromParent(next);
-        new
-    }
+        builder.position_before(behind);
+        let step = wide_product(&builder, factor, bytes);
+        steps.push((factor, bytes, step));
+        step
+    };
+    builder.position_before(next);
+    let byte = context.int_type(8);
+    let new = builder.gep(byte, at, &[step]);
+    mark_loads(next);
+    next.replace_uses(new);
+    next.erase();
+    new
 }
 
 /// `factor * bytes` in 64 bits, in PTX's words.
-///
-/// # Safety
-/// The builder stands where `factor`, a number of 32 bits, is there.
-unsafe fn wide_product(builder: LLVMBuilderRef, factor: LLVMValueRef, bytes: u32) -> LLVMValueRef {
-    // SAFETY: as promised by the caller; the assembly takes one number of 32 bits and gives one of 64.
-    unsafe {
-        let short = LLVMTypeOf(factor);
-        let context = LLVMGetTypeContext(short);
-        let long = LLVMInt64TypeInContext(context);
-        let ty = LLVMFunctionType(long, [short].as_mut_ptr(), 1, 0);
-        let words = format!("mul.wide.u32 $0, $1, {bytes};");
-        let places = "=l,r";
-        let dialect = LLVMInlineAsmDialect::LLVMInlineAsmDialectATT;
-        let (text, places, len) = (words.as_ptr().cast(), places.as_ptr().cast(), places.len());
-        let assembly = LLVMGetInlineAsm(ty, text, words.len(), places, len, 0, 0, dialect, 0);
-        let mut operand = [factor];
-        let call = LLVMBuildCall2(builder, ty, assembly, operand.as_mut_ptr(), 1, c"".as_ptr());
-        for (name, value) in [("memory", 0), ("nounwind", 0)] {
-            let attribute = LLVMCreateEnumAttribute(context, ir::enum_kind(name), value);
-            LLVMAddCallSiteAttribute(call, llvm_sys::LLVMAttributeFunctionIndex, attribute);
-        }
-        call
+fn wide_product<'m>(builder: &Builder<'m>, factor: Value<'m>, bytes: u32) -> Value<'m> {
+    let short = factor.ty();
+    let context = short.context();
+    let long = context.int_type(64);
+    let ty = long.function(&[short], false);
+    let words = format!("mul.wide.u32 $0, $1, {bytes};");
+    let assembly = ty.inline_assembly(&words, "=l,r", false, false, AsmDialect::Att);
+    let call = builder.call(ty, assembly, &[factor]);
+    for (name, value) in [("memory", 0), ("nounwind", 0)] {
+        let attribute = context.enum_attribute(enum_kind(name), value);
+        call.add_call_attribute_at(FUNCTION_INDEX, attribute);
     }
+    call
 }
 
 /// Marks the loads at an address, if nobody changes what they load.
-///
-/// # Safety
-/// `address` is one of a live module.
-unsafe fn mark_loads(address: LLVMValueRef) {
+fn mark_loads(address: Value<'_>) {
     if !is_unchanged(address) {
         return;
     }
-    // SAFETY: as promised by the caller; users of a live value are live, and a load may have that mark.
-    unsafe {
-        let context = LLVMGetTypeContext(LLVMTypeOf(address));
-        let (name, len) = (INVARIANT.as_ptr().cast(), INVARIANT.len() as u32);
-        let kind = LLVMGetMDKindIDInContext(context, name, len);
-        let nothing = LLVMMDNodeInContext2(context, std::ptr::null_mut(), 0);
-        let is_plain = |user: &LLVMValueRef| {
-            ir::opcode(*user) == Some(LLVMOpcode::LLVMLoad)
-                && LLVMGetVolatile(*user) == 0
-                && LLVMGetOrdering(*user) == LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic
-        };
-        for load in ir::users(address).into_iter().filter(is_plain) {
-            LLVMSetMetadata(load, kind, LLVMMetadataAsValue(context, nothing));
-        }
+    let context = address.ty().context();
+    let kind = context.metadata_kind(INVARIANT);
+    let nothing = context.md_node(&[]);
+    let is_plain = |user: &Value<'_>| {
+        user.opcode() == Some(Opcode::Load)
+            && !user.is_volatile()
+            && user.ordering() == AtomicOrdering::NotAtomic
+    };
+    for load in address.users().into_iter().filter(is_plain) {
+        load.set_metadata(kind, nothing.as_value(context));
     }
 }
 
 /// Whether an address lies in memory that a kernel's parameter promises is only read.
-fn is_unchanged(address: LLVMValueRef) -> bool {
+fn is_unchanged(address: Value<'_>) -> bool {
     let mut at = address;
     for _ in 0..DEPTH {
-        if ir::opcode(at) != Some(LLVMOpcode::LLVMGetElementPtr) {
+        if at.opcode() != Some(Opcode::GetElementPtr) {
             break;
         }
-        // SAFETY: a `getelementptr` has a pointer.
-        at = unsafe { LLVMGetOperand(at, 0) };
+        at = at.operand(0);
     }
     let promises = ["noalias", "readonly"];
-    // SAFETY: the value is live; only a parameter is asked for its function.
-    let is_kernels = unsafe {
-        !LLVMIsAArgument(at).is_null()
-            && LLVMGetFunctionCallConv(LLVMGetParamParent(at)) == PTX_KERNEL
-    };
-    is_kernels && promises.iter().all(|name| ir::parameter_attribute(at, name).is_some())
+    let is_kernels = at.is_argument() && at.param_function().call_conv() == PTX_KERNEL;
+    is_kernels && promises.iter().all(|name| at.parameter_attribute(name).is_some())
 }

@@ -19,74 +19,53 @@
 //! comparison of its result finds those numbers. So the branch can be shared with other rare cases:
 //! the pass [`superblocks`](crate::gpu::superblocks) does that, and nothing else uses this module.
 
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::{LLVMOpcode, LLVMRealPredicate, LLVMTypeKind};
-
-use crate::ir;
+use schism_llvm::{Builder, FloatPredicate, ModuleRef, Opcode, Type, TypeKind, Value};
 
 /// An operation that rounds correctly and has a fast approximation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Approximation {
+pub(crate) enum Approximation<'m> {
     /// `1 / x`: the division.
-    Reciprocal(LLVMValueRef),
+    Reciprocal(Value<'m>),
     /// The call of `llvm.sqrt.f32`.
-    Root(LLVMValueRef),
+    Root(Value<'m>),
 }
 
-impl Approximation {
+impl<'m> Approximation<'m> {
     /// The approximation of an instruction, if there is one.
-    ///
-    /// # Safety
-    /// The instruction is live.
-    pub(crate) unsafe fn of(instruction: LLVMValueRef) -> Option<Self> {
-        // SAFETY: as promised by the caller; a division has two operands.
-        unsafe {
-            match ir::opcode(instruction)? {
-                LLVMOpcode::LLVMFDiv => {
-                    let over = LLVMGetOperand(instruction, 0);
-                    let mut inexact = 0;
-                    let is_one = !LLVMIsAConstantFP(over).is_null()
-                        && LLVMConstRealGetDouble(over, &raw mut inexact) == 1.0;
-                    (is_one && is_exact(instruction)).then_some(Self::Reciprocal(instruction))
-                }
-                LLVMOpcode::LLVMCall => {
-                    let callee = ir::callee(instruction)?;
-                    let is_root = ir::name_of(callee) == "llvm.sqrt.f32" && is_exact(instruction);
-                    is_root.then_some(Self::Root(instruction))
-                }
-                _ => None,
+    pub(crate) fn of(instruction: Value<'m>) -> Option<Self> {
+        match instruction.opcode()? {
+            Opcode::FDiv => {
+                let over = instruction.operand(0);
+                let is_one = over.as_float() == Some(1.0);
+                (is_one && is_exact(instruction)).then_some(Self::Reciprocal(instruction))
             }
+            Opcode::Call => {
+                let callee = instruction.callee()?;
+                let is_root = callee.name() == "llvm.sqrt.f32" && is_exact(instruction);
+                is_root.then_some(Self::Root(instruction))
+            }
+            _ => None,
         }
     }
 
     /// The number that it is of.
-    pub(crate) fn argument(self) -> LLVMValueRef {
-        // SAFETY: the instruction is live; a division has two operands, and the call one argument.
-        unsafe {
-            match self {
-                Self::Reciprocal(division) => LLVMGetOperand(division, 1),
-                Self::Root(call) => LLVMGetOperand(call, 0),
-            }
+    pub(crate) fn argument(self) -> Value<'m> {
+        match self {
+            Self::Reciprocal(division) => division.operand(1),
+            Self::Root(call) => call.operand(0),
         }
     }
 
     /// Computes it of `x`. Returns the result, and a guard that is true where the result is right.
-    ///
-    /// # Safety
-    /// The module is live, and `x` is a number of 32 bits that dominates where the builder stands.
-    pub(crate) unsafe fn expand(
+    pub(crate) fn expand(
         self,
-        module: LLVMModuleRef,
-        builder: LLVMBuilderRef,
-        x: LLVMValueRef,
-    ) -> (LLVMValueRef, LLVMValueRef) {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            match self {
-                Self::Reciprocal(_) => reciprocal(module, builder, x),
-                Self::Root(_) => root(module, builder, x),
-            }
+        module: ModuleRef<'m>,
+        builder: &Builder<'m>,
+        x: Value<'m>,
+    ) -> (Value<'m>, Value<'m>) {
+        match self {
+            Self::Reciprocal(_) => reciprocal(module, builder, x),
+            Self::Root(_) => root(module, builder, x),
         }
     }
 }
@@ -94,93 +73,54 @@ impl Approximation {
 /// `1 / x` as `rcp.rn` computes it where `x`, its inverse and the residual are normal numbers.
 /// Otherwise the residual is no small number: the approximation takes subnormal numbers for zero,
 /// and gives zero for them.
-///
-/// # Safety
-/// As for [`Approximation::expand`].
-unsafe fn reciprocal(
-    module: LLVMModuleRef,
-    builder: LLVMBuilderRef,
-    x: LLVMValueRef,
-) -> (LLVMValueRef, LLVMValueRef) {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let ty = LLVMTypeOf(x);
-        let one = LLVMConstReal(ty, 1.0);
-        let near = call(module, builder, "llvm.nvvm.rcp.approx.ftz.f", &mut [x]);
-        let negative = LLVMBuildFNeg(builder, x, c"".as_ptr());
-        let off = call(module, builder, "llvm.fma.f32", &mut [negative, near, one]);
-        let inverse = call(module, builder, "llvm.fma.f32", &mut [near, off, near]);
-        let size = call(module, builder, "llvm.fabs.f32", &mut [off]);
-        let small = LLVMConstReal(ty, 1.0 / 1024.0);
-        let predicate = LLVMRealPredicate::LLVMRealOLT;
-        (inverse, LLVMBuildFCmp(builder, predicate, size, small, c"".as_ptr()))
-    }
+fn reciprocal<'m>(
+    module: ModuleRef<'m>,
+    builder: &Builder<'m>,
+    x: Value<'m>,
+) -> (Value<'m>, Value<'m>) {
+    let ty = x.ty();
+    let one = ty.const_float(1.0);
+    let near = call(module, builder, "llvm.nvvm.rcp.approx.ftz.f", &[x]);
+    let negative = builder.fneg(x);
+    let off = call(module, builder, "llvm.fma.f32", &[negative, near, one]);
+    let inverse = call(module, builder, "llvm.fma.f32", &[near, off, near]);
+    let size = call(module, builder, "llvm.fabs.f32", &[off]);
+    let small = ty.const_float(1.0 / 1024.0);
+    let predicate = FloatPredicate::OLT;
+    (inverse, builder.fcmp(predicate, size, small))
 }
 
 /// The root of `x` as `sqrt.rn` computes it where `x` is a number above 2^-101, so that the
 /// residual is not rounded. Otherwise the result is smaller than that one's root, or a NaN.
-///
-/// # Safety
-/// As for [`Approximation::expand`].
-unsafe fn root(
-    module: LLVMModuleRef,
-    builder: LLVMBuilderRef,
-    x: LLVMValueRef,
-) -> (LLVMValueRef, LLVMValueRef) {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let ty = LLVMTypeOf(x);
-        let inverse = call(module, builder, "llvm.nvvm.rsqrt.approx.ftz.f", &mut [x]);
-        let near = LLVMBuildFMul(builder, x, inverse, c"".as_ptr());
-        let half = LLVMBuildFMul(builder, inverse, LLVMConstReal(ty, 0.5), c"".as_ptr());
-        let negative = LLVMBuildFNeg(builder, near, c"".as_ptr());
-        let off = call(module, builder, "llvm.fma.f32", &mut [negative, near, x]);
-        let root = call(module, builder, "llvm.fma.f32", &mut [off, half, near]);
-        let least = LLVMConstReal(ty, (-50.0_f64).exp2());
-        let predicate = LLVMRealPredicate::LLVMRealOGE;
-        (root, LLVMBuildFCmp(builder, predicate, root, least, c"".as_ptr()))
-    }
+fn root<'m>(module: ModuleRef<'m>, builder: &Builder<'m>, x: Value<'m>) -> (Value<'m>, Value<'m>) {
+    let ty = x.ty();
+    let inverse = call(module, builder, "llvm.nvvm.rsqrt.approx.ftz.f", &[x]);
+    let near = builder.fmul(x, inverse);
+    let half = builder.fmul(inverse, ty.const_float(0.5));
+    let negative = builder.fneg(near);
+    let off = call(module, builder, "llvm.fma.f32", &[negative, near, x]);
+    let root = call(module, builder, "llvm.fma.f32", &[off, half, near]);
+    let least = ty.const_float((-50.0_f64).exp2());
+    let predicate = FloatPredicate::OGE;
+    (root, builder.fcmp(predicate, root, least))
 }
 
 /// Calls a function of numbers of 32 bits.
-///
-/// # Safety
-/// As for [`Approximation::expand`]; the function is an intrinsic that takes these arguments.
-unsafe fn call(
-    module: LLVMModuleRef,
-    builder: LLVMBuilderRef,
+fn call<'m>(
+    module: ModuleRef<'m>,
+    builder: &Builder<'m>,
     name: &str,
-    arguments: &mut [LLVMValueRef],
-) -> LLVMValueRef {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let mut types: Vec<LLVMTypeRef> = arguments.iter().map(|&it| LLVMTypeOf(it)).collect();
-        let count = types.len() as u32;
-        let ty = LLVMFunctionType(types[0], types.as_mut_ptr(), count, 0);
-        let function = ir::declare_pure_builtin(module, name, ty);
-        LLVMBuildCall2(builder, ty, function, arguments.as_mut_ptr(), count, c"".as_ptr())
-    }
+    arguments: &[Value<'m>],
+) -> Value<'m> {
+    let types: Vec<Type<'m>> = arguments.iter().map(|&it| it.ty()).collect();
+    let ty = types[0].function(&types, false);
+    let function = module.declare_pure_builtin(name, ty);
+    builder.call(ty, function, arguments)
 }
 
 /// Whether an operation is one of 32 bits and rounds correctly.
-unsafe fn is_exact(operation: LLVMValueRef) -> bool {
-    // SAFETY: the operation is a live one of floating-point numbers.
-    unsafe {
-        LLVMGetTypeKind(LLVMTypeOf(operation)) == LLVMTypeKind::LLVMFloatTypeKind
-            && LLVMGetFastMathFlags(operation) == 0
-            && metadata(operation, "fpmath").is_null()
-    }
-}
-
-/// The metadata of a kind at an instruction, or null.
-///
-/// # Safety
-/// The instruction is live.
-pub(crate) unsafe fn metadata(instruction: LLVMValueRef, kind: &str) -> LLVMValueRef {
-    // SAFETY: as promised by the caller; the name is passed with its length.
-    unsafe {
-        let context = LLVMGetTypeContext(LLVMTypeOf(instruction));
-        let kind = LLVMGetMDKindIDInContext(context, kind.as_ptr().cast(), kind.len() as u32);
-        LLVMGetMetadata(instruction, kind)
-    }
+fn is_exact(operation: Value<'_>) -> bool {
+    operation.ty().kind() == TypeKind::Float
+        && operation.fast_math_flags() == 0
+        && operation.named_kind_metadata("fpmath").is_none()
 }

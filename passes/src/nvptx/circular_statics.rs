@@ -21,14 +21,9 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::ffi::CString;
 
 use inkwell::module::Module;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::{LLVMLinkage, LLVMUnnamedAddr, LLVMVisibility};
-
-use crate::ir;
+use schism_llvm::{AsModule, Linkage, ModuleRef, UnnamedAddress, Value, Visibility};
 
 /// How the names begin of statics that are declared first; a number follows.
 const NAME: &str = "schism_circular_";
@@ -38,51 +33,35 @@ const FORWARD: &str = "_forward";
 
 /// Runs the pass over a module.
 pub fn run(module: &Module<'_>) {
-    // SAFETY: the module is live and held by the caller.
-    unsafe { run_raw(module.as_mut_ptr()) };
+    run_raw(module.handle());
 }
 
 /// Runs the pass over a module.
-///
-/// # Safety
-/// The module is live, and nobody else changes it during the call.
-pub unsafe fn run_raw(module: LLVMModuleRef) {
-    // SAFETY: as promised by the caller. The declaration is of the definition's type and memory, so it can take its place everywhere.
-    unsafe {
-        for (number, global) in closing(module).into_iter().enumerate() {
-            let name = format!("{NAME}{number}");
-            let Ok(declared) = CString::new(format!("{name}{FORWARD}")) else { continue };
-            LLVMSetValueName2(global, name.as_ptr().cast(), name.len());
-            let ty = LLVMGlobalGetValueType(global);
-            let space = ir::address_space(global).unwrap_or(0);
-            let forward = LLVMAddGlobalInAddressSpace(module, ty, declared.as_ptr(), space);
-            LLVMSetGlobalConstant(forward, LLVMIsGlobalConstant(global));
-            LLVMSetAlignment(forward, LLVMGetAlignment(global));
-            LLVMReplaceAllUsesWith(global, forward);
-            LLVMSetLinkage(global, LLVMLinkage::LLVMExternalLinkage);
-            LLVMSetVisibility(global, LLVMVisibility::LLVMDefaultVisibility);
-            LLVMSetUnnamedAddress(global, LLVMUnnamedAddr::LLVMNoUnnamedAddr);
-        }
+pub fn run_raw(module: ModuleRef<'_>) {
+    for (number, global) in closing(module).into_iter().enumerate() {
+        let name = format!("{NAME}{number}");
+        global.set_name(&name);
+        let ty = global.value_type();
+        let space = global.address_space().unwrap_or(0);
+        let forward = module.add_global_in(ty, &format!("{name}{FORWARD}"), space);
+        forward.set_global_constant(global.is_global_constant());
+        forward.set_alignment(global.alignment());
+        global.replace_uses(forward);
+        global.set_linkage(Linkage::External);
+        global.set_visibility(Visibility::Default);
+        global.set_unnamed_address(UnnamedAddress::No);
     }
 }
 
 /// The statics that close a circle, in the module's order: without references to these, no static reaches itself.
-///
-/// # Safety
-/// The module is live.
-unsafe fn closing(module: LLVMModuleRef) -> Vec<LLVMValueRef> {
+fn closing(module: ModuleRef<'_>) -> Vec<Value<'_>> {
     let mut globals = Vec::new();
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let mut global = LLVMGetFirstGlobal(module);
-        while !global.is_null() {
-            globals.push(global);
-            global = LLVMGetNextGlobal(global);
-        }
+    for global in module.globals() {
+        globals.push(global);
     }
     let mut closing = HashSet::new();
     // Whether the way from a static is still being followed.
-    let mut open: HashMap<LLVMValueRef, bool> = HashMap::new();
+    let mut open: HashMap<Value<'_>, bool> = HashMap::new();
     for &start in &globals {
         // Statics may refer to each other in long chains.
         let mut way = vec![(start, false)];
@@ -109,24 +88,18 @@ unsafe fn closing(module: LLVMModuleRef) -> Vec<LLVMValueRef> {
 }
 
 /// The statics that the value of one mentions, in their order, each once.
-fn mentioned(global: LLVMValueRef) -> Vec<LLVMValueRef> {
+fn mentioned(global: Value<'_>) -> Vec<Value<'_>> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
-    // SAFETY: the static is live; only a definition has a value, and only constants that are made of others are asked for these.
-    unsafe {
-        let value = LLVMGetInitializer(global);
-        let mut stack: Vec<LLVMValueRef> =
-            (!value.is_null()).then_some(value).into_iter().collect();
-        while let Some(value) = stack.pop() {
-            if !seen.insert(value) {
-                continue;
-            }
-            if !LLVMIsAGlobalVariable(value).is_null() {
-                found.push(value);
-            } else if LLVMIsAFunction(value).is_null() && !LLVMIsAUser(value).is_null() {
-                let count = LLVMGetNumOperands(value) as u32;
-                stack.extend((0..count).rev().map(|index| LLVMGetOperand(value, index)));
-            }
+    let mut stack: Vec<Value<'_>> = global.initializer().into_iter().collect();
+    while let Some(value) = stack.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        if value.is_global_variable() {
+            found.push(value);
+        } else if !value.is_function() && value.is_user() {
+            stack.extend(value.operands().rev());
         }
     }
     found

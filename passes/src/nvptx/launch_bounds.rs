@@ -18,13 +18,9 @@
 //!
 //! The attribute `schism.block` says how large the blocks of each launch are, where that is known.
 
-use std::ffi::CString;
-
 use inkwell::module::Module;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, Attribute, FUNCTION_INDEX, Value};
 
-use crate::ir;
 use crate::ir::cfg::Cfg;
 use crate::spec::target::NVPTX;
 
@@ -39,16 +35,13 @@ const LOADS: usize = 12;
 
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
-    ir::on_each_function(module, run_on);
+    module.handle().functions().into_iter().for_each(run_on);
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-///
-/// # Safety
-/// `function` is a function of a live module that nobody else changes meanwhile.
-pub unsafe fn run_on(function: LLVMValueRef) {
-    // SAFETY: as promised by the caller.
-    let Some(block) = (unsafe { string_attribute(function, BLOCK) }) else { return };
+pub fn run_on(function: Value<'_>) {
+    let block = function.string_attribute(FUNCTION_INDEX, BLOCK);
+    let Some(block) = block.and_then(Attribute::string_value) else { return };
     let sizes: Option<Vec<u32>> = block.split(',').map(|size| size.parse().ok()).collect();
     let threads = sizes.and_then(|sizes| sizes.into_iter().try_fold(1, u32::checked_mul));
     let Some(threads @ 1..) = threads else { return };
@@ -57,42 +50,15 @@ pub unsafe fn run_on(function: LLVMValueRef) {
     }
     let blocks = (THREADS / threads).to_string();
     for (name, value) in [("nvvm.maxntid", &block), ("nvvm.minctasm", &blocks)] {
-        let text = |text: &str| CString::new(text).unwrap_or_default();
-        // SAFETY: as promised by the caller; both texts end with a NUL.
-        unsafe {
-            LLVMAddTargetDependentFunctionAttr(function, text(name).as_ptr(), text(value).as_ptr());
-        }
-    }
-}
-
-/// The value of an attribute that LLVM has no number for.
-///
-/// # Safety
-/// `function` is a function of a live module.
-unsafe fn string_attribute(function: LLVMValueRef, name: &str) -> Option<String> {
-    // SAFETY: as promised by the caller; the value lives as long as the context, and is cloned.
-    unsafe {
-        let place = llvm_sys::LLVMAttributeFunctionIndex;
-        let (text, len) = (name.as_ptr().cast(), name.len() as u32);
-        let attribute = LLVMGetStringAttributeAtIndex(function, place, text, len);
-        if attribute.is_null() {
-            return None;
-        }
-        let mut len = 0;
-        let value = LLVMGetStringAttributeValue(attribute, &mut len);
-        if value.is_null() {
-            return Some(String::new());
-        }
-        let value = std::slice::from_raw_parts(value.cast::<u8>(), len as usize);
-        Some(String::from_utf8_lossy(value).into_owned())
+        function.add_string_attribute(name, value);
     }
 }
 
 /// Whether a function has a loop that loads much from global memory in each iteration.
-fn loads_much(function: LLVMValueRef) -> bool {
+fn loads_much(function: Value<'_>) -> bool {
     let cfg = Cfg::of(function);
     cfg.loops().iter().filter(|one| one.innermost).any(|one| {
-        let inside = one.blocks.iter().flat_map(|&block| ir::instructions_of(cfg.blocks[block]));
-        inside.filter(|one| ir::is_load_from(*one, NVPTX.global)).count() >= LOADS
+        let inside = one.blocks.iter().flat_map(|&block| cfg.blocks[block].instructions());
+        inside.filter(|one| one.is_load_from(NVPTX.global)).count() >= LOADS
     })
 }

@@ -22,11 +22,8 @@
 use std::collections::HashMap;
 
 use inkwell::module::Module;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::{LLVMOpcode, LLVMTypeKind};
+use schism_llvm::{AsModule, Builder, Opcode, TypeKind, Value};
 
-use crate::ir;
 use crate::ir::cfg::Cfg;
 
 /// How many numbers a sum may have.
@@ -34,28 +31,24 @@ const PARTS: usize = 4;
 
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
-    ir::on_each_function(module, run_on);
+    module.handle().functions().into_iter().for_each(run_on);
 }
 
 /// Runs the pass over one function; a declaration has nothing to do.
-///
-/// # Safety
-/// `function` is a function of a live module that nobody else changes meanwhile.
-pub unsafe fn run_on(function: LLVMValueRef) {
-    if ir::blocks(function).is_empty() {
+pub fn run_on(function: Value<'_>) {
+    if function.blocks().is_empty() {
         return;
     }
     let cfg = Cfg::of(function);
     let mut groups: HashMap<Key, Vec<Product>> = HashMap::new();
     for &block in &cfg.blocks {
-        for product in ir::instructions_of(block).into_iter().filter_map(product) {
+        for product in block.instructions().into_iter().filter_map(product) {
             groups.entry(product.key.clone()).or_default().push(product);
         }
     }
     // In the order of the code, so that the result does not depend on addresses.
     let mut groups: Vec<Vec<Product>> = groups.into_values().filter(|all| all.len() > 1).collect();
-    let places: HashMap<LLVMValueRef, usize> =
-        ir::instructions(function).into_iter().zip(0..).collect();
+    let places: HashMap<Value<'_>, usize> = function.instructions().into_iter().zip(0..).collect();
     for group in &mut groups {
         group.sort_by_key(|product| places[&product.value]);
     }
@@ -70,43 +63,38 @@ pub unsafe fn run_on(function: LLVMValueRef) {
             });
             rest = others;
             if group.iter().any(|product| product.constant != group[0].constant) {
-                // SAFETY: as promised by the caller; the first product comes before the others: its block dominates theirs, or is
-                // theirs, where it comes first.
-                unsafe { share(&group, &mut shared) };
+                share(&group, &mut shared);
             }
         }
     }
     for product in shared.into_keys() {
-        // SAFETY: as promised by the caller; nothing uses the product any more, and each comes up once.
-        unsafe { LLVMInstructionEraseFromParent(product) };
+        product.erase();
     }
 }
 
 /// What is multiplied, without the constant: the parts of the sum in some order, and the factor.
-type Key = (Vec<LLVMValueRef>, LLVMValueRef);
+type Key<'m> = (Vec<Value<'m>>, Value<'m>);
 
 /// A product of a sum and a factor.
 #[derive(Clone)]
-struct Product {
-    value: LLVMValueRef,
-    key: Key,
+struct Product<'m> {
+    value: Value<'m>,
+    key: Key<'m>,
     /// The parts of the sum as they come, which does not depend on addresses.
-    parts: Vec<LLVMValueRef>,
+    parts: Vec<Value<'m>>,
     /// What of the sum is constant.
     constant: u64,
 }
 
 /// A multiplication of 64 bits by what is no constant.
-fn product(value: LLVMValueRef) -> Option<Product> {
-    // SAFETY: the value is a live instruction; an integer is asked for its width, a multiplication for its two operands.
-    let (a, b) = unsafe {
-        let ty = LLVMTypeOf(value);
-        let is_long = LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMIntegerTypeKind
-            && LLVMGetIntTypeWidth(ty) == 64;
-        if ir::opcode(value) != Some(LLVMOpcode::LLVMMul) || !is_long {
+fn product(value: Value<'_>) -> Option<Product<'_>> {
+    let (a, b) = {
+        let ty = value.ty();
+        let is_long = ty.kind() == TypeKind::Integer && ty.int_width() == 64;
+        if value.opcode() != Some(Opcode::Mul) || !is_long {
             return None;
         }
-        (LLVMGetOperand(value, 0), LLVMGetOperand(value, 1))
+        (value.operand(0), value.operand(1))
     };
     // What has a constant is the sum; the other one is the factor.
     let sums = [(a, b), (b, a)].map(|(sum, factor)| {
@@ -118,8 +106,7 @@ fn product(value: LLVMValueRef) -> Option<Product> {
     let [first, second] = sums;
     let (parts, constant, factor) =
         if second.0.len() + usize::from(second.1 != 0) > 1 { second } else { first };
-    // SAFETY: the values are live.
-    let is_number = unsafe { LLVMIsConstant(factor) != 0 };
+    let is_number = factor.is_constant();
     let fits = !is_number && !parts.is_empty() && parts.len() <= PARTS;
     let mut sorted = parts.clone();
     sorted.sort_unstable();
@@ -134,40 +121,35 @@ const PHI: u32 = 4;
 const WAYS: u32 = 4;
 
 /// What a number is the sum of.
-fn add_parts(value: LLVMValueRef, parts: &mut Vec<LLVMValueRef>, constant: &mut u64, depth: u32) {
-    // SAFETY: the value is live; a constant of 64 bits has such a value, and only an `or` is asked.
-    unsafe {
-        if !LLVMIsAConstantInt(value).is_null() {
-            *constant = constant.wrapping_add(LLVMConstIntGetZExtValue(value));
-            return;
-        }
-        let sums = match ir::opcode(value) {
-            Some(LLVMOpcode::LLVMAdd) => true,
-            Some(LLVMOpcode::LLVMOr) => LLVMGetIsDisjoint(value) != 0,
-            _ => false,
-        };
-        if sums && depth > 0 && parts.len() < PARTS {
-            return ir::operands(value)
-                .for_each(|part| add_parts(part, parts, constant, depth - 1));
-        }
-        if depth >= PHI
-            && ir::opcode(value) == Some(LLVMOpcode::LLVMPHI)
-            && LLVMCountIncoming(value) <= WAYS
-            && let Some((same, more)) = on_all_ways(value, depth - PHI)
-        {
-            parts.extend(same);
-            *constant = constant.wrapping_add(more);
-            return;
-        }
+fn add_parts<'m>(value: Value<'m>, parts: &mut Vec<Value<'m>>, constant: &mut u64, depth: u32) {
+    if value.is_constant_int() {
+        *constant = constant.wrapping_add(value.zext_value());
+        return;
+    }
+    let sums = match value.opcode() {
+        Some(Opcode::Add) => true,
+        Some(Opcode::Or) => value.is_disjoint(),
+        _ => false,
+    };
+    if sums && depth > 0 && parts.len() < PARTS {
+        return value.operands().for_each(|part| add_parts(part, parts, constant, depth - 1));
+    }
+    if depth >= PHI
+        && value.opcode() == Some(Opcode::Phi)
+        && value.num_incoming() <= WAYS
+        && let Some((same, more)) = on_all_ways(value, depth - PHI)
+    {
+        parts.extend(same);
+        *constant = constant.wrapping_add(more);
+        return;
     }
     parts.push(value);
 }
 
 /// What a phi is the sum of, if that is the same on all ways. Then its parts are there where the phi is: they are on each way.
-fn on_all_ways(phi: LLVMValueRef, depth: u32) -> Option<(Vec<LLVMValueRef>, u64)> {
+fn on_all_ways(phi: Value<'_>, depth: u32) -> Option<(Vec<Value<'_>>, u64)> {
     let mut found = None;
-    // SAFETY: the value is a live phi, and each index is below the number of its edges.
-    for incoming in unsafe { (0..LLVMCountIncoming(phi)).map(|at| LLVMGetIncomingValue(phi, at)) } {
+    for incoming in (0..phi.num_incoming()).map(|at| phi.incoming_value(at)) {
         let (mut parts, mut constant) = (Vec::new(), 0);
         add_parts(incoming, &mut parts, &mut constant, depth);
         let mut sorted = parts.clone();
@@ -184,39 +166,29 @@ fn on_all_ways(phi: LLVMValueRef, depth: u32) -> Option<(Vec<LLVMValueRef>, u64)
 
 /// Makes one product, and the others of it. What has taken the place of a product is noted in `shared`: the product may be a part or the
 /// factor of others, and stays until all are made.
-///
-/// # Safety
-/// The first product dominates the others; all are of one live function, and of the same sum but for the constant.
-unsafe fn share(group: &[Product], shared: &mut HashMap<LLVMValueRef, LLVMValueRef>) {
-    let now = |value: &LLVMValueRef| shared.get(value).copied().unwrap_or(*value);
+fn share<'m>(group: &[Product<'m>], shared: &mut HashMap<Value<'m>, Value<'m>>) {
+    let now = |value: &Value<'m>| shared.get(value).copied().unwrap_or(*value);
     let (parts, factor) = (&group[0].parts, &group[0].key.1);
     let (parts, factor) = (&parts.iter().map(now).collect::<Vec<_>>(), &now(factor));
-    // SAFETY: as promised by the caller. Parts and factor dominate the first product, since it is made of them; what takes a product's
-    // place stands right before it.
-    unsafe {
-        let context = LLVMGetTypeContext(LLVMTypeOf(*factor));
-        let long = LLVMInt64TypeInContext(context);
-        let builder = LLVMCreateBuilderInContext(context);
-        let name = c"".as_ptr();
-        LLVMPositionBuilderBefore(builder, group[0].value);
-        let mut sum = parts[0];
-        for &part in &parts[1..] {
-            sum = LLVMBuildAdd(builder, sum, part, name);
-        }
-        let common = LLVMBuildMul(builder, sum, *factor, name);
-        for product in group {
-            LLVMPositionBuilderBefore(builder, product.value);
-            let value = match product.constant {
-                0 => common,
-                constant => {
-                    let constant = LLVMConstInt(long, constant, 0);
-                    let more = LLVMBuildMul(builder, *factor, constant, name);
-                    LLVMBuildAdd(builder, common, more, name)
-                }
-            };
-            LLVMReplaceAllUsesWith(product.value, value);
-            shared.insert(product.value, value);
-        }
-        LLVMDisposeBuilder(builder);
+    let context = factor.ty().context();
+    let long = context.int_type(64);
+    let builder = Builder::before(group[0].value);
+    let mut sum = parts[0];
+    for &part in &parts[1..] {
+        sum = builder.add(sum, part);
+    }
+    let common = builder.mul(sum, *factor);
+    for product in group {
+        builder.position_before(product.value);
+        let value = match product.constant {
+            0 => common,
+            constant => {
+                let constant = long.const_int(constant, false);
+                let more = builder.mul(*factor, constant);
+                builder.add(common, more)
+            }
+        };
+        product.value.replace_uses(value);
+        shared.insert(product.value, value);
     }
 }

@@ -22,92 +22,57 @@
 //! `and` is free.
 
 use inkwell::module::Module;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::{LLVMInlineAsmDialect, LLVMIntPredicate, LLVMOpcode, LLVMTypeKind};
-
-use crate::ir;
+use schism_llvm::{
+    AsModule, AsmDialect, Builder, FUNCTION_INDEX, IntPredicate, ModuleRef, Opcode, TypeKind,
+    Value, enum_kind,
+};
 
 /// LLVM's number for `memory(inaccessiblemem: readwrite)`.
 const NO_MEMORY_OF_OURS: u64 = 0b11 << 2;
 
 /// Runs the pass over a module.
 pub fn run(module: &Module<'_>) {
-    // SAFETY: the module is live and held by the caller.
-    unsafe { run_raw(module.as_mut_ptr()) };
+    run_raw(module.handle());
 }
 
 /// Runs the pass over a module.
-///
-/// # Safety
-/// The module is live, and nobody else changes it during the call.
-pub unsafe fn run_raw(module: LLVMModuleRef) {
-    for instruction in ir::functions(module).into_iter().flat_map(ir::instructions) {
-        // SAFETY: the instruction is live, since nothing is removed.
-        unsafe {
-            if is_order_of_long(instruction) && ir::users(instruction).into_iter().any(is_join) {
-                keep(module, instruction);
-            }
+pub fn run_raw(module: ModuleRef<'_>) {
+    for instruction in module.functions().into_iter().flat_map(Value::instructions) {
+        if is_order_of_long(instruction) && instruction.users().into_iter().any(is_join) {
+            keep(module, instruction);
         }
     }
 }
 
 /// Whether this compares numbers of 64 bits for their order.
-///
-/// # Safety
-/// It is a live instruction.
-unsafe fn is_order_of_long(comparison: LLVMValueRef) -> bool {
-    // SAFETY: as promised by the caller; only a comparison is asked for its predicate, only an integer for its width.
-    unsafe {
-        if ir::opcode(comparison) != Some(LLVMOpcode::LLVMICmp) {
-            return false;
-        }
-        let equality = [LLVMIntPredicate::LLVMIntEQ, LLVMIntPredicate::LLVMIntNE];
-        let ty = LLVMTypeOf(LLVMGetOperand(comparison, 0));
-        !equality.contains(&LLVMGetICmpPredicate(comparison))
-            && LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMIntegerTypeKind
-            && LLVMGetIntTypeWidth(ty) == 64
+fn is_order_of_long(comparison: Value<'_>) -> bool {
+    if comparison.opcode() != Some(Opcode::ICmp) {
+        return false;
     }
+    let equality = [IntPredicate::EQ, IntPredicate::NE];
+    let ty = comparison.operand(0).ty();
+    !equality.contains(&comparison.icmp_predicate())
+        && ty.kind() == TypeKind::Integer
+        && ty.int_width() == 64
 }
 
 /// Whether an instruction joins conditions.
-fn is_join(user: LLVMValueRef) -> bool {
-    // SAFETY: users of a live value are live; only an integer is asked for its width.
-    unsafe {
-        let ty = LLVMTypeOf(user);
-        let is_condition = LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMIntegerTypeKind
-            && LLVMGetIntTypeWidth(ty) == 1;
-        is_condition
-            && matches!(
-                ir::opcode(user),
-                Some(LLVMOpcode::LLVMAnd | LLVMOpcode::LLVMOr | LLVMOpcode::LLVMSelect)
-            )
-    }
+fn is_join(user: Value<'_>) -> bool {
+    let ty = user.ty();
+    let is_condition = ty.kind() == TypeKind::Integer && ty.int_width() == 1;
+    is_condition && matches!(user.opcode(), Some(Opcode::And | Opcode::Or | Opcode::Select))
 }
 
 /// Asks for a result behind where it is computed.
-///
-/// # Safety
-/// It is a live comparison of the module, so not the last instruction of its block.
-unsafe fn keep(module: LLVMModuleRef, comparison: LLVMValueRef) {
-    // SAFETY: as promised by the caller; the assembly takes what it is given: one condition.
-    unsafe {
-        let context = LLVMGetModuleContext(module);
-        let builder = LLVMCreateBuilderInContext(context);
-        LLVMPositionBuilderBefore(builder, LLVMGetNextInstruction(comparison));
-        let mut condition = [LLVMTypeOf(comparison)];
-        let void = LLVMVoidTypeInContext(context);
-        let ty = LLVMFunctionType(void, condition.as_mut_ptr(), 1, 0);
-        let dialect = LLVMInlineAsmDialect::LLVMInlineAsmDialectATT;
-        let (nothing, input) = (c"".as_ptr(), c"b".as_ptr());
-        let assembly = LLVMGetInlineAsm(ty, nothing, 0, input, 1, 1, 0, dialect, 0);
-        let mut operand = [comparison];
-        let call = LLVMBuildCall2(builder, ty, assembly, operand.as_mut_ptr(), 1, nothing);
-        LLVMDisposeBuilder(builder);
-        let kind = ir::enum_kind("memory");
-        let attribute = LLVMCreateEnumAttribute(context, kind, NO_MEMORY_OF_OURS);
-        LLVMAddCallSiteAttribute(call, llvm_sys::LLVMAttributeFunctionIndex, attribute);
-        let nounwind = LLVMCreateEnumAttribute(context, ir::enum_kind("nounwind"), 0);
-        LLVMAddCallSiteAttribute(call, llvm_sys::LLVMAttributeFunctionIndex, nounwind);
-    }
+fn keep<'m>(module: ModuleRef<'m>, comparison: Value<'m>) {
+    let context = module.context();
+    let builder = Builder::before(comparison.next().expect("no comparison ends a block"));
+    let ty = context.void_type().function(&[comparison.ty()], false);
+    let assembly = ty.inline_assembly("", "b", true, false, AsmDialect::Att);
+    let call = builder.call(ty, assembly, &[comparison]);
+    let kind = enum_kind("memory");
+    let attribute = context.enum_attribute(kind, NO_MEMORY_OF_OURS);
+    call.add_call_attribute_at(FUNCTION_INDEX, attribute);
+    let nounwind = context.enum_attribute(enum_kind("nounwind"), 0);
+    call.add_call_attribute_at(FUNCTION_INDEX, nounwind);
 }

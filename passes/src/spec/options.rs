@@ -3,10 +3,7 @@
 
 use std::str::FromStr;
 
-use llvm_sys::{
-    LLVMFastMathAllowContract, LLVMFastMathAllowReassoc, LLVMFastMathAllowReciprocal,
-    LLVMFastMathApproxFunc, LLVMFastMathNoSignedZeros,
-};
+use schism_llvm::fast_math;
 use thiserror::Error;
 
 /// How kernels are divided into images.
@@ -91,11 +88,11 @@ impl FastMath {
     /// Rounding may differ: other orders, contracted operations, reciprocals, approximated
     /// functions, zeros without sign. Infinities and NaNs keep their meaning.
     pub const RELAXED: Self = Self(
-        LLVMFastMathAllowReassoc
-            | LLVMFastMathAllowContract
-            | LLVMFastMathNoSignedZeros
-            | LLVMFastMathAllowReciprocal
-            | LLVMFastMathApproxFunc,
+        fast_math::REASSOCIATE
+            | fast_math::CONTRACT
+            | fast_math::NO_SIGNED_ZEROS
+            | fast_math::RECIPROCAL
+            | fast_math::APPROXIMATE,
     );
 
     /// For code of which somebody says that no value in it is infinite or a NaN: the same as

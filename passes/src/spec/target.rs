@@ -1,33 +1,15 @@
 //! Targets: their address spaces, and what LLVM knows of the processors that stage 2 generates code
 //! for.
 
-use std::sync::Once;
-
 use inkwell::OptimizationLevel;
 use inkwell::module::Module;
 use inkwell::targets::{CodeModel, FileType, RelocMode, Target, TargetMachine, TargetTriple};
-use llvm_sys::target::*;
+use schism_llvm::initialize_targets;
 
 /// Makes LLVM's code generators known that are used: the host's, and those of the devices. May be
 /// called often.
 pub fn initialise() {
-    static ONCE: Once = Once::new();
-    // SAFETY: each function only registers one of libLLVM's own targets, and the guard calls them
-    // once.
-    ONCE.call_once(|| unsafe {
-        LLVMInitializeX86TargetInfo();
-        LLVMInitializeX86Target();
-        LLVMInitializeX86TargetMC();
-        LLVMInitializeX86AsmPrinter();
-        LLVMInitializeNVPTXTargetInfo();
-        LLVMInitializeNVPTXTarget();
-        LLVMInitializeNVPTXTargetMC();
-        LLVMInitializeNVPTXAsmPrinter();
-        LLVMInitializeAMDGPUTargetInfo();
-        LLVMInitializeAMDGPUTarget();
-        LLVMInitializeAMDGPUTargetMC();
-        LLVMInitializeAMDGPUAsmPrinter();
-    });
+    initialize_targets();
 }
 
 /// The machine for a module's triple, with a processor of which all newer ones understand the code.
@@ -35,9 +17,16 @@ pub fn initialise() {
 /// # Errors
 /// What LLVM says when it has no code generator for the triple.
 pub fn of_module(module: &Module<'_>) -> Result<TargetMachine, String> {
+    of_triple(&module.get_triple().as_str().to_string_lossy())
+}
+
+/// The machine for a triple, with a processor of which all newer ones understand the code.
+///
+/// # Errors
+/// What LLVM says when it has no code generator for the triple.
+pub fn of_triple(name: &str) -> Result<TargetMachine, String> {
     initialise();
-    let triple = module.get_triple();
-    let name = triple.as_str().to_string_lossy().into_owned();
+    let triple = TargetTriple::create(name);
     let processor = match name.split('-').next() {
         Some("nvptx64") => "sm_70",
         Some("amdgcn") => "gfx906",

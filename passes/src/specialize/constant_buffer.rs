@@ -32,19 +32,15 @@
 use std::collections::{HashMap, HashSet};
 
 use inkwell::module::Module;
-use llvm_sys::LLVMLinkage;
-use llvm_sys::LLVMOpcode;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, Builder, Linkage, ModuleRef, Opcode, Value};
 use thiserror::Error;
 
-use crate::ir;
 use crate::ir::parameters::{ByAddress, Copies, with_callers};
 use crate::spec::kernel::SpecConstant;
 use crate::specialize::spec_constants;
 
 /// What stands for the buffer's address while functions are cloned.
-const ADDRESS: &std::ffi::CStr = c"schism.constants";
+const ADDRESS: &str = "schism.constants";
 
 /// The buffer of a container's constants: each at the next multiple of its alignment, in the container's order.
 ///
@@ -112,18 +108,15 @@ pub fn run(
     kernels: &HashSet<&str>,
 ) -> Result<Result<(), EmulateError>, String> {
     let buffer = Buffer::of(constants);
-    // SAFETY: the module is live and held by the caller.
-    match unsafe { take_from_buffer(module.as_mut_ptr(), constants, &buffer, kernels) } {
+    match take_from_buffer(module.handle(), constants, &buffer, kernels) {
         Err(error) => Ok(Err(error)),
         Ok(copies) => {
-            ir::run_llvm_passes(module, "globaldce")?;
+            module.handle().run_passes("globaldce")?;
             // What no kernel reaches is gone now, copies too.
-            let alive: HashSet<LLVMValueRef> =
-                ir::functions(module.as_mut_ptr()).into_iter().collect();
+            let alive: HashSet<Value<'_>> = module.handle().functions().into_iter().collect();
             for (copy, name) in copies {
                 if alive.contains(&copy) {
-                    // SAFETY: the copy is alive; its original is gone, and with it the name.
-                    unsafe { LLVMSetValueName2(copy, name.as_ptr().cast(), name.len()) };
+                    copy.set_name(&name);
                 }
             }
             Ok(Ok(()))
@@ -133,130 +126,110 @@ pub fn run(
 
 /// Makes the functions that take the buffer. Returns them with the names that they get when the originals, which nothing uses
 /// any more, are gone.
-///
-/// # Safety
-/// `module` is a live module that nobody else changes during the call.
-unsafe fn take_from_buffer(
-    module: LLVMModuleRef,
+fn take_from_buffer<'m>(
+    module: ModuleRef<'m>,
     constants: &[SpecConstant],
     buffer: &Buffer,
     kernels: &HashSet<&str>,
-) -> Result<Vec<(LLVMValueRef, String)>, EmulateError> {
-    // SAFETY: everything is read from, or made in, the live module; a constant is deleted after its last use is replaced.
-    unsafe {
-        let context = LLVMGetModuleContext(module);
-        let (byte, long) = (LLVMInt8TypeInContext(context), LLVMInt64TypeInContext(context));
-        let pointer = LLVMPointerTypeInContext(context, 0);
-        let address_type = LLVMFunctionType(pointer, std::ptr::null_mut(), 0, 0);
-        let address = LLVMAddFunction(module, ADDRESS.as_ptr(), address_type);
-        let builder = LLVMCreateBuilderInContext(context);
-        let mut readers: HashSet<LLVMValueRef> = HashSet::new();
-        let mut result = Ok(Vec::new());
-        for (constant, offset) in constants.iter().zip(&buffer.offsets) {
-            let symbol = constant.symbol.as_str();
-            let global = LLVMGetNamedGlobalWithLength(module, symbol.as_ptr().cast(), symbol.len());
-            if global.is_null() || !spec_constants::is_constant(global) {
-                continue;
-            }
-            let Some(expressions) = expressions_of(global) else {
-                result = Err(EmulateError::InStatic { symbol: symbol.to_owned() });
-                break;
-            };
-            let mut places: HashMap<LLVMValueRef, LLVMValueRef> = HashMap::new();
-            for &expression in &expressions {
-                for user in ir::users(expression) {
-                    if ir::opcode(user).is_none() {
-                        continue;
-                    }
-                    let function = ir::parent_function(user);
-                    let place = *places.entry(function).or_insert_with(|| {
-                        let first = LLVMGetFirstInstruction(LLVMGetFirstBasicBlock(function));
-                        LLVMPositionBuilderBefore(builder, first);
-                        let mut index = [LLVMConstInt(long, *offset, 0)];
-                        let (none, name) = (std::ptr::null_mut(), c"".as_ptr());
-                        let base = LLVMBuildCall2(builder, address_type, address, none, 0, name);
-                        let index = index.as_mut_ptr();
-                        let place = LLVMBuildInBoundsGEP2(builder, byte, base, index, 1, name);
-                        LLVMSetValueName2(place, symbol.as_ptr().cast(), symbol.len());
-                        place
-                    });
-                    let expansion = Expansion { builder, expressions: &expressions, place };
-                    expansion.replace_in(user, expression);
-                    readers.insert(function);
+) -> Result<Vec<(Value<'m>, String)>, EmulateError> {
+    let context = module.context();
+    let (byte, long) = (context.int_type(8), context.int_type(64));
+    let pointer = context.pointer_type(0);
+    let address_type = pointer.function(&[], false);
+    let address = module.add_function(ADDRESS, address_type);
+    let builder = Builder::new(context);
+    let mut readers: HashSet<Value<'m>> = HashSet::new();
+    let mut result = Ok(Vec::new());
+    for (constant, offset) in constants.iter().zip(&buffer.offsets) {
+        let symbol = constant.symbol.as_str();
+        let constant = module.global(symbol).filter(|&global| spec_constants::is_constant(global));
+        let Some(global) = constant else { continue };
+        let Some(expressions) = expressions_of(global) else {
+            result = Err(EmulateError::InStatic { symbol: symbol.to_owned() });
+            break;
+        };
+        let mut places: HashMap<Value<'m>, Value<'m>> = HashMap::new();
+        for &expression in &expressions {
+            for user in expression.users() {
+                if user.opcode().is_none() {
+                    continue;
                 }
-            }
-            LLVMReplaceAllUsesWith(global, LLVMConstNull(pointer));
-            LLVMDeleteGlobal(global);
-        }
-        LLVMDisposeBuilder(builder);
-        if result.is_ok() {
-            result = with_callers(module, readers)
-                .map(|functions| copy(module, address, &functions, buffer, kernels))
-                .map_err(|ByAddress(function)| EmulateError::ByAddress {
-                    function: ir::name_of(function),
+                let function = user.parent_function();
+                let place = *places.entry(function).or_insert_with(|| {
+                    let first = function.entry().begin();
+                    builder.position_before(first);
+                    let index = long.const_int(*offset, false);
+                    let base = builder.call(address_type, address, &[]);
+                    let place = builder.inbounds_gep(byte, base, &[index]);
+                    place.set_name(symbol);
+                    place
                 });
+                let expansion = Expansion { builder: &builder, expressions: &expressions, place };
+                expansion.replace_in(user, expression);
+                readers.insert(function);
+            }
         }
-        result
+        global.replace_uses(pointer.zero());
+        global.delete_global();
     }
+    if result.is_ok() {
+        result = with_callers(module, readers)
+            .map(|functions| copy(module, address, &functions, buffer, kernels))
+            .map_err(|ByAddress(function)| EmulateError::ByAddress { function: function.name() });
+    }
+    result
 }
 
 /// Copies the functions, with the buffer as one more parameter.
-///
-/// # Safety
-/// All are definitions of the live `module`, and `address` is what stands for the buffer in them.
-unsafe fn copy(
-    module: LLVMModuleRef,
-    address: LLVMValueRef,
-    functions: &[LLVMValueRef],
+fn copy<'m>(
+    module: ModuleRef<'m>,
+    address: Value<'m>,
+    functions: &[Value<'m>],
     buffer: &Buffer,
     kernels: &HashSet<&str>,
-) -> Vec<(LLVMValueRef, String)> {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let pointer = LLVMPointerTypeInContext(LLVMGetModuleContext(module), 0);
-        let copies = Copies::declare(module, functions, ".constants", &[("constants", pointer)]);
-        for &function in functions {
-            copies.fill(function, |instruction, added| {
-                (ir::callee(instruction) == Some(address)).then(|| added[0])
-            });
-        }
-        let mut made = Vec::new();
-        for &function in functions {
-            let name = ir::name_of(function);
-            let Some(copy) = copies.of(function) else { continue };
-            LLVMSetLinkage(function, LLVMLinkage::LLVMInternalLinkage);
-            if kernels.contains(name.as_str()) {
-                let last = LLVMCountParams(copy);
-                for (attribute, value) in [
-                    ("noalias", 0),
-                    ("readonly", 0),
-                    ("nonnull", 0),
-                    ("align", buffer.align),
-                    ("dereferenceable", buffer.defaults.len() as u64),
-                ] {
-                    ir::add_attribute_at(copy, last, attribute, value);
-                }
-            } else {
-                LLVMSetLinkage(copy, LLVMLinkage::LLVMInternalLinkage);
-            }
-            made.push((copy, name));
-        }
-        made
+) -> Vec<(Value<'m>, String)> {
+    let pointer = module.context().pointer_type(0);
+    let copies = Copies::declare(module, functions, ".constants", &[("constants", pointer)]);
+    for &function in functions {
+        copies.fill(function, |instruction, added| {
+            (instruction.callee() == Some(address)).then(|| added[0])
+        });
     }
+    let mut made = Vec::new();
+    for &function in functions {
+        let name = function.name();
+        let Some(copy) = copies.of(function) else { continue };
+        function.set_linkage(Linkage::Internal);
+        if kernels.contains(name.as_str()) {
+            let last = copy.num_params();
+            for (attribute, value) in [
+                ("noalias", 0),
+                ("readonly", 0),
+                ("nonnull", 0),
+                ("align", buffer.align),
+                ("dereferenceable", buffer.defaults.len() as u64),
+            ] {
+                copy.add_attribute_at(last, attribute, value);
+            }
+        } else {
+            copy.set_linkage(Linkage::Internal);
+        }
+        made.push((copy, name));
+    }
+    made
 }
 
 /// A constant and the constant expressions that use it. `None` if something else that is constant does: a static.
-fn expressions_of(constant: LLVMValueRef) -> Option<Vec<LLVMValueRef>> {
+fn expressions_of(constant: Value<'_>) -> Option<Vec<Value<'_>>> {
     let mut found = vec![constant];
     let mut next = 0;
     while let Some(&value) = found.get(next) {
         next += 1;
-        for user in ir::users(value) {
-            if ir::opcode(user).is_some() || found.contains(&user) {
+        for user in value.users() {
+            if user.opcode().is_some() || found.contains(&user) {
                 continue;
             }
-            // SAFETY: the query accepts any value.
-            if unsafe { LLVMIsAConstantExpr(user).is_null() } {
+            if !user.is_constant_expression() {
                 return None;
             }
             found.push(user);
@@ -266,77 +239,58 @@ fn expressions_of(constant: LLVMValueRef) -> Option<Vec<LLVMValueRef>> {
 }
 
 /// What takes the place of a constant in one function.
-struct Expansion<'a> {
-    builder: LLVMBuilderRef,
+struct Expansion<'a, 'm> {
+    builder: &'a Builder<'m>,
     /// The constant, and the expressions that use it.
-    expressions: &'a [LLVMValueRef],
+    expressions: &'a [Value<'m>],
     /// The constant's address, an instruction of the function.
-    place: LLVMValueRef,
+    place: Value<'m>,
 }
 
-impl Expansion<'_> {
+impl<'m> Expansion<'_, 'm> {
     /// Replaces an operand of an instruction.
-    ///
-    /// # Safety
-    /// Both are live, and the operand is one of the expressions.
-    unsafe fn replace_in(&self, user: LLVMValueRef, operand: LLVMValueRef) {
-        // SAFETY: as promised by the caller. What a phi node takes from a block is made at the block's end, once for each
-        // block: a phi node may name a block twice, with one value.
-        unsafe {
-            let is_phi = ir::opcode(user) == Some(LLVMOpcode::LLVMPHI);
-            let mut made: HashMap<LLVMValueRef, LLVMValueRef> = HashMap::new();
-            for index in 0..LLVMGetNumOperands(user) as u32 {
-                if LLVMGetOperand(user, index) == operand {
-                    let before = match is_phi {
-                        true => LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(user, index)),
-                        false => user,
-                    };
-                    let value = *made.entry(before).or_insert_with(|| {
-                        LLVMPositionBuilderBefore(self.builder, before);
-                        self.value_of(operand)
-                    });
-                    LLVMSetOperand(user, index, value);
-                }
+    fn replace_in(&self, user: Value<'m>, operand: Value<'m>) {
+        let is_phi = user.opcode() == Some(Opcode::Phi);
+        let mut made: HashMap<Value<'m>, Value<'m>> = HashMap::new();
+        for index in 0..user.num_operands() {
+            if user.operand(index) == operand {
+                let before = match is_phi {
+                    true => user.incoming_block(index).end(),
+                    false => user,
+                };
+                let value = *made.entry(before).or_insert_with(|| {
+                    self.builder.position_before(before);
+                    self.value_of(operand)
+                });
+                user.set_operand(index, value);
             }
         }
     }
 
     /// What one of the expressions is, by instructions at the builder's place.
-    ///
-    /// # Safety
-    /// The expression is live, and the builder has a place in the function.
-    unsafe fn value_of(&self, expression: LLVMValueRef) -> LLVMValueRef {
+    fn value_of(&self, expression: Value<'m>) -> Value<'m> {
         if expression == self.expressions[0] {
             return self.place;
         }
-        // SAFETY: as promised by the caller; the operands are the expression's own, in their order. One of them is no constant
-        // any more, so the builder does not fold them back into one.
-        unsafe {
-            let count = LLVMGetNumOperands(expression) as u32;
-            let mut operands: Vec<_> = (0..count)
-                .map(|index| LLVMGetOperand(expression, index))
-                .map(|operand| match self.expressions.contains(&operand) {
-                    true => self.value_of(operand),
-                    false => operand,
-                })
-                .collect();
-            let (builder, name) = (self.builder, c"".as_ptr());
-            let opcode = LLVMGetConstOpcode(expression);
-            match opcode {
-                LLVMOpcode::LLVMGetElementPtr => LLVMBuildGEPWithNoWrapFlags(
-                    builder,
-                    LLVMGetGEPSourceElementType(expression),
-                    operands[0],
-                    operands[1..].as_mut_ptr(),
-                    count - 1,
-                    name,
-                    LLVMGEPGetNoWrapFlags(expression),
-                ),
-                _ if count == 1 => {
-                    LLVMBuildCast(builder, opcode, operands[0], LLVMTypeOf(expression), name)
-                }
-                _ => LLVMBuildBinOp(builder, opcode, operands[0], operands[1], name),
-            }
+        let count = expression.num_operands();
+        let operands: Vec<_> = (0..count)
+            .map(|index| expression.operand(index))
+            .map(|operand| match self.expressions.contains(&operand) {
+                true => self.value_of(operand),
+                false => operand,
+            })
+            .collect();
+        let builder = self.builder;
+        let opcode = expression.const_opcode();
+        match opcode {
+            Opcode::GetElementPtr => builder.gep_with_flags(
+                expression.gep_source_type(),
+                operands[0],
+                &operands[1..],
+                expression.gep_flags(),
+            ),
+            _ if count == 1 => builder.cast(opcode, operands[0], expression.ty()),
+            _ => builder.binary(opcode, operands[0], operands[1]),
         }
     }
 }

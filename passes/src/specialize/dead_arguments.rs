@@ -24,11 +24,8 @@
 use std::collections::HashSet;
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{IntoValue, Value};
 
-use crate::ir;
 use crate::ir::function::{self, NewParameter};
 
 /// The parameters that a kernel has left.
@@ -44,47 +41,36 @@ pub struct Kept {
 /// order. A kernel that other code uses keeps its parameters.
 pub fn run(module: &Module<'_>, kernels: &HashSet<&str>) -> Vec<Kept> {
     // Collected first: a changed kernel is a new function at the end of the list.
-    let kernels: Vec<LLVMValueRef> = module
+    let kernels: Vec<Value<'_>> = module
         .get_functions()
         .filter(|function| function.count_basic_blocks() > 0)
-        .map(|function| function.as_value_ref())
-        .filter(|&function| kernels.contains(ir::name_of(function).as_str()))
+        .map(|function| function.value())
+        .filter(|&function| kernels.contains(function.name().as_str()))
         .collect();
     let mut changed = Vec::new();
     for kernel in kernels {
-        // SAFETY: the kernel is a definition in the module, which is live and held by the caller.
-        changed.extend(unsafe { remove_unused(kernel, |_| true) });
+        changed.extend(remove_unused(kernel, |_| true));
     }
     changed
 }
 
 /// Removes those parameters of one kernel that it does not use and that `may` go. The kernel's handle is good no longer if there
 /// were any.
-///
-/// # Safety
-/// `kernel` is a definition in a live module that nobody else changes.
-pub unsafe fn remove_unused(kernel: LLVMValueRef, may: impl Fn(u32) -> bool) -> Option<Kept> {
-    // SAFETY: as promised by the caller. The old function is deleted after its used parameters have been replaced.
-    unsafe {
-        let count = LLVMCountParams(kernel);
-        let is_used =
-            |&index: &u32| !may(index) || !LLVMGetFirstUse(LLVMGetParam(kernel, index)).is_null();
-        let kept: Vec<u32> = (0..count).filter(is_used).collect();
-        if kept.len() == count as usize || !ir::users(kernel).is_empty() {
-            return None;
-        }
-        let parameters: Vec<NewParameter> = kept
-            .iter()
-            .map(|&index| NewParameter {
-                ty: LLVMTypeOf(LLVMGetParam(kernel, index)),
-                from: Some(index),
-            })
-            .collect();
-        let new = function::with_parameters(kernel, &parameters);
-        for (place, &index) in kept.iter().enumerate() {
-            LLVMReplaceAllUsesWith(LLVMGetParam(kernel, index), LLVMGetParam(new, place as u32));
-        }
-        LLVMDeleteFunction(kernel);
-        Some(Kept { kernel: ir::name_of(new), parameters: kept })
+pub fn remove_unused(kernel: Value<'_>, may: impl Fn(u32) -> bool) -> Option<Kept> {
+    let count = kernel.num_params();
+    let is_used = |&index: &u32| !may(index) || kernel.param(index).is_used();
+    let kept: Vec<u32> = (0..count).filter(is_used).collect();
+    if kept.len() == count as usize || !kernel.users().is_empty() {
+        return None;
     }
+    let parameters: Vec<NewParameter> = kept
+        .iter()
+        .map(|&index| NewParameter { ty: kernel.param(index).ty(), from: Some(index) })
+        .collect();
+    let new = function::with_parameters(kernel, &parameters);
+    for (place, &index) in kept.iter().enumerate() {
+        kernel.param(index).replace_uses(new.param(place as u32));
+    }
+    kernel.delete_function();
+    Some(Kept { kernel: new.name(), parameters: kept })
 }

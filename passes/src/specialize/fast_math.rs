@@ -25,37 +25,26 @@
 //! and on the CPU 34 the same code.
 
 use inkwell::module::Module;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, ModuleRef};
 
-use crate::ir;
 use crate::spec::options::FastMath;
 
 /// Runs the pass over a module.
 pub fn run_on(module: &Module<'_>, math: FastMath) {
-    // SAFETY: the module is live and held by the caller.
-    unsafe { run(module.as_mut_ptr(), math) }
+    run(module.handle(), math)
 }
 
 /// Adds the flags to every operation of the module that can have them.
-///
-/// # Safety
-/// `module` is a live module that nobody else changes during the call.
-pub unsafe fn run(module: LLVMModuleRef, math: FastMath) {
+pub fn run(module: ModuleRef<'_>, math: FastMath) {
     if math == FastMath::EXACT {
         return;
     }
-    // SAFETY: as promised by the caller; flags are read and set only where LLVM says that there can be some.
-    unsafe {
-        let mut function = LLVMGetFirstFunction(module);
-        while !function.is_null() {
-            for instruction in ir::instructions(function) {
-                if LLVMCanValueUseFastMathFlags(instruction) != 0 {
-                    let flags = LLVMGetFastMathFlags(instruction) | math.flags();
-                    LLVMSetFastMathFlags(instruction, flags);
-                }
+    for function in module.functions() {
+        for instruction in function.instructions() {
+            if instruction.has_fast_math() {
+                let flags = instruction.fast_math_flags() | math.flags();
+                instruction.set_fast_math_flags(flags);
             }
-            function = LLVMGetNextFunction(function);
         }
     }
 }

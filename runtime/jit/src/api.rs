@@ -14,10 +14,10 @@ use schism_jit_abi::{
 use schism_passes::spec::options::FastMath;
 
 use crate::cpu::{CpuCode, compile_cpu, cpu_name};
-use crate::llvm::{self, panic_text};
 use crate::ptx::{Libdevice, PtxCode, PtxOptions, compile_ptx};
 use crate::request::Known;
 use crate::{JitError, Request};
+use schism_llvm::fatal::panic_text;
 
 static API: JitApi = JitApi {
     abi_version: ABI_VERSION,
@@ -41,7 +41,7 @@ pub extern "C" fn schism_jit_api(abi_version: u32) -> *const JitApi {
 pub fn version() -> &'static str {
     static VERSION: OnceLock<String> = OnceLock::new();
     VERSION.get_or_init(|| {
-        let (major, minor, patch) = llvm::version();
+        let (major, minor, patch) = schism_llvm::version();
         format!("schism-jit {} (LLVM {major}.{minor}.{patch})", env!("CARGO_PKG_VERSION"))
     })
 }

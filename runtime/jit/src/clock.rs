@@ -15,7 +15,8 @@ use schism_jit_abi::code;
 
 use crate::JitError;
 use crate::image::{CLOCK, TIME};
-use crate::llvm::{Context, Module};
+use crate::module::Module;
+use schism_llvm::Context;
 
 /// Who tells the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -31,8 +31,9 @@ use std::collections::HashSet;
 
 use schism_passes::spec::target_library::{PREFIX, TargetLibraryInfo};
 
-use crate::llvm::{Context, Module, Value};
+use crate::module::Module;
 use crate::{JitError, image};
+use schism_llvm::{Context, Value};
 
 /// The library, as the build script prepared it.
 struct Library {
@@ -99,10 +100,9 @@ fn link<'c>(
             let name = symbol.strip_prefix(PREFIX).unwrap_or_default();
             if let Some((intrinsic, bits)) = exact_intrinsic(name, device) {
                 let function = module.function(&symbol).ok_or("a function is gone")?;
-                let intrinsic = module.float_intrinsic(context, intrinsic, bits)?;
+                let intrinsic = module.float_intrinsic(intrinsic, bits)?;
                 function.replace_uses(intrinsic);
-                // SAFETY: nothing uses the function any more, and it was found just now.
-                unsafe { function.delete_function() };
+                function.delete_function();
                 continue;
             }
             let bitcode = LIBRARY.function(name);
@@ -154,14 +154,13 @@ fn call_vendor<'c>(
         else {
             continue;
         };
-        if found.function_type() != function.function_type() {
+        if found.value_type() != function.value_type() {
             return Err(format!("its `{theirs}` has another type"));
         }
         module.declare_as(found);
         let declared = module.function(&theirs).ok_or("a function is gone")?;
         function.replace_uses(declared);
-        // SAFETY: nothing uses the function any more, and `called` has each one once.
-        unsafe { function.delete_function() };
+        function.delete_function();
     }
     library.set_target_of(module);
     library.strip_debug_info();
@@ -170,9 +169,9 @@ fn call_vendor<'c>(
     module.internalise_optional();
     for function in module.functions() {
         if !function.is_declaration() && !own.contains(&function.name()) {
-            function.remove_unwinding(context);
+            function.remove_unwinding();
             image::normalise(function);
-            function.add_function_attribute(context, "nounwind");
+            function.add_function_attribute("nounwind", 0);
         }
     }
     module.verify()

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use crate::Request;
-use crate::llvm::Module;
+use crate::module::Module;
 
 /// The environment variable.
 const VARIABLE: &str = "SCHISM_DUMP_DIR";

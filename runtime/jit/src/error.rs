@@ -1,6 +1,7 @@
 //! What can go wrong in stage 2, and what the user can do about it.
 
 use schism_jit_abi as abi;
+use schism_llvm::fatal::Isolated;
 
 /// Why a kernel was not compiled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -87,6 +88,17 @@ pub enum JitError {
 }
 
 impl JitError {
+    /// The error for a kernel whose compile thread failed.
+    pub(crate) fn of_thread(failure: Isolated, kernel: &str) -> Self {
+        match failure {
+            Isolated::Fatal(reason) => Self::BackendFailed { kernel: kernel.to_owned(), reason },
+            Isolated::Panicked(reason) => Self::Internal(reason),
+            Isolated::NoThread(error) => {
+                Self::OutOfResources(format!("no thread to compile on: {error}"))
+            }
+        }
+    }
+
     /// The code that stands for this error in the C interface.
     #[must_use]
     pub const fn code(&self) -> u32 {

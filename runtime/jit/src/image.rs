@@ -8,11 +8,12 @@
 //! checksum is the first guard all the same: LLVM's bitcode reader is not hardened. Of images with a few bits changed, about
 //! one in a thousand makes it read where it should not, or loop (`tests/hostile.rs`); nothing outside of it can prevent that.
 
-use llvm_sys::LLVMOpcode;
 use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
 
-use crate::llvm::{Context, Machine, Module, TypeKind, Value, attribute_kind, kind_of};
+use crate::kinds::{TypeKind, param_kinds, return_kind};
+use crate::module::Module;
 use crate::{JitError, Request};
+use schism_llvm::{AsModule, Attribute, Context, Machine, Opcode, Type, Value, enum_kind};
 
 /// What the kernel is called in the module from here on, so that text put around it need not quote names.
 pub const KERNEL: &str = "schism.kernel";
@@ -37,7 +38,7 @@ pub fn load<'c>(
     machine: &Machine,
     device: &'static str,
     lines: bool,
-) -> Result<(Module<'c>, Value), JitError> {
+) -> Result<Module<'c>, JitError> {
     let invalid = JitError::InvalidImage;
     let image = Module::from_bitcode_lazily(context, &request.image).map_err(invalid)?;
     let kernel = image
@@ -63,10 +64,7 @@ pub fn load<'c>(
     module.link(context, image).map_err(invalid)?;
     link_imports(context, &module, request, machine, lines)?;
     module.verify().map_err(invalid)?;
-    let kernel = module
-        .function(KERNEL)
-        .filter(|function| !function.is_declaration())
-        .ok_or_else(|| JitError::Internal("the kernel was not linked".to_owned()))?;
+    kernel_of(&module)?;
     if request.open_constants {
         module.open_constants(request.constants.iter().map(|(symbol, _)| symbol.as_str()))?;
     } else {
@@ -77,10 +75,10 @@ pub fn load<'c>(
 
     let unsupported =
         |feature: String| JitError::Unsupported { kernel: request.kernel.clone(), feature, device };
-    if !module.inline_assembly().is_empty() {
+    if !module.handle().inline_assembly().is_empty() {
         return Err(unsupported("assembly outside of functions".to_owned()));
     }
-    if let Some(ifunc) = module.ifuncs().first() {
+    if let Some(ifunc) = module.handle().ifuncs().first() {
         return Err(unsupported(format!("`{}`, chosen by the loader at start,", ifunc.name())));
     }
     if let Some(global) = module.globals().into_iter().find(|global| global.is_thread_local()) {
@@ -94,7 +92,15 @@ pub fn load<'c>(
     }
     // Whatever the image says of it: stores before a panic are visible afterwards.
     module.infer_unwinding();
-    Ok((module, kernel))
+    Ok(module)
+}
+
+/// The kernel of a loaded module.
+pub fn kernel_of<'m>(module: &'m Module<'_>) -> Result<Value<'m>, JitError> {
+    module
+        .function(KERNEL)
+        .filter(|function| !function.is_declaration())
+        .ok_or_else(|| JitError::Internal("the kernel was not linked".to_owned()))
 }
 
 /// Links what the module declares and other images define, and what that needs in turn. All of it becomes internal.
@@ -116,9 +122,9 @@ fn link_imports<'c>(
         }
         images.push(image);
     }
-    let defined = |image: &Module<'_>, name: &str| {
+    fn defined<'m>(image: &'m Module<'_>, name: &str) -> Option<Value<'m>> {
         image.function(name).filter(|function| !function.is_declaration())
-    };
+    }
     // What one of them brings in may need another.
     loop {
         let declared: Vec<Value> = module
@@ -148,13 +154,17 @@ fn link_imports<'c>(
 }
 
 /// Compares a declaration with the definition in another image: types, and what decides how values are passed.
-fn check_import(declared: Value, definition: Value, request: &Request) -> Result<(), JitError> {
-    let passed = |function: Value| {
-        let places = function.param_kinds().len() as u32;
+fn check_import(
+    declared: Value<'_>,
+    definition: Value<'_>,
+    request: &Request,
+) -> Result<(), JitError> {
+    fn passed(function: Value<'_>) -> (Type<'_>, u32, Vec<Vec<u32>>, Vec<Option<u64>>) {
+        let places = param_kinds(function).len() as u32;
         let decisive = ["sret", "byval", "inreg", "zeroext", "signext", "nest", "swiftself"];
-        let decisive = decisive.map(attribute_kind);
+        let decisive = decisive.map(enum_kind);
         let marked = |place: u32| {
-            let kinds = function.attributes(place).into_iter().filter_map(kind_of);
+            let kinds = function.attributes(place).into_iter().filter_map(Attribute::kind);
             let mut kinds: Vec<u32> = kinds.filter(|kind| decisive.contains(kind)).collect();
             kinds.sort_unstable();
             kinds
@@ -162,20 +172,20 @@ fn check_import(declared: Value, definition: Value, request: &Request) -> Result
         // The result, then the parameters.
         let marks: Vec<Vec<u32>> = (0..=places).map(marked).collect();
         let sizes: Vec<Option<u64>> = (0..places).map(|place| function.byval_size(place)).collect();
-        (function.function_type(), function.calling_convention(), marks, sizes)
-    };
+        (function.value_type(), function.call_conv(), marks, sizes)
+    }
     if passed(declared) == passed(definition) {
         return Ok(());
     }
     let text = |function: Value| {
         let has = |name: &str| {
-            let kind = attribute_kind(name);
-            let places = 0..=function.param_kinds().len() as u32;
+            let kind = enum_kind(name);
+            let places = 0..=param_kinds(function).len() as u32;
             let mut attributes = places.flat_map(|place| function.attributes(place));
-            attributes.any(|attribute| kind_of(attribute) == Some(kind))
+            attributes.any(|attribute| attribute.kind() == Some(kind))
         };
         let signed = if has("signext") { " with signed small integers" } else { "" };
-        format!("`{}`{signed}", function.function_type_text())
+        format!("`{}`{signed}", function.value_type().text())
     };
     Err(JitError::ImportMismatch {
         kernel: request.kernel.clone(),
@@ -192,12 +202,12 @@ const LAYOUT: &str =
 /// An image without a target fits every target; one with a target has the host's, whose integers, floats and pointers are as large
 /// and as aligned as those of every target here.
 fn check_target(module: &Module<'_>, machine: &Machine) -> Result<(), JitError> {
-    let triple = module.triple();
-    let layout = module.data_layout();
+    let triple = module.handle().triple();
+    let layout = module.handle().data_layout_text();
     if (layout.is_empty() || layout == LAYOUT)
         && (triple.is_empty() || triple.starts_with("x86_64-"))
     {
-        module.set_machine(machine);
+        module.handle().set_machine(machine);
         return Ok(());
     }
     Err(JitError::InvalidImage(format!(
@@ -211,13 +221,13 @@ fn check_signature(kernel: Value, request: &Request) -> Result<(), JitError> {
     let mismatch = |reason: String| {
         Err(JitError::SignatureMismatch { kernel: request.kernel.clone(), reason })
     };
-    if kernel.return_kind() != TypeKind::Void
-        || kernel.is_variadic()
-        || kernel.calling_convention() != 0
+    if return_kind(kernel) != TypeKind::Void
+        || kernel.value_type().is_variadic()
+        || kernel.call_conv() != 0
     {
         return mismatch("in the image it is not a plain function without result".to_owned());
     }
-    let kinds = kernel.param_kinds();
+    let kinds = param_kinds(kernel);
     let expected = request.params.len() + if request.offset { OFFSET_PARAMS } else { 0 };
     if kinds.len() != expected {
         return mismatch(format!(
@@ -242,8 +252,8 @@ fn check_signature(kernel: Value, request: &Request) -> Result<(), JitError> {
             .into_iter()
             .chain(["swifterror", "swiftasync"])
             .find(|name| {
-                let number = attribute_kind(name);
-                kernel.attributes(place + 1).into_iter().any(|a| kind_of(a) == Some(number))
+                let number = enum_kind(name);
+                kernel.attributes(place + 1).into_iter().any(|a| a.kind() == Some(number))
             });
         if let Some(name) = refused {
             return mismatch(format!("parameter {index} is marked `{name}` in the image"));
@@ -308,9 +318,9 @@ fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
             _ => (long, Vec::new()),
         };
         if !function.is_declaration()
-            || function.is_variadic()
-            || function.return_kind() != returns
-            || function.param_kinds() != takes
+            || function.value_type().is_variadic()
+            || return_kind(function) != returns
+            || param_kinds(function) != takes
         {
             return Err(JitError::InvalidImage(format!(
                 "it gives `{name}` a body or another type"
@@ -336,14 +346,10 @@ fn check_unwinding(function: Value) -> Result<(), JitError> {
     let unwinds = |instruction: &Value| {
         matches!(
             instruction.opcode(),
-            LLVMOpcode::LLVMInvoke
-                | LLVMOpcode::LLVMLandingPad
-                | LLVMOpcode::LLVMResume
-                | LLVMOpcode::LLVMCleanupRet
-                | LLVMOpcode::LLVMCatchRet
-                | LLVMOpcode::LLVMCatchPad
-                | LLVMOpcode::LLVMCleanupPad
-                | LLVMOpcode::LLVMCatchSwitch
+            Some(Opcode::Invoke | Opcode::LandingPad)
+                | Some(Opcode::Resume | Opcode::CleanupRet)
+                | Some(Opcode::CatchRet | Opcode::CatchPad)
+                | Some(Opcode::CleanupPad | Opcode::CatchSwitch)
         )
     };
     if function.instructions().iter().any(unwinds) {
@@ -355,7 +361,7 @@ fn check_unwinding(function: Value) -> Result<(), JitError> {
 /// Takes away what would make a function's code other than the machine asks for.
 pub fn normalise(function: Value) {
     for name in ["target-cpu", "target-features", "tune-cpu", "probe-stack", "stack-probe-size"] {
-        function.remove_text_attribute(name);
+        function.remove_string_attribute(name);
     }
     for name in ["uwtable", "ssp", "sspstrong", "sspreq", "safestack"] {
         function.remove_function_attribute(name);

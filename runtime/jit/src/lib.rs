@@ -16,7 +16,8 @@
 //! | `devicelib` | mathematics for devices that have none |
 //! | `cpu` | the CPU: a loop nest around the kernel |
 //! | `ptx` | NVIDIA's GPUs: an entry around the kernel, and its PTX |
-//! | `llvm` | LLVM's C interface as owned values; its fatal errors as errors |
+//! | `module` | a module, and what happens to it as a whole |
+//! | `lines` | places in the source |
 //! | `dump` | `SCHISM_DUMP_DIR` |
 //! | `times` | `SCHISM_TIME_PASSES` |
 //!
@@ -32,7 +33,9 @@ mod devicelib;
 mod dump;
 mod error;
 mod image;
-mod llvm;
+mod kinds;
+mod lines;
+mod module;
 mod ptx;
 mod request;
 mod target;

@@ -9,9 +9,10 @@ use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Driver, LLVM_PIPELINE, Llvm, PipelineError, Step};
 
 use crate::dump::Dump;
-use crate::llvm::{Context, Machine, Module, Value};
+use crate::module::Module;
 use crate::times::Times;
 use crate::{JitError, Request, image};
+use schism_llvm::{AsModule, Context, Machine, Value};
 
 /// One kind of device.
 pub trait Target {
@@ -58,7 +59,7 @@ pub struct Work<'a, 'c> {
     /// The module, reduced to the kernel.
     pub module: &'a Module<'c>,
     /// The kernel.
-    pub kernel: Value,
+    pub kernel: Value<'a>,
     /// The processor.
     pub machine: &'a Machine,
     /// What the caller wants.
@@ -118,7 +119,7 @@ impl From<PipelineError> for JitError {
 }
 
 /// Lowers one kernel. Runs on the caller's thread; LLVM's fatal errors end the process unless the
-/// thread is one of `llvm::isolated`.
+/// thread is one of [`schism_llvm::fatal`]'s.
 pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitError> {
     request.check()?;
     let variable = |name: &str| schism_trust::variable(name)?.into_string().ok();
@@ -129,17 +130,17 @@ pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitErr
     let context = Context::new();
     let machine = target.machine()?;
     times.done("target");
-    let (module, kernel) = image::load(&context, request, &machine, T::DEVICE, T::LINES)?;
+    let module = image::load(&context, request, &machine, T::DEVICE, T::LINES)?;
     times.done("load");
     dump.module("1-image.ll", &module);
-    let spec = DeviceSpec { target: module.triple(), ..DeviceSpec::default() };
+    let spec = DeviceSpec { target: module.handle().triple(), ..DeviceSpec::default() };
     let mut cx = PassContext::new(&spec);
     cx.options = options;
     cx.times = times.is_on().then(Vec::new);
     let work = Work {
         context: &context,
         module: &module,
-        kernel,
+        kernel: image::kernel_of(&module)?,
         machine: &machine,
         request,
         dump: &dump,

@@ -69,14 +69,12 @@ pub(crate) mod plan;
 use std::collections::HashSet;
 
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::prelude::*;
+use schism_llvm::{IntoValue, Value};
 
 use crate::analysis::cold_paths::has_panics;
 use crate::analysis::trip_count::returns;
 use crate::bounds::strip_mine::emit::Emitter;
 use crate::bounds::strip_mine::plan::{is_global, plan};
-use crate::ir;
 use crate::ir::cfg::Cfg;
 
 /// How many a function may grow by.
@@ -88,8 +86,7 @@ const GROWTH: usize = 4_000;
 /// LLVM's message, if its passes fail.
 pub fn run(module: &Module<'_>) -> Result<(), String> {
     for function in module.get_functions() {
-        // SAFETY: the function is one of the live module, which the caller holds.
-        unsafe { run_on(function.as_value_ref()) }?;
+        run_on(function.value())?;
     }
     Ok(())
 }
@@ -98,17 +95,11 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
 ///
 /// # Errors
 /// LLVM's message, if its passes fail.
-///
-/// # Safety
-/// `function` is a function of a live module for a GPU, which nobody else changes meanwhile.
-pub unsafe fn run_on(function: LLVMValueRef) -> Result<(), String> {
-    // SAFETY: as promised by the caller; a function with a way back has blocks.
-    unsafe {
-        if !has_panics(function) || !returns(function) || !may_have_strips(function) {
-            return Ok(());
-        }
-        ir::run_llvm_passes_on(function, "loop-simplify,lcssa")?;
+pub fn run_on(function: Value<'_>) -> Result<(), String> {
+    if !has_panics(function) || !returns(function) || !may_have_strips(function) {
+        return Ok(());
     }
+    function.run_passes("loop-simplify,lcssa")?;
     let mut done = HashSet::new();
     let mut growth = 0;
     loop {
@@ -122,14 +113,13 @@ pub unsafe fn run_on(function: LLVMValueRef) -> Result<(), String> {
         if growth > GROWTH {
             return Ok(());
         }
-        // SAFETY: the plan was made of the function as it is.
-        done.insert(unsafe { Emitter::apply(&cfg, &plan) });
+        done.insert(Emitter::apply(&cfg, &plan));
     }
 }
 
 /// Whether some block loads from global memory, and ends in a check.
-fn may_have_strips(function: LLVMValueRef) -> bool {
-    ir::blocks(function).into_iter().any(|block| {
-        ir::successors(block).len() == 2 && ir::instructions_of(block).into_iter().any(is_global)
+fn may_have_strips(function: Value<'_>) -> bool {
+    function.blocks().into_iter().any(|block| {
+        block.successors().len() == 2 && block.instructions().into_iter().any(is_global)
     })
 }

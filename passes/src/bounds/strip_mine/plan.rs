@@ -2,16 +2,11 @@
 
 use std::collections::HashMap;
 
-use llvm_sys::LLVMOpcode;
-use llvm_sys::LLVMTypeKind::*;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::target::{LLVMGetModuleDataLayout, LLVMSizeOfTypeInBits};
+use schism_llvm::{AtomicOrdering, Opcode, TypeKind, Value};
 
 use crate::analysis::cold_paths::panics;
 use crate::analysis::scev::{self, Step, Values};
 use crate::analysis::trip_count::{TripCount, exit, is_closed, trip_count};
-use crate::ir;
 use crate::ir::cfg::{Cfg, Loop};
 use crate::spec::target::NVPTX;
 
@@ -30,34 +25,34 @@ const LOOP: usize = 60;
 pub(crate) const PAGE: i64 = 4096;
 
 /// Whether an instruction loads from global memory.
-pub(crate) fn is_global(instruction: LLVMValueRef) -> bool {
-    ir::is_load_from(instruction, NVPTX.global)
+pub(crate) fn is_global(instruction: Value<'_>) -> bool {
+    instruction.is_load_from(NVPTX.global)
 }
 
 /// What is going to be done with a loop.
-pub(crate) struct Plan {
+pub(crate) struct Plan<'m> {
     pub of: Loop,
-    pub trip_count: TripCount,
+    pub trip_count: TripCount<'m>,
     /// How many iterations a strip has.
     pub strip: usize,
     /// Whether loads of several iterations are one vector load.
     pub vector: bool,
     /// The instructions of an iteration in their order, without phis and branches.
-    pub body: Vec<LLVMValueRef>,
-    pub loads: Vec<Load>,
-    pub checks: Vec<Check>,
-    pub counters: Counters,
+    pub body: Vec<Value<'m>>,
+    pub loads: Vec<Load<'m>>,
+    pub checks: Vec<Check<'m>>,
+    pub counters: Counters<'m>,
     /// The phis of the header that are no counters.
-    pub carried: Vec<LLVMValueRef>,
+    pub carried: Vec<Value<'m>>,
     /// Where the loop ends.
     pub out: usize,
 }
 
 /// The phis of the header that change by a constant in each iteration, and by how much.
-pub(crate) type Counters = HashMap<LLVMValueRef, i64>;
+pub(crate) type Counters<'m> = HashMap<Value<'m>, i64>;
 
-pub(crate) struct Load {
-    pub instruction: LLVMValueRef,
+pub(crate) struct Load<'m> {
+    pub instruction: Value<'m>,
     /// Whether it comes before the first check, so that the first iteration of a strip makes it in
     /// any case.
     pub early: bool,
@@ -67,7 +62,7 @@ pub(crate) struct Load {
     pub size: i64,
 }
 
-impl Load {
+impl<'m> Load<'m> {
     /// Whether the elements of several iterations can be loaded at once.
     pub fn is_consecutive(&self) -> bool {
         self.stride == Some(self.size) && is_global(self.instruction)
@@ -75,8 +70,8 @@ impl Load {
 }
 
 /// The condition of a check, and whether the check is passed if it holds.
-pub(crate) struct Check {
-    pub condition: LLVMValueRef,
+pub(crate) struct Check<'m> {
+    pub condition: Value<'m>,
     pub passes: bool,
 }
 
@@ -92,15 +87,15 @@ struct Origin {
 }
 
 /// Looks at a loop.
-pub(crate) fn plan(cfg: &Cfg, of: &Loop) -> Option<Plan> {
+pub(crate) fn plan<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<Plan<'m>> {
     let chain = chain(cfg, of)?;
     let mut values = Values::new(cfg, of);
     let trip_count = trip_count(cfg, of, &mut values, of.latch)?;
     let &out = cfg.successors[of.latch].iter().find(|next| **next != of.header)?;
     let mut counters = Counters::new();
     let mut carried = Vec::new();
-    let mut origins: HashMap<LLVMValueRef, Origin> = HashMap::new();
-    for phi in ir::phis(cfg.blocks[of.header]) {
+    let mut origins: HashMap<Value<'m>, Origin> = HashMap::new();
+    for phi in cfg.blocks[of.header].phis() {
         let step = values.add_rec(phi).and_then(|affine| match affine.step {
             Step::Up(size) => scev::known(&size).map(|size| size as i64),
             Step::Down(size) => scev::known(&size).map(|size| (size as i64).wrapping_neg()),
@@ -117,22 +112,21 @@ pub(crate) fn plan(cfg: &Cfg, of: &Loop) -> Option<Plan> {
     let (mut body, mut loads, mut checks) = (Vec::new(), Vec::new(), Vec::new());
     let mut has_cause = false;
     for &block in &chain {
-        for instruction in ir::instructions_of(cfg.blocks[block]) {
-            use LLVMOpcode::*;
-            let opcode = ir::opcode(instruction)?;
-            if matches!(opcode, LLVMPHI | LLVMBr) {
+        for instruction in cfg.blocks[block].instructions() {
+            let opcode = instruction.opcode()?;
+            if matches!(opcode, Opcode::Phi | Opcode::Br) {
                 continue;
             }
             if body.len() == LOOP || !is_closed(cfg, of, instruction) {
                 return None;
             }
             let mut origin = Origin::default();
-            for from in ir::operands(instruction).filter_map(|operand| origins.get(&operand)) {
+            for from in instruction.operands().filter_map(|operand| origins.get(&operand)) {
                 origin.early |= from.early;
                 origin.late |= from.late;
                 origin.carried |= from.carried;
             }
-            if opcode == LLVMLoad {
+            if opcode == Opcode::Load {
                 let load = load(cfg, of, &counters, instruction, checks.is_empty())?;
                 if origin.carried {
                     return None;
@@ -177,7 +171,7 @@ pub(crate) fn plan(cfg: &Cfg, of: &Loop) -> Option<Plan> {
 
 /// The blocks of a loop in their order, if each iteration goes through all of them, or leaves the
 /// loop to panic.
-fn chain(cfg: &Cfg, of: &Loop) -> Option<Vec<usize>> {
+fn chain(cfg: &Cfg<'_>, of: &Loop) -> Option<Vec<usize>> {
     let mut chain = vec![of.header];
     let mut at = of.header;
     while at != of.latch {
@@ -200,115 +194,101 @@ fn chain(cfg: &Cfg, of: &Loop) -> Option<Vec<usize>> {
 }
 
 /// What is known of a load, if it is one of a number and orders nothing.
-fn load(
-    cfg: &Cfg,
+fn load<'m>(
+    cfg: &Cfg<'m>,
     of: &Loop,
-    counters: &Counters,
-    instruction: LLVMValueRef,
+    counters: &Counters<'m>,
+    instruction: Value<'m>,
     early: bool,
-) -> Option<Load> {
-    // SAFETY: the instruction is a live load of a module.
-    unsafe {
-        if LLVMGetVolatile(instruction) != 0
-            || LLVMGetOrdering(instruction)
-                != llvm_sys::LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic
-        {
-            return None;
-        }
-        let ty = LLVMTypeOf(instruction);
-        let module = LLVMGetGlobalParent(ir::parent_function(instruction));
-        let bits = LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(module), ty);
-        let is_number = matches!(
-            LLVMGetTypeKind(ty),
-            LLVMIntegerTypeKind | LLVMHalfTypeKind | LLVMFloatTypeKind | LLVMDoubleTypeKind
-        ) && matches!(bits, 8 | 16 | 32 | 64);
-        let size = i64::try_from(bits / 8).ok()?;
-        let address = LLVMGetOperand(instruction, 0);
-        let stride = stride(cfg, of, counters, address).filter(|&stride| {
-            is_number && stride != 0 && stride.unsigned_abs() <= PAGE as u64 / SCALAR as u64
-        });
-        let early = early && stride.is_some() && is_global(instruction);
-        Some(Load { instruction, early, stride, size })
+) -> Option<Load<'m>> {
+    if instruction.is_volatile() || instruction.ordering() != AtomicOrdering::NotAtomic {
+        return None;
     }
+    let ty = instruction.ty();
+    let module = instruction.parent_function().module();
+    let bits = module.data_layout().size_in_bits(ty);
+    let is_number = matches!(
+        ty.kind(),
+        TypeKind::Integer | TypeKind::Half | TypeKind::Float | TypeKind::Double
+    ) && matches!(bits, 8 | 16 | 32 | 64);
+    let size = i64::try_from(bits / 8).ok()?;
+    let address = instruction.operand(0);
+    let stride = stride(cfg, of, counters, address).filter(|&stride| {
+        is_number && stride != 0 && stride.unsigned_abs() <= PAGE as u64 / SCALAR as u64
+    });
+    let early = early && stride.is_some() && is_global(instruction);
+    Some(Load { instruction, early, stride, size })
 }
 
 /// By how much a value, of which its bits count and no more, goes on from iteration to iteration;
 /// for an address, in bytes.
-fn stride(cfg: &Cfg, of: &Loop, counters: &Counters, value: LLVMValueRef) -> Option<i64> {
+fn stride<'m>(cfg: &Cfg<'m>, of: &Loop, counters: &Counters<'m>, value: Value<'m>) -> Option<i64> {
     let stride = |value| stride(cfg, of, counters, value);
     if let Some(&step) = counters.get(&value) {
         return Some(step);
     }
-    if ir::opcode(value).is_none_or(|_| !of.blocks.contains(&cfg.block_of(value))) {
+    if value.opcode().is_none_or(|_| !of.blocks.contains(&cfg.block_of(value))) {
         return Some(0);
     }
-    // SAFETY: the value is an instruction of the loop; each opcode has the operands that are asked
-    // for, and numbers have up to 64 bits.
-    unsafe {
-        use LLVMOpcode::*;
-        let ty = LLVMTypeOf(value);
-        if LLVMGetTypeKind(ty) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(ty) != 64 {
-            return None;
+    let ty = value.ty();
+    if ty.kind() == TypeKind::Integer && ty.int_width() != 64 {
+        return None;
+    }
+    let operand = |index| value.operand(index);
+    let number = |value: Value<'m>| (value.is_constant_int()).then(|| value.sext_value());
+    match value.opcode()? {
+        Opcode::Add => Some(stride(operand(0))?.wrapping_add(stride(operand(1))?)),
+        Opcode::Or if value.is_disjoint() => {
+            Some(stride(operand(0))?.wrapping_add(stride(operand(1))?))
         }
-        let operand = |index| LLVMGetOperand(value, index);
-        let number = |value: LLVMValueRef| {
-            (!LLVMIsAConstantInt(value).is_null()).then(|| LLVMConstIntGetSExtValue(value))
-        };
-        match ir::opcode(value)? {
-            LLVMAdd => Some(stride(operand(0))?.wrapping_add(stride(operand(1))?)),
-            LLVMOr if LLVMGetIsDisjoint(value) != 0 => {
-                Some(stride(operand(0))?.wrapping_add(stride(operand(1))?))
-            }
-            LLVMSub => Some(stride(operand(0))?.wrapping_sub(stride(operand(1))?)),
-            LLVMMul => Some(stride(operand(0))?.wrapping_mul(number(operand(1))?)),
-            LLVMShl => {
-                let by = u32::try_from(number(operand(1))?).ok().filter(|by| *by < 64)?;
-                Some(stride(operand(0))?.wrapping_shl(by))
-            }
-            LLVMGetElementPtr => {
-                let (base, index, size) = ir::element(value)?;
-                if LLVMGetIntTypeWidth(LLVMTypeOf(index)) != 64 {
-                    return None;
-                }
-                let by = stride(index)?.wrapping_mul(i64::try_from(size).ok()?);
-                Some(stride(base)?.wrapping_add(by))
-            }
-            _ => None,
+        Opcode::Sub => Some(stride(operand(0))?.wrapping_sub(stride(operand(1))?)),
+        Opcode::Mul => Some(stride(operand(0))?.wrapping_mul(number(operand(1))?)),
+        Opcode::Shl => {
+            let by = u32::try_from(number(operand(1))?).ok().filter(|by| *by < 64)?;
+            Some(stride(operand(0))?.wrapping_shl(by))
         }
+        Opcode::GetElementPtr => {
+            let (base, index, size) = value.element()?;
+            if index.ty().int_width() != 64 {
+                return None;
+            }
+            let by = stride(index)?.wrapping_mul(i64::try_from(size).ok()?);
+            Some(stride(base)?.wrapping_add(by))
+        }
+        _ => None,
     }
 }
 
 /// Whether an instruction computes something of its operands, whatever they are.
-fn is_computed(instruction: LLVMValueRef) -> bool {
-    use LLVMOpcode::*;
-    let is_known = ir::is_integer_arithmetic(instruction)
+fn is_computed(instruction: Value<'_>) -> bool {
+    let is_known = instruction.is_integer_arithmetic()
         || matches!(
-            ir::opcode(instruction),
+            instruction.opcode(),
             Some(
-                LLVMGetElementPtr
-                    | LLVMIntToPtr
-                    | LLVMAddrSpaceCast
-                    | LLVMFreeze
-                    | LLVMFAdd
-                    | LLVMFSub
-                    | LLVMFMul
-                    | LLVMFDiv
-                    | LLVMFNeg
-                    | LLVMFCmp
-                    | LLVMFPExt
-                    | LLVMFPTrunc
-                    | LLVMSIToFP
-                    | LLVMUIToFP
-                    | LLVMFPToSI
-                    | LLVMFPToUI
-                    | LLVMExtractValue
-                    | LLVMInsertValue
+                Opcode::GetElementPtr
+                    | Opcode::IntToPtr
+                    | Opcode::AddrSpaceCast
+                    | Opcode::Freeze
+                    | Opcode::FAdd
+                    | Opcode::FSub
+                    | Opcode::FMul
+                    | Opcode::FDiv
+                    | Opcode::FNeg
+                    | Opcode::FCmp
+                    | Opcode::FPExt
+                    | Opcode::FPTrunc
+                    | Opcode::SIToFP
+                    | Opcode::UIToFP
+                    | Opcode::FPToSI
+                    | Opcode::FPToUI
+                    | Opcode::ExtractValue
+                    | Opcode::InsertValue
             )
         );
     is_known
-        || ir::callee(instruction).is_some_and(|callee| {
-            ir::name_of(callee).starts_with("llvm.")
-                && ir::has_function_attribute(callee, "speculatable")
-                && !ir::has_function_attribute(callee, "convergent")
+        || instruction.callee().is_some_and(|callee| {
+            callee.name().starts_with("llvm.")
+                && callee.has_function_attribute("speculatable")
+                && !callee.has_function_attribute("convergent")
         })
 }

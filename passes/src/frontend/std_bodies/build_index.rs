@@ -5,13 +5,9 @@ use std::collections::{HashMap, HashSet};
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
-use inkwell::values::AsValueRef;
-use llvm_sys::LLVMLinkage;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
+use schism_llvm::{AsModule, IntoValue, Linkage, Value};
 
 use crate::check::device_check;
-use crate::ir;
 use crate::spec::builtins;
 use crate::spec::std_bodies::bodies::StdBodies;
 use crate::spec::std_bodies::index::{Index, SpecialFunctions};
@@ -100,16 +96,16 @@ struct Object {
 impl Graph {
     fn add(&mut self, module: &Module<'_>, number: usize, is_special: &dyn Fn(&str) -> bool) {
         let mut known = HashMap::new();
-        let functions = module.get_functions().map(|function| function.as_value_ref());
-        let globals = module.get_globals().map(|global| global.as_value_ref());
-        let objects: Vec<LLVMValueRef> =
-            functions.chain(globals).chain(aliases(module.as_mut_ptr())).collect();
+        let functions = module.get_functions().map(|function| function.value());
+        let globals = module.get_globals().map(|global| global.value());
+        let objects: Vec<Value<'_>> =
+            functions.chain(globals).chain(module.handle().aliases()).collect();
         for &object in &objects {
             known.insert(object, self.object(object, number));
         }
         for &object in &objects {
             let number = known[&object];
-            let name = ir::name_of(object);
+            let name = object.name();
             if is_special(&name) {
                 self.objects[number].lowered = true;
                 continue;
@@ -126,13 +122,10 @@ impl Graph {
     }
 
     /// The number of an object of a module.
-    fn object(&mut self, object: LLVMValueRef, module: usize) -> usize {
-        // SAFETY: the object is a live global value.
-        let (declared, linkage) =
-            unsafe { (LLVMIsDeclaration(object) != 0, LLVMGetLinkage(object)) };
-        let local =
-            matches!(linkage, LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage);
-        let name = (!local).then(|| ir::name_of(object));
+    fn object(&mut self, object: Value<'_>, module: usize) -> usize {
+        let (declared, linkage) = (object.is_declaration(), object.linkage());
+        let local = matches!(linkage, Linkage::Internal | Linkage::Private);
+        let name = (!local).then(|| object.name());
         let number = match name.as_ref().and_then(|name| self.by_name.get(name)) {
             Some(&number) => number,
             None => {
@@ -197,51 +190,38 @@ fn is_provided(name: &str) -> bool {
 }
 
 /// Whether an object is by itself what no device has.
-fn is_refused(object: LLVMValueRef, name: &str) -> bool {
-    // SAFETY: the object is a live global value; each question is asked of the kind that has an
-    // answer.
-    unsafe {
-        if LLVMIsDeclaration(object) != 0 {
-            return false; // what it says of the value need not be all that its definition says
-        }
-        if !LLVMIsAGlobalVariable(object).is_null() {
-            let list = name.starts_with("llvm.");
-            // Whether a static changes is known where it is defined: rustc declares all of them alike.
-            let changes = LLVMIsDeclaration(object) == 0 && LLVMIsGlobalConstant(object) == 0;
-            return list || changes || LLVMIsThreadLocal(object) != 0;
-        }
-        if LLVMIsAFunction(object).is_null() {
-            return false;
-        }
+fn is_refused(object: Value<'_>, name: &str) -> bool {
+    if object.is_declaration() {
+        return false; // what it says of the value need not be all that its definition says
     }
-    ir::instructions(object).into_iter().any(device_check::is_inline_assembly)
+    if object.is_global_variable() {
+        let list = name.starts_with("llvm.");
+        // Whether a static changes is known where it is defined: rustc declares all of them alike.
+        let changes = !object.is_declaration() && !object.is_global_constant();
+        return list || changes || object.is_thread_local();
+    }
+    if !object.is_function() {
+        return false;
+    }
+    object.instructions().into_iter().any(device_check::is_inline_assembly)
 }
 
 /// The functions and variables that an object's body, value or aliasee mentions.
-fn mentions(object: LLVMValueRef) -> Vec<LLVMValueRef> {
+fn mentions(object: Value<'_>) -> Vec<Value<'_>> {
     let mut stack = Vec::new();
-    // SAFETY: the object is a live global value; each question is asked of the kind that has an
-    // answer.
-    unsafe {
-        if !LLVMIsAFunction(object).is_null() {
-            for instruction in ir::instructions(object) {
-                push_operands(instruction, &mut stack);
-            }
-        } else if !LLVMIsAGlobalAlias(object).is_null() {
-            stack.push(LLVMAliasGetAliasee(object));
-        } else {
-            let value = LLVMGetInitializer(object);
-            if !value.is_null() {
-                stack.push(value);
-            }
+    if object.is_function() {
+        for instruction in object.instructions() {
+            push_operands(instruction, &mut stack);
         }
+    } else if object.is_alias() {
+        stack.push(object.aliasee());
+    } else {
+        stack.extend(object.initializer());
     }
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     while let Some(value) = stack.pop() {
-        // SAFETY: the value is an operand of a live object.
-        let (constant, global) =
-            unsafe { (!LLVMIsAConstant(value).is_null(), !LLVMIsAGlobalValue(value).is_null()) };
+        let (constant, global) = (value.is_a_constant(), value.is_global());
         if !constant || !seen.insert(value) {
             continue;
         }
@@ -254,28 +234,6 @@ fn mentions(object: LLVMValueRef) -> Vec<LLVMValueRef> {
     found
 }
 
-fn push_operands(user: LLVMValueRef, stack: &mut Vec<LLVMValueRef>) {
-    // SAFETY: the value is a live instruction or constant, which both are users.
-    unsafe {
-        for index in 0..LLVMGetNumOperands(user) {
-            let operand = LLVMGetOperand(user, index as u32);
-            if !operand.is_null() {
-                stack.push(operand);
-            }
-        }
-    }
-}
-
-/// The aliases of a module.
-pub(crate) fn aliases(module: LLVMModuleRef) -> Vec<LLVMValueRef> {
-    let mut all = Vec::new();
-    // SAFETY: the module is live and does not change during the walk.
-    unsafe {
-        let mut alias = LLVMGetFirstGlobalAlias(module);
-        while !alias.is_null() {
-            all.push(alias);
-            alias = LLVMGetNextGlobalAlias(alias);
-        }
-    }
-    all
+fn push_operands<'m>(user: Value<'m>, stack: &mut Vec<Value<'m>>) {
+    stack.extend(user.operands());
 }

@@ -37,14 +37,11 @@ mod shown;
 use std::collections::HashMap;
 
 use inkwell::module::Module;
-use llvm_sys::core::*;
-use llvm_sys::prelude::*;
-use llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout};
+use schism_llvm::{AsModule, ModuleRef, Type, Value};
 use schism_message::ARGUMENT_SIZE;
 use schism_message::shape::{MOST_PARTS, MOST_WORDS, ROOM};
 
 use self::locals::{comes_before, is_constant_memory, is_pointer, local_of, size_of_scalar, uses};
-use crate::ir;
 use crate::spec::builtins;
 
 /// How deep values are followed.
@@ -52,34 +49,26 @@ const DEPTH: u32 = 8;
 
 /// Runs the pass over a module.
 pub fn run(module: &Module<'_>) {
-    // SAFETY: the module is live and held by the caller.
-    unsafe { run_raw(module.as_mut_ptr()) };
+    run_raw(module.handle());
 }
 
 /// Runs the pass over a module.
-///
-/// # Safety
-/// The module is live, and nobody else changes it during the call.
-pub unsafe fn run_raw(module: LLVMModuleRef) {
+pub fn run_raw(module: ModuleRef<'_>) {
     let mut shapes = HashMap::new();
-    for block in ir::functions(module).into_iter().flat_map(ir::blocks) {
+    for block in module.functions().into_iter().flat_map(Value::blocks) {
         // What stands behind a panic goes with it.
-        let Some((call, is_text)) = ir::instructions_of(block).into_iter().find_map(panic_of)
-        else {
+        let Some((call, is_text)) = block.instructions().into_iter().find_map(panic_of) else {
             continue;
         };
-        // SAFETY: the call is live: it is the only one of its block that is looked at.
-        unsafe {
-            if let Some(message) = Message::of(module, call, is_text) {
-                message.replace(module, call, &mut shapes);
-            }
+        if let Some(message) = Message::of(module, call, is_text) {
+            message.replace(module, call, &mut shapes);
         }
     }
 }
 
 /// A call that panics, and whether it is with a text.
-fn panic_of(call: LLVMValueRef) -> Option<(LLVMValueRef, bool)> {
-    let name = ir::name_of(ir::callee(call)?);
+fn panic_of(call: Value<'_>) -> Option<(Value<'_>, bool)> {
+    let name = call.callee()?.name();
     match &*name {
         builtins::PANIC => Some((call, true)),
         builtins::PANIC_FORMAT => Some((call, false)),
@@ -89,9 +78,9 @@ fn panic_of(call: LLVMValueRef) -> Option<(LLVMValueRef, bool)> {
 
 /// What is known of some bytes of the room.
 #[derive(Clone, Copy)]
-enum Bytes {
+enum Bytes<'m> {
     /// A number or an address that never changes.
-    Constant(LLVMValueRef),
+    Constant(Value<'m>),
     /// The address of bytes of a local.
     Local(usize, u64),
     /// A word with this number.
@@ -100,87 +89,80 @@ enum Bytes {
 
 /// Where a word comes from: a value, or a local's bytes right before the panic; of wide ones, the second half.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Word {
-    source: Source,
+struct Word<'m> {
+    source: Source<'m>,
     high: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
-    Value(LLVMValueRef),
-    Load(LLVMValueRef, u64, LLVMTypeRef),
+enum Source<'m> {
+    Value(Value<'m>),
+    Load(Value<'m>, u64, Type<'m>),
     /// Twice a length, and one.
-    Length(LLVMValueRef),
+    Length(Value<'m>),
 }
 
 /// A local that the message refers to.
-struct Local {
-    alloca: LLVMValueRef,
+struct Local<'m> {
+    alloca: Value<'m>,
     size: u64,
     /// Where it is in the room.
     place: u64,
     /// What it holds: offset, bytes, content.
-    content: Vec<(u64, u64, Bytes)>,
+    content: Vec<(u64, u64, Bytes<'m>)>,
 }
 
 /// A message that qualifies.
-struct Message {
+struct Message<'m> {
     /// The two words of its `core::fmt::Arguments`.
-    head: [Bytes; 2],
-    location: LLVMValueRef,
-    locals: Vec<Local>,
-    words: Vec<Word>,
+    head: [Bytes<'m>; 2],
+    location: Value<'m>,
+    locals: Vec<Local<'m>>,
+    words: Vec<Word<'m>>,
 }
 
-impl Message {
+impl<'m> Message<'m> {
     /// Looks at a call.
-    ///
-    /// # Safety
-    /// It is a call of a builtin that panics, in a live module.
-    unsafe fn of(module: LLVMModuleRef, call: LLVMValueRef, is_text: bool) -> Option<Self> {
-        // SAFETY: the caller promises such a call; every value that is reached is live.
-        unsafe {
-            let [template, args, location] = [0, 1, 2].map(|index| LLVMGetOperand(call, index));
-            if !is_constant_memory(template, DEPTH) {
-                return None;
-            }
-            let nothing = Bytes::Word(0);
-            let mut this =
-                Self { head: [nothing; 2], location, locals: Vec::new(), words: Vec::new() };
-            this.head[0] = if LLVMIsConstant(template) != 0 {
-                Bytes::Constant(template)
-            } else {
-                this.word(Source::Value(template), false)?
-            };
-            this.head[1] = if is_text && !LLVMIsAConstantInt(args).is_null() {
-                let len = LLVMConstIntGetZExtValue(args);
-                Bytes::Constant(LLVMConstInt(LLVMTypeOf(args), len << 1 | 1, 0))
-            } else if is_text {
-                this.word(Source::Length(args), false)?
-            } else if LLVMIsConstant(args) != 0 {
-                Bytes::Constant(args)
-            } else {
-                let (alloca, offset) = local_of(module, args)?;
-                Bytes::Local(this.local(module, alloca)?, offset)
-            };
-            let mut next = 0;
-            while next < this.locals.len() {
-                this.fill(module, call, next)?;
-                next += 1;
-            }
-            let parts: usize = this.locals.iter().map(|local| local.content.len()).sum();
-            let fits = parts + 2 <= MOST_PARTS;
-            let arguments = match this.head[1] {
-                Bytes::Local(index, 0) => this.locals[index].size / ARGUMENT_SIZE as u64,
-                Bytes::Local(..) => return None,
-                _ => 0,
-            };
-            let shown = (0..arguments).all(|index| this.shows_argument(index));
-            (fits && shown).then_some(this)
+    fn of(module: ModuleRef<'m>, call: Value<'m>, is_text: bool) -> Option<Self> {
+        let [template, args, location] = [0, 1, 2].map(|index| call.operand(index));
+        if !is_constant_memory(template, DEPTH) {
+            return None;
         }
+        let nothing = Bytes::Word(0);
+        let mut this = Self { head: [nothing; 2], location, locals: Vec::new(), words: Vec::new() };
+        this.head[0] = if template.is_constant() {
+            Bytes::Constant(template)
+        } else {
+            this.word(Source::Value(template), false)?
+        };
+        this.head[1] = if is_text && args.is_constant_int() {
+            let len = args.zext_value();
+            Bytes::Constant(args.ty().const_int(len << 1 | 1, false))
+        } else if is_text {
+            this.word(Source::Length(args), false)?
+        } else if args.is_constant() {
+            Bytes::Constant(args)
+        } else {
+            let (alloca, offset) = local_of(module, args)?;
+            Bytes::Local(this.local(module, alloca)?, offset)
+        };
+        let mut next = 0;
+        while next < this.locals.len() {
+            this.fill(module, call, next)?;
+            next += 1;
+        }
+        let parts: usize = this.locals.iter().map(|local| local.content.len()).sum();
+        let fits = parts + 2 <= MOST_PARTS;
+        let arguments = match this.head[1] {
+            Bytes::Local(index, 0) => this.locals[index].size / ARGUMENT_SIZE as u64,
+            Bytes::Local(..) => return None,
+            _ => 0,
+        };
+        let shown = (0..arguments).all(|index| this.shows_argument(index));
+        (fits && shown).then_some(this)
     }
 
-    fn word(&mut self, source: Source, high: bool) -> Option<Bytes> {
+    fn word(&mut self, source: Source<'m>, high: bool) -> Option<Bytes<'m>> {
         let word = Word { source, high };
         let known = self.words.iter().position(|&other| other == word);
         let index = known.unwrap_or(self.words.len());
@@ -191,20 +173,16 @@ impl Message {
     }
 
     /// The number of a local.
-    ///
-    /// # Safety
-    /// It is a live `alloca` of the module.
-    unsafe fn local(&mut self, module: LLVMModuleRef, alloca: LLVMValueRef) -> Option<usize> {
+    fn local(&mut self, module: ModuleRef<'m>, alloca: Value<'m>) -> Option<usize> {
         if let Some(known) = self.locals.iter().position(|local| local.alloca == alloca) {
             return Some(known);
         }
-        // SAFETY: as promised by the caller; an `alloca` has one operand, the number of elements.
-        let size = unsafe {
-            let count = LLVMGetOperand(alloca, 0);
-            if LLVMIsAConstantInt(count).is_null() || LLVMConstIntGetZExtValue(count) != 1 {
+        let size = {
+            let count = alloca.operand(0);
+            if !count.is_constant_int() || count.zext_value() != 1 {
                 return None;
             }
-            LLVMABISizeOfType(LLVMGetModuleDataLayout(module), LLVMGetAllocatedType(alloca))
+            module.data_layout().abi_size(alloca.allocated_type())
         };
         let end = |local: &Local| (local.place + local.size).next_multiple_of(16);
         let place = self.locals.last().map_or(16, end);
@@ -216,114 +194,95 @@ impl Message {
     }
 
     /// Finds out what a local holds when the message is left.
-    ///
-    /// # Safety
-    /// As for [`Self::of`].
-    unsafe fn fill(
-        &mut self,
-        module: LLVMModuleRef,
-        call: LLVMValueRef,
-        index: usize,
-    ) -> Option<()> {
+    fn fill(&mut self, module: ModuleRef<'m>, call: Value<'m>, index: usize) -> Option<()> {
         let Local { alloca, size, .. } = self.locals[index];
-        // SAFETY: as promised by the caller; operands are those of the instructions' kinds.
-        unsafe {
-            let uses = uses(module, alloca)?;
-            // Nobody gets the address, but what only reads.
-            let mut holders = uses.holders;
-            let mut seen = Vec::new();
-            while let Some(holder) = holders.pop() {
-                if !seen.contains(&holder) {
-                    seen.push(holder);
-                    let of_holder = self::uses(module, holder)?;
-                    if of_holder.is_read {
-                        return None;
-                    }
-                    holders.extend(of_holder.holders);
-                }
-            }
-            let block = LLVMGetInstructionParent(call);
-            let mut keys: Vec<(u64, LLVMTypeRef)> = Vec::new();
-            for &(_, offset, value) in &uses.stores {
-                let key = (offset, LLVMTypeOf(value));
-                if !keys.contains(&key) {
-                    keys.push(key);
-                }
-            }
-            keys.sort_unstable_by_key(|key| key.0);
-            let mut end = 0;
-            for (offset, ty) in keys {
-                let bytes = size_of_scalar(ty)?;
-                if offset < end || offset.checked_add(bytes)? > size {
+        let uses = uses(module, alloca)?;
+        // Nobody gets the address, but what only reads.
+        let mut holders = uses.holders;
+        let mut seen = Vec::new();
+        while let Some(holder) = holders.pop() {
+            if !seen.contains(&holder) {
+                seen.push(holder);
+                let of_holder = self::uses(module, holder)?;
+                if of_holder.is_read {
                     return None;
                 }
-                end = offset + bytes;
-                let stores = uses.stores.iter().filter(|store| store.1 == offset);
-                let stores: Vec<_> = stores.map(|&(store, _, value)| (store, value)).collect();
-                // The last one in front of the panic; or one that nothing but it can have been.
-                let before = |&(store, _): &(LLVMValueRef, LLVMValueRef)| {
-                    LLVMGetInstructionParent(store) == block && comes_before(store, call)
-                };
-                let last =
-                    stores.iter().copied().filter(before).reduce(|last, store| {
-                        if comes_before(last.0, store.0) { store } else { last }
-                    });
-                let is_fixed = |value| {
-                    LLVMIsConstant(value) != 0
-                        || is_pointer(ty) && local_of(module, value).is_some()
-                };
-                let value = last.map(|(_, value)| value).or(match stores[..] {
-                    [(_, value)] if is_fixed(value) => Some(value),
-                    _ => None,
-                });
-                self.hold(module, index, offset, ty, value)?;
+                holders.extend(of_holder.holders);
             }
+        }
+        let block = call.block();
+        let mut keys: Vec<(u64, Type<'m>)> = Vec::new();
+        for &(_, offset, value) in &uses.stores {
+            let key = (offset, value.ty());
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        keys.sort_unstable_by_key(|key| key.0);
+        let mut end = 0;
+        for (offset, ty) in keys {
+            let bytes = size_of_scalar(ty)?;
+            if offset < end || offset.checked_add(bytes)? > size {
+                return None;
+            }
+            end = offset + bytes;
+            let stores = uses.stores.iter().filter(|store| store.1 == offset);
+            let stores: Vec<_> = stores.map(|&(store, _, value)| (store, value)).collect();
+            // The last one in front of the panic; or one that nothing but it can have been.
+            let before = |&(store, _): &(Value<'m>, Value<'m>)| {
+                store.block() == block && comes_before(store, call)
+            };
+            let last = stores
+                .iter()
+                .copied()
+                .filter(before)
+                .reduce(|last, store| if comes_before(last.0, store.0) { store } else { last });
+            let is_fixed = |value: Value<'m>| {
+                value.is_constant() || is_pointer(ty) && local_of(module, value).is_some()
+            };
+            let value = last.map(|(_, value)| value).or(match stores[..] {
+                [(_, value)] if is_fixed(value) => Some(value),
+                _ => None,
+            });
+            self.hold(module, index, offset, ty, value)?;
         }
         Some(())
     }
 
     /// Notes what bytes of a local are: a value, or whatever the local has there.
-    ///
-    /// # Safety
-    /// As for [`Self::of`]; the value is of that type.
-    unsafe fn hold(
+    fn hold(
         &mut self,
-        module: LLVMModuleRef,
+        module: ModuleRef<'m>,
         index: usize,
         offset: u64,
-        ty: LLVMTypeRef,
-        value: Option<LLVMValueRef>,
+        ty: Type<'m>,
+        value: Option<Value<'m>>,
     ) -> Option<()> {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let bytes = size_of_scalar(ty)?;
-            let content = match value {
-                Some(value) if is_pointer(ty) && LLVMIsConstant(value) != 0 => {
-                    if !is_constant_memory(value, DEPTH) {
-                        return None;
-                    }
-                    Bytes::Constant(value)
+        let bytes = size_of_scalar(ty)?;
+        let content = match value {
+            Some(value) if is_pointer(ty) && value.is_constant() => {
+                if !is_constant_memory(value, DEPTH) {
+                    return None;
                 }
-                Some(value) if bytes <= 8 && !LLVMIsAConstantInt(value).is_null() => {
-                    Bytes::Constant(value)
-                }
-                Some(value) => match local_of(module, value).filter(|_| is_pointer(ty)) {
-                    Some((alloca, offset)) => Bytes::Local(self.local(module, alloca)?, offset),
-                    None => self.word(Source::Value(value), false)?,
-                },
-                None => self.word(Source::Load(self.locals[index].alloca, offset, ty), false)?,
-            };
-            self.locals[index].content.push((offset, bytes.min(8), content));
-            if let (Bytes::Word(low), 9..) = (content, bytes) {
-                let source = self.words[low].source;
-                let high = self.word(source, true)?;
-                self.locals[index].content.push((offset + 8, bytes - 8, high));
+                Bytes::Constant(value)
             }
+            Some(value) if bytes <= 8 && value.is_constant_int() => Bytes::Constant(value),
+            Some(value) => match local_of(module, value).filter(|_| is_pointer(ty)) {
+                Some((alloca, offset)) => Bytes::Local(self.local(module, alloca)?, offset),
+                None => self.word(Source::Value(value), false)?,
+            },
+            None => self.word(Source::Load(self.locals[index].alloca, offset, ty), false)?,
+        };
+        self.locals[index].content.push((offset, bytes.min(8), content));
+        if let (Bytes::Word(low), 9..) = (content, bytes) {
+            let source = self.words[low].source;
+            let high = self.word(source, true)?;
+            self.locals[index].content.push((offset + 8, bytes - 8, high));
         }
         Some(())
     }
 
-    fn content(&self, local: usize, offset: u64) -> Option<Bytes> {
+    fn content(&self, local: usize, offset: u64) -> Option<Bytes<'m>> {
         let known = self.locals[local].content.iter().find(|(at, ..)| *at == offset);
         known.map(|&(.., bytes)| bytes)
     }

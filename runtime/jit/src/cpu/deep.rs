@@ -19,7 +19,8 @@ use crate::image::{
     GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE, PANIC,
     PANIC_FORMAT, builtins,
 };
-use crate::llvm::{Context, Module};
+use crate::module::Module;
+use schism_llvm::Context;
 
 /// Jumps to where a panic lands. It has no body as long as the module is optimised.
 const END: &str = "schism.end";

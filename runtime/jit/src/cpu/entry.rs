@@ -9,8 +9,9 @@ use schism_jit_abi::{CPU_BARRIER, CPU_GROUPS, CpuChunk};
 use super::meet;
 use super::work_loop::{AXES, LOOP, loop_parameters, offset_values, type_text};
 use crate::image::{PANIC, PANIC_FORMAT};
-use crate::llvm::{Context, Module};
+use crate::module::Module;
 use crate::{JitError, Request};
+use schism_llvm::Context;
 
 /// Adds the entry function. Only a kernel that reads its work-item's context gets one, and only one that can panic outside
 /// of the loop function gets a place to land. Returns the kernel's flags.

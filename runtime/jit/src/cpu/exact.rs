@@ -4,24 +4,25 @@
 //! can do and what the host half does on the processors that programs are built for by default. A kernel that asks for one
 //! rounding uses `llvm.fma`, which stays.
 
-use crate::llvm::{Builder, Context, Module};
+use crate::module::Module;
+use schism_llvm::Builder;
 
 /// Makes each `llvm.fmuladd` a multiply and an add.
-pub fn unfuse(context: &Context, module: &Module<'_>) {
+pub fn unfuse(module: &Module<'_>) {
     for function in module.functions() {
         if !function.is_intrinsic() || !function.name().starts_with("llvm.fmuladd.") {
             continue;
         }
         for call in function.users() {
-            let (Some(a), Some(b), Some(c)) = (call.operand(0), call.operand(1), call.operand(2))
+            let (Some(a), Some(b), Some(c)) =
+                (call.get_operand(0), call.get_operand(1), call.get_operand(2))
             else {
                 continue;
             };
-            let Some(sum) = Builder::before(context, call).multiply_add(a, b, c) else { continue };
+            let builder = Builder::before(call);
+            let sum = builder.fadd(builder.fmul(a, b), c);
             call.replace_uses(sum);
-            // SAFETY: nothing uses the call any more, and an intrinsic's users are calls of it, once each: its address
-            // cannot be taken.
-            unsafe { call.erase() };
+            call.erase();
         }
     }
 }

@@ -3,20 +3,8 @@
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
-use llvm_sys::core::LLVMDisposeMessage;
-use llvm_sys::target_machine::{LLVMGetHostCPUFeatures, LLVMGetHostCPUName};
-
 use crate::JitError;
-use crate::llvm::Machine;
-
-// The bindings' own functions for this are for all targets that LLVM might have, and the pinned one lacks some.
-unsafe extern "C" {
-    fn LLVMInitializeX86TargetInfo();
-    fn LLVMInitializeX86Target();
-    fn LLVMInitializeX86TargetMC();
-    fn LLVMInitializeX86AsmPrinter();
-    fn LLVMInitializeX86AsmParser();
-}
+use schism_llvm::{Machine, host_cpu, initialize_x86};
 
 const TRIPLE: &CStr = c"x86_64-unknown-linux-gnu";
 
@@ -31,23 +19,10 @@ struct Host {
 fn host() -> &'static Host {
     static HOST: OnceLock<Host> = OnceLock::new();
     HOST.get_or_init(|| {
-        // SAFETY: these only register the target, and `OnceLock` runs them once. The texts end with a NUL and are ours.
-        unsafe {
-            LLVMInitializeX86TargetInfo();
-            LLVMInitializeX86Target();
-            LLVMInitializeX86TargetMC();
-            LLVMInitializeX86AsmPrinter();
-            LLVMInitializeX86AsmParser();
-            let name = LLVMGetHostCPUName();
-            let features = LLVMGetHostCPUFeatures();
-            let host = Host {
-                name: CStr::from_ptr(name).to_owned(),
-                features: CStr::from_ptr(features).to_owned(),
-            };
-            LLVMDisposeMessage(name);
-            LLVMDisposeMessage(features);
-            host
-        }
+        initialize_x86();
+        let (name, features) = host_cpu();
+        let text = |text: String| CString::new(text).unwrap_or_default();
+        Host { name: text(name), features: text(features) }
     })
 }
 

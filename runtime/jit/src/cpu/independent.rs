@@ -12,11 +12,10 @@
 //! with atomics or fences, whose work-items may well speak to each other. What a panic's message is made in does not count:
 //! whoever writes there leaves the loop.
 
-use llvm_sys::LLVMOpcode;
-
 use super::meet;
 use super::work_loop::{ITEMS, LOOP};
-use crate::llvm::{Context, Module, Value, metadata_kind};
+use crate::module::Module;
+use schism_llvm::{AsModule, Context, Opcode, Value};
 
 /// Marks the loop function's accesses, if all of them are plain. Locals must have been made values where possible.
 pub fn mark(context: &Context, module: &Module<'_>) {
@@ -24,17 +23,17 @@ pub fn mark(context: &Context, module: &Module<'_>) {
     if meet::waits(module) {
         return;
     }
-    let Some(&items) = module.named_metadata(ITEMS).first() else { return };
+    let Some(&items) = module.handle().named_metadata(ITEMS).first() else { return };
     let instructions = outer.instructions();
     if !instructions.iter().all(|&instruction| is_plain(instruction)) {
         return;
     }
-    let kind = metadata_kind(context, "llvm.access.group");
+    let kind = context.handle().metadata_kind("llvm.access.group");
     for instruction in instructions {
         let accesses = match instruction.opcode() {
-            LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMStore => true,
+            Some(Opcode::Load | Opcode::Store) => true,
             // Assumptions and copies count as accesses; what other functions do is not known here.
-            LLVMOpcode::LLVMCall => instruction.direct_callee().is_some_and(Value::is_intrinsic),
+            Some(Opcode::Call) => instruction.direct_callee().is_some_and(Value::is_intrinsic),
             _ => false,
         };
         if accesses {
@@ -50,19 +49,19 @@ fn leaves(address: Value) -> bool {
     };
     address.users().into_iter().filter(|&user| !is_mark(user)).all(|user| {
         let mut last = user;
-        while let Some(next) = last.next_instruction() {
+        while let Some(next) = last.next() {
             last = next;
         }
-        last.opcode() == LLVMOpcode::LLVMRet
-            && (user.opcode() != LLVMOpcode::LLVMGetElementPtr || leaves(user))
+        last.opcode() == Some(Opcode::Return)
+            && (user.opcode() != Some(Opcode::GetElementPtr) || leaves(user))
     })
 }
 
 fn is_plain(instruction: Value) -> bool {
     match instruction.opcode() {
-        LLVMOpcode::LLVMAlloca => leaves(instruction),
-        LLVMOpcode::LLVMFence | LLVMOpcode::LLVMAtomicRMW | LLVMOpcode::LLVMAtomicCmpXchg => false,
-        LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMStore => {
+        Some(Opcode::Alloca) => leaves(instruction),
+        Some(Opcode::Fence | Opcode::AtomicRMW | Opcode::AtomicCmpXchg) => false,
+        Some(Opcode::Load | Opcode::Store) => {
             !instruction.is_atomic() && !instruction.is_volatile()
         }
         _ => true,

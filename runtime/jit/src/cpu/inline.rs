@@ -15,7 +15,8 @@ use schism_passes::spec::target_library::PREFIX;
 
 use super::work_loop::LOOP;
 use crate::image::KERNEL;
-use crate::llvm::{Context, Module, Value};
+use crate::module::Module;
+use schism_llvm::Value;
 
 /// How many instructions a function may have after forced inlining.
 const LIMIT: usize = 100_000;
@@ -35,10 +36,10 @@ const OF_LIBRARY: usize = 2;
 const SMALL_OF_LIBRARY: usize = 270;
 
 /// A function's part in the choice.
-struct Node {
-    function: Value,
+struct Node<'m> {
+    function: Value<'m>,
     /// Calls of functions with bodies: the call, and the callee's index.
-    calls: Vec<(Value, usize)>,
+    calls: Vec<(Value<'m>, usize)>,
     /// Instructions, without what is inlined.
     size: usize,
     /// Loops, without those of what is inlined.
@@ -52,11 +53,7 @@ struct Node {
 }
 
 /// Marks the calls to inline, and the kernel's own. `special` are the functions whose callers are best inlined.
-pub fn choose(
-    context: &Context,
-    module: &Module<'_>,
-    special: impl IntoIterator<Item = &'static str>,
-) {
+pub fn choose(module: &Module<'_>, special: impl IntoIterator<Item = &'static str>) {
     let special = special.into_iter().filter_map(|name| module.function(name)).collect();
     let mut nodes = graph(module, special);
     let order = callees_first(&nodes);
@@ -80,7 +77,7 @@ pub fn choose(
                 let Some(callee_size) = grown[callee] else { continue };
                 let Node { function, library, wanted, .. } = nodes[callee];
                 if nodes[index].is_nest && loops[callee] > LOOPS {
-                    function.add_function_attribute(context, "noinline");
+                    function.add_function_attribute("noinline", 0);
                     continue;
                 }
                 let small = if library { SMALL_OF_LIBRARY * OF_LIBRARY } else { SMALL };
@@ -90,7 +87,7 @@ pub fn choose(
                     size += callee_size;
                     loops[index] += loops[callee];
                     if !(library && nodes[index].library) {
-                        force(context, call, function);
+                        force(call, function);
                     }
                 }
             }
@@ -102,16 +99,16 @@ pub fn choose(
 }
 
 /// Forces one call inline.
-fn force(context: &Context, call: Value, callee: Value) {
+fn force(call: Value<'_>, callee: Value<'_>) {
     call.remove_call_attribute("noinline");
-    call.add_call_attribute(context, "alwaysinline");
+    call.add_call_attribute("alwaysinline");
     // Both go together, and LLVM does not inline what has the second.
     callee.remove_function_attribute("optnone");
     callee.remove_function_attribute("noinline");
 }
 
 /// The functions with bodies, and which of them call which.
-fn graph(module: &Module<'_>, special: Vec<Value>) -> Vec<Node> {
+fn graph<'m>(module: &'m Module<'_>, special: Vec<Value<'m>>) -> Vec<Node<'m>> {
     let functions: Vec<Value> =
         module.functions().into_iter().filter(|function| !function.is_declaration()).collect();
     let index: HashMap<Value, usize> = functions.iter().copied().zip(0..).collect();
@@ -128,8 +125,7 @@ fn graph(module: &Module<'_>, special: Vec<Value>) -> Vec<Node> {
             Node {
                 function,
                 size: instructions.len() * if library { OF_LIBRARY } else { 1 },
-                // SAFETY: the function is one of this live module, which this thread alone has.
-                loops: unsafe { trip_count::count(function.raw()) },
+                loops: trip_count::count(function),
                 is_nest: name == LOOP,
                 library,
                 wanted: name == KERNEL

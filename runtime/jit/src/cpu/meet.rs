@@ -19,7 +19,8 @@ use crate::image::{
     BALLOT, BARRIER, REDUCE_ADD, REDUCE_LEAST, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR,
     SUB_GROUP_BARRIER, meeting_builtins,
 };
-use crate::llvm::{Builder, Context, Module, Value};
+use crate::module::Module;
+use schism_llvm::{Builder, Context, Value};
 
 /// Declarations of the two functions.
 const DECLARATIONS: [&str; 2] = [
@@ -123,11 +124,11 @@ pub fn bodies_text(find_group: &str) -> String {
 }
 
 /// Makes the builtins of the loop function calls of functions that get the group.
-pub fn resolve<'c>(
+pub fn resolve<'c, 'm>(
     context: &'c Context,
-    module: &Module<'c>,
-    outer: Value,
-    group: impl Fn() -> Result<Value, JitError>,
+    module: &'m Module<'c>,
+    outer: Value<'m>,
+    group: impl Fn() -> Result<Value<'m>, JitError>,
 ) -> Result<(), JitError> {
     let used: Vec<&str> =
         meeting_builtins().filter(|name| module.function(name).is_some()).collect();
@@ -156,13 +157,12 @@ pub fn resolve<'c>(
         };
         to.set_internal();
         for call in calls_in(outer, from) {
-            let operands = (0..Meeting::of(builtin).takes() as u32).map(|at| call.operand(at));
+            let operands = (0..Meeting::of(builtin).takes() as u32).map(|at| call.get_operand(at));
             let mut arguments = vec![group()?];
             arguments.extend(operands.collect::<Option<Vec<Value>>>().ok_or_else(missing)?);
-            let new = Builder::before(context, call).call(to, &arguments).ok_or_else(missing)?;
+            let new = Builder::before(call).call_function(to, &arguments);
             call.replace_uses(new);
-            // SAFETY: nothing uses the call any more, and `calls_in` gives each call once.
-            unsafe { call.erase() };
+            call.erase();
         }
     }
     Ok(())

@@ -3,8 +3,9 @@
 
 use schism_jit_abi::code::{PRINT, RECORD_FORMAT, RECORD_TEXT};
 
-use crate::llvm::{Context, Module};
+use crate::module::Module;
 use crate::{JitError, image};
+use schism_llvm::Context;
 
 /// Calls [`RECORD_TEXT`].
 pub const INNER_TEXT: &str = "schism.panic.text";

@@ -91,7 +91,9 @@ use schism_passes::spec::target_library::TargetLibraryInfo;
 use crate::clock::{self, Time};
 use crate::devicelib;
 use crate::image::builtins;
-use crate::llvm::{self, FileKind, Machine};
+use schism_llvm::fatal;
+use schism_llvm::{FileKind, Machine};
+
 use crate::target::{Target, Work, lower, unknown_step};
 use crate::{JitError, Request};
 
@@ -126,10 +128,10 @@ pub fn compile_cpu_within(request: Request, limit: Duration) -> Result<CpuCode, 
     let compile = |vectorise_loops: bool| {
         let request = Arc::clone(&request);
         let work = move || lower(&Cpu { name: request.cpu.clone(), vectorise_loops }, &request);
-        llvm::start(work)
+        fatal::start(work)
     };
     let (object, flags, stack) = fallback::first_of(compile, limit)
-        .map_err(|failure| failure.into_error(&request.kernel))
+        .map_err(|failure| JitError::of_thread(failure, &request.kernel))
         .flatten()?;
     let lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(CpuCode { object, flags, stack, lower_micros })
@@ -178,17 +180,17 @@ impl Target for Cpu {
             "define-print" => message::add_print(context, module)?,
             "define-clock" => clock::add(context, module, Time::Process)?,
             "wrap-kernel" => work_loop::wrap(context, module, kernel, request)?,
-            "choose-inlining" => inline::choose(context, module, builtins()),
+            "choose-inlining" => inline::choose(module, builtins()),
             "resolve-builtins" => work_loop::resolve(context, module)?,
             "unfuse-multiply-add" => {
                 if request.math == FastMath::EXACT {
-                    exact::unfuse(context, module);
+                    exact::unfuse(module);
                 }
             }
             "mark-parallel-loop" => independent::mark(context, module),
             "add-entry" => state.flags = entry::add(context, module, request)?,
             "define-panic-exit" => deep::add_end(context, module)?,
-            "probe-stack" => stack::prepare(context, module),
+            "probe-stack" => stack::prepare(module),
             step => return Err(unknown_step(step)),
         }
         Ok(())
@@ -207,7 +209,7 @@ impl Target for Cpu {
         if let Some(errors) = context.take_errors() {
             return Err(failed(errors));
         }
-        let stack = calls.most(&context.take_frames()?);
+        let stack = calls.most(&context.take_frames().map_err(JitError::Internal)?);
         let plain = if self.vectorise_loops { 0 } else { CPU_PLAIN_LOOPS };
         Ok((object, state.flags | plain, stack))
     }

@@ -14,22 +14,23 @@ use std::collections::{HashMap, HashSet};
 use schism_jit_abi::STACK_UNKNOWN;
 use schism_jit_abi::code::ENTRY;
 
-use crate::llvm::{Context, Module, Value};
+use crate::module::Module;
+use schism_llvm::Value;
 
 /// What a call takes beside the frame that LLVM tells: the address to return to, alignment beyond that of a call (64 bytes for the
 /// widest vectors), arguments that are pushed, and the 128 bytes below its stack that a function without calls may use.
 const BESIDE_FRAME: u64 = 256;
 
 /// Has all frames touched, and their sizes told.
-pub fn prepare(context: &Context, module: &Module<'_>) {
+pub fn prepare(module: &Module<'_>) {
     let functions = module.functions();
     let defined = functions.into_iter().filter(|function| !function.is_declaration());
     for (function, number) in defined.zip(0_u64..) {
-        function.add_text_attribute(context, "probe-stack", "inline-asm");
-        function.add_text_attribute(context, "warn-stack-size", "0");
+        function.add_string_attribute("probe-stack", "inline-asm");
+        function.add_string_attribute("warn-stack-size", "0");
         // Sizes are told by name.
         if function.name().is_empty() {
-            function.set_name(&format!("schism.unnamed.{number}"));
+            function.set_name(format!("schism.unnamed.{number}"));
         }
     }
 }
@@ -60,7 +61,7 @@ impl Calls {
                 if instruction.is_dynamic_alloca() {
                     this.open = true;
                 }
-                let Some(callee) = instruction.callee() else { continue };
+                let Some(callee) = instruction.called() else { continue };
                 match index.get(&callee) {
                     Some(&callee) => this.callees.push(callee),
                     // Functions of the process that loads the code are few, and known.

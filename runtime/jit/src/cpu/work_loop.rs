@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::fmt::Write;
 use std::mem::offset_of;
 
-use llvm_sys::LLVMOpcode;
 use schism_jit_abi::{CpuGroup, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, Param};
 
 use super::message::{INNER_FORMAT, INNER_TEXT};
@@ -13,8 +12,9 @@ use crate::image::{
     GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE,
     PANIC, PANIC_FORMAT, PRINT, builtins, group_builtins,
 };
-use crate::llvm::{Builder, Context, Module, Value, attribute_kind, kind_of};
+use crate::module::Module;
 use crate::{JitError, Request};
+use schism_llvm::{Builder, Context, Opcode, Value, enum_kind};
 
 /// The loop function.
 pub const LOOP: &str = "schism.loop";
@@ -152,15 +152,15 @@ pub fn wrap<'c>(
 }
 
 /// Facts about the kernel's parameters hold on those of the function around it, which are the same.
-pub fn keep_facts(kernel: Value, outer: Value, params: &[Param]) {
-    let kept = KEPT_ATTRIBUTES.map(attribute_kind);
+pub fn keep_facts<'m>(kernel: Value<'m>, outer: Value<'m>, params: &[Param]) {
+    let kept = KEPT_ATTRIBUTES.map(enum_kind);
     for (index, param) in params.iter().enumerate() {
         if param.kind == PARAM_BYTES {
             continue;
         }
         let place = index as u32 + 1;
         for attribute in kernel.attributes(place) {
-            if kind_of(attribute).is_some_and(|kind| kept.contains(&kind)) {
+            if attribute.kind().is_some_and(|kind| kept.contains(&kind)) {
                 outer.add_attribute(place, attribute);
             }
         }
@@ -327,17 +327,16 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
     let marker = item
         .users()
         .into_iter()
-        .find(|user| user.direct_callee() == Some(item) && user.parent_function() == Some(outer))
+        .find(|user| user.direct_callee() == Some(item) && user.parent_function() == outer)
         .ok_or_else(|| missing(ITEM))?;
-    let value = |index: u32| marker.operand(index).ok_or_else(|| missing(ITEM));
+    let value = |index: u32| marker.get_operand(index).ok_or_else(|| missing(ITEM));
 
     for (name, index) in values() {
         let Some(builtin) = module.function(name) else { continue };
         let value = value(index)?;
         for call in calls_in(outer, builtin) {
             call.replace_uses(value);
-            // SAFETY: nothing uses the call any more, and `calls_in` gives each call once.
-            unsafe { call.erase() };
+            call.erase();
         }
     }
 
@@ -356,22 +355,19 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
         record.set_internal();
         let Some(panic) = module.function(name) else { continue };
         for call in calls_in(outer, panic) {
-            let next = call.next_instruction();
-            let Some(end) = next.filter(|i| i.opcode() == LLVMOpcode::LLVMUnreachable) else {
+            let next = call.next();
+            let Some(end) = next.filter(|i| i.opcode() == Some(Opcode::Unreachable)) else {
                 continue;
             };
-            let builder = Builder::before(context, call);
-            let message = (call.operand(0), call.operand(1), call.operand(2));
+            let builder = Builder::before(call);
+            let message = (call.get_operand(0), call.get_operand(1), call.get_operand(2));
             let (Some(first), Some(second), Some(location)) = message else { continue };
             let id = (value(0)?, value(1)?, value(2)?);
-            builder.call(record, &[value(6)?, first, second, location, id.0, id.1, id.2]);
-            builder.return_i32(schism_jit_abi::RUN_PANICKED);
-            // SAFETY: an `unreachable` has no users; a call that returns nothing has none. `calls_in` gives each call
-            // once, and two calls do not end in the same `unreachable`.
-            unsafe {
-                end.erase();
-                call.erase();
-            }
+            builder.call_function(record, &[value(6)?, first, second, location, id.0, id.1, id.2]);
+            let number = record.context().int_type(32);
+            builder.ret(number.const_int(schism_jit_abi::RUN_PANICKED.into(), false));
+            end.erase();
+            call.erase();
         }
     }
 
@@ -382,21 +378,18 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
     if deep {
         deep::add(context, module, groups)?;
     } else {
-        // SAFETY: a call that returns nothing has no users, and the handle is not used again.
-        unsafe { marker.erase() };
+        marker.erase();
     }
     Ok(())
 }
 
 /// The calls of `callee` in `caller`, each once.
-pub fn calls_in(caller: Value, callee: Value) -> Vec<Value> {
+pub fn calls_in<'m>(caller: Value<'m>, callee: Value<'m>) -> Vec<Value<'m>> {
     let mut seen = HashSet::new();
     callee
         .users()
         .into_iter()
-        .filter(|user| {
-            user.direct_callee() == Some(callee) && user.parent_function() == Some(caller)
-        })
+        .filter(|user| user.direct_callee() == Some(callee) && user.parent_function() == caller)
         .filter(|user| seen.insert(*user))
         .collect()
 }

@@ -1,12 +1,11 @@
 //! Which processors there are, and which versions of PTX they take.
 
 use std::ffi::{CStr, CString};
-use std::sync::Once;
 
 use schism_jit_abi::PTX_PROCESSORS as PROCESSORS;
 
 use crate::JitError;
-use crate::llvm::Machine;
+use schism_llvm::{Machine, initialize_nvptx};
 
 /// The triple that makes LLVM write for NVIDIA's driver.
 const TRIPLE: &CStr = c"nvptx64-nvidia-cuda";
@@ -49,14 +48,6 @@ fn dotted(version: u32) -> String {
     format!("{}.{}", version / 10, version % 10)
 }
 
-// The bindings' own functions for this are for all targets that LLVM might have, and the pinned one lacks some.
-unsafe extern "C" {
-    fn LLVMInitializeNVPTXTargetInfo();
-    fn LLVMInitializeNVPTXTarget();
-    fn LLVMInitializeNVPTXTargetMC();
-    fn LLVMInitializeNVPTXAsmPrinter();
-}
-
 /// How many bytes of parameters an entry has at most, before version [`LARGE`] and from then on.
 const PARAMETERS: [u64; 2] = [4352, 32764];
 
@@ -77,14 +68,7 @@ pub fn version_for(arch: &str, isa: u32, parameters: u64) -> Result<Result<u32, 
 /// The machine that writes PTX of a version for a processor, both as [`version_for`] knows them.
 pub fn machine(arch: &str, version: u32) -> Result<Machine, JitError> {
     let features = format!("+ptx{version}");
-    static ONCE: Once = Once::new();
-    // SAFETY: these only register the target, and the guard runs them once.
-    ONCE.call_once(|| unsafe {
-        LLVMInitializeNVPTXTargetInfo();
-        LLVMInitializeNVPTXTarget();
-        LLVMInitializeNVPTXTargetMC();
-        LLVMInitializeNVPTXAsmPrinter();
-    });
+    initialize_nvptx();
     let text = |text: &str| {
         CString::new(text).map_err(|_| JitError::Internal("a NUL in a name".to_owned()))
     };

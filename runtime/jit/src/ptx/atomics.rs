@@ -14,26 +14,23 @@
 //! fence syncscope("block") acquire
 //! ```
 
-use llvm_sys::{LLVMAtomicOrdering, LLVMOpcode};
-
-use crate::llvm::{Builder, Context, Module, Value};
+use crate::module::Module;
+use schism_llvm::{AtomicOrdering, Builder, Context, Opcode, Value};
 
 /// Gives atomics and fences the scopes of the target. Those without one, which are the standard library's, order what work-items of the
 /// same device see: nobody else looks at the memory meanwhile. A fence for one work-item only stays one.
 pub fn narrow(context: &Context, module: &Module<'_>) {
     for instruction in module.functions().into_iter().flat_map(Value::instructions) {
         let is_atomic = match instruction.opcode() {
-            LLVMOpcode::LLVMFence | LLVMOpcode::LLVMAtomicRMW | LLVMOpcode::LLVMAtomicCmpXchg => {
-                true
-            }
-            LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMStore => instruction.is_atomic(),
+            Some(Opcode::Fence | Opcode::AtomicRMW | Opcode::AtomicCmpXchg) => true,
+            Some(Opcode::Load | Opcode::Store) => instruction.is_atomic(),
             _ => false,
         };
         if !is_atomic {
             continue;
         }
-        let has = |scopes: &[&str]| scopes.iter().any(|s| instruction.has_scope(context, s));
-        let is_fence = instruction.opcode() == LLVMOpcode::LLVMFence;
+        let has = |scopes: &[&str]| scopes.iter().any(|s| instruction.has_sync_scope(s));
+        let is_fence = instruction.opcode() == Some(Opcode::Fence);
         if has(&["singlethread"]) && is_fence {
             continue;
         }
@@ -44,47 +41,44 @@ pub fn narrow(context: &Context, module: &Module<'_>) {
         } else {
             "device"
         };
-        instruction.set_scope(context, scope);
+        instruction.set_sync_scope(context.handle().sync_scope(scope));
     }
 }
 
 /// Takes out the fences for one work-item only: they are for LLVM, which has done its work, and no instructions.
-pub fn drop_own_fences(context: &Context, module: &Module<'_>) {
+pub fn drop_own_fences(module: &Module<'_>) {
     for instruction in module.functions().into_iter().flat_map(Value::instructions) {
-        if instruction.opcode() == LLVMOpcode::LLVMFence
-            && instruction.has_scope(context, "singlethread")
+        if instruction.opcode() == Some(Opcode::Fence) && instruction.has_sync_scope("singlethread")
         {
-            // SAFETY: a fence gives nothing, so nothing uses it, and the list has it once.
-            unsafe { instruction.erase() };
+            instruction.erase();
         }
     }
 }
 
 /// Gives `atomicrmw` its order by fences. Runs after optimisation.
-pub fn order_updates(context: &Context, module: &Module<'_>) {
-    use LLVMAtomicOrdering::*;
+pub fn order_updates(module: &Module<'_>) {
     for update in module.functions().into_iter().flat_map(Value::instructions) {
-        if update.opcode() != LLVMOpcode::LLVMAtomicRMW {
+        if update.opcode() != Some(Opcode::AtomicRMW) {
             continue;
         }
         let (before, after) = match update.ordering() {
-            LLVMAtomicOrderingAcquire => (None, Some(LLVMAtomicOrderingAcquire)),
-            LLVMAtomicOrderingRelease => (Some(LLVMAtomicOrderingRelease), None),
-            LLVMAtomicOrderingAcquireRelease => {
-                (Some(LLVMAtomicOrderingRelease), Some(LLVMAtomicOrderingAcquire))
+            AtomicOrdering::Acquire => (None, Some(AtomicOrdering::Acquire)),
+            AtomicOrdering::Release => (Some(AtomicOrdering::Release), None),
+            AtomicOrdering::AcquireRelease => {
+                (Some(AtomicOrdering::Release), Some(AtomicOrdering::Acquire))
             }
-            LLVMAtomicOrderingSequentiallyConsistent => {
-                (Some(LLVMAtomicOrderingSequentiallyConsistent), Some(LLVMAtomicOrderingAcquire))
+            AtomicOrdering::SequentiallyConsistent => {
+                (Some(AtomicOrdering::SequentiallyConsistent), Some(AtomicOrdering::Acquire))
             }
             _ => continue,
         };
-        let scope = update.scope();
+        let scope = update.sync_scope();
         if let Some(order) = before {
-            Builder::before(context, update).fence(order, scope);
+            Builder::before(update).fence(order, scope);
         }
-        if let (Some(order), Some(next)) = (after, update.next_instruction()) {
-            Builder::before(context, next).fence(order, scope);
+        if let (Some(order), Some(next)) = (after, update.next()) {
+            Builder::before(next).fence(order, scope);
         }
-        update.set_ordering(LLVMAtomicOrderingMonotonic);
+        update.set_ordering(AtomicOrdering::Monotonic);
     }
 }

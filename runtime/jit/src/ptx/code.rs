@@ -23,7 +23,8 @@
 use std::fmt::Write;
 
 use crate::JitError;
-use crate::llvm::{Context, Module, Value};
+use crate::module::Module;
+use schism_llvm::{Context, Value};
 
 /// What asks the list.
 const IS_CODE: &str = "__schism_gpu_is_code";
@@ -65,7 +66,7 @@ pub fn hide<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
 
 /// Whether anything but a call has the function's address.
 fn is_taken(function: Value) -> bool {
-    function.users().into_iter().any(|user| !user.names(function))
+    function.users().into_iter().any(|user| !user.calls(function))
 }
 
 /// Defines the list.

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use llvm_sys::LLVMOpcode;
 use schism_jit_abi::{
     ALIGNED, FACT_GROUP_EXACT, FACT_INDEX_32, GPU_BARRIER, GPU_GROUPS, GPU_PRINT, GPU_RANGE,
     GPU_RECORD, NARROW, PARAM_BYTES, PARAM_INTEGER, PARAM_POINTER, Param,
@@ -18,8 +17,10 @@ use crate::image::{
     BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_RANGE, PANIC,
     PANIC_FORMAT, PRINT, builtins,
 };
-use crate::llvm::{Context, Module, TypeKind, Value};
+use crate::kinds::{TypeKind, param_kinds};
+use crate::module::Module;
 use crate::{JitError, Request};
+use schism_llvm::{Context, Opcode, Value};
 
 /// Gives all that is known in the entry only to functions that stay outside of it.
 const KEEP: &str = "schism.keep";
@@ -126,7 +127,7 @@ pub fn wrap<'c>(
     let outer = around.function(&entry.name).ok_or_else(|| missing(&entry.name))?;
     for (param, index) in request.params.iter().zip(0..) {
         if param.kind == PARAM_POINTER && is_aligned(options, index) {
-            kernel.align_parameter(context, index, ALIGNED);
+            kernel.align_parameter(index, ALIGNED);
         }
     }
     keep_facts(kernel, outer, &request.params);
@@ -428,10 +429,10 @@ fn builtin_bodies(
 }
 
 /// A hidden parameter in as many bits as is asked for.
-fn as_hidden(param: &Value, kinds: &[TypeKind], place: u32) -> Option<Value> {
+fn as_hidden<'m>(param: &Value<'m>, kinds: &[TypeKind], place: u32) -> Option<Value<'m>> {
     match kinds.get(place as usize)? {
         TypeKind::Integer(32) => {
-            param.users().into_iter().find(|user| user.opcode() == LLVMOpcode::LLVMZExt)
+            param.users().into_iter().find(|user| user.opcode() == Some(Opcode::ZExt))
         }
         _ => Some(*param),
     }
@@ -445,7 +446,7 @@ pub fn resolve<'c>(
     entry: &Entry,
 ) -> Result<(), JitError> {
     let outer = module.function(&entry.name).ok_or_else(|| missing(&entry.name))?;
-    let (params, kinds) = (outer.params(), outer.param_kinds());
+    let (params, kinds) = (outer.params(), param_kinds(outer));
     let mut deep = false;
     for (name, place) in HIDDEN.iter().zip(entry.hidden) {
         let Some(function) = module.function(name) else { continue };
@@ -453,16 +454,14 @@ pub fn resolve<'c>(
             let value =
                 place.and_then(|place| as_hidden(params.get(place as usize)?, &kinds, place));
             call.replace_uses(value.ok_or_else(|| missing(name))?);
-            // SAFETY: nothing uses the call any more, and `calls_in` gives each call once.
-            unsafe { call.erase() };
+            call.erase();
         }
         deep |= !function.users().is_empty();
     }
     let keep = module.function(KEEP).ok_or_else(|| missing(KEEP))?;
     if !deep {
         for call in calls_in(outer, keep) {
-            // SAFETY: a call that returns nothing has no users, and `calls_in` gives each call once.
-            unsafe { call.erase() };
+            call.erase();
         }
         return Ok(());
     }
@@ -499,17 +498,16 @@ pub fn show_multiples(module: &Module<'_>, entry: &Entry, request: &Request, opt
         // Bits that the number may have, beside those.
         let all = if is_narrow(options, index) { NARROW.cast_signed() - 1 } else { -1 };
         let is_mask = |user: &Value| {
-            user.opcode() == LLVMOpcode::LLVMAnd
-                && user.operand(0) == Some(value)
+            user.opcode() == Some(Opcode::And)
+                && user.get_operand(0) == Some(value)
                 && user
-                    .operand(1)
-                    .and_then(Value::constant)
+                    .get_operand(1)
+                    .and_then(Value::as_signed)
                     .is_some_and(|mask| (mask | zeros) & all == all)
         };
         for mask in value.users().into_iter().filter(is_mask) {
             mask.replace_uses(value);
-            // SAFETY: nothing uses it any more, and an instruction that uses a value twice is no mask of it.
-            unsafe { mask.erase() };
+            mask.erase();
         }
     }
 }
@@ -581,14 +579,12 @@ fn deep_bodies() -> String {
 }
 
 /// The calls of `callee` in `caller`, each once.
-fn calls_in(caller: Value, callee: Value) -> Vec<Value> {
+fn calls_in<'m>(caller: Value<'m>, callee: Value<'m>) -> Vec<Value<'m>> {
     let mut seen = HashSet::new();
     callee
         .users()
         .into_iter()
-        .filter(|user| {
-            user.direct_callee() == Some(callee) && user.parent_function() == Some(caller)
-        })
+        .filter(|user| user.direct_callee() == Some(callee) && user.parent_function() == caller)
         .filter(|user| seen.insert(*user))
         .collect()
 }

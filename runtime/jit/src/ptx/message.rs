@@ -37,8 +37,9 @@ use schism_message::{Kind, MAGIC, recorder};
 use super::PtxOptions;
 use crate::cpu::work_loop::AXES;
 use crate::image::{self, GLOBAL_ID, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT};
-use crate::llvm::{Context, Module, Value};
+use crate::module::Module;
 use crate::{JitError, Request};
+use schism_llvm::{Context, Opcode, Value};
 
 /// The bitcode of `recorder.rs`.
 static RECORDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder/recorder.bc"));
@@ -63,7 +64,7 @@ pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
     // longer than a block, and volatile: the driver's compiler would make registers of it again.
     recorder.run_passes("function(reg2mem)", None).map_err(internal)?;
     for instruction in recorder.functions().into_iter().flat_map(Value::instructions) {
-        instruction.keep_in_local();
+        keep_in_local(instruction);
     }
     let names: Vec<String> = recorder
         .functions()
@@ -74,16 +75,28 @@ pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
     module.link(context, recorder).map_err(internal)?;
     for function in names.iter().filter_map(|name| module.function(name)) {
         function.set_internal();
-        function.remove_unwinding(context);
+        function.remove_unwinding();
         image::normalise(function);
-        function.add_function_attribute(context, "nounwind");
+        function.add_function_attribute("nounwind", 0);
         // It is small code already, and runs at most once: optimised with the kernel it takes most of the time that a kernel takes to
         // compile, here and in the driver.
         function.remove_function_attribute("optsize");
-        function.add_function_attribute(context, "noinline");
-        function.add_function_attribute(context, "optnone");
+        function.add_function_attribute("noinline", 0);
+        function.add_function_attribute("optnone", 0);
     }
     Ok(())
+}
+
+/// Makes an access of a local volatile, so that the local stays in memory; does nothing to all else.
+fn keep_in_local(instruction: Value<'_>) {
+    let address = match instruction.opcode() {
+        Some(Opcode::Load) => instruction.get_operand(0),
+        Some(Opcode::Store) => instruction.get_operand(1),
+        _ => None,
+    };
+    if address.is_some_and(Value::is_alloca) {
+        instruction.set_volatile(true);
+    }
 }
 
 /// Whether all values that the messages of a module show are plain. What copies only those needs fewer registers, and all of a kernel's

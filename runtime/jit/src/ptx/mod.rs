@@ -58,9 +58,11 @@ use crate::clock::{self, Time};
 use crate::cpu::{exact, inline};
 use crate::devicelib;
 use crate::image::{GLOBAL_ID, GLOBAL_RANGE, PANIC, PANIC_FORMAT, group_builtins};
-use crate::llvm::{FileKind, Machine, Module, Value, isolated};
+use crate::module::Module;
 use crate::target::{Target, Work, lower, unknown_step};
 use crate::{JitError, Request};
+use schism_llvm::fatal::isolated;
+use schism_llvm::{FileKind, Machine, Value};
 
 /// What PTX is made for, beside the kernel. The fields mean what those of [`schism_jit_abi::GpuRequest`] mean.
 #[derive(Clone, Debug, Default)]
@@ -143,7 +145,7 @@ pub fn compile_ptx(request: Request, options: PtxOptions) -> Result<PtxCode, Jit
     })?;
     let target = Ptx { options, version };
     let mut code = isolated(move || lower(&target, &request))
-        .map_err(|failure| failure.into_error(&kernel))
+        .map_err(|failure| JitError::of_thread(failure, &kernel))
         .flatten()?;
     code.lower_micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     Ok(code)
@@ -268,7 +270,7 @@ impl Target for Ptx {
                 // What panics need not be in the entry, for the record is found from everywhere; but a kernel that calls nothing has
                 // all its registers for itself.
                 let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins());
-                inline::choose(context, module, ids.chain([PANIC, PANIC_FORMAT]));
+                inline::choose(module, ids.chain([PANIC, PANIC_FORMAT]));
             }
             "wrap-kernel" => {
                 state.entry = Some(entry::wrap(context, module, kernel, request, options)?);
@@ -278,14 +280,14 @@ impl Target for Ptx {
             "hide-code" => code::hide(context, module)?,
             "unfuse-multiply-add" => {
                 if request.math == FastMath::EXACT {
-                    exact::unfuse(context, module);
+                    exact::unfuse(module);
                 }
             }
             "narrow-atomics" => atomics::narrow(context, module),
-            "compare-addresses" => module.compare_addresses_as_numbers(context),
+            "compare-addresses" => module.compare_addresses_as_numbers(),
             "name-kernel" => cx.kernels.push(KernelImage::new(&state.entry()?.name)),
-            "drop-own-fences" => atomics::drop_own_fences(context, module),
-            "order-atomics" => atomics::order_updates(context, module),
+            "drop-own-fences" => atomics::drop_own_fences(module),
+            "order-atomics" => atomics::order_updates(module),
             "trim-parameters" => entry::trim(module, state.entry_mut()?)?,
             "expand-panics" => {
                 let groups = state.entry()?.flags & GPU_GROUPS != 0;

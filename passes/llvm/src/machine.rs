@@ -7,14 +7,21 @@ use llvm_sys::core::{LLVMDisposeMemoryBuffer, LLVMGetBufferSize, LLVMGetBufferSt
 use llvm_sys::target::{LLVMCopyStringRepOfTargetData, LLVMDisposeTargetData};
 use llvm_sys::target_machine::{
     LLVMCodeGenFileType, LLVMCodeGenOptLevel, LLVMCodeModel, LLVMCreateTargetDataLayout,
-    LLVMCreateTargetMachine, LLVMDisposeTargetMachine, LLVMGetTargetFromTriple, LLVMRelocMode,
-    LLVMTargetMachineEmitToMemoryBuffer, LLVMTargetMachineRef,
+    LLVMCreateTargetMachine, LLVMDisposeTargetMachine, LLVMGetHostCPUFeatures, LLVMGetHostCPUName,
+    LLVMGetTargetFromTriple, LLVMRelocMode, LLVMTargetMachineEmitToMemoryBuffer,
+    LLVMTargetMachineRef,
 };
 
-use super::{Module, take_message};
+use crate::{AsModule, bytes, take_message};
+
+/// LLVM's name for the processor that this process runs on, and its features.
+pub fn host_cpu() -> (String, String) {
+    // SAFETY: both texts are ours.
+    unsafe { (take_message(LLVMGetHostCPUName()), take_message(LLVMGetHostCPUFeatures())) }
+}
 
 /// What [`Machine::emit`] writes.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A relocatable object file.
     Object,
@@ -23,6 +30,7 @@ pub enum FileKind {
 }
 
 /// A triple, a processor and its features, at the highest optimisation level.
+#[derive(Debug)]
 pub struct Machine {
     raw: LLVMTargetMachineRef,
     triple: CString,
@@ -33,6 +41,9 @@ pub struct Machine {
 impl Machine {
     /// A machine for position-independent code whose parts are within 2 GiB of each other. The target must have been
     /// initialised.
+    ///
+    /// # Errors
+    /// LLVM's message.
     pub fn new(triple: &CStr, cpu: &CStr, features: &CStr) -> Result<Self, String> {
         let mut target = null_mut();
         let mut error = null_mut();
@@ -101,7 +112,10 @@ impl Machine {
     }
 
     /// Generates code. Changes the module: it cannot be compiled again.
-    pub fn emit(&self, module: &Module<'_>, kind: FileKind) -> Result<Vec<u8>, String> {
+    ///
+    /// # Errors
+    /// LLVM's message.
+    pub fn emit(&self, module: &impl AsModule, kind: FileKind) -> Result<Vec<u8>, String> {
         let mut error = null_mut();
         let mut buffer = null_mut();
         let kind = match kind {
@@ -112,7 +126,7 @@ impl Machine {
         let failed = unsafe {
             LLVMTargetMachineEmitToMemoryBuffer(
                 self.raw,
-                module.raw(),
+                module.handle().raw(),
                 kind,
                 &mut error,
                 &mut buffer,
@@ -125,13 +139,13 @@ impl Machine {
         // SAFETY: on success `buffer` is a live buffer that is ours; its bytes are copied before it is disposed of.
         unsafe {
             let start = LLVMGetBufferStart(buffer).cast::<u8>();
-            let bytes = std::slice::from_raw_parts(start, LLVMGetBufferSize(buffer)).to_vec();
+            let code = bytes(start, LLVMGetBufferSize(buffer)).to_vec();
             LLVMDisposeMemoryBuffer(buffer);
-            Ok(bytes)
+            Ok(code)
         }
     }
 
-    pub(super) fn raw(&self) -> LLVMTargetMachineRef {
+    pub(crate) fn raw(&self) -> LLVMTargetMachineRef {
         self.raw
     }
 }

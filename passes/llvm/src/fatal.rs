@@ -19,7 +19,6 @@ use std::sync::{Arc, Once, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::JitError;
 use llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
 
 /// The stack of a compile thread, in bytes; only what is touched takes memory.
@@ -34,19 +33,6 @@ pub enum Isolated {
     Panicked(String),
     /// The system gave no thread.
     NoThread(std::io::Error),
-}
-
-impl Isolated {
-    /// The error for a kernel.
-    pub fn into_error(self, kernel: &str) -> JitError {
-        match self {
-            Self::Fatal(reason) => JitError::BackendFailed { kernel: kernel.to_owned(), reason },
-            Self::Panicked(reason) => JitError::Internal(reason),
-            Self::NoThread(error) => {
-                JitError::OutOfResources(format!("no thread to compile on: {error}"))
-            }
-        }
-    }
 }
 
 type Report = Box<dyn FnOnce(String)>;

@@ -1,45 +1,59 @@
-//! The part of LLVM's C interface that stage 2 uses, as owned Rust values.
-//!
-//! One compile has one [`Context`], and everything of it stays on one thread, so compiles share no lock. What LLVM would
-//! print, or end the process for, becomes an error: messages through [`Context`]'s diagnostic handler, fatal errors
-//! through [`isolated`].
-//!
-//! [`Value`] is a plain copyable handle, as in LLVM itself. Its contract: it is only used while its module lives and until
-//! it is erased. Erasing and moving modules is done in few places, and those are unsafe and say why they hold.
-
-mod fatal;
-mod lines;
-mod machine;
-mod module;
-mod value;
+//! What LLVM says while it works.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::c_void;
 
 use llvm_sys::LLVMDiagnosticSeverity;
 use llvm_sys::core::{
-    LLVMContextCreate, LLVMContextDispose, LLVMContextSetDiagnosticHandler, LLVMDisposeMessage,
-    LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity, LLVMGetVersion,
+    LLVMContextCreate, LLVMContextDispose, LLVMContextGetDiagnosticContext,
+    LLVMContextGetDiagnosticHandler, LLVMContextSetDiagnosticHandler, LLVMGetDiagInfoDescription,
+    LLVMGetDiagInfoSeverity,
 };
 use llvm_sys::prelude::{LLVMContextRef, LLVMDiagnosticInfoRef};
 
-use crate::JitError;
+use crate::{ContextRef, take_message};
 
-pub use fatal::{Isolated, Running, isolated, panic_text, start};
-pub use machine::{FileKind, Machine};
-pub use module::{Module, metadata_kind};
-pub use value::{Builder, TypeKind, Value, attribute_kind, kind_of};
+/// Does something with a context, and collects the errors that LLVM reports meanwhile. Without a handler, LLVM ends the process at an
+/// error. The handler that the context had before is there again afterwards.
+pub fn collect_errors<T>(context: ContextRef<'_>, work: impl FnOnce() -> T) -> (T, Vec<String>) {
+    /// Puts back the handler of before, however the work ends.
+    struct Restore<'m>(ContextRef<'m>, llvm_sys::LLVMDiagnosticHandler, *mut c_void);
+    impl Drop for Restore<'_> {
+        fn drop(&mut self) {
+            // SAFETY: the context is live, and the handler is the one that it had, with its own data.
+            unsafe { LLVMContextSetDiagnosticHandler(self.0.raw(), self.1, self.2) };
+        }
+    }
 
-/// The version of the LLVM that is loaded: major, minor, patch.
-pub fn version() -> (u32, u32, u32) {
-    let (mut major, mut minor, mut patch) = (0, 0, 0);
-    // SAFETY: the three pointers are to live integers.
-    unsafe { LLVMGetVersion(&mut major, &mut minor, &mut patch) };
-    (major, minor, patch)
+    let messages = Box::into_raw(Box::<Vec<String>>::default());
+    // SAFETY: the context is live.
+    let before = unsafe {
+        let handler = LLVMContextGetDiagnosticHandler(context.raw());
+        Restore(context, handler, LLVMContextGetDiagnosticContext(context.raw()))
+    };
+    // SAFETY: the context is live; the handler gets a pointer to a vector that is freed only after the handler was taken away.
+    unsafe { LLVMContextSetDiagnosticHandler(context.raw(), Some(note), messages.cast()) };
+    let result = work();
+    drop(before);
+    // SAFETY: the pointer is of a box, and no handler has it any more.
+    (result, *unsafe { Box::from_raw(messages) })
+}
+
+/// Keeps the errors among LLVM's messages.
+extern "C" fn note(info: LLVMDiagnosticInfoRef, messages: *mut c_void) {
+    // SAFETY: LLVM passes a live description and the pointer with which the handler was set, to a vector that nothing else uses
+    // meanwhile; the text is ours.
+    unsafe {
+        if LLVMGetDiagInfoSeverity(info) == LLVMDiagnosticSeverity::LLVMDSError {
+            let message = take_message(LLVMGetDiagInfoDescription(info));
+            (*messages.cast::<Vec<String>>()).push(message);
+        }
+    }
 }
 
 /// Everything of one compile: types, constants, modules. Collects the errors that LLVM reports meanwhile.
+#[derive(Debug)]
 pub struct Context {
     raw: LLVMContextRef,
     // Boxed, because LLVM holds its address.
@@ -47,7 +61,7 @@ pub struct Context {
 }
 
 /// What LLVM has said.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Said {
     errors: Vec<String>,
     /// The frames of functions with the attribute `warn-stack-size`, in bytes.
@@ -58,6 +72,7 @@ struct Said {
 
 impl Context {
     /// A new context.
+    #[allow(clippy::new_without_default, reason = "a context is no plain value")]
     pub fn new() -> Self {
         let said = Box::new(RefCell::new(Said::default()));
         // SAFETY: the context is new, so it is live; the handler gets the address of `said`'s contents, which lives as
@@ -87,16 +102,21 @@ impl Context {
 
     /// The frames, in bytes, of the functions for which code was generated since the last call and that have one, of those with the
     /// attribute `warn-stack-size`.
-    pub fn take_frames(&self) -> Result<HashMap<String, u64>, JitError> {
+    ///
+    /// # Errors
+    /// What LLVM said of a frame, if it was not understood.
+    pub fn take_frames(&self) -> Result<HashMap<String, u64>, String> {
         let mut said = self.said.borrow_mut();
         match said.strange.take() {
             None => Ok(std::mem::take(&mut said.frames)),
-            Some(text) => Err(JitError::Internal(format!("LLVM says of a frame: {text}"))),
+            Some(text) => Err(format!("LLVM says of a frame: {text}")),
         }
     }
 
-    pub(super) fn raw(&self) -> LLVMContextRef {
-        self.raw
+    /// The context, for as long as its owner is borrowed.
+    pub fn handle(&self) -> ContextRef<'_> {
+        // SAFETY: the context is live while it is borrowed.
+        unsafe { ContextRef::known(self.raw) }
     }
 }
 
@@ -142,22 +162,6 @@ extern "C" fn on_diagnostic(info: LLVMDiagnosticInfoRef, said: *mut c_void) {
             }
             None => said.strange = Some(text),
         }
-    }
-}
-
-/// Copies and disposes of a text that LLVM made.
-///
-/// # Safety
-/// `message` is null or came from LLVM as a text that the receiver disposes of.
-unsafe fn take_message(message: *mut c_char) -> String {
-    if message.is_null() {
-        return String::new();
-    }
-    // SAFETY: LLVM's texts end with a NUL; the caller promises that it is a live text of LLVM's that is ours.
-    unsafe {
-        let text = CStr::from_ptr(message).to_string_lossy().trim().to_owned();
-        LLVMDisposeMessage(message);
-        text
     }
 }
 

@@ -1,0 +1,211 @@
+//! Basic blocks: where control goes, and what stands in them.
+
+use std::ffi::{CStr, CString};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use llvm_sys::LLVMBasicBlock;
+use llvm_sys::core::*;
+use llvm_sys::prelude::LLVMBasicBlockRef;
+
+use crate::{Builder, ContextRef, Opcode, Value, list};
+
+/// A basic block of a function of a module that lives at least for `'m`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Block<'m>(NonNull<LLVMBasicBlock>, PhantomData<&'m ()>);
+
+impl<'m> Block<'m> {
+    /// The handle of a block, unless it is null.
+    ///
+    /// # Safety
+    /// `raw` is null or a block that lives for `'m`.
+    pub unsafe fn from_raw(raw: LLVMBasicBlockRef) -> Option<Self> {
+        NonNull::new(raw).map(|raw| Self(raw, PhantomData))
+    }
+
+    /// The handle of a block that LLVM cannot have left out.
+    ///
+    /// # Safety
+    /// `raw` is null, which panics, or a block that lives for `'m`.
+    #[track_caller]
+    pub(crate) unsafe fn known(raw: LLVMBasicBlockRef) -> Self {
+        // SAFETY: as promised by the caller.
+        unsafe { Self::from_raw(raw) }.expect("internal error: LLVM gave no block")
+    }
+
+    /// LLVM's own handle.
+    pub fn raw(self) -> LLVMBasicBlockRef {
+        self.0.as_ptr()
+    }
+
+    /// The block as a value: what branches have for operands.
+    pub fn as_value(self) -> Value<'m> {
+        // SAFETY: the block is live.
+        unsafe { Value::known(LLVMBasicBlockAsValue(self.raw())) }
+    }
+
+    /// The name; empty when it has none.
+    pub fn name(self) -> String {
+        // SAFETY: the block is live; its name ends with a NUL, and is copied here.
+        unsafe { CStr::from_ptr(LLVMGetBasicBlockName(self.raw())) }.to_string_lossy().into_owned()
+    }
+
+    /// The context.
+    pub fn context(self) -> ContextRef<'m> {
+        self.as_value().context()
+    }
+
+    /// The function that the block is in.
+    ///
+    /// # Panics
+    /// If it was taken out of its function.
+    #[track_caller]
+    pub fn function(self) -> Value<'m> {
+        // SAFETY: the block is live.
+        unsafe { Value::known(LLVMGetBasicBlockParent(self.raw())) }
+    }
+
+    /// What the block ends in, if it ends already.
+    pub fn terminator(self) -> Option<Value<'m>> {
+        // SAFETY: the block is live.
+        unsafe { Value::from_raw(LLVMGetBasicBlockTerminator(self.raw())) }
+    }
+
+    /// What the block of a finished function ends in.
+    ///
+    /// # Panics
+    /// If it does not end yet.
+    #[track_caller]
+    pub fn end(self) -> Value<'m> {
+        self.terminator().expect("internal error: a block without an end")
+    }
+
+    /// The first instruction, if there is any.
+    pub fn first(self) -> Option<Value<'m>> {
+        // SAFETY: the block is live.
+        unsafe { Value::from_raw(LLVMGetFirstInstruction(self.raw())) }
+    }
+
+    /// The first instruction of a block that has one.
+    ///
+    /// # Panics
+    /// If it has none.
+    #[track_caller]
+    pub fn begin(self) -> Value<'m> {
+        self.first().expect("internal error: an empty block")
+    }
+
+    /// The instructions, as they are now.
+    pub fn instructions(self) -> Vec<Value<'m>> {
+        // SAFETY: the block is live, and nothing changes it during the walk.
+        unsafe {
+            let first = LLVMGetFirstInstruction(self.raw());
+            let all = list(first, |value| LLVMGetNextInstruction(value));
+            all.into_iter().map(|value| Value::known(value)).collect()
+        }
+    }
+
+    /// The phis, as they are now.
+    pub fn phis(self) -> Vec<Value<'m>> {
+        let mut all = self.instructions();
+        all.retain(|instruction| instruction.opcode() == Some(Opcode::Phi));
+        all
+    }
+
+    /// The blocks that control goes to from here; one is there twice if two edges lead to it.
+    pub fn successors(self) -> Vec<Block<'m>> {
+        self.terminator().map(Value::successors).unwrap_or_default()
+    }
+
+    /// Makes a new block in front of this one.
+    #[track_caller]
+    pub fn insert_before(self, name: &str) -> Block<'m> {
+        self.function();
+        let name = CString::new(name).unwrap_or_default();
+        let context = self.context().raw();
+        // SAFETY: the block is in a function, and the name ends with a NUL.
+        unsafe { Block::known(LLVMInsertBasicBlockInContext(context, self.raw(), name.as_ptr())) }
+    }
+
+    /// Moves the block behind another one of the same function.
+    ///
+    /// # Panics
+    /// If they are not of one function.
+    #[track_caller]
+    pub fn move_after(self, other: Block<'m>) {
+        assert!(self.function() == other.function(), "internal error: blocks of two functions");
+        if self != other {
+            // SAFETY: both are different blocks of one function.
+            unsafe { LLVMMoveBasicBlockAfter(self.raw(), other.raw()) };
+        }
+    }
+
+    /// Makes the block another function's: it goes behind all others there. What it uses of its old function is the caller's to replace.
+    #[track_caller]
+    pub fn move_to(self, function: Value<'m>) {
+        function.check(function.is_function(), "function");
+        self.function();
+        // SAFETY: the block is in a function, and goes to a live one.
+        unsafe {
+            LLVMRemoveBasicBlockFromParent(self.raw());
+            LLVMAppendExistingBasicBlock(function.raw(), self.raw());
+        }
+    }
+
+    /// Takes the edges from a block out of the phis here.
+    pub fn forget_edge(self, from: Block<'m>) {
+        for phi in self.phis() {
+            let (values, blocks): (Vec<_>, Vec<_>) =
+                phi.incoming_edges().into_iter().filter(|(_, block)| *block != from).unzip();
+            let replacement = if values.is_empty() {
+                phi.ty().poison()
+            } else {
+                let new = Builder::before(phi).phi(phi.ty());
+                for (value, block) in values.into_iter().zip(blocks) {
+                    new.add_incoming(value, block);
+                }
+                new
+            };
+            phi.replace_uses(replacement);
+            phi.erase();
+        }
+    }
+
+    /// Lets a block that ends in a branch go on at one of its successors only.
+    ///
+    /// # Panics
+    /// If `next` is none of them.
+    #[track_caller]
+    pub fn always_go_to(self, next: Block<'m>) {
+        let end = self.end();
+        let successors = self.successors();
+        assert!(successors.contains(&next), "internal error: no successor of the block");
+        for other in successors.into_iter().filter(|other| *other != next) {
+            other.forget_edge(self);
+        }
+        Builder::before(end).br(next);
+        end.erase();
+    }
+
+    /// Removes the block and what stands in it. What used values of it uses `poison`.
+    ///
+    /// # Panics
+    /// If anything outside of the block goes on at it, or is a phi that control comes to from it.
+    #[track_caller]
+    pub fn delete(self) {
+        let value = self.as_value();
+        for user in value.users() {
+            let goes_here = user.is_instruction() && user.block() != self;
+            value.check(!goes_here, "block that control does not come to");
+        }
+        for next in self.successors().into_iter().filter(|next| *next != self) {
+            let comes_from = |phi: &Value<'m>| phi.incoming(self).is_some();
+            value.check(!next.phis().iter().any(comes_from), "block that no phi knows");
+        }
+        for instruction in self.instructions() {
+            instruction.drop_uses();
+        }
+        // SAFETY: the block is live, nothing outside of it uses it or what stands in it, and its handle is consumed.
+        unsafe { LLVMDeleteBasicBlock(self.raw()) };
+    }
+}

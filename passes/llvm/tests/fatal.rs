@@ -1,0 +1,26 @@
+//! LLVM's fatal errors and panics under it are errors of the thread's work.
+
+use schism_llvm::fatal::{Isolated, isolated};
+use schism_llvm::{Context, FileKind, Machine, Module, initialize_nvptx};
+
+#[test]
+fn work_gives_its_result_or_the_text_of_its_panic() {
+    assert_eq!(isolated(|| 7).expect("it ends"), 7);
+    let failure = isolated(|| -> u32 { panic!("number {}", 8) }).expect_err("it panics");
+    assert!(matches!(&failure, Isolated::Panicked(text) if text == "number 8"), "{failure:?}");
+}
+
+#[test]
+fn what_llvm_gives_up_on_is_an_error() {
+    let work = || {
+        initialize_nvptx();
+        let context = Context::new();
+        let machine = Machine::new(c"nvptx64-nvidia-cuda", c"sm_70", c"").expect("a machine");
+        // No pattern selects it.
+        let text = "define x86_fp80 @f(x86_fp80 %x) {\n  %y = fadd x86_fp80 %x, %x\n  ret x86_fp80 %y\n}\n";
+        let module = Module::from_text(context.handle(), text).expect("good text");
+        machine.emit(&module, FileKind::Assembly).map(|_| ())
+    };
+    let failure = isolated(work).expect_err("LLVM gives up");
+    assert!(matches!(&failure, Isolated::Fatal(text) if !text.is_empty()), "{failure:?}");
+}

@@ -1,0 +1,253 @@
+//! A module of stage 2: what happens to it as a whole, pass by pass.
+
+use std::ffi::CStr;
+
+use schism_jit_abi::code::OPEN_CONSTANT;
+use schism_passes::frontend::lower_unwind;
+use schism_passes::gpu::merge_panic_exits;
+use schism_passes::pass::PassContext;
+use schism_passes::pipeline::{self, Driver, Step};
+use schism_passes::spec::options::FastMath;
+use schism_passes::spec::target_library::TargetLibraryInfo;
+use schism_passes::specialize::dead_arguments;
+use schism_passes::specialize::device_library;
+use schism_passes::specialize::fast_math;
+use schism_passes::specialize::spec_constants::{self, SpecialiseError};
+
+use schism_llvm::{
+    AsModule, Builder, Context, IntPredicate, Linkage, Machine, ModuleRef, Opcode, TypeKind, Value,
+    intrinsic_id,
+};
+
+use crate::JitError;
+
+/// A module of a [`Context`].
+pub struct Module<'c>(schism_llvm::Module<'c>);
+
+impl AsModule for Module<'_> {
+    fn handle(&self) -> ModuleRef<'_> {
+        self.0.handle()
+    }
+}
+
+impl<'c> Module<'c> {
+    /// An empty module.
+    pub fn new(context: &'c Context, name: &CStr) -> Self {
+        Self(schism_llvm::Module::new(context.handle(), name))
+    }
+
+    /// Reads bitcode: what a function does only when the linker asks for it. So the module is for being [linked](Self::link), and
+    /// its functions seem to be empty until then.
+    pub fn from_bitcode_lazily(context: &'c Context, bitcode: &'c [u8]) -> Result<Self, String> {
+        schism_llvm::Module::from_bitcode_lazily(context.handle(), bitcode, c"image")
+            .map(Self)
+            .ok_or_else(|| context.errors_or("not LLVM bitcode"))
+    }
+
+    /// Reads bitcode. The module is not verified.
+    pub fn from_bitcode(context: &'c Context, bitcode: &[u8]) -> Result<Self, String> {
+        schism_llvm::Module::from_bitcode(context.handle(), bitcode)
+            .map(Self)
+            .ok_or_else(|| context.errors_or("not LLVM bitcode"))
+    }
+
+    /// Reads LLVM's assembly.
+    pub fn from_text(context: &'c Context, text: &str) -> Result<Self, String> {
+        schism_llvm::Module::from_text(context.handle(), text).map(Self)
+    }
+
+    /// A copy.
+    pub fn duplicate(&self) -> Self {
+        Self(self.0.duplicate())
+    }
+
+    /// Whether the module obeys LLVM's rules; if not, what it breaks.
+    pub fn verify(&self) -> Result<(), String> {
+        self.handle().verify()
+    }
+
+    /// Moves everything of `other` in here; declarations and definitions of one name become one.
+    pub fn link(&self, context: &'c Context, other: Module<'c>) -> Result<(), String> {
+        match self.handle().link(other.0) {
+            true => Ok(()),
+            false => Err(context.errors_or("two modules do not fit together")),
+        }
+    }
+
+    /// Lets the linker leave out those definitions that the module it links to does not need.
+    pub fn make_optional(&self) {
+        self.handle().make_optional();
+    }
+
+    /// Hides what [`make_optional`](Self::make_optional) was called for, now that it is linked.
+    pub fn internalise_optional(&self) {
+        for global in self.globals().into_iter().chain(self.functions()).chain(self.aliases()) {
+            if global.linkage() == Linkage::LinkOnceODR {
+                global.set_internal();
+            }
+        }
+    }
+
+    /// Declares a function of another module of the same context, by its name and type.
+    pub fn declare_as(&self, function: Value<'_>) {
+        self.handle().add_function(&function.name(), function.value_type());
+    }
+
+    /// The declaration of an intrinsic, named without `llvm.` and type, for numbers of so many bits.
+    pub fn float_intrinsic(&self, name: &str, bits: u32) -> Result<Value<'_>, String> {
+        let full = format!("llvm.{name}");
+        let (id, context) = (intrinsic_id(&full), self.handle().context());
+        if id == 0 {
+            return Err(format!("this LLVM has no `{full}`"));
+        }
+        let number = if bits == 32 { context.float_type() } else { context.double_type() };
+        Ok(self.handle().intrinsic(id, &[number]))
+    }
+
+    /// Makes calls of the device library where a device needs them.
+    pub fn call_library(&self, device: &TargetLibraryInfo) {
+        device_library::run(self.handle(), device);
+    }
+
+    /// Gives specialization constants their values, and folds what reads them.
+    pub fn specialise(&self, values: &[(String, Vec<u8>)]) -> Result<(), JitError> {
+        spec_constants::run(self.handle(), values).map_err(|error| match error {
+            SpecialiseError::Llvm(message) => JitError::Internal(message),
+            error => JitError::InvalidRequest(error.to_string()),
+        })
+    }
+
+    /// Leaves specialization constants open: each that is there is a symbol of the code, which LLVM knows not to change and does not
+    /// look into.
+    pub fn open_constants<'a>(
+        &self,
+        symbols: impl Iterator<Item = &'a str>,
+    ) -> Result<(), JitError> {
+        for (symbol, index) in symbols.zip(0..) {
+            let global = self.handle().global(symbol);
+            let Some(global) = global.filter(|&global| spec_constants::is_constant(global)) else {
+                // What was split off into another image has no part in this one.
+                continue;
+            };
+            let name = format!("{OPEN_CONSTANT}{index}");
+            global.set_name(&name);
+            if global.name() != name {
+                return Err(JitError::InvalidImage(format!("it has a `{name}` of its own")));
+            }
+            global.set_external();
+        }
+        Ok(())
+    }
+
+    /// Lets floating-point operations be as inexact as that.
+    pub fn allow_fast_math(&self, math: FastMath) {
+        fast_math::run(self.handle(), math);
+    }
+
+    /// Removes those of a function's parameters from `indices` that it does not use, if nobody calls it.
+    pub fn remove_unused_parameters(&self, function: &str, indices: &[u32]) {
+        let Some(function) = self.function(function) else { return };
+        dead_arguments::remove_unused(function, |index| indices.contains(&index));
+    }
+
+    /// Says of every function whether it can reach a panic: what can, may unwind.
+    pub fn infer_unwinding(&self) {
+        lower_unwind::infer(self.handle());
+    }
+
+    /// Says of every function that nothing unwinds through it: when nothing is optimised any more.
+    pub fn forget_unwinding(&self) {
+        lower_unwind::forget(self.handle());
+    }
+
+    /// Lets the panics of a function leave by one block.
+    pub fn merge_panic_exits(&self) {
+        merge_panic_exits::run_raw(self.handle());
+    }
+
+    /// Runs a pipeline; the driver runs the steps that are no passes of `schism_passes`.
+    pub fn run_pipeline<D: Driver>(
+        &self,
+        steps: &[Step],
+        cx: &mut PassContext<'_>,
+        driver: &mut D,
+    ) -> Result<(), D::Error> {
+        pipeline::run_raw(self.handle(), steps, cx, driver)
+    }
+
+    /// Runs passes given in the syntax of LLVM's `opt -passes=`.
+    pub fn run_passes(&self, passes: &str, machine: Option<&Machine>) -> Result<(), String> {
+        self.handle().run_optimizing_passes(passes, machine)
+    }
+
+    /// Makes the module one for what another module is for.
+    pub fn set_target_of(&self, other: &Module<'_>) {
+        self.handle().set_target_of(other.handle());
+    }
+
+    /// Removes all debug information.
+    pub fn strip_debug_info(&self) {
+        self.handle().strip_debug_info();
+    }
+
+    /// The function of that name.
+    pub fn function(&self, name: &str) -> Option<Value<'_>> {
+        self.handle().function(name)
+    }
+
+    /// All functions, declarations too.
+    pub fn functions(&self) -> Vec<Value<'_>> {
+        self.handle().functions()
+    }
+
+    /// All global variables.
+    pub fn globals(&self) -> Vec<Value<'_>> {
+        self.handle().globals()
+    }
+
+    /// All aliases.
+    pub fn aliases(&self) -> Vec<Value<'_>> {
+        self.handle().aliases()
+    }
+
+    /// Makes numbers of generic pointers that are compared with a constant for their order. Of a pointer that is known to point
+    /// into one memory LLVM would compare the address within that memory, and both sides would be another number:
+    /// ```llvm
+    ///   %more = icmp ugt ptr %local, inttoptr (i64 3 to ptr)
+    /// ```
+    /// becomes
+    /// ```llvm
+    ///   %address = ptrtoint ptr %local to i64
+    ///   %more = icmp ugt i64 %address, 3
+    /// ```
+    pub fn compare_addresses_as_numbers(&self) {
+        for comparison in self.functions().into_iter().flat_map(Value::instructions) {
+            if !orders_address_and_constant(comparison) {
+                continue;
+            }
+            let builder = Builder::before(comparison);
+            let long = comparison.context().int_type(64);
+            let [left, right] =
+                [0, 1].map(|index| builder.ptrtoint(comparison.operand(index), long));
+            let number = builder.icmp(comparison.icmp_predicate(), left, right);
+            comparison.replace_with(number);
+        }
+    }
+
+    /// LLVM's assembly of the module.
+    pub fn print(&self) -> String {
+        self.handle().print()
+    }
+}
+
+/// Whether an instruction compares a generic pointer and a constant for their order.
+fn orders_address_and_constant(instruction: Value<'_>) -> bool {
+    if instruction.opcode() != Some(Opcode::ICmp) {
+        return false;
+    }
+    let ty = instruction.operand(0).ty();
+    ty.kind() == TypeKind::Pointer
+        && ty.address_space() == 0
+        && instruction.operands().any(Value::is_constant)
+        && ![IntPredicate::EQ, IntPredicate::NE].contains(&instruction.icmp_predicate())
+}
