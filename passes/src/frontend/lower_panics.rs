@@ -251,7 +251,7 @@ impl<'a> Lowering<'a> {
             }
             let name = std::ffi::CString::new(name).expect("no NUL in a builtin's name");
             let function = LLVMAddFunction(self.module, name.as_ptr(), ty);
-            // Not `nounwind`: see `unwind`.
+            // Not `nounwind`: see `lower_unwind`.
             for attribute in ["noreturn", "cold"] {
                 let index = llvm_sys::LLVMAttributeFunctionIndex;
                 ir::add_attribute_at(function, index, attribute, 0);

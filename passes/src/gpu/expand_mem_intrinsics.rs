@@ -161,17 +161,17 @@ unsafe fn expand(call: LLVMValueRef, fill: &Fill) {
         }
         LLVMBuildBr(builder, words);
 
-        let maker = Maker { context, builder, fill };
+        let emitter = FillEmitter { context, builder, fill };
         let stride = WORDS * fill.word;
         let whole = fill.length / stride * stride;
         LLVMPositionBuilderAtEnd(builder, words);
-        let offset = LLVMBuildPhi(builder, maker.long(), NAME);
-        maker.words(offset, (0..WORDS).map(|word| (word * fill.word, fill.word)));
-        let next = LLVMBuildNUWAdd(builder, offset, maker.number(stride), NAME);
+        let offset = LLVMBuildPhi(builder, emitter.long(), NAME);
+        emitter.words(offset, (0..WORDS).map(|word| (word * fill.word, fill.word)));
+        let next = LLVMBuildNUWAdd(builder, offset, emitter.number(stride), NAME);
         LLVMSetNSW(next, 1);
-        let more = LLVMBuildICmp(builder, LLVMIntULT, next, maker.number(whole), NAME);
+        let more = LLVMBuildICmp(builder, LLVMIntULT, next, emitter.number(whole), NAME);
         let end = LLVMBuildCondBr(builder, more, words, rest);
-        let (mut values, mut blocks) = ([maker.number(0), next], [before, words]);
+        let (mut values, mut blocks) = ([emitter.number(0), next], [before, words]);
         LLVMAddIncoming(offset, values.as_mut_ptr(), blocks.as_mut_ptr(), 2);
         // Neither here nor by the assembler.
         metadata::mark(end, "llvm.loop.unroll.disable", None);
@@ -180,20 +180,20 @@ unsafe fn expand(call: LLVMValueRef, fill: &Fill) {
         let left = fill.length - whole;
         let bytes = left / fill.word * fill.word..left;
         let words = (0..left / fill.word).map(|word| (word * fill.word, fill.word));
-        maker.words(maker.number(whole), words.chain(bytes.map(|byte| (byte, 1))));
+        emitter.words(emitter.number(whole), words.chain(bytes.map(|byte| (byte, 1))));
         LLVMDisposeBuilder(builder);
         LLVMInstructionEraseFromParent(call);
     }
 }
 
 /// Makes the instructions.
-struct Maker<'a> {
+struct FillEmitter<'a> {
     context: LLVMContextRef,
     builder: LLVMBuilderRef,
     fill: &'a Fill,
 }
 
-impl Maker<'_> {
+impl FillEmitter<'_> {
     fn long(&self) -> LLVMTypeRef {
         // SAFETY: the context is live.
         unsafe { LLVMInt64TypeInContext(self.context) }

@@ -104,7 +104,7 @@ unsafe fn declare(module: LLVMModuleRef, words: usize) -> (LLVMTypeRef, LLVMValu
         }
         let name = CString::new(name).expect("no NUL in a builtin's name");
         let function = LLVMAddFunction(module, name.as_ptr(), ty);
-        // Not `nounwind`: see `unwind`.
+        // Not `nounwind`: see `lower_unwind`.
         for attribute in ["noreturn", "cold"] {
             let index = llvm_sys::LLVMAttributeFunctionIndex;
             ir::add_attribute_at(function, index, attribute, 0);
