@@ -174,7 +174,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
             return (ty, known);
         }
         let function = self.module.add_function(name, ty);
-        // Not `nounwind`: see `unwind`.
+        // Not `nounwind`: see `lower_unwind`.
         for attribute in ["noreturn", "cold"] {
             function.add_function_attribute(attribute, 0);
         }
