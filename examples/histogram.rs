@@ -4,8 +4,6 @@
 //! cargo schism run --release --example histogram -- FILE [--check]
 //! ```
 
-use std::error::Error;
-use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -16,11 +14,7 @@ use schism_examples::compare;
 /// Bytes that one work-item counts by itself before it adds to the common counts.
 const CHUNK: usize = 1 << 16;
 
-fn main() -> ExitCode {
-    schism_examples::end(run())
-}
-
-fn run() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Report> {
     let arguments = Arguments::read(1, 1, "histogram FILE [--check]")?;
     let file = arguments.word(0).unwrap_or("");
     let bytes = std::fs::read(file).map_err(|error| format!("cannot read {file}: {error}"))?;

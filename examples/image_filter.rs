@@ -7,9 +7,7 @@
 //! Three kernels over rows: blur along x, blur along y, gradient. The hue of the result tells the
 //! direction of an edge, its brightness the strength.
 
-use std::error::Error;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use schism::prelude::*;
@@ -18,11 +16,7 @@ use schism_examples::blur::{Blur, Gray, luminance};
 use schism_examples::compare;
 use schism_examples::picture::{Picture, Pixel};
 
-fn main() -> ExitCode {
-    schism_examples::end(run())
-}
-
-fn run() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Report> {
     let arguments = Arguments::read(2, 3, "image_filter IN.png OUT.png [SIGMA] [--check]")?;
     let (input, output) = (arguments.word(0).unwrap_or(""), arguments.word(1).unwrap_or(""));
     let sigma: f32 = arguments.number(2, 1.4)?;

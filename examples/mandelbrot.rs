@@ -4,9 +4,7 @@
 //! cargo schism run --release --example mandelbrot -- [OUT.png] [WIDTH] [HEIGHT] [--check]
 //! ```
 
-use std::error::Error;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use schism::prelude::*;
@@ -15,11 +13,7 @@ use schism_examples::compare;
 use schism_examples::fractal::Window;
 use schism_examples::picture::{Picture, Pixel};
 
-fn main() -> ExitCode {
-    schism_examples::end(run())
-}
-
-fn run() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Report> {
     let arguments = Arguments::read(0, 3, "mandelbrot [OUT.png] [WIDTH] [HEIGHT] [--check]")?;
     let out = arguments.word(0).unwrap_or("mandelbrot.png");
     let (width, height) = (arguments.number(1, 1280)?, arguments.number(2, 960)?);

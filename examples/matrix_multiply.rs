@@ -4,8 +4,6 @@
 //! cargo schism run --release --example matrix_multiply -- [SIDE] [--check]
 //! ```
 
-use std::error::Error;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use schism::local_array;
@@ -46,11 +44,7 @@ fn multiply(
     })
 }
 
-fn main() -> ExitCode {
-    schism_examples::end(run())
-}
-
-fn run() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Report> {
     let arguments = Arguments::read(0, 1, "matrix_multiply [SIDE] [--check]")?;
     let side = arguments.number(0, 256)?;
     let queue = Queue::new()?;

@@ -4,8 +4,6 @@
 //! cargo schism run --release --example nbody -- [BODIES] [STEPS] [--check]
 //! ```
 
-use std::error::Error;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use schism::prelude::*;
@@ -30,11 +28,7 @@ fn energy(bodies: &[Body]) -> f64 {
     sum
 }
 
-fn main() -> ExitCode {
-    schism_examples::end(run())
-}
-
-fn run() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Report> {
     let arguments = Arguments::read(0, 2, "nbody [BODIES] [STEPS] [--check]")?;
     let (count, steps) = (arguments.number(0, 4096)?, arguments.number(1, 10)?);
     let bodies = disc(count);

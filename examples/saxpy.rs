@@ -4,19 +4,13 @@
 //! cargo schism run --release --example saxpy -- [LENGTH] [--check]
 //! ```
 
-use std::error::Error;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use schism::prelude::*;
 use schism_examples::arguments::Arguments;
 use schism_examples::compare;
 
-fn main() -> ExitCode {
-    schism_examples::end(run())
-}
-
-fn run() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Report> {
     let arguments = Arguments::read(0, 1, "saxpy [LENGTH] [--check]")?;
     let length = arguments.number(0, (1 << 24) + 7)?;
     let a = 2.5_f32;

@@ -21,24 +21,6 @@ pub mod gravity;
 pub mod picture;
 
 use std::error::Error;
-use std::process::ExitCode;
-
-/// Ends a program: an error is printed in its own words, with its causes as far as it does not name them
-/// itself.
-pub fn end(result: Result<(), Box<dyn Error>>) -> ExitCode {
-    let Err(error) = result else { return ExitCode::SUCCESS };
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let words = error.to_string();
-        if !text.contains(&words) {
-            text = format!("{text}: {words}");
-        }
-        cause = error.source();
-    }
-    eprintln!("error: {text}");
-    ExitCode::FAILURE
-}
 
 /// Compares a device's results with the host's, bit by bit.
 ///

@@ -5,7 +5,7 @@
 //! ```
 //! use schism::prelude::*;
 //!
-//! fn main() -> Result<(), schism::Error> {
+//! fn main() -> Result<(), Report> {
 //!     let queue = Queue::new()?;
 //!     let n = 1 << 20;
 //!     let x = Buffer::filled(&queue, n, 1.0_f32)?;
@@ -33,7 +33,9 @@
 //! - [`Buffer`]: memory of a device; [`View`], [`ViewMut`]: what kernels capture of it.
 //! - [`Queue::parallel_for`], [`Queue::for_each`], [`Queue::for_each_in`]: launch and wait. [`Queue::scope`]: launch, and wait
 //!   later.
-//! - [`NdRange`], [`NdItem`], [`Local`]: work-groups, whose work-items share local memory and wait for each other.
+//! - [`NdRange`], [`NdItem`], [`Local`], [`Local2d`]: work-groups, whose work-items share local memory and wait for each other.
+//! - [`IntoSource`]: where work-items get their elements from. [`per_group`](fn@per_group), [`Share`], [`TileShare`], [`Cells`]: what the
+//!   work-items of a group write together. [`GroupValue`]: what they can give each other.
 //! - [`SubGroup`]: the 32 work-items of a group that give each other values without memory.
 //! - [`SpecConst`], [`Specialized`]: values that are constants when a kernel is compiled. [`Queue::with_constant`], [`Queue::with_math`],
 //!   [`Queue::with_adaptivity`]: options of launches.
@@ -41,7 +43,7 @@
 //! - [`device_clock`], [`device_time`]: clocks in kernels.
 //! - [`Capture`], [`Element`]: what may go to a device.
 //! - [`dprintln!`], [`dprint!`]: print from kernels.
-//! - [`Error`]: what can go wrong.
+//! - [`Error`]: what can go wrong. [`Report`]: what `main` returns, so that an error is printed as a sentence.
 //!
 //! # Panics
 //! A kernel that panics ends its launch with [`LaunchError::Panicked`], which says what the panic said, and in which work-item. The program
@@ -122,6 +124,7 @@ pub use kernel::specialized::Specialized;
 pub use launch::adaptivity::Adaptivity;
 pub use launch::options::Math;
 pub use launch::range::Range;
+pub use util::report::Report;
 
 /// Prints to standard output from a kernel, or from anywhere else.
 ///
@@ -256,7 +259,7 @@ pub mod range {
 pub mod prelude {
     pub use crate::{
         Buffer, Capture, Cells, Device, Element, Event, GroupValue, Item, LaunchError, Lent, Local,
-        Local2d, NdItem, NdRange, Queue, Range, Scope, Share, SpecConst, TileShare, View, ViewMut,
-        local, local_2d, per_group, per_sub_group, whole,
+        Local2d, NdItem, NdRange, Queue, Range, Report, Scope, Share, SpecConst, TileShare, View,
+        ViewMut, local, local_2d, per_group, per_sub_group, whole,
     };
 }

@@ -7,7 +7,7 @@ use schism_bench::{IMAGE, MANDELBROT, blur, bodies, image, measure, spread, vect
 use schism_examples::blur::{Gray, luminance};
 use schism_examples::fractal::Window;
 
-fn main() -> Result<(), schism::Error> {
+fn main() -> Result<(), schism::Report> {
     let queue = Queue::new()?;
     first_launch(&queue)?;
     launch_overhead(&queue)?;

@@ -11,7 +11,7 @@ use schism_examples::blur::{Gray, luminance};
 use schism_examples::fractal::Window;
 use schism_examples::gravity::disc;
 
-fn main() -> Result<(), schism::Error> {
+fn main() -> Result<(), schism::Report> {
     let start = Instant::now();
     let queue = Queue::new()?;
     println!("queue {} 0", start.elapsed().as_secs_f64());

@@ -35,6 +35,8 @@ pub struct Queue {
     queue: dispatch::BackendQueue,
     options: Option<Arc<Options>>,
     adaptivity: Adaptivity,
+    /// Threads of a block on GPUs, for launches without groups.
+    block_size: Option<usize>,
     /// Launches in scopes say how long they took.
     timed: bool,
 }
@@ -62,7 +64,14 @@ impl Queue {
         failure::install_hook();
         let queue = device.backend().queue()?;
         let adaptivity = Adaptivity::from_environment();
-        Ok(Self { device: device.clone(), queue, options: None, adaptivity, timed: false })
+        Ok(Self {
+            device: device.clone(),
+            queue,
+            options: None,
+            adaptivity,
+            block_size: None,
+            timed: false,
+        })
     }
 
     /// The device that the launches run on.
@@ -141,6 +150,28 @@ impl Queue {
     #[must_use]
     pub fn with_adaptivity(&self, adaptivity: Adaptivity) -> Self {
         Self { adaptivity, ..self.clone() }
+    }
+
+    /// Returns a handle to this queue; launches without groups that are made through it run in blocks of `threads` on GPUs. Their code is
+    /// compiled for blocks of that size: it gets as many registers as leave room for one. By default a block has 256 threads, or fewer if
+    /// the range is small. No block is larger than the device allows.
+    ///
+    /// Results do not depend on it, and other devices take no notice. A launch over an [`NdRange`](crate::NdRange) has the blocks that it says.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut numbers = Buffer::filled(&queue, 1000, 1)?;
+    /// queue.with_block_size(64).for_each(&mut numbers, |number| *number += 1)?;
+    /// assert_eq!(numbers.to_vec(), [2; 1000]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_block_size(&self, threads: usize) -> Self {
+        Self { block_size: Some(threads.max(1)), ..self.clone() }
     }
 
     /// Returns a handle to this queue; launches in [scopes](Self::scope) made through it are timed: see [`Event::duration`].
@@ -410,9 +441,9 @@ impl Queue {
     #[inline]
     fn describe(&self, kernel: RawKernel, shape: &LaunchShape, dynamic: usize) -> LaunchDesc<'_> {
         let (options, adaptivity, timed) = (self.options.as_ref(), self.adaptivity, self.timed);
-        let demanded = self.device.demanded();
+        let (demanded, block_size) = (self.device.demanded(), self.block_size);
         let (range, groups) = (shape.range, shape.groups(dynamic));
-        LaunchDesc { kernel, range, groups, options, adaptivity, timed, demanded }
+        LaunchDesc { kernel, range, groups, options, adaptivity, block_size, timed, demanded }
     }
 
     /// Refuses sources that are in the memory of a GPU, for a launch on the host. Other devices look at addresses themselves.

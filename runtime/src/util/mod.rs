@@ -3,6 +3,7 @@
 pub(crate) mod fork;
 pub(crate) mod library;
 pub(crate) mod monitor;
+pub(crate) mod report;
 pub(crate) mod retry;
 pub(crate) mod trace;
 pub(crate) mod warn_once;

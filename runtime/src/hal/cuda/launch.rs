@@ -36,6 +36,8 @@ pub(crate) struct Shape {
     pub(crate) offset: [usize; 3],
     /// Work-items of a group, for launches that have groups.
     pub(crate) group: Option<[usize; 3]>,
+    /// Threads of a block that a launch without groups asks for.
+    pub(crate) block_size: Option<usize>,
     /// Bytes of local memory that the launch adds.
     pub(crate) dynamic: usize,
 }
@@ -63,7 +65,7 @@ impl Shape {
         let Extent { dimensions, xyz: range, offset, .. } = launch.range;
         let group = launch.groups.as_ref().map(|groups| groups.local.xyz);
         let dynamic = launch.groups.as_ref().map_or(0, |groups| groups.dynamic);
-        Self { dimensions, range, offset, group, dynamic }
+        Self { dimensions, range, offset, group, block_size: launch.block_size, dynamic }
     }
 
     /// Whether a block can be a group, of a kernel that allows blocks of `most` threads.
@@ -112,6 +114,11 @@ impl Shape {
     pub(crate) fn grid(&self, context: &Context) -> Grid {
         let block = self.group.unwrap_or_else(|| {
             let [nx, ny, nz] = self.range;
+            // No more than the device allows; 1 at least.
+            let asked = self.block_size.map(|asked| asked.min(context.gpu.max_block as usize));
+            if let (1, Some(threads)) = (self.dimensions, asked) {
+                return [threads, 1, 1];
+            }
             if self.dimensions == 1 {
                 // A small range is spread over all multiprocessors: there are no fewer blocks than those, if possible.
                 let others = (context.gpu.multiprocessors as usize).saturating_sub(1);
@@ -123,8 +130,11 @@ impl Shape {
             }
             // Rows as wide as a warp, unless the range is narrower. All of these are powers of two.
             let x = nx.min(32).next_power_of_two();
-            let y = ny.min(if self.dimensions == 2 { BLOCK / x } else { 4 }).next_power_of_two();
-            let z = nz.min(BLOCK / x / y).min(64).next_power_of_two();
+            let threads = asked.map_or(BLOCK, |asked| 1 << asked.ilog2());
+            let x = x.min(threads);
+            let y = ny.min(if self.dimensions == 2 { threads / x } else { 4.min(threads / x) });
+            let y = y.next_power_of_two();
+            let z = nz.min(threads / x / y).min(64).next_power_of_two();
             [x, y, z]
         });
         let mut grid = Grid { block, blocks: [0; 3], divisible: true };
