@@ -19,11 +19,15 @@
 //! a handle (`self`), and first has all users use `poison`, so what stays in the module never refers to what went. A second rule is LLVM's:
 //! everything of one context stays on one thread, which no handle leaves (they are not `Send`), and values of two contexts are not mixed.
 //!
+//! **Who cannot use it**: build scripts, which the system's loader would have to find LLVM for. That of `schism-jit` opens LLVM while it
+//! runs, with a few bindings of its own.
+//!
 //! The IR that comes out may still break LLVM's rules, which is not undefined behaviour but an error: [`ModuleRef::verify`] says so.
 
 mod attribute;
 mod block;
 mod builder;
+mod call;
 mod constant;
 mod context;
 mod debug_info;
@@ -35,6 +39,7 @@ mod global;
 mod instruction;
 mod layout;
 mod machine;
+mod memory;
 mod metadata;
 mod module;
 mod pipeline;

@@ -1,5 +1,6 @@
 //! The toolchain's LLVM, as the build script uses it: opened while it runs, for nothing says where a build script that is linked to a
-//! library finds it.
+//! library finds it. So this is no use of `schism-llvm`, whose functions are linked: the two share nothing but LLVM's names for things, and
+//! what is here is no more than the device library needs.
 //!
 //! What goes wrong in here ends the build with a text that says what it was.
 
