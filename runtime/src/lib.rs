@@ -2,6 +2,11 @@
 #![cfg_attr(schism_driver, allow(internal_features, reason = "words of an error for some types"))]
 //! Ordinary Rust closures as kernels.
 //!
+//! Built by `cargo schism build`, a crate is compiled once and split: its kernels are cut out as a
+//! device half that travels in the program. Built by plain cargo the same program runs on the host
+//! alone.
+//!
+//! # A first program: elements
 //! ```
 //! use schism::prelude::*;
 //!
@@ -12,21 +17,74 @@
 //!     let mut y = Buffer::filled(&queue, n, 2.0_f32)?;
 //!     let a = 3.0;
 //!
-//!     // Every work-item owns its element: nothing to index, nothing to check, no data race.
+//!     // Each work-item owns one element of `y` and sees one of `x`.
 //!     queue.for_each((&mut y, &x), move |(y, x)| *y += a * *x)?;
 //!
-//!     // Or place by place, over one to three dimensions, with views of whole buffers.
-//!     let view = y.view();
-//!     let mut halves = Buffer::with_len(&queue, n / 2)?;
-//!     queue.for_each_in(n / 2, &mut halves, move |item, half| *half = view[2 * item.x()] / 2.0)?;
-//!
-//!     assert!(halves.to_vec().iter().all(|half| *half == 2.5));
+//!     assert!(y.to_vec().iter().all(|y| *y == 5.0));
 //!     Ok(())
 //! }
 //! ```
+//! A [`Queue`] runs one launch after the other on a device; [`Queue::for_each`] returns when the
+//! launch is over. A [`Buffer`] is memory of the device. The closure is the kernel: it runs once for
+//! each element, and `&mut y` gives every work-item an element of its own, so there is no index to
+//! check and no data race.
 //!
-//! Built by `cargo schism build`, a crate is compiled once and split: its kernels are cut out as a device half that travels in the
-//! program. Built by plain cargo the same program runs on the host alone.
+//! # A second program: a range, and neighbours
+//! ```
+//! use schism::prelude::*;
+//!
+//! fn main() -> Result<(), Report> {
+//!     let queue = Queue::new()?;
+//!     let (height, width) = (30, 40);
+//!     let pixels: Vec<f32> = (0..height * width).map(|i| (i % 7) as f32).collect();
+//!     let input = Buffer::from_slice(&queue, &pixels)?;
+//!     let mut output = Buffer::with_len(&queue, pixels.len())?;
+//!
+//!     // A work-item for each pixel. What it owns comes from a source, what it looks at from a view.
+//!     let image = input.view();
+//!     queue.for_each_in([height, width], &mut output, move |item, out| {
+//!         let [row, column] = item.id();
+//!         let left = image[row * width + column.saturating_sub(1)];
+//!         let right = image[row * width + (column + 1).min(width - 1)];
+//!         *out = (right - left) / 2.0;
+//!     })?;
+//!
+//!     assert_eq!(output.get(0), Some(0.5));
+//!     Ok(())
+//! }
+//! ```
+//! [`Queue::for_each_in`] takes a range of one to three dimensions, and the kernel is told which
+//! work-item it is. A kernel captures a [`View`] of a whole buffer and indexes it as a slice. A kernel that
+//! panics, at an index out of bounds for example, ends its launch with an error.
+//!
+//! # A third program: work-groups
+//! ```
+//! use schism::prelude::*;
+//!
+//! fn main() -> Result<(), Report> {
+//!     let queue = Queue::new()?;
+//!     let (rows, columns) = (10, 300);
+//!     let numbers: Vec<f32> = (0..rows * columns).map(|i| (i % 9) as f32).collect();
+//!     let mut matrix = Buffer::from_slice(&queue, &numbers)?;
+//!
+//!     // A group of 64 work-items for each row, which divides it by its largest element.
+//!     let range = NdRange::from_groups(rows, 64)?;
+//!     let row_of_group = per_group(matrix.chunks_mut(columns));
+//!     queue.for_each_in(range, row_of_group, |item, mut row| {
+//!         let own = row.iter_mut().fold(f32::NEG_INFINITY, |most, (_, x)| most.max(*x));
+//!         let largest = item.reduce_max(own);
+//!         for (_, x) in row {
+//!             *x /= largest;
+//!         }
+//!     })?;
+//!
+//!     assert!(matrix.to_vec().chunks(columns).all(|row| row.contains(&1.0)));
+//!     Ok(())
+//! }
+//! ```
+//! An [`NdRange`] divides the range into groups. The work-items of a group share local memory, wait
+//! for each other ([`NdItem::barrier`]) and reduce values together. [`per_group`](fn@per_group) shares a
+//! group's row out among them.
 //!
 //! # What there is
 //! - [`Device`]: what runs kernels; [`Queue`]: one launch after the other, on a device.
