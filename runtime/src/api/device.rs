@@ -70,7 +70,7 @@ impl Device {
         {
             let names: Vec<_> = left_out.iter().map(|device| format!("`{device}`")).collect();
             let devices = if names.len() == 1 { "the device" } else { "the devices" };
-            tell_missing(format_args!("{devices} {} cannot be used", names.join(", ")), missing);
+            report_missing(format_args!("{devices} {} cannot be used", names.join(", ")), missing);
         }
         there
     }
@@ -100,7 +100,7 @@ impl Device {
             match stage2() {
                 Ok(_) => default,
                 Err(missing) => {
-                    tell_missing("kernels run on the device `native`", &missing);
+                    report_missing("kernels run on the device `native`", &missing);
                     dispatch::BackendDevice::FALLBACK
                 }
             }
@@ -182,7 +182,7 @@ fn refuse_if_broken(device: &str) -> Result<(), DeviceError> {
 }
 
 /// Tells the user, once in a process, what comes of it that there is no stage 2.
-fn tell_missing(consequence: impl fmt::Display, missing: &Missing) {
+fn report_missing(consequence: impl fmt::Display, missing: &Missing) {
     static NOTICE: WarnOnce = WarnOnce::new();
     let remedy = match missing {
         Missing::Version { .. } => {

@@ -259,7 +259,7 @@ impl Queue {
         let kernel = At::<R::Origin, _>::new(unsafe { ParallelFor::<R, _>::new(kernel) });
         let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
         // SAFETY: the kernel lives in this frame, and is `Sync`.
-        unsafe { self.run(raw, shape, 0) }
+        unsafe { self.run(raw, &shape, 0) }
     }
 
     /// Runs `kernel` once for each element of `sources`, and returns when all are done. Each work-item gets its own element of
@@ -329,7 +329,7 @@ impl Queue {
         let kernel = unsafe { ForEach::new(S::start(sources.prepare(&mut placement)), kernel) };
         let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<F>);
         // SAFETY: the kernel lives in this frame, and is `Sync`.
-        unsafe { self.run(raw, shape, placement.bytes()) }
+        unsafe { self.run(raw, &shape, placement.bytes()) }
     }
 
     /// Runs `kernel` once for each point of `range`, and returns when all are done. Each work-item gets its place in the range,
@@ -405,7 +405,7 @@ impl Queue {
         let kernel = At::<R::Origin, _>::new(kernel);
         let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
         // SAFETY: the kernel lives in this frame, and is `Sync`.
-        unsafe { self.run(raw, shape, placement.bytes()) }
+        unsafe { self.run(raw, &shape, placement.bytes()) }
     }
 
     /// Waits for its turn, runs a launch, and waits for its end.
@@ -415,7 +415,7 @@ impl Queue {
     unsafe fn run(
         &self,
         kernel: RawKernel,
-        shape: LaunchShape,
+        shape: &LaunchShape,
         dynamic: usize,
     ) -> Result<(), LaunchError> {
         self.refuse_inside_kernels()?;
@@ -426,19 +426,20 @@ impl Queue {
     /// Runs a launch, or has the device run it; the caller has the queue's turn.
     ///
     /// # Safety
-    /// The kernel's data lives until this returns, can be shared by threads, and allows this shape, with `dynamic` bytes of local memory that the launch adds for each group. What it refers to
-    /// lives until the launch is over.
+    /// The kernel's data lives until this returns, can be shared by threads, and allows this shape, with `dynamic` bytes of local memory
+    /// that the launch adds for each group. What it refers to lives until the launch is over.
     pub(crate) unsafe fn submit(
         &self,
         kernel: RawKernel,
-        shape: LaunchShape,
+        shape: &LaunchShape,
         dynamic: usize,
     ) -> Result<Option<BackendPending>, LaunchError> {
         // SAFETY: the caller's promises.
         unsafe { self.queue.submit(&self.describe(kernel, shape, dynamic)) }
     }
 
-    fn describe(&self, kernel: RawKernel, shape: LaunchShape, dynamic: usize) -> LaunchDesc<'_> {
+    #[inline]
+    fn describe(&self, kernel: RawKernel, shape: &LaunchShape, dynamic: usize) -> LaunchDesc<'_> {
         let (options, adaptivity, timed) = (self.options.as_ref(), self.adaptivity, self.timed);
         let (demanded, block_size) = (self.device.demanded(), self.block_size);
         let (range, groups) = (shape.range, shape.groups(dynamic));

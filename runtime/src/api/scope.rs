@@ -142,7 +142,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             let kernel = At::<R::Origin, _>::new(unsafe { ParallelFor::<R, _>::new(kernel) });
             let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
             // SAFETY: the kernel lives in this frame, and is `Sync`.
-            unsafe { queue.submit(raw, shape, 0) }
+            unsafe { queue.submit(raw, &shape, 0) }
         }))
     }
 
@@ -169,7 +169,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             let kernel = unsafe { ForEach::new(S::start(ready), kernel) };
             let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<F>);
             // SAFETY: the kernel lives in this frame, and is `Sync`.
-            unsafe { queue.submit(raw, shape, dynamic) }
+            unsafe { queue.submit(raw, &shape, dynamic) }
         }))
     }
 
@@ -207,7 +207,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             let kernel = At::<R::Origin, _>::new(kernel);
             let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
             // SAFETY: the kernel lives in this frame, and is `Sync`.
-            unsafe { queue.submit(raw, shape, dynamic) }
+            unsafe { queue.submit(raw, &shape, dynamic) }
         }))
     }
 

@@ -77,7 +77,7 @@ pub(crate) fn find<'r, 'a>(
         (code.target, u32::MAX - general, code.facts & FACT_INDEX_32)
     };
     let nothing_known = Assumptions { small: variant.assumptions.small, ..Assumptions::default() };
-    let complete = variant.math == Math::Exact
+    let complete = variant.math == Math::Precise
         && !constants
         && variant.values.is_empty()
         && variant.assumptions == nothing_known;

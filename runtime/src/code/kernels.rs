@@ -71,88 +71,151 @@ unsafe impl Send for Site {}
 ///
 /// # Safety
 /// `descriptor` is the kernel's own, and its shared object is loaded. The closure is there.
+#[inline]
 pub(crate) unsafe fn find<L: CodeLoader>(
     loader: &L,
     descriptor: &Descriptor,
     kernel: &RawKernel,
-    asked: LaunchRequirements<'_>,
+    asked: &LaunchRequirements<'_>,
 ) -> Compiled<L::Kernel> {
     if descriptor.abi != DESCRIPTOR_ABI {
         // Nothing after this field can be trusted.
         return Err(ImageError::Version { found: descriptor.abi, expected: DESCRIPTOR_ABI });
     }
     let site = Site { descriptor, layout: kernel.layout };
-    // SAFETY: the caller's promises.
-    let look_up = || stack::spacious(|| unsafe { look_up(loader, site, asked) });
     let closure = kernel.closure.cast::<u8>();
-    let launch_of = |set: &VersionSet<L::Kernel>| {
-        let LaunchRequirements { mut assumptions, groups, demands_block, adaptivity, .. } = asked;
-        if L::COUNTS_ON_CAPTURES && adaptivity != Adaptivity::Off {
-            // SAFETY: the closure is of the kernel's type, and there.
-            (assumptions.aligned, assumptions.narrow) =
-                unsafe { set.flattened.assumptions(closure) };
-        }
-        VersionRequest { assumptions, closure, groups, demands_block, adaptivity }
-    };
-    // SAFETY: the caller's promises.
-    let version = |set| unsafe { version(&set, loader, site, &launch_of(&set)) };
-    if asked.options.is_some() {
-        return version(typed(look_up()?)?);
-    }
-    let known = known(descriptor);
-    if let Some(permanent) = permanent(loader.id(), asked) {
-        let slot = known.map(&permanent);
-        if let Some(set) = slot.and_then(OnceLock::get) {
-            if let Some(here) = as_type::<L::Kernel>(set)
-                // SAFETY: the caller's promises.
-                && let Some(ready) = unsafe { ready(set, here, loader, site, &launch_of(here)) }
-            {
-                // As almost always.
-                return Ok(ready);
-            }
-            return version(typed(Arc::clone(set))?);
-        }
-        let set = look_up()?;
-        return version(typed(Arc::clone(permanent(entry(descriptor)).get_or_init(|| set)))?);
-    }
-    let here = |known: &&Other| {
-        (known.loader, known.offset, known.sub_grids)
-            == (loader.id(), asked.offset, asked.sub_grids)
-    };
-    if let Some(entry) = known {
-        let others = entry.others.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Other { set, .. }) = others.iter().find(here) {
-            if let Some(here) = as_type::<L::Kernel>(set)
-                // SAFETY: the caller's promises.
-                && let Some(ready) = unsafe { ready(set, here, loader, site, &launch_of(here)) }
-            {
-                return Ok(ready);
-            }
-            let set = Arc::clone(set);
-            drop(others);
-            return version(typed(set)?);
-        }
-    }
-    let set = look_up()?;
+    if asked.options.is_none()
+        && let Some(entry) = known(descriptor)
+        // SAFETY: the caller's promises.
+        && let Some(ready) = unsafe { find_ready(loader, entry, site, closure, asked) }
     {
-        let mut others = entry(descriptor).others.write().unwrap_or_else(PoisonError::into_inner);
-        if !others.iter().any(|known| here(&known)) {
-            let (loader, offset, sub_grids) = (loader.id(), asked.offset, asked.sub_grids);
-            others.push(Other { loader, offset, sub_grids, set: Arc::clone(&set) });
-        }
+        // As almost always.
+        return Ok(ready);
     }
-    version(typed(set)?)
+    // SAFETY: the caller's promises.
+    unsafe { find_or_make(loader, descriptor, site, closure, asked) }
 }
 
-/// Where an entry has the versions of a loader that is there as long as the process.
+/// The version for a launch, if the entry knows the kernel's versions, and one of them is good.
+///
+/// # Safety
+/// As for [`find`].
 #[inline]
-fn permanent(
-    loader: u64,
-    asked: LaunchRequirements<'_>,
-) -> Option<impl Fn(&'static Entry) -> &'static OnceLock<Arc<dyn AnyVersionSet>>> {
-    let index =
-        usize::try_from(loader).ok().filter(|index| *index < PERMANENT && !asked.sub_grids)?;
-    Some(move |entry: &'static Entry| &entry.permanent[index][usize::from(asked.offset)])
+unsafe fn find_ready<L: CodeLoader>(
+    loader: &L,
+    entry: &Entry,
+    site: Site,
+    closure: *const u8,
+    asked: &LaunchRequirements<'_>,
+) -> Option<Arc<L::Kernel>> {
+    if let Some(slot) = entry.permanent(loader.id(), asked) {
+        let all = slot.get()?;
+        let set = as_type(all)?;
+        // SAFETY: the caller's promises.
+        return unsafe { ready(all, set, loader, site, &request::<L>(set, closure, asked)) };
+    }
+    let others = entry.others.read().unwrap_or_else(PoisonError::into_inner);
+    let Other { set: all, .. } = others.iter().find(|other| other.is_for(loader.id(), asked))?;
+    let set = as_type(all)?;
+    // SAFETY: the caller's promises.
+    unsafe { ready(all, set, loader, site, &request::<L>(set, closure, asked)) }
+}
+
+/// The version for a launch, which is made if there is none.
+///
+/// # Safety
+/// As for [`find`].
+#[inline(never)]
+unsafe fn find_or_make<L: CodeLoader>(
+    loader: &L,
+    descriptor: &Descriptor,
+    site: Site,
+    closure: *const u8,
+    asked: &LaunchRequirements<'_>,
+) -> Compiled<L::Kernel> {
+    // SAFETY: the caller's promises.
+    let look_up = || stack::spacious(|| unsafe { look_up(loader, site, asked) });
+    let set = if asked.options.is_some() {
+        look_up()?
+    } else {
+        let known = known(descriptor).and_then(|entry| entry.set(loader.id(), asked));
+        match known {
+            Some(set) => set,
+            None => {
+                let set = look_up()?;
+                entry(descriptor).remember(loader.id(), asked, set)
+            }
+        }
+    };
+    let set = typed(set)?;
+    // SAFETY: the caller's promises.
+    unsafe { version(&set, loader, site, &request::<L>(&set, closure, asked)) }
+}
+
+/// What the launch says to choose a version by.
+///
+/// # Safety
+/// The closure is of the kernel's type, and there.
+#[inline]
+unsafe fn request<L: CodeLoader>(
+    set: &VersionSet<L::Kernel>,
+    closure: *const u8,
+    asked: &LaunchRequirements<'_>,
+) -> VersionRequest {
+    let LaunchRequirements { mut assumptions, groups, demands_block, adaptivity, .. } = *asked;
+    if L::COUNTS_ON_CAPTURES && adaptivity != Adaptivity::Off {
+        // SAFETY: the caller's promise.
+        (assumptions.aligned, assumptions.narrow) = unsafe { set.flattened.assumptions(closure) };
+    }
+    VersionRequest { assumptions, closure, groups, demands_block, adaptivity }
+}
+
+impl Entry {
+    /// The place of the versions of a loader that is there as long as the process.
+    #[inline]
+    fn permanent(
+        &self,
+        loader: u64,
+        asked: &LaunchRequirements<'_>,
+    ) -> Option<&OnceLock<Arc<dyn AnyVersionSet>>> {
+        let of_loader = self.permanent.get(usize::try_from(loader).ok()?)?;
+        (!asked.sub_grids).then(|| &of_loader[usize::from(asked.offset)])
+    }
+
+    /// The versions, if they were looked up before.
+    fn set(&self, loader: u64, asked: &LaunchRequirements<'_>) -> Option<Arc<dyn AnyVersionSet>> {
+        if let Some(slot) = self.permanent(loader, asked) {
+            return slot.get().cloned();
+        }
+        let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
+        let other = others.iter().find(|other| other.is_for(loader, asked))?;
+        Some(Arc::clone(&other.set))
+    }
+
+    /// Takes note of versions that were looked up.
+    fn remember(
+        &self,
+        loader: u64,
+        asked: &LaunchRequirements<'_>,
+        set: Arc<dyn AnyVersionSet>,
+    ) -> Arc<dyn AnyVersionSet> {
+        if let Some(slot) = self.permanent(loader, asked) {
+            return Arc::clone(slot.get_or_init(|| set));
+        }
+        let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
+        if !others.iter().any(|other| other.is_for(loader, asked)) {
+            let LaunchRequirements { offset, sub_grids, .. } = *asked;
+            others.push(Other { loader, offset, sub_grids, set: Arc::clone(&set) });
+        }
+        set
+    }
+}
+
+impl Other {
+    #[inline]
+    fn is_for(&self, loader: u64, asked: &LaunchRequirements<'_>) -> bool {
+        (self.loader, self.offset, self.sub_grids) == (loader, asked.offset, asked.sub_grids)
+    }
 }
 
 /// The versions as those of a loader's type of kernels.
@@ -322,7 +385,7 @@ fn entry(descriptor: &Descriptor) -> &'static Entry {
 unsafe fn look_up<L: CodeLoader>(
     loader: &L,
     site: Site,
-    asked: LaunchRequirements<'_>,
+    asked: &LaunchRequirements<'_>,
 ) -> Result<Arc<dyn AnyVersionSet>, ImageError> {
     let _section = Section::enter();
     // SAFETY: the caller's promise.
@@ -334,7 +397,7 @@ unsafe fn look_up<L: CodeLoader>(
     let (kernel, _) = lookup::find(record, name, descriptor.dimensions, site.layout)?;
     let variant = Variant {
         offset: asked.offset,
-        math: asked.options.map_or(Math::Exact, |options| options.math),
+        math: asked.options.map_or(Math::Precise, |options| options.math),
         portable: loader.portable_math(),
         constants: asked.options.map_or(Ok(Vec::new()), |options| values(record, name, options))?,
         sub_grids: asked.sub_grids,

@@ -30,10 +30,10 @@ fn ask(name: &str, container: &[u8], abi: u32, dimensions: u32) -> ImageError {
     let raw = RawKernel::new::<_, 1>(&raw const kernel, type_name::<()>);
     // SAFETY: the descriptor is made for this kernel, as far as this test wants it.
     let first =
-        unsafe { find(&host::CpuLoader, &descriptor, &raw, ASKED) }.expect_err("no such kernel");
+        unsafe { find(&host::CpuLoader, &descriptor, &raw, &ASKED) }.expect_err("no such kernel");
     // SAFETY: as above.
     let again =
-        unsafe { find(&host::CpuLoader, &descriptor, &raw, ASKED) }.expect_err("no such kernel");
+        unsafe { find(&host::CpuLoader, &descriptor, &raw, &ASKED) }.expect_err("no such kernel");
     assert_eq!(first.to_string(), again.to_string());
     forget(begin as usize, &[]);
     first

@@ -48,11 +48,11 @@ pub(crate) unsafe fn submit<Q: QueueOps>(
     }
     let plan = queue.plan(launch)?;
     // SAFETY: the caller's promises.
-    let mut code = unsafe { find(queue, launch, queue.requirements(launch, &plan, false)) }?;
+    let mut code = unsafe { find(queue, launch, &queue.requirements(launch, &plan, false)) }?;
     if queue.admits(launch, &code).is_err() {
         // Code for this size only is content with fewer registers.
         // SAFETY: as above.
-        code = unsafe { find(queue, launch, queue.requirements(launch, &plan, true)) }?;
+        code = unsafe { find(queue, launch, &queue.requirements(launch, &plan, true)) }?;
         queue.admits(launch, &code)?;
     }
     // SAFETY: the caller's promises, and there is at least one work-item.
@@ -68,7 +68,7 @@ pub(crate) unsafe fn submit<Q: QueueOps>(
 unsafe fn find<Q: QueueOps>(
     queue: &Q,
     launch: &LaunchDesc<'_>,
-    requirements: LaunchRequirements<'_>,
+    requirements: &LaunchRequirements<'_>,
 ) -> Result<Q::Code, LaunchError> {
     // SAFETY: null, or a constant of the kernel's shared object.
     let descriptor = unsafe { launch.kernel.descriptor.as_ref() };

@@ -15,7 +15,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 const RANGE: usize = 0x3000_0000_0000;
 const RANGE_BITS: u32 = 44;
 
-/// Shadows begin at multiples of this, and at least as much lies between two.
+/// Windows begin at multiples of this, and at least as much lies between two.
 const STEP: usize = 2 << 20;
 
 /// Whether an address stands for memory of a device.

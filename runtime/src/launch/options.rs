@@ -17,7 +17,7 @@ use crate::kernel::spec_place::{ConstantPlace, TypeIdentity};
 pub enum Math {
     /// What the same code computes on the host, bit for bit.
     #[default]
-    Exact,
+    Precise,
     /// Rounding may differ. Sums may be taken in another order, a multiplication and an addition may become one operation, a
     /// division a multiplication by the reciprocal; functions may be approximated, and zeros lose their sign. Infinities and NaNs
     /// keep their meaning. (LLVM's flags `reassoc contract arcp afn nsz`.)

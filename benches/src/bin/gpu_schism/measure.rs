@@ -170,7 +170,7 @@ impl Bench {
         variants.iter().filter(move |_| wanted).map(move |&variant| {
             let math = match variant {
                 Variant::Relaxed => Math::Relaxed,
-                Variant::Exact | Variant::Specialised => Math::Exact,
+                Variant::Exact | Variant::Specialised => Math::Precise,
             };
             Run { bench: self, case, variant, queue: queue.with_math(math) }
         })

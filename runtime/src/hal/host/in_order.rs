@@ -37,7 +37,7 @@ const ALONE: u8 = 1;
 /// Somebody, who hands it on with the lock: something is waiting, or was.
 const SHARED: u8 = 2;
 
-/// The order of one queue. A forked process begins it anew: it has none of the launches that were in it, nor the threads that ran them.
+/// Runs the launches of one queue one after the other. A forked process begins anew: it has none of the launches that were in it, nor the threads that ran them.
 pub(crate) struct InOrderExecutor {
     here: PerProcess<Arc<InProcess>>,
 }

@@ -362,7 +362,7 @@ impl CodeLoader for CpuLoader {
 /// What a request for the kernel says: a sum of `schism_jit_abi::FLAG_` constants.
 fn flags(kernel: &KernelRef<'_>, variant: &Variant) -> u32 {
     let math = match variant.math {
-        Math::Exact => 0,
+        Math::Precise => 0,
         Math::Relaxed => FLAG_RELAXED_MATH,
         Math::RelaxedFinite => FLAG_RELAXED_MATH | FLAG_FINITE_MATH,
     };

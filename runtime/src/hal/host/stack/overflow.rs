@@ -200,7 +200,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
         if (*info).si_code > 0
             && let Some((runs, size)) = at((*info).si_addr().addr())
         {
-            tell(&runs, size);
+            report(&runs, size);
             libc::abort();
         }
         go_on(signal, info, context);
@@ -244,7 +244,7 @@ unsafe fn go_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void)
 }
 
 /// Writes what happened to standard error.
-fn tell(runs: &Runs, size: usize) {
+fn report(runs: &Runs, size: usize) {
     let mut digits = [0_u8; 20];
     let mut first = digits.len();
     let mut rest = size;
