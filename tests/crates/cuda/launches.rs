@@ -80,6 +80,19 @@ pub fn shapes() {
     }
     queue.parallel_for(0, |_| ()).expect("it runs");
     assert_eq!(take_seen().len(), 0);
+    // Blocks of a size that is asked for: of as many threads, or of the next smaller power of two.
+    for (asked, line, area) in [(0, 1, 1), (1, 1, 1), (64, 64, 64), (96, 96, 64), (5000, 1024, 1024)] {
+        let queue = queue.with_block_size(asked);
+        queue.parallel_for(100_000, |_| ()).expect("it runs");
+        assert_eq!(take_seen()[0].1, [line, 1, 1]);
+        queue.parallel_for([300, 300], |_| ()).expect("it runs");
+        assert_eq!(take_seen()[0].1.iter().product::<u32>(), area);
+        queue.parallel_for([30, 300, 300], |_| ()).expect("it runs");
+        assert!(take_seen()[0].1.iter().product::<u32>() <= area);
+        // Groups are what they are.
+        queue.parallel_for(NdRange::new(640, 32).expect("even groups"), |_| ()).expect("it runs");
+        assert_eq!(take_seen()[0].1, [32, 1, 1]);
+    }
     // More rows than a grid has: in pieces.
     queue.parallel_for([40_000_000, 1], |_| ()).expect("it runs");
     let seen = take_seen();

@@ -105,7 +105,7 @@ impl Kernel for ReversedBits {
     #[inline(always)]
     fn index(&self, index: usize) -> usize {
         // Of one element there are no bits, and a shift by all of them is none.
-        (index << 1).reverse_bits().wrapping_shr(usize::BITS - 1 - self.bits)
+        (index << 1).reverse_bits().wrapping_shr((usize::BITS - 1).wrapping_sub(self.bits))
     }
 }
 

@@ -64,8 +64,13 @@ impl<'g, T> Share<'g, T> {
     #[inline(always)]
     #[must_use]
     pub const fn len(&self) -> usize {
+        // Rounded up, by forms that cannot panic; a group has at least one work-item.
         let rest = self.len.saturating_sub(self.member.index);
-        rest.div_ceil(self.member.count)
+        let all = rest.wrapping_add(self.member.count).wrapping_sub(1);
+        match all.checked_div(self.member.count) {
+            Some(own) => own,
+            None => 0,
+        }
     }
 
     /// Whether the work-item owns no element.
