@@ -6,7 +6,7 @@
 //! function is in the index if neither it nor anything that it reaches needs what no device has
 //! (the allocator, the system, a variable that changes, assembly). So a kernel that prints is
 //! refused at the call of the printing function, and nothing of the machinery behind it is read.
-//! Calls of panic functions end the search: the pass [`panics`](crate::frontend::lower_panics)
+//! Calls of panic functions end the search: the pass [`lower_panics`](crate::frontend::lower_panics)
 //! lowers those.
 //!
 //! Making the index reads all of the bitcode ([`build_index`]), so it is kept in a file;
