@@ -7,9 +7,10 @@
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Which of the two compilers.
@@ -46,7 +47,7 @@ pub struct Runtime {
 }
 
 /// What a lab's programs and compilers must not inherit from the cargo that runs the tests.
-const FOREIGN_VARIABLES: [&str; 31] = [
+const FOREIGN_VARIABLES: [&str; 32] = [
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_INCREMENTAL",
@@ -73,6 +74,7 @@ const FOREIGN_VARIABLES: [&str; 31] = [
     "SCHISM_LIBDEVICE",
     "SCHISM_LINES",
     "SCHISM_PRINT_AFTER",
+    "SCHISM_SUBCOMMAND",
     "SCHISM_TARGETS",
     "SCHISM_TIME_PASSES",
     "SCHISM_TRACE",
@@ -212,9 +214,14 @@ impl Lab {
         program.env_remove("SCHISM_CACHE").env("SCHISM_CACHE_DIR", self.folder.join("kernels"));
     }
 
-    /// `cargo-schism`, built once for all test programs.
+    /// `cargo-schism`: the one that has started these tests, if it was built here; else one that is built once for all test programs.
     pub fn subcommand(&self) -> PathBuf {
         static BUILT: OnceLock<()> = OnceLock::new();
+        let built = self.folder.parent().expect("a folder in the target directory");
+        let running = std::env::var_os("SCHISM_SUBCOMMAND").map(PathBuf::from);
+        if let Some(running) = running.filter(|running| running.starts_with(built)) {
+            return running;
+        }
         let target = self.folder.join("cargo-schism");
         BUILT.get_or_init(|| {
             let mut cargo = self.cargo(Compiler::Stock, &workspace());
@@ -283,6 +290,37 @@ pub fn clean_command(program: impl AsRef<OsStr>) -> Command {
         }
     }
     command
+}
+
+/// Whether `SCHISM_TEST_FULL=1` asks for what takes long, too.
+#[must_use]
+pub fn full() -> bool {
+    std::env::var_os("SCHISM_TEST_FULL").is_some_and(|value| value == "1")
+}
+
+/// Does something with each of several things, with as many at a time as there are processors.
+///
+/// # Panics
+/// As the work does with the first that panics; the others are done nevertheless.
+pub fn each<T: Send>(things: impl IntoIterator<Item = T, IntoIter: Send>, work: impl Fn(T) + Sync) {
+    let things = Mutex::new(things.into_iter());
+    let next = || things.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let one_by_one = || {
+            let mut failure = None;
+            while let Some(thing) = next() {
+                let result = catch_unwind(AssertUnwindSafe(|| work(thing)));
+                failure = failure.or(result.err());
+            }
+            failure
+        };
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(one_by_one)).collect();
+        let failures = threads.into_iter().map(|thread| thread.join().unwrap_or_else(Some));
+        if let Some(failure) = failures.fold(None, Option::or) {
+            resume_unwind(failure);
+        }
+    });
 }
 
 /// Runs a program to its end.

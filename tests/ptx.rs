@@ -4,6 +4,7 @@
 //! in `CUDA_HOME` and in `/usr/local/cuda`. No GPU is needed.
 
 use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -69,7 +70,12 @@ pub fn expect(lacking: &[&str]) {
         return;
     }
     let path = std::env::current_exe().expect("this program has a path");
+    let passed = Passed::of(&path);
+    if passed.is_known() {
+        return;
+    }
     judge(&kernels_of(&path), lacking);
+    passed.remember();
 }
 
 /// As [`expect`], for the kernels of a program or library, of which a GPU lacks nothing.
@@ -77,9 +83,47 @@ pub fn expect(lacking: &[&str]) {
 /// # Panics
 /// The file has no kernels, or one cannot be lowered or assembled.
 pub fn expect_of(file: &Path) {
+    let passed = Passed::of(file);
+    if passed.is_known() {
+        return;
+    }
     let outcome = kernels_of(file);
     assert!(outcome.kernels > 0, "no kernels in {}", file.display());
     judge(&outcome, &[]);
+    passed.remember();
+}
+
+/// That all went well with the same kernels, the same stage 2 and the same assembler before. Then it is not done again, unless
+/// `SCHISM_TEST_FULL=1` asks for it. Nothing else is remembered.
+struct Passed(PathBuf);
+
+impl Passed {
+    /// Of the kernels in a file. Stage 2 is a part of this very program.
+    fn of(file: &Path) -> Self {
+        let own = std::env::current_exe().expect("this program has a path");
+        let mut hasher = DefaultHasher::new();
+        for path in [own.as_path(), file] {
+            std::fs::read(path).expect("a program that can be read").hash(&mut hasher);
+        }
+        let assembler = assembler();
+        let changed = assembler.as_ref().and_then(|path| path.metadata().ok()?.modified().ok());
+        (assembler, changed, everything()).hash(&mut hasher);
+        Self(own.with_file_name("ptx-passed").join(format!("{:016x}", hasher.finish())))
+    }
+
+    fn is_known(&self) -> bool {
+        let known = self.0.exists() && !crate::lab::full();
+        if known {
+            println!("as in an earlier run: all kernels can be had");
+        }
+        known
+    }
+
+    fn remember(&self) {
+        // Without it, it is done again.
+        let _ = std::fs::create_dir_all(self.0.parent().expect("it is in a folder"));
+        let _ = std::fs::write(&self.0, "");
+    }
 }
 
 fn judge(outcome: &Outcome, lacking: &[&str]) {

@@ -17,11 +17,6 @@ pub const SIZES: [usize; 10] = [1, 2, 7, 31, 32, 33, 64, 95, 256, 1000];
 
 /// Numbers that look like any.
 pub fn random(seed: u64) -> impl Iterator<Item = u64> {
-    let mut state = seed;
-    std::iter::repeat_with(move || {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ z >> 31
-    })
+    let mut random = fastrand::Rng::with_seed(seed);
+    std::iter::repeat_with(move || random.u64(..))
 }

@@ -9,6 +9,8 @@ use crate::error::{Error, Result};
 pub enum Request {
     /// Say how to use it.
     Help,
+    /// Say how to use a verb.
+    HelpOf(&'static str),
     /// Say the version.
     Version,
     /// Provide everything.
@@ -52,6 +54,33 @@ const CARGO_VERBS: &[(&str, &str, bool)] = &[
     ("doc", "d", false),
 ];
 
+/// schism's own verbs.
+const OWN_VERBS: &[&str] = &[
+    "backend-path",
+    "bench",
+    "bundle",
+    "cache",
+    "clean",
+    "doctor",
+    "emit",
+    "hcf",
+    "help",
+    "llvm-to-ptx",
+    "opt",
+    "setup",
+    "version",
+];
+
+/// All verbs; `bench` is schism's own and cargo's.
+pub fn verbs() -> impl Iterator<Item = &'static str> {
+    OWN_VERBS.iter().copied().chain(CARGO_VERBS.iter().map(|(name, ..)| *name))
+}
+
+/// Whether a verb is one of cargo's that compile with schism's compiler.
+pub fn compiles(verb: &str) -> bool {
+    verb == "bench" || CARGO_VERBS.iter().any(|(name, _, compiles)| *name == verb && *compiles)
+}
+
 /// Reads a command line without the program's name. Cargo starts a subcommand with its name as first argument.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
     let mut arguments = arguments.into_iter().peekable();
@@ -71,6 +100,13 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
             Request::Plain(name, rest)
         });
     }
+    // What `bench` and `opt` start has a help of its own.
+    if let Some(own) = OWN_VERBS.iter().find(|own| **own == verb)
+        && !["bench", "opt"].contains(own)
+        && asks_for_help(&rest)
+    {
+        return Ok(if verb == "help" { Request::Help } else { Request::HelpOf(own) });
+    }
     let request = match verb {
         "bench" => return Ok(Request::Bench(rest)),
         "hcf" => return Ok(Request::Hcf(rest)),
@@ -79,7 +115,11 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
         "bundle" => return Ok(Request::Bundle(rest)),
         "cache" => return Ok(Request::Cache(rest)),
         "opt" => return Ok(Request::Opt(rest)),
-        "help" | "--help" | "-h" => return Ok(Request::Help),
+        "help" => {
+            let asked = rest.first().and_then(|asked| verbs().find(|verb| asked == verb));
+            return Ok(asked.map_or(Request::Help, Request::HelpOf));
+        }
+        "--help" | "-h" => return Ok(Request::Help),
         "version" | "--version" | "-V" => Request::Version,
         "setup" => Request::Setup,
         "clean" => Request::Clean,
@@ -96,7 +136,6 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
     };
     match rest.first() {
         None => Ok(request),
-        Some(option) if option == "--help" || option == "-h" => Ok(Request::Help),
         Some(extra) => {
             Err(Error::Usage(format!("`{verb}` takes no arguments, and got `{}`", extra.display())))
         }
@@ -112,40 +151,90 @@ pub fn asks_for_help(arguments: &[OsString]) -> bool {
 }
 
 fn nearest(unknown: &str) -> String {
-    let own = [
-        "bench",
-        "bundle",
-        "cache",
-        "emit",
-        "hcf",
-        "llvm-to-ptx",
-        "opt",
-        "help",
-        "setup",
-        "clean",
-        "doctor",
-        "backend-path",
-    ];
-    let all = own.into_iter().chain(CARGO_VERBS.iter().map(|(name, ..)| *name));
-    match all.map(|verb| (distance(unknown, verb), verb)).min() {
-        Some((distance, verb)) if distance <= 2 => format!("; did you mean `{verb}`?"),
+    suggestion(unknown, verbs())
+}
+
+/// "Did you mean …?", if one of the known words is nearly this one; or nothing.
+pub fn suggestion<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    /// How many letters may differ.
+    const MOST: usize = 2;
+    let distances = known.into_iter().map(|word| (strsim::levenshtein(unknown, word), word)).min();
+    match distances {
+        Some((distance, word)) if distance <= MOST => format!("; did you mean `{word}`?"),
         _ => String::new(),
     }
 }
 
-/// How many letters differ.
-pub fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, letter) in one.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (column, candidate) in other.iter().enumerate() {
-            let change = diagonal + usize::from(letter != *candidate);
-            diagonal = row[column + 1];
-            row[column + 1] = change.min(row[column] + 1).min(diagonal + 1);
+/// An error of the option parser, for the person at the terminal; `verb` is what the options are of.
+pub fn misused(verb: &str, error: lexopt::Error) -> Error {
+    Error::Usage(match error {
+        lexopt::Error::MissingValue { option: Some(option) } => {
+            format!("`{verb} {option}` needs a value")
         }
+        lexopt::Error::UnexpectedOption(option) => format!("`{verb}` has no option `{option}`"),
+        lexopt::Error::UnexpectedValue { option, value } => {
+            format!("`{verb} {option}` takes no value, and got `{}`", value.display())
+        }
+        other => format!("`{verb}`: {other}"),
+    })
+}
+
+/// Passes an option on to cargo, with its value if it has one. `option` is as it is written, with its dashes.
+pub fn pass_on(
+    parser: &mut lexopt::Parser,
+    option: String,
+    cargos: &mut Vec<OsString>,
+) -> Result<(), lexopt::Error> {
+    let attached = parser.optional_value();
+    if takes_value(&option) {
+        let value = attached.map_or_else(|| parser.value(), Ok)?;
+        cargos.extend([option.into(), value]);
+        return Ok(());
     }
-    row[other.len()]
+    let is_long = option.starts_with("--");
+    let mut word = OsString::from(option);
+    if let Some(value) = attached {
+        if is_long {
+            word.push("=");
+        }
+        word.push(value);
+    }
+    cargos.push(word);
+    Ok(())
+}
+
+/// An option as it is written.
+pub fn written(option: &lexopt::Arg<'_>) -> String {
+    match option {
+        lexopt::Arg::Short(letter) => format!("-{letter}"),
+        lexopt::Arg::Long(name) => format!("--{name}"),
+        lexopt::Arg::Value(value) => value.to_string_lossy().into_owned(),
+    }
+}
+
+/// Whether an option of cargo's has a value behind it.
+fn takes_value(option: &str) -> bool {
+    matches!(
+        option,
+        "--example"
+            | "-p"
+            | "--package"
+            | "--exclude"
+            | "--bin"
+            | "--test"
+            | "--bench"
+            | "--features"
+            | "-F"
+            | "--profile"
+            | "--manifest-path"
+            | "--target"
+            | "--target-dir"
+            | "--config"
+            | "--color"
+            | "-j"
+            | "--jobs"
+            | "-Z"
+    )
 }
 
 #[cfg(test)]
@@ -189,7 +278,30 @@ mod tests {
         assert!(ask("frobnicate").unwrap_err().starts_with("there is no verb `frobnicate`\n"));
         assert!(ask("--release build").unwrap_err().contains("cargo schism build --release"));
         assert!(ask("setup now").unwrap_err().contains("takes no arguments"));
-        assert_eq!(ask("setup --help"), Ok(Request::Help));
+        assert_eq!(ask("setup --help"), Ok(Request::HelpOf("setup")));
+        assert_eq!(ask("emit ptx --help"), Ok(Request::HelpOf("emit")));
+        assert_eq!(ask("help bundle"), Ok(Request::HelpOf("bundle")));
+        assert_eq!(ask("--help"), Ok(Request::Help));
+    }
+
+    #[test]
+    fn cargos_options_keep_their_values() {
+        let line = "--example a -pb -F=c --jobs=2 -j3 --release --timings=html -vv";
+        let mut parser = lexopt::Parser::from_args(words(line));
+        let mut passed = Vec::new();
+        while let Some(option) = parser.next().unwrap() {
+            let option = written(&option);
+            pass_on(&mut parser, option, &mut passed).unwrap();
+        }
+        let all = "--example a -p b -F c --jobs 2 -j 3 --release --timings=html -vv";
+        assert_eq!(passed, words(all));
+    }
+
+    #[test]
+    fn nearly_right_words_are_found() {
+        let known = ["sm_80", "sm_90"];
+        assert_eq!(suggestion("sm90", known), "; did you mean `sm_90`?");
+        assert_eq!(suggestion("x", known), "");
     }
 
     #[test]

@@ -14,11 +14,13 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use lexopt::Arg::{Long, Short, Value};
 use schism_hcf::{RecordRef, Target};
 
+use crate::arguments;
 use crate::cargo;
 use crate::elf::{self, Libraries};
-use crate::emit::{self, takes_value};
+use crate::emit;
 use crate::error::{Error, FileContext, Result};
 use crate::hcf;
 use crate::home::Home;
@@ -102,29 +104,27 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn parse(arguments: &[OsString]) -> Result<Request> {
-    let (asked, arguments) = targets::take(arguments)?;
+fn parse(words: &[OsString]) -> Result<Request> {
+    let (asked, words) = targets::take(words)?;
     let mut request = Request { program: None, output: None, jit: false, asked, build: Vec::new() };
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        let mut value = || {
-            let missing = || Error::Usage(format!("`bundle {}` needs a value", argument.display()));
-            rest.next().cloned().ok_or_else(missing)
-        };
-        match argument.to_str() {
-            Some("--jit") => request.jit = true,
-            Some("-o" | "--output") => request.output = Some(value()?.into()),
-            Some(option) if takes_value(option) => {
-                let value = value()?;
-                request.build.extend([argument.clone(), value]);
+    let misused = |error| arguments::misused("bundle", error);
+    let mut parser = lexopt::Parser::from_args(words);
+    while let Some(argument) = parser.next().map_err(misused)? {
+        match argument {
+            Long("jit") => request.jit = true,
+            Short('o') | Long("output") => {
+                request.output = Some(parser.value().map_err(misused)?.into());
             }
-            Some(option) if option.starts_with('-') => request.build.push(argument.clone()),
-            _ if request.program.is_none() => request.program = Some(argument.into()),
-            _ => {
+            Value(program) if request.program.is_none() => request.program = Some(program.into()),
+            Value(other) => {
                 return Err(Error::Usage(format!(
                     "`bundle` takes one program, and got `{}` too",
-                    argument.display()
+                    other.display()
                 )));
+            }
+            option => {
+                let option = arguments::written(&option);
+                arguments::pass_on(&mut parser, option, &mut request.build).map_err(misused)?;
             }
         }
     }

@@ -12,14 +12,21 @@ use crate::arguments::asks_for_help;
 use crate::command;
 use crate::environment;
 use crate::error::Result;
+use crate::hcf;
+use crate::help;
 use crate::home::Home;
 use crate::setup::{self, Ready};
 use crate::targets::{self, Asked};
 use crate::toolchain::Toolchain;
 
+/// The variable that names this program.
+const OWN: &str = "SCHISM_SUBCOMMAND";
+
 /// Runs a verb that compiles. Does not return when all goes well: this process becomes cargo.
 pub fn compile(verb: &str, arguments: &[OsString]) -> Result<ExitCode> {
     if asks_for_help(arguments) {
+        let own = format!("{}\nCargo's own:\n\n", help::of(verb));
+        hcf::to_stdout(own.as_bytes())?;
         return plain(verb, arguments);
     }
     let (asked, arguments) = targets::take(arguments)?;
@@ -50,6 +57,10 @@ pub fn command(ready: &Ready) -> Command {
     if std::env::var_os("RUSTDOC").is_none() {
         // Documentation tests are compiled by the driver, too.
         cargo.env("RUSTDOC", ready.installed.rustdoc());
+    }
+    // For tests that start the tool that has started them.
+    if let Ok(own) = std::env::current_exe() {
+        cargo.env(OWN, own);
     }
     if std::env::var_os("SCHISM_JIT").is_none() {
         cargo.env("SCHISM_JIT", ready.installed.stage2());

@@ -11,11 +11,13 @@ const LAST_LINES: usize = 40;
 
 /// Starts a program and gives its exit status. `purpose` completes "needed …", `hint` says what to do if it is not there.
 pub fn status(mut command: Command, purpose: &str, hint: &str) -> Result<ExitStatus> {
+    trace(&command, purpose);
     command.status().map_err(|source| not_started(&command, purpose, hint, source))
 }
 
 /// Starts a program and gives what it prints on stdout; its failure is an error that shows stderr.
 pub fn capture(mut command: Command, purpose: &str, hint: &str) -> Result<String> {
+    trace(&command, purpose);
     command.stdin(Stdio::null());
     let output = command.output().map_err(|source| not_started(&command, purpose, hint, source))?;
     if !output.status.success() {
@@ -44,6 +46,7 @@ impl Logged {
         hint: &str,
         log: &Path,
     ) -> Result<Logged> {
+        trace(&command, purpose);
         let file = std::fs::File::create(log).at("create", log)?;
         let copy = file.try_clone().at("open", log)?;
         command.stdin(Stdio::null()).stdout(copy).stderr(file);
@@ -69,6 +72,11 @@ impl Logged {
             }
         }
     }
+}
+
+fn trace(command: &Command, purpose: &str) {
+    let folder = command.get_current_dir().map(|folder| folder.display().to_string());
+    tracing::debug!(command = describe(command), folder, "started {purpose}");
 }
 
 fn tail(log: &str, after: &str) -> String {
@@ -99,6 +107,7 @@ pub fn describe(command: &Command) -> String {
 /// Becomes the program, so that signals and the exit status are its own.
 pub fn become_program(mut command: Command, purpose: &str) -> Result<ExitCode> {
     use std::os::unix::process::CommandExt;
+    trace(&command, purpose);
     let source = command.exec();
     Err(not_started(&command, purpose, "", source))
 }

@@ -4,10 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
+use cargo_metadata::Message;
+use lexopt::Arg::{Long, Short, Value};
 use schism_hcf::{KernelRef, Level, PROCESSORS, Processor, RecordRef};
 use schism_jit_abi::library::{Stage2, Wanted};
+use tempfile::TempDir;
 
-use crate::arguments::distance;
+use crate::arguments;
 use crate::cargo;
 use crate::command;
 use crate::error::{Error, FileContext, Result};
@@ -121,7 +124,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let mut failures = Vec::new();
     for (record, kernel) in wanted {
         let job = Job { stage2, record, kernel, file: &file, links: &links };
-        match job.emit(&request, dumps.as_deref()) {
+        match job.emit(&request, dumps.as_ref().map(TempDir::path)) {
             Ok(code) => {
                 let mark = request.what.comment();
                 let text = format!("{mark} {}\n{}\n", kernel.display_name, code.trim_end());
@@ -256,33 +259,6 @@ impl Place {
     }
 }
 
-/// A folder that goes when it is not used any more.
-#[derive(Debug)]
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn new(name: &str) -> Result<Self> {
-        let folder = std::env::temp_dir().join(format!("schism-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).at("create", &folder)?;
-        Ok(Self(folder))
-    }
-}
-
-impl std::ops::Deref for Temporary {
-    type Target = Path;
-
-    fn deref(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // What is left there is in the way of nobody.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// `cargo schism llvm-to-ptx`: the same for a file, as one of stage 2's targets by itself. The file may have containers, or be a
 /// container.
 pub fn llvm_to_ptx(arguments: &[OsString]) -> Result<ExitCode> {
@@ -315,30 +291,32 @@ fn parse(arguments: &[OsString]) -> Result<Request> {
         output: None,
         build: Vec::new(),
     };
-    while let Some(argument) = rest.next() {
-        let mut value = || {
-            let missing = || Error::Usage(format!("`emit {}` needs a value", argument.display()));
-            rest.next().cloned().ok_or_else(missing)
-        };
-        match argument.to_str() {
-            Some("--kernel") => request.kernel = Some(value()?.to_string_lossy().into_owned()),
-            Some("--arch") => {
-                let processor = value()?.to_string_lossy().into_owned();
+    let misused = |error| arguments::misused("emit", error);
+    let mut parser = lexopt::Parser::from_args(rest);
+    while let Some(argument) = parser.next().map_err(misused)? {
+        match argument {
+            Long("kernel") => {
+                let value = parser.value().map_err(misused)?;
+                request.kernel = Some(value.to_string_lossy().into_owned());
+            }
+            Long("arch") => {
+                let processor = parser.value().map_err(misused)?.to_string_lossy().into_owned();
                 check_processor(request.what, &processor)?;
                 request.processor = Some(processor);
             }
-            Some("-o" | "--output") => request.output = Some(value()?.into()),
-            Some(option) if takes_value(option) => {
-                request.build.push(argument.clone());
-                request.build.push(value()?);
+            Short('o') | Long("output") => {
+                request.output = Some(parser.value().map_err(misused)?.into());
             }
-            Some(option) if option.starts_with('-') => request.build.push(argument.clone()),
-            _ if request.file.is_none() => request.file = Some(argument.into()),
-            _ => {
+            Value(file) if request.file.is_none() => request.file = Some(file.into()),
+            Value(other) => {
                 return usage(format!(
                     "`emit` looks at one file, and got `{}` too",
-                    argument.display()
+                    other.display()
                 ));
+            }
+            option => {
+                let option = arguments::written(&option);
+                arguments::pass_on(&mut parser, option, &mut request.build).map_err(misused)?;
             }
         }
     }
@@ -367,33 +345,11 @@ fn check_processor(what: What, processor: &str) -> Result<()> {
     if is_known {
         return Ok(());
     }
-    let nearest = known.iter().map(|name| (distance(processor, name), *name)).min();
-    let nearest = match nearest {
-        Some((differing, name)) if differing <= 2 => format!("; did you mean `{name}`?"),
-        _ => String::new(),
-    };
+    let nearest = arguments::suggestion(processor, known.iter().copied());
     Err(Error::Usage(format!(
         "`--arch`: there is no processor `{processor}` for `emit {kind}`{nearest}\nthere are: {}",
         known.join(", ")
     )))
-}
-
-/// Whether an option of cargo's has a value behind it.
-pub fn takes_value(option: &str) -> bool {
-    matches!(
-        option,
-        "--example"
-            | "-p"
-            | "--package"
-            | "--bin"
-            | "--test"
-            | "--bench"
-            | "--features"
-            | "-F"
-            | "--profile"
-            | "--manifest-path"
-            | "--target-dir"
-    )
 }
 
 /// Has cargo build one program, and says where it is. `extra` is for the compiler of that program alone.
@@ -423,8 +379,7 @@ pub fn build(mut cargo: Command, arguments: &[OsString], extra: &[&str]) -> Resu
         let detail = "; cargo's messages above say why".to_owned();
         return Err(Error::Failed { what, status: output.status, detail });
     }
-    let messages = String::from_utf8_lossy(&output.stdout);
-    let programs: Vec<String> = messages.lines().filter_map(executable).collect();
+    let programs = programs(&output.stdout);
     match &programs[..] {
         [program] => Ok(program.into()),
         [] => Err(Error::Usage(
@@ -437,20 +392,30 @@ pub fn build(mut cargo: Command, arguments: &[OsString], extra: &[&str]) -> Resu
     }
 }
 
-/// The program that a message of cargo's is about.
-fn executable(message: &str) -> Option<String> {
-    let message: serde_json::Value = serde_json::from_str(message).ok()?;
-    message["executable"].as_str().map(str::to_owned)
+/// The programs that cargo's messages are about.
+fn programs(messages: &[u8]) -> Vec<String> {
+    // A line that is no message is what a build script or a test says.
+    let artifacts = Message::parse_stream(messages).filter_map(|message| match message {
+        Ok(Message::CompilerArtifact(artifact)) => artifact.executable,
+        _ => None,
+    });
+    artifacts.map(String::from).collect()
+}
+
+/// A new folder, which goes when it is dropped.
+fn scratch_folder() -> Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix("schism-emit-").tempdir();
+    folder.at("create a folder in", std::env::temp_dir())
 }
 
 /// A new folder for stage 2's steps, which it writes to from then on.
-fn dump_folder(what: What) -> Result<Option<Temporary>> {
+fn dump_folder(what: What) -> Result<Option<TempDir>> {
     if !matches!(what, What::DeviceIr | What::Asm) {
         return Ok(None);
     }
-    let folder = Temporary::new("emit")?;
+    let folder = scratch_folder()?;
     // SAFETY: this program has one thread so far: stage 2 is opened after this.
-    unsafe { std::env::set_var(DUMP, &*folder) };
+    unsafe { std::env::set_var(DUMP, folder.path()) };
     Ok(Some(folder))
 }
 
@@ -523,8 +488,8 @@ impl Job<'_> {
 fn sass(ptx: &str, processor: &str) -> Result<String> {
     let assembler = tool("ptxas", "SCHISM_PTXAS")?;
     let disassembler = tool("nvdisasm", "SCHISM_NVDISASM")?;
-    let folder = Temporary::new("sass")?;
-    let (source, code) = (folder.join("kernel.ptx"), folder.join("kernel.cubin"));
+    let folder = scratch_folder()?;
+    let (source, code) = (folder.path().join("kernel.ptx"), folder.path().join("kernel.cubin"));
     std::fs::write(&source, ptx).at("write", &source)?;
     let mut assemble = Command::new(assembler);
     assemble.arg(format!("--gpu-name={processor}")).arg("--output-file").args([&code, &source]);
@@ -622,9 +587,22 @@ mod tests {
 
     #[test]
     fn programs_are_found_in_cargos_messages() {
-        let message =
-            r#"{"reason":"compiler-artifact","executable":"/a \"b\"/\u00e9\\x","fresh":true}"#;
-        assert_eq!(executable(message).as_deref(), Some("/a \"b\"/é\\x"));
-        assert_eq!(executable(r#"{"reason":"compiler-artifact","executable":null}"#), None);
+        let artifact = |executable: &str| {
+            format!(
+                r#"{{"reason":"compiler-artifact","package_id":"path+file:///a#0.1.0","manifest_path":"/a/Cargo.toml",
+                "target":{{"kind":["bin"],"crate_types":["bin"],"name":"a","src_path":"/a/main.rs","edition":"2024","doc":true,
+                "doctest":false,"test":true}},"profile":{{"opt_level":"0","debuginfo":2,"debug_assertions":true,
+                "overflow_checks":true,"test":false}},"features":[],"filenames":[],"executable":{executable},"fresh":true}}"#
+            )
+            .replace('\n', "")
+        };
+        let program = artifact(r#""/a \"b\"/\u00e9\\x""#);
+        let messages = [
+            &artifact("null"),
+            "words of a build script",
+            &program,
+            r#"{"reason":"build-finished","success":true}"#,
+        ];
+        assert_eq!(programs(messages.join("\n").as_bytes()), ["/a \"b\"/é\\x"]);
     }
 }

@@ -5,8 +5,10 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use lexopt::Arg::{Long, Short, Value};
 use schism_hcf::{ImageRef, RecordRef, records, sections_of_file};
 
+use crate::arguments;
 use crate::error::{Error, FileContext, Result};
 use crate::publish;
 
@@ -56,35 +58,35 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn parse(arguments: &[OsString]) -> Result<Request> {
+fn parse(words: &[OsString]) -> Result<Request> {
     let (mut file, mut image, mut output, mut object, mut verify) = (None, None, None, None, false);
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        let mut value = |what: &str| {
-            let missing =
-                || Error::Usage(format!("`hcf {}` needs {what} after it", argument.display()));
-            rest.next().cloned().ok_or_else(missing)
-        };
-        match argument.to_str() {
-            Some("--verify") => verify = true,
-            Some("--extract") => {
-                image = Some(value("an image's name")?.to_string_lossy().into_owned())
+    let mut parser = lexopt::Parser::from_args(words);
+    let value = |parser: &mut lexopt::Parser, option: &str, what: &str| {
+        let missing = |_| Error::Usage(format!("`hcf {option}` needs {what} after it"));
+        parser.value().map_err(missing)
+    };
+    while let Some(argument) = parser.next().map_err(|error| arguments::misused("hcf", error))? {
+        match argument {
+            Long("verify") => verify = true,
+            Long("extract") => {
+                let name = value(&mut parser, "--extract", "an image's name")?;
+                image = Some(name.to_string_lossy().into_owned());
             }
-            Some("-o" | "--output") => output = Some(PathBuf::from(value("a file")?)),
-            Some("--object") => {
-                object =
-                    Some(value("the beginning of a container's id")?.to_string_lossy().into_owned())
+            Short('o') | Long("output") => {
+                output = Some(PathBuf::from(value(&mut parser, "-o", "a file")?));
             }
-            Some(option) if option.starts_with('-') => {
-                return Err(Error::Usage(format!("`hcf` has no option `{option}`")));
+            Long("object") => {
+                let id = value(&mut parser, "--object", "the beginning of a container's id")?;
+                object = Some(id.to_string_lossy().into_owned());
             }
-            _ if file.is_none() => file = Some(PathBuf::from(argument)),
-            _ => {
+            Value(path) if file.is_none() => file = Some(PathBuf::from(path)),
+            Value(other) => {
                 return Err(Error::Usage(format!(
                     "`hcf` looks at one file, and got `{}` too",
-                    argument.display()
+                    other.display()
                 )));
             }
+            option => return Err(arguments::misused("hcf", option.unexpected())),
         }
     }
     let file =

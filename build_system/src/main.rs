@@ -18,6 +18,7 @@ mod environment;
 mod error;
 mod hash;
 mod hcf;
+mod help;
 mod home;
 mod kernel_cache;
 mod lock;
@@ -37,6 +38,7 @@ mod sources;
 mod stage2;
 mod targets;
 mod toolchain;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
     if let Some(code) = rustc_dev::run_shim_if_asked() {
         return code;
     }
+    trace::install();
     let result = arguments::parse(std::env::args_os().skip(1)).and_then(serve);
     result.unwrap_or_else(|error| {
         eprintln!("error: {error}");
@@ -57,12 +60,8 @@ fn main() -> ExitCode {
 
 fn serve(request: Request) -> Result<ExitCode> {
     match request {
-        Request::Help => {
-            print!("{}", include_str!("usage.txt"));
-            for subject in bench::SUBJECTS {
-                println!("  bench {:<13} {}", subject.name, subject.summary);
-            }
-        }
+        Request::Help => hcf::to_stdout(help::all().as_bytes())?,
+        Request::HelpOf(verb) => hcf::to_stdout(help::of(verb).as_bytes())?,
         Request::Version => println!(
             "cargo-schism {} (for rustc {})",
             env!("CARGO_PKG_VERSION"),

@@ -6,12 +6,27 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What is needed of the checkout besides its root files.
-pub const DIRECTORIES: &[&str] =
-    &["codegen", "passes", "runtime/hcf", "runtime/jit", "runtime/trust"];
+pub const DIRECTORIES: &[&str] = &[
+    "codegen",
+    "passes",
+    "runtime/abi",
+    "runtime/devicelib",
+    "runtime/hcf",
+    "runtime/jit",
+    "runtime/loader",
+    "runtime/trust",
+];
+/// What is packed for the published package, beside its `Cargo.toml`.
+pub const FILE: &str = "sources.pack";
 /// The root files.
 pub const ROOT_FILES: &[&str] = &["Cargo.toml", "Cargo.lock"];
 /// Directories that no build of the libraries reads.
 const SKIPPED: &[&str] = &["target", "tests", "benches", "examples", "fuzz", "corpus", "docs"];
+
+/// Whether a folder is the workspace.
+pub fn is_workspace(root: &Path) -> bool {
+    root.join("codegen/Cargo.toml").is_file()
+}
 
 /// The files, relative to the checkout's root, in a fixed order.
 pub fn files(root: &Path) -> io::Result<Vec<PathBuf>> {
@@ -30,6 +45,9 @@ fn walk(root: &Path, relative: &Path, found: &mut Vec<PathBuf>) -> io::Result<()
         let path = relative.join(&name);
         if name.as_encoded_bytes().starts_with(b".") {
             continue; // editors' files
+        }
+        if name.as_encoded_bytes().starts_with(b"LICENSE") {
+            continue; // packages have them, and cargo-schism's own is one
         }
         // Follows links: what a link points to is what gets built.
         if root.join(&path).is_dir() {

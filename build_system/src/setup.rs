@@ -29,6 +29,7 @@ pub fn ensure(home: &Home) -> Result<Ready> {
     let sources = Sources::find()?;
     let memory = Memory::of(home, &toolchain, &sources);
     if let Some(installed) = memory.recall(home, &sources.manifest()?) {
+        tracing::debug!(plugin = installed.plugin_hash, stage2 = installed.stage2_hash, "found");
         installed.link(home)?;
         installed.note_use();
         return Ok(Ready { toolchain, installed });
@@ -41,6 +42,7 @@ pub fn ensure(home: &Home) -> Result<Ready> {
     }
     sweep(home);
     let inputs = inputs(&sources, &toolchain)?;
+    tracing::debug!(inputs, ?sources, "the sources are others than those that were built last");
     let known = Memory { path: home.state().join(format!("inputs-{inputs}")) };
     if let Some(installed) = known.recall(home, &Manifest::default()) {
         installed.link(home)?;

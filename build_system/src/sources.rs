@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn unpacking_gives_a_workspace_of_its_own() {
         let files = pack::files(checkout()).unwrap();
-        assert!(files.contains(&PathBuf::from("runtime/jit/abi/Cargo.toml")));
+        assert!(files.contains(&PathBuf::from("runtime/abi/Cargo.toml")));
         let block = pack::pack(checkout(), &files).unwrap();
         let scratch = Scratch::new("unpack");
         unpack(&block, scratch.path()).unwrap();
@@ -204,7 +204,7 @@ mod tests {
         let manifest = std::fs::read_to_string(scratch.path().join("Cargo.toml")).unwrap();
         assert!(
             manifest.contains("\"codegen\"")
-                && manifest.contains("\"runtime/jit/abi\"")
+                && manifest.contains("\"runtime/abi\"")
                 && manifest.contains("inkwell")
         );
         for absent in ["build_system", "    \"runtime\",\n", "\"tests\"", "default-members"] {

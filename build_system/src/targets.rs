@@ -12,10 +12,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cargo_metadata::{Metadata, MetadataCommand, Package};
+use lexopt::Arg::{Long, Short, Value};
 use schism_hcf::{TargetError, Targets};
-use serde_json::Value;
 
-use crate::command;
 use crate::error::{Error, Result};
 
 /// The variable that the compiler reads.
@@ -99,14 +99,13 @@ pub fn apply(
 /// The targets in the manifests of the packages that these arguments select.
 fn of_manifest(cargo: &OsStr, arguments: &[OsString]) -> Result<Option<Targets>> {
     let selection = Selection::of(arguments);
-    let mut metadata = Command::new(cargo);
-    metadata.args(["metadata", "--no-deps", "--format-version=1"]);
+    let mut command = MetadataCommand::new();
+    command.cargo_path(cargo).no_deps();
     if let Some(path) = &selection.manifest {
-        metadata.arg("--manifest-path").arg(path);
+        command.manifest_path(path);
     }
     // What is wrong here cargo says better when it builds.
-    let Ok(text) = command::capture(metadata, "to read the manifest", "") else { return Ok(None) };
-    let Ok(metadata) = serde_json::from_str::<Value>(&text) else { return Ok(None) };
+    let Ok(metadata) = command.exec() else { return Ok(None) };
     selection.targets(&metadata)
 }
 
@@ -121,76 +120,60 @@ struct Selection {
 impl Selection {
     fn of(arguments: &[OsString]) -> Self {
         let mut selection = Self::default();
-        let mut words = arguments.iter().take_while(|word| *word != "--");
-        while let Some(word) = words.next() {
-            let text = word.to_str().unwrap_or_default();
-            let (option, value) = match text.split_once('=') {
-                Some((option, value)) if option.starts_with("--") => {
-                    (option, Some(OsStr::new(value)))
-                }
-                _ => (text, None),
-            };
-            let mut value =
-                || value.or_else(|| words.next().map(OsString::as_os_str)).unwrap_or_default();
+        // Cargo's mistakes are cargo's to tell.
+        let mut parser = lexopt::Parser::from_args(arguments);
+        while let Ok(Some(option)) = parser.next() {
             match option {
-                "-p" | "--package" => {
-                    selection.packages.push(value().to_string_lossy().into_owned())
+                Short('p') | Long("package") => {
+                    let name = parser.value().unwrap_or_default();
+                    selection.packages.push(name.to_string_lossy().into_owned());
                 }
-                "--manifest-path" => selection.manifest = Some(value().into()),
-                "--workspace" | "--all" => selection.all = true,
-                _ => {
-                    if let Some(name) = text.strip_prefix("-p").filter(|_| !text.starts_with("--"))
-                    {
-                        selection.packages.push(name.to_owned());
-                    }
+                Long("manifest-path") => {
+                    selection.manifest = Some(parser.value().unwrap_or_default().into());
                 }
+                Long("workspace" | "all") => selection.all = true,
+                Long(_) => drop(parser.optional_value()),
+                Short(_) | Value(_) => {}
             }
         }
         selection
     }
 
     /// The targets that cargo's description of the workspace has for the selected packages.
-    fn targets(&self, metadata: &Value) -> Result<Option<Targets>> {
-        let packages: Vec<&Value> = metadata["packages"].as_array().into_iter().flatten().collect();
-        let manifest = |package: &Value| package["manifest_path"].as_str().map(PathBuf::from);
-        let name = |package: &Value| package["name"].as_str().unwrap_or_default().to_owned();
+    fn targets(&self, metadata: &Metadata) -> Result<Option<Targets>> {
         let here = match &self.manifest {
             Some(path) => std::path::absolute(path).ok(),
             None => std::env::current_dir().ok().and_then(|folder| nearest(&folder)),
         };
-        let at_hand = packages.iter().any(|package| manifest(package) == here);
-        let defaults: Vec<&str> = metadata["workspace_default_members"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        let selected = packages.into_iter().filter(|package| {
+        let is_here =
+            |package: &Package| here.as_deref() == Some(package.manifest_path.as_std_path());
+        let at_hand = metadata.packages.iter().any(is_here);
+        let selected = metadata.packages.iter().filter(|package| {
             if !self.packages.is_empty() {
-                let named = |spec: &String| spec.split('@').next() == Some(&name(package));
+                let named = |spec: &String| spec.split('@').next() == Some(package.name.as_str());
                 return self.packages.iter().any(named);
             }
             self.all
                 || if at_hand {
-                    manifest(package) == here
+                    is_here(package)
                 } else {
-                    package["id"].as_str().is_some_and(|id| defaults.contains(&id))
+                    metadata.workspace_default_members.contains(&package.id)
                 }
         });
         let mut found: Option<(String, Targets)> = None;
         for package in selected {
-            let own = targets_in(&package["metadata"], &name(package))?;
-            let shared = || targets_in(&metadata["metadata"], "the workspace");
+            let name = package.name.to_string();
+            let own = targets_in(&package.metadata, &name)?;
+            let shared = || targets_in(&metadata.workspace_metadata, "the workspace");
             let Some(targets) = own.map_or_else(shared, |own| Ok(Some(own)))? else { continue };
             match &found {
                 Some((other, theirs)) if *theirs != targets => {
                     return Err(Error::Usage(format!(
-                        "the manifests of `{other}` and `{}` ask for other targets (`{theirs}` and `{targets}`), and one build has \
-                         one list; select one with `-p`, or say `{OPTION}`",
-                        name(package)
+                        "the manifests of `{other}` and `{name}` ask for other targets (`{theirs}` and `{targets}`), and one build has \
+                         one list; select one with `-p`, or say `{OPTION}`"
                     )));
                 }
-                _ => found = Some((name(package), targets)),
+                _ => found = Some((name, targets)),
             }
         }
         Ok(found.map(|(_, targets)| targets))
@@ -198,14 +181,14 @@ impl Selection {
 }
 
 /// `schism.targets` of a manifest's table for tools.
-fn targets_in(metadata: &Value, whose: &str) -> Result<Option<Targets>> {
+fn targets_in(metadata: &serde_json::Value, whose: &str) -> Result<Option<Targets>> {
     let value = &metadata["schism"]["targets"];
     if value.is_null() {
         return Ok(None);
     }
     let names = value
         .as_array()
-        .and_then(|list| list.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
+        .and_then(|list| list.iter().map(serde_json::Value::as_str).collect::<Option<Vec<_>>>());
     let Some(names) = names else {
         return Err(Error::Usage(format!(
             "`metadata.schism.targets` of {whose} is no list of texts; write targets = [\"host\", \"ptx:sm_80\"]"
@@ -285,14 +268,24 @@ mod tests {
 
     #[test]
     fn the_manifest_says_it() {
-        let metadata: Value = serde_json::from_str(
-            r#"{"packages": [
-                {"name": "a", "id": "a#1", "manifest_path": "/w/a/Cargo.toml", "metadata": {"schism": {"targets": ["host", "ptx:sm_80"]}}},
-                {"name": "b", "id": "b#1", "manifest_path": "/w/b/Cargo.toml", "metadata": null},
-                {"name": "c", "id": "c#1", "manifest_path": "/w/c/Cargo.toml", "metadata": {"schism": {"targets": "host"}}},
-                {"name": "d", "id": "d#1", "manifest_path": "/w/d/Cargo.toml", "metadata": {"schism": {"targets": ["ptx:sm_7"]}}}
-            ], "workspace_default_members": ["a#1", "b#1"], "metadata": {"schism": {"targets": ["ptx:sm_90"]}}}"#,
-        )
+        let package = |name: &str, metadata: &str| {
+            format!(
+                r#"{{"name": "{name}", "version": "0.1.0", "id": "path+file:///w/{name}#0.1.0", "dependencies": [], "targets": [],
+                "features": {{}}, "manifest_path": "/w/{name}/Cargo.toml", "metadata": {metadata}}}"#
+            )
+        };
+        let packages = [
+            package("a", r#"{"schism": {"targets": ["host", "ptx:sm_80"]}}"#),
+            package("b", "null"),
+            package("c", r#"{"schism": {"targets": "host"}}"#),
+            package("d", r#"{"schism": {"targets": ["ptx:sm_7"]}}"#),
+        ];
+        let metadata = MetadataCommand::parse(format!(
+            r#"{{"packages": [{}], "workspace_members": [], "resolve": null, "workspace_root": "/w", "target_directory": "/w/target",
+            "version": 1, "workspace_default_members": ["path+file:///w/a#0.1.0", "path+file:///w/b#0.1.0"],
+            "metadata": {{"schism": {{"targets": ["ptx:sm_90"]}}}}}}"#,
+            packages.join(", ")
+        ))
         .unwrap();
         let of = |line: &str| {
             let found = Selection::of(&words(line)).targets(&metadata);

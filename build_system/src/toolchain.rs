@@ -81,7 +81,10 @@ impl Toolchain {
                 continue;
             }
             match probe(&rustc) {
-                Ok(version) if version.is_pinned() => return Ok(Toolchain::new(sysroot, version)),
+                Ok(version) if version.is_pinned() => {
+                    tracing::debug!(sysroot = %sysroot.display(), origin, "found the compiler");
+                    return Ok(Toolchain::new(sysroot, version));
+                }
                 Ok(version) => {
                     tried.push(format!("  - {} ({origin}): {}", rustc.display(), version.text))
                 }

@@ -20,7 +20,7 @@ use rustc_session::Session;
 use rustc_session::config::CrateType;
 use rustc_span::def_id::LocalDefId;
 
-use crate::{bodies, glue, runtime_items};
+use crate::{encoded_mir, glue, runtime_items};
 
 type Provider = for<'tcx> fn(TyCtxt<'tcx>, Instance<'tcx>) -> bool;
 
@@ -102,7 +102,7 @@ fn belongs_here<'tcx>(tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) -> bool {
     if !comes_along {
         return false;
     }
-    let carried = bodies::carried(tcx, def_id);
+    let carried = encoded_mir::carried(tcx, def_id);
     if !carried {
         LACKS_BODIES.store(true, Ordering::Relaxed);
     }

@@ -29,12 +29,12 @@ use rustc_span::{Symbol, sym};
 use schism_passes::spec::std_bodies::index::SpecialFunctions;
 use schism_passes::{Formatter, PanicFunction, TypeDescription};
 
-use crate::bodies;
 use crate::call_map::{CallMap, Edges, How, Item, ItemIndex, ItemKind};
+use crate::encoded_mir;
 use crate::formatters::Formatters;
 use crate::panics::Panics;
 use crate::threads::ThreadLocals;
-use crate::{marks, runtime_items, spec_constants};
+use crate::{barrier_markers, runtime_items, spec_constants};
 
 /// What the kernels of a crate reach.
 pub(crate) struct Reached<'tcx> {
@@ -284,7 +284,7 @@ impl<'tcx> Walk<'tcx> {
         };
         !tcx.is_foreign_item(def_id)
             && (def_id.is_local()
-                || bodies::carried(tcx, def_id)
+                || encoded_mir::carried(tcx, def_id)
                 || matches!(tcx.def_kind(def_id), DefKind::Ctor(..)))
     }
 
@@ -618,7 +618,7 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
             }
             TerminatorKind::UnwindTerminate(reason) => self.lang_item(reason.lang_item(), source),
             TerminatorKind::InlineAsm { template, .. } => {
-                if !marks::is_mark(template) {
+                if !barrier_markers::is_marker(template) {
                     self.walk.threads.unknown();
                 }
                 self.edges.add(&mut self.walk.map, None, How::Assembly, source);

@@ -21,11 +21,13 @@ use schism_passes::{
 
 use crate::ahead::{self, Missing};
 use crate::call_map::{CallMap, Origin};
-use crate::kept::{self, Kept};
 use crate::kernels::KernelInfo;
 use crate::runtime_items::IS_DEVICE;
 use crate::spec_constants::SpecConstant;
-use crate::{collect, imports, kernels, runtime_items, spec_constants, std_bodies, times, words};
+use crate::work_products::{self, SavedObject};
+use crate::{
+    collect, diagnostic_text, imports, kernels, runtime_items, spec_constants, std_bodies, times,
+};
 
 /// The name of the image of a container that has one.
 const IMAGE: &str = "llvm-ir.global";
@@ -83,9 +85,9 @@ pub(crate) enum DeviceHalf {
         keep_as: Option<String>,
     },
     /// The object of an earlier session holds.
-    Kept {
+    Saved {
         /// The object.
-        kept: Kept,
+        object: SavedObject,
         /// Names the crate among all crates of a program.
         crate_id: String,
     },
@@ -237,9 +239,11 @@ pub(crate) fn make<'tcx>(
         Found { spec_constants: unit.spec_constants, no_thread_locals: unit.no_thread_locals };
     let ingredients = (&spec, names, &found, std_bodies::identity(tcx), ahead.ingredients());
     let keeps = purpose == Purpose::Build && dump_to.is_none();
-    let keep_as = keeps.then(|| kept::name(tcx, name, &ingredients)).flatten();
-    if let Some(kept) = keep_as.as_deref().and_then(|keep_as| kept::find(tcx, name, keep_as)) {
-        return Some(DeviceHalf::Kept { kept, crate_id });
+    let keep_as = keeps.then(|| work_products::name(tcx, name, &ingredients)).flatten();
+    if let Some(object) =
+        keep_as.as_deref().and_then(|keep_as| work_products::find(tcx, name, keep_as))
+    {
+        return Some(DeviceHalf::Saved { object, crate_id });
     }
 
     let start = Instant::now();
@@ -286,13 +290,15 @@ fn note_allocating(cause: &Stage1Failure, bodies: Option<&StdBodies>, map: &mut 
     let Some(report) = cause.report() else { return };
     let is_std = |symbol: &str| map.item(symbol).is_some_and(|item| item.origin == Origin::Std);
     let without_body = report.violations.iter().any(|violation| match &violation.what {
-        ViolationKind::ExternalFunction(symbol) => is_std(symbol) && !words::is_allocator(symbol),
+        ViolationKind::ExternalFunction(symbol) => {
+            is_std(symbol) && !diagnostic_text::is_allocator(symbol)
+        }
         _ => false,
     });
     let Some(bodies) = bodies.filter(|_| without_body) else { return };
     // Without it the message says less.
     if let Ok(index) = bodies.index()
-        && let Ok(allocating) = build_index::reaching(index, &words::is_allocator)
+        && let Ok(allocating) = build_index::reaching(index, &diagnostic_text::is_allocator)
     {
         map.allocating = allocating;
     }

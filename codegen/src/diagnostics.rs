@@ -11,10 +11,10 @@ use schism_passes::spec::report::Report;
 
 use crate::ahead;
 use crate::call_map::{CallMap, ItemKind, Origin, Step};
+use crate::call_paths::{self, CallPaths, ReportLocation};
 use crate::device::{self, Failure, Slow, Stage1Failure};
+use crate::diagnostic_text::{self, DiagnosticText};
 use crate::kernels::KernelInfo;
-use crate::ways::{self, Place, Ways};
-use crate::words::{self, Words};
 
 /// How many kernels one error lists.
 const KERNELS_LISTED: usize = 4;
@@ -70,35 +70,35 @@ fn internal(sess: &Session, failure: &Failure, message: &str) {
 /// One error for each cause at each place in the user's source.
 fn refuse(sess: &Session, failure: &Failure, report: &Report) {
     let Failure { map, kernels, .. } = failure;
-    let ways = Ways { sess, uses: &report.uses, sites: &report.sites, map, kernels };
+    let paths = CallPaths { sess, uses: &report.uses, sites: &report.sites, map, kernels };
     let violations = &report.violations;
     let found = violations.iter().map(|found| (found.what.symbol(), found.uses.as_slice()));
-    let mut told: Vec<(Place, Words)> = Vec::new();
+    let mut told: Vec<(ReportLocation, DiagnosticText)> = Vec::new();
     // What is a detail of another error at one of its places: the lock in `LOCK.lock()` is no second cause at the `unwrap()` behind it.
     let mut explained: BTreeSet<usize> = BTreeSet::new();
-    for group in ways::by_span(ways.places(found)) {
+    for group in call_paths::by_span(paths.places(found)) {
         let kernels = kernels_of(&group);
         let all: Vec<usize> = group.iter().map(|place| place.found).collect();
         let first = group
             .into_iter()
             .map(|place| {
-                let words = words::of(&violations[place.found].what, &place, map);
-                (place, words)
+                let text = diagnostic_text::of(&violations[place.found].what, &place, map);
+                (place, text)
             })
-            .min_by_key(|(place, words)| (words.rank, place.inner.len(), place.found));
-        if let Some((place, words)) = first {
-            if !words.detail {
+            .min_by_key(|(place, text)| (text.rank, place.inner.len(), place.found));
+        if let Some((place, text)) = first {
+            if !text.detail {
                 explained.extend(all.into_iter().filter(|found| *found != place.found));
             }
-            told.push((Place { kernels, ..place }, words));
+            told.push((ReportLocation { kernels, ..place }, text));
         }
     }
     // What is dropped was made: the error there is enough, unless it is out of sight.
-    if told.iter().any(|(_, words)| !words.only_drops) {
-        told.retain(|(_, words)| !words.only_drops);
+    if told.iter().any(|(_, text)| !text.only_drops) {
+        told.retain(|(_, text)| !text.only_drops);
     }
     let spans: Vec<Span> = told.iter().map(|(place, _)| place.span).collect();
-    told.retain(|(place, words)| {
+    told.retain(|(place, text)| {
         // `LOCK` in `LOCK.lock()`, an argument in `format!("{argument}")`.
         let belongs = |span: &Span| {
             *span != place.span
@@ -106,13 +106,13 @@ fn refuse(sess: &Session, failure: &Failure, report: &Report) {
                     || span.overlaps(place.span)
                     || place.span.hi() + BytePos(1) == span.lo())
         };
-        !(words.detail && (explained.contains(&place.found) || spans.iter().any(belongs)))
+        !(text.detail && (explained.contains(&place.found) || spans.iter().any(belongs)))
     });
-    for (place, words) in &told {
-        let mut error = sess.dcx().struct_span_err(place.span, words.message.clone());
-        error.span_label(place.span, words.label.clone());
+    for (place, text) in &told {
+        let mut error = sess.dcx().struct_span_err(place.span, text.message.clone());
+        error.span_label(place.span, text.label.clone());
         explain(&mut error, violations[place.found].what.symbol(), place, map, kernels);
-        error.help(words.help);
+        error.help(text.help);
         error.emit();
     }
 }
@@ -120,25 +120,25 @@ fn refuse(sess: &Session, failure: &Failure, report: &Report) {
 /// Warns of what makes kernels slow: once for each cause at each place in the user's source.
 pub(crate) fn warn(sess: &Session, slow: &Slow) {
     let Slow { lints, kernels, map } = slow;
-    let ways = Ways { sess, uses: &lints.uses, sites: &lints.sites, map, kernels };
+    let paths = CallPaths { sess, uses: &lints.uses, sites: &lints.sites, map, kernels };
     let findings = &lints.findings;
     let found = findings.iter().map(|found| (found.what.symbol(), found.uses.as_slice()));
-    for mut group in ways::by_span(ways.places(found)) {
+    for mut group in call_paths::by_span(paths.places(found)) {
         // A generic function may be there more than once: the most expensive of its kind is told.
-        let what = |place: &Place| &findings[place.found].what;
+        let what = |place: &ReportLocation| &findings[place.found].what;
         group.sort_by_key(|place| (Reverse(what(place).private_bytes()), place.inner.len()));
         while let Some(place) = group.first().cloned() {
             let kind = discriminant(what(&place));
             let (same, others) =
                 group.into_iter().partition(|other| discriminant(what(other)) == kind);
             group = others;
-            let place = Place { kernels: kernels_of(&same), ..place };
+            let place = ReportLocation { kernels: kernels_of(&same), ..place };
             let what = what(&place);
-            let words = words::of_lint(what, &place);
-            let mut warning = sess.dcx().struct_span_warn(place.span, words.message);
-            warning.span_label(place.span, words.label);
+            let text = diagnostic_text::of_lint(what, &place);
+            let mut warning = sess.dcx().struct_span_warn(place.span, text.message);
+            warning.span_label(place.span, text.label);
             explain(&mut warning, what.symbol(), &place, map, kernels);
-            warning.help(words.help);
+            warning.help(text.help);
             warning.note(format!("`{}=off` silences schism's warnings", device::WARN));
             warning.emit();
         }
@@ -146,7 +146,7 @@ pub(crate) fn warn(sess: &Session, slow: &Slow) {
 }
 
 /// The kernels that come to places, each once.
-fn kernels_of(places: &[Place]) -> Vec<usize> {
+fn kernels_of(places: &[ReportLocation]) -> Vec<usize> {
     let all: BTreeSet<usize> =
         places.iter().flat_map(|place| place.kernels.iter().copied()).collect();
     all.into_iter().collect()
@@ -156,18 +156,19 @@ fn kernels_of(places: &[Place]) -> Vec<usize> {
 fn explain(
     error: &mut Diag<'_, impl EmissionGuarantee>,
     symbol: Option<&str>,
-    place: &Place,
+    place: &ReportLocation,
     map: &CallMap,
     kernels: &[KernelInfo],
 ) {
     let item = symbol.and_then(|symbol| map.item(symbol));
-    // Below: places in dependencies, whose source the user may have at hand, then the way in words.
+    // Below: places in dependencies, whose source the user may have at hand, then the way in text.
     for step in place.inner.iter().filter(|step| step.origin == Origin::Dependency) {
-        error.span_note(step.span, format!("in `{}`", words::plain(&step.path)));
+        error.span_note(step.span, format!("in `{}`", diagnostic_text::plain(&step.path)));
     }
-    let mut names: Vec<String> = place.inner.iter().map(|step| words::plain(&step.path)).collect();
+    let mut names: Vec<String> =
+        place.inner.iter().map(|step| diagnostic_text::plain(&step.path)).collect();
     names.extend(symbol.map(|symbol| {
-        item.map_or_else(|| ways::readable(symbol), |item| words::plain(&item.path))
+        item.map_or_else(|| call_paths::readable(symbol), |item| diagnostic_text::plain(&item.path))
     }));
     names.dedup();
     if names.len() > 1 {
@@ -200,10 +201,10 @@ fn explain(
 }
 
 fn called_from(step: &Step) -> String {
-    format!("called here, in `{}`", words::plain(&step.path))
+    format!("called here, in `{}`", diagnostic_text::plain(&step.path))
 }
 
-/// A way in words, with its middle left out if it is long.
+/// A way in text, with its middle left out if it is long.
 fn shortened(names: &[String]) -> String {
     const ENDS: usize = 2;
     let quoted = |names: &[String]| {

@@ -37,7 +37,10 @@ use rustc_span::Symbol;
 use rustc_span::def_id::LocalDefId;
 
 use crate::device::{self, DeviceHalf, Purpose};
-use crate::{bodies, check, diagnostics, host, imports, kept, marks, object, track};
+use crate::{
+    barrier_markers, check, diagnostics, encoded_mir, host, imports, object, track,
+    work_products as saved,
+};
 
 type Llvm = LlvmCodegenBackend;
 type LlvmModule = <Llvm as WriteBackendMethods>::Module;
@@ -101,7 +104,7 @@ fn tell(sess: &Session, half: &DeviceHalf) {
             }
         }
         DeviceHalf::Failed(failure) => diagnostics::report(sess, failure),
-        DeviceHalf::Kept { .. } => {}
+        DeviceHalf::Saved { .. } => {}
     }
 }
 
@@ -158,12 +161,16 @@ impl CodegenBackend for SchismBackend {
             Some(unit) => unit,
             None => (CODEGEN_UNIT.get().expect("set when ours was"))(tcx, name),
         };
-        bodies::provide(providers);
+        encoded_mir::provide(providers);
         check::provide(providers);
         track::provide(providers);
         MIR.get_or_init(|| providers.queries.mir_drops_elaborated_and_const_checked);
         providers.queries.mir_drops_elaborated_and_const_checked = |tcx, def_id| {
-            marks::mark(tcx, def_id, (MIR.get().expect("set when ours was"))(tcx, def_id))
+            barrier_markers::insert(
+                tcx,
+                def_id,
+                (MIR.get().expect("set when ours was"))(tcx, def_id),
+            )
         };
     }
 
@@ -204,14 +211,14 @@ impl CodegenBackend for SchismBackend {
             None | Some(DeviceHalf::Failed(_)) => return (results, work_products),
             Some(DeviceHalf::Made { record, keep_as, .. }) => {
                 let module = object::write(sess, outputs, &record);
-                let kept = keep_as.zip(module.as_ref());
-                let kept = kept.and_then(|(name, module)| kept::keep(sess, &name, module));
-                work_products.extend(kept);
+                let product = keep_as.zip(module.as_ref());
+                let product = product.and_then(|(name, module)| saved::keep(sess, &name, module));
+                work_products.extend(product);
                 module
             }
-            Some(DeviceHalf::Kept { kept, crate_id }) => {
-                let module = object::copy(sess, outputs, &kept, &crate_id);
-                work_products.extend([kept.again()]);
+            Some(DeviceHalf::Saved { object: earlier, crate_id }) => {
+                let module = object::copy(sess, outputs, &earlier, &crate_id);
+                work_products.extend([earlier.again()]);
                 module
             }
         };
@@ -247,7 +254,7 @@ impl ExtraBackendMethods for SchismBackend {
         cgu_name: Symbol,
     ) -> (ModuleCodegen<LlvmModule>, u64) {
         let (mut module, cost) = self.0.compile_codegen_unit(tcx, cgu_name);
-        host::mend(tcx, cgu_name, &mut module.module_llvm);
+        host::patch(tcx, cgu_name, &mut module.module_llvm);
         (module, cost)
     }
 

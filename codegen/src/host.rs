@@ -24,7 +24,7 @@ pub(crate) fn target_cpu(sess: &Session) -> String {
 }
 
 /// Mends the module of one codegen unit.
-pub(crate) fn mend<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
+pub(crate) fn patch<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
     let runtime = runtime_items::find(tcx);
     if runtime.is_empty() {
         return;

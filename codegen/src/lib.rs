@@ -8,10 +8,10 @@
 //! 2. **Cut the device half.** [`collect`] gathers everything that the kernels reach into a codegen
 //!    unit of its own, which rustc's LLVM backend lowers like any other; [`device`] takes the
 //!    unoptimised module, runs the passes of `schism-passes` over it, and makes the container. [`object`] puts that in one more object file of the crate.
-//! 3. **Mend the host half.** [`host`] gives every launch site the descriptor of its kernel and
+//! 3. **Patch the host half.** [`host`] gives every launch site the descriptor of its kernel and
 //!    folds the IR constants.
 //!
-//! [`ahead`] has stage 2 add code for the targets that a build asks for. [`kept`] knows what incremental compilation spares of that, [`bodies`] which functions of dependencies
+//! [`ahead`] has stage 2 add code for the targets that a build asks for. [`work_products`] knows what incremental compilation spares of that, [`encoded_mir`] which functions of dependencies
 //! only kernels see. [`track`] tells cargo what a crate with kernels depends on besides its sources, and [`check`] looks at the
 //! kernels of crates that are only checked. [`std_bodies`] knows where the standard library's own compiled code is, for functions without MIR.
 //!
@@ -51,22 +51,23 @@ extern crate rustc_target;
 
 mod addresses;
 mod ahead;
-mod bodies;
+mod barrier_markers;
 mod call_map;
+mod call_paths;
 mod check;
 mod collect;
 mod device;
+mod diagnostic_text;
 mod diagnostics;
 mod driver;
+mod encoded_mir;
 mod formatters;
 mod glue;
 mod host;
 mod imports;
-mod kept;
 mod kernels;
 mod layout;
 mod llvm_symbols;
-mod marks;
 mod object;
 mod panics;
 mod runtime_items;
@@ -75,8 +76,7 @@ mod std_bodies;
 mod threads;
 mod times;
 mod track;
-mod ways;
-mod words;
+mod work_products;
 
 use rustc_codegen_ssa::traits::CodegenBackend;
 

@@ -23,7 +23,7 @@ use rustc_session::Session;
 use rustc_session::config::OutputFilenames;
 
 use crate::device::Record;
-use crate::kept::Kept;
+use crate::work_products::SavedObject;
 
 /// The section of containers.
 const SECTION: &CStr = c"hcf";
@@ -59,12 +59,12 @@ pub(crate) fn write(
 pub(crate) fn copy(
     sess: &Session,
     outputs: &OutputFilenames,
-    kept: &Kept,
+    saved: &SavedObject,
     crate_id: &str,
 ) -> Option<CompiledModule> {
     put(sess, outputs, crate_id, |path| {
-        std::fs::copy(&kept.object, path).map(|_| ()).map_err(|error| {
-            format!("cannot copy {} to {}: {error}", kept.object.display(), path.display())
+        std::fs::copy(&saved.object, path).map(|_| ()).map_err(|error| {
+            format!("cannot copy {} to {}: {error}", saved.object.display(), path.display())
         })
     })
 }

@@ -199,7 +199,7 @@ fn message<'tcx>(
             Some(PanicMessage::Arguments)
         }
         // Its own body makes the message.
-        _ if crate::bodies::carried(tcx, def_id) => None,
+        _ if crate::encoded_mir::carried(tcx, def_id) => None,
         _ => Some(PanicMessage::Static(name.as_str().replace('_', " "))),
     }
 }

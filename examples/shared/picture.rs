@@ -82,21 +82,21 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let path = std::env::temp_dir().join(format!("schism-picture-{}.png", std::process::id()));
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("picture.png");
         let pixels = (0..35).map(|i| [i, 7 * i, 255 - i]).collect();
         let picture = Picture { width: 7, height: 5, pixels };
         picture.write(&path).expect("a temporary file can be written");
         let read = Picture::read(&path).expect("a PNG that was just written");
-        std::fs::remove_file(&path).expect("the file is there");
         assert_eq!(read, picture);
     }
 
     #[test]
     fn a_file_that_is_no_png_is_an_error() {
-        let path = std::env::temp_dir().join(format!("schism-no-png-{}", std::process::id()));
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("no.png");
         std::fs::write(&path, b"not a picture").expect("a temporary file can be written");
         let message = Picture::read(&path).expect_err("no PNG").to_string();
-        std::fs::remove_file(&path).expect("the file is there");
         assert!(message.contains("is no PNG"), "{message}");
     }
 }

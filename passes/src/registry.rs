@@ -138,22 +138,8 @@ pub(crate) fn nearest(
     name: &str,
     known: impl Iterator<Item = &'static str>,
 ) -> Option<&'static str> {
-    let (distance, best) = known.map(|known| (distance(name, known), known)).min()?;
+    let (distance, best) = known.map(|known| (strsim::levenshtein(name, known), known)).min()?;
     (distance <= 1 + name.len() / 3).then_some(best)
-}
-
-/// How many letters must be added, removed or replaced to make one word of another.
-fn distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
-    for (index, letter) in one.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (column, candidate) in other.chars().enumerate() {
-            let replaced = diagonal + usize::from(letter != candidate);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row.pop().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 //! it is no part of the library.
 #![no_std]
 
-#[path = "message/src/recorder.rs"]
+#[path = "../../passes/message/src/recorder.rs"]
 mod recorder;
-#[path = "message/src/walk.rs"]
+#[path = "../../passes/message/src/walk.rs"]
 mod walk;
 
 use recorder::Place;

@@ -582,7 +582,7 @@ pub enum ImageError {
 }
 
 impl ImageError {
-    /// Whether it may be otherwise at another time, with the same kernel on the same device. See [`crate::retry`].
+    /// Whether it may be otherwise at another time, with the same kernel on the same device. See [`crate::util::retry`].
     pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Container(_)

@@ -78,99 +78,52 @@
 //! have changed it but root, the user and the program's owner. Programs with rights that their users lack (setuid) do not obey them.
 //!
 //! # Where things are, for those who read the source
-//! A launch passes through: `queue` or `scope` (the user's closure) → `source`, `for_each` (its elements) → `launch` (its type
-//! is erased) → `order` (its turn) → `resolve` (which code) → `schedule` (which thread) → `stack` (which stack) → `body`, `pieces` (the loop).
-//! Device code: `__private` (what stage 1 sees) → `registry` (containers) → `kernels` (compiled once) → `kernel_cache` (by any program) → `cpu_kernel` → `stage2`.
+//! A launch goes down the stairs: `api` (the user's closure, its elements) → `launch` (its type is erased) → `code` (which machine code)
+//! → `hal` (which device, stack and thread). Kernels see `kernel` and `data`.
 
 #[doc(hidden)]
 pub mod __private;
-mod adaptivity;
-mod ahead;
-mod atomic;
-mod background;
-mod body;
-mod buffer;
-mod capture;
-mod captured;
-mod clock;
-mod cpu_kernel;
-mod cpu_math;
-mod cuda;
-mod device;
-mod element;
+mod api;
+mod code;
+mod data;
 mod error;
-mod event;
-mod facts;
-mod for_each;
-mod fork;
-mod groups;
-mod identity;
-mod imports;
-mod item;
-mod kernel_cache;
-mod kernels;
+mod hal;
+mod kernel;
 mod launch;
-mod library;
-mod monitor;
-#[cfg(all(test, not(schism_driver)))]
-mod native_tests;
-mod notice;
-mod options;
-mod order;
-mod origin;
-mod panics;
-mod pieces;
-mod pool;
-mod print;
-mod queue;
-mod range;
-mod registry;
-mod remote;
-mod resolve;
-mod retry;
-mod schedule;
-mod scope;
-mod source;
-mod spec_const;
-mod specialized;
-mod stack;
-mod stage2;
-mod trace;
-mod variant;
-mod versions;
-mod view;
-mod watch;
+mod util;
 
-pub use __private::is_device;
-pub use adaptivity::Adaptivity;
-pub use atomic::{
-    AtomicElement, AtomicF32, AtomicF64, AtomicRef, MemoryScope, fence, memory_scope,
-};
-pub use buffer::Buffer;
-pub use capture::Capture;
-pub use clock::{device_clock, device_time};
-pub use device::{Device, DeviceKind};
-pub use element::Element;
+pub use api::device::Device;
+pub use api::event::Event;
+pub use api::queue::Queue;
+pub use api::scope::Scope;
+pub use data::buffer::Buffer;
+pub use data::source::chunks::{Chunks, ChunksMut};
+pub use data::source::lent::{Lent, LentChunks, LentChunksMut, LentWhole};
+pub use data::source::per_group::{InGroups, OfGroups, PerGroup, per_group};
+pub use data::source::traits::{Blocking, IntoSource, Scoped, Source};
+pub use data::source::whole::{Whole, whole};
+pub use data::view::{View, ViewMut};
 pub use error::{
     BufferError, DeviceError, DriverError, Error, ImageError, KernelPanic, LaunchError,
 };
-pub use event::Event;
-pub use groups::{
+pub use hal::dispatch::DeviceKind;
+pub use kernel::abi::is_device;
+pub use kernel::atomic::{
+    AtomicElement, AtomicF32, AtomicF64, AtomicRef, MemoryScope, fence, memory_scope,
+};
+pub use kernel::capture::Capture;
+pub use kernel::clock::{device_clock, device_time};
+pub use kernel::element::Element;
+pub use kernel::group::{
     LaneNumber, LaneValue, Local, LocalArray, LocalNumber, Locals, NdItem, NdRange, SubGroup, local,
 };
-pub use item::Item;
-pub use options::Math;
-pub use origin::{Begin, Origin, Zero};
-pub use queue::Queue;
-pub use range::{IntoRange, Range};
-pub use scope::{Scope, Scoped};
-pub use source::{
-    Blocking, Chunks, ChunksMut, InGroups, IntoSource, Lent, LentChunks, LentChunksMut, LentWhole,
-    OfGroups, PerGroup, Source, Whole, per_group, whole,
-};
-pub use spec_const::SpecConst;
-pub use specialized::Specialized;
-pub use view::{View, ViewMut};
+pub use kernel::item::Item;
+pub use kernel::offset::{Begin, Origin, Zero};
+pub use kernel::spec_const::SpecConst;
+pub use kernel::specialized::Specialized;
+pub use launch::adaptivity::Adaptivity;
+pub use launch::options::Math;
+pub use launch::range::{IntoRange, Range};
 
 /// Prints to standard output from a kernel, or from anywhere else.
 ///

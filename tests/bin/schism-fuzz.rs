@@ -4,6 +4,8 @@
 
 use std::process::ExitCode;
 
+use lexopt::Arg::{Long, Short};
+use lexopt::ValueExt;
 use schism_tests::fuzz::{self, Options};
 use schism_tests::lab::Lab;
 
@@ -24,17 +26,21 @@ Usage: schism-fuzz [options]
   --print         with --only: prints the kernel and does nothing else
 ";
 
+/// All levels of optimisation.
+const LEVELS: [&str; 6] = ["0", "1", "2", "3", "s", "z"];
+
 struct Arguments {
     options: Options,
     print: bool,
 }
 
-fn arguments(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments>, String> {
+/// `None` if it is asked how to use the program.
+fn arguments(mut parser: lexopt::Parser) -> Result<Option<Arguments>, lexopt::Error> {
     let mut options = Options {
         seed: 0,
         first: 0,
         count: 1000,
-        levels: ["0", "1", "2", "3", "s", "z"].map(str::to_owned).to_vec(),
+        levels: LEVELS.map(str::to_owned).to_vec(),
         jobs: 1,
         keep: None,
         pack: None,
@@ -42,51 +48,35 @@ fn arguments(mut arguments: impl Iterator<Item = String>) -> Result<Option<Argum
         verbose: true,
     };
     let mut print = false;
-    while let Some(name) = arguments.next() {
-        if matches!(name.as_str(), "--help" | "-h") {
-            return Ok(None);
-        }
-        if name == "--no-reduce" {
-            options.reduce = false;
-            continue;
-        }
-        if name == "--print" {
-            print = true;
-            continue;
-        }
-        let value =
-            arguments.next().ok_or_else(|| format!("{name} is unknown or needs a value"))?;
-        let number = || {
-            value
-                .parse::<u64>()
-                .map_err(|error| format!("{name} needs a number, not {value:?}: {error}"))
-        };
-        match name.as_str() {
-            "--seed" => options.seed = number()?,
-            "--count" => options.count = number()?,
-            "--first" => options.first = number()?,
-            "--only" => (options.first, options.count) = (number()?, 1),
-            "--jobs" => options.jobs = number()? as usize,
-            "--keep" => options.keep = Some(value.into()),
-            "--pack" => options.pack = Some(value.into()),
-            "--opt" => {
-                options.levels = value.split(',').map(str::to_owned).collect();
-                if let Some(level) = options
-                    .levels
-                    .iter()
-                    .find(|level| !["0", "1", "2", "3", "s", "z"].contains(&level.as_str()))
-                {
-                    return Err(format!("{level:?} is no level of optimisation: 0, 1, 2, 3, s, z"));
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Short('h') | Long("help") => return Ok(None),
+            Long("no-reduce") => options.reduce = false,
+            Long("print") => print = true,
+            Long("seed") => options.seed = parser.value()?.parse()?,
+            Long("count") => options.count = parser.value()?.parse()?,
+            Long("first") => options.first = parser.value()?.parse()?,
+            Long("only") => (options.first, options.count) = (parser.value()?.parse()?, 1),
+            Long("jobs") => options.jobs = parser.value()?.parse()?,
+            Long("keep") => options.keep = Some(parser.value()?.into()),
+            Long("pack") => options.pack = Some(parser.value()?.into()),
+            Long("opt") => {
+                let list = parser.value()?.string()?;
+                options.levels = list.split(',').map(str::to_owned).collect();
+                let unknown = |level: &&String| !LEVELS.contains(&level.as_str());
+                if let Some(level) = options.levels.iter().find(unknown) {
+                    let levels = LEVELS.join(", ");
+                    return Err(format!("{level:?} is no level of optimisation: {levels}").into());
                 }
             }
-            _ => return Err(format!("{name} is unknown")),
+            other => return Err(other.unexpected()),
         }
     }
     Ok(Some(Arguments { options, print }))
 }
 
 fn main() -> ExitCode {
-    let arguments = match arguments(std::env::args().skip(1)) {
+    let arguments = match arguments(lexopt::Parser::from_env()) {
         Ok(Some(arguments)) => arguments,
         Ok(None) => {
             print!("{USAGE}");

@@ -1,10 +1,10 @@
 //! Errors of device code as cargo and editors see them: over several crates, as JSON, twice in a row and
 //! mended, and not at all where nothing is generated.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use schism_tests::lab::{Compiler, Lab, describe, output};
+use schism_tests::lab::{Lab, describe, output};
 
 fn lab() -> Option<&'static Lab> {
     Lab::open(env!("CARGO_TARGET_TMPDIR"))
@@ -49,15 +49,9 @@ fn project(lab: &Lab, folder: &Path, value: &str) {
 }
 
 fn cargo(lab: &Lab, folder: &Path, arguments: &[&str]) -> Command {
-    let mut cargo = lab.cargo(Compiler::Schism, folder);
-    // One folder for all tests here, so that the runtime is compiled once.
-    cargo.env("CARGO_TARGET_DIR", target(folder));
+    let mut cargo = lab.cargo_with_runtime(folder);
     cargo.args(arguments).args(["--offline", "--quiet"]);
     cargo
-}
-
-fn target(folder: &Path) -> PathBuf {
-    folder.with_file_name("diagnostics-target")
 }
 
 fn errors(lab: &Lab, folder: &Path, arguments: &[&str]) -> String {
@@ -95,7 +89,7 @@ fn errors_come_again_until_they_are_mended() {
     let Some(lab) = lab() else { return };
     let folder = lab.folder("diagnostics-again");
     project(lab, &folder, "std::time::Instant::now().elapsed().as_secs() + value");
-    let program = target(&folder).join("debug/app");
+    let program = lab.target().join("debug/app");
     let _ = std::fs::remove_file(&program);
     let checked = errors(lab, &folder, &["check"]);
     let first = errors(lab, &folder, &["build"]);

@@ -1,13 +1,15 @@
 //! One program (`crates/matrix.rs`) under many combinations of the compiler's options.
 //!
 //! A covering choice: every value of an option meets every value of every other one at least once.
-//! Link-time optimisation takes most of the time, and meets few levels of optimisation: `thin` meets
-//! level 0, `fat` meets 0 and 1. It optimises the host half only, a device half is behind it as it was
-//! before. With `SCHISM_TEST_FULL=1` all combinations.
+//! Link-time optimisation takes most of the time, for it compiles the runtime and the standard library
+//! again, and is in one combination for each of its kinds. It optimises the host half only, a device half
+//! is behind it as it was before. With `SCHISM_TEST_FULL=1` all combinations.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
-use schism_tests::lab::{self, Lab, clean_command, describe, output, source, text};
+use schism_tests::lab::{self, Lab, clean_command, describe, each, full, output, source, text};
 
 /// The options, each with its values. `-Cincremental` with link-time optimisation is not among the
 /// combinations: rustc refuses it.
@@ -56,22 +58,20 @@ fn pairs(combination: &Combination) -> impl Iterator<Item = (usize, usize, usize
     })
 }
 
-/// Whether a pair is left to the full product: most of link-time optimisation, which is slow.
-fn skipped((first, level, second, lto): &(usize, usize, usize, usize)) -> bool {
-    const THIN: usize = 1;
-    const FAT: usize = 2;
-    (*first, *second) == (0, 2)
-        && match *lto {
-            THIN => OPTIONS[0][*level] != "-Copt-level=0",
-            FAT => !["-Copt-level=0", "-Copt-level=1"].contains(&OPTIONS[0][*level]),
-            _ => false,
-        }
+/// The one combination with each kind of link-time optimisation that is not left to the full product, as values of the other options.
+const LINK_TIME: [(usize, [usize; 4]); 2] = [(1, [0, 1, 0, 0]), (2, [1, 0, 1, 0])];
+
+/// Whether a combination is left to the full product: most of link-time optimisation, which is slow.
+fn skipped(combination: &Combination) -> bool {
+    let [level, units, lto, panic, incremental] = *combination;
+    let others = [level, units, panic, incremental];
+    lto != 0 && !LINK_TIME.contains(&(lto, others))
 }
 
 /// Few combinations with all pairs that occur in any: the greedy way.
 fn covering() -> Vec<Combination> {
     let mut all = all();
-    all.retain(|combination| !pairs(combination).any(|pair| skipped(&pair)));
+    all.retain(|combination| !skipped(combination));
     let mut wanted: std::collections::BTreeSet<_> = all.iter().flat_map(pairs).collect();
     let mut chosen = Vec::new();
     while !wanted.is_empty() {
@@ -93,7 +93,15 @@ fn covering() -> Vec<Combination> {
 fn the_choice_is_small() {
     assert!(covering().iter().all(possible));
     let chosen: std::collections::BTreeSet<_> = covering().iter().flat_map(pairs).collect();
-    assert!(all().iter().flat_map(pairs).all(|pair| chosen.contains(&pair) || skipped(&pair)));
+    let wanted = all().into_iter().filter(|combination| !skipped(combination));
+    assert!(
+        wanted
+            .flat_map(|combination| pairs(&combination).collect::<Vec<_>>())
+            .all(|pair| chosen.contains(&pair))
+    );
+    for kind in 0..OPTIONS[2].len() {
+        assert!(covering().iter().any(|combination| combination[2] == kind));
+    }
     assert!(covering().len() <= 12, "{:?}", covering());
 }
 
@@ -104,9 +112,11 @@ fn compile(lab: &Lab, folder: &Path, options: &[&str]) -> PathBuf {
     folder.join("matrix")
 }
 
-/// Runs the program on a device and returns its lines after the first, which names the device.
-fn run(program: &Path, device: &str) -> Vec<String> {
+/// Runs the program on a device and returns its lines after the first, which names the device. What combinations have in common is
+/// compiled by stage 2 once.
+fn run(lab: &Lab, program: &Path, device: &str) -> Vec<String> {
     let mut command = clean_command(program);
+    lab.keep_kernels(&mut command);
     let output = output(command.env("SCHISM_DEVICE", device));
     assert!(output.status.success(), "{}", describe(&command, &output));
     let lines = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -127,21 +137,24 @@ fn copy_sources(folder: &Path) {
 fn every_combination_gives_the_same_results() {
     let Some(lab) = lab() else { return };
     lab.runtime();
-    let full = std::env::var_os("SCHISM_TEST_FULL").is_some_and(|value| value == "1");
-    let combinations = if full { all() } else { covering() };
-    let mut expected: Option<Vec<String>> = None;
-    for (number, combination) in combinations.iter().enumerate() {
+    let combinations = if full() { all() } else { covering() };
+    let all_lines = Mutex::new(Vec::new());
+    each(combinations.iter().enumerate(), |(number, combination)| {
         let folder = lab.folder(&format!("matrix-{number}"));
         copy_sources(&folder);
         let options: Vec<&str> =
             combination.iter().zip(OPTIONS).map(|(value, values)| values[*value]).collect();
-        println!("{options:?}");
         let program = compile(lab, &folder, &options);
         for device in ["cpu", "native"] {
-            let lines = run(&program, device);
-            assert_eq!(&lines, expected.get_or_insert_with(|| lines.clone()), "on {device}");
+            let lines = run(lab, &program, device);
+            all_lines.lock().expect("no panic").push((format!("{options:?} on {device}"), lines));
         }
         std::fs::remove_dir_all(&folder).expect("our folder can be removed");
+    });
+    let all_lines = all_lines.into_inner().expect("no panic");
+    assert_eq!(all_lines.len(), 2 * combinations.len());
+    for (what, lines) in &all_lines {
+        assert_eq!(*lines, all_lines[0].1, "{what}");
     }
 }
 
@@ -155,29 +168,36 @@ fn edit(file: &Path, from: &str, to: &str) {
 #[test]
 fn incremental_builds_follow_every_edit() {
     let Some(lab) = lab() else { return };
-    let folder = lab.folder("matrix-edits");
-    copy_sources(&folder);
-    let [main, groups, other] =
-        ["matrix.rs", "matrix_groups.rs", "matrix_other.rs"].map(|name| folder.join(name));
-    for options in [["-Cincremental=i0", "-Copt-level=0"], ["-Cincremental=i2", "-Copt-level=2"]] {
+    lab.runtime();
+    each(["-Copt-level=0", "-Copt-level=2"], |level| {
+        let folder = lab.folder(&format!("matrix-edits{level}"));
+        let options = ["-Cincremental=incremental", level];
+        let [main, groups, other] =
+            ["matrix.rs", "matrix_groups.rs", "matrix_other.rs"].map(|name| folder.join(name));
         copy_sources(&folder);
-        // What is built step by step and from scratch must be the same container, too.
+        // What is built step by step and from scratch must be the same container, too. Of the same sources it is made once.
+        let from_scratch = Mutex::new(BTreeMap::new());
         let containers = |program: &Path| {
-            let fresh = lab.folder("matrix-edits-fresh");
-            for file in [&main, &groups, &other] {
-                std::fs::copy(file, fresh.join(file.file_name().expect("a name")))
-                    .expect("a file is copied");
-            }
-            let fresh = compile(lab, &fresh, &options);
+            let files = [&main, &groups, &other];
+            let sources = files.map(|file| std::fs::read_to_string(file).expect("a readable file"));
             let of_step = schism_tests::container::containers(program);
-            assert_eq!(of_step, schism_tests::container::containers(&fresh));
+            let mut known = from_scratch.lock().expect("no panic");
+            let of_fresh = known.entry(sources.clone()).or_insert_with(|| {
+                let fresh = lab.folder(&format!("matrix-edits{level}-fresh"));
+                for (file, source) in files.iter().zip(&sources) {
+                    std::fs::write(fresh.join(file.file_name().expect("a name")), source)
+                        .expect("a file is written");
+                }
+                schism_tests::container::containers(&compile(lab, &fresh, &options))
+            });
+            assert_eq!(of_step, *of_fresh);
             assert_eq!(of_step.len(), 1);
             of_step[0].object_id()
         };
         let step = || {
             let program = compile(lab, &folder, &options);
-            let lines = run(&program, "cpu");
-            assert_eq!(lines, run(&program, "native"));
+            let lines = run(lab, &program, "cpu");
+            assert_eq!(lines, run(lab, &program, "native"));
             (lines, containers(&program))
         };
         let changed = |before: &[String], after: &[String]| -> Vec<String> {
@@ -210,7 +230,7 @@ fn incremental_builds_follow_every_edit() {
         edit(&main, "const HOST: u32 = 2;", "const HOST: u32 = 1;");
         edit(&other, "const ADDEND: i32 = 6;", "const ADDEND: i32 = 5;");
         assert_eq!(step(), (first, first_id));
-    }
+    });
 }
 
 #[test]
@@ -223,7 +243,8 @@ fn a_library_built_without_optimisation_runs_in_an_optimised_program() {
     let program = "fn main() {\n    let queue = schism::Queue::new().unwrap();\n    \
                    println!(\"{}\", other::run(&queue));\n}\n";
     std::fs::write(folder.join("program.rs"), program).expect("a writable folder");
-    for lto in ["-Clto=off", "-Clto=fat"] {
+    let ltos: &[&str] = if full() { &["-Clto=off", "-Clto=fat"] } else { &["-Clto=off"] };
+    for lto in ltos {
         let mut rustc = lab.rustc_with_runtime(&folder);
         rustc.args(["program.rs", "--extern=other=libother.rlib", "-Copt-level=1", lto]);
         text(&mut rustc);

@@ -44,7 +44,7 @@ fn every_kernel_becomes_ptx() {
 
 #[test]
 fn reciprocals_and_roots() {
-    let full = std::env::var_os("SCHISM_TEST_FULL").is_some_and(|value| value == "1");
+    let full = schism_tests::lab::full();
     // A step between numbers that comes by all last bits, and 2^32 divided by it.
     let (step, launches) = if full { (1_u32, 1 << 10) } else { (65_521 * 3, 1) };
     let count = if full { CHUNK } else { (u32::MAX / step) as usize };

@@ -65,6 +65,11 @@ impl Way {
         };
         let mut command = clean_command(program);
         command.env("SCHISM_DEVICE", device).arg(thread).args(cases);
+        // The first thread's kernels are compiled when they are launched; those of the others are kept from an earlier launch, and
+        // what they need of the stack with them.
+        if self == Self::Cpu && thread != "main" {
+            lab.keep_kernels(&mut command);
+        }
         if self == Self::Ahead {
             command.env("SCHISM_JIT", "/nowhere/libschism_jit.so").env("SCHISM_HOME", "/nowhere");
         }

@@ -4,8 +4,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use schism_tests::lab::{Lab, describe, output, source};
+use schism_tests::lab::{Lab, describe, each, output, source};
 
 fn lab() -> Option<&'static Lab> {
     Lab::open(env!("CARGO_TARGET_TMPDIR"))
@@ -112,6 +114,21 @@ fn compare(program: &Path, ending: &str, found: &str) -> Option<String> {
     Some(format!("{}\n{difference}\n\n{found}", file.display()))
 }
 
+/// What went wrong, of all programs.
+#[derive(Default)]
+struct Failures(Mutex<Vec<String>>);
+
+impl Failures {
+    fn add(&self, failure: Option<String>) {
+        self.0.lock().expect("no panic").extend(failure);
+    }
+
+    fn expect_none(self) {
+        let failures = self.0.into_inner().expect("no panic");
+        assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    }
+}
+
 /// What a program's source says of `SCHISM_WARN`.
 fn warnings(program: &Path) -> String {
     let source = std::fs::read_to_string(program).expect("a readable file");
@@ -124,25 +141,27 @@ fn what_is_dead_or_fine_is_not_refused_and_what_is_slow_is_warned_of() {
     let Some(lab) = lab() else { return };
     let folder = source("ui").join("accepted");
     let work = lab.folder("ui-accepted");
-    let mut failures = Vec::new();
-    let mut warned = 0;
-    for program in programs(&folder) {
+    lab.runtime();
+    let failures = Failures::default();
+    let warned = AtomicUsize::new(0);
+    each(programs(&folder), |program| {
         for (flags, ending) in BUILDS {
             let mut rustc = compiler(lab, &folder, &work, &program, flags);
             rustc.env("SCHISM_WARN", warnings(&program));
             let ended = output(&mut rustc);
             assert!(ended.status.success(), "{}", describe(&rustc, &ended));
             let found = normalise(&String::from_utf8_lossy(&ended.stderr), &folder);
-            failures.extend(compare(&program, ending, &found));
+            failures.add(compare(&program, ending, &found));
             if found.is_empty() {
                 continue;
             }
-            warned += 1;
+            warned.fetch_add(1, Ordering::Relaxed);
             let ended = output(rustc.env("SCHISM_WARN", "off"));
             assert!(ended.stderr.is_empty(), "{}", describe(&rustc, &ended));
         }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    });
+    failures.expect_none();
+    let warned = warned.into_inner();
     assert!(warned >= 6, "{warned} warnings");
 }
 
@@ -177,34 +196,36 @@ fn programs_are_refused_with_a_text_that_helps() {
     let work = lab.folder("ui");
     let programs = programs(&folder);
     assert!(programs.len() > 10, "{} programs", programs.len());
-    let mut failures = Vec::new();
-    for program in &programs {
+    lab.runtime();
+    let failures = Failures::default();
+    each(&programs, |program| {
         for (flags, ending) in BUILDS {
             let mut rustc = compiler(lab, &folder, &work, program, flags);
             let ended = output(&mut rustc);
             if ended.status.code() != Some(1) {
-                failures
-                    .push(format!("this should fail with errors: {}", describe(&rustc, &ended)));
+                let words = describe(&rustc, &ended);
+                failures.add(Some(format!("this should fail with errors: {words}")));
                 continue;
             }
             let object = program.with_extension("o");
             let object = work.join(object.file_name().expect("a file has a name"));
             assert!(!object.exists(), "{} is left behind", object.display());
             let found = normalise(&String::from_utf8_lossy(&ended.stderr), &folder);
-            failures.extend(compare(program, ending, &found));
+            failures.add(compare(program, ending, &found));
         }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    });
+    failures.expect_none();
 }
 
 /// `cargo check` makes no code, and yet says of each program what a build says.
 #[test]
 fn a_check_says_of_kernels_what_a_build_says() {
     let Some(lab) = lab() else { return };
-    let mut failures = Vec::new();
+    lab.runtime();
+    let failures = Failures::default();
     for (folder, status) in [(source("ui"), 1), (source("ui").join("accepted"), 0)] {
         let work = lab.folder("ui-check");
-        for program in programs(&folder) {
+        each(programs(&folder), |program| {
             let mut rustc = lab.rustc_with_runtime(&folder);
             rustc.args(["--emit=metadata", "--color=never", "-Cdebuginfo=2", "--out-dir"]);
             rustc.arg(&work).arg(&program).env("SCHISM_WARN", warnings(&program));
@@ -213,19 +234,20 @@ fn a_check_says_of_kernels_what_a_build_says() {
             }
             let ended = output(&mut rustc);
             if ended.status.code() != Some(status) {
-                failures.push(format!("not as a build: {}", describe(&rustc, &ended)));
-                continue;
+                failures.add(Some(format!("not as a build: {}", describe(&rustc, &ended))));
+                return;
             }
             let found = normalise(&String::from_utf8_lossy(&ended.stderr), &folder);
             let expected = std::fs::read_to_string(program.with_extension("stderr"));
             let expected = expected.unwrap_or_default();
             if expected != found {
                 let difference = difference(&expected, &found);
-                failures.push(format!("{}\n{difference}\n\n{found}", program.display()));
+                let file = program.display();
+                failures.add(Some(format!("{file}\n{difference}\n\n{found}")));
             }
-        }
+        });
     }
-    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    failures.expect_none();
 }
 
 #[test]

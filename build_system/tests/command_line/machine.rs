@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicU32, Ordering};
+
+use tempfile::TempDir;
 
 /// What the fake rustc says: the pinned compiler.
 pub const VERSION: &str = "rustc 1.95.0 (59807616e 2026-04-14)
@@ -36,16 +37,14 @@ esac
 
 /// The machine; its directory goes when it is dropped.
 pub struct Machine {
-    root: PathBuf,
+    root: TempDir,
 }
 
 impl Machine {
     /// With the pinned compiler and its rustc-dev.
     pub fn new(name: &str) -> Machine {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let root = std::env::temp_dir()
-            .join(format!("schism-machine-{name}-{}-{number}", std::process::id()));
+        let root = tempfile::Builder::new().prefix(&format!("schism-machine-{name}-")).tempdir();
+        let root = root.expect("the temporary directory can be written");
         let machine = Machine { root };
         let component = "toolchain/lib/rustlib/x86_64-unknown-linux-gnu/lib";
         for file in [
@@ -62,8 +61,11 @@ impl Machine {
             "Cargo.lock",
             "codegen/Cargo.toml",
             "passes/lib.rs",
+            "runtime/abi/lib.rs",
+            "runtime/devicelib/lib.rs",
             "runtime/hcf/lib.rs",
             "runtime/jit/lib.rs",
+            "runtime/loader/lib.rs",
             "runtime/trust/lib.rs",
         ] {
             machine.write(&format!("checkout/{file}"), "one");
@@ -75,7 +77,7 @@ impl Machine {
 
     /// A path on the machine.
     pub fn path(&self, relative: &str) -> PathBuf {
-        self.root.join(relative)
+        self.root.path().join(relative)
     }
 
     /// Writes a file.
@@ -140,12 +142,6 @@ impl Machine {
         let output = self.run("backend-path");
         assert!(output.status.success(), "{}", stderr(&output));
         Path::new(String::from_utf8(output.stdout).unwrap().trim_end()).to_owned()
-    }
-}
-
-impl Drop for Machine {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.root);
     }
 }
 

@@ -115,6 +115,50 @@ fn verbs_that_generate_no_code_use_the_plain_compiler_and_set_nothing_up() {
 }
 
 #[test]
+fn help_for_a_verb_shows_schisms_own_options_before_cargos() {
+    let machine = Machine::new("help");
+    let said = |words: &str| {
+        let output = machine.run(words);
+        assert!(output.status.success(), "{words}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for verb in ["build", "run", "test", "check", "rustc", "install", "bench"] {
+        let own = said(&format!("{verb} --help"));
+        assert!(own.contains("--targets LIST") && own.contains("SCHISM_WARN"), "{verb}: {own}");
+        assert_eq!(machine.read("log").lines().last(), Some(&*format!("{verb} --help")));
+    }
+    let asked = machine.read("log");
+    for (words, option) in [
+        ("emit --help", "--kernel NAME"),
+        ("emit ptx -h", "--arch NAME"),
+        ("bundle --help", "--jit"),
+        ("hcf --help", "--extract IMAGE"),
+        ("llvm-to-ptx --help", "llvm-to-ptx FILE"),
+        ("cache --help", "cache verify"),
+        ("setup --help", "get everything ready"),
+        ("help emit", "--kernel NAME"),
+        ("bench gpu --help", "--clock device|host"),
+    ] {
+        let own = said(words);
+        assert!(own.contains(option) && !own.contains("doctor"), "{words}: {own}");
+    }
+    assert_eq!(machine.read("log"), asked, "cargo has nothing to say of these");
+    assert!(!machine.path("cache").exists());
+}
+
+#[test]
+fn a_trace_shows_what_is_started() {
+    let machine = Machine::new("trace");
+    let output = machine.schism("doc --no-deps").env("SCHISM_TRACE", "1").output().unwrap();
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    for part in ["found the compiler", "toolchain/bin/cargo doc --no-deps"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(stderr(&machine.run("doc")), "");
+}
+
+#[test]
 fn bench_without_a_subject_is_cargos() {
     let machine = Machine::new("bench");
     assert!(machine.run("bench my_benchmark --quiet").status.success());

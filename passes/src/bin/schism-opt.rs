@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use lexopt::Arg::{Long, Short, Value};
 use schism_passes::pipeline::{self, Step};
 use schism_passes::{opt, registry};
 
@@ -41,73 +42,64 @@ ENVIRONMENT:
   SCHISM_DISABLE_PASSES=NAME,...  leave out these passes, which must be optional
 ";
 
-/// What the command line asks for.
+/// How passes are run.
 #[derive(Default)]
 struct Options {
-    passes: Option<String>,
-    input: Option<PathBuf>,
     output: Option<PathBuf>,
     bitcode: bool,
     assembly: bool,
     spec: Vec<String>,
 }
 
+/// What is to be done.
+enum Request {
+    Help,
+    List,
+    Run { passes: String, input: PathBuf, options: Options },
+}
+
 fn main() -> ExitCode {
-    let mut arguments = std::env::args_os().skip(1);
-    let mut options = Options::default();
-    while let Some(argument) = arguments.next() {
-        let text = argument.to_str().unwrap_or_default();
-        let mut value = || {
-            arguments
-                .next()
-                .ok_or_else(|| format!("`{}` needs a value after it", argument.display()))
-        };
-        let taken = match text {
-            "-h" | "--help" => {
-                print!("{USAGE}");
-                return ExitCode::SUCCESS;
+    match parse(lexopt::Parser::from_env()) {
+        Ok(Request::Help) => print!("{USAGE}"),
+        Ok(Request::List) => list(),
+        Ok(Request::Run { passes, input, options }) => {
+            if let Err(message) = run(&passes, &input, &options) {
+                eprintln!("error: {message}");
+                return ExitCode::FAILURE;
             }
-            "--list" => {
-                list();
-                return ExitCode::SUCCESS;
-            }
-            "-p" | "--passes" => value().map(|list| {
-                options.passes = Some(list.to_string_lossy().into_owned());
-            }),
-            "-o" | "--output" => value().map(|file| options.output = Some(file.into())),
-            "--spec" => value().map(|line| options.spec.push(line.to_string_lossy().into_owned())),
-            "--emit-bc" => {
-                options.bitcode = true;
-                Ok(())
-            }
-            "--emit-asm" => {
-                options.assembly = true;
-                Ok(())
-            }
-            option if option.starts_with('-') && option != "-" => {
-                Err(format!("there is no option `{option}`"))
-            }
-            _ if options.input.is_none() => {
-                options.input = Some((&argument).into());
-                Ok(())
-            }
-            _ => Err(format!("one file at a time, and got `{}` too", argument.display())),
-        };
-        if let Err(message) = taken {
-            return misused(&message);
+        }
+        Err(error) => {
+            eprintln!("error: {error}\n\n{USAGE}");
+            return ExitCode::from(2);
         }
     }
-    let Some(passes) = options.passes.take() else {
-        return misused("`-p` says which passes to run");
-    };
-    let Some(input) = options.input.take() else { return misused("no file is given") };
-    match run(&passes, &input, &options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("error: {message}");
-            ExitCode::FAILURE
+    ExitCode::SUCCESS
+}
+
+fn parse(mut parser: lexopt::Parser) -> Result<Request, lexopt::Error> {
+    let (mut passes, mut input, mut options) = (None, None, Options::default());
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Short('h') | Long("help") => return Ok(Request::Help),
+            Long("list") => return Ok(Request::List),
+            Short('p') | Long("passes") => {
+                passes = Some(parser.value()?.to_string_lossy().into_owned());
+            }
+            Short('o') | Long("output") => options.output = Some(parser.value()?.into()),
+            Long("spec") => options.spec.push(parser.value()?.to_string_lossy().into_owned()),
+            Long("emit-bc") => options.bitcode = true,
+            Long("emit-asm") => options.assembly = true,
+            Value(file) if input.is_none() => input = Some(file.into()),
+            Value(other) => {
+                let message = format!("one file at a time, and got `{}` too", other.display());
+                return Err(message.into());
+            }
+            option => return Err(option.unexpected()),
         }
     }
+    let passes = passes.ok_or("`-p` says which passes to run")?;
+    let input = input.ok_or("no file is given")?;
+    Ok(Request::Run { passes, input, options })
 }
 
 fn run(passes: &str, input: &Path, options: &Options) -> Result<(), String> {
@@ -163,9 +155,4 @@ fn list_step(step: &Step, indent: usize) {
             steps.iter().for_each(|step| list_step(step, indent + 2));
         }
     }
-}
-
-fn misused(message: &str) -> ExitCode {
-    eprintln!("error: {message}\n\n{USAGE}");
-    ExitCode::from(2)
 }

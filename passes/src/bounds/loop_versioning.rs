@@ -36,7 +36,7 @@
 //! its loads are in flight at once.
 //!
 //! **What is decided.** Checks are exits that lead to a panic (`cold` code). Their conditions
-//! compare add-recurrences `base + iteration * step` ([`scev`](crate::analysis::scev)) with others,
+//! compare add-recurrences `base + iteration * step` (`analysis::scev`) with others,
 //! nearly always with a loop-invariant length. If the value of the last iteration can be computed
 //! without overflow, all values are between the first and the last. The trip count comes from
 //! another exit, one that every iteration passes ([`trip_count`](crate::analysis::trip_count)).

@@ -51,7 +51,7 @@ fn device_library(rustc: &Path, llvm: &Llvm) {
     let variable = |name: &str| {
         PathBuf::from(std::env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}")))
     };
-    let package = variable("CARGO_MANIFEST_DIR").join("devicelib");
+    let package = variable("CARGO_MANIFEST_DIR").join("../devicelib");
     println!("cargo::rerun-if-changed={}", package.join("src").display());
     println!("cargo::rerun-if-changed={}", package.join("Cargo.toml").display());
     let out = variable("OUT_DIR");
@@ -143,8 +143,8 @@ fn recorder(rustc: &Path) {
         let library = ["--crate-type=lib", &name];
         compile(&format!("{source}/lib.rs"), &[&library, arguments].concat());
     };
-    library("schism_jit_abi", "abi/src", &[]);
-    library("schism_message", "message/src", &["--extern=schism_jit_abi"]);
+    library("schism_jit_abi", "../abi/src", &[]);
+    library("schism_message", "../../passes/message/src", &["--extern=schism_jit_abi"]);
     println!("cargo::rerun-if-changed=recorder.rs");
     let externs = ["--extern=schism_jit_abi", "--extern=schism_message"];
     compile("recorder.rs", &[&["--crate-type=lib", "--emit=llvm-bc"], &externs[..]].concat());

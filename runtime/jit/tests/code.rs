@@ -45,7 +45,8 @@ fn calls(text: &str, callee: &str) -> bool {
 
 #[test]
 fn the_generated_code() {
-    let directory = std::env::temp_dir().join(format!("schism-jit-code-{}", std::process::id()));
+    let directory = tempfile::tempdir().expect("a folder");
+    let directory = directory.path();
     let pointers = || words(&[PARAM_POINTER; 2]);
     let saxpy = |kernel: &str| {
         let params =
@@ -55,7 +56,7 @@ fn the_generated_code() {
 
     // saxpy is a vector loop with nothing checked before it, whether its views may overlap or not.
     for kernel in ["saxpy", "saxpy_slice"] {
-        let dumps = dumps(&directory, &saxpy(kernel));
+        let dumps = dumps(directory, &saxpy(kernel));
         assert!(
             dumps.optimised.contains("vector.body:"),
             "{kernel} is not vectorised:\n{}",
@@ -78,7 +79,7 @@ fn the_generated_code() {
         }
         assert!(dumps.legalized.contains("!llvm.access.group"));
     }
-    let slice = dumps(&directory, &saxpy("saxpy_slice")).legalized;
+    let slice = dumps(directory, &saxpy("saxpy_slice")).legalized;
     assert!(slice.contains("ptr noalias readonly align 4 %p1"), "facts are kept:\n{slice}");
 
     // A sum is one after the other, unless the launch allows other orders; then it is a vector loop.
@@ -101,14 +102,14 @@ fn the_generated_code() {
     // A constant's value is part of the code.
     let special =
         Source::new(include_str!("kernels/special.ll"), "special", words(&[PARAM_POINTER]));
-    let special = dumps(&directory, &special.constant("TILE", &77_u32.to_le_bytes()));
+    let special = dumps(directory, &special.constant("TILE", &77_u32.to_le_bytes()));
     assert!(!special.optimised.contains("@TILE"), "{}", special.optimised);
     assert!(special.optimised.contains("77"), "{}", special.optimised);
 
     // A panic in the loop function is a way out of the loop; only one elsewhere needs a place to land.
     let panics = |kernel: &str| {
         let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
-        dumps(&directory, &Source::new(include_str!("kernels/panics.ll"), kernel, params)).optimised
+        dumps(directory, &Source::new(include_str!("kernels/panics.ll"), kernel, params)).optimised
     };
     let inlined = panics("inlined");
     assert!(calls(&inlined, "@__schism_cpu_record_text") && !calls(&inlined, "@llvm.eh.sjlj"));
@@ -127,7 +128,7 @@ fn the_generated_code() {
 
     // Work-items that share memory by atomics, or whose locals share a place, are not called independent.
     let kinds = |kernel: &str| {
-        dumps(&directory, &Source::new(include_str!("kernels/kinds.ll"), kernel, pointers()))
+        dumps(directory, &Source::new(include_str!("kernels/kinds.ll"), kernel, pointers()))
     };
     for kernel in ["histogram", "locals"] {
         assert!(!kinds(kernel).legalized.contains("!llvm.access.group"), "{kernel}");
@@ -142,6 +143,4 @@ fn the_generated_code() {
         );
         assert_eq!(calls(&dumps.optimised, "@schism.kernel"), is_called, "{loops} loops");
     }
-
-    std::fs::remove_dir_all(&directory).expect("it is ours");
 }

@@ -106,8 +106,12 @@ pub fn background(is_refused: bool) {
     }
     let begin = std::time::Instant::now();
     let mut other = 0;
-    while launch(8, 3 + other).1 < 2 {
-        other += 1;
+    // Few enough launches that the profiler does not look a second time: code for what it sees then would come behind this.
+    while code().1 < 2 {
+        if other < 400 {
+            launch(8, 3 + other);
+            other += 1;
+        }
         assert!(begin.elapsed().as_secs() < 60, "nothing comes of the background");
         std::thread::sleep(std::time::Duration::from_millis(1));
     }

@@ -20,10 +20,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use self::options::{Options, Place};
+use self::options::{Options, Place, USAGE};
 use self::record::Record;
 use self::table::{Line, Table};
 use super::{cpu, workspace};
+use crate::arguments::asks_for_help;
 use crate::command;
 use crate::error::{Error, FileContext, Result};
 use crate::home::Home;
@@ -48,6 +49,10 @@ struct Bench {
 
 /// Checks, packs, or measures, as the arguments say.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
+    if asks_for_help(arguments) {
+        println!("{USAGE}");
+        return Ok(ExitCode::SUCCESS);
+    }
     let options = Options::read(arguments)?;
     if let Place::Pack(folder) = &options.place {
         return pack::pack(folder);

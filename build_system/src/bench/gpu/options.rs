@@ -3,9 +3,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use lexopt::Arg::{Long, Value};
+
+use crate::arguments;
 use crate::error::{Error, Result};
 
-const USAGE: &str = "\
+/// How it is used.
+pub const USAGE: &str = "\
 usage: cargo schism bench gpu [PAIRS] [--small] [--elements N] [--runs N] [--only KERNEL,…] [--clock device|host] [--save FILE]
        cargo schism bench gpu --check [--small] …   compare the results with the host's on the default device; needs no GPU
        cargo schism bench gpu --pack DIR            collect what a machine with a GPU and nvcc needs, without Rust
@@ -38,34 +42,37 @@ pub struct Options {
 
 impl Options {
     /// Reads them.
-    pub fn read(arguments: &[OsString]) -> Result<Self> {
+    pub fn read(words: &[OsString]) -> Result<Self> {
         let mut options =
             Self { pairs: 3, place: Place::Checkout, check: false, save: None, passed: Vec::new() };
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            let mut value = || {
-                let value = arguments.next().cloned();
-                let name = argument.display();
-                value.ok_or_else(|| Error::Usage(format!("`{name}` needs a value\n\n{USAGE}")))
-            };
-            match argument.to_str() {
-                Some("--check") => options.check = true,
-                Some("--small") => options.passed.push(argument.clone()),
-                Some("--elements" | "--runs" | "--only" | "--clock") => {
-                    let value = value()?;
-                    options.passed.extend([argument.clone(), value]);
+        let misused = |error| match arguments::misused("bench gpu", error) {
+            Error::Usage(text) => Error::Usage(format!("{text}\n\n{USAGE}")),
+            other => other,
+        };
+        let mut parser = lexopt::Parser::from_args(words);
+        while let Some(argument) = parser.next().map_err(misused)? {
+            match argument {
+                Long("check") => options.check = true,
+                Long("small") => options.passed.push("--small".into()),
+                Long("elements" | "runs" | "only" | "clock") => {
+                    let option = arguments::written(&argument);
+                    options.passed.extend([option.into(), parser.value().map_err(misused)?]);
                 }
-                Some("--save") => options.save = Some(value()?.into()),
-                Some("--pack") => options.place = Place::Pack(value()?.into()),
-                Some("--unpacked") => options.place = Place::Unpacked(value()?.into()),
-                Some("--help" | "-h") => return Err(Error::Usage(USAGE.to_owned())),
-                other => {
-                    let number = other.and_then(|text| text.parse().ok()).filter(|&n| n > 0);
-                    options.pairs = number.ok_or_else(|| {
-                        let argument = argument.display();
-                        Error::Usage(format!("`{argument}` is no option of this\n\n{USAGE}"))
+                Long("save") => options.save = Some(parser.value().map_err(misused)?.into()),
+                Long("pack") => {
+                    options.place = Place::Pack(parser.value().map_err(misused)?.into());
+                }
+                Long("unpacked") => {
+                    options.place = Place::Unpacked(parser.value().map_err(misused)?.into());
+                }
+                Value(number) => {
+                    let pairs = number.to_str().and_then(|text| text.parse().ok());
+                    options.pairs = pairs.filter(|&pairs| pairs > 0).ok_or_else(|| {
+                        let number = number.display();
+                        Error::Usage(format!("`{number}` is no number of pairs\n\n{USAGE}"))
                     })?;
                 }
+                option => return Err(misused(option.unexpected())),
             }
         }
         Ok(options)
@@ -92,7 +99,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_explained() {
-        for line in ["--frobnicate", "0", "--pack", "--help"] {
+        for line in ["--frobnicate", "0", "--pack"] {
             assert!(read(line).unwrap_err().to_string().contains("usage: cargo schism bench gpu"));
         }
     }

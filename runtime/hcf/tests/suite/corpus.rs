@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path};
 
+use fastrand::Rng;
+
 use crate::support;
 
 /// All inputs that were kept for a fuzz target.
@@ -18,10 +20,10 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
 fn run(target: &str, exercise: fn(&[u8]), rounds: usize) {
     let corpus = corpus(target);
     corpus.iter().for_each(|input| exercise(input));
-    let mut random = Random(0x5EED_0F5C_4154_1357);
+    let mut random = Rng::with_seed(0x5EED_0F5C_4154_1357);
     for _ in 0..rounds {
-        let mut input = random.pick(&corpus).clone();
-        for _ in 0..=random.below(4) {
+        let mut input = pick(&mut random, &corpus).clone();
+        for _ in 0..=random.usize(..4) {
             mutate(&mut input, &corpus, &mut random);
         }
         exercise(&input);
@@ -60,18 +62,18 @@ const PIECES: [&[u8]; 12] = [
     b"__acpp_hcf_binary_appendix",
 ];
 
-fn mutate(input: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
-    let at = random.below(input.len() + 1);
-    let len = random.below(24).min(input.len() - at);
-    match random.below(6) {
-        0 if at < input.len() => input[at] ^= 1 << random.below(8),
+fn mutate(input: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Rng) {
+    let at = random.usize(..input.len() + 1);
+    let len = random.usize(..24).min(input.len() - at);
+    match random.usize(..6) {
+        0 if at < input.len() => input[at] ^= 1 << random.usize(..8),
         1 => drop(input.drain(at..at + len)),
-        2 => drop(input.splice(at..at, random.pick(&PIECES).iter().copied())),
-        3 => drop(input.splice(at..at + len, random.pick(&PIECES).iter().copied())),
+        2 => drop(input.splice(at..at, pick(random, &PIECES).iter().copied())),
+        3 => drop(input.splice(at..at + len, pick(random, &PIECES).iter().copied())),
         4 => {
-            let other = random.pick(corpus);
-            let from = random.below(other.len() + 1);
-            let to = from + random.below(64).min(other.len() - from);
+            let other = pick(random, corpus);
+            let from = random.usize(..other.len() + 1);
+            let to = from + random.usize(..64).min(other.len() - from);
             input.splice(at..at + len, other[from..to].iter().copied());
         }
         _ => {
@@ -79,24 +81,12 @@ fn mutate(input: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
             let digits: Vec<_> =
                 (0..input.len()).filter(|&at| input[at].is_ascii_digit()).collect();
             if !digits.is_empty() {
-                input[*random.pick(&digits)] = b'0' + random.below(10) as u8;
+                input[*pick(random, &digits)] = b'0' + random.usize(..10) as u8;
             }
         }
     }
 }
 
-/// xorshift64*.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) as usize % limit
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
+fn pick<'a, T>(random: &mut Rng, from: &'a [T]) -> &'a T {
+    &from[random.usize(..from.len())]
 }

@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The assembler: the file that `SCHISM_PTXAS` names, or one in the `PATH` or in `CUDA_HOME`. Says so where there is none.
 pub fn find() -> Option<PathBuf> {
@@ -31,20 +30,16 @@ pub fn find() -> Option<PathBuf> {
 /// Assembles a text that must be good.
 pub fn assemble(ptxas: &Path, processor: &str, text: &str) {
     // Not `/dev/null`: the assembler may remove its output, and root can remove that.
-    static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let name = format!("schism-{}-{number}.cubin", std::process::id());
-    let code = std::env::temp_dir().join(name);
+    let code = tempfile::Builder::new().suffix(".cubin").tempfile().expect("a file");
     let mut child = Command::new(ptxas)
         .arg(format!("--gpu-name={processor}"))
-        .args([OsStr::new("--output-file"), code.as_os_str(), OsStr::new("-")])
+        .args([OsStr::new("--output-file"), code.path().as_os_str(), OsStr::new("-")])
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap_or_else(|error| panic!("{}: {error}", ptxas.display()));
     child.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("ptxas reads");
     let output = child.wait_with_output().expect("ptxas ends");
-    let _ = std::fs::remove_file(&code);
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "for {processor}: {words}\n{text}");
 }

@@ -1,0 +1,162 @@
+//! Keeps the compiler from copying barriers.
+//!
+//! rustc's jump threading copies a block with calls to the end of each path whose next branch it knows:
+//!
+//! ```text
+//! if id < 8 { a() }        if id < 8 { a(); barrier(); b() } else { barrier() }
+//! barrier();          →
+//! if id < 8 { b() }
+//! ```
+//!
+//! On a device the work-items of a group then wait at two barriers instead of one. For LLVM there is an
+//! attribute that forbids it (`schism_passes::frontend::mark_convergent`); rustc's MIR has none. But it threads no jump
+//! through inline assembly. So behind every call that may come to a barrier stands a mark: assembly without
+//! an instruction. It is put there before the first optimisation, whatever the level, since functions of this crate may be
+//! inlined into others; and both halves lose it before LLVM optimises them.
+//!
+//! Which calls may come to a barrier is not known before everything has its types. A barrier takes the
+//! runtime's `NdItem`, and the operations of sub-groups, which are treated in the same way, its `SubGroup`. So it is a call with one among its types: given as an argument, or inside of what is
+//! given; or a call that is decided later, of a function pointer, a parameter's or an object's method, if
+//! that is not one of the standard library's own. A function without such calls is left alone.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use rustc_ast::{InlineAsmOptions, InlineAsmTemplatePiece};
+use rustc_data_structures::steal::Steal;
+use rustc_middle::mir::{
+    BasicBlock, BasicBlockData, Body, InlineAsmMacro, Terminator, TerminatorKind, UnwindAction,
+};
+use rustc_middle::ty::{self, Ty, TyCtxt};
+use rustc_span::def_id::{DefId, LocalDefId};
+use rustc_span::sym;
+use schism_passes::frontend::mark_convergent;
+use schism_passes::spec::builtins;
+
+use crate::runtime_items;
+
+/// Marks the calls of a function that may come to a barrier.
+pub(crate) fn insert<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    def_id: LocalDefId,
+    body: &'tcx Steal<Body<'tcx>>,
+) -> &'tcx Steal<Body<'tcx>> {
+    // What can run while a program is compiled calls no barrier. A coroutine is no kernel's.
+    if tcx.hir_body_const_context(def_id).is_some() || tcx.is_coroutine(def_id.to_def_id()) {
+        return body;
+    }
+    let items = runtime_items::meeting(tcx);
+    if items.is_empty() {
+        return body;
+    }
+    let calls: Vec<BasicBlock> = {
+        let body = body.borrow();
+        let mut search = Search { tcx, items: &items, seen: HashSet::new(), bounds: Vec::new() };
+        search.bounds = tcx.param_env(def_id).caller_bounds().iter().collect();
+        let may = |block: &BasicBlockData<'tcx>| {
+            !block.is_cleanup
+                && matches!(&block.terminator().kind, TerminatorKind::Call { target: Some(_), .. })
+        };
+        let blocks = body.basic_blocks.iter_enumerated().filter(|(_, block)| may(block));
+        blocks
+            .filter(|(_, block)| search.call(&body, block.terminator()))
+            .map(|(index, _)| index)
+            .collect()
+    };
+    if calls.is_empty() {
+        return body;
+    }
+    let mut body = body.steal();
+    for block in calls {
+        let blocks = body.basic_blocks_mut();
+        let next = blocks.next_index();
+        let call = blocks[block].terminator_mut();
+        let source_info = call.source_info;
+        let TerminatorKind::Call { target: Some(target), .. } = &mut call.kind else { continue };
+        let after = std::mem::replace(target, next);
+        let text = InlineAsmTemplatePiece::String(Cow::Borrowed(mark_convergent::MARK));
+        let kind = TerminatorKind::InlineAsm {
+            asm_macro: InlineAsmMacro::Asm,
+            template: tcx.arena.alloc_from_iter([text]),
+            operands: Box::new([]),
+            options: InlineAsmOptions::NOMEM
+                | InlineAsmOptions::PRESERVES_FLAGS
+                | InlineAsmOptions::NOSTACK,
+            line_spans: tcx.arena.alloc_from_iter([source_info.span]),
+            targets: Box::new([after]),
+            unwind: UnwindAction::Unreachable,
+        };
+        blocks.push(BasicBlockData::new(Some(Terminator { source_info, kind }), false));
+    }
+    tcx.alloc_steal_mir(body)
+}
+
+/// Whether assembly is a mark, which does nothing.
+pub(crate) fn is_marker(template: &[InlineAsmTemplatePiece]) -> bool {
+    matches!(template, [InlineAsmTemplatePiece::String(text)] if text == mark_convergent::MARK)
+}
+
+/// Looks for what may be a barrier among types.
+struct Search<'a, 'tcx> {
+    tcx: TyCtxt<'tcx>,
+    /// The runtimes' `NdItem` and `SubGroup`.
+    items: &'a [DefId],
+    seen: HashSet<Ty<'tcx>>,
+    /// What is known of the function's type parameters.
+    bounds: Vec<ty::Clause<'tcx>>,
+}
+
+impl<'tcx> Search<'_, 'tcx> {
+    fn call(&mut self, body: &Body<'tcx>, call: &Terminator<'tcx>) -> bool {
+        let TerminatorKind::Call { func, args, .. } = &call.kind else { return false };
+        let function = func.ty(body, self.tcx);
+        if let ty::FnDef(def_id, _) = *function.kind()
+            && self.tcx.is_foreign_item(def_id)
+        {
+            let name = self.tcx.item_name(def_id);
+            return builtins::convergent().any(|builtin| builtin == name.as_str());
+        }
+        self.seen.clear();
+        let mut types = vec![function];
+        types.extend(args.iter().map(|argument| argument.node.ty(body, self.tcx)));
+        types.into_iter().any(|ty| self.may(ty))
+    }
+
+    /// Whether a value of this type may know the way to a barrier.
+    fn may(&mut self, ty: Ty<'tcx>) -> bool {
+        if !self.seen.insert(ty) {
+            return false;
+        }
+        let parts: Vec<Ty<'tcx>> = ty
+            .walk()
+            .filter_map(|argument| argument.as_type())
+            .filter(|part| *part != ty)
+            .collect();
+        let itself = match *ty.kind() {
+            ty::FnPtr(..) => true,
+            ty::Dynamic(predicates, ..) => {
+                predicates.principal_def_id().is_some_and(|of| self.may_call(of))
+            }
+            ty::Param(_) | ty::Alias(..) => self.bounds.iter().any(|clause| {
+                let Some(bound) = clause.as_trait_clause() else { return false };
+                bound.self_ty().skip_binder() == ty && self.may_call(bound.def_id())
+            }),
+            ty::Adt(adt, arguments) => {
+                self.items.contains(&adt.did())
+                    || (!self.is_std(adt.did())
+                        && adt.all_fields().any(|field| self.may(field.ty(self.tcx, arguments))))
+            }
+            _ => false,
+        };
+        itself || parts.into_iter().any(|part| self.may(part))
+    }
+
+    /// Whether methods of a trait may come to a barrier: those of functions, and those of users' traits.
+    fn may_call(&self, of: DefId) -> bool {
+        self.tcx.fn_trait_kind_from_def_id(of).is_some() || !self.is_std(of)
+    }
+
+    fn is_std(&self, def_id: DefId) -> bool {
+        matches!(self.tcx.crate_name(def_id.krate), sym::core | sym::alloc | sym::std)
+    }
+}

@@ -1,0 +1,255 @@
+//! The end of a launch that was not waited for.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use crate::error::LaunchError;
+use crate::hal::dispatch::BackendPending;
+use crate::launch::failure;
+use crate::util::fork;
+
+/// A launch that was submitted to a [scope](crate::Queue::scope).
+#[derive(Clone, Debug)]
+pub struct Event {
+    batch: Arc<Batch>,
+    /// Which of the batch it is.
+    index: usize,
+}
+
+/// Launches that are submitted one after another have their ends in one piece of memory: to get one for each, and to give it back,
+/// takes as long as much of the rest of a launch.
+#[derive(Debug)]
+struct Batch {
+    /// The process that they are launched in.
+    generation: u32,
+    launches: [Completion; BATCH],
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { generation: fork::generation(), launches: Default::default() }
+    }
+}
+
+impl Batch {
+    /// Whether this process was forked from the one that has the launches. They are over, or never will be; and locks may be held for
+    /// ever.
+    fn is_of_parent(&self) -> bool {
+        self.generation != fork::generation()
+    }
+}
+
+const BATCH: usize = 16;
+
+/// The launches of a scope, in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    batches: Vec<Arc<Batch>>,
+    /// How many of the last batch are launches.
+    used: usize,
+}
+
+#[derive(Debug, Default)]
+struct Completion {
+    result: Mutex<Outcome>,
+    changed: Condvar,
+    complete: AtomicBool,
+    duration: OnceLock<Duration>,
+    /// Whether the user has got the result.
+    observed: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+enum Outcome {
+    /// Somebody will call [`Event::complete`].
+    #[default]
+    Unknown,
+    /// Whoever wants to know asks the device.
+    Pending(BackendPending),
+    Known(Result<(), LaunchError>),
+}
+
+impl Events {
+    /// Another launch, which somebody will [complete](Event::complete).
+    pub(crate) fn add(&mut self) -> Event {
+        let batch = match self.batches.last() {
+            Some(batch) if self.used < BATCH && !batch.is_of_parent() => batch,
+            _ => {
+                self.used = 0;
+                self.batches.push(Arc::default());
+                &self.batches[self.batches.len() - 1]
+            }
+        };
+        let event = Event { batch: Arc::clone(batch), index: self.used };
+        self.used += 1;
+        event
+    }
+
+    /// As many launches as there may be, or some more.
+    pub(crate) fn len(&self) -> usize {
+        self.batches.len() * BATCH
+    }
+
+    /// All launches.
+    pub(crate) fn into_iter(self) -> impl Iterator<Item = Event> {
+        let (last, used) = (self.batches.len().saturating_sub(1), self.used);
+        self.batches.into_iter().enumerate().flat_map(move |(number, batch)| {
+            let used = if number == last { used } else { BATCH };
+            (0..used).map(move |index| Event { batch: Arc::clone(&batch), index })
+        })
+    }
+
+    /// Forgets launches that are over, and were well, as far as that is known without asking a device.
+    pub(crate) fn forget_complete(&mut self) {
+        let last = self.batches.last().filter(|_| self.used < BATCH).map(Arc::as_ptr);
+        self.batches.retain(|batch| {
+            let is_over = |index| {
+                let event = Event { batch: Arc::clone(batch), index };
+                event.is_known_complete() && event.result().is_ok()
+            };
+            Some(Arc::as_ptr(batch)) == last || !(0..BATCH).all(is_over)
+        });
+    }
+}
+
+impl Event {
+    fn completion(&self) -> &Completion {
+        &self.batch.launches[self.index]
+    }
+
+    /// A device runs the launch by itself, or it is over.
+    pub(crate) fn submitted(&self, started: Result<Option<BackendPending>, LaunchError>) {
+        match started {
+            Ok(Some(pending)) => {
+                let result = &self.completion().result;
+                *result.lock().unwrap_or_else(PoisonError::into_inner) = Outcome::Pending(pending);
+            }
+            Ok(None) => self.complete(Ok(())),
+            Err(error) => self.complete(Err(error)),
+        }
+    }
+
+    /// The launch is over; what it borrowed is not used any more.
+    pub(crate) fn complete(&self, result: Result<(), LaunchError>) {
+        let completion = self.completion();
+        let mut known = completion.result.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = Outcome::Known(result);
+        // Under the lock, so that whoever has waited also sees it complete.
+        completion.complete.store(true, Ordering::Release);
+        drop(known);
+        completion.changed.notify_all();
+    }
+
+    /// Whether the launch is over, well or not.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.is_complete_by(BackendPending::is_over)
+    }
+
+    /// As [`is_complete`](Self::is_complete), by what is known of the device without asking it.
+    pub(crate) fn is_known_complete(&self) -> bool {
+        self.is_complete_by(BackendPending::is_known_over)
+    }
+
+    fn is_complete_by(&self, is_over: impl Fn(&BackendPending) -> bool) -> bool {
+        if self.completion().complete.load(Ordering::Acquire) {
+            return true;
+        }
+        if self.batch.is_of_parent() {
+            return true;
+        }
+        // If another thread has it, that thread waits for the launch.
+        let Ok(mut result) = self.completion().result.try_lock() else { return false };
+        match &*result {
+            Outcome::Pending(pending) if is_over(pending) => {
+                self.finish(&mut result);
+                true
+            }
+            Outcome::Pending(_) | Outcome::Unknown => false,
+            Outcome::Known(_) => true,
+        }
+    }
+
+    /// Waits for the device, if it runs the launch by itself.
+    fn finish(&self, result: &mut Outcome) {
+        if let Outcome::Pending(pending) = std::mem::take(result) {
+            let (ended, duration) = pending.finish();
+            if let Some(duration) = duration {
+                self.took(duration);
+            }
+            *result = Outcome::Known(ended);
+            self.completion().complete.store(true, Ordering::Release);
+        }
+    }
+
+    /// How long the launch took on its device: once it is over, if it was submitted by way of [`Queue::timed`](crate::Queue::timed).
+    /// Time that it waited for its turn does not count; time to compile its kernel does on the host devices.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut numbers = Buffer::filled(&queue, 1000, 1.5_f32)?;
+    /// let event = queue.timed().scope(|scope| Ok(scope.for_each(&mut numbers, |x| *x *= *x)?))?;
+    /// let took = event.duration().expect("a launch that is over, of a timed queue");
+    /// assert!(took.as_secs() < 60);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn duration(&self) -> Option<Duration> {
+        self.is_complete().then(|| self.completion().duration.get().copied()).flatten()
+    }
+
+    pub(crate) fn took(&self, duration: Duration) {
+        // Known once: a launch ends once.
+        let _ = self.completion().duration.set(duration);
+    }
+
+    /// Waits for the end of the launch. Its error is returned here, each time, and then no more by the scope.
+    ///
+    /// # Errors
+    /// What the launch failed with; [`LaunchError::InsideKernel`] if a kernel calls this; [`LaunchError::Forked`] in a process that was
+    /// forked before the launch was over.
+    pub fn wait(&self) -> Result<(), LaunchError> {
+        if failure::inside() && !self.is_complete() {
+            return Err(LaunchError::InsideKernel);
+        }
+        self.completion().observed.store(true, Ordering::Relaxed);
+        self.result()
+    }
+
+    /// The end of a launch that the process submitted which this one was forked from.
+    #[cold]
+    fn result_of_parent(&self) -> Result<(), LaunchError> {
+        if let Ok(result) = self.completion().result.try_lock()
+            && let Outcome::Known(result) = &*result
+        {
+            return result.clone();
+        }
+        Err(LaunchError::Forked { reason: fork::OF_PARENT.to_owned() })
+    }
+
+    pub(crate) fn is_observed(&self) -> bool {
+        self.completion().observed.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the end of the launch.
+    pub(crate) fn result(&self) -> Result<(), LaunchError> {
+        if self.batch.is_of_parent() {
+            return self.result_of_parent();
+        }
+        let mut result = self.completion().result.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if matches!(*result, Outcome::Pending(_)) {
+                self.finish(&mut result);
+            }
+            if let Outcome::Known(result) = &*result {
+                return result.clone();
+            }
+            result = self.completion().changed.wait(result).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What users call: devices, queues, scopes, events.
+
+pub(crate) mod device;
+pub(crate) mod event;
+pub(crate) mod queue;
+pub(crate) mod scope;
+
+#[cfg(all(test, not(schism_driver)))]
+mod native_tests;

@@ -1,0 +1,351 @@
+//! Launches that are not waited for, one by one.
+
+use std::any::{Any, type_name};
+use std::marker::PhantomData;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use crate::api::event::{Event, Events};
+use crate::api::queue::Queue;
+use crate::data::buffer::Buffer;
+use crate::data::source::length::Lengths;
+use crate::data::source::lent::Lent;
+use crate::data::source::per_group::InGroups;
+use crate::data::source::traits::{IntoSource, Scoped, Source};
+use crate::error::{Error, LaunchError};
+use crate::hal::Task;
+use crate::hal::dispatch::BackendPending;
+use crate::kernel::capture::Capture;
+use crate::kernel::element::Element;
+use crate::kernel::group::{self, ForEachInGroups, Groups, Locals, NdItem, NdRange};
+use crate::kernel::item::Item;
+use crate::kernel::offset::{At, Origin};
+use crate::launch::elementwise::{ForEach, ForEachIn};
+use crate::launch::erased::RawKernel;
+use crate::launch::failure;
+use crate::launch::range::{Extent, IntoRange};
+use crate::util::fork::Section;
+
+/// Submits launches that may borrow from outside the scope: see [`Queue::scope`].
+#[derive(Debug)]
+pub struct Scope<'scope, 'env: 'scope> {
+    queue: Queue,
+    /// Launches that may not be over.
+    launches: Mutex<Launches>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+#[derive(Debug)]
+struct Launches {
+    events: Events,
+    /// With so many, those that are over are looked for.
+    many: usize,
+}
+
+/// A scope with more launches than this looks for those that are over.
+const MANY_EVENTS: usize = 256;
+
+impl Queue {
+    /// Gives `submit` a scope, whose launches return at once and run in order, and waits for all of them.
+    ///
+    /// Like [`std::thread::scope`]: launches may borrow whatever outlives the scope, because the scope does not end before they
+    /// do. A buffer that several of them use, and one of them changes, is [lent](Scope::lend) to the scope first.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let x = Buffer::from_slice(&queue, &[1, 2, 3, 4])?;
+    /// let mut y = Buffer::with_len(&queue, 4)?;
+    /// let mut sums = Buffer::with_len(&queue, 2)?;
+    /// queue.scope(|scope| {
+    ///     let mut y = scope.lend(&mut y);
+    ///     scope.for_each((&mut y, &x), |(y, x)| *y = x * x)?;
+    ///     scope.for_each((&mut sums, y.chunks(2)), |(sum, y)| *sum = y[0] + y[1])?;
+    ///     // Here the host is free to do something else.
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(sums.to_vec(), [5, 25]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// What `submit` returns; else the first error of a launch that was not already returned by [`Event::wait`];
+    /// [`LaunchError::InsideKernel`] if a kernel calls this.
+    ///
+    /// # Panics
+    /// If `submit` does, after waiting for its launches.
+    pub fn scope<'env, R, F>(&self, submit: F) -> Result<R, Error>
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R, Error>,
+    {
+        self.refuse_inside_kernels()?;
+        let scope = Scope {
+            queue: self.clone(),
+            launches: Mutex::new(Launches { events: Events::default(), many: MANY_EVENTS }),
+            scope: PhantomData,
+            env: PhantomData,
+        };
+        let submitted = panic::catch_unwind(AssertUnwindSafe(|| submit(&scope)));
+        let mut launched = Ok(());
+        // A kernel on the native device may submit to its own scope, through threads of its own. What it submits is listed before
+        // its launch is over, so that there is nothing left when the list stays empty.
+        loop {
+            let events = std::mem::take(&mut scope.launches().events);
+            if events.len() == 0 {
+                break;
+            }
+            for event in events.into_iter() {
+                let result = event.result();
+                if launched.is_ok() && !event.is_observed() {
+                    launched = result;
+                }
+            }
+        }
+        match submitted {
+            Err(payload) => panic::resume_unwind(payload),
+            Ok(submitted) => {
+                let submitted = submitted?;
+                launched?;
+                Ok(submitted)
+            }
+        }
+    }
+}
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    /// Lends a buffer to the scope's launches, each of which may then read or change it in its turn.
+    #[must_use]
+    pub fn lend<T: Element>(&'scope self, buffer: &'scope mut Buffer<T>) -> Lent<'scope, T> {
+        Lent::new(buffer)
+    }
+
+    /// Submits what [`Queue::parallel_for`] would wait for.
+    ///
+    /// # Errors
+    /// [`LaunchError::RangeOverflow`]; other errors come from the event and from the scope.
+    pub fn parallel_for<const D: usize, R, F>(
+        &'scope self,
+        range: R,
+        kernel: F,
+    ) -> Result<Event, LaunchError>
+    where
+        R: IntoRange<D>,
+        F: Fn(Item<D>) + Send + Sync + Capture + 'scope,
+    {
+        self.queue.refuse_inside_kernels()?;
+        let extent = Extent::of(range)?;
+        Ok(self.submit(move |queue| {
+            let kernel = At::<R::Origin, _>::new(kernel);
+            // SAFETY: the kernel lives in this frame, and is `Sync`.
+            unsafe {
+                queue.submit(
+                    RawKernel::new::<_, D>(&raw const kernel, type_name::<F>),
+                    extent,
+                    None,
+                )
+            }
+        }))
+    }
+
+    /// Submits what [`Queue::parallel_for_groups`] would wait for.
+    ///
+    /// # Errors
+    /// [`LaunchError::RangeOverflow`]; other errors come from the event and from the scope.
+    pub fn parallel_for_groups<const D: usize, O, L, F>(
+        &'scope self,
+        range: NdRange<D, O>,
+        mut locals: L,
+        kernel: F,
+    ) -> Result<Event, LaunchError>
+    where
+        O: Origin,
+        L: Locals + 'scope,
+        F: for<'g> Fn(NdItem<'g, D>, L::Handles<'g>) + Send + Sync + Capture + 'scope,
+    {
+        self.queue.refuse_inside_kernels()?;
+        let range = range.extent()?;
+        let dynamic = group::place(&mut locals);
+        // SAFETY: the locals are placed, and the launch makes room for them.
+        let kernel = At::<O, _>::new(unsafe { Groups::new(locals, kernel) });
+        Ok(self.submit(move |queue| {
+            let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
+            // SAFETY: the kernel lives in this frame, and is `Sync`.
+            unsafe { queue.submit(raw, range.global, Some(range.groups(dynamic))) }
+        }))
+    }
+
+    /// Submits what [`Queue::for_each_in_groups`] would wait for.
+    ///
+    /// # Errors
+    /// Those of the range and of the sources' lengths; other errors come from the event and from the scope.
+    pub fn for_each_in_groups<const D: usize, O, L, S, F>(
+        &'scope self,
+        range: NdRange<D, O>,
+        mut locals: L,
+        sources: S,
+        kernel: F,
+    ) -> Result<Event, LaunchError>
+    where
+        O: Origin,
+        L: Locals + 'scope,
+        S: IntoSource<InGroups<Scoped<'scope>>>,
+        S::Ready: 'scope,
+        F: for<'g> Fn(NdItem<'g, D>, L::Handles<'g>, <S::Source as Source>::Item<'g>)
+            + Send
+            + Sync
+            + Capture
+            + 'scope,
+    {
+        self.queue.refuse_inside_kernels()?;
+        let range = range.extent()?;
+        let mut lengths = range.lengths();
+        sources.check(&mut lengths)?;
+        self.queue.check_memory::<F>(&lengths)?;
+        let dynamic = group::place(&mut locals);
+        let ready = sources.prepare();
+        Ok(self.submit(move |queue| {
+            // SAFETY: the launch starts here; it runs once, over a range of the sources' length. The locals are placed, and the
+            // launch makes room for them.
+            let kernel = unsafe { ForEachInGroups::new(locals, S::start(ready), kernel) };
+            let kernel = At::<O, _>::new(kernel);
+            let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
+            // SAFETY: the kernel lives in this frame, and is `Sync`.
+            unsafe { queue.submit(raw, range.global, Some(range.groups(dynamic))) }
+        }))
+    }
+
+    /// Submits what [`Queue::for_each`] would wait for.
+    ///
+    /// # Errors
+    /// Those of the sources' lengths; other errors come from the event and from the scope.
+    pub fn for_each<S, F>(&'scope self, sources: S, kernel: F) -> Result<Event, LaunchError>
+    where
+        S: IntoSource<Scoped<'scope>>,
+        S::Ready: 'scope,
+        F: for<'item> Fn(<S::Source as Source>::Item<'item>) + Send + Sync + Capture + 'scope,
+    {
+        self.queue.refuse_inside_kernels()?;
+        let mut lengths = Lengths::default();
+        sources.check(&mut lengths)?;
+        self.queue.check_memory::<F>(&lengths)?;
+        let extent = Extent::new([lengths.length()?])?;
+        let ready = sources.prepare();
+        Ok(self.submit(move |queue| {
+            // SAFETY: the launch starts here; it runs once, over the sources' length.
+            let kernel = unsafe { ForEach::new(S::start(ready), kernel) };
+            // SAFETY: the kernel lives in this frame, and is `Sync`.
+            unsafe {
+                queue.submit(
+                    RawKernel::new::<_, 1>(&raw const kernel, type_name::<F>),
+                    extent,
+                    None,
+                )
+            }
+        }))
+    }
+
+    /// Submits what [`Queue::for_each_in`] would wait for.
+    ///
+    /// # Errors
+    /// Those of the range and of the sources' lengths; other errors come from the event and from the scope.
+    pub fn for_each_in<const D: usize, R, S, F>(
+        &'scope self,
+        range: R,
+        sources: S,
+        kernel: F,
+    ) -> Result<Event, LaunchError>
+    where
+        R: IntoRange<D>,
+        S: IntoSource<Scoped<'scope>>,
+        S::Ready: 'scope,
+        F: for<'item> Fn(Item<D>, <S::Source as Source>::Item<'item>)
+            + Send
+            + Sync
+            + Capture
+            + 'scope,
+    {
+        self.queue.refuse_inside_kernels()?;
+        let extent = Extent::of(range)?;
+        let mut lengths = Lengths::of_range(extent.items);
+        sources.check(&mut lengths)?;
+        self.queue.check_memory::<F>(&lengths)?;
+        let ready = sources.prepare();
+        Ok(self.submit(move |queue| {
+            // SAFETY: the launch starts here; it runs once, over a range of the sources' length.
+            let kernel = unsafe { ForEachIn::new(S::start(ready), kernel) };
+            let kernel = At::<R::Origin, _>::new(kernel);
+            // SAFETY: the kernel lives in this frame, and is `Sync`.
+            unsafe {
+                queue.submit(
+                    RawKernel::new::<_, D>(&raw const kernel, type_name::<F>),
+                    extent,
+                    None,
+                )
+            }
+        }))
+    }
+
+    fn launches(&self) -> MutexGuard<'_, Launches> {
+        self.launches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a launch into the queue. `run` has the queue's turn when it is called, and is gone when the event completes.
+    fn submit(
+        &'scope self,
+        run: impl FnOnce(&Queue) -> Result<Option<BackendPending>, LaunchError> + Send + 'scope,
+    ) -> Event {
+        let tasks = match self.queue.backend().tasks() {
+            Ok(Some(tasks)) => tasks,
+            Ok(None) => {
+                let result = panic::catch_unwind(AssertUnwindSafe(|| run(&self.queue)));
+                let result =
+                    result.unwrap_or_else(|payload| Err(while_dropping(payload, &self.queue)));
+                return self.list(|event| event.submitted(result));
+            }
+            Err(error) => return self.list(|event| event.complete(Err(error))),
+        };
+        let event = self.list(|_| ());
+        let (queue, completion) = (self.queue.clone(), event.clone());
+        let task: Box<dyn FnOnce() + Send + 'scope> = Box::new(move || {
+            // Captures of the kernel are dropped here too; in a program for the native device only, that may be anything.
+            let started = queue.is_timed().then(Instant::now);
+            let result = panic::catch_unwind(AssertUnwindSafe(|| run(&queue)));
+            if let Some(started) = started {
+                completion.took(started.elapsed());
+            }
+            let result = result.unwrap_or_else(|payload| Err(while_dropping(payload, &queue)));
+            completion.complete(
+                result.and_then(|pending| pending.map_or(Ok(()), |pending| pending.finish().0)),
+            );
+        });
+        // SAFETY: only the lifetime changes. The task is called or dropped before its event completes, and the scope, which
+        // ends before 'scope does, waits for that.
+        let task = unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + 'scope>, Task>(task) };
+        tasks.submit(task);
+        event
+    }
+
+    /// Adds a launch to those that the scope waits for; `begin` is told before anybody else knows it.
+    fn list(&self, begin: impl FnOnce(&Event)) -> Event {
+        let _section = Section::enter();
+        let mut launches = self.launches();
+        let event = launches.events.add();
+        begin(&event);
+        if launches.events.len() > launches.many {
+            self.queue.backend().poll();
+            launches.events.forget_complete();
+            launches.many = MANY_EVENTS.max(2 * launches.events.len());
+        }
+        event
+    }
+}
+
+/// The error of a launch whose captures panicked when they were dropped.
+fn while_dropping(payload: Box<dyn Any + Send>, queue: &Queue) -> LaunchError {
+    failure::while_dropping(payload, queue.device().name())
+}

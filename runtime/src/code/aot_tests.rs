@@ -1,0 +1,198 @@
+//! Which code is taken for which device and launch.
+
+use schism_hcf::{Container, Image, Kernel, Level, SpecConstant, SpecPart};
+
+use super::*;
+use crate::code::assumptions::ConstantArgument;
+use crate::hal::cuda::aot::{PtxTarget, ptx_version};
+use crate::hal::host::aot::{HostTarget, level};
+
+fn image(target: &str, form: &str, flags: u32, facts: u32) -> Image {
+    let target: Target = target.parse().expect("a target");
+    Image {
+        name: format!("{target}/{form}"),
+        format: Code::format(target).to_owned(),
+        variant: form.to_owned(),
+        code: Some(Code {
+            target,
+            interface: ABI_VERSION,
+            entry: "kernel".to_owned(),
+            flags,
+            facts,
+            needs: 0,
+            stack: None,
+        }),
+        data: match target {
+            Target::Ptx(processor) => {
+                let version = if processor.capability() < (9, 0) { "7.0" } else { "7.8" };
+                format!("//\n// Made by\n\n.version {version}\n.target {processor}\n").into_bytes()
+            }
+            Target::Host(_) => b"\x7fELF".to_vec(),
+        },
+        ..Image::default()
+    }
+}
+
+/// A container with one kernel that has all this code.
+fn container(images: Vec<Image>) -> Vec<u8> {
+    let kernel = Kernel {
+        name: "kernel".to_owned(),
+        dimensions: 1,
+        closure_align: 1,
+        images: images.iter().map(|image| image.name.clone()).collect(),
+        offset_variant: Some("kernel_with_offset".to_owned()),
+        spec_constants: vec!["A".to_owned(), "B".to_owned()],
+        ..Kernel::default()
+    };
+    let constant = |symbol: &str| SpecConstant {
+        symbol: symbol.to_owned(),
+        align: 1,
+        default: vec![0],
+        parts: vec![SpecPart { place: symbol.to_owned(), size: 1, ..SpecPart::default() }],
+        ..SpecConstant::default()
+    };
+    let spec_constants = vec![constant("A"), constant("B")];
+    let container =
+        Container { images, kernels: vec![kernel], spec_constants, ..Container::default() };
+    container.to_record().expect("a good container")
+}
+
+fn taken(bytes: &[u8], variant: &Variant, on: &dyn AotTarget) -> Option<(String, bool)> {
+    let record = RecordRef::parse(bytes).expect("a good record");
+    let found = find(&record, &record.kernels()[0], variant, on)?;
+    Some((found.image.name.to_string(), found.complete))
+}
+
+/// A launch that is not large.
+fn small() -> Variant {
+    Variant {
+        assumptions: Assumptions { small: true, ..Assumptions::default() },
+        ..Variant::default()
+    }
+}
+
+fn gpu(major: u32, minor: u32) -> PtxTarget {
+    PtxTarget { capability: (major, minor), isa: 90 }
+}
+
+#[test]
+fn the_highest_processor_that_is_not_above_the_device() {
+    let images = ["ptx:sm_75", "ptx:sm_80", "ptx:sm_90"].map(|target| image(target, "plain", 0, 1));
+    let bytes = container(images.to_vec());
+    let on = |major, minor| taken(&bytes, &small(), &gpu(major, minor)).map(|(name, _)| name);
+    assert_eq!(on(7, 2), None);
+    assert_eq!(on(7, 5).as_deref(), Some("ptx:sm_75/plain"));
+    assert_eq!(on(8, 6).as_deref(), Some("ptx:sm_80/plain"));
+    assert_eq!(on(9, 0).as_deref(), Some("ptx:sm_90/plain"));
+    assert_eq!(on(10, 0).as_deref(), Some("ptx:sm_90/plain"));
+    assert_eq!(taken(&bytes, &Variant::default(), &HostTarget), None);
+}
+
+#[test]
+fn code_for_one_processor_is_for_no_other() {
+    let images =
+        ["ptx:sm_80", "ptx:sm_90", "ptx:sm_90a"].map(|target| image(target, "plain", 0, 1));
+    let bytes = container(images.to_vec());
+    let on = |major, minor| taken(&bytes, &small(), &gpu(major, minor)).expect("code").0;
+    assert_eq!(on(9, 0), "ptx:sm_90a/plain");
+    assert_eq!(on(10, 0), "ptx:sm_90/plain");
+    assert_eq!(on(8, 9), "ptx:sm_80/plain");
+}
+
+#[test]
+fn an_old_driver_does_not_get_what_it_cannot_read() {
+    let images = ["ptx:sm_80", "ptx:sm_90"].map(|target| image(target, "plain", 0, 1));
+    let bytes = container(images.to_vec());
+    let on = |isa| {
+        let on = PtxTarget { capability: (9, 0), isa };
+        taken(&bytes, &small(), &on).map(|(name, _)| name)
+    };
+    assert_eq!(on(77).as_deref(), Some("ptx:sm_80/plain"));
+    assert_eq!(on(78).as_deref(), Some("ptx:sm_90/plain"));
+    assert_eq!(on(65), None);
+    assert_eq!(on(0).as_deref(), Some("ptx:sm_90/plain"), "the driver will say");
+    assert_eq!(ptx_version(b".version 8.12\n"), Some(92));
+    assert_eq!(ptx_version(b"nothing"), None);
+    assert_eq!(ptx_version(b""), None);
+    assert_eq!(ptx_version(b"\xff.version 1.0"), None);
+}
+
+#[test]
+fn a_launch_gets_what_serves_it() {
+    let general = FLAG_BASE | FLAG_OPEN_CONSTANTS;
+    let bytes = container(vec![
+        image("ptx:sm_80", "plain", 0, FACT_INDEX_32),
+        image("ptx:sm_80", "general", general, 0),
+        image("ptx:sm_80", "offset", FLAG_OFFSET, FACT_INDEX_32),
+        image("ptx:sm_80", "general-offset", general | FLAG_OFFSET, 0),
+    ]);
+    let one = |change: &dyn Fn(&mut Variant)| {
+        let mut variant = small();
+        change(&mut variant);
+        let (name, exact) = taken(&bytes, &variant, &gpu(8, 0)).expect("all are served");
+        (name.split_once('/').expect("a form").1.to_owned(), exact)
+    };
+    let is = |form: &str, exact| (form.to_owned(), exact);
+    assert_eq!(one(&|_| ()), is("plain", true));
+    assert_eq!(one(&|v| v.assumptions.small = false), is("general", true));
+    assert_eq!(one(&|v| v.sub_grids = true), is("general", true));
+    assert_eq!(one(&|v| v.offset = true), is("offset", true));
+    let wide = |v: &mut Variant| {
+        v.offset = true;
+        v.sub_grids = true;
+        v.assumptions = Assumptions::default();
+    };
+    assert_eq!(one(&wide), is("general-offset", true));
+    assert_eq!(one(&|v| v.math = Math::Relaxed), is("plain", false));
+    assert_eq!(one(&|v| v.assumptions.block = [256, 1, 1]), is("plain", false));
+    let constants = |v: &mut Variant| v.constants = vec![("B".to_owned(), Box::from([7]))];
+    assert_eq!(one(&constants), is("general", false));
+    assert_eq!(one(&|v| v.assumptions.divisible = true), is("plain", false));
+    let known = |v: &mut Variant| {
+        v.values = vec![ConstantArgument { param: 0, offset: 0, bytes: Box::from([1]) }]
+    };
+    assert_eq!(one(&known), is("plain", false));
+
+    // Without the general code such launches have none.
+    let bytes = container(vec![image("ptx:sm_80", "plain", 0, FACT_INDEX_32)]);
+    let variant = Variant::default();
+    assert_eq!(taken(&bytes, &variant, &gpu(8, 0)), None);
+    let mut variant = small();
+    constants(&mut variant);
+    assert_eq!(taken(&bytes, &variant, &gpu(8, 0)), None);
+    let record = RecordRef::parse(&bytes).expect("a good record");
+    assert_eq!(values(&record.kernels()[0], &variant), [(1, &[7_u8][..])]);
+    let reason = "there is none".to_owned();
+    let error =
+        explain(ImageError::Stage2 { reason }, &record, &record.kernels()[0], &variant, &gpu(7, 5));
+    let says =
+        "for ptx:sm_80, which does not serve ptx:sm_75 with values of specialization constants";
+    assert!(error.to_string().contains(says), "{error}");
+}
+
+#[test]
+fn code_of_other_versions_is_left_alone() {
+    let code = |change: &dyn Fn(&mut Code)| {
+        let mut image = image("host:x86-64", "plain", 0, 0);
+        image.code.as_mut().map(change).expect("code");
+        taken(&container(vec![image]), &Variant::default(), &HostTarget)
+    };
+    let here = cfg!(target_arch = "x86_64").then(|| ("host:x86-64/plain".to_owned(), true));
+    assert_eq!(code(&|_| ()), here);
+    assert_eq!(code(&|code| code.interface -= 1), None);
+    assert_eq!(code(&|code| code.interface += 1), None);
+    assert_eq!(code(&|code| code.flags = 1 << 20), None);
+    assert_eq!(code(&|code| code.facts = 1 << 20), None);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_processor_gets_what_it_has() {
+    let all = Level::ALL.map(|level| image(&Target::Host(level).to_string(), "plain", 0, 0));
+    let bytes = container(all.to_vec());
+    let best = taken(&bytes, &Variant::default(), &HostTarget).expect("there is the least of them");
+    assert_eq!(best.0, format!("host:{}/plain", level()));
+    // Mathematics of schism's own was not asked for when the code was made.
+    let portable = Variant { portable: true, ..Variant::default() };
+    assert_eq!(taken(&bytes, &portable, &HostTarget), None);
+}

@@ -1,0 +1,309 @@
+//! What code can be made for, beside its kernel: what holds for some launches and not for others.
+
+use std::arch::asm;
+use std::fmt;
+use std::mem::MaybeUninit;
+
+use schism_hcf::{KernelRef, ParameterKind};
+use schism_jit_abi::{ALIGNED, NARROW};
+
+/// What a GPU's code may count on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Assumptions {
+    /// Ids and ranges fit into 31 bits.
+    pub(crate) small: bool,
+    /// The range is a multiple of the block in each dimension.
+    pub(crate) divisible: bool,
+    /// The threads of a block, if they are known; else zeros.
+    pub(crate) block: [u32; 3],
+    /// Which parameters are addresses or integers of 64 bits that are multiples of [`ALIGNED`].
+    pub(crate) aligned: u64,
+    /// Which parameters are integers of 64 bits that are below [`NARROW`].
+    pub(crate) narrow: u64,
+}
+
+impl Assumptions {
+    /// Whether all of this holds where `other` does.
+    #[inline]
+    pub(crate) fn hold_for(self, other: Self) -> bool {
+        self.small <= other.small
+            && self.divisible <= other.divisible
+            && (self.block[0] == 0 || self.block == other.block)
+            && self.aligned & !other.aligned == 0
+            && self.narrow & !other.narrow == 0
+    }
+
+    /// What holds for both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            small: self.small && other.small,
+            divisible: self.divisible && other.divisible,
+            block: if self.block == other.block { self.block } else { [0; 3] },
+            aligned: self.aligned & other.aligned,
+            narrow: self.narrow & other.narrow,
+        }
+    }
+
+    /// How much is known.
+    pub(crate) fn count(self) -> u32 {
+        u32::from(self.small)
+            + u32::from(self.divisible)
+            + u32::from(self.block != [0; 3])
+            + self.aligned.count_ones()
+            + self.narrow.count_ones()
+    }
+}
+
+/// A parameter whose value is known.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct ConstantArgument {
+    pub(crate) param: u32,
+    /// Where it is in the closure.
+    pub(crate) offset: usize,
+    pub(crate) bytes: Box<[u8]>,
+}
+
+impl ConstantArgument {
+    /// Whether the closure has the value.
+    ///
+    /// # Safety
+    /// The closure is of the kernel's type.
+    #[inline]
+    pub(crate) unsafe fn holds_for(&self, closure: *const u8) -> bool {
+        // SAFETY: the parameter lies in the closure.
+        unsafe { is_there(closure.add(self.offset), &self.bytes) }
+    }
+}
+
+impl fmt::Debug for ConstantArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "value[{}]=0x", self.param)?;
+        let shown = &self.bytes[..self.bytes.len().min(PIECE)];
+        if shown.len() < self.bytes.len() {
+            f.write_str("…")?;
+        }
+        shown.iter().rev().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// How many bytes are looked at in one piece.
+const PIECE: usize = 16;
+
+/// Whether these bytes are in memory. Some of that memory may have no value, such as what lies between fields.
+///
+/// # Safety
+/// So many bytes can be read.
+#[inline]
+pub(crate) unsafe fn is_there(place: *const u8, bytes: &[u8]) -> bool {
+    bytes.chunks(PIECE).zip(0..).all(|(piece, number)| {
+        // SAFETY: the caller's promise.
+        let found = unsafe { read(place.add(number * PIECE), piece.len()) };
+        found[..piece.len()] == *piece
+    })
+}
+
+/// Copies bytes, of which some may have no value.
+///
+/// # Safety
+/// So many bytes can be read.
+pub(crate) unsafe fn copy(place: *const u8, len: usize) -> Box<[u8]> {
+    let mut bytes = Vec::with_capacity(len);
+    for begin in (0..len).step_by(PIECE) {
+        let size = PIECE.min(len - begin);
+        // SAFETY: the caller's promise.
+        let piece = unsafe { read(place.add(begin), size) };
+        bytes.extend_from_slice(&piece[..size]);
+    }
+    bytes.into_boxed_slice()
+}
+
+/// # Safety
+/// `len` bytes can be read, at most [`PIECE`].
+#[inline]
+unsafe fn read(place: *const u8, len: usize) -> [u8; PIECE] {
+    let mut copy = [0_u8; PIECE];
+    // SAFETY: the caller's promise, and there is room. The comment does nothing; but as far as the compiler knows it has written
+    // all of the copy, so that from here on its bytes have values.
+    unsafe {
+        std::ptr::copy_nonoverlapping(place, copy.as_mut_ptr(), len);
+        asm!("/* {0} */", in(reg) copy.as_mut_ptr(), options(nostack, preserves_flags));
+    }
+    copy
+}
+
+/// A number in memory, some of whose bytes may have no value.
+///
+/// # Safety
+/// Eight bytes can be read.
+#[inline]
+unsafe fn word(place: *const u8) -> u64 {
+    // SAFETY: the caller's promise; nothing is said of the place's alignment, nor of what is there.
+    let word = unsafe { place.cast::<MaybeUninit<u64>>().read_unaligned() };
+    let number;
+    // SAFETY: it copies a register. As far as the compiler knows it makes the number, so that it has a value.
+    unsafe {
+        asm!("mov {0}, {1}", out(reg) number, in(reg) word, options(pure, nomem, nostack, preserves_flags));
+    }
+    number
+}
+
+/// A part of the closure that becomes a parameter by its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scalar {
+    pub(crate) param: u32,
+    pub(crate) offset: usize,
+    pub(crate) size: usize,
+    pub(crate) is_float: bool,
+}
+
+/// What of a kernel's parameters code can know.
+#[derive(Debug, Default)]
+pub(crate) struct FlattenedParameters {
+    /// Addresses, of the first parameters: their numbers, and where they are.
+    pointers: Box<[(u32, usize)]>,
+    /// Integers of 64 bits, of the first parameters.
+    longs: Box<[(u32, usize)]>,
+    /// Numbers.
+    pub(crate) scalars: Box<[Scalar]>,
+    /// What the program wants to be known: numbers and aggregates.
+    pub(crate) specialized: Box<[Scalar]>,
+}
+
+impl FlattenedParameters {
+    pub(crate) fn new(kernel: &KernelRef<'_>) -> Self {
+        let flattened = || kernel.parameters.iter().zip(0_u32..);
+        let scalar = |parameter: &schism_hcf::Parameter, param| Scalar {
+            param,
+            offset: parameter.offset as usize,
+            size: parameter.size as usize,
+            is_float: parameter.kind == ParameterKind::Float,
+        };
+        let of_kind = |kind| {
+            flattened()
+                .filter(move |(parameter, param)| {
+                    parameter.kind == kind && parameter.size == 8 && *param < u64::BITS
+                })
+                .map(|(parameter, param)| (param, parameter.offset as usize))
+                .collect()
+        };
+        Self {
+            pointers: of_kind(ParameterKind::Pointer),
+            longs: of_kind(ParameterKind::Integer),
+            scalars: flattened()
+                .filter(|(parameter, _)| {
+                    let kinds = [ParameterKind::Integer, ParameterKind::Float];
+                    kinds.contains(&parameter.kind) && !parameter.specialized
+                })
+                .map(|(parameter, param)| scalar(parameter, param))
+                .collect(),
+            specialized: flattened()
+                .filter(|(parameter, _)| parameter.specialized)
+                .map(|(parameter, param)| scalar(parameter, param))
+                .collect(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(scalars: Vec<Scalar>, specialized: Vec<Scalar>) -> Self {
+        let (scalars, specialized) = (scalars.into(), specialized.into());
+        Self { scalars, specialized, ..Self::default() }
+    }
+
+    /// Which addresses are multiples of [`ALIGNED`], and which integers are below [`NARROW`]. Memory of a device and its window begin
+    /// at multiples of more than that, so a closure's addresses say it.
+    ///
+    /// # Safety
+    /// The closure is of the kernel's type.
+    #[inline]
+    pub(crate) unsafe fn assumptions(&self, closure: *const u8) -> (u64, u64) {
+        // SAFETY: each flattened parameter lies in the closure, and is as large as the number.
+        let number = |offset: usize| unsafe { word(closure.add(offset)) };
+        let (mut aligned, mut narrow) = (0, 0);
+        for &(param, offset) in &self.pointers {
+            aligned |= u64::from(number(offset).is_multiple_of(ALIGNED)) << param;
+        }
+        for &(param, offset) in &self.longs {
+            let number = number(offset);
+            aligned |= u64::from(number.is_multiple_of(ALIGNED)) << param;
+            narrow |= u64::from(number < NARROW) << param;
+        }
+        (aligned, narrow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assumptions(small: bool, divisible: bool, block: u32, params: u64) -> Assumptions {
+        Assumptions {
+            small,
+            divisible,
+            block: [block, u32::from(block != 0), u32::from(block != 0)],
+            aligned: params,
+            narrow: params << 8,
+        }
+    }
+
+    #[test]
+    fn facts_hold_where_no_less_is_known() {
+        let all = assumptions(true, true, 256, 0b101);
+        assert!(Assumptions::default().hold_for(all) && all.hold_for(all));
+        for less in [
+            assumptions(false, true, 256, 0b101),
+            assumptions(true, false, 256, 0b101),
+            assumptions(true, true, 0, 0b101),
+            assumptions(true, true, 128, 0b101),
+            assumptions(true, true, 256, 0b100),
+        ] {
+            assert!(!all.hold_for(less), "{less:?}");
+            let common = all.and(less);
+            assert!(common.hold_for(all) && common.hold_for(less));
+            assert!(common.count() < all.count());
+        }
+    }
+
+    #[test]
+    fn addresses_and_integers_are_looked_at() {
+        let flattened = FlattenedParameters {
+            pointers: Box::new([(0, 0), (2, 9)]),
+            longs: Box::new([(1, 17), (5, 25), (63, 33)]),
+            ..FlattenedParameters::default()
+        };
+        let closure = |words: [u64; 5]| {
+            let mut bytes = [0xff; 41];
+            for (word, at) in words.into_iter().zip([0, 9, 17, 25, 33]) {
+                bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
+            }
+            bytes
+        };
+        for (words, aligned, narrow) in [
+            ([16, 0, 0, 1, NARROW - 1], 0b111, 1 << 63 | 1 << 5 | 1 << 1),
+            ([8, 1 << 40, NARROW, u64::MAX, 1 << 32], 1 << 63 | 0b110, 0),
+            ([15, 24, 1 << 31 | 1, 7, 1 << 63], 1 << 63, 1 << 5),
+        ] {
+            // SAFETY: all flattened parameters lie in the bytes.
+            let assumptions = unsafe { flattened.assumptions(closure(words).as_ptr()) };
+            assert_eq!(assumptions, (aligned, narrow), "{words:x?}");
+        }
+    }
+
+    #[test]
+    fn values_are_compared_byte_by_byte() {
+        let closure: [u8; 40] = std::array::from_fn(|i| i as u8);
+        for (offset, len) in [(0, 1), (3, 8), (1, 16), (5, 17), (0, 40), (40, 0)] {
+            // SAFETY: the array has these bytes.
+            let bytes = unsafe { copy(closure.as_ptr().add(offset), len) };
+            assert_eq!(*bytes, closure[offset..offset + len]);
+            let known = ConstantArgument { param: 0, offset, bytes };
+            // SAFETY: as above.
+            assert!(unsafe { known.holds_for(closure.as_ptr()) });
+            for changed in offset..offset + len {
+                let mut other = closure;
+                other[changed] ^= 1;
+                // SAFETY: as above.
+                assert!(!unsafe { known.holds_for(other.as_ptr()) });
+            }
+        }
+    }
+}

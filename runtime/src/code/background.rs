@@ -1,0 +1,185 @@
+//! One thread that compiles what is better, and that nobody waits for.
+//!
+//! It is there while there is work, and has the lowest priority. Two things have to wait for the piece of work that it is at: the end
+//! of the process, since LLVM's own clean-up must not run under it, and the unloading of the shared object that the kernel is in.
+
+use std::collections::VecDeque;
+use std::os::unix::thread::JoinHandleExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{MutexGuard, Once};
+use std::thread::{self, JoinHandle};
+
+use crate::code::compiler::stage2;
+use crate::launch::failure;
+use crate::util::fork::{PerProcess, Section};
+use crate::util::monitor::Monitor;
+
+/// More than this is not kept waiting; kernels will ask again.
+const MOST_WAITING: usize = 32;
+
+/// A piece of work for a kernel of a container.
+struct Job {
+    container: usize,
+    run: Box<dyn FnOnce() + Send>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Job>,
+    /// The container of the work that is being done.
+    running: Option<usize>,
+    /// The thread takes what is waiting.
+    active: bool,
+    /// The latest thread.
+    thread: Option<JoinHandle<()>>,
+    /// The process ends.
+    ending: bool,
+}
+
+/// What is shared with the thread; who waits does so for a piece of work to be done. A forked process has not got the thread, and
+/// begins with nothing.
+fn shared() -> &'static Monitor<State> {
+    static SHARED: PerProcess<Monitor<State>> = PerProcess::new();
+    SHARED.get(Monitor::default)
+}
+
+fn state() -> MutexGuard<'static, State> {
+    shared().lock()
+}
+
+/// Leaves work to the thread. Says whether there was room.
+///
+/// What the work refers to in the container's shared object is there while it runs: see [`forget`].
+pub(crate) fn submit(container: usize, run: Box<dyn FnOnce() + Send>) -> bool {
+    // At the end of a process, what was registered last runs first. This is for a compiler that is not open yet.
+    static AT_EXIT: Once = Once::new();
+    AT_EXIT.call_once(wait_at_exit);
+    let mut state = state();
+    if state.ending || state.waiting.len() >= MOST_WAITING {
+        return false;
+    }
+    if !state.active {
+        // The one before is on its way out, and waits for nothing.
+        if let Some(before) = state.thread.take() {
+            let _ = before.join();
+        }
+        let builder = thread::Builder::new().name("schism-background".to_owned());
+        let Ok(thread) = builder.spawn(work) else { return false };
+        state.thread = Some(thread);
+        state.active = true;
+    }
+    state.waiting.push_back(Job { container, run });
+    true
+}
+
+/// The thread: does what is waiting, and ends.
+fn work() {
+    static AT_EXIT: Once = Once::new();
+    // SAFETY: it asks for less time for the thread that calls it. Threads that the compiler starts get the same.
+    #[cfg(target_os = "linux")]
+    unsafe {
+        libc::setpriority(libc::PRIO_PROCESS, 0, 19);
+    }
+    // Opened before the function is registered, the compiler is cleaned up after it has run. The work tells if there is none.
+    {
+        let _section = Section::enter();
+        let _ = stage2();
+    }
+    AT_EXIT.call_once(wait_at_exit);
+    let mut state = state();
+    while let Some(job) = state.waiting.pop_front() {
+        state.running = Some(job.container);
+        drop(state);
+        let section = Section::enter();
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(job.run)) {
+            failure::discard(payload);
+        }
+        drop(section);
+        state = self::state();
+        state.running = None;
+        shared().notify_all();
+    }
+    state.active = false;
+}
+
+/// The container is going: its work is dropped, and what is being done is waited for.
+pub(crate) fn forget(container: usize) {
+    let mut state = state();
+    let (dropped, kept) = state.waiting.drain(..).partition(|job| job.container == container);
+    state.waiting = kept;
+    while state.running == Some(container) {
+        state = shared().wait(state);
+    }
+    drop(state);
+    // Without the lock: what the work has may be the last of something.
+    drop::<VecDeque<Job>>(dropped);
+}
+
+/// Has the end of the process, or of the shared object that this is in, wait for the thread.
+fn wait_at_exit() {
+    extern "C" fn wait() {
+        let (thread, dropped) = {
+            let mut state = state();
+            state.ending = true;
+            (state.thread.take(), std::mem::take(&mut state.waiting))
+        };
+        // The process ends anyway, and what the work has with it.
+        std::mem::forget(dropped);
+        // SAFETY: it only compares.
+        let is_own = |thread: &JoinHandle<()>| unsafe {
+            libc::pthread_equal(thread.as_pthread_t(), libc::pthread_self()) != 0
+        };
+        if let Some(thread) = thread.filter(|thread| !is_own(thread)) {
+            let _ = thread.join();
+        }
+    }
+    // SAFETY: the function does not unwind, and may be called at the end. If there is no room for it nothing is waited for.
+    unsafe { libc::atexit(wait) };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn work_is_done_dropped_and_waited_for() {
+        let (done, is_done) = mpsc::channel();
+        let (go, may_go) = mpsc::channel::<()>();
+        let (began, has_begun) = mpsc::channel();
+        let told = done.clone();
+        let first = move || {
+            began.send(()).expect("somebody listens");
+            may_go.recv().expect("it is told");
+            thread::sleep(Duration::from_millis(20));
+            told.send(1).expect("somebody listens");
+        };
+        assert!(submit(1, Box::new(first)));
+        for (container, number) in [(2, 2), (1, 3), (2, 4)] {
+            let done = done.clone();
+            let run = move || {
+                done.send(number).expect("somebody listens");
+                panic!("this is nobody's business");
+            };
+            assert!(submit(container, Box::new(run)));
+        }
+        has_begun.recv().expect("it begins");
+        go.send(()).expect("it waits");
+        forget(1);
+        assert_eq!(is_done.try_recv(), Ok(1), "what was begun is waited for");
+        assert_eq!((is_done.recv(), is_done.recv()), (Ok(2), Ok(4)));
+        drop(done);
+        // There is room for so much.
+        let (go, may_go) = mpsc::channel::<()>();
+        assert!(submit(7, Box::new(move || may_go.recv().expect("it is told"))));
+        let taken = (0..100).filter(|_| submit(8, Box::new(|| ()))).count();
+        assert!((MOST_WAITING - 1..=MOST_WAITING).contains(&taken), "{taken}");
+        go.send(()).expect("it waits");
+        forget(8);
+        forget(7);
+        assert!(submit(9, Box::new(|| ())));
+        forget(9);
+    }
+}

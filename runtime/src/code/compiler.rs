@@ -1,0 +1,110 @@
+//! Opening stage 2, the shared library that turns device images into machine code.
+
+use schism_cache::{Key, Value};
+use schism_jit_abi::{ABI_VERSION, ENTRY_SYMBOL, EntryFn, JitApi, version_of};
+
+use crate::code::compiler_path::{Location, Missing, identity, inode, location};
+use crate::code::{disk_cache, toolchain_id};
+use crate::error::DeviceError;
+use crate::util::library;
+use crate::util::retry::Kept;
+
+/// Stage 2, loaded. It stays until the process ends: code that it made may run at any time.
+#[derive(Debug)]
+pub(crate) struct Stage2 {
+    pub(crate) api: &'static JitApi,
+    pub(crate) about: About,
+}
+
+/// What stage 2 says of itself.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
+    /// Name and version of stage 2 and of its LLVM.
+    pub(crate) version: String,
+    /// The processor that it compiles for.
+    pub(crate) cpu: String,
+}
+
+/// Stage 2, loaded by the first call. What may be otherwise at another time is tried again, by the rule of [`crate::util::retry`].
+pub(crate) fn stage2() -> Result<&'static Stage2, Missing> {
+    static STAGE2: Kept<Stage2, Missing> = Kept::new();
+    STAGE2.get(|| open(location()?), Missing::is_transient)
+}
+
+/// What stage 2 says of itself. A stage 2 that was opened once, in whatever process, and that is still the same, is not opened to
+/// be asked again: that takes longer than to launch a kernel that was kept.
+pub(crate) fn about() -> Result<&'static About, Missing> {
+    static ABOUT: Kept<About, Missing> = Kept::new();
+    let ask = || {
+        let key = identity()
+            .and_then(|identity| {
+                let key = Key::builder("what stage 2 says of itself");
+                toolchain_id::add_processor(key.part("stage 2", identity.as_bytes()))
+            })
+            .map(|key| key.finish());
+        let found = disk_cache::get_or_compile(key, || {
+            let About { version, cpu } = &stage2()?.about;
+            Ok::<_, Missing>(Value { meta: version.clone().into(), bytes: cpu.clone().into() })
+        })?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok(About { version: text(&found.value.meta), cpu: text(&found.value.bytes) })
+    };
+    ABOUT.get(ask, Missing::is_transient)
+}
+
+/// Whether code can be made for a device.
+///
+/// # Errors
+/// [`DeviceError::Stage2`] and [`DeviceError::Stage2Version`], if there is no stage 2.
+pub(crate) fn require(device: &str) -> Result<(), DeviceError> {
+    about().map(|_| ()).map_err(|missing| missing.error_for(device))
+}
+
+fn open(location: &Location) -> Result<Stage2, Missing> {
+    let Location { path, named, .. } = location;
+    let started = std::time::Instant::now();
+    let unusable = |reason| Missing::Unusable { reason, named: *named };
+    // Code is kept under the name of the file that was looked at, so it is that which must be loaded. Only somebody who is trusted can
+    // have replaced it.
+    let is_same = || {
+        let file = schism_trust::open(path).and_then(|file| inode(path, &file));
+        match file {
+            Ok(file) if file == location.file => Ok(()),
+            Ok(_) => Err(Missing::Replaced { path: path.clone(), named: *named }),
+            Err(error) if error.is_missing() || error.is_transient() => {
+                Err(unusable(error.about(path)))
+            }
+            Err(error) => Err(Missing::Untrusted { reason: error.about(path), named: *named }),
+        }
+    };
+    is_same()?;
+    // SAFETY: nobody but root, the user and the program's owner can have changed the file, or put another one in its place; whoever of
+    // them chose it vouches for its initialisers.
+    let library = unsafe { library::open(path) }.map_err(unusable)?;
+    is_same()?;
+    // SAFETY: the symbol's type is fixed by the interface; the name is its own.
+    let entry = unsafe { library.get::<EntryFn>(ENTRY_SYMBOL.to_bytes_with_nul()) };
+    let entry = entry.map_err(|error| Missing::Foreign {
+        path: path.clone(),
+        reason: library::reason(&error),
+        named: *named,
+    })?;
+    // SAFETY: the interface allows any argument.
+    let api = unsafe { entry(ABI_VERSION) };
+    // SAFETY: it is null or lives as long as the library is loaded, which from here on is forever.
+    let api: &'static JitApi = unsafe { api.as_ref() }.ok_or_else(|| Missing::Version {
+        path: path.clone(),
+        // SAFETY: the library is loaded.
+        found: unsafe { version_of(*entry) },
+        named: *named,
+    })?;
+    std::mem::forget(library);
+    // SAFETY: both texts live as long as the library.
+    let (version, cpu) = unsafe { ((api.version)().as_slice(), (api.cpu_name)().as_slice()) };
+    let version = String::from_utf8_lossy(version).into_owned();
+    let cpu = String::from_utf8_lossy(cpu).into_owned();
+    tracing::debug!(
+        path = %path.display(), version, cpu, micros = started.elapsed().as_micros() as u64, "loaded stage 2"
+    );
+    Ok(Stage2 { api, about: About { version, cpu } })
+}

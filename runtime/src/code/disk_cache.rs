@@ -1,0 +1,150 @@
+//! The kernels that were compiled once, by whatever program: `schism-cache` with this runtime's keys.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use schism_cache::{Cache, Found, Key, KeyBuilder, Problem, Settings, Source, Value};
+use schism_hcf::{KernelRef, ParameterKind, RecordRef};
+
+use crate::code::compiler_path;
+use crate::code::imports::Linked;
+use crate::code::variant::Variant;
+use crate::error::ImageError;
+use crate::util::fork::PerProcess;
+use crate::util::warn_once;
+
+/// With one of these the user wants to see stage 2 at work.
+const WATCHED: [&str; 3] = ["SCHISM_DUMP_DIR", "SCHISM_TIME_PASSES", "SCHISM_PRINT_AFTER"];
+
+/// Passes of stage 2 that the user has disabled: stage 2 reads the variable, and makes other code.
+const DISABLED: &str = "SCHISM_DISABLE_PASSES";
+
+fn cache() -> &'static Cache {
+    // A forked process opens the folder anew: by the parent's descriptors the locks would be the parent's, too.
+    static CACHE: PerProcess<Cache> = PerProcess::new();
+    CACHE.get(|| {
+        let report = |problem: &Problem| warn_once::warn(problem);
+        Cache::new(&Settings::from_environment(&report), report)
+    })
+}
+
+fn is_watched() -> bool {
+    static WATCHED_NOW: OnceLock<bool> = OnceLock::new();
+    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+    *WATCHED_NOW.get_or_init(|| WATCHED.into_iter().any(is_set))
+}
+
+/// The value of `key`: one that was kept, or else what `compile` makes. Without a key nothing is kept.
+pub(crate) fn get_or_compile<E>(
+    key: Option<Key>,
+    compile: impl FnOnce() -> Result<Value, E>,
+) -> Result<Found, E> {
+    match key.filter(|_| !is_watched()) {
+        Some(key) => cache().get_or_compile(&key, compile),
+        None => compile().map(|value| Found { value: value.into(), source: Source::Compiled }),
+    }
+}
+
+/// The key of what stage 2 makes of a kernel, for a purpose (which kind of target, in which form), with `flags` of
+/// `schism_jit_abi`, what is linked to it, the values of specialization constants, and those of parameters that are known. What else the code depends on (the target, what is known of
+/// launches) is for the caller to add. `None` if stage 2 is not known well enough.
+pub(crate) fn key_of(
+    purpose: &str,
+    record: &RecordRef<'_>,
+    kernel: &KernelRef<'_>,
+    flags: u32,
+    variant: &Variant,
+    linked: &Linked,
+) -> Option<KeyBuilder> {
+    let mut key = Key::builder(purpose).part("stage 2", compiler_path::identity()?.as_bytes());
+    key = match &kernel.content {
+        Some(content) => key.part("content", content),
+        // Of an older compiler: then the whole container counts.
+        None => key
+            .part("container", record.object_id().as_bytes())
+            .part("kernel", kernel.name.as_bytes()),
+    };
+    key = key
+        .number("dimensions", kernel.dimensions.into())
+        .number("size", kernel.closure_size)
+        .number("align", kernel.closure_align)
+        .number("flags", flags.into());
+    for parameter in &kernel.parameters {
+        let kind: &[u8] = match parameter.kind {
+            ParameterKind::Integer => b"integer",
+            ParameterKind::Float => b"float",
+            ParameterKind::Pointer => b"pointer",
+            ParameterKind::Bytes => b"bytes",
+        };
+        key = key
+            .part("parameter", kind)
+            .number("offset", parameter.offset)
+            .number("size", parameter.size)
+            .number("align", parameter.align);
+    }
+    if let Some(groups) = kernel.groups {
+        key = key.number("local", groups.local_size).number("local align", groups.local_align);
+    }
+    for pass in disabled_passes(&env::var(DISABLED).unwrap_or_default()) {
+        key = key.part("disabled pass", pass.as_bytes());
+    }
+    for object in linked.objects() {
+        key = key.part("linked", object.as_bytes());
+    }
+    for (symbol, value) in &variant.constants {
+        key = key.part("constant", symbol.as_bytes()).part("value", value);
+    }
+    for known in &variant.values {
+        key = key.number("known", known.param.into()).part("value", &known.bytes);
+    }
+    Some(key)
+}
+
+/// The names in a list of passes, each once.
+fn disabled_passes(list: &str) -> BTreeSet<&str> {
+    list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect()
+}
+
+/// A version of a kernel is there for launches, since `started`.
+pub(crate) fn trace(
+    kernel: &KernelRef<'_>,
+    device: &str,
+    variant: &Variant,
+    found: &Found,
+    code_bytes: usize,
+    started: Instant,
+) {
+    let from = match found.source {
+        Source::Memory => "memory",
+        Source::Disk => "disk",
+        Source::Compiled => "stage 2",
+    };
+    let micros = started.elapsed().as_micros() as u64;
+    tracing::debug!(
+        kernel = %kernel.display_name, device, version = %variant, from, micros, code_bytes, "version"
+    );
+}
+
+/// A value that this runtime cannot have written.
+pub(crate) fn damaged(what: &str) -> ImageError {
+    ImageError::Compile {
+        code: schism_jit_abi::INTERNAL,
+        reason: format!(
+            "the kernel cache has {what} of an unknown form; `cargo schism cache clear` empties it"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::disabled_passes;
+
+    #[test]
+    fn lists_that_mean_the_same_passes_are_the_same() {
+        assert_eq!(disabled_passes("b, a,,b"), disabled_passes("a,b"));
+        assert_ne!(disabled_passes("a"), disabled_passes("a,b"));
+        assert!(disabled_passes(" ").is_empty());
+    }
+}

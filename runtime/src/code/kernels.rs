@@ -1,0 +1,383 @@
+//! The kernels that were compiled in this process.
+//!
+//! Two levels: a map by content, in which each kernel has its versions however many threads and shared objects ask for it, and
+//! for each launch site's descriptor an entry that answers without looking anything up.
+
+use std::alloc::Layout;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+use schism_hcf::ObjectId;
+
+use crate::code::aot::{self, AotCode};
+use crate::code::assumptions::FlattenedParameters;
+use crate::code::imports::Linked;
+use crate::code::lookup::{self, name_of, values};
+use crate::code::requirements::{LaunchRequirements, SpecializationKey, VersionRequest};
+use crate::code::table::{self, AnyVersionSet, Key, as_type, of_type};
+use crate::code::variant::Variant;
+use crate::code::versions::{Compiled, VersionSet};
+use crate::code::{background, images};
+use crate::error::ImageError;
+use crate::hal::host::stack;
+use crate::hal::{CodeLoader, PERMANENT};
+use crate::kernel::abi::{DESCRIPTOR_ABI, Descriptor};
+use crate::launch::adaptivity::Adaptivity;
+use crate::launch::erased::RawKernel;
+use crate::launch::options::Math;
+use crate::util::fork::{self, Section};
+
+/// What a descriptor's slot points to. Entries are never freed, so a launch may look at one at any time; the code that they lead to
+/// is.
+struct Entry {
+    container: usize,
+    /// The process that it is for: a forked one makes others.
+    generation: u32,
+    /// Without options, of loaders that are there as long as the process: for launches that begin at zero, and for others.
+    permanent: [[OnceLock<Arc<dyn AnyVersionSet>>; 2]; PERMANENT],
+    /// The same of other loaders.
+    others: RwLock<Vec<Other>>,
+    /// Whether the host half's body is known to use no thread-local variables.
+    no_thread_locals: OnceLock<bool>,
+}
+
+/// A kernel without options, by a loader that may go.
+struct Other {
+    loader: u64,
+    offset: bool,
+    sub_grids: bool,
+    set: Arc<dyn AnyVersionSet>,
+}
+
+static ENTRIES: Mutex<Vec<&'static Entry>> = Mutex::new(Vec::new());
+
+fn entries() -> MutexGuard<'static, Vec<&'static Entry>> {
+    ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where a kernel is launched.
+#[derive(Clone, Copy)]
+struct Site {
+    descriptor: *const Descriptor,
+    /// That of the closure.
+    layout: Layout,
+}
+
+// SAFETY: a descriptor is a constant, but for its slot, which is atomic.
+unsafe impl Send for Site {}
+
+/// The compiled kernel of a loader, as the launch asks for it: where there is one, and it begins elsewhere than at zero, the variant that
+/// takes where it begins.
+///
+/// # Safety
+/// `descriptor` is the kernel's own, and its shared object is loaded. The closure is there.
+pub(crate) unsafe fn find<L: CodeLoader>(
+    loader: &L,
+    descriptor: &Descriptor,
+    kernel: &RawKernel,
+    asked: LaunchRequirements<'_>,
+) -> Compiled<L::Kernel> {
+    if descriptor.abi != DESCRIPTOR_ABI {
+        // Nothing after this field can be trusted.
+        return Err(ImageError::Version { found: descriptor.abi, expected: DESCRIPTOR_ABI });
+    }
+    let site = Site { descriptor, layout: kernel.layout };
+    // SAFETY: the caller's promises.
+    let look_up = || stack::spacious(|| unsafe { look_up(loader, site, asked) });
+    let closure = kernel.closure.cast::<u8>();
+    let launch_of = |set: &VersionSet<L::Kernel>| {
+        let LaunchRequirements { mut assumptions, groups, demands_block, adaptivity, .. } = asked;
+        if L::COUNTS_ON_CAPTURES && adaptivity != Adaptivity::Off {
+            // SAFETY: the closure is of the kernel's type, and there.
+            (assumptions.aligned, assumptions.narrow) =
+                unsafe { set.flattened.assumptions(closure) };
+        }
+        VersionRequest { assumptions, closure, groups, demands_block, adaptivity }
+    };
+    // SAFETY: the caller's promises.
+    let version = |set| unsafe { version(&set, loader, site, &launch_of(&set)) };
+    if asked.options.is_some() {
+        return version(typed(look_up()?)?);
+    }
+    let known = known(descriptor);
+    if let Some(permanent) = permanent(loader.id(), asked) {
+        let slot = known.map(&permanent);
+        if let Some(set) = slot.and_then(OnceLock::get) {
+            if let Some(here) = as_type::<L::Kernel>(set)
+                // SAFETY: the caller's promises.
+                && let Some(ready) = unsafe { ready(set, here, loader, site, &launch_of(here)) }
+            {
+                // As almost always.
+                return Ok(ready);
+            }
+            return version(typed(Arc::clone(set))?);
+        }
+        let set = look_up()?;
+        return version(typed(Arc::clone(permanent(entry(descriptor)).get_or_init(|| set)))?);
+    }
+    let here = |known: &&Other| {
+        (known.loader, known.offset, known.sub_grids)
+            == (loader.id(), asked.offset, asked.sub_grids)
+    };
+    if let Some(entry) = known {
+        let others = entry.others.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Other { set, .. }) = others.iter().find(here) {
+            if let Some(here) = as_type::<L::Kernel>(set)
+                // SAFETY: the caller's promises.
+                && let Some(ready) = unsafe { ready(set, here, loader, site, &launch_of(here)) }
+            {
+                return Ok(ready);
+            }
+            let set = Arc::clone(set);
+            drop(others);
+            return version(typed(set)?);
+        }
+    }
+    let set = look_up()?;
+    {
+        let mut others = entry(descriptor).others.write().unwrap_or_else(PoisonError::into_inner);
+        if !others.iter().any(|known| here(&known)) {
+            let (loader, offset, sub_grids) = (loader.id(), asked.offset, asked.sub_grids);
+            others.push(Other { loader, offset, sub_grids, set: Arc::clone(&set) });
+        }
+    }
+    version(typed(set)?)
+}
+
+/// Where an entry has the versions of a loader that is there as long as the process.
+#[inline]
+fn permanent(
+    loader: u64,
+    asked: LaunchRequirements<'_>,
+) -> Option<impl Fn(&'static Entry) -> &'static OnceLock<Arc<dyn AnyVersionSet>>> {
+    let index =
+        usize::try_from(loader).ok().filter(|index| *index < PERMANENT && !asked.sub_grids)?;
+    Some(move |entry: &'static Entry| &entry.permanent[index][usize::from(asked.offset)])
+}
+
+/// The versions as those of a loader's type of kernels.
+fn typed<K: Send + Sync + 'static>(
+    set: Arc<dyn AnyVersionSet>,
+) -> Result<Arc<VersionSet<K>>, ImageError> {
+    let other = || ImageError::Mismatch { reason: "a kernel of another device".to_owned() };
+    of_type(set).ok_or_else(other)
+}
+
+/// Whether the container says that nothing that the kernel reaches in the host half uses thread-local variables.
+///
+/// # Safety
+/// As for [`find`].
+pub(crate) unsafe fn no_thread_locals(descriptor: &Descriptor, layout: Layout) -> bool {
+    if descriptor.abi != DESCRIPTOR_ABI {
+        return false;
+    }
+    let look = || {
+        let container = images::container_of(descriptor);
+        // SAFETY: the caller keeps the shared object loaded.
+        let record = unsafe { container.record() };
+        let kernel = record.map_err(ImageError::from).and_then(|record| {
+            lookup::find(record, name_of(descriptor)?, descriptor.dimensions, layout)
+        });
+        // Where the container is damaged, nothing is known. Who needs it to launch the kernel says so.
+        kernel.is_ok_and(|(kernel, _)| kernel.no_thread_locals)
+    };
+    let entry = known(descriptor).unwrap_or_else(|| entry(descriptor));
+    *entry.no_thread_locals.get_or_init(|| stack::spacious(look))
+}
+
+/// The version of a kernel for a launch, if there is one. What would be better for launches to come is left to the background.
+///
+/// # Safety
+/// As for [`find`]; `all` is the version set, which is the site's.
+#[inline]
+unsafe fn ready<L: CodeLoader>(
+    all: &Arc<dyn AnyVersionSet>,
+    set: &VersionSet<L::Kernel>,
+    loader: &L,
+    site: Site,
+    launch: &VersionRequest,
+) -> Option<Arc<L::Kernel>> {
+    let launch = &launch.for_aot(set.is_aot);
+    // SAFETY: a closure of the site's type, which was compared with the container's when the version set was made.
+    let (compiled, key) = unsafe { set.ready(launch) }?;
+    if let Some(key) = key {
+        // SAFETY: the caller's promises.
+        unsafe { leave_to_background(all, loader.clone(), site, *key) };
+    }
+    Some(compiled)
+}
+
+/// The version of a kernel for a launch, which is made if there is none.
+///
+/// # Safety
+/// As for [`find`]; the version set is the site's.
+#[inline(never)]
+unsafe fn version<L: CodeLoader>(
+    set: &Arc<VersionSet<L::Kernel>>,
+    loader: &L,
+    site: Site,
+    launch: &VersionRequest,
+) -> Compiled<L::Kernel> {
+    let all: Arc<dyn AnyVersionSet> = Arc::clone(set) as _;
+    // SAFETY: the caller's promises.
+    if let Some(compiled) = unsafe { ready(&all, set, loader, site, launch) } {
+        return Ok(compiled);
+    }
+    let _section = Section::enter();
+    let launch = &launch.for_aot(set.is_aot);
+    // SAFETY: the caller's promises.
+    let compile = |key: &SpecializationKey| unsafe { make(loader, site, &set.variant, key) };
+    // SAFETY: as above.
+    stack::spacious(|| unsafe { set.make(launch, compile) })
+}
+
+/// # Safety
+/// As for [`version`].
+#[cold]
+unsafe fn leave_to_background<L: CodeLoader>(
+    set: &Arc<dyn AnyVersionSet>,
+    loader: L,
+    site: Site,
+    key: SpecializationKey,
+) {
+    // SAFETY: the caller keeps the shared object loaded.
+    let container = unsafe { &*site.descriptor }.container_begin as usize;
+    let Some(set) = of_type::<L::Kernel>(Arc::clone(set)) else { return };
+    let run = move || {
+        let site = site;
+        // SAFETY: the shared object is there: its end waits for this work, or drops it. It is `forget` that sees to that.
+        let (made, name) = unsafe {
+            let made = make(&loader, site, &set.variant, &key);
+            (made, name_of(&*site.descriptor).unwrap_or_default())
+        };
+        match made {
+            Ok(made) => set.add(key, made),
+            Err(error) => tracing::debug!(
+                kernel = name, device = loader.name(), %error,
+                "no better version; launches go on with what there is"
+            ),
+        }
+    };
+    if !background::submit(container, Box::new(run)) {
+        tracing::debug!("the background has enough to do");
+    }
+}
+
+/// Makes a version.
+///
+/// # Safety
+/// The site's shared object is loaded.
+unsafe fn make<L: CodeLoader>(
+    loader: &L,
+    site: Site,
+    base: &Variant,
+    key: &SpecializationKey,
+) -> Compiled<L::Kernel> {
+    // SAFETY: the caller's promise.
+    let descriptor = unsafe { &*site.descriptor };
+    let container = images::container_of(descriptor);
+    // SAFETY: as above.
+    let record = unsafe { container.record()? };
+    let (kernel, image) =
+        lookup::find(record, name_of(descriptor)?, descriptor.dimensions, site.layout)?;
+    let variant =
+        Variant { assumptions: key.assumptions, values: key.values.clone(), ..base.clone() };
+    let load = |aot_code: &AotCode<'_, '_>| loader.load(aot_code, kernel, &variant);
+    let compile = || {
+        let linked = Linked::of(kernel)?;
+        loader.compile(record, kernel, image.data(kernel)?, &linked, &variant)
+    };
+    aot::choose(record, kernel, &variant, &*loader.aot_target(), load, compile).map(Arc::new)
+}
+
+/// The descriptor's entry for this process, if there is one.
+#[inline]
+fn known(descriptor: &Descriptor) -> Option<&'static Entry> {
+    // SAFETY: only `entry` stores here, and entries live forever.
+    let entry = unsafe { descriptor.slot.load(Ordering::Acquire).cast::<Entry>().as_ref() };
+    entry.filter(|entry| entry.generation == fork::generation())
+}
+
+/// The descriptor's entry, made by whoever comes first in a process.
+fn entry(descriptor: &Descriptor) -> &'static Entry {
+    let _section = Section::enter();
+    let mut entries = entries();
+    if let Some(entry) = known(descriptor) {
+        return entry;
+    }
+    let container = descriptor.container_begin as usize;
+    let (permanent, others) = (Default::default(), RwLock::default());
+    let (generation, no_thread_locals) = (fork::generation(), OnceLock::new());
+    let entry = Entry { container, generation, permanent, others, no_thread_locals };
+    let entry: &'static Entry = Box::leak(Box::new(entry));
+    entries.push(entry);
+    descriptor.slot.store(std::ptr::from_ref(entry).cast_mut().cast(), Ordering::Release);
+    entry
+}
+
+/// The versions of a kernel, for a closure of its type.
+///
+/// # Safety
+/// The site's shared object is loaded.
+unsafe fn look_up<L: CodeLoader>(
+    loader: &L,
+    site: Site,
+    asked: LaunchRequirements<'_>,
+) -> Result<Arc<dyn AnyVersionSet>, ImageError> {
+    let _section = Section::enter();
+    // SAFETY: the caller's promise.
+    let descriptor = unsafe { &*site.descriptor };
+    let container = images::container_of(descriptor);
+    // SAFETY: the caller keeps the shared object loaded.
+    let record = unsafe { container.record()? };
+    let name = name_of(descriptor)?;
+    let (kernel, _) = lookup::find(record, name, descriptor.dimensions, site.layout)?;
+    let variant = Variant {
+        offset: asked.offset,
+        math: asked.options.map_or(Math::Exact, |options| options.math),
+        portable: loader.portable_math(),
+        constants: asked.options.map_or(Ok(Vec::new()), |options| values(record, name, options))?,
+        sub_grids: asked.sub_grids,
+        ..Variant::default()
+    };
+    let (object, device) = (record.object_id(), loader.id());
+    let key = Key { object, kernel: name.to_owned(), device, variant };
+    let (set, gone) = table::lock().slot(key, |variant| {
+        let flattened = FlattenedParameters::new(kernel);
+        let profiler = L::profiler(&flattened);
+        let is_aot = aot::is_complete(record, kernel, &variant, &*loader.aot_target());
+        VersionSet::<L::Kernel>::new(variant, flattened, profiler).with_aot(is_aot)
+    });
+    drop(gone);
+    Ok(set)
+}
+
+/// The container at `container` is going; `remaining` are the ids of those that stay. Launches that are still running keep their
+/// code until they end.
+pub(crate) fn forget(container: usize, remaining: &[ObjectId]) {
+    background::forget(container);
+    let _section = Section::enter();
+    entries().retain(|entry| {
+        let stays = entry.container != container;
+        // Of those of the parent, locks may be held by threads that are not there.
+        if !stays && entry.generation == fork::generation() {
+            entry.others.write().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+        stays
+    });
+    table::forget(|key| !remaining.contains(&key.object));
+}
+
+/// A loader is gone, such as the context of a GPU, and with it the kernels that it has loaded.
+pub(crate) fn forget_loader(loader: u64) {
+    let here = fork::generation();
+    for entry in entries().iter().filter(|entry| entry.generation == here) {
+        let mut others = entry.others.write().unwrap_or_else(PoisonError::into_inner);
+        others.retain(|known| known.loader != loader);
+    }
+    table::forget(|key| key.device == loader);
+}
+
+#[cfg(test)]
+#[path = "kernels_tests.rs"]
+mod tests;

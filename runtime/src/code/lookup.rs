@@ -1,0 +1,131 @@
+//! What a container says of a kernel, and whether that is the kernel which is launched.
+
+use std::alloc::Layout;
+use std::str;
+
+use schism_hcf::{ImageRef, KernelRef, RecordRef, SpecConstantRef, SpecPart};
+
+use crate::code::variant::ConstantValue;
+use crate::error::ImageError;
+use crate::kernel::abi::Descriptor;
+use crate::kernel::spec_place::ConstantPlace;
+use crate::launch::options::{self, Options};
+
+/// The format of the images that stage 2 compiles from.
+pub(super) const FORMAT: &str = "llvm-ir";
+
+/// The kernel's name in the container.
+pub(super) fn name_of(descriptor: &Descriptor) -> Result<&str, ImageError> {
+    // SAFETY: stage 1 wrote pointer and length of a constant.
+    let name = unsafe { std::slice::from_raw_parts(descriptor.name, descriptor.name_len) };
+    str::from_utf8(name)
+        .map_err(|_| ImageError::Mismatch { reason: "a kernel's name is not UTF-8".to_owned() })
+}
+
+/// The values that a launch gives to the constants that a kernel reads, where those are not the defaults: for each constant all of its
+/// bytes.
+pub(super) fn values(
+    record: &RecordRef<'_>,
+    kernel: &str,
+    options: &Options,
+) -> Result<Vec<ConstantValue>, ImageError> {
+    let read = record.kernel(kernel).map_or(&[][..], |kernel| &kernel.spec_constants);
+    let mut values = Vec::new();
+    for constant in read.iter().filter_map(|symbol| record.spec_constant(symbol)) {
+        let mut bytes = None;
+        for part in &constant.parts {
+            let Some(value) = value_of(record, constant, part, options)? else { continue };
+            let bytes = bytes.get_or_insert_with(|| constant.default.clone().into_boxed_slice());
+            // The container says that a part lies in its constant.
+            bytes[part.offset as usize..][..value.len()].copy_from_slice(value);
+        }
+        if let Some(bytes) = bytes.filter(|bytes| **bytes != *constant.default) {
+            values.push((constant.symbol.to_string(), bytes));
+        }
+    }
+    Ok(values)
+}
+
+/// The value that a launch gives to a part of a constant, if it does.
+fn value_of<'o>(
+    record: &RecordRef<'_>,
+    constant: &SpecConstantRef<'_>,
+    part: &SpecPart,
+    options: &'o Options,
+) -> Result<Option<&'o [u8]>, ImageError> {
+    let Some(value) = options.values().iter().find(|value| is_of(value, part)) else {
+        return Ok(None);
+    };
+    let ambiguous = |second: String| {
+        Err(ImageError::AmbiguousConstant {
+            first: format!("{}{}", constant.path, part.path),
+            second,
+        })
+    };
+    let all = record.spec_constants().iter();
+    let mut others = all.flat_map(|other| other.parts.iter().map(move |part| (other, part)));
+    let is_same = |other: &SpecPart| {
+        (&other.place, other.line, other.column, other.type_id)
+            == (&part.place, part.line, part.column, part.type_id)
+    };
+    if let Some((other, part)) =
+        others.find(|(_, other)| !std::ptr::eq(*other, part) && is_same(other))
+    {
+        return ambiguous(format!("{}{}", other.path, part.path));
+    }
+    // Of the other one, the container has nothing.
+    if options.values().iter().filter(|value| is_of(value, part)).count() > 1 {
+        let ConstantPlace { name, line, column } = value.place;
+        return ambiguous(format!("{name}:{line}:{column}"));
+    }
+    Ok(Some(&value.bytes))
+}
+
+/// Whether a launch's value is that of a part: the place and the type say so.
+fn is_of(value: &options::Value, part: &SpecPart) -> bool {
+    let ConstantPlace { name, line, column } = value.place;
+    (name, line, column, value.type_id)
+        == (part.place.as_str(), part.line, part.column, part.type_id)
+        // The same type has the same size; a container that says otherwise is wrong.
+        && value.bytes.len() as u64 == part.size
+}
+
+/// What stage 2 makes code of, if a kernel has that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KernelImage<'r, 'a>(Option<&'r ImageRef<'a>>);
+
+impl<'a> KernelImage<'_, 'a> {
+    pub(super) fn data(self, kernel: &KernelRef<'_>) -> Result<&'a [u8], ImageError> {
+        let none = || ImageError::NoImage { available: kernel.images.join(", ") };
+        self.0.map(|image| image.data).ok_or_else(none)
+    }
+}
+
+/// A kernel in its container, and the image that it is compiled from.
+pub(super) fn find<'r, 'a>(
+    record: &'r RecordRef<'a>,
+    name: &str,
+    dimensions: u32,
+    closure: Layout,
+) -> Result<(&'r KernelRef<'a>, KernelImage<'r, 'a>), ImageError> {
+    let mismatch = |reason: String| Err(ImageError::Mismatch { reason });
+    let Some(kernel) = record.kernel(name) else {
+        return mismatch(format!("it has no kernel {name}"));
+    };
+    if kernel.dimensions != dimensions {
+        return mismatch(format!(
+            "{} dimensions where the launch has {dimensions}",
+            kernel.dimensions
+        ));
+    }
+    let (size, align) = (closure.size() as u64, closure.align() as u64);
+    if (kernel.closure_size, kernel.closure_align) != (size, align) {
+        return mismatch(format!(
+            "captures of {} bytes aligned to {}, where the program has {size} aligned to {align}",
+            kernel.closure_size, kernel.closure_align
+        ));
+    }
+    // A crate's kernels may be divided among several images.
+    let mut images = kernel.images.iter().filter_map(|image| record.image(image));
+    Ok((kernel, KernelImage(images.find(|image| image.format == FORMAT))))
+}

@@ -1,0 +1,80 @@
+//! What a launch asks of a kernel's code.
+
+use crate::code::assumptions::{Assumptions, ConstantArgument};
+use crate::code::compiler_path;
+use crate::launch::adaptivity::Adaptivity;
+use crate::launch::desc::LaunchDesc;
+use crate::launch::options::Options;
+
+/// What a launch asks for beside its kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaunchRequirements<'a> {
+    /// It begins elsewhere than at zero.
+    pub(crate) offset: bool,
+    pub(crate) options: Option<&'a Options>,
+    pub(crate) adaptivity: Adaptivity,
+    /// The launch is larger than the device's largest one, and comes in sub-grids.
+    pub(crate) sub_grids: bool,
+    /// What holds for it, but for its addresses.
+    pub(crate) assumptions: Assumptions,
+    /// Its blocks are groups, which kernels ask for.
+    pub(crate) groups: bool,
+    /// Only code for these blocks will do.
+    pub(crate) demands_block: bool,
+}
+
+impl<'a> LaunchRequirements<'a> {
+    /// Those of a launch on a device whose code counts on nothing.
+    #[inline]
+    pub(crate) fn of(launch: &LaunchDesc<'a>) -> Self {
+        Self {
+            offset: launch.has_offset(),
+            options: launch.options(),
+            adaptivity: launch.adaptivity,
+            sub_grids: false,
+            assumptions: Assumptions::default(),
+            groups: false,
+            demands_block: false,
+        }
+    }
+}
+
+/// What a launch says to choose a version by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VersionRequest {
+    /// What holds for it.
+    pub(crate) assumptions: Assumptions,
+    pub(crate) closure: *const u8,
+    /// Its blocks are groups, which kernels ask for.
+    pub(crate) groups: bool,
+    /// Only a version for these blocks will do.
+    pub(crate) demands_block: bool,
+    pub(crate) adaptivity: Adaptivity,
+}
+
+impl VersionRequest {
+    /// The launch as code that was made ahead of time can serve it, if there is that: such code counts on nothing but small ranges, so
+    /// it is not loaded once for each of the other assumptions. Without stage 2 there will be no other code.
+    #[inline]
+    pub(crate) fn for_aot(&self, is_aot: bool) -> Self {
+        let mut launch = *self;
+        if is_aot {
+            let block = if launch.demands_block { launch.assumptions.block } else { [0; 3] };
+            launch.assumptions =
+                Assumptions { small: launch.assumptions.small, block, ..Assumptions::default() };
+            launch.groups = false;
+            if !compiler_path::is_there() {
+                launch.adaptivity = Adaptivity::Off;
+            }
+        }
+        launch
+    }
+}
+
+/// A version that is to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SpecializationKey {
+    pub(crate) assumptions: Assumptions,
+    /// By their parameters.
+    pub(crate) values: Vec<ConstantArgument>,
+}

@@ -1,0 +1,132 @@
+//! A launch on its way: what its device asks of the code, the code, and the launch itself.
+
+use crate::code::kernels;
+use crate::code::requirements::LaunchRequirements;
+use crate::error::LaunchError;
+use crate::hal::{PendingOps, QueueOps};
+use crate::launch::desc::LaunchDesc;
+use crate::util::warn_once::WarnOnce;
+
+/// Waits for the queue's turn, runs a launch, and waits for its end.
+///
+/// # Errors
+/// [`LaunchError`].
+///
+/// # Safety
+/// As for [`QueueOps::submit`]; the range may be empty. The kernel's descriptor is its own, and its shared object is loaded.
+#[inline]
+pub(crate) unsafe fn run<Q: QueueOps>(
+    queue: &Q,
+    launch: &LaunchDesc<'_>,
+) -> Result<(), LaunchError> {
+    let _turn = queue.turn()?;
+    // SAFETY: the caller's promises.
+    unsafe { submit(queue, launch)? }.map_or(Ok(()), |pending| pending.finish().0)
+}
+
+/// Runs a launch, or has the device run it; the caller has the queue's turn.
+///
+/// # Errors
+/// [`LaunchError`].
+///
+/// # Safety
+/// As for [`run`].
+#[inline]
+pub(crate) unsafe fn submit<Q: QueueOps>(
+    queue: &Q,
+    launch: &LaunchDesc<'_>,
+) -> Result<Option<Q::Pending>, LaunchError> {
+    if let Some(groups) = &launch.groups {
+        let (items, limit) = (groups.local.items, queue.max_group_size());
+        if items > limit {
+            let (local, device) = (groups.local.slowest_first(), queue.device_name().to_owned());
+            return Err(LaunchError::GroupTooLarge { local, items, limit, device });
+        }
+    }
+    if launch.range.items == 0 {
+        return Ok(None);
+    }
+    let plan = queue.plan(launch)?;
+    // SAFETY: the caller's promises.
+    let mut code = unsafe { find(queue, launch, queue.requirements(launch, &plan, false)) }?;
+    if queue.admits(launch, &code).is_err() {
+        // Code for this size only is content with fewer registers.
+        // SAFETY: as above.
+        code = unsafe { find(queue, launch, queue.requirements(launch, &plan, true)) }?;
+        queue.admits(launch, &code)?;
+    }
+    // SAFETY: the caller's promises, and there is at least one work-item.
+    unsafe { queue.submit(launch, code, plan) }
+}
+
+/// The code that runs a launch: made for the device, or the host half's own where that can run and either the device has no other, or
+/// nobody asked for the device by name.
+///
+/// # Safety
+/// As for [`run`].
+#[inline]
+unsafe fn find<Q: QueueOps>(
+    queue: &Q,
+    launch: &LaunchDesc<'_>,
+    requirements: LaunchRequirements<'_>,
+) -> Result<Q::Code, LaunchError> {
+    // SAFETY: null, or a constant of the kernel's shared object.
+    let descriptor = unsafe { launch.kernel.descriptor.as_ref() };
+    if let (Some(loader), Some(descriptor)) = (queue.loader(), descriptor) {
+        // SAFETY: the caller's promises.
+        match unsafe { kernels::find(loader, descriptor, &launch.kernel, requirements) } {
+            Ok(kernel) => return Ok(Q::compiled(kernel)),
+            // SAFETY: the caller's promises.
+            Err(cause) => match unsafe { native::<Q>(launch) } {
+                Some(code) if !launch.demanded => {
+                    static NOTICE: WarnOnce = WarnOnce::new();
+                    NOTICE.warn(format_args!(
+                        "kernel `{}` runs on the device `native`, because on `{}` {cause}",
+                        launch.kernel.name(),
+                        queue.device_name()
+                    ));
+                    return Ok(code);
+                }
+                _ => {
+                    let (kernel, device) = (launch.kernel.name(), queue.device_name().to_owned());
+                    return Err(LaunchError::Image { kernel, device, cause: Box::new(cause) });
+                }
+            },
+        }
+    }
+    // SAFETY: the caller's promises.
+    match unsafe { native::<Q>(launch) } {
+        Some(code) if !launch.demanded || queue.loader().is_none() => {
+            if descriptor.is_none() && !launch.demanded {
+                static NOTICE: WarnOnce = WarnOnce::new();
+                NOTICE.warn(
+                    "this program was compiled by plain rustc, so its kernels run on the device `native`; build it with `cargo schism \
+                     build` to have them compiled for devices, or set SCHISM_DEVICE=native to be content with this",
+                );
+            }
+            Ok(code)
+        }
+        _ => {
+            let (kernel, device) = (launch.kernel.name(), queue.device_name().to_owned());
+            Err(LaunchError::NoDeviceCode { kernel, device })
+        }
+    }
+}
+
+/// The host half's own body, where that can run.
+///
+/// # Safety
+/// As for [`run`].
+#[inline]
+unsafe fn native<Q: QueueOps>(launch: &LaunchDesc<'_>) -> Option<Q::Code> {
+    let mut body = launch.kernel.native();
+    if launch.groups.is_some() {
+        // SAFETY: null, or a constant of the kernel's shared object.
+        let descriptor = unsafe { launch.kernel.descriptor.as_ref() };
+        body.shares_threads = descriptor.is_some_and(|descriptor| {
+            // SAFETY: the caller's promises.
+            unsafe { kernels::no_thread_locals(descriptor, launch.kernel.layout) }
+        });
+    }
+    Q::native(body)
+}

@@ -1,0 +1,458 @@
+//! The versions of one kernel on one device, and which of them a launch gets.
+//!
+//! A version counts on assumptions and values ([`crate::code::assumptions`]), and runs the launches for which they hold. A launch never waits for a
+//! better version than it needs:
+//!
+//! - The first one is compiled for what holds for the launch that asks.
+//! - A launch for which no version is good asks for one that counts on less: on what holds for this launch and for those that asked
+//!   before. So there are few such versions, and the last one is good for all. Only the size of a launch's groups stays known,
+//!   and what is [`Specialized`](crate::Specialized), up to some number of sizes and values.
+//! - What is better for launches as they have been for a while is compiled in the background: see [`crate::code::profile`].
+
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Instant;
+
+use crate::code::assumptions::{Assumptions, ConstantArgument, FlattenedParameters, copy};
+use crate::code::profile::Profiler;
+use crate::code::requirements::{SpecializationKey, VersionRequest};
+use crate::code::variant::Variant;
+use crate::error::ImageError;
+use crate::launch::adaptivity::Adaptivity;
+use crate::util::retry::Failures;
+
+pub(crate) type Compiled<K> = Result<Arc<K>, ImageError>;
+
+/// As many versions may be for one size of groups only.
+const MOST_GROUPS: usize = 8;
+
+/// As many sets of values may be specialized for.
+const MOST_SPECIALIZED: usize = 32;
+
+/// A version that is there, or being made by whoever asked first.
+#[derive(Debug)]
+struct Version<K> {
+    key: SpecializationKey,
+    /// It knows all values that the program wants to be known.
+    specialized: bool,
+    code: VersionState<K>,
+}
+
+#[derive(Debug)]
+enum VersionState<K> {
+    Ready(Arc<K>),
+    /// By whoever asked first.
+    Making(Arc<Making<K>>),
+    /// It is tried again by the rule of [`crate::util::retry`], if the error is transient.
+    Failed(ImageError, Failures),
+}
+
+#[derive(Debug)]
+struct Making<K> {
+    made: OnceLock<Compiled<K>>,
+    /// Those before.
+    failures: Failures,
+}
+
+impl<K> Making<K> {
+    fn begin(failures: Failures) -> Arc<Self> {
+        Arc::new(Self { made: OnceLock::new(), failures })
+    }
+}
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct VersionSet<K> {
+    /// What all versions have in common.
+    pub(crate) variant: Variant,
+    pub(crate) flattened: FlattenedParameters,
+    versions: RwLock<Versions<K>>,
+    pub(crate) profiler: Profiler,
+    /// The code was made ahead of time, for launches of which nothing is known.
+    pub(crate) is_aot: bool,
+}
+
+#[derive(Debug)]
+struct Versions<K> {
+    /// Those that count on more come first.
+    list: Vec<Version<K>>,
+    /// What held for all launches that had to wait for a version.
+    common: Option<Assumptions>,
+    /// How many sets of values were specialized for.
+    specialized: usize,
+}
+
+impl<K> Versions<K> {
+    /// The best version for a launch.
+    ///
+    /// # Safety
+    /// The closure is of the kernel's type.
+    #[inline]
+    unsafe fn find(&self, launch: &VersionRequest) -> Option<&Version<K>> {
+        let adapts = launch.adaptivity != Adaptivity::Off;
+        // Few kernels have anything specialized; of the others every version knows all of that.
+        let any = !adapts || self.specialized >= MOST_SPECIALIZED;
+        self.list.iter().find(|version| {
+            let SpecializationKey { assumptions, values } = &version.key;
+            assumptions.hold_for(launch.assumptions)
+                && (!launch.demands_block || assumptions.block == launch.assumptions.block)
+                && (any || version.specialized)
+                && (adapts || values.is_empty())
+                // SAFETY: the caller's promise.
+                && values.iter().all(|known| unsafe { known.holds_for(launch.closure) })
+        })
+    }
+
+    /// Adds a version behind all that count on more.
+    fn insert(&mut self, version: Version<K>) {
+        let weight =
+            |version: &Version<K>| (version.key.values.len(), version.key.assumptions.count());
+        let at = self.list.partition_point(|other| weight(other) >= weight(&version));
+        self.list.insert(at, version);
+    }
+}
+
+impl<K> VersionSet<K> {
+    pub(crate) fn new(
+        variant: Variant,
+        flattened: FlattenedParameters,
+        profiler: Profiler,
+    ) -> Self {
+        let versions = Versions { list: Vec::new(), common: None, specialized: 0 };
+        Self { variant, flattened, versions: RwLock::new(versions), profiler, is_aot: false }
+    }
+
+    /// The same, whose code was or was not made ahead of time.
+    pub(crate) fn with_aot(self, is_aot: bool) -> Self {
+        Self { is_aot, ..self }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Versions<K>> {
+        self.versions.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Versions<K>> {
+        self.versions.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The code for a launch, if it is there and well; and what shall be made for launches to come.
+    ///
+    /// # Safety
+    /// The closure is of the kernel's type.
+    #[inline]
+    pub(crate) unsafe fn ready(
+        &self,
+        launch: &VersionRequest,
+    ) -> Option<(Arc<K>, Option<Box<SpecializationKey>>)> {
+        let versions = self.read();
+        // SAFETY: the caller's promise.
+        let version = unsafe { versions.find(launch) }?;
+        let VersionState::Ready(code) = &version.code else { return None };
+        // SAFETY: as above.
+        let key = unsafe { self.profiler.note(launch, &version.key, &self.flattened) };
+        let is_new = |key: &SpecializationKey| versions.list.iter().all(|known| known.key != *key);
+        Some((Arc::clone(code), key.filter(|key| is_new(key))))
+    }
+
+    /// The code for a launch, which `compile` makes if nobody has, or if it is time to try again.
+    ///
+    /// # Safety
+    /// As for [`ready`](Self::ready).
+    #[cold]
+    pub(crate) unsafe fn make(
+        &self,
+        launch: &VersionRequest,
+        compile: impl FnOnce(&SpecializationKey) -> Compiled<K>,
+    ) -> Compiled<K> {
+        let mut versions = self.write();
+        // SAFETY: the caller's promise.
+        let version = match unsafe { versions.find(launch) } {
+            Some(version) => version,
+            None => {
+                // SAFETY: as above.
+                let version = unsafe { self.begin(&mut versions, launch) };
+                versions.insert(version);
+                // SAFETY: as above.
+                let Some(version) = (unsafe { versions.find(launch) }) else {
+                    let reason = "no version of a kernel is good for its launch".to_owned();
+                    let code = schism_jit_abi::INTERNAL;
+                    return Err(ImageError::Compile { code, reason });
+                };
+                version
+            }
+        };
+        let slot = match &version.code {
+            VersionState::Ready(code) => return Ok(Arc::clone(code)),
+            VersionState::Making(slot) => Arc::clone(slot),
+            VersionState::Failed(error, failures) => {
+                if !(error.is_transient() && failures.may_try(Instant::now())) {
+                    return Err(error.clone());
+                }
+                let (key, slot) = (version.key.clone(), Making::begin(*failures));
+                let same = versions.list.iter_mut().filter(|known| known.key == key);
+                same.for_each(|version| version.code = VersionState::Making(Arc::clone(&slot)));
+                return self.finish(key, slot, compile, versions);
+            }
+        };
+        let key = version.key.clone();
+        self.finish(key, slot, compile, versions)
+    }
+
+    /// Waits for a version, or makes it.
+    fn finish(
+        &self,
+        key: SpecializationKey,
+        slot: Arc<Making<K>>,
+        compile: impl FnOnce(&SpecializationKey) -> Compiled<K>,
+        versions: RwLockWriteGuard<'_, Versions<K>>,
+    ) -> Compiled<K> {
+        drop(versions);
+        // Only those who want the same version wait for it.
+        let compiled = slot.made.get_or_init(|| compile(&key)).clone();
+        let mut versions = self.write();
+        // Whoever is the first of those to come here says how it ended. Somebody else may have put another version in its place since.
+        let ours = |code: &VersionState<K>| matches!(code, VersionState::Making(other) if Arc::ptr_eq(other, &slot));
+        let mut known = versions.list.iter_mut();
+        if let Some(version) = known.find(|known| known.key == key && ours(&known.code)) {
+            version.code = match &compiled {
+                Ok(code) => VersionState::Ready(Arc::clone(code)),
+                Err(error) => {
+                    VersionState::Failed(error.clone(), slot.failures.and_another(Instant::now()))
+                }
+            };
+        }
+        compiled
+    }
+
+    /// A version for a launch for which there is none.
+    ///
+    /// # Safety
+    /// As for [`ready`](Self::ready).
+    unsafe fn begin(&self, versions: &mut Versions<K>, launch: &VersionRequest) -> Version<K> {
+        let adapts = launch.adaptivity != Adaptivity::Off;
+        let mut assumptions = launch.assumptions;
+        if adapts {
+            assumptions = versions.common.map_or(assumptions, |common| common.and(assumptions));
+            versions.common = Some(assumptions);
+        }
+        let knows_groups = adapts && launch.groups && versions.list.len() < MOST_GROUPS;
+        if knows_groups || launch.demands_block {
+            assumptions.block = launch.assumptions.block;
+        }
+        let wanted = &*self.flattened.specialized;
+        let mut values = Vec::new();
+        if adapts && !wanted.is_empty() && versions.specialized < MOST_SPECIALIZED {
+            versions.specialized += 1;
+            values.extend(wanted.iter().map(|parameter| ConstantArgument {
+                param: parameter.param,
+                offset: parameter.offset,
+                // SAFETY: the caller's promise; flattened parameters lie in the closure.
+                bytes: unsafe { copy(launch.closure.add(parameter.offset), parameter.size) },
+            }));
+        }
+        let specialized = values.len() == wanted.len();
+        let code = VersionState::Making(Making::begin(Failures::default()));
+        Version { key: SpecializationKey { assumptions, values }, specialized, code }
+    }
+
+    /// Adds a version that was made in the background.
+    pub(crate) fn add(&self, key: SpecializationKey, code: Arc<K>) {
+        let mut versions = self.write();
+        if versions.list.iter().any(|known| known.key == key) {
+            return;
+        }
+        let knows = |param: u32| key.values.iter().any(|known| known.param == param);
+        let specialized = self.flattened.specialized.iter().all(|parameter| knows(parameter.param));
+        versions.insert(Version { key, specialized, code: VersionState::Ready(code) });
+    }
+
+    /// Forgets all versions: their kernel is gone.
+    pub(crate) fn clear(&self) {
+        let list = std::mem::take(&mut self.write().list);
+        // Without the lock: that may take calls of a driver.
+        drop(list);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::assumptions::Scalar;
+
+    /// A kernel whose closure is eight bytes: a value that is specialized in the first half, a number in the second.
+    fn set(specialized: bool) -> VersionSet<SpecializationKey> {
+        let parameter = |param, offset| Scalar { param, offset, size: 4, is_float: false };
+        let flattened = FlattenedParameters::of(
+            vec![parameter(1, 4)],
+            if specialized { vec![parameter(0, 0)] } else { Vec::new() },
+        );
+        VersionSet::new(Variant::default(), flattened, Profiler::new(true))
+    }
+
+    fn assumptions(divisible: bool, block: u32) -> Assumptions {
+        Assumptions { small: true, divisible, block: [block, 1, 1], aligned: 0, narrow: 0 }
+    }
+
+    /// What a launch gets, and whether it waited for it.
+    fn ask(
+        set: &VersionSet<SpecializationKey>,
+        launch: VersionRequest,
+    ) -> (SpecializationKey, bool) {
+        // SAFETY: the closure has eight bytes.
+        if let Some((compiled, _)) = unsafe { set.ready(&launch) } {
+            return ((*compiled).clone(), false);
+        }
+        // SAFETY: as above.
+        let compiled = unsafe { set.make(&launch, |key| Ok(Arc::new(key.clone()))) };
+        ((*compiled.expect("it is made")).clone(), true)
+    }
+
+    fn launch(assumptions: Assumptions, closure: &[u32; 2]) -> VersionRequest {
+        VersionRequest {
+            assumptions,
+            closure: closure.as_ptr().cast(),
+            groups: false,
+            demands_block: false,
+            adaptivity: Adaptivity::Basic,
+        }
+    }
+
+    #[test]
+    fn few_versions_for_launches_of_all_shapes() {
+        let set = set(false);
+        let closure = [1, 2];
+        let ask = |assumptions| ask(&set, launch(assumptions, &closure));
+        let (first, waited) = ask(assumptions(true, 32));
+        assert!(waited && first.assumptions == assumptions(true, 32));
+        assert!(!ask(assumptions(true, 32)).1);
+        // The same blocks, not all of them full.
+        let (second, waited) = ask(assumptions(false, 32));
+        assert!(waited && second.assumptions == assumptions(false, 32));
+        // Other blocks: neither is known any more, and this one is for all.
+        let (third, waited) = ask(assumptions(true, 256));
+        assert!(
+            waited && third.assumptions == Assumptions { small: true, ..Assumptions::default() }
+        );
+        for block in [64, 128, 256] {
+            for divisible in [false, true] {
+                assert_eq!(ask(assumptions(divisible, block)), (third.clone(), false));
+            }
+        }
+        // Those that count on more are taken where they are good.
+        assert_eq!(ask(assumptions(true, 32)), (first, false));
+        assert_eq!(ask(assumptions(false, 32)), (second, false));
+        let (last, waited) = ask(Assumptions { small: false, ..assumptions(true, 256) });
+        assert!(waited && last.assumptions == Assumptions::default());
+    }
+
+    #[test]
+    fn groups_have_versions_of_their_own_up_to_some_number() {
+        let set = set(false);
+        let closure = [1, 2];
+        let of =
+            |block| VersionRequest { groups: true, ..launch(assumptions(true, block), &closure) };
+        for block in 1..=MOST_GROUPS as u32 {
+            let (key, waited) = ask(&set, of(block));
+            assert!(waited && key.assumptions.block == [block, 1, 1]);
+        }
+        let (rest, waited) = ask(&set, of(100));
+        assert!(waited && rest.assumptions.block == [0; 3] && rest.assumptions.divisible);
+        assert_eq!(ask(&set, of(101)), (rest, false));
+        assert_eq!(ask(&set, of(3)).0.assumptions.block, [3, 1, 1]);
+        // If that does not do.
+        let demanding = VersionRequest { demands_block: true, ..of(101) };
+        assert_eq!(ask(&set, demanding).0.assumptions.block, [101, 1, 1]);
+    }
+
+    #[test]
+    fn specialized_values_have_versions_of_their_own_up_to_some_number() {
+        let set = set(true);
+        let value = |key: &SpecializationKey| key.values.first().map(|known| known.bytes[0]);
+        for number in 0..MOST_SPECIALIZED as u32 {
+            let (key, waited) = ask(&set, launch(assumptions(true, 32), &[number, 7]));
+            assert!(waited && value(&key) == Some(number as u8));
+            let (again, waited) = ask(&set, launch(assumptions(true, 32), &[number, 8]));
+            assert!(!waited && again == key);
+        }
+        let (rest, waited) = ask(&set, launch(assumptions(true, 32), &[100, 7]));
+        assert!(waited && value(&rest).is_none());
+        assert_eq!(ask(&set, launch(assumptions(true, 32), &[101, 7])), (rest, false));
+        assert_eq!(value(&ask(&set, launch(assumptions(true, 32), &[3, 7])).0), Some(3));
+    }
+
+    #[test]
+    fn without_adaptivity_nothing_is_counted_on() {
+        let set = set(true);
+        let closure = [5, 2];
+        let small = Assumptions { small: true, ..Assumptions::default() };
+        let off = VersionRequest { adaptivity: Adaptivity::Off, ..launch(small, &closure) };
+        ask(&set, launch(assumptions(true, 32), &closure));
+        let (key, waited) = ask(&set, off);
+        assert!(waited && key == SpecializationKey { assumptions: small, values: Vec::new() });
+        assert!(!ask(&set, off).1);
+        // What was made for it says nothing about others.
+        let (key, _) = ask(&set, launch(assumptions(true, 32), &[6, 2]));
+        assert_eq!((key.assumptions, key.values.len()), (assumptions(true, 32), 1));
+    }
+
+    /// What `make` gives, with a compiler that fails so; and whether it was asked.
+    fn fail(
+        set: &VersionSet<SpecializationKey>,
+        launch: &VersionRequest,
+        error: &ImageError,
+    ) -> bool {
+        let mut asked = false;
+        let compile = |_: &SpecializationKey| {
+            asked = true;
+            Err(error.clone())
+        };
+        // SAFETY: the closure has eight bytes.
+        let compiled = unsafe { set.make(launch, compile) };
+        assert_eq!(compiled.expect_err("it fails").to_string(), error.to_string());
+        asked
+    }
+
+    #[test]
+    fn a_transient_failure_is_tried_again_and_a_permanent_one_is_kept() {
+        let closure = [1, 2];
+        let launch = launch(assumptions(true, 32), &closure);
+        let driver = |code| ImageError::Driver {
+            source: Box::new(crate::error::DriverError {
+                call: "cuModuleLoadDataEx",
+                code,
+                name: String::new(),
+                text: String::new(),
+            }),
+            log: String::new(),
+        };
+        // Out of memory, once.
+        let (no_memory, refused) = (driver(2), driver(218));
+        let once = set(false);
+        assert!(fail(&once, &launch, &no_memory));
+        let (_, waited) = ask(&once, launch);
+        assert!(waited);
+        assert!(!ask(&once, launch).1);
+        // Again and again: after the second time there is a pause.
+        let always = set(false);
+        let tries = (0..100_000).filter(|_| fail(&always, &launch, &no_memory)).count();
+        assert!((2..20).contains(&tries), "{tries}");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        // Code that is refused is refused for ever.
+        let never = set(false);
+        assert!(fail(&never, &launch, &refused));
+        assert!((0..100).all(|_| !fail(&never, &launch, &refused)));
+    }
+
+    #[test]
+    fn a_version_of_the_background_is_taken_while_its_values_hold() {
+        let set = set(false);
+        let (plain, _) = ask(&set, launch(assumptions(true, 32), &[1, 2]));
+        let known = ConstantArgument { param: 1, offset: 4, bytes: Box::from(2_u32.to_le_bytes()) };
+        let better = SpecializationKey { assumptions: assumptions(true, 32), values: vec![known] };
+        set.add(better.clone(), Arc::new(better.clone()));
+        set.add(better.clone(), Arc::new(better.clone()));
+        assert_eq!(ask(&set, launch(assumptions(true, 32), &[9, 2])), (better, false));
+        assert_eq!(ask(&set, launch(assumptions(true, 32), &[9, 3])), (plain, false));
+        set.clear();
+        assert!(ask(&set, launch(assumptions(true, 32), &[9, 2])).1);
+    }
+}

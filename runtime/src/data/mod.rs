@@ -1,0 +1,9 @@
+//! What kernels work on: buffers, views, and where work-items get their elements from.
+
+pub(crate) mod atomic_view;
+pub(crate) mod buffer;
+pub(crate) mod device_memory;
+#[cfg(schism_driver)]
+mod not_captured;
+pub(crate) mod source;
+pub(crate) mod view;

@@ -1,0 +1,131 @@
+//! One element for each work-item.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use crate::data::buffer::Buffer;
+use crate::data::source::length::Lengths;
+use crate::data::source::traits::{Prepare, Source, ready_at_once};
+use crate::data::view::{View, ViewMut};
+use crate::error::LaunchError;
+use crate::kernel::element::Element;
+
+/// Shared elements. It holds a slice, not a pointer: that tells LLVM that nobody writes them.
+#[derive(Debug)]
+pub struct Each<'a, T>(&'a [T]);
+
+// SAFETY: shared references to what the borrow keeps from changing, or to atomics.
+unsafe impl<T: Sync + 'static> Source for Each<'_, T> {
+    type Item<'item> = &'item T;
+
+    #[inline(always)]
+    unsafe fn get<'item>(&self, index: usize) -> &'item T {
+        // SAFETY: the index is below the length; the borrow outlives the launch.
+        unsafe { NonNull::from(self.0).cast::<T>().add(index).as_ref() }
+    }
+}
+
+/// Exclusive elements.
+#[derive(Debug)]
+pub struct EachMut<'a, T> {
+    elements: NonNull<T>,
+    borrow: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: it stands for a `&mut [T]` of elements, which are `Send`.
+unsafe impl<T: Element> Send for EachMut<'_, T> {}
+// SAFETY: work-items share it, but each takes another element.
+unsafe impl<T: Element> Sync for EachMut<'_, T> {}
+
+// SAFETY: distinct indices are distinct elements.
+unsafe impl<T: Element> Source for EachMut<'_, T> {
+    type Item<'item> = &'item mut T;
+
+    #[inline(always)]
+    unsafe fn get<'item>(&self, index: usize) -> &'item mut T {
+        // SAFETY: the index is below the length and this work-item's own; the borrow outlives the launch.
+        unsafe { self.elements.add(index).as_mut() }
+    }
+}
+
+impl<'a, T> Each<'a, T> {
+    pub(super) const fn new(view: View<'a, T>) -> Self {
+        Self(view.raw())
+    }
+}
+
+impl<'a, T: Element> EachMut<'a, T> {
+    pub(super) const fn new(view: ViewMut<'a, T>) -> Self {
+        Self { elements: view.elements(), borrow: PhantomData }
+    }
+}
+
+impl<'a, T: Sync + 'static, M> Prepare<M> for View<'a, T> {
+    type Source = Each<'a, T>;
+    ready_at_once!();
+
+    fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.raw().as_ptr());
+        lengths.add(self.raw().len())
+    }
+
+    fn prepare(self) -> Each<'a, T> {
+        Each::new(self)
+    }
+}
+
+impl<'a, T: Element, M> Prepare<M> for &'a Buffer<T> {
+    type Source = Each<'a, T>;
+    ready_at_once!();
+
+    fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.address());
+        lengths.add(self.len())
+    }
+
+    fn prepare(self) -> Each<'a, T> {
+        Each::new(self.view())
+    }
+}
+
+impl<'a, T: Element, M> Prepare<M> for ViewMut<'a, T> {
+    type Source = EachMut<'a, T>;
+    ready_at_once!();
+
+    fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.elements().as_ptr());
+        lengths.add(self.len())
+    }
+
+    fn prepare(self) -> EachMut<'a, T> {
+        EachMut::new(self)
+    }
+}
+
+impl<'a, T: Element, M> Prepare<M> for &'a mut ViewMut<'_, T> {
+    type Source = EachMut<'a, T>;
+    ready_at_once!();
+
+    fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.elements().as_ptr());
+        lengths.add(self.len())
+    }
+
+    fn prepare(self) -> EachMut<'a, T> {
+        EachMut::new(self.reborrow())
+    }
+}
+
+impl<'a, T: Element, M> Prepare<M> for &'a mut Buffer<T> {
+    type Source = EachMut<'a, T>;
+    ready_at_once!();
+
+    fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
+        lengths.elements_at(self.address());
+        lengths.add(self.len())
+    }
+
+    fn prepare(self) -> EachMut<'a, T> {
+        EachMut::new(self.view_mut())
+    }
+}

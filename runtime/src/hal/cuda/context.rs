@@ -1,0 +1,261 @@
+//! A context: what this process has on one GPU. Its memory, its streams, its code.
+//!
+//! Some errors of a kernel, such as an address that is nobody's, end the context in which they happen: the driver answers
+//! everything with the same error from then on. Such a context is *lost*. What belongs to it says so in its errors, and a new queue
+//! asks for a new context. Whether there is one is the driver's to say: after an illegal address it refuses until the process ends,
+//! and the new queue's error says that. The process goes on in any case, and with it its other devices.
+
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::error::{BufferError, DriverError};
+use crate::hal::address_window::{Window, Windows};
+use crate::hal::cuda::api::{DevicePtr, RawStream, number, symbol};
+use crate::hal::cuda::free_list::FreeList;
+use crate::hal::cuda::handle::Handle;
+use crate::hal::cuda::messages::MessageBuffers;
+use crate::hal::cuda::properties::Properties;
+use crate::hal::cuda::staging::{Staging, Way};
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct Context {
+    handle: Handle,
+    /// For copies. Launches have streams of their own.
+    transfers: OnceLock<RawStream>,
+    free: Mutex<FreeList>,
+    pub(super) message_buffers: MessageBuffers,
+    staging: Staging,
+}
+
+/// Blocks of memory are at least so large, except where there is no room for that.
+const BLOCK: usize = 32 << 20;
+
+/// Larger blocks are multiples of this.
+const LARGE_STEP: usize = 2 << 20;
+
+/// Bytes of stack for each thread of a kernel of which the driver cannot tell how much it needs: one that calls itself. Such a kernel
+/// takes as much for all threads that the device can have at a time; others take what they need.
+const STACK: usize = 16 << 10;
+
+impl Deref for Context {
+    type Target = Handle;
+
+    fn deref(&self) -> &Handle {
+        &self.handle
+    }
+}
+
+impl Context {
+    pub(super) fn new(gpu: &'static Properties) -> Result<Arc<Self>, DriverError> {
+        static IDS: AtomicU64 = AtomicU64::new(1);
+        let started = std::time::Instant::now();
+        let this = Arc::new(Self {
+            handle: Handle::new(gpu, IDS.fetch_add(1, Ordering::Relaxed))?,
+            transfers: OnceLock::new(),
+            free: Mutex::default(),
+            message_buffers: MessageBuffers::default(),
+            staging: Staging::default(),
+        });
+        let _ = this.transfers.set(this.create_stream()?);
+        // SAFETY: the context is the thread's.
+        let code = unsafe { (this.api().context_limit)(number::LIMIT_STACK, STACK) };
+        this.check(code, symbol::context_limit)?;
+        tracing::debug!(
+            device = gpu.name,
+            micros = started.elapsed().as_micros() as u64,
+            "made a context"
+        );
+        Ok(this)
+    }
+
+    fn transfers(&self) -> RawStream {
+        self.transfers.get().copied().unwrap_or(RawStream::NULL)
+    }
+
+    /// Waits for the copies.
+    fn finish_transfers(&self) -> Result<(), DriverError> {
+        self.finish(self.transfers())
+    }
+
+    /// Copies bytes of the host to the device.
+    ///
+    /// # Safety
+    /// So many bytes can be read at `from`, and written at `to`, where nothing else reads or writes.
+    pub(super) unsafe fn write(
+        &self,
+        to: DevicePtr,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<(), DriverError> {
+        self.enter()?;
+        // SAFETY: the caller's promises.
+        if unsafe { self.staging.copy(self, self.transfers(), to, Way::ToDevice(from), bytes) }? {
+            return Ok(());
+        }
+        // SAFETY: the caller's promises; the copy is over when this function is.
+        let code = unsafe { (self.api().copy_to_device)(to, from.cast(), bytes, self.transfers()) };
+        self.check(code, symbol::copy_to_device)?;
+        self.finish_transfers()
+    }
+
+    /// Copies bytes of the device to the host.
+    ///
+    /// # Safety
+    /// So many bytes can be read at `from`, where nobody writes, and written at `to`.
+    pub(super) unsafe fn read(
+        &self,
+        to: *mut u8,
+        from: DevicePtr,
+        bytes: usize,
+    ) -> Result<(), DriverError> {
+        self.enter()?;
+        // SAFETY: the caller's promises.
+        if unsafe { self.staging.copy(self, self.transfers(), from, Way::ToHost(to), bytes) }? {
+            return Ok(());
+        }
+        // SAFETY: the caller's promises; the copy is over when this function is.
+        let code = unsafe { (self.api().copy_to_host)(to.cast(), from, bytes, self.transfers()) };
+        self.check(code, symbol::copy_to_host)?;
+        self.finish_transfers()
+    }
+
+    /// Copies bytes of the device to the host, from wherever the driver has memory: it refuses other addresses. What somebody writes
+    /// meanwhile may be either.
+    pub(super) fn read_bytes(&self, to: &mut [u8], from: DevicePtr) -> Result<(), DriverError> {
+        // SAFETY: the bytes are ours to be written. It is the driver that reads, and it knows its memory.
+        unsafe { self.read(to.as_mut_ptr(), from, to.len()) }
+    }
+
+    /// Fills memory of the device with a pattern of `pattern.len()` bytes, from its beginning.
+    ///
+    /// # Safety
+    /// So many bytes can be written at `to`, and nothing else reads or writes them.
+    pub(super) unsafe fn fill(
+        &self,
+        to: DevicePtr,
+        pattern: &[u8],
+        bytes: usize,
+    ) -> Result<(), DriverError> {
+        self.enter()?;
+        let stream = self.transfers();
+        if let Some((first, rest)) = pattern.split_first()
+            && rest.iter().all(|byte| byte == first)
+        {
+            // SAFETY: the caller's promises.
+            let code = unsafe { (self.api().fill_bytes)(to, *first, bytes, stream) };
+            self.check(code, symbol::fill_bytes)?;
+            return self.finish_transfers();
+        }
+        // A piece from here; then the device doubles what it has.
+        let most = bytes.min((64 << 10) / pattern.len() * pattern.len()).max(pattern.len());
+        let piece: Vec<u8> = pattern.iter().copied().cycle().take(most.min(bytes)).collect();
+        // SAFETY: the caller's promises; the piece lives until the copy is over.
+        let code =
+            unsafe { (self.api().copy_to_device)(to, piece.as_ptr().cast(), piece.len(), stream) };
+        self.check(code, symbol::copy_to_device)?;
+        let mut done = piece.len();
+        while done < bytes {
+            let more = done.min(bytes - done);
+            // SAFETY: the caller's promises; the two parts do not overlap, and copies of a stream follow one another.
+            let code = unsafe { (self.api().copy_on_device)(to + done as u64, to, more, stream) };
+            self.check(code, symbol::copy_on_device)?;
+            done += more;
+        }
+        self.finish_transfers()
+    }
+
+    fn free(&self) -> MutexGuard<'_, FreeList> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Memory for so many bytes, not 0: its address, the size that [`give`](Self::give) takes, and the address of its window.
+    pub(super) fn take(&self, bytes: usize) -> Result<(DevicePtr, usize, usize), BufferError> {
+        let out_of_memory = || self.out_of_memory(bytes);
+        let size = FreeList::piece(bytes).ok_or_else(out_of_memory)?;
+        self.enter().map_err(|error| self.buffer_error(error))?;
+        let mut free = self.free();
+        let address = if let Some(address) = free.take(size) {
+            address
+        } else {
+            let large = size.checked_next_multiple_of(LARGE_STEP).ok_or_else(out_of_memory)?;
+            let mut added = self.add_block(&mut free, large.max(BLOCK))?;
+            if !added {
+                // What is not in use goes back first.
+                let unused = free.take_unused_blocks();
+                self.free_blocks(unused);
+                added = self.add_block(&mut free, large.max(BLOCK))?
+                    || self.add_block(&mut free, large)?
+                    || self.add_block(&mut free, size)?;
+            }
+            added.then(|| free.take(size)).flatten().ok_or_else(out_of_memory)?
+        };
+        let window = {
+            let windows = Windows::read();
+            windows.of_device(address, self.id).ok_or_else(out_of_memory)?
+        };
+        Ok((address, size, window))
+    }
+
+    /// Takes memory back.
+    pub(super) fn give(&self, address: DevicePtr, size: usize) {
+        self.free().give(address, size);
+    }
+
+    /// Gets a block from the driver; `false` if there is no room for it.
+    fn add_block(&self, free: &mut FreeList, size: usize) -> Result<bool, BufferError> {
+        let mut address: DevicePtr = 0;
+        // SAFETY: the address is ours to be written.
+        let code = unsafe { (self.api().memory_allocate)(&raw mut address, size) };
+        if code == number::OUT_OF_MEMORY {
+            return Ok(false);
+        }
+        self.check(code, symbol::memory_allocate).map_err(|error| self.buffer_error(error))?;
+        if let Err(error) = Window::reserve(size, address, self.id) {
+            // SAFETY: it was allocated just now, and nothing uses it.
+            unsafe { (self.api().memory_free)(address) };
+            return Err(BufferError::AddressSpace { bytes: size, reason: error.to_string() });
+        }
+        free.add_block(address, size);
+        tracing::debug!(device = self.gpu.name, bytes = size, "got memory");
+        Ok(true)
+    }
+
+    fn free_blocks(&self, blocks: Vec<(DevicePtr, usize)>) {
+        for (address, _) in blocks {
+            Window::release(address, self.id);
+            // SAFETY: allocated by `add_block`, and nothing uses it. If it fails, the memory stays taken until the context goes.
+            unsafe { (self.api().memory_free)(address) };
+        }
+    }
+
+    #[cold]
+    fn out_of_memory(&self, bytes: usize) -> BufferError {
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the numbers are ours to be written.
+        let known = self.enter().is_ok()
+            && unsafe { (self.api().memory_info)(&raw mut free, &raw mut total) }
+                == number::SUCCESS;
+        BufferError::OutOfMemory {
+            bytes,
+            device: self.gpu.name.clone(),
+            available: known.then_some(free),
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if self.forked().is_some() {
+            // All of it is the parent's.
+            return;
+        }
+        let blocks = self.free.get_mut().unwrap_or_else(PoisonError::into_inner).take_all_blocks();
+        for (address, _) in blocks {
+            Window::release(address, self.id);
+        }
+        // SAFETY: nothing of the context is in use: buffers, queues and kernels keep it alive. Its memory and streams go with it.
+        unsafe { (self.api().context_destroy)(self.handle.raw) };
+    }
+}

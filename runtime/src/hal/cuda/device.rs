@@ -1,0 +1,180 @@
+//! The GPUs of a machine, and the context of each in which this process uses it.
+
+use std::ffi::c_int;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use schism_hcf::Target;
+
+use crate::code::aot::{self, AotTarget};
+use crate::code::compiler::{self, About};
+use crate::code::kernels;
+use crate::error::{DeviceError, DriverError};
+use crate::hal::cuda::api::{number, symbol};
+use crate::hal::cuda::context::Context;
+use crate::hal::cuda::driver::{self, Driver};
+use crate::hal::cuda::memory;
+use crate::hal::cuda::properties::Properties;
+use crate::hal::cuda::queue::CudaQueue;
+use crate::hal::cuda::stream::Stream;
+use crate::hal::{Backend, DeviceOps, Unreadable};
+
+/// The name of all GPUs of NVIDIA's.
+const GPUS: &str = "cuda";
+
+/// GPUs of NVIDIA's.
+#[derive(Debug)]
+pub(crate) enum Cuda {}
+
+/// A device of the driver.
+#[derive(Debug)]
+pub(crate) struct Gpu {
+    properties: Properties,
+    context: Mutex<Option<Arc<Context>>>,
+}
+
+/// The driver and its devices, looked for by the first call; or why there are none.
+fn gpus() -> Result<&'static [Gpu], &'static str> {
+    static GPUS: OnceLock<Result<Vec<Gpu>, String>> = OnceLock::new();
+    GPUS.get_or_init(find).as_deref().map_err(String::as_str)
+}
+
+fn find() -> Result<Vec<Gpu>, String> {
+    let started = std::time::Instant::now();
+    let driver = driver::initialise()?;
+    let mut count: c_int = 0;
+    // SAFETY: the number is ours to be written.
+    let code = unsafe { (driver.api.device_count)(&raw mut count) };
+    if code == number::NO_DEVICE {
+        count = 0;
+    } else {
+        driver.check(code, symbol::device_count).map_err(|e| e.to_string())?;
+    }
+    let mut left_out = String::new();
+    let gpus = (0..count.max(0)).filter_map(|ordinal| {
+        let gpu = Gpu::new(driver, ordinal).inspect_err(|error| {
+            tracing::warn!(ordinal, %error, "a GPU is left out");
+            left_out = format!(": {error}");
+        });
+        gpu.ok()
+    });
+    let gpus: Vec<_> = gpus.collect();
+    tracing::debug!(
+        version = driver.version,
+        gpus = gpus.len(),
+        micros = started.elapsed().as_micros() as u64,
+        "opened the driver"
+    );
+    if gpus.is_empty() {
+        return Err(format!("the driver finds no GPU that can be used{left_out}"));
+    }
+    Ok(gpus)
+}
+
+impl Gpu {
+    fn new(driver: &'static Driver, ordinal: c_int) -> Result<Self, DriverError> {
+        Ok(Self { properties: Properties::new(driver, ordinal)?, context: Mutex::default() })
+    }
+
+    /// The context for what is made from now on: a new one, if there is none or the last one was lost.
+    fn context(&'static self) -> Result<Arc<Context>, DeviceError> {
+        let properties = &self.properties;
+        if let Some(reason) = properties.forked() {
+            return Err(DeviceError::Forked { device: properties.name.clone(), reason });
+        }
+        let mut slot = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(context) = &*slot
+            && context.lost().is_none()
+        {
+            return Ok(Arc::clone(context));
+        }
+        // What still has the lost one keeps it alive; the kernels in it are of no more use.
+        if let Some(lost) = slot.take() {
+            kernels::forget_loader(lost.id());
+        }
+        let context = Context::new(properties).map_err(|source| DeviceError::Driver {
+            device: properties.name.clone(),
+            source: Box::new(source),
+        })?;
+        *slot = Some(Arc::clone(&context));
+        Ok(context)
+    }
+}
+
+impl Backend for Cuda {
+    type Device = &'static Gpu;
+
+    fn devices() -> Vec<&'static Gpu> {
+        let gpus = gpus().unwrap_or_default().iter();
+        gpus.filter(|gpu| gpu.properties.forked().is_none()).collect()
+    }
+
+    fn by_name(name: &str) -> Option<Result<&'static Gpu, DeviceError>> {
+        is_gpu(name).then(|| {
+            if !aot::is_there_for(|target| matches!(target, Target::Ptx(_))) {
+                compiler::require(name)?;
+            }
+            let missing = |reason: String| DeviceError::NoGpu { device: name.to_owned(), reason };
+            let gpus = gpus().map_err(|reason| missing(reason.to_owned()))?;
+            let mut found = gpus.iter().filter(|gpu| name == GPUS || gpu.name() == name);
+            let gpu = found.next().ok_or_else(|| {
+                let names: Vec<_> = gpus.iter().map(|gpu| gpu.properties.name.as_str()).collect();
+                missing(format!("the driver finds only {}", names.join(", ")))
+            })?;
+            if !aot::is_there(&gpu.properties.aot_target()) {
+                compiler::require(name)?;
+            }
+            Ok(gpu)
+        })
+    }
+
+    fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {
+        memory::readable(address)
+    }
+
+    fn exclusive(address: usize, bytes: usize) {
+        memory::exclusive(address, bytes);
+    }
+}
+
+/// Whether a name is that of a GPU, here or elsewhere.
+fn is_gpu(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = name.strip_prefix(GPUS).and_then(|rest| rest.strip_prefix(':'));
+    name == GPUS || number.is_some_and(is_number)
+}
+
+impl DeviceOps for &'static Gpu {
+    type Queue = CudaQueue;
+
+    fn name(&self) -> &str {
+        &self.properties.name
+    }
+
+    fn description(&self, compiler: Option<&About>) -> String {
+        let own = self.properties.description();
+        match compiler {
+            Some(compiler) => format!("{}, for {own}", compiler.version),
+            None => format!("made ahead of time, on {own}"),
+        }
+    }
+
+    fn max_group_size(&self) -> usize {
+        self.properties.max_block as usize
+    }
+
+    fn local_memory_size(&self) -> usize {
+        self.properties.shared_memory as usize
+    }
+
+    fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
+        Some(Box::new(self.properties.aot_target()))
+    }
+
+    fn queue(&self) -> Result<CudaQueue, DeviceError> {
+        let stream = Stream::new(self.context()?).map_err(|source| DeviceError::Driver {
+            device: self.properties.name.clone(),
+            source: Box::new(source),
+        })?;
+        Ok(CudaQueue { stream })
+    }
+}

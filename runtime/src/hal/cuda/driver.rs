@@ -1,0 +1,125 @@
+//! Finding and opening NVIDIA's driver.
+
+use std::ffi::{CStr, OsString, c_char, c_int, c_uint};
+use std::path::Path;
+
+use libloading::Library;
+
+use crate::error::DriverError;
+use crate::hal::cuda::api::{Api, Code, DeviceNumber, number, symbol};
+use crate::util::{fork, library, warn_once};
+
+/// Names the driver's library; nothing else is tried then. An empty value: there is no driver.
+const VARIABLE: &str = "SCHISM_CUDA";
+
+/// Where the driver is installed, as the dynamic linker knows it.
+const FILE_NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
+
+/// The driver, opened and initialised. It stays until the process ends.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    pub(super) api: Api,
+    /// Of the interface: 1000 times the major number, plus 10 times the minor one.
+    pub(super) version: u32,
+    /// The process that has initialised it. In one that was forked from that, it does nothing.
+    pub(super) generation: u32,
+}
+
+/// Opens and initialises the driver.
+///
+/// # Errors
+/// Why there is none, for users.
+pub(super) fn initialise() -> Result<&'static Driver, String> {
+    let named = std::env::var_os(VARIABLE);
+    if named.as_ref().is_some_and(|path| path.is_empty()) {
+        return Err(format!("{VARIABLE} is empty"));
+    }
+    if schism_trust::is_ignored(VARIABLE) {
+        warn_once::warn(format_args!(
+            "{VARIABLE} is not obeyed by a program with rights that its user lacks; the system's driver is used"
+        ));
+    }
+    let library = match named.filter(|_| !schism_trust::is_privileged()) {
+        Some(path) => open_named(&path).map_err(|reason| format!("{reason} (from {VARIABLE})"))?,
+        None => {
+            let mut tried = FILE_NAMES.map(OsString::from).into_iter().map(|name| open(&name));
+            tried
+                .find_map(Result::ok)
+                .ok_or_else(|| format!("there is no {}", FILE_NAMES.join(" or ")))?
+        }
+    };
+    // SAFETY: it is the system's driver, or was named as one. It is never unloaded.
+    let api = unsafe { Api::load(&library) }
+        .map_err(|name| format!("the driver has no `{name}`: it is too old, or none"))?;
+    std::mem::forget(library);
+    let driver: &'static mut Driver =
+        Box::leak(Box::new(Driver { api, version: 0, generation: fork::generation() }));
+    // SAFETY: the first call of the driver.
+    driver.check(unsafe { (driver.api.init)(0) }, symbol::init).map_err(|e| e.to_string())?;
+    let mut version: c_int = 0;
+    // SAFETY: the number is ours to be written.
+    let code = unsafe { (driver.api.driver_version)(&raw mut version) };
+    driver.check(code, symbol::driver_version).map_err(|e| e.to_string())?;
+    driver.version = u32::try_from(version).unwrap_or(0);
+    Ok(driver)
+}
+
+/// Opens a library that the user names: a trusted file, or a name without a folder, which the system's loader looks for as for that of
+/// any driver.
+fn open_named(path: &OsString) -> Result<Library, String> {
+    if path.as_encoded_bytes().contains(&b'/') {
+        // Nobody who is not trusted can put another file there until it is loaded.
+        let path = Path::new(path);
+        schism_trust::open(path).map_err(|error| {
+            let reason = error.about(path);
+            if !error.is_missing() {
+                // Who does not ask for a GPU by its name gets no error.
+                warn_once::warn(format_args!(
+                    "{reason} (from {VARIABLE}); GPUs of NVIDIA's are left out"
+                ));
+            }
+            reason
+        })?;
+    }
+    open(path)
+}
+
+fn open(path: &OsString) -> Result<Library, String> {
+    // SAFETY: the system's driver, or a library that was named on purpose and that nobody who is not trusted has changed: its
+    // initialisers may run.
+    unsafe { library::open(path) }
+}
+
+impl Driver {
+    /// Turns a code into an error.
+    pub(super) fn check(&self, code: Code, call: &'static str) -> Result<(), DriverError> {
+        if code == number::SUCCESS { Ok(()) } else { Err(self.error(code, call)) }
+    }
+
+    #[cold]
+    pub(super) fn error(&self, code: Code, call: &'static str) -> DriverError {
+        type Ask = unsafe extern "C" fn(Code, *mut *const c_char) -> Code;
+        let ask = |ask: Ask| {
+            let mut text: *const c_char = std::ptr::null();
+            // SAFETY: any code may be asked for, and the pointer is ours to be written.
+            let known = unsafe { ask(code, &raw mut text) } == number::SUCCESS && !text.is_null();
+            // SAFETY: a text of the driver, which stays.
+            known.then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+        };
+        let name = ask(self.api.error_name).unwrap_or_else(|| format!("error {code}"));
+        let text = ask(self.api.error_text).unwrap_or_else(|| "no description".to_owned());
+        DriverError { call, code, name, text }
+    }
+
+    pub(super) fn attribute(
+        &self,
+        device: DeviceNumber,
+        attribute: c_uint,
+    ) -> Result<u32, DriverError> {
+        let mut value: c_int = 0;
+        // SAFETY: the number is ours to be written.
+        let code = unsafe { (self.api.device_attribute)(&raw mut value, attribute, device) };
+        self.check(code, symbol::device_attribute)?;
+        Ok(u32::try_from(value).unwrap_or(0))
+    }
+}

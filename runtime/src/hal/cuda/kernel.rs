@@ -1,0 +1,438 @@
+//! A kernel that stage 2 compiled for a GPU, loaded by the driver.
+
+use std::ffi::{CStr, CString, c_int, c_uint, c_void};
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+use schism_cache::Value;
+use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
+use schism_jit_abi::code::OPEN_CONSTANT;
+use schism_jit_abi::{
+    Bytes, FACT_GROUP_EXACT, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH, GPU_GROUPS,
+    GPU_PRINT, GPU_RANGE, GPU_RECORD, GpuKernel, GpuRequest, OK, TARGET_PTX, Text,
+};
+
+use crate::code::aot::{self, AotCode, AotTarget};
+use crate::code::assumptions::FlattenedParameters;
+use crate::code::compiler::stage2;
+use crate::code::disk_cache;
+use crate::code::imports::Linked;
+use crate::code::profile::Profiler;
+use crate::code::variant::Variant;
+use crate::error::{DriverError, ImageError};
+use crate::hal::CodeLoader;
+use crate::hal::cuda::api::{RawFunction, RawModule, number, symbol};
+use crate::hal::cuda::context::Context;
+use crate::hal::cuda::libdevice::libdevice;
+use crate::hal::host::kernel::{Lists, take_text};
+
+/// A part of the closure that becomes a parameter.
+#[derive(Clone, Debug)]
+pub(super) struct FlattenedParameter {
+    pub(super) offset: usize,
+    pub(super) kind: FlattenedKind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum FlattenedKind {
+    /// Taken from where it is: a number, or bytes without addresses.
+    Value,
+    /// An address.
+    Pointer { readonly: bool },
+    /// So many bytes, with addresses among them.
+    Bytes { size: usize, addresses: Addresses },
+}
+
+/// A kernel in a context. Dropping it unloads the code, so launches in flight hold it in an `Arc`.
+#[derive(Debug)]
+pub(crate) struct CudaKernel {
+    pub(super) context: Arc<Context>,
+    module: RawModule,
+    pub(super) function: RawFunction,
+    /// A sum of `GPU_` constants of the interface.
+    flags: u32,
+    /// With it, the kernel takes where the launch begins.
+    pub(super) offset: bool,
+    /// With it, the kernel takes the first id of the launch's piece.
+    pub(super) base: bool,
+    pub(super) flattened: Box<[FlattenedParameter]>,
+    /// The most threads of a block that its registers allow.
+    pub(crate) max_block: u32,
+    /// Bytes of local memory that groups need, without what a launch adds.
+    pub(super) local_memory: usize,
+    /// Bytes of it that the driver was told of.
+    shared_memory: AtomicU32,
+    /// For the trace.
+    pub(super) version: Box<str>,
+}
+
+/// What names a line of the source.
+const LINE: &[u8] = b"\t.loc\t";
+
+/// Bytes for what the driver's compiler says.
+const LOG: usize = 16 << 10;
+
+impl CudaKernel {
+    /// Loads what was compiled of `kernel`, as a launch asks for it, or else what stage 2 makes of it now, from its image.
+    pub(crate) fn get_or_compile(
+        context: &Arc<Context>,
+        record: &RecordRef<'_>,
+        image: &[u8],
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+        linked: &Linked,
+    ) -> Result<Self, ImageError> {
+        let started = Instant::now();
+        let lists = Lists::new(kernel, variant, linked);
+        // Mathematics is always schism's own here.
+        let sub_grids = if variant.sub_grids { FLAG_BASE } else { 0 };
+        let flags = lists.flags & !FLAG_PORTABLE_MATH | sub_grids;
+        let key = disk_cache::key_of("PTX", record, kernel, flags, variant, linked);
+        let key = key.map(|mut key| {
+            key = key
+                .part("arch", context.gpu.processor.as_bytes())
+                .number("isa", context.gpu.isa.into())
+                .number("driver", context.gpu.driver.version.into())
+                .number("facts", facts(variant).into())
+                .number("aligned", variant.assumptions.aligned)
+                .number("narrow", variant.assumptions.narrow);
+            if let Some(libdevice) = libdevice() {
+                key = key.part("libdevice", libdevice.key.as_bytes());
+            }
+            for items in variant.assumptions.block {
+                key = key.number("block", items.into());
+            }
+            key.finish()
+        });
+        let found = disk_cache::get_or_compile(key, || {
+            compile(context, image, kernel, variant, &lists, flags)
+        })?;
+        let code = PtxCode::new(&found.value)?;
+        let loaded = Self::of_code(context, &code, flags, kernel, variant.to_string())?;
+        let code_bytes = code.text.count_bytes();
+        disk_cache::trace(kernel, context.name(), variant, &found, code_bytes, started);
+        Ok(loaded)
+    }
+
+    /// Loads code that was made ahead of time.
+    pub(crate) fn of_aot(
+        context: &Arc<Context>,
+        aot_code: &AotCode<'_, '_>,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+    ) -> Result<Self, ImageError> {
+        let text = |bytes: &[u8]| {
+            let nul = |_| ImageError::Mismatch { reason: "a NUL in its PTX".to_owned() };
+            CString::new(bytes).map_err(nul)
+        };
+        let (entry, text) = (text(aot_code.code.entry.as_bytes())?, text(aot_code.image.data)?);
+        let code = PtxCode { flags: aot_code.code.needs, entry: &entry, text: &text };
+        let loaded =
+            Self::of_code(context, &code, aot_code.code.flags, kernel, aot_code.version())?;
+        for (index, value) in aot::values(kernel, variant) {
+            loaded.set_constant(index, value)?;
+        }
+        Ok(loaded)
+    }
+
+    /// Gives code to the driver; `flags` are those of the request that it was made by.
+    fn of_code(
+        context: &Arc<Context>,
+        code: &PtxCode<'_>,
+        flags: u32,
+        kernel: &KernelRef<'_>,
+        version: String,
+    ) -> Result<Self, ImageError> {
+        let module = load(context, code)?;
+        let flattened = kernel.parameters.iter().map(|parameter| FlattenedParameter {
+            offset: parameter.offset as usize,
+            kind: match parameter.kind {
+                ParameterKind::Integer | ParameterKind::Float => FlattenedKind::Value,
+                ParameterKind::Pointer => FlattenedKind::Pointer { readonly: parameter.read_only },
+                ParameterKind::Bytes if parameter.addresses.is_empty() => FlattenedKind::Value,
+                ParameterKind::Bytes => FlattenedKind::Bytes {
+                    size: parameter.size as usize,
+                    addresses: parameter.addresses.clone(),
+                },
+            },
+        });
+        let mut this = Self {
+            context: Arc::clone(context),
+            module,
+            function: RawFunction(std::ptr::null_mut()),
+            flags: code.flags,
+            offset: flags & FLAG_OFFSET != 0,
+            base: flags & FLAG_BASE != 0,
+            flattened: flattened.collect(),
+            max_block: 0,
+            // What does not fit is refused when it is launched.
+            local_memory: usize::try_from(kernel.groups.unwrap_or_default().local_size)
+                .unwrap_or(usize::MAX),
+            shared_memory: AtomicU32::new(0),
+            version: version.into(),
+        };
+        this.find(code.entry).map_err(|source| ImageError::Driver {
+            source: Box::new(source),
+            log: String::new(),
+        })?;
+        Ok(this)
+    }
+
+    /// Writes the value of an open constant. The context is the thread's.
+    fn set_constant(&self, index: usize, value: &[u8]) -> Result<(), ImageError> {
+        let refused = |source| ImageError::Driver { source: Box::new(source), log: String::new() };
+        let name = CString::new(format!("{OPEN_CONSTANT}{index}")).unwrap_or_default();
+        let (mut address, mut bytes) = (0, 0);
+        // SAFETY: the name ends with a NUL; address and size are ours to be written.
+        let code = unsafe {
+            let (address, bytes) = (&raw mut address, &raw mut bytes);
+            (self.context.api().module_global)(address, bytes, self.module, name.as_ptr())
+        };
+        if code == number::NOT_FOUND {
+            // Nothing reads it.
+            return Ok(());
+        }
+        self.context.check(code, symbol::module_global).map_err(refused)?;
+        if value.len() > bytes {
+            let reason = format!("a constant of {bytes} bytes has a value of {}", value.len());
+            return Err(ImageError::Mismatch { reason });
+        }
+        // SAFETY: the module's own memory, which has room for the value; nothing runs in the module yet.
+        unsafe { self.context.write(address, value.as_ptr(), value.len()) }.map_err(refused)
+    }
+
+    /// Finds the entry in the loaded module.
+    fn find(&mut self, entry: &CStr) -> Result<(), DriverError> {
+        let api = self.context.api();
+        // SAFETY: the name ends with a NUL; the function is ours to be written.
+        let result =
+            unsafe { (api.module_function)(&raw mut self.function, self.module, entry.as_ptr()) };
+        self.context.check(result, symbol::module_function)?;
+        self.max_block = self.attribute(number::FUNCTION_MAX_BLOCK)?;
+        Ok(())
+    }
+
+    fn attribute(&self, attribute: c_uint) -> Result<u32, DriverError> {
+        let mut value: c_int = 0;
+        // SAFETY: a function of this context; the number is ours to be written.
+        let code = unsafe {
+            (self.context.api().function_attribute)(&raw mut value, attribute, self.function)
+        };
+        self.context.check(code, symbol::function_attribute)?;
+        Ok(u32::try_from(value).unwrap_or(0))
+    }
+
+    pub(super) const fn has_groups(&self) -> bool {
+        self.flags & GPU_GROUPS != 0
+    }
+
+    pub(super) const fn takes_range(&self) -> bool {
+        self.flags & GPU_RANGE != 0
+    }
+
+    pub(super) const fn takes_message_buffer(&self) -> bool {
+        self.flags & GPU_RECORD != 0
+    }
+
+    pub(super) const fn prints(&self) -> bool {
+        self.flags & GPU_PRINT != 0
+    }
+
+    /// Sees to it that a block may have so much shared memory.
+    pub(super) fn allow_shared_memory(&self, bytes: u32) -> Result<(), DriverError> {
+        let allowed = self.shared_memory.load(Ordering::Relaxed);
+        if bytes <= allowed.max(self.context.gpu.shared_memory_unasked) {
+            return Ok(());
+        }
+        self.context.enter()?;
+        // SAFETY: a function of this context, which is the thread's.
+        let code = unsafe {
+            (self.context.api().set_function_attribute)(
+                self.function,
+                number::FUNCTION_SHARED_MEMORY,
+                bytes as c_int,
+            )
+        };
+        self.context.check(code, symbol::set_function_attribute)?;
+        self.shared_memory.fetch_max(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl Drop for CudaKernel {
+    fn drop(&mut self) {
+        if self.context.enter().is_ok() {
+            // SAFETY: no launch has the kernel any more.
+            unsafe { (self.context.api().module_unload)(self.module) };
+        }
+    }
+}
+
+impl CodeLoader for Arc<Context> {
+    type Kernel = CudaKernel;
+
+    const COUNTS_ON_CAPTURES: bool = true;
+
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn name(&self) -> &str {
+        &self.gpu.name
+    }
+
+    fn profiler(_: &FlattenedParameters) -> Profiler {
+        Profiler::new(true)
+    }
+
+    fn aot_target(&self) -> Box<dyn AotTarget> {
+        Box::new(self.gpu.aot_target())
+    }
+
+    fn load(
+        &self,
+        aot_code: &AotCode<'_, '_>,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+    ) -> Result<CudaKernel, ImageError> {
+        CudaKernel::of_aot(self, aot_code, kernel, variant)
+    }
+
+    fn compile(
+        &self,
+        record: &RecordRef<'_>,
+        kernel: &KernelRef<'_>,
+        image: &[u8],
+        linked: &Linked,
+        variant: &Variant,
+    ) -> Result<CudaKernel, ImageError> {
+        CudaKernel::get_or_compile(self, record, image, kernel, variant, linked)
+    }
+}
+
+/// What stage 2 made of a kernel, as it is kept: the flags apart, then the entry's name and the text, with a NUL behind each.
+struct PtxCode<'a> {
+    /// A sum of `GPU_` constants of the interface.
+    flags: u32,
+    entry: &'a CStr,
+    text: &'a CStr,
+}
+
+impl<'a> PtxCode<'a> {
+    fn new(value: &'a Value) -> Result<Self, ImageError> {
+        let read = || {
+            let flags = u32::from_le_bytes(<[u8; 4]>::try_from(&*value.meta).ok()?);
+            let entry = CStr::from_bytes_until_nul(&value.bytes).ok()?;
+            let text = value.bytes.get(entry.count_bytes() + 1..)?;
+            Some(Self { flags, entry, text: CStr::from_bytes_with_nul(text).ok()? })
+        };
+        read().ok_or_else(|| disk_cache::damaged("PTX"))
+    }
+}
+
+/// What the code counts on, as stage 2 takes it.
+fn facts(variant: &Variant) -> u32 {
+    let small = if variant.assumptions.small { FACT_INDEX_32 } else { 0 };
+    small | if variant.assumptions.divisible { FACT_GROUP_EXACT } else { 0 }
+}
+
+/// Has stage 2 make PTX of a kernel.
+fn compile(
+    context: &Context,
+    image: &[u8],
+    kernel: &KernelRef<'_>,
+    variant: &Variant,
+    lists: &Lists<'_>,
+    flags: u32,
+) -> Result<Value, ImageError> {
+    // A word that stage 1 gives kernels; of those there are, the only one that no GPU of NVIDIA's can do.
+    if kernel.aspects.iter().any(|aspect| aspect == "fp128") {
+        return Err(ImageError::Lacks { what: "floating-point numbers of 128 bits" });
+    }
+    let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_string() })?;
+    let request = GpuRequest {
+        image: Bytes::new(image),
+        kernel: Bytes::new(lists.symbol.as_bytes()),
+        params: lists.params.as_ptr(),
+        params_len: lists.params.len(),
+        closure_size: kernel.closure_size,
+        closure_align: kernel.closure_align,
+        dimensions: kernel.dimensions,
+        flags,
+        constants: lists.constants.as_ptr(),
+        constants_len: lists.constants.len(),
+        values: lists.values.as_ptr(),
+        values_len: lists.values.len(),
+        links: lists.links.as_ptr(),
+        links_len: lists.links.len(),
+        target: TARGET_PTX,
+        isa: context.gpu.isa,
+        arch: Bytes::new(context.gpu.processor.as_bytes()),
+        group: variant.assumptions.block,
+        facts: facts(variant),
+        local_align: kernel.groups.unwrap_or_default().local_align,
+        aligned: variant.assumptions.aligned,
+        narrow: variant.assumptions.narrow,
+        libdevice: libdevice().map_or(Bytes::EMPTY, |library| Bytes::new(&library.bitcode)),
+    };
+    let mut made = MaybeUninit::<GpuKernel>::uninit();
+    let mut error = Text::EMPTY;
+    // SAFETY: all that the request points to lives until the end of this function; the rest is ours to be written.
+    let status =
+        unsafe { (stage2.api.compile_gpu)(&raw const request, made.as_mut_ptr(), &raw mut error) };
+    if status != OK {
+        // SAFETY: stage 2 filled it, or left it empty; it is freed once, after its last use.
+        let reason = unsafe { take_text(stage2, error) };
+        return Err(ImageError::Compile { code: status, reason });
+    }
+    // SAFETY: filled when the status is OK.
+    let made = unsafe { made.assume_init() };
+    // SAFETY: both texts are there until the handle is released.
+    let (entry, text) = unsafe { (made.entry.as_slice(), made.code.as_slice()) };
+    let bytes = [entry, b"\0", text, b"\0"].concat();
+    tracing::debug!(
+        kernel = %kernel.display_name, device = context.gpu.name, micros = made.lower_micros, code_bytes = text.len(), "lowered"
+    );
+    // SAFETY: released once, and nothing of it is used later.
+    unsafe { (stage2.api.release_gpu)(made.handle) };
+    Ok(Value { meta: made.flags.to_le_bytes().to_vec(), bytes })
+}
+
+/// Gives the code to the driver, which compiles it for its device.
+fn load(context: &Context, code: &PtxCode<'_>) -> Result<RawModule, ImageError> {
+    let failed = |source, log: String| ImageError::Driver { source: Box::new(source), log };
+    context.enter().map_err(|error| failed(error, String::new()))?;
+    let started = Instant::now();
+    let mut log = vec![0_u8; LOG];
+    let mut options = [number::LOG_BUFFER, number::LOG_BYTES, number::LINES];
+    // The others are numbers in a pointer's place.
+    let mut values: [*mut c_void; 3] = [
+        log.as_mut_ptr().cast(),
+        std::ptr::without_provenance_mut(LOG),
+        std::ptr::without_provenance_mut(1),
+    ];
+    // Code with lines of its source, which profilers show.
+    let lines = code.text.to_bytes().windows(LINE.len()).any(|bytes| bytes == LINE);
+    let count = if lines { options.len() } else { options.len() - 1 };
+    let mut module = RawModule::NULL;
+    // SAFETY: the code ends with a NUL; the log is as long as it says; the module is ours to be written.
+    let result = unsafe {
+        (context.api().module_load)(
+            &raw mut module,
+            code.text.as_ptr().cast(),
+            count as c_uint,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    context.check(result, symbol::module_load).map_err(|error| {
+        log[LOG - 1] = 0;
+        let text = CStr::from_bytes_until_nul(&log).unwrap_or_default();
+        failed(error, text.to_string_lossy().trim().to_owned())
+    })?;
+    let micros = started.elapsed().as_micros() as u64;
+    tracing::debug!(device = context.gpu.name, micros, "the driver took the code");
+    Ok(module)
+}

@@ -1,0 +1,593 @@
+//! One launch: its shape, its parameters, its way into the stream, its end.
+//!
+//! Parameters are given to the driver as addresses of their values, so most come straight out of the closure. Addresses of buffers
+//! are translated on the way: a closure holds those of the windows.
+
+use std::cell::LazyCell;
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::code::assumptions::Assumptions;
+use crate::code::captured::{self, CapturedAddress};
+use crate::code::requirements::LaunchRequirements;
+use crate::error::{KernelPanic, LaunchError};
+use crate::hal::PendingOps;
+use crate::hal::address_window::{Windows, is_in_window};
+use crate::hal::cuda::api::symbol;
+use crate::hal::cuda::context::Context;
+use crate::hal::cuda::kernel::{CudaKernel, FlattenedKind, FlattenedParameter};
+use crate::hal::cuda::memory;
+use crate::hal::cuda::messages::{MessageBuffer, Messages, PRINT_BYTES};
+use crate::hal::cuda::stream::{Stream, Timer};
+use crate::kernel::print;
+use crate::launch::adaptivity::Adaptivity;
+use crate::launch::desc::LaunchDesc;
+use crate::launch::erased::RawKernel;
+use crate::launch::range::Extent;
+use crate::util::warn_once;
+
+/// A launch's range, x first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) dimensions: u32,
+    pub(crate) range: [usize; 3],
+    pub(crate) offset: [usize; 3],
+    /// Work-items of a group, for launches that have groups.
+    pub(crate) group: Option<[usize; 3]>,
+    /// Bytes of local memory that the launch adds.
+    pub(crate) dynamic: usize,
+}
+
+/// How a launch's range is divided: the threads of a block, and the blocks of the grid, x first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grid {
+    block: [usize; 3],
+    blocks: [usize; 3],
+    /// The range is a multiple of the block in each dimension.
+    divisible: bool,
+}
+
+/// Work-items of a block, where the launch does not say.
+const BLOCK: usize = 256;
+
+/// Most kernels have fewer parameters, which then take no allocation.
+const MOST_PARAMETERS: usize = 48;
+
+/// An empty buffer has such an address: small, and aligned.
+const LARGEST_DANGLING: usize = 1 << 16;
+
+impl Shape {
+    pub(super) fn of(launch: &LaunchDesc<'_>) -> Self {
+        let Extent { dimensions, xyz: range, offset, .. } = launch.range;
+        let group = launch.groups.as_ref().map(|groups| groups.local.xyz);
+        let dynamic = launch.groups.as_ref().map_or(0, |groups| groups.dynamic);
+        Self { dimensions, range, offset, group, dynamic }
+    }
+
+    /// Whether a block can be a group, of a kernel that allows blocks of `most` threads.
+    pub(crate) fn group_fits(&self, context: &Context, most: u32) -> bool {
+        let gpu = context.gpu;
+        self.group.is_none_or(|group| {
+            group.iter().product::<usize>() <= gpu.max_block.min(most) as usize
+                && (0..3).all(|axis| group[axis] <= gpu.max_block_xyz[axis] as usize)
+        })
+    }
+
+    /// What the code must be prepared for, and what it can count on. A `strict` launch has groups that are too large for code that is
+    /// made for all sizes.
+    pub(super) fn requirements<'a>(
+        &self,
+        context: &Context,
+        grid: &Grid,
+        launch: &LaunchDesc<'a>,
+        strict: bool,
+    ) -> LaunchRequirements<'a> {
+        let small = (0..3)
+            .all(|axis| self.range[axis].saturating_add(self.offset[axis]) <= i32::MAX as usize);
+        let mut assumptions = Assumptions { small, ..Assumptions::default() };
+        if launch.adaptivity != Adaptivity::Off {
+            assumptions.divisible = grid.divisible;
+            assumptions.block = grid.threads();
+        }
+        if strict {
+            assumptions.block = grid.threads();
+        }
+        LaunchRequirements {
+            sub_grids: grid.is_too_large(context),
+            assumptions,
+            groups: self.group.is_some(),
+            demands_block: strict,
+            ..LaunchRequirements::of(launch)
+        }
+    }
+
+    /// The range as users write it.
+    fn slowest_first(&self) -> Vec<usize> {
+        self.range[..self.dimensions as usize].iter().rev().copied().collect()
+    }
+
+    /// Threads of a block and blocks of the grid, in each dimension.
+    pub(crate) fn grid(&self, context: &Context) -> Grid {
+        let block = self.group.unwrap_or_else(|| {
+            let [nx, ny, nz] = self.range;
+            if self.dimensions == 1 {
+                // A small range is spread over all multiprocessors: there are no fewer blocks than those, if possible.
+                let others = (context.gpu.multiprocessors as usize).saturating_sub(1);
+                let mut block = BLOCK;
+                while block > 32 && nx <= block * others {
+                    block /= 2;
+                }
+                return [block, 1, 1];
+            }
+            // Rows as wide as a warp, unless the range is narrower. All of these are powers of two.
+            let x = nx.min(32).next_power_of_two();
+            let y = ny.min(if self.dimensions == 2 { BLOCK / x } else { 4 }).next_power_of_two();
+            let z = nz.min(BLOCK / x / y).min(64).next_power_of_two();
+            [x, y, z]
+        });
+        let mut grid = Grid { block, blocks: [0; 3], divisible: true };
+        for (axis, items) in block.into_iter().enumerate() {
+            let (blocks, rest) = divide(self.range[axis], items);
+            grid.blocks[axis] = blocks + usize::from(rest != 0);
+            grid.divisible &= rest == 0;
+        }
+        grid
+    }
+}
+
+/// Quotient and rest. Almost all blocks are powers of two, for which this takes a tenth of the time of a division.
+fn divide(items: usize, block: usize) -> (usize, usize) {
+    if block.is_power_of_two() {
+        (items >> block.trailing_zeros(), items & (block - 1))
+    } else {
+        (items / block, items % block)
+    }
+}
+
+impl Grid {
+    /// The threads of a block, as the driver wants them: no block has more than fit into this type.
+    fn threads(&self) -> [u32; 3] {
+        self.block.map(|items| items as u32)
+    }
+
+    /// Whether it takes several launches.
+    fn is_too_large(&self, context: &Context) -> bool {
+        (0..3).any(|axis| self.blocks[axis] > context.gpu.max_grid_xyz[axis] as usize)
+    }
+}
+
+/// A launch that is in its stream, or over.
+#[derive(Debug)]
+pub(crate) struct CudaPending {
+    stream: Arc<Stream>,
+    number: u64,
+    /// Kept until it is over.
+    kernel: Arc<CudaKernel>,
+    buffer: Option<MessageBuffer>,
+    timer: Option<Timer>,
+    /// The user's closure.
+    name: fn() -> &'static str,
+    dimensions: u32,
+    offset: [usize; 3],
+}
+
+/// Puts a launch into the stream.
+///
+/// # Safety
+/// The closure is of the type that the kernel is compiled for, allows this range, and what it refers to is there until the launch is
+/// over. The closure itself may go when this returns.
+pub(crate) unsafe fn launch(
+    stream: &Arc<Stream>,
+    kernel: Arc<CudaKernel>,
+    raw: &RawKernel,
+    shape: &Shape,
+    grid: &Grid,
+    timed: bool,
+) -> Result<CudaPending, LaunchError> {
+    let context = &*stream.context;
+    let failed = |error| context.launch_error(raw.name(), error);
+    let block = grid.threads();
+    let shared = shared_memory(context, &kernel, raw, shape)?;
+    kernel.allow_shared_memory(shared).map_err(failed)?;
+
+    // Everything that parameters point to lives until the driver has copied it, which is before this returns.
+    let flattened = kernel.flattened.len();
+    let mut words_here = [const { MaybeUninit::<u64>::uninit() }; MOST_PARAMETERS];
+    let mut words_there;
+    let words = if flattened <= MOST_PARAMETERS {
+        &mut words_here[..flattened]
+    } else {
+        words_there = Box::new_uninit_slice(flattened);
+        &mut *words_there
+    };
+    let mut copies = Vec::new();
+    let mut parameters = Parameters::new(flattened + HIDDEN);
+    {
+        let windows: LazyCell<Windows> = LazyCell::new(Windows::read);
+        for (parameter, word) in kernel.flattened.iter().zip(words) {
+            // SAFETY: flattened parameters lie in the closure.
+            let place = unsafe { raw.closure.cast::<u8>().add(parameter.offset) };
+            // SAFETY: as above.
+            let value = unsafe { value(&windows, context, parameter, place, word, &mut copies) };
+            let value =
+                value.map_err(|address| foreign_buffer(&windows, context, raw.name(), address))?;
+            parameters.push(value);
+        }
+    }
+    let mut hidden_base = [0_u64; 3];
+    let hidden_base = &raw mut hidden_base;
+    if kernel.offset {
+        for word in &shape.offset {
+            parameters.push(std::ptr::from_ref(word).cast());
+        }
+    }
+    if kernel.takes_range() {
+        for word in &shape.range[..shape.dimensions as usize] {
+            parameters.push(std::ptr::from_ref(word).cast());
+        }
+    }
+    let in_sub_grids = grid.is_too_large(context);
+    if kernel.base {
+        for axis in 0..3 {
+            parameters.push(hidden_base.cast::<u64>().wrapping_add(axis).cast());
+        }
+    }
+    let mut buffer = None;
+    if kernel.takes_message_buffer() {
+        buffer = Some(context.message_buffers.take(context, kernel.prints()).map_err(failed)?);
+    }
+    let buffer_address = buffer.as_ref().map_or(0, |buffer| buffer.device);
+    if buffer.is_some() {
+        parameters.push(std::ptr::from_ref(&buffer_address).cast());
+    }
+
+    let launch_sub_grid = |stream, blocks: [usize; 3]| {
+        // SAFETY: the parameters are those that the kernel was compiled for, and can be read; function and stream are of the context;
+        // the caller vouches for what the kernel does. The driver does nothing where it refuses.
+        let launch = || unsafe {
+            (context.api().launch)(
+                kernel.function,
+                blocks[0] as u32,
+                blocks[1] as u32,
+                blocks[2] as u32,
+                block[0],
+                block[1],
+                block[2],
+                shared,
+                stream,
+                parameters.as_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        context.call(symbol::launch, launch)
+    };
+    let timer = timed.then(|| stream.take_timer()).transpose().map_err(failed)?;
+    let submitted = stream.submit(timer.as_ref(), |stream| {
+        if !in_sub_grids {
+            return launch_sub_grid(stream, grid.blocks);
+        }
+        // Of work-items; of groups where there are some.
+        let unit = if kernel.has_groups() { [1; 3] } else { grid.block };
+        let most = context.gpu.max_grid_xyz.map(|most| most as usize);
+        for_each_sub_grid(grid.blocks, most, |first, blocks| {
+            // SAFETY: it lives, and the driver has copied what it was for the sub-grid before.
+            unsafe {
+                hidden_base.write(std::array::from_fn(|axis| (first[axis] * unit[axis]) as u64));
+            }
+            launch_sub_grid(stream, blocks)
+        })
+    });
+    drop(copies);
+    let number = match submitted {
+        Ok(number) => number,
+        Err(error) => {
+            // A part of it may be running, so the buffer stays out of use; it goes with the context.
+            if let Some(buffer) = buffer.filter(|_| !in_sub_grids) {
+                context.message_buffers.give(buffer);
+            }
+            return Err(failed(error));
+        }
+    };
+    tracing::debug!(
+        kernel = raw.name(), device = context.name(), version = &*kernel.version,
+        range = ?shape.slowest_first(), grid = ?grid.blocks, ?block, shared, "launched"
+    );
+    Ok(CudaPending {
+        stream: Arc::clone(stream),
+        number,
+        kernel,
+        buffer,
+        timer,
+        name: raw.name_function(),
+        dimensions: shape.dimensions,
+        offset: shape.offset,
+    })
+}
+
+/// The hidden parameters: offset, range, base, message buffer.
+const HIDDEN: usize = 10;
+
+/// Addresses of parameters' values.
+struct Parameters {
+    /// The first `len` have values.
+    here: [MaybeUninit<*mut c_void>; MOST_PARAMETERS + HIDDEN],
+    len: usize,
+    /// In place of the others, if there are many.
+    there: Vec<*mut c_void>,
+}
+
+impl Parameters {
+    fn new(most: usize) -> Self {
+        let there =
+            if most <= MOST_PARAMETERS + HIDDEN { Vec::new() } else { Vec::with_capacity(most) };
+        Self { here: [const { MaybeUninit::uninit() }; _], len: 0, there }
+    }
+
+    fn push(&mut self, value: *const c_void) {
+        if self.there.capacity() == 0 {
+            self.here[self.len].write(value.cast_mut());
+            self.len += 1;
+        } else {
+            self.there.push(value.cast_mut());
+        }
+    }
+
+    fn as_ptr(&self) -> *mut *mut c_void {
+        let there = self.there.capacity() != 0;
+        let values = if there { self.there.as_ptr() } else { self.here.as_ptr().cast() };
+        // The driver only reads.
+        values.cast_mut()
+    }
+}
+
+/// Where the driver finds a flattened parameter's value: in the closure, or in `word` or `copies`.
+///
+/// # Errors
+/// An address that means nothing to the device.
+///
+/// # Safety
+/// `place` is the flattened parameter in a closure of the kernel's type.
+unsafe fn value(
+    windows: &LazyCell<Windows>,
+    context: &Context,
+    parameter: &FlattenedParameter,
+    place: *const u8,
+    word: &mut MaybeUninit<u64>,
+    copies: &mut Vec<Box<[u64]>>,
+) -> Result<*const c_void, usize> {
+    match parameter.kind {
+        FlattenedKind::Value => Ok(place.cast()),
+        FlattenedKind::Pointer { readonly } => {
+            // SAFETY: the caller's promise; a field of a packed struct may lie anywhere.
+            let address = unsafe { place.cast::<usize>().read_unaligned() };
+            let word = word.write(translate(windows, context, address)?);
+            if !readonly {
+                memory::becomes_stale(address);
+            }
+            Ok(std::ptr::from_ref(word).cast())
+        }
+        FlattenedKind::Bytes { size, ref addresses } => {
+            // Words, as far as the bytes are some; they need not be initialised, so they are only copied as such.
+            let mut copy = vec![0_u64; size.div_ceil(8)].into_boxed_slice();
+            let to = copy.as_mut_ptr().cast::<u8>();
+            // SAFETY: there is as much room.
+            unsafe { copy_bytes(place, to, size) };
+            // SAFETY: the flattened parameter is of the kernel's type, and the container says where addresses and tags are in it.
+            let found = unsafe {
+                captured::for_each_address(addresses, place, |found| {
+                    let Some(device) = translated(windows, context, found)? else {
+                        return Ok::<(), usize>(());
+                    };
+                    if !found.read_only {
+                        memory::becomes_stale(found.address);
+                    }
+                    // SAFETY: the copy is as large as the flattened parameter, in which the address lies.
+                    to.add(found.offset).cast::<u64>().write_unaligned(device);
+                    Ok(())
+                })
+            };
+            found?;
+            copies.push(copy);
+            Ok(copies.last().map_or(place.cast(), |copy| copy.as_ptr().cast()))
+        }
+    }
+}
+
+/// Copies bytes of which some may have no value.
+///
+/// # Safety
+/// So many bytes can be read and written, and the two do not overlap.
+unsafe fn copy_bytes(from: *const u8, to: *mut u8, size: usize) {
+    // SAFETY: the caller's promises. Bytes without a value stay so, and only the driver looks at them.
+    unsafe { std::ptr::copy_nonoverlapping(from, to, size) };
+}
+
+/// The device's address for one of a closure.
+fn translate(windows: &LazyCell<Windows>, context: &Context, address: usize) -> Result<u64, usize> {
+    if is_in_window(address)
+        && let Some(window) = windows.find(address)
+        && window.context == context.id
+    {
+        return Ok(window.translate(address));
+    }
+    if address < LARGEST_DANGLING { Ok(address as u64) } else { Err(address) }
+}
+
+/// The device's address for one among a flattened parameter's bytes; `None` if it stays as it is.
+fn translated(
+    windows: &LazyCell<Windows>,
+    context: &Context,
+    found: CapturedAddress,
+) -> Result<Option<u64>, usize> {
+    // What a union holds is taken for an address of a buffer if it is one.
+    if found.uncertain && (!is_in_window(found.address) || windows.find(found.address).is_none()) {
+        return Ok(None);
+    }
+    translate(windows, context, found.address).map(Some)
+}
+
+#[cold]
+fn foreign_buffer(
+    windows: &LazyCell<Windows>,
+    context: &Context,
+    kernel: String,
+    address: usize,
+) -> LaunchError {
+    let elsewhere = is_in_window(address) && windows.find(address).is_some();
+    let memory = if elsewhere { "another device, or one that was lost" } else { "the host" };
+    LaunchError::ForeignBuffer {
+        kernel,
+        device: context.gpu.name.clone(),
+        memory: memory.to_owned(),
+    }
+}
+
+/// Bytes of shared memory for each block.
+fn shared_memory(
+    context: &Context,
+    kernel: &CudaKernel,
+    raw: &RawKernel,
+    shape: &Shape,
+) -> Result<u32, LaunchError> {
+    if shape.group.is_none() {
+        return Ok(0);
+    }
+    let bytes = kernel.local_memory.saturating_add(shape.dynamic);
+    u32::try_from(bytes).ok().filter(|bytes| *bytes <= context.gpu.shared_memory).ok_or_else(|| {
+        LaunchError::LocalMemory {
+            kernel: raw.name(),
+            bytes,
+            limit: context.gpu.shared_memory as usize,
+            device: context.gpu.name.clone(),
+        }
+    })
+}
+
+/// Calls `launch` with the first block and the blocks of each sub-grid, none larger than `most`.
+fn for_each_sub_grid<E>(
+    grid: [usize; 3],
+    most: [usize; 3],
+    mut launch: impl FnMut([usize; 3], [usize; 3]) -> Result<(), E>,
+) -> Result<(), E> {
+    for z in (0..grid[2]).step_by(most[2]) {
+        for y in (0..grid[1]).step_by(most[1]) {
+            for x in (0..grid[0]).step_by(most[0]) {
+                let first = [x, y, z];
+                launch(
+                    first,
+                    std::array::from_fn(|axis| most[axis].min(grid[axis] - first[axis])),
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl PendingOps for CudaPending {
+    fn is_over(&self) -> bool {
+        self.stream.is_over(self.number)
+    }
+
+    fn is_known_over(&self) -> bool {
+        self.stream.is_known_over(self.number)
+    }
+
+    fn finish(mut self) -> (Result<(), LaunchError>, Option<Duration>) {
+        let result = self.wait();
+        // Most launches have none.
+        if self.timer.is_none() {
+            return (result, None);
+        }
+        let timer = self.timer.take().filter(|_| self.stream.context.lost().is_none());
+        (result, timer.and_then(|timer| self.stream.give_timer(timer)))
+    }
+}
+
+impl CudaPending {
+    fn wait(&mut self) -> Result<(), LaunchError> {
+        let context = &*self.stream.context;
+        if let Some(reason) = context.forked() {
+            // The buffer is memory that this process has not got.
+            return Err(LaunchError::Forked { reason });
+        }
+        if let Err(error) = self.stream.wait(self.number) {
+            return Err(context.launch_error((self.name)().to_owned(), error));
+        }
+        let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
+        let messages = buffer.collect(&|to, from| context.read_bytes(to, from));
+        context.message_buffers.give(buffer);
+        messages.map_or(Ok(()), |messages| self.report(messages))
+    }
+
+    #[cold]
+    fn report(&self, messages: Messages) -> Result<(), LaunchError> {
+        for text in messages.printed {
+            print::out(format_args!("{text}"));
+        }
+        if messages.lost != 0 {
+            tracing::warn!(
+                kernel = (self.name)(),
+                messages = messages.lost,
+                "a launch printed more than there was room for"
+            );
+            warn_once::say(format_args!(
+                "{} messages that kernel `{}` printed had no room and are lost; a launch has room for {} MiB of them",
+                messages.lost,
+                (self.name)(),
+                PRINT_BYTES >> 20
+            ));
+        }
+        let Some(panic) = messages.panic else { return Ok(()) };
+        let place = |xyz: [usize; 3]| -> Vec<usize> {
+            xyz[..self.dimensions as usize].iter().rev().copied().collect()
+        };
+        Err(LaunchError::Panicked(Box::new(KernelPanic {
+            kernel: (self.name)().to_owned(),
+            device: self.stream.context.gpu.name.clone(),
+            message: panic.message,
+            location: panic.location,
+            work_item: panic.work_item.map(|id| {
+                place(std::array::from_fn(|axis| id[axis].wrapping_add(self.offset[axis])))
+            }),
+            local_id: panic.local_id.map(place),
+        })))
+    }
+}
+
+impl Drop for CudaPending {
+    fn drop(&mut self) {
+        if self.stream.context.forked().is_some() {
+            return;
+        }
+        // Only if it was never asked for does this wait; the code must stay until the launch is over.
+        let over = self.stream.wait(self.number).is_ok();
+        if let Some(buffer) = self.buffer.take().filter(|_| over) {
+            self.kernel.context.message_buffers.give(buffer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sub_grids_cover_the_grid() {
+        let mut seen = [0_u8; 7 * 5 * 3];
+        let result = for_each_sub_grid([7, 5, 3], [3, 2, 3], |first, blocks| {
+            for z in first[2]..first[2] + blocks[2] {
+                for y in first[1]..first[1] + blocks[1] {
+                    for x in first[0]..first[0] + blocks[0] {
+                        seen[(z * 5 + y) * 7 + x] += 1;
+                    }
+                }
+            }
+            assert!((0..3).all(|axis| blocks[axis] <= [3, 2, 3][axis]));
+            Ok::<(), ()>(())
+        });
+        assert_eq!(result, Ok(()));
+        assert!(seen.iter().all(|times| *times == 1));
+    }
+}

@@ -1,0 +1,262 @@
+//! Buffers' memory on a GPU, and what the host sees of it.
+//!
+//! The host reads a buffer through a view by a copy, the *host copy*, which is made when it is first needed. It lies in memory of its
+//! own, since what a slice refers to must not change: as long as views may have given out slices of a host copy, it is not written to
+//! again. When the device may have changed the elements, it is *stale*, and the next one who reads gets another host copy. The old ones
+//! go when the buffer is borrowed exclusively, because then nobody has a slice of them.
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::collections::BTreeMap;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use crate::error::BufferError;
+use crate::hal::cuda::api::DevicePtr;
+use crate::hal::cuda::context::Context;
+use crate::hal::{MemoryOps, Unreadable};
+use crate::util::fork::Section;
+
+/// A piece of a device's memory that belongs to a buffer.
+#[derive(Debug)]
+pub(crate) struct CudaMemory(Arc<Piece>);
+
+#[derive(Debug)]
+struct Piece {
+    context: Arc<Context>,
+    device: DevicePtr,
+    /// Where it seems to be.
+    window: usize,
+    /// Of the buffer.
+    bytes: usize,
+    /// Of the piece.
+    size: usize,
+    host_copies: Mutex<HostCopies>,
+    /// The device may have changed the elements since the host copy was made.
+    stale: AtomicBool,
+    /// The current views are of atomics.
+    atomic: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct HostCopies {
+    current: Option<HostCopy>,
+    /// Slices of these may be in use.
+    old: Vec<HostCopy>,
+    /// Nobody has a slice of it.
+    spare: Option<HostCopy>,
+}
+
+/// A copy of a piece.
+#[derive(Debug)]
+struct HostCopy {
+    address: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: it owns its memory.
+unsafe impl Send for HostCopy {}
+
+impl HostCopy {
+    const ALIGNMENT: usize = 128;
+
+    fn new(bytes: usize) -> Option<Self> {
+        let layout = Layout::from_size_align(bytes, Self::ALIGNMENT).ok()?;
+        if bytes == 0 {
+            return None;
+        }
+        // SAFETY: the size is not 0.
+        let address = NonNull::new(unsafe { alloc(layout) })?;
+        Some(Self { address, layout })
+    }
+}
+
+impl Drop for HostCopy {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout.
+        unsafe { dealloc(self.address.as_ptr(), self.layout) };
+    }
+}
+
+/// The pieces of all buffers, by the addresses of their windows.
+static PIECES: RwLock<BTreeMap<usize, Arc<Piece>>> = RwLock::new(BTreeMap::new());
+
+/// How many pieces have a host copy. While none has, launches need not look for those that become stale.
+static COPIED: AtomicUsize = AtomicUsize::new(0);
+
+/// The piece that an address lies in.
+fn piece(address: usize) -> Option<Arc<Piece>> {
+    let _section = Section::enter();
+    let pieces = PIECES.read().unwrap_or_else(PoisonError::into_inner);
+    let (begin, piece) = pieces.range(..=address).next_back()?;
+    (address - begin < piece.bytes).then(|| Arc::clone(piece))
+}
+
+/// The device may change what lies at this address.
+pub(super) fn becomes_stale(address: usize) {
+    if COPIED.load(Ordering::Acquire) != 0
+        && let Some(piece) = piece(address)
+    {
+        piece.stale.store(true, Ordering::Release);
+    }
+}
+
+/// Where the host reads what lies at an address of a window; `None` if the buffer is gone, which no view outlives.
+pub(super) fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {
+    piece(address).map(|piece| readable_in(&piece, address))
+}
+
+fn readable_in(piece: &Piece, address: usize) -> Result<*const u8, Unreadable> {
+    piece.context.refuse_buffer_if_forked().map_err(Unreadable::Failed)?;
+    if piece.atomic.load(Ordering::Relaxed) {
+        return Err(Unreadable::Atomic { device: piece.context.gpu.name.clone() });
+    }
+    let host_copy = piece.host_copy().map_err(Unreadable::Failed)?;
+    // SAFETY: the address lies in the piece, and the host copy is as large.
+    Ok(unsafe { host_copy.add(address - piece.window) }.as_ptr())
+}
+
+/// Nobody but the caller has a view of the `bytes` at an address.
+pub(super) fn exclusive(address: usize, bytes: usize) {
+    if COPIED.load(Ordering::Acquire) != 0
+        && let Some(piece) = piece(address)
+        && bytes == piece.bytes
+    {
+        piece.exclusive();
+    }
+}
+
+impl Piece {
+    fn host_copies(&self) -> MutexGuard<'_, HostCopies> {
+        self.host_copies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn host_copy(&self) -> Result<NonNull<u8>, BufferError> {
+        let mut host_copies = self.host_copies();
+        if self.stale.swap(false, Ordering::AcqRel) {
+            let current = host_copies.current.take();
+            host_copies.old.extend(current);
+        }
+        if let Some(current) = &host_copies.current {
+            return Ok(current.address);
+        }
+        let new = host_copies.spare.take().or_else(|| HostCopy::new(self.bytes));
+        let new = new.ok_or_else(|| BufferError::OutOfMemory {
+            bytes: self.bytes,
+            device: "host".to_owned(),
+            available: None,
+        })?;
+        // SAFETY: the host copy is as large as the piece and nobody has a slice of it. A view of the elements is at hand, so no launch
+        // changes them.
+        let read = unsafe { self.context.read(new.address.as_ptr(), self.device, self.bytes) };
+        read.map_err(|error| self.context.buffer_error(error))?;
+        tracing::debug!(
+            bytes = self.bytes,
+            device = self.context.gpu.name,
+            "copied to the host, for a view"
+        );
+        if host_copies.old.is_empty() {
+            COPIED.fetch_add(1, Ordering::AcqRel);
+        }
+        Ok(host_copies.current.insert(new).address)
+    }
+
+    fn exclusive(&self) {
+        if self.context.forked().is_some() {
+            // Nobody gets a slice any more.
+            return;
+        }
+        let mut host_copies = self.host_copies();
+        if host_copies.current.is_some() || !host_copies.old.is_empty() {
+            COPIED.fetch_sub(1, Ordering::AcqRel);
+        }
+        host_copies.old.clear();
+        if let Some(current) = host_copies.current.take() {
+            host_copies.spare = Some(current);
+        }
+    }
+}
+
+impl CudaMemory {
+    /// Memory for so many bytes, not 0.
+    pub(crate) fn new(context: &Arc<Context>, bytes: usize) -> Result<Self, BufferError> {
+        context.refuse_buffer_if_forked()?;
+        let _section = Section::enter();
+        let (device, size, window) = context.take(bytes)?;
+        let piece = Arc::new(Piece {
+            context: Arc::clone(context),
+            device,
+            window,
+            bytes,
+            size,
+            host_copies: Mutex::default(),
+            stale: AtomicBool::new(false),
+            atomic: AtomicBool::new(false),
+        });
+        PIECES.write().unwrap_or_else(PoisonError::into_inner).insert(window, Arc::clone(&piece));
+        Ok(Self(piece))
+    }
+}
+
+impl MemoryOps for CudaMemory {
+    const ON_HOST: bool = false;
+
+    fn address(&self) -> NonNull<u8> {
+        NonNull::new(std::ptr::with_exposed_provenance_mut(self.0.window))
+            .unwrap_or(NonNull::dangling())
+    }
+
+    unsafe fn write(
+        &mut self,
+        offset: usize,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<(), BufferError> {
+        self.exclusive(false);
+        let Piece { context, device, .. } = &*self.0;
+        // SAFETY: the caller's promise; the memory is the buffer's, which is borrowed exclusively.
+        let written = unsafe { context.write(*device + offset as u64, from, bytes) };
+        written.map_err(|error| context.buffer_error(error))
+    }
+
+    unsafe fn read(&self, offset: usize, to: *mut u8, bytes: usize) -> Result<(), BufferError> {
+        let Piece { context, device, .. } = &*self.0;
+        // SAFETY: the caller's promise; the memory is the buffer's, which is borrowed, so that no launch changes it.
+        let read = unsafe { context.read(to, *device + offset as u64, bytes) };
+        read.map_err(|error| context.buffer_error(error))
+    }
+
+    fn fill(&mut self, pattern: &[u8]) -> Result<(), BufferError> {
+        self.exclusive(false);
+        let Piece { context, device, bytes, .. } = &*self.0;
+        // SAFETY: the memory is the buffer's, which is borrowed exclusively.
+        let filled = unsafe { context.fill(*device, pattern, *bytes) };
+        filled.map_err(|error| context.buffer_error(error))
+    }
+
+    fn exclusive(&mut self, atomic: bool) {
+        self.0.exclusive();
+        self.0.atomic.store(atomic, Ordering::Relaxed);
+    }
+
+    fn shared(&self) {
+        self.0.atomic.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Drop for CudaMemory {
+    fn drop(&mut self) {
+        self.0.exclusive();
+        let _section = Section::enter();
+        PIECES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.0.window);
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        if self.context.forked().is_some() {
+            return;
+        }
+        self.context.give(self.device, self.size);
+    }
+}

@@ -1,0 +1,320 @@
+//! Records: where kernels leave the messages of panics, and what they print.
+//!
+//! A message buffer lies in memory of the host that the device reaches. Each launch in flight that may leave a message has one; the host
+//! reads it when the launch is over. The layout is `schism_jit_abi`'s. Most panics refer to constants of the kernel, which the host
+//! then copies from the device: the kernel is loaded as long as the launch is known.
+
+use std::cell::{Cell, OnceCell};
+use std::fmt::Write as _;
+use std::mem::size_of;
+use std::sync::{Mutex, PoisonError};
+
+use schism_jit_abi::{GPU_STATE_FREE, GpuRecord};
+use schism_message::record::{Left as Message, Record as Content};
+use schism_message::{Memory, Recorded};
+
+use crate::error::DriverError;
+use crate::hal::cuda::api::DevicePtr;
+use crate::hal::cuda::handle::Handle;
+use crate::launch::failure::Panic;
+
+/// Room for a panic's message.
+const PANIC_BYTES: usize = 16 << 10;
+/// Room for what a launch prints: some thousand lines with several values each, which come with all that is needed to write them.
+pub(super) const PRINT_BYTES: usize = 8 << 20;
+/// The longest message, in bytes.
+const LIMIT: usize = 1 << 16;
+/// Records are got from the driver so many at a time, or one with room for printing.
+const AT_ONCE: usize = 8;
+
+const HEADER: usize = size_of::<GpuRecord>();
+const PLAIN: usize = HEADER + PANIC_BYTES;
+const PRINTING: usize = PLAIN + PRINT_BYTES;
+
+/// A message buffer. It is the driver's memory, and goes with the context.
+#[derive(Debug)]
+pub(super) struct MessageBuffer {
+    host: *mut u8,
+    pub(super) device: DevicePtr,
+    prints: bool,
+}
+
+// SAFETY: it is the only one that refers to its memory, but for a launch in flight.
+unsafe impl Send for MessageBuffer {}
+// SAFETY: its memory is read and written through `&mut` only.
+unsafe impl Sync for MessageBuffer {}
+
+/// The message buffers of a context that no launch has.
+#[derive(Debug, Default)]
+pub(super) struct MessageBuffers {
+    plain: Mutex<Vec<MessageBuffer>>,
+    printing: Mutex<Vec<MessageBuffer>>,
+}
+
+/// What a launch left.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    pub(super) panic: Option<Panic>,
+    pub(super) printed: Vec<String>,
+    /// Messages that had no room.
+    pub(super) lost: u64,
+}
+
+/// Copies bytes of the device to the host, from wherever the driver has memory.
+pub(super) type Read<'a> = &'a dyn Fn(&mut [u8], DevicePtr) -> Result<(), DriverError>;
+
+impl MessageBuffers {
+    /// An empty message buffer, with room for printing or without.
+    pub(super) fn take(
+        &self,
+        context: &Handle,
+        prints: bool,
+    ) -> Result<MessageBuffer, DriverError> {
+        let (kept, size) = if prints { (&self.printing, PRINTING) } else { (&self.plain, PLAIN) };
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(record) = kept.pop() {
+            return Ok(record);
+        }
+        let count = if prints { 1 } else { AT_ONCE };
+        let (host, device) = context.pinned(size * count)?;
+        // SAFETY: so many bytes were allocated, and nobody else knows them.
+        unsafe { host.write_bytes(0, size * count) };
+        for index in 0..count {
+            let offset = index * size;
+            let mut record = MessageBuffer {
+                // SAFETY: inside of what was allocated.
+                host: unsafe { host.add(offset) },
+                device: device + offset as u64,
+                prints,
+            };
+            record.clear(0);
+            kept.push(record);
+        }
+        kept.pop().ok_or_else(|| DriverError {
+            call: "",
+            code: 0,
+            name: String::new(),
+            text: "no record".to_owned(),
+        })
+    }
+
+    /// Takes a message buffer back whose launch is over.
+    pub(super) fn give(&self, record: MessageBuffer) {
+        let kept = if record.prints { &self.printing } else { &self.plain };
+        kept.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+    }
+}
+
+impl MessageBuffer {
+    fn header(&self) -> GpuRecord {
+        // SAFETY: every message buffer begins with an aligned header; any bytes are numbers. Volatile, because the device wrote it.
+        unsafe { self.host.cast::<GpuRecord>().read_volatile() }
+    }
+
+    /// Makes it as a launch wants it; `used` bytes of the room for printing are in use.
+    fn clear(&mut self, used: usize) {
+        let header = GpuRecord {
+            state: GPU_STATE_FREE,
+            panic_bytes: PANIC_BYTES as u32,
+            print_bytes: if self.prints { PRINT_BYTES as u64 } else { 0 },
+            print_used: 0,
+            print_lost: 0,
+        };
+        let rooms = PANIC_BYTES + if self.prints { used.min(PRINT_BYTES) } else { 0 };
+        // SAFETY: the message buffer is as large, and no launch has it.
+        unsafe {
+            self.host.cast::<GpuRecord>().write_volatile(header);
+            self.host.add(HEADER).write_bytes(0, rooms);
+        }
+    }
+
+    /// What the launch left, which is over. The message buffer is empty again then.
+    #[inline]
+    pub(super) fn collect(&mut self, read: Read<'_>) -> Option<Messages> {
+        let header = self.header();
+        let nothing =
+            header.state == GPU_STATE_FREE && header.print_used == 0 && header.print_lost == 0;
+        if nothing { None } else { Some(self.collect_all(read, header)) }
+    }
+
+    #[cold]
+    fn collect_all(&mut self, read: Read<'_>, header: GpuRecord) -> Messages {
+        let size = if self.prints { PRINTING } else { PLAIN };
+        // SAFETY: so many initialised bytes, which nobody writes now that the launch is over.
+        let bytes = unsafe { std::slice::from_raw_parts(self.host, size) };
+        let content = Content::new(bytes);
+        let mut messages = Messages { lost: header.print_lost, ..Messages::default() };
+        if header.state != GPU_STATE_FREE {
+            messages.panic = Some(panic(content.and_then(|content| content.panic()), read));
+        }
+        // What is printed was copied as a whole.
+        let prints = content.into_iter().flat_map(|content| content.prints());
+        messages.printed.extend(prints.map(|message| text(&message, &Recorded(&[]))));
+        self.clear(usize::try_from(header.print_used).unwrap_or(usize::MAX));
+        messages
+    }
+}
+
+fn text(message: &Message<'_>, device: &dyn Memory) -> String {
+    let mut text = String::new();
+    // A `String` takes everything.
+    let _ = message.write(device, &mut text, LIMIT);
+    if message.is_cut() {
+        let _ = write!(text, " (the rest of the message had no room)");
+    }
+    text
+}
+
+fn panic(message: Option<Message<'_>>, read: Read<'_>) -> Panic {
+    let Some(message) = message else {
+        return Panic {
+            message: "a work-item panicked, and left no message".to_owned(),
+            location: None,
+            work_item: None,
+            local_id: None,
+        };
+    };
+    let device = DeviceMemory::new(|to: &mut [u8], from| match read(to, from) {
+        Ok(()) => true,
+        Err(error) => {
+            let (address, bytes) = (format_args!("{from:#x}"), to.len());
+            tracing::debug!(%address, bytes, %error, "a message refers to what the device does not have");
+            false
+        }
+    });
+    let location = message.location(&device);
+    Panic {
+        message: text(&message, &device),
+        location: location.map(|at| format!("{}:{}:{}", at.file, at.line, at.column)),
+        work_item: Some(message.global_id()),
+        local_id: message.local_id(),
+    }
+}
+
+/// The memory of a device, as far as a message needs it. Each part is copied when it is first asked for, and kept; what the device
+/// refuses is not there.
+struct DeviceMemory<F> {
+    /// Fills bytes from an address on, or says that it cannot.
+    copy: F,
+    first: OnceCell<Box<Piece>>,
+    /// Copies that may still be made.
+    messages: Cell<usize>,
+}
+
+struct Piece {
+    address: u64,
+    bytes: Box<[u8]>,
+    next: OnceCell<Box<Piece>>,
+}
+
+impl<F: Fn(&mut [u8], DevicePtr) -> bool> DeviceMemory<F> {
+    /// The most copies for one message. Those that kernels leave take a dozen.
+    const COPIES: usize = 256;
+    /// What is below is no data's address, but a function's: where kernels format for themselves, messages refer to such.
+    const BEGIN: u64 = 1 << 24;
+    /// Addresses of devices are below.
+    const END: u64 = 1 << 56;
+
+    fn new(copy: F) -> Self {
+        Self { copy, first: OnceCell::new(), messages: Cell::new(Self::COPIES) }
+    }
+
+    /// Copies `begin..end`.
+    fn fetch(&self, begin: u64, end: u64) -> Option<Box<Piece>> {
+        self.messages.set(self.messages.get().checked_sub(1)?);
+        let mut bytes = vec![0; usize::try_from(end - begin).ok()?].into_boxed_slice();
+        let copied = (self.copy)(&mut bytes, begin);
+        copied.then(|| Box::new(Piece { address: begin, bytes, next: OnceCell::new() }))
+    }
+}
+
+impl<F: Fn(&mut [u8], DevicePtr) -> bool> Memory for DeviceMemory<F> {
+    fn bytes(&self, address: u64, len: usize) -> Option<&[u8]> {
+        if len == 0 {
+            return Some(&[]);
+        }
+        let end = address.checked_add(len as u64).filter(|end| *end <= Self::END)?;
+        if len > LIMIT || address < Self::BEGIN {
+            return None;
+        }
+        let part = |piece: &Piece| {
+            let from = usize::try_from(address.checked_sub(piece.address)?).ok()?;
+            Some(from..from.checked_add(len).filter(|end| *end <= piece.bytes.len())?)
+        };
+        let mut place = &self.first;
+        while let Some(piece) = place.get() {
+            if let Some(part) = part(piece) {
+                return piece.bytes.get(part);
+            }
+            place = &piece.next;
+        }
+        // No byte more: constants lie close to where the device has no memory, and what it refuses is an error that tools report.
+        let piece = self.fetch(address, end)?;
+        let piece = place.get_or_init(|| piece);
+        piece.bytes.get(part(piece)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    /// A device with bytes from an address on, and a list of what was copied.
+    fn device(
+        begin: u64,
+        bytes: &[u8],
+        copies: &RefCell<Vec<(u64, usize)>>,
+    ) -> DeviceMemory<impl Fn(&mut [u8], DevicePtr) -> bool> {
+        DeviceMemory::new(move |to: &mut [u8], from| {
+            copies.borrow_mut().push((from, to.len()));
+            let from = from.checked_sub(begin).and_then(|from| usize::try_from(from).ok());
+            let found = from.and_then(|from| bytes.get(from..from.checked_add(to.len())?));
+            found.is_some_and(|found| {
+                to.copy_from_slice(found);
+                true
+            })
+        })
+    }
+
+    #[test]
+    fn what_is_there_is_copied_once_and_nothing_beside_it() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(1000).collect();
+        let copies = RefCell::default();
+        let memory = device(0x7000_0000, &bytes, &copies);
+        assert_eq!(memory.bytes(0x7000_0010, 200), Some(&bytes[16..216]));
+        assert_eq!(memory.bytes(0x7000_0020, 3), Some(&bytes[32..35]));
+        assert_eq!(memory.bytes(0x7000_0010, 200), Some(&bytes[16..216]));
+        assert_eq!(copies.borrow()[..], [(0x7000_0010, 200)]);
+        assert_eq!(memory.bytes(0x7000_0000 + 990, 10), Some(&bytes[990..]));
+        assert_eq!(copies.borrow()[1..], [(0x7000_0000 + 990, 10)]);
+        assert_eq!(memory.bytes(0x7000_0000 + 990, 11), None);
+        assert_eq!(memory.bytes(0x7000_0020, 3), Some(&bytes[32..35]));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_not_asked_of_the_device() {
+        let copies = RefCell::default();
+        let memory = device(0, &[0; 512], &copies);
+        for (address, len) in [
+            (0, 8),
+            (0x3e0, 8),
+            ((1 << 24) - 8, 8),
+            (u64::MAX, 8),
+            (u64::MAX - 7, 8),
+            (1 << 56, 1),
+            (8, LIMIT + 1),
+            (8, usize::MAX),
+        ] {
+            assert_eq!(memory.bytes(address, len), None, "{address:#x}, {len}");
+        }
+        assert_eq!(memory.bytes(u64::MAX, 0), Some(&[][..]));
+        assert!(copies.borrow().is_empty());
+        // Nor is it asked for ever.
+        for address in 1..2000 {
+            assert_eq!(memory.bytes(address << 20, 8), None);
+        }
+        assert!(copies.borrow().len() <= 256);
+    }
+}

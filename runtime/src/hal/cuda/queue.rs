@@ -1,0 +1,139 @@
+//! A queue of a GPU: a stream, whose order the driver keeps.
+
+use std::alloc::Layout;
+use std::sync::Arc;
+
+use crate::code::requirements::LaunchRequirements;
+use crate::error::{BufferError, LaunchError};
+use crate::hal::cuda::context::Context;
+use crate::hal::cuda::kernel::CudaKernel;
+use crate::hal::cuda::launch::{self, CudaPending, Grid, Shape};
+use crate::hal::cuda::memory::CudaMemory;
+use crate::hal::cuda::stream::Stream;
+use crate::hal::{QueueOps, TaskQueue};
+use crate::launch::desc::LaunchDesc;
+use crate::launch::erased::NativeBody;
+use crate::util::fork::Section;
+
+/// See the module's documentation.
+#[derive(Clone)]
+pub(crate) struct CudaQueue {
+    pub(super) stream: Arc<Stream>,
+}
+
+/// How a launch is divided.
+#[derive(Debug)]
+pub(crate) struct LaunchPlan {
+    shape: Shape,
+    grid: Grid,
+    #[expect(dead_code, reason = "it only keeps a fork waiting until the launch is submitted")]
+    section: Section,
+}
+
+impl CudaQueue {
+    #[cold]
+    fn group_too_large(&self, shape: &Shape, most: u32) -> LaunchError {
+        let group = shape.group.unwrap_or([1; 3]);
+        LaunchError::GroupTooLarge {
+            local: group[..shape.dimensions as usize].iter().rev().copied().collect(),
+            items: group.iter().product(),
+            limit: self.max_group_size().min(most as usize),
+            device: self.device_name().to_owned(),
+        }
+    }
+}
+
+impl QueueOps for CudaQueue {
+    type Loader = Arc<Context>;
+    type Code = Arc<CudaKernel>;
+    type Memory = CudaMemory;
+    type Pending = CudaPending;
+    type Plan = LaunchPlan;
+    type Turn<'a> = ();
+
+    const TRANSLATES_ADDRESSES: bool = true;
+
+    fn device_name(&self) -> &str {
+        self.stream.context.name()
+    }
+
+    fn max_group_size(&self) -> usize {
+        self.stream.context.gpu.max_block as usize
+    }
+
+    fn loader(&self) -> Option<&Arc<Context>> {
+        Some(&self.stream.context)
+    }
+
+    fn compiled(kernel: Arc<CudaKernel>) -> Arc<CudaKernel> {
+        kernel
+    }
+
+    /// What a launch works on is in the GPU's memory, so there is no other code for it.
+    fn native(_: NativeBody) -> Option<Arc<CudaKernel>> {
+        None
+    }
+
+    fn turn(&self) -> Result<(), LaunchError> {
+        Ok(())
+    }
+
+    fn tasks(&self) -> Result<Option<&dyn TaskQueue>, LaunchError> {
+        Ok(None)
+    }
+
+    fn plan(&self, launch: &LaunchDesc<'_>) -> Result<LaunchPlan, LaunchError> {
+        let context = &self.stream.context;
+        if let Some(reason) = context.forked() {
+            return Err(LaunchError::Forked { reason });
+        }
+        let section = Section::enter();
+        if let Some(lost) = context.lost() {
+            let (kernel, device) = (launch.kernel.name(), self.device_name().to_owned());
+            return Err(LaunchError::DeviceLost { kernel, device, source: Box::new(lost.clone()) });
+        }
+        let shape = Shape::of(launch);
+        if !shape.group_fits(context, u32::MAX) {
+            return Err(self.group_too_large(&shape, u32::MAX));
+        }
+        let grid = shape.grid(context);
+        Ok(LaunchPlan { shape, grid, section })
+    }
+
+    fn requirements<'a>(
+        &self,
+        launch: &LaunchDesc<'a>,
+        plan: &LaunchPlan,
+        strict: bool,
+    ) -> LaunchRequirements<'a> {
+        plan.shape.requirements(&self.stream.context, &plan.grid, launch, strict)
+    }
+
+    fn admits(&self, launch: &LaunchDesc<'_>, code: &Arc<CudaKernel>) -> Result<(), LaunchError> {
+        let shape = Shape::of(launch);
+        if shape.group_fits(&self.stream.context, code.max_block) {
+            return Ok(());
+        }
+        Err(self.group_too_large(&shape, code.max_block))
+    }
+
+    unsafe fn submit(
+        &self,
+        desc: &LaunchDesc<'_>,
+        code: Arc<CudaKernel>,
+        plan: LaunchPlan,
+    ) -> Result<Option<CudaPending>, LaunchError> {
+        let LaunchPlan { shape, grid, .. } = &plan;
+        // SAFETY: the caller's promises; the code is this kernel's.
+        unsafe { launch::launch(&self.stream, code, &desc.kernel, shape, grid, desc.timed) }
+            .map(Some)
+    }
+
+    fn poll(&self) {
+        self.stream.look();
+    }
+
+    fn allocate(&self, layout: Layout) -> Result<CudaMemory, BufferError> {
+        CudaMemory::new(&self.stream.context, layout.size())
+    }
+}

@@ -1,0 +1,244 @@
+//! Large copies between the host's memory and a device's.
+//!
+//! A device reaches only memory of the host that stays in its place, which the driver has to give. Other memory the driver copies
+//! through such memory of its own, on the thread that asks, one piece after the other. Here pieces go both ways at once: a *lane* is two
+//! buffers of memory that stays; while the device copies one of them, a thread fills or empties the other. Copies that are large
+//! enough have several lanes, each with a thread. Pieces may be copied in any order, for none is a part of another.
+//!
+//! What is small goes as it is, and so does everything where the driver has no such memory left.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use crate::error::DriverError;
+use crate::hal::cuda::api::{DevicePtr, RawEvent, RawStream, number, symbol};
+use crate::hal::cuda::handle::Handle;
+
+/// Bytes of a piece, and of each buffer of a lane: large enough for the link to be busy, small enough for the processor's cache.
+const PIECE: usize = 2 << 20;
+
+/// Smaller copies go as they are.
+const LEAST: usize = 2 * PIECE;
+
+/// A copy has a lane for so many bytes.
+const FOR_ANOTHER: usize = 16 << 20;
+
+/// No more threads than this: by then they wait for the link, or for the host's memory.
+const MOST: usize = 4;
+
+/// The lanes of a context, which come into being when they are first needed, and stay.
+#[derive(Debug, Default)]
+pub(super) struct Staging(Mutex<Lanes>);
+
+#[derive(Debug, Default)]
+struct Lanes {
+    /// Nobody uses these.
+    free: Vec<BufferPair>,
+    /// How many there are.
+    made: usize,
+}
+
+/// Two buffers that a thread and the device share. They are the driver's, and go with the context.
+#[derive(Debug)]
+struct BufferPair {
+    buffers: [Buffer; 2],
+}
+
+#[derive(Debug)]
+struct Buffer {
+    host: *mut u8,
+    /// Behind the buffer's latest copy.
+    event: RawEvent,
+}
+
+// SAFETY: memory and event are nobody else's.
+unsafe impl Send for Buffer {}
+
+/// What is copied, and which way.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way {
+    /// From an address of the host.
+    ToDevice(*const u8),
+    /// To an address of the host.
+    ToHost(*mut u8),
+}
+
+/// A copy that threads share. The next piece is the one that the counter says.
+struct Copy<'a> {
+    context: &'a Handle,
+    stream: RawStream,
+    device: DevicePtr,
+    way: Way,
+    bytes: usize,
+    next: AtomicUsize,
+}
+
+// SAFETY: each piece of the host's memory is accessed by the thread that has taken it. Whoever made this vouches for the memory.
+unsafe impl Sync for Copy<'_> {}
+
+/// Where a piece begins, and its bytes.
+type Piece = (usize, usize);
+
+impl Staging {
+    fn lanes(&self) -> MutexGuard<'_, Lanes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Copies by way of lanes. Returns `false` if it is not for them to do, and then has done nothing.
+    ///
+    /// # Safety
+    /// As for [`Context::write`](super::context::Context::write) and [`Context::read`](super::context::Context::read). The context is the thread's, and the stream is its own for copies.
+    pub(super) unsafe fn copy(
+        &self,
+        context: &Handle,
+        stream: RawStream,
+        device: DevicePtr,
+        way: Way,
+        bytes: usize,
+    ) -> Result<bool, DriverError> {
+        if bytes < LEAST {
+            return Ok(false);
+        }
+        let mut lanes = self.take(context, bytes)?;
+        let Some(mut own) = lanes.pop() else { return Ok(false) };
+        let copy = Copy { context, stream, device, way, bytes, next: AtomicUsize::new(0) };
+        let copied = thread::scope(|scope| {
+            let helpers: Vec<_> = lanes
+                .iter_mut()
+                .map_while(|lane| {
+                    let help = || context.enter().and_then(|()| copy.run(lane));
+                    thread::Builder::new()
+                        .name("schism-copy".to_owned())
+                        .spawn_scoped(scope, help)
+                        .ok()
+                })
+                .collect();
+            let copied = copy.run(&mut own);
+            // A helper does not panic; if it did, a piece would be missing.
+            helpers.into_iter().fold(copied, |copied, helper| {
+                copied.and(helper.join().unwrap_or_else(|_| Err(panicked())))
+            })
+        });
+        // What one thread has begun when another one failed is over here. If that cannot be known, buffers are not used again.
+        let ended = context.finish(stream);
+        if ended.is_ok() {
+            lanes.push(own);
+            self.lanes().free.append(&mut lanes);
+        }
+        copied.and(ended).map(|()| true)
+    }
+
+    /// Lanes for so many bytes: none, if there is no memory for them or others have all of them.
+    fn take(&self, context: &Handle, bytes: usize) -> Result<Vec<BufferPair>, DriverError> {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let wanted = (bytes / FOR_ANOTHER).clamp(1, MOST.min(threads));
+        let mut lanes = self.lanes();
+        let mut taken = Vec::with_capacity(wanted);
+        while taken.len() < wanted {
+            if let Some(lane) = lanes.free.pop() {
+                taken.push(lane);
+            } else if lanes.made < MOST {
+                match BufferPair::new(context) {
+                    Ok(lane) => taken.push(lane),
+                    Err(error) if context.lost().is_some() => return Err(error),
+                    Err(error) => {
+                        tracing::debug!(device = context.name(), %error, "copies go as they are");
+                        break;
+                    }
+                }
+                lanes.made += 1;
+            } else {
+                break;
+            }
+        }
+        Ok(taken)
+    }
+}
+
+#[cold]
+fn panicked() -> DriverError {
+    let (name, text) = (String::new(), "a thread that copied has panicked".to_owned());
+    DriverError { call: "", code: number::SUCCESS, name, text }
+}
+
+impl BufferPair {
+    /// The context is the thread's.
+    fn new(context: &Handle) -> Result<Self, DriverError> {
+        let (host, _) = context.pinned(2 * PIECE)?;
+        let first = Buffer { host, event: context.create_event()? };
+        let second = Buffer { host: host.wrapping_add(PIECE), event: context.create_event()? };
+        Ok(Self { buffers: [first, second] })
+    }
+}
+
+impl Copy<'_> {
+    /// Takes a piece that nobody has.
+    fn take(&self) -> Option<Piece> {
+        let begin = self.next.fetch_add(1, Ordering::Relaxed).checked_mul(PIECE)?;
+        (begin < self.bytes).then(|| (begin, PIECE.min(self.bytes - begin)))
+    }
+
+    /// Copies pieces until there are none. The context is the thread's.
+    fn run(&self, lane: &mut BufferPair) -> Result<(), DriverError> {
+        // The pieces that the device is at.
+        let mut busy: [Option<Piece>; 2] = [None, None];
+        loop {
+            for (buffer, busy) in lane.buffers.iter().zip(&mut busy) {
+                if let Some(piece) = busy.take() {
+                    self.wait(buffer)?;
+                    self.empty(buffer, piece);
+                }
+                *busy = self.take();
+                if let Some(piece) = *busy {
+                    self.begin(buffer, piece)?;
+                }
+            }
+            if busy == [None, None] {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Has the device copy a piece.
+    fn begin(&self, buffer: &Buffer, (begin, bytes): Piece) -> Result<(), DriverError> {
+        let api = self.context.api();
+        let device = self.device + begin as u64;
+        let (code, call) = match self.way {
+            Way::ToDevice(from) => {
+                // SAFETY: the piece can be read, as whoever made this says; the buffer is as large, and the device is not at it.
+                unsafe { buffer.host.copy_from_nonoverlapping(from.add(begin), bytes) };
+                // SAFETY: the device's memory is whoever's made this; the buffer stays as it is until its event is over.
+                let code =
+                    unsafe { (api.copy_to_device)(device, buffer.host.cast(), bytes, self.stream) };
+                (code, symbol::copy_to_device)
+            }
+            Way::ToHost(_) => {
+                // SAFETY: as above; nobody looks at the buffer until its event is over.
+                let code =
+                    unsafe { (api.copy_to_host)(buffer.host.cast(), device, bytes, self.stream) };
+                (code, symbol::copy_to_host)
+            }
+        };
+        self.context.check(code, call)?;
+        // SAFETY: event and stream are of this context, which is the thread's.
+        let code = unsafe { (api.event_record)(buffer.event, self.stream) };
+        self.context.check(code, symbol::event_record)
+    }
+
+    /// Waits for the device.
+    fn wait(&self, buffer: &Buffer) -> Result<(), DriverError> {
+        // SAFETY: an event of this context, which is the thread's.
+        let code = unsafe { (self.context.api().event_synchronize)(buffer.event) };
+        self.context.check(code, symbol::event_synchronize)
+    }
+
+    /// Takes a piece out of its buffer.
+    fn empty(&self, buffer: &Buffer, (begin, bytes): Piece) {
+        if let Way::ToHost(to) = self.way {
+            // SAFETY: the piece can be written, as whoever made this says, and is this thread's; the device has filled the buffer.
+            unsafe { to.add(begin).copy_from_nonoverlapping(buffer.host, bytes) };
+        }
+    }
+}

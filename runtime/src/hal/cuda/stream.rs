@@ -1,0 +1,203 @@
+//! A queue's stream: launches go into it one by one, and are over in the same order.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::error::DriverError;
+use crate::hal::cuda::api::{RawEvent, RawStream, number, symbol};
+use crate::hal::cuda::context::Context;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) context: Arc<Context>,
+    raw: RawStream,
+    /// Launches so far that are known to be over.
+    done: AtomicU64,
+    state: Mutex<StreamState>,
+}
+
+#[derive(Debug, Default)]
+struct StreamState {
+    /// Launches so far.
+    submitted: u64,
+    /// Places in the stream, each behind so many launches.
+    marks: VecDeque<(u64, RawEvent)>,
+    spare: Vec<RawEvent>,
+    timers: Vec<Timer>,
+}
+
+/// Two events around a launch.
+#[derive(Debug)]
+pub(super) struct Timer {
+    begin: RawEvent,
+    end: RawEvent,
+}
+
+impl Stream {
+    pub(crate) fn new(context: Arc<Context>) -> Result<Arc<Self>, DriverError> {
+        let raw = context.create_stream()?;
+        Ok(Arc::new(Self { context, raw, done: AtomicU64::new(0), state: Mutex::default() }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, StreamState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a launch into the stream by `launch`, between the events of a timer, and gives its number.
+    /// With a timer, the context is the thread's.
+    pub(super) fn submit(
+        &self,
+        timer: Option<&Timer>,
+        launch: impl FnOnce(RawStream) -> Result<(), DriverError>,
+    ) -> Result<u64, DriverError> {
+        let mut state = self.state();
+        // A part of a launch may be there even if it fails.
+        state.submitted += 1;
+        if let Some(timer) = timer {
+            self.record(timer.begin)?;
+        }
+        launch(self.raw)?;
+        if let Some(timer) = timer {
+            self.record(timer.end)?;
+        }
+        Ok(state.submitted)
+    }
+
+    fn record(&self, event: RawEvent) -> Result<(), DriverError> {
+        // SAFETY: event and stream are of this context.
+        let code = unsafe { (self.context.api().event_record)(event, self.raw) };
+        self.context.check(code, symbol::event_record)
+    }
+
+    /// A timer that nothing uses. Makes the context the thread's.
+    pub(super) fn take_timer(&self) -> Result<Timer, DriverError> {
+        self.context.enter()?;
+        let kept = self.state().timers.pop();
+        kept.map_or_else(
+            || {
+                let begin = self.context.create_timed_event()?;
+                Ok(Timer { begin, end: self.context.create_timed_event()? })
+            },
+            Ok,
+        )
+    }
+
+    /// The time between a timer's events, which are over.
+    pub(super) fn give_timer(&self, timer: Timer) -> Option<Duration> {
+        self.context.enter().ok()?;
+        let mut milliseconds = 0.0;
+        // SAFETY: events of this context; the number is ours to be written.
+        let code = unsafe {
+            (self.context.api().event_elapsed)(&raw mut milliseconds, timer.begin, timer.end)
+        };
+        self.state().timers.push(timer);
+        let known = self.context.check(code, symbol::event_elapsed).is_ok();
+        known.then(|| Duration::try_from_secs_f32(milliseconds / 1000.0).ok()).flatten()
+    }
+
+    /// Waits until the launch with that number is over, and perhaps some behind it.
+    pub(super) fn wait(&self, launch: u64) -> Result<(), DriverError> {
+        if self.done.load(Ordering::Acquire) >= launch {
+            return Ok(());
+        }
+        let submitted = self.state().submitted;
+        // SAFETY: the stream is this one's.
+        let wait = || unsafe { (self.context.api().stream_synchronize)(self.raw) };
+        self.context.call(symbol::stream_synchronize, wait)?;
+        self.done.fetch_max(submitted, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Whether the launch with that number is known to be over, well or not, without asking the device.
+    pub(super) fn is_known_over(&self, launch: u64) -> bool {
+        self.done.load(Ordering::Acquire) >= launch
+            || self.context.lost().is_some()
+            || self.context.forked().is_some()
+    }
+
+    /// Whether the launch with that number is known to be over, well or not. Whoever asks again and again is told at last.
+    pub(super) fn is_over(&self, launch: u64) -> bool {
+        if self.is_known_over(launch) {
+            return true;
+        }
+        let mut state = self.state();
+        if self.look_at_marks(&mut state).is_err() || self.is_known_over(launch) {
+            return true;
+        }
+        self.mark(&mut state, launch);
+        false
+    }
+
+    /// Asks the device which launches are over, for all of them at once. What it was not asked before it may know the next time.
+    pub(crate) fn look(&self) {
+        if self.context.forked().is_some() {
+            return;
+        }
+        let mut state = self.state();
+        if self.look_at_marks(&mut state).is_ok() {
+            let submitted = state.submitted;
+            self.mark(&mut state, submitted);
+        }
+    }
+
+    /// Takes note of the launches in front of the marks that the stream has come to.
+    fn look_at_marks(&self, state: &mut StreamState) -> Result<(), DriverError> {
+        let api = self.context.api();
+        while let Some((behind, event)) = state.marks.front().copied() {
+            // SAFETY: an event of this context.
+            let code = self.context.call_for_code(|| unsafe { (api.event_query)(event) })?;
+            if code == number::NOT_READY {
+                break;
+            }
+            self.context.check(code, symbol::event_query)?;
+            self.done.fetch_max(behind, Ordering::AcqRel);
+            state.marks.pop_front();
+            state.spare.push(event);
+        }
+        Ok(())
+    }
+
+    /// Sees to it that there is a mark behind a launch that is not over.
+    fn mark(&self, state: &mut StreamState, launch: u64) {
+        let behind = state.marks.back().map_or(0, |(behind, _)| *behind);
+        if behind.max(self.done.load(Ordering::Acquire)) >= launch {
+            return;
+        }
+        if let Err(error) = self.add_mark(state) {
+            tracing::warn!(%error, "no event");
+        }
+    }
+
+    /// Puts an event behind all launches so far.
+    fn add_mark(&self, state: &mut StreamState) -> Result<(), DriverError> {
+        self.context.enter()?;
+        let event = match state.spare.pop() {
+            Some(event) => event,
+            None => self.context.create_event()?,
+        };
+        state.marks.push_back((state.submitted, event));
+        self.record(event)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if self.context.enter().is_err() {
+            // They have gone with the context, or go with it.
+            return;
+        }
+        let api = self.context.api();
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let marks = state.marks.drain(..).map(|(_, event)| event);
+        let timers = state.timers.drain(..).flat_map(|timer| [timer.begin, timer.end]);
+        for event in marks.chain(state.spare.drain(..)).chain(timers) {
+            // SAFETY: an event of this context, which nobody uses any more.
+            unsafe { (api.event_destroy)(event) };
+        }
+        // SAFETY: the stream is this one's; what is still in it ends first.
+        unsafe { (api.stream_destroy)(self.raw) };
+    }
+}

@@ -1,0 +1,250 @@
+//! The backends, and the only place that matches on them.
+//!
+//! Each line of [`backends!`] becomes a kind of devices that users see, and a variant of what holds a device, a queue, memory and a
+//! launch of any backend. The match is static, so a launch costs no more than one comparison.
+
+use std::alloc::Layout;
+use std::ptr::NonNull;
+use std::time::Duration;
+
+use crate::code::aot::AotTarget;
+use crate::code::compiler::About;
+use crate::code::submit;
+use crate::error::{BufferError, DeviceError, LaunchError};
+#[cfg(test)]
+use crate::hal::recording;
+use crate::hal::{
+    Backend, DeviceOps, MemoryOps, PendingOps, QueueOps, TaskQueue, Unreadable, cuda, host,
+};
+use crate::launch::desc::LaunchDesc;
+
+type DeviceOf<B> = <B as Backend>::Device;
+type QueueOf<B> = <DeviceOf<B> as DeviceOps>::Queue;
+type MemoryOf<B> = <QueueOf<B> as QueueOps>::Memory;
+type PendingOf<B> = <QueueOf<B> as QueueOps>::Pending;
+
+macro_rules! backends {
+    ($($(#[doc = $doc:literal])* $(#[cfg($cfg:meta)])? $Kind:ident($backend:ty),)*) => {
+        /// What kind of device.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum DeviceKind {
+            $($(#[doc = $doc])* $(#[cfg($cfg)])? $Kind,)*
+        }
+
+        /// A device of any backend.
+        #[derive(Clone, Debug)]
+        pub(crate) enum BackendDevice {
+            $($(#[cfg($cfg)])? $Kind(DeviceOf<$backend>),)*
+        }
+
+        /// A queue of any backend.
+        #[derive(Clone)]
+        pub(crate) enum BackendQueue {
+            $($(#[cfg($cfg)])? $Kind(QueueOf<$backend>),)*
+        }
+
+        /// A buffer's memory, of any backend.
+        #[derive(Debug)]
+        pub(crate) enum BackendMemory {
+            $($(#[cfg($cfg)])? $Kind(MemoryOf<$backend>),)*
+        }
+
+        /// A launch that a device runs by itself, of any backend.
+        #[derive(Debug)]
+        pub(crate) enum BackendPending {
+            $($(#[cfg($cfg)])? $Kind(PendingOf<$backend>),)*
+        }
+
+        impl BackendDevice {
+            /// All devices of this machine, whether or not there is code for them.
+            pub(crate) fn all() -> Vec<Self> {
+                let mut all = Vec::new();
+                $($(#[cfg($cfg)])? all.extend(<$backend>::devices().into_iter().map(Self::$Kind));)*
+                all
+            }
+
+            /// The device of a name; `None` if devices of no kind have such names.
+            pub(crate) fn by_name(name: &str) -> Option<Result<Self, DeviceError>> {
+                $($(#[cfg($cfg)])? if let Some(found) = <$backend>::by_name(name) {
+                    return Some(found.map(Self::$Kind));
+                })*
+                None
+            }
+
+            pub(crate) const fn kind(&self) -> DeviceKind {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(_) => DeviceKind::$Kind,)* }
+            }
+
+            pub(crate) fn name(&self) -> &str {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.name(),)* }
+            }
+
+            pub(crate) fn description(&self, compiler: Option<&About>) -> String {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.description(compiler),)* }
+            }
+
+            pub(crate) fn max_group_size(&self) -> usize {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.max_group_size(),)* }
+            }
+
+            pub(crate) fn local_memory_size(&self) -> usize {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.local_memory_size(),)* }
+            }
+
+            pub(crate) fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.aot_target(),)* }
+            }
+
+            pub(crate) fn queue(&self) -> Result<BackendQueue, DeviceError> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.queue().map(BackendQueue::$Kind),)* }
+            }
+        }
+
+        impl BackendQueue {
+            /// Waits for its turn, runs a launch, and waits for its end.
+            ///
+            /// # Errors
+            /// [`LaunchError`].
+            ///
+            /// # Safety
+            /// As for [`QueueOps::submit`]; the range may be empty.
+            #[inline]
+            pub(crate) unsafe fn run(&self, launch: &LaunchDesc<'_>) -> Result<(), LaunchError> {
+                // SAFETY: the caller's promises.
+                unsafe { match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => submit::run(queue, launch),)* } }
+            }
+
+            /// Runs a launch, or has the device run it; the caller has the queue's turn.
+            ///
+            /// # Errors
+            /// [`LaunchError`].
+            ///
+            /// # Safety
+            /// As for [`QueueOps::submit`]; the range may be empty.
+            pub(crate) unsafe fn submit(
+                &self,
+                launch: &LaunchDesc<'_>,
+            ) -> Result<Option<BackendPending>, LaunchError> {
+                // SAFETY: the caller's promises.
+                unsafe {
+                    match self {
+                        $($(#[cfg($cfg)])? Self::$Kind(queue) => {
+                            Ok(submit::submit(queue, launch)?.map(BackendPending::$Kind))
+                        })*
+                    }
+                }
+            }
+
+            pub(crate) fn tasks(&self) -> Result<Option<&dyn TaskQueue>, LaunchError> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.tasks(),)* }
+            }
+
+            pub(crate) fn poll(&self) {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.poll(),)* }
+            }
+
+            /// Whether closures may have addresses of a device's memory.
+            #[inline]
+            pub(crate) const fn translates_addresses(&self) -> bool {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(_) => QueueOf::<$backend>::TRANSLATES_ADDRESSES,)* }
+            }
+
+            pub(crate) fn allocate(&self, layout: Layout) -> Result<BackendMemory, BufferError> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.allocate(layout).map(BackendMemory::$Kind),)* }
+            }
+        }
+
+        impl BackendMemory {
+            pub(crate) fn address(&self) -> NonNull<u8> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.address(),)* }
+            }
+
+            /// Whether the host reaches the memory itself.
+            pub(crate) const fn is_on_host(&self) -> bool {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(_) => MemoryOf::<$backend>::ON_HOST,)* }
+            }
+
+            /// # Safety
+            /// As for [`MemoryOps::write`].
+            pub(crate) unsafe fn write(
+                &mut self,
+                offset: usize,
+                from: *const u8,
+                bytes: usize,
+            ) -> Result<(), BufferError> {
+                // SAFETY: the caller's promises.
+                unsafe { match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.write(offset, from, bytes),)* } }
+            }
+
+            /// # Safety
+            /// As for [`MemoryOps::read`].
+            pub(crate) unsafe fn read(
+                &self,
+                offset: usize,
+                to: *mut u8,
+                bytes: usize,
+            ) -> Result<(), BufferError> {
+                // SAFETY: the caller's promises.
+                unsafe { match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.read(offset, to, bytes),)* } }
+            }
+
+            pub(crate) fn fill(&mut self, pattern: &[u8]) -> Result<(), BufferError> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.fill(pattern),)* }
+            }
+
+            pub(crate) fn exclusive(&mut self, atomic: bool) {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.exclusive(atomic),)* }
+            }
+
+            pub(crate) fn shared(&self) {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.shared(),)* }
+            }
+        }
+
+        impl BackendPending {
+            pub(crate) fn is_over(&self) -> bool {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(pending) => pending.is_over(),)* }
+            }
+
+            pub(crate) fn is_known_over(&self) -> bool {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(pending) => pending.is_known_over(),)* }
+            }
+
+            pub(crate) fn finish(self) -> (Result<(), LaunchError>, Option<Duration>) {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(pending) => pending.finish(),)* }
+            }
+        }
+
+        /// Where the host reads what an address of the window stands for; `None` if it stands for nothing.
+        pub(crate) fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {
+            let found: Option<Result<*const u8, Unreadable>> = None;
+            $($(#[cfg($cfg)])? let found = found.or_else(|| <$backend>::readable(address));)*
+            found
+        }
+
+        /// Nobody but the caller has a view of the `bytes` at an address of the window.
+        pub(crate) fn exclusive(address: usize, bytes: usize) {
+            $($(#[cfg($cfg)])? <$backend>::exclusive(address, bytes);)*
+        }
+    };
+}
+
+backends! {
+    /// All cores of the host, running code that LLVM made for exactly this processor from the program's device half.
+    Cpu(host::Cpu),
+    /// All cores of the host, running the host half's own bodies: what rustc compiled. It needs nothing but the program.
+    Native(host::Native),
+    /// A GPU of NVIDIA's, by its driver, running code that LLVM made from the program's device half. It has memory of its own.
+    Cuda(cuda::Cuda),
+    /// Runs nothing, and takes note of what it is asked.
+    #[cfg(test)] Recording(recording::Recording),
+}
+
+impl BackendDevice {
+    /// The device that a program uses which asks for none.
+    pub(crate) const DEFAULT: Self = Self::Cpu(host::Cpu);
+
+    /// The device that is there without a compiler, and without code for devices.
+    pub(crate) const FALLBACK: Self = Self::Native(host::Native);
+}

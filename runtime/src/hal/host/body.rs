@@ -1,0 +1,73 @@
+//! Code of kernels for the host's cores.
+
+use std::sync::Arc;
+
+use schism_jit_abi::{CpuChunk, PanicRecord, RUN_OK};
+
+use crate::hal::host::kernel::CpuKernel;
+use crate::hal::host::stack::overflow::Runs;
+use crate::launch::erased::{NativeBody, RawKernel};
+use crate::launch::failure::{Failure, Panic};
+
+/// Code that runs a box of work-items.
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    /// The host half's own.
+    Native(NativeBody),
+    /// Made from the device half by stage 2.
+    Cpu(Arc<CpuKernel>),
+}
+
+impl Body {
+    /// The most bytes of stack that a work-item takes, if that is known.
+    pub(super) fn stack(&self) -> Option<usize> {
+        match self {
+            Self::Native(_) => None,
+            Self::Cpu(kernel) => kernel.stack(),
+        }
+    }
+
+    /// What is said of a kernel whose stack is not enough.
+    pub(crate) const fn runs(&self, kernel: &RawKernel) -> Runs {
+        let device = match self {
+            Self::Native(_) => "native",
+            Self::Cpu(_) => "cpu",
+        };
+        Runs { kernel: kernel.name_function(), device }
+    }
+}
+
+/// Runs the work-items of one box.
+///
+/// # Safety
+/// As for [`CpuKernel::run`], with the kernel's own data.
+pub(crate) unsafe fn run_cpu(
+    kernel: &CpuKernel,
+    closure: *const (),
+    chunk: &CpuChunk,
+) -> Result<(), Failure> {
+    let mut record = PanicRecord::EMPTY;
+    // SAFETY: the caller's promises.
+    if unsafe { kernel.run(closure.cast(), chunk, &mut record) } == RUN_OK {
+        return Ok(());
+    }
+    // SAFETY: the kernel wrote the record and is alive.
+    Err(unsafe { failure(record) })
+}
+
+/// # Safety
+/// A kernel wrote the record, and its code is still there.
+unsafe fn failure(mut record: PanicRecord) -> Failure {
+    // SAFETY: the file's name lives as long as the kernel.
+    let file = unsafe { record.file.as_slice() };
+    // SAFETY: the kernel's code was loaded by the loader, and the record was not copied.
+    let message = unsafe { schism_loader::message::take(&mut record) };
+    let location = (!file.is_empty())
+        .then(|| format!("{}:{}:{}", String::from_utf8_lossy(file), record.line, record.column));
+    Failure::Panic(Panic {
+        message,
+        location,
+        work_item: Some(record.global_id),
+        local_id: (record.in_group != 0).then_some(record.local_id),
+    })
+}

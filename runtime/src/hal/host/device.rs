@@ -1,0 +1,104 @@
+//! The two devices of the host, as the other modules see devices.
+
+use crate::code::aot::{self, AotTarget};
+use crate::code::compiler::{self, About};
+use crate::error::DeviceError;
+use crate::hal::host::aot::{HostTarget, level};
+use crate::hal::host::groups::limits;
+use crate::hal::host::kernel::CpuLoader;
+use crate::hal::host::math;
+use crate::hal::host::queue::HostQueue;
+use crate::hal::{Backend, DeviceOps};
+
+/// The device `cpu`: all cores of the host, which run compiled kernels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cpu;
+
+/// The device `native`: all cores of the host, which run the host half's own bodies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Native;
+
+impl Backend for Cpu {
+    type Device = Self;
+
+    fn devices() -> Vec<Self> {
+        vec![Self]
+    }
+
+    fn by_name(name: &str) -> Option<Result<Self, DeviceError>> {
+        (name == Self.name()).then(|| {
+            if !aot::is_there(&HostTarget) {
+                compiler::require(name)?;
+            }
+            Ok(Self)
+        })
+    }
+}
+
+impl DeviceOps for Cpu {
+    type Queue = HostQueue;
+
+    fn name(&self) -> &str {
+        "cpu"
+    }
+
+    fn description(&self, compiler: Option<&About>) -> String {
+        match compiler {
+            Some(compiler) => format!("{}, for {}", compiler.version, compiler.cpu),
+            None => format!("made ahead of time, on {}", level()),
+        }
+    }
+
+    fn max_group_size(&self) -> usize {
+        limits::MOST_ITEMS
+    }
+
+    fn local_memory_size(&self) -> usize {
+        limits::LOCAL_MEMORY
+    }
+
+    fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
+        Some(Box::new(HostTarget))
+    }
+
+    fn queue(&self) -> Result<HostQueue, DeviceError> {
+        math::portable()?;
+        HostQueue::new("cpu", Some(CpuLoader))
+    }
+}
+
+impl Backend for Native {
+    type Device = Self;
+
+    fn devices() -> Vec<Self> {
+        vec![Self]
+    }
+
+    fn by_name(name: &str) -> Option<Result<Self, DeviceError>> {
+        (name == Self.name()).then_some(Ok(Self))
+    }
+}
+
+impl DeviceOps for Native {
+    type Queue = HostQueue;
+
+    fn name(&self) -> &str {
+        "native"
+    }
+
+    fn description(&self, _: Option<&About>) -> String {
+        "the host's own code".to_owned()
+    }
+
+    fn max_group_size(&self) -> usize {
+        limits::MOST_ITEMS
+    }
+
+    fn local_memory_size(&self) -> usize {
+        limits::LOCAL_MEMORY
+    }
+
+    fn queue(&self) -> Result<HostQueue, DeviceError> {
+        HostQueue::new("native", None)
+    }
+}

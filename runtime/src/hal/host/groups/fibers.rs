@@ -1,0 +1,464 @@
+//! Runs the work-items of one group so that they can wait for each other.
+//!
+//! One thread runs a whole group. The work-items run one after the other on a stack that is not the thread's. When one comes to a
+//! barrier, its stack is put aside and the next ones run on another; when all have come, they go on in the same order. So a
+//! group whose kernel meets no barrier takes one stack, and no work-item is begun before those in front of it wait or have ended.
+//!
+//! **Threads.** Generated code has no thread-local variables but this crate's own. The host half may have any, and what is in them
+//! must be the work-item's own as long as it waits ([`threads`](super::threads)). Unless it is known that the kernel reaches none, a
+//! group of the device `native` whose work-items wait takes a thread for each: the first that waits keeps the one that runs the group, on which
+//! no other work-item then runs until it ends; the others get threads that hand each other the turn, in the same order.
+//!
+//! What a sub-group does together (`sub_group`) is done between two barriers of the group: one sub-group after the other goes on until
+//! all of its work-items wait at the barrier or have ended.
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::ptr::{from_ref, null};
+use std::sync::Arc;
+
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use schism_jit_abi::SUB_GROUP_SIZE as SIZE;
+
+use crate::hal::host::groups::carriers::Carriers;
+use crate::hal::host::groups::lanes::Lanes;
+use crate::hal::host::groups::threads::{Baton, Job};
+use crate::hal::host::stack::memory::OwnStack;
+use crate::hal::host::stack::watched::Watched;
+use crate::launch::failure::Failure;
+
+/// What happens to work-items that wait when their group is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GiveUp {
+    /// Their stacks are forgotten: generated code has nothing to clean up, and no tables to do it by.
+    Forget,
+    /// They go on, told that they shall unwind.
+    Unwind,
+}
+
+/// A body for the work-item of an index. It must not unwind.
+pub(super) type Item<'a> = dyn Fn(usize) -> Result<(), Failure> + 'a;
+
+/// The state of one group, which its work-items reach.
+pub(super) struct Fibers<'a> {
+    items: usize,
+    next: Cell<usize>,
+    ended: Cell<usize>,
+    /// The running work-item, and how it suspends itself.
+    running: Cell<usize>,
+    suspender: Cell<Suspender>,
+    /// Whether a work-item waits on the thread that runs the group.
+    thread_is_taken: Cell<bool>,
+    /// What the work-item waits for that has suspended itself last, and whether the running one ever did.
+    waits_for: Cell<WaitsFor>,
+    has_waited: Cell<bool>,
+    /// Whether any work-item ever did.
+    anybody_waits: Cell<bool>,
+    /// What the lanes of the running sub-group give each other.
+    lanes: Lanes,
+    given_up: Cell<bool>,
+    failure: Cell<Option<Failure>>,
+    /// Set while it runs.
+    item: Cell<Option<&'a Item<'a>>>,
+}
+
+/// What a work-item waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WaitsFor {
+    /// All others of its group.
+    Group,
+    /// All others of its sub-group, at the same operation.
+    SubGroup(u32),
+}
+
+/// How a work-item suspends itself.
+#[derive(Clone, Copy, Debug)]
+enum Suspender {
+    Stack(*const Yielder<(), ()>, Watched),
+    Thread(*const Baton),
+}
+
+/// What a work-item runs on.
+enum Carrier {
+    /// A stack, on the thread that runs the group.
+    Stack(Coroutine<(), (), (), OwnStack>, Watched),
+    /// A thread, and what it shall do first.
+    Thread(Arc<Baton>, Option<Job>),
+}
+
+/// A work-item that waits, with what it runs on.
+struct Waiting {
+    carrier: Carrier,
+    item: usize,
+    waits_for: WaitsFor,
+    /// `None` before it has run.
+    suspender: Option<Suspender>,
+}
+
+/// The work-items that wait, by their place in the group. Empty until the first does.
+#[derive(Default)]
+struct AllWaiting(Vec<Option<Waiting>>);
+
+impl AllWaiting {
+    fn put(&mut self, fiber: Waiting, items: usize) {
+        if self.0.is_empty() {
+            self.0.resize_with(items, || None);
+        }
+        let item = fiber.item;
+        self.0[item] = Some(fiber);
+    }
+
+    fn take(&mut self, item: usize) -> Option<Waiting> {
+        self.0.get_mut(item)?.take()
+    }
+
+    /// What those in a range wait for.
+    fn waits_for(&self, items: Range<usize>) -> impl Iterator<Item = WaitsFor> {
+        let slots = self.0.get(items).unwrap_or_default();
+        slots.iter().flatten().map(|fiber| fiber.waits_for)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+}
+
+impl<'a> Fibers<'a> {
+    pub(super) fn new(items: usize) -> Self {
+        Self {
+            items,
+            next: Cell::new(0),
+            ended: Cell::new(0),
+            running: Cell::new(0),
+            suspender: Cell::new(Suspender::Stack(null(), Watched::NONE)),
+            thread_is_taken: Cell::new(false),
+            waits_for: Cell::new(WaitsFor::Group),
+            has_waited: Cell::new(false),
+            anybody_waits: Cell::new(false),
+            lanes: Lanes::default(),
+            given_up: Cell::new(false),
+            failure: Cell::new(None),
+            item: Cell::new(None),
+        }
+    }
+
+    /// Where the running work-item is in the group.
+    pub(super) fn local_id(&self, [nx, ny, _]: [usize; 3]) -> [usize; 3] {
+        position(self.running.get(), [nx, ny])
+    }
+
+    /// Whether the running work-item has a thread of its own.
+    pub(super) fn is_on_thread(&self) -> bool {
+        matches!(self.suspender.get(), Suspender::Thread(_))
+    }
+
+    /// Whether the running work-item is the first of the group.
+    pub(super) fn is_first(&self) -> bool {
+        self.running.get() == 0
+    }
+
+    /// Suspends the running work-item until all others have come here too. Returns whether it shall go on; if not, it must unwind.
+    ///
+    /// # Safety
+    /// Called by a work-item that [`run`](Self::run) is running.
+    pub(super) unsafe fn wait(&self) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.suspend(WaitsFor::Group, self.items) }
+    }
+
+    /// Does one of the operations `schism_jit_abi::SUB_GROUP_` with the others of the running work-item's sub-group. If there is no
+    /// result, the work-item must unwind.
+    ///
+    /// # Safety
+    /// Called by a work-item that [`run`](Self::run) is running.
+    pub(super) unsafe fn meet(&self, operation: u32, value: u32, argument: u32) -> Option<u32> {
+        let item = self.running.get();
+        let lane = item % SIZE;
+        let size = SIZE.min(self.items - (item - lane));
+        let round = self.lanes.give(lane, value);
+        // SAFETY: the caller's promise.
+        let go_on = unsafe { self.suspend(WaitsFor::SubGroup(operation), size) };
+        go_on.then(|| self.lanes.result(round, operation, lane, size, argument))
+    }
+
+    /// Suspends the running work-item, if there are others to wait for. Returns whether it shall go on.
+    ///
+    /// # Safety
+    /// Called by a work-item that [`run`](Self::run) is running.
+    unsafe fn suspend(&self, waits_for: WaitsFor, items: usize) -> bool {
+        if self.given_up.get() {
+            return false;
+        }
+        if items > 1 {
+            self.waits_for.set(waits_for);
+            match self.suspender.get() {
+                // SAFETY: the yielder of the running work-item, which lies on its stack below this frame. Whoever lets it go on has
+                // come to that stack then.
+                Suspender::Stack(yielder, watched) => unsafe {
+                    watched.leave();
+                    (*yielder).suspend(());
+                    watched.arrive();
+                },
+                // SAFETY: the thread is that of the running work-item, which has the turn, and has its baton.
+                Suspender::Thread(baton) => unsafe { (*baton).wait() },
+            }
+            self.has_waited.set(true);
+        }
+        !self.given_up.get()
+    }
+
+    /// Runs all work-items.
+    ///
+    /// # Errors
+    /// The failure of the first work-item that fails; [`Failure::DivergentBarrier`], [`Failure::DivergentSubGroup`],
+    /// [`Failure::NoStack`], [`Failure::NoThread`].
+    pub(super) fn run(
+        &self,
+        item: &Item<'_>,
+        carriers: &mut Carriers<'_>,
+        give_up: GiveUp,
+    ) -> Result<(), Failure> {
+        // SAFETY: only the lifetime changes, and the reference is taken out again before this returns.
+        let item = unsafe { std::mem::transmute::<&Item<'_>, &'a Item<'a>>(item) };
+        self.item.set(Some(item));
+        let mut waiting = AllWaiting::default();
+        let result = self.run_all(&mut waiting, carriers);
+        if result.is_err() {
+            self.given_up.set(true);
+            for mut waiting in waiting.0.into_iter().flatten() {
+                self.finish(&mut waiting, give_up);
+                self.free(waiting.carrier, carriers);
+            }
+        }
+        self.item.set(None);
+        result
+    }
+
+    fn run_all(
+        &self,
+        waiting: &mut AllWaiting,
+        carriers: &mut Carriers<'_>,
+    ) -> Result<(), Failure> {
+        carriers.reserve(1);
+        let sub_groups =
+            || (0..self.items).step_by(SIZE).map(|first| first..self.items.min(first + SIZE));
+        for items in sub_groups() {
+            self.begin(items.end, waiting, carriers)?;
+            self.run_sub_group(items, waiting, carriers)?;
+        }
+        while !waiting.is_empty() {
+            let ended = self.ended.get();
+            if ended > 0 {
+                // Which group this is, is for the caller to say.
+                let waiting = self.items - ended;
+                return Err(Failure::DivergentBarrier { group: [0; 3], waiting, ended });
+            }
+            for items in sub_groups() {
+                self.go_on(items.clone(), waiting, carriers)?;
+                self.run_sub_group(items, waiting, carriers)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins all work-items below `end` that have not begun.
+    fn begin(
+        &self,
+        end: usize,
+        waiting: &mut AllWaiting,
+        carriers: &mut Carriers<'_>,
+    ) -> Result<(), Failure> {
+        while self.next.get() < end {
+            let fiber = self.start(carriers)?;
+            self.run_one(fiber, waiting, carriers)?;
+        }
+        Ok(())
+    }
+
+    /// Lets those go on that wait.
+    fn go_on(
+        &self,
+        items: Range<usize>,
+        waiting: &mut AllWaiting,
+        carriers: &mut Carriers<'_>,
+    ) -> Result<(), Failure> {
+        for item in items {
+            if let Some(fiber) = waiting.take(item) {
+                self.run_one(fiber, waiting, carriers)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs work-items on a carrier until one of them waits, or it is free.
+    fn run_one(
+        &self,
+        mut fiber: Waiting,
+        waiting: &mut AllWaiting,
+        carriers: &mut Carriers<'_>,
+    ) -> Result<(), Failure> {
+        if self.resume(&mut fiber) {
+            self.free(fiber.carrier, carriers);
+        } else {
+            if matches!(fiber.carrier, Carrier::Stack(..)) {
+                self.thread_is_taken.set(true);
+            }
+            waiting.put(fiber, self.items);
+            carriers.reserve(self.items);
+        }
+        self.failed()
+    }
+
+    /// Runs the work-items of a sub-group until all of them wait for the group or have ended.
+    fn run_sub_group(
+        &self,
+        items: Range<usize>,
+        waiting: &mut AllWaiting,
+        carriers: &mut Carriers<'_>,
+    ) -> Result<(), Failure> {
+        loop {
+            let operation =
+                waiting.waits_for(items.clone()).find(|waits| *waits != WaitsFor::Group);
+            let Some(first) = operation else { return Ok(()) };
+            let same = waiting.waits_for(items.clone()).filter(|waits| *waits == first).count();
+            if same < items.len() {
+                return Err(Failure::DivergentSubGroup {
+                    group: [0; 3],
+                    sub_group: items.start / SIZE,
+                    waiting: same,
+                    elsewhere: items.len() - same,
+                });
+            }
+            self.lanes.next_round();
+            self.go_on(items.clone(), waiting, carriers)?;
+        }
+    }
+
+    /// A carrier that takes work-items until one of them waits, and after it none: that is for whoever lets sub-groups go on.
+    fn start(&self, carriers: &mut Carriers<'_>) -> Result<Waiting, Failure> {
+        let this = from_ref(self);
+        let carrier = if carriers.apart() && self.thread_is_taken.get() {
+            let job = Job { run: Self::take_items_on_thread, data: this.cast() };
+            Carrier::Thread(carriers.take_thread()?, Some(job))
+        } else {
+            let stack = carriers.take_stack()?;
+            let watched = Watched::new();
+            // SAFETY: `self` outlives the coroutine: `run` ends or forgets every one before it returns. It runs on the stack that is
+            // watched, and returns from there.
+            let coroutine = unsafe {
+                Coroutine::with_stack_unchecked(stack, move |yielder, ()| {
+                    watched.arrive();
+                    // SAFETY: as above.
+                    let this = &*this;
+                    this.suspender.set(Suspender::Stack(yielder, watched));
+                    this.take_items();
+                    watched.leave();
+                })
+            };
+            Carrier::Stack(coroutine, watched)
+        };
+        Ok(Waiting { carrier, item: 0, waits_for: WaitsFor::Group, suspender: None })
+    }
+
+    /// The same on a thread.
+    ///
+    /// # Safety
+    /// `this` is the state of a group whose work-items the thread may run, and the thread has the turn.
+    unsafe fn take_items_on_thread(this: *const (), baton: &Baton) {
+        // SAFETY: the caller's promise.
+        let this = unsafe { &*this.cast::<Self>() };
+        this.suspender.set(Suspender::Thread(baton));
+        this.take_items();
+    }
+
+    /// A carrier that nothing runs on any more.
+    fn free(&self, carrier: Carrier, carriers: &mut Carriers<'_>) {
+        match carrier {
+            Carrier::Stack(coroutine, watched) => {
+                self.thread_is_taken.set(false);
+                carriers.give_stack(coroutine.into_stack());
+                // SAFETY: the coroutine is gone, and nobody else has what belonged to its stack.
+                unsafe { watched.end() };
+            }
+            Carrier::Thread(baton, _) => carriers.give_thread(baton),
+        }
+    }
+
+    fn take_items(&self) {
+        let Some(run) = self.item.get() else { return };
+        loop {
+            let item = self.next.get();
+            if item == self.items || self.given_up.get() {
+                return;
+            }
+            self.next.set(item + 1);
+            self.running.set(item);
+            self.has_waited.set(false);
+            let result = run(item);
+            self.ended.set(self.ended.get() + 1);
+            if let Err(failure) = result {
+                if !self.given_up.get() {
+                    self.failure.set(Some(failure));
+                }
+                return;
+            }
+            // Others may have run while it waited, but it came last, so this is its own answer.
+            if self.has_waited.get()
+                || (self.next.get().is_multiple_of(SIZE) && self.anybody_waits.get())
+            {
+                return;
+            }
+        }
+    }
+
+    /// Lets a work-item go on; whether its carrier is free then.
+    fn resume(&self, fiber: &mut Waiting) -> bool {
+        if let Some(suspender) = fiber.suspender {
+            self.suspender.set(suspender);
+            self.running.set(fiber.item);
+        }
+        let is_over = match &mut fiber.carrier {
+            Carrier::Stack(coroutine, watched) => {
+                // SAFETY: the stack is the coroutine's, which lives, and returns here.
+                let left = unsafe { watched.before_resume() };
+                let result = coroutine.resume(());
+                // SAFETY: as above.
+                unsafe { watched.after_resume(left) };
+                matches!(result, CoroutineResult::Return(()))
+            }
+            // SAFETY: the thread was taken, and `run` ends every work-item before it returns. Who has the turn alone uses this state.
+            Carrier::Thread(baton, job) => unsafe { baton.give_turn(job.take()) },
+        };
+        if !is_over {
+            fiber.suspender = Some(self.suspender.get());
+            fiber.item = self.running.get();
+            fiber.waits_for = self.waits_for.get();
+            self.anybody_waits.set(true);
+        }
+        is_over
+    }
+
+    /// Ends a work-item of a group that is given up.
+    fn finish(&self, fiber: &mut Waiting, give_up: GiveUp) {
+        match give_up {
+            GiveUp::Forget => match &mut fiber.carrier {
+                // SAFETY: the frames on the stack are those of generated code, of `stage 2`'s and this crate's functions for barriers
+                // and of `take_items`, none of which has anything to drop.
+                Carrier::Stack(coroutine, _) => unsafe { coroutine.force_reset() },
+                // Generated code has no threads of its own.
+                Carrier::Thread(..) => while !self.resume(fiber) {},
+            },
+            // A work-item that catches what it shall unwind with, and comes to another barrier, is told again.
+            GiveUp::Unwind => while !self.resume(fiber) {},
+        }
+    }
+
+    fn failed(&self) -> Result<(), Failure> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+}
+
+/// The position with a row-major index.
+pub(super) fn position(index: usize, [nx, ny]: [usize; 2]) -> [usize; 3] {
+    [index % nx, index / nx % ny, index / nx / ny]
+}

@@ -1,0 +1,283 @@
+//! Launches with work-groups: their ranges, their work-items, local memory and barriers.
+//!
+//! A group runs on one thread, so barriers need no thread to wait; groups run on all threads at once. The range that is spread over
+//! threads is that of the groups. What runs a group depends on the kernel:
+//!
+//! | kernel | how |
+//! |---|---|
+//! | device `cpu`, no barrier | one call for the group: a box of the range |
+//! | device `cpu`, barriers | `fibers`: one call for each work-item, on stacks that are switched at barriers |
+//! | device `native` | the same, with the host half's body; barriers find the group through a thread-local (`builtins`). Work-items that wait have threads of their own, unless it is known that they use no thread-locals (`threads`) |
+
+pub(crate) mod builtins;
+mod carriers;
+mod fibers;
+mod lanes;
+pub(crate) mod limits;
+mod memory;
+mod stacks;
+mod threads;
+
+use std::alloc::Layout;
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+
+use schism_jit_abi::{CPU_BARRIER, CpuChunk, CpuGroup};
+
+use crate::hal::host::body::{Body, run_cpu};
+use crate::hal::host::groups::builtins::{Arrays, HostGroup};
+use crate::hal::host::groups::carriers::Carriers;
+use crate::hal::host::groups::fibers::{Fibers, GiveUp, position};
+use crate::hal::host::groups::limits::LOCAL_MEMORY;
+use crate::hal::host::groups::memory::GroupMemory;
+use crate::hal::host::kernel::CpuKernel;
+use crate::hal::host::stack;
+use crate::hal::host::stack::need::Need;
+use crate::hal::host::stack::overflow::Runs;
+use crate::kernel::group::nd_range::NdExtent;
+use crate::launch::desc::GroupDesc;
+use crate::launch::erased::NativeBody;
+use crate::launch::failure::{self, Failure, Inside, Panic};
+use crate::launch::options::{self, Options};
+use crate::launch::range::Extent;
+
+/// What a launch says of its groups.
+#[derive(Clone, Debug)]
+pub(crate) struct GroupWork {
+    range: NdExtent,
+    memory: Layout,
+    /// Bytes of it that the launch adds.
+    dynamic: usize,
+}
+
+/// What groups run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GroupLaunch<'a> {
+    pub(crate) body: &'a Body,
+    pub(crate) closure: *const (),
+    pub(crate) options: Option<&'a Options>,
+    pub(crate) runs: &'a Runs,
+    /// The stack that one work-item takes.
+    pub(crate) need: Need,
+}
+
+impl GroupWork {
+    /// Groups of a range that run `body`.
+    ///
+    /// # Errors
+    /// The bytes that the groups need, if that is more than there are.
+    pub(crate) fn new(range: Extent, groups: &GroupDesc, body: &Body) -> Result<Self, usize> {
+        let GroupDesc { local, count, dynamic } = *groups;
+        let range = NdExtent { global: range, local, groups: count };
+        let (size, align) = match body {
+            // Where arrays begin that are found on the way is not known before.
+            Body::Native(_) => (dynamic, LOCAL_MEMORY),
+            Body::Cpu(kernel) => {
+                let (size, align) = kernel.local_memory();
+                (size.saturating_add(dynamic), align)
+            }
+        };
+        if size > LOCAL_MEMORY {
+            return Err(size);
+        }
+        let bytes = match body {
+            Body::Native(_) => LOCAL_MEMORY,
+            Body::Cpu(_) => size,
+        };
+        let memory = Layout::from_size_align(bytes, align.max(memory::ALIGN)).map_err(|_| size)?;
+        Ok(Self { range, memory, dynamic })
+    }
+
+    /// Work-items of a group.
+    pub(crate) const fn items(&self) -> usize {
+        self.range.local.items
+    }
+
+    /// Whether work-items may wait for others: they then run on stacks of their own.
+    #[inline]
+    pub(crate) fn waits(body: &Body) -> bool {
+        match body {
+            Body::Native(_) => true,
+            Body::Cpu(kernel) => kernel.flags() & CPU_BARRIER != 0,
+        }
+    }
+
+    /// Runs the groups with the linear ids `begin..end`.
+    ///
+    /// # Safety
+    /// As for [`Work::run`](crate::hal::host::run::Work::run), with groups in place of work-items.
+    pub(crate) unsafe fn run(
+        &self,
+        launch: GroupLaunch<'_>,
+        begin: usize,
+        end: usize,
+    ) -> Result<(), Failure> {
+        let memory = GroupMemory::take(self.memory);
+        let apart = matches!(launch.body, Body::Native(native) if !native.shares_threads);
+        let mut carriers = Carriers::new(launch.need, launch.runs, apart);
+        for group in begin..end {
+            let [nx, ny, _] = self.range.groups.xyz;
+            let id = position(group, [nx, ny]);
+            let group = Group {
+                first: std::array::from_fn(|axis| id[axis] * self.range.local.xyz[axis]),
+                id,
+                work: self,
+                launch,
+                memory: memory.address(),
+            };
+            // SAFETY: the caller's promises; groups have work-items of their own each.
+            unsafe {
+                match launch.body {
+                    Body::Native(native) => group.run_native(*native, &mut carriers)?,
+                    Body::Cpu(kernel) => group.run_cpu(kernel, &mut carriers)?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One group that is about to run.
+struct Group<'a> {
+    /// The place of its first work-item in the range: its id, counted from where the launch begins.
+    first: [usize; 3],
+    id: [usize; 3],
+    work: &'a GroupWork,
+    launch: GroupLaunch<'a>,
+    memory: *mut u8,
+}
+
+impl Group<'_> {
+    /// The box of one work-item.
+    fn item(&self, index: usize, group: *const CpuGroup) -> CpuChunk {
+        let NdExtent { global, local, .. } = self.work.range;
+        let [nx, ny, _] = local.xyz;
+        let local = position(index, [nx, ny]);
+        let begin = std::array::from_fn(|axis| self.first[axis] + local[axis]);
+        let end = begin.map(|id| id + 1);
+        CpuChunk { begin, end, range: global.xyz, offset: global.offset, group }
+    }
+
+    /// Says where in the group a panic was, and which group it is that failed.
+    fn place(&self, failure: Failure) -> Failure {
+        match failure {
+            Failure::Panic(Panic { work_item: Some(place), message, location, .. }) => {
+                let local = std::array::from_fn(|axis| place[axis] - self.first[axis]);
+                Failure::Panic(Panic {
+                    message,
+                    location,
+                    work_item: Some(place),
+                    local_id: Some(local),
+                })
+            }
+            Failure::DivergentBarrier { waiting, ended, .. } => {
+                Failure::DivergentBarrier { group: self.id, waiting, ended }
+            }
+            Failure::DivergentSubGroup { sub_group, waiting, elsewhere, .. } => {
+                Failure::DivergentSubGroup { group: self.id, sub_group, waiting, elsewhere }
+            }
+            other => other,
+        }
+    }
+
+    /// # Safety
+    /// As for [`GroupWork::run`].
+    unsafe fn run_cpu(
+        &self,
+        kernel: &CpuKernel,
+        carriers: &mut Carriers<'_>,
+    ) -> Result<(), Failure> {
+        let NdExtent { global, local, groups } = self.work.range;
+        let fibers = Fibers::new(local.items);
+        let group = CpuGroup {
+            first: self.first,
+            local_range: local.xyz,
+            id: self.id,
+            range: groups.xyz,
+            local_memory: self.memory,
+            barrier: Some(cpu_barrier),
+            sub_group: Some(cpu_sub_group),
+            data: std::ptr::from_ref(&fibers).cast_mut().cast(),
+        };
+        // SAFETY: the caller's promises; boxes of a group lie in the range.
+        let run = |chunk: &CpuChunk| unsafe { run_cpu(kernel, self.launch.closure, chunk) };
+        let result = if kernel.flags() & CPU_BARRIER == 0 {
+            let end = std::array::from_fn(|axis| self.first[axis] + local.xyz[axis]);
+            let (begin, range, offset) = (self.first, global.xyz, global.offset);
+            run(&CpuChunk { begin, end, range, offset, group: &raw const group })
+        } else {
+            let item = |index| run(&self.item(index, &raw const group));
+            fibers.run(&item, carriers, GiveUp::Forget)
+        };
+        result.map_err(|failure| self.place(failure))
+    }
+
+    /// # Safety
+    /// As for [`GroupWork::run`].
+    unsafe fn run_native(
+        &self,
+        native: NativeBody,
+        carriers: &mut Carriers<'_>,
+    ) -> Result<(), Failure> {
+        let NdExtent { local, groups, .. } = self.work.range;
+        let fibers = Fibers::new(local.items);
+        let group = HostGroup {
+            first: self.first,
+            local_range: local.xyz,
+            id: self.id,
+            range: groups.xyz,
+            fibers: &fibers,
+            memory: self.memory,
+            limit: LOCAL_MEMORY,
+            arrays: RefCell::new(Arrays::after(self.work.dynamic)),
+            failure: Cell::new(None),
+        };
+        let item = |index| {
+            let chunk = self.item(index, std::ptr::null());
+            let run = || {
+                // SAFETY: the caller's promises; the work-item lies in the range.
+                failure::catch(|| unsafe { (native.chunk)(self.launch.closure, &chunk) })
+            };
+            let result = if fibers.is_on_thread() {
+                // The thread knows nothing of the launch yet.
+                let (_inside, _entered) = (Inside::enter(), options::enter(self.launch.options));
+                let GroupLaunch { need, runs, .. } = self.launch;
+                stack::with_room(need, runs, || builtins::with(&group, run))
+            } else {
+                run()
+            };
+            result.map_err(|failure| match (group.failure.take(), failure) {
+                (Some(failure), _) => failure,
+                (None, Failure::Panic(panic)) => {
+                    Failure::Panic(Panic { work_item: Some(chunk.begin), ..panic })
+                }
+                (None, failure) => failure,
+            })
+        };
+        let result = builtins::with(&group, || fibers.run(&item, carriers, GiveUp::Unwind));
+        result.map_err(|failure| self.place(failure))
+    }
+}
+
+/// What generated code calls at a barrier.
+///
+/// # Safety
+/// `data` is the [`Fibers`] that run the calling work-item.
+unsafe extern "C" fn cpu_barrier(data: *mut c_void) {
+    // SAFETY: the caller's promise. A group that is given up never comes back here: its stacks are forgotten.
+    unsafe { (*data.cast::<Fibers<'_>>()).wait() };
+}
+
+/// What generated code calls for what a sub-group does together.
+///
+/// # Safety
+/// `data` is the [`Fibers`] that run the calling work-item.
+unsafe extern "C" fn cpu_sub_group(
+    data: *mut c_void,
+    operation: u32,
+    value: u32,
+    argument: u32,
+) -> u32 {
+    // SAFETY: as above.
+    unsafe { (*data.cast::<Fibers<'_>>()).meet(operation, value, argument) }.unwrap_or(value)
+}

@@ -1,0 +1,385 @@
+//! A kernel that stage 2 compiled for this machine's processor.
+
+use std::time::Instant;
+
+use schism_cache::{Found, Value};
+use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
+use schism_jit_abi::{
+    Bytes, CPU_PLAIN_LOOPS, Constant, CpuChunk, CpuRequest, FLAG_FINITE_MATH, FLAG_OFFSET,
+    FLAG_PORTABLE_MATH, FLAG_RELAXED_MATH, KnownValue, OK, PanicRecord, Param, STACK_UNKNOWN, Text,
+};
+use schism_loader::Code;
+
+use crate::code::aot::{self, AotCode, AotTarget};
+use crate::code::assumptions::FlattenedParameters;
+use crate::code::captured::{self, CapturedAddress};
+use crate::code::compiler::{Stage2, stage2};
+use crate::code::imports::Linked;
+use crate::code::profile::Profiler;
+use crate::code::variant::Variant;
+use crate::code::{disk_cache, toolchain_id};
+use crate::error::ImageError;
+use crate::hal::host::aot::HostTarget;
+use crate::hal::host::math;
+use crate::hal::{CodeLoader, address_window};
+use crate::launch::options::Math;
+use crate::util::warn_once;
+
+/// What a request for any device says of a kernel.
+pub(crate) struct Lists<'a> {
+    /// The kernel's function in the image. One without a variant for launches that begin elsewhere than at zero does not ask where
+    /// they begin.
+    pub(crate) symbol: &'a str,
+    pub(crate) params: Vec<Param>,
+    pub(crate) constants: Vec<Constant>,
+    pub(crate) values: Vec<KnownValue>,
+    /// Images of other crates that define what the kernel imports.
+    pub(crate) links: Vec<Bytes>,
+    /// A sum of `schism_jit_abi::FLAG_` constants.
+    pub(crate) flags: u32,
+}
+
+impl<'a> Lists<'a> {
+    pub(crate) fn new(kernel: &'a KernelRef<'_>, variant: &'a Variant, linked: &'a Linked) -> Self {
+        let params = kernel.parameters.iter().map(Param::from);
+        let constants = variant.constants.iter().map(|(symbol, value)| Constant {
+            symbol: Bytes::new(symbol.as_bytes()),
+            value: Bytes::new(value),
+        });
+        let values = variant
+            .values
+            .iter()
+            .map(|known| KnownValue { param: known.param, bytes: Bytes::new(&known.bytes) });
+        let with_offset = kernel.offset_variant.as_ref().filter(|_| variant.offset);
+        Self {
+            symbol: with_offset.unwrap_or(&kernel.name),
+            params: params.collect(),
+            constants: constants.collect(),
+            values: values.collect(),
+            links: linked.images().map(Bytes::new).collect(),
+            flags: flags(kernel, variant),
+        }
+    }
+}
+
+/// What stage 2 makes of a kernel: an object, which can be kept.
+#[derive(Debug)]
+pub(crate) struct CpuObject {
+    object: Vec<u8>,
+    /// A sum of `schism_jit_abi::CPU_` constants.
+    flags: u32,
+    /// Bytes, or `schism_jit_abi::STACK_UNKNOWN`.
+    stack: u64,
+    /// How long compiling took.
+    lower_micros: u64,
+}
+
+/// Machine code of one kernel. Dropping it frees the code, so launches hold it in an `Arc`.
+#[derive(Debug)]
+pub(crate) struct CpuKernel {
+    code: Code,
+    flags: u32,
+    /// The most bytes of stack that it takes, without those of this process's functions that it calls, if that is known.
+    stack: Option<usize>,
+    /// Size and alignment of the local memory that groups need, without what a launch adds.
+    local_memory: (usize, usize),
+    /// Where parameters that are addresses are in the closure.
+    pointers: Box<[usize]>,
+    /// Where parameters are that have addresses among their bytes.
+    aggregates: Box<[(usize, Addresses)]>,
+    /// For the trace.
+    pub(crate) version: Box<str>,
+}
+
+impl CpuObject {
+    /// What was compiled of `kernel`, as a launch asks for it, or else what stage 2 makes of it now, from its image. A
+    /// kernel without a variant for launches that begin elsewhere than at zero does not ask where they begin.
+    pub(crate) fn get_or_compile(
+        record: &RecordRef<'_>,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+        image: &[u8],
+        linked: &Linked,
+    ) -> Result<Found, ImageError> {
+        let flags = flags(kernel, variant);
+        let key = disk_cache::key_of("object for the CPU", record, kernel, flags, variant, linked)
+            .and_then(toolchain_id::add_processor)
+            .map(|key| key.finish());
+        disk_cache::get_or_compile(key, || {
+            let stage2 =
+                stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_string() })?;
+            let made = Self::compile(stage2, image, kernel, variant, linked)?;
+            tracing::debug!(
+                kernel = %kernel.display_name, micros = made.lower_micros, code_bytes = made.object.len(), "lowered"
+            );
+            if made.flags & CPU_PLAIN_LOOPS != 0 {
+                warn_once::warn(format_args!(
+                    "kernel `{}` was compiled without LLVM's loop vectoriser, which did not come to an end; it may run slower. A long \
+                     chain of operations on what is the same for all work-items is the cause; compute it once, on the host",
+                    kernel.display_name
+                ));
+            }
+            let meta = [&made.flags.to_le_bytes()[..], &made.stack.to_le_bytes()].concat();
+            Ok(Value { meta, bytes: made.object })
+        })
+    }
+
+    fn compile(
+        stage2: &'static Stage2,
+        image: &[u8],
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+        linked: &Linked,
+    ) -> Result<Self, ImageError> {
+        let lists = Lists::new(kernel, variant, linked);
+        let request = CpuRequest {
+            image: Bytes::new(image),
+            kernel: Bytes::new(lists.symbol.as_bytes()),
+            params: lists.params.as_ptr(),
+            params_len: lists.params.len(),
+            closure_size: kernel.closure_size,
+            closure_align: kernel.closure_align,
+            dimensions: kernel.dimensions,
+            flags: lists.flags,
+            constants: lists.constants.as_ptr(),
+            constants_len: lists.constants.len(),
+            cpu: Bytes::EMPTY,
+            values: lists.values.as_ptr(),
+            values_len: lists.values.len(),
+            links: lists.links.as_ptr(),
+            links_len: lists.links.len(),
+        };
+        let mut made = std::mem::MaybeUninit::uninit();
+        let mut error = Text::EMPTY;
+        // SAFETY: all that the request points to lives until the end of this function; the rest is ours to be written.
+        let status = unsafe {
+            (stage2.api.compile_cpu)(&raw const request, made.as_mut_ptr(), &raw mut error)
+        };
+        if status == OK {
+            // SAFETY: filled when the status is OK.
+            let made = unsafe { made.assume_init() };
+            // SAFETY: the bytes are there until the handle is released.
+            let object = unsafe { made.object.as_slice() }.to_vec();
+            // SAFETY: released once, and nothing of it is read again.
+            unsafe { (stage2.api.release_cpu)(made.handle) };
+            let (flags, stack) = (made.flags, made.stack);
+            return Ok(Self { object, flags, stack, lower_micros: made.lower_micros });
+        }
+        // SAFETY: stage 2 filled it, or left it empty; it is freed once, after its last use.
+        let reason = unsafe { take_text(stage2, error) };
+        Err(ImageError::Compile { code: status, reason })
+    }
+}
+
+impl CpuKernel {
+    /// Loads what was found of `kernel`.
+    pub(crate) fn load(
+        found: &Value,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+    ) -> Result<Self, ImageError> {
+        let (flags, stack) = match found.meta.split_first_chunk::<4>() {
+            Some((flags, stack)) => (*flags, <[u8; 8]>::try_from(stack)),
+            None => return Err(disk_cache::damaged("flags")),
+        };
+        let Ok(stack) = stack.map(u64::from_le_bytes) else {
+            return Err(disk_cache::damaged("stack"));
+        };
+        let needs =
+            (u32::from_le_bytes(flags), Some(stack).filter(|stack| *stack != STACK_UNKNOWN));
+        // SAFETY: stage 2 made it, now or earlier: the key is of this processor and this version of the interface.
+        unsafe {
+            let version = variant.to_string();
+            Self::of_object(&found.bytes, needs, &[], kernel, version)
+        }
+    }
+
+    /// Loads code that was made ahead of time.
+    pub(crate) fn of_aot(
+        aot_code: &AotCode<'_, '_>,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+    ) -> Result<Self, ImageError> {
+        let constants = aot::values(kernel, variant);
+        // SAFETY: stage 2 made it, for this version of the interface and for a level that this processor is of.
+        unsafe {
+            let (object, needs) = (aot_code.image.data, (aot_code.code.needs, aot_code.code.stack));
+            Self::of_object(object, needs, &constants, kernel, aot_code.version())
+        }
+    }
+
+    /// # Safety
+    /// Stage 2 made the object, for this processor and this version of the interface.
+    unsafe fn of_object(
+        object: &[u8],
+        (flags, stack): (u32, Option<u64>),
+        constants: &[(usize, &[u8])],
+        kernel: &KernelRef<'_>,
+        version: String,
+    ) -> Result<Self, ImageError> {
+        // SAFETY: the caller's promise.
+        let code = unsafe { Code::load_with(object, crate::kernel::print::from_kernel, constants) };
+        let code = code.map_err(|error| {
+            let reason = format!("kernel `{}`: {error}", kernel.display_name);
+            ImageError::Compile { code: error.code(), reason }
+        })?;
+        let groups = kernel.groups.unwrap_or_default();
+        // What does not fit is refused when it is launched.
+        let bytes = |number| usize::try_from(number).unwrap_or(usize::MAX);
+        let local_memory = (bytes(groups.local_size), bytes(groups.local_align));
+        let pointers = kernel.parameters.iter().filter_map(|parameter| {
+            let pointer = parameter.kind == ParameterKind::Pointer;
+            pointer.then_some(parameter.offset as usize)
+        });
+        let pointers = pointers.collect();
+        let aggregates =
+            kernel.parameters.iter().filter(|parameter| !parameter.addresses.is_empty());
+        let aggregates = aggregates
+            .map(|parameter| (parameter.offset as usize, parameter.addresses.clone()))
+            .collect();
+        let stack = stack.map(bytes);
+        let version = version.into();
+        Ok(Self { code, flags, stack, local_memory, pointers, aggregates, version })
+    }
+
+    /// Bytes of code and constants.
+    pub(crate) fn code_size(&self) -> usize {
+        self.code.size()
+    }
+
+    /// What [`run`](Self::run) asks of a chunk: a sum of `schism_jit_abi::CPU_` constants.
+    pub(crate) const fn flags(&self) -> u32 {
+        self.flags
+    }
+
+    /// The most bytes of stack that [`run`](Self::run) takes, without those of this process's functions that the kernel calls, if that
+    /// is known.
+    pub(crate) const fn stack(&self) -> Option<usize> {
+        self.stack
+    }
+
+    /// Size and alignment of the local memory that groups need, without what a launch adds.
+    pub(crate) const fn local_memory(&self) -> (usize, usize) {
+        self.local_memory
+    }
+
+    /// Whether a closure refers to memory that only another device has.
+    ///
+    /// # Safety
+    /// The closure is of the kernel's type.
+    pub(crate) unsafe fn captures_device_memory(&self, closure: *const u8) -> bool {
+        let is_remote = |found: CapturedAddress| match found.uncertain {
+            false => address_window::is_in_window(found.address),
+            true => address_window::is_in_buffer(found.address),
+        };
+        self.pointers.iter().any(|offset| {
+            // SAFETY: a flattened parameter of the closure, as large as a pointer; it need not be aligned in a packed struct.
+            address_window::is_in_window(unsafe {
+                closure.add(*offset).cast::<usize>().read_unaligned()
+            })
+        }) || self.aggregates.iter().any(|(offset, addresses)| {
+            // SAFETY: a flattened parameter of the closure, with addresses where the container says it.
+            let none = unsafe {
+                captured::for_each_address(addresses, closure.add(*offset), |found| {
+                    if is_remote(found) { Err(()) } else { Ok(()) }
+                })
+            };
+            none.is_err()
+        })
+    }
+
+    /// # Safety
+    /// As for [`schism_jit_abi::CpuEntry`]. The name of the record's file lives as long as `self`.
+    pub(crate) unsafe fn run(
+        &self,
+        closure: *const u8,
+        chunk: &CpuChunk,
+        panic: &mut PanicRecord,
+    ) -> u32 {
+        // SAFETY: the caller's promises.
+        unsafe { self.code.entry()(closure, chunk, panic) }
+    }
+}
+
+/// Makes and loads code for the processor of this process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CpuLoader;
+
+impl CodeLoader for CpuLoader {
+    type Kernel = CpuKernel;
+
+    const COUNTS_ON_CAPTURES: bool = false;
+
+    #[inline]
+    fn id(&self) -> u64 {
+        0
+    }
+
+    fn name(&self) -> &str {
+        "cpu"
+    }
+
+    fn profiler(flattened: &FlattenedParameters) -> Profiler {
+        // What a GPU gains by a simple number, this one's vectors and predictions mostly have anyway.
+        if flattened.scalars.is_empty() { Profiler::blind() } else { Profiler::new(false) }
+    }
+
+    fn portable_math(&self) -> bool {
+        // There is no queue for the device if this is an error.
+        math::portable().unwrap_or_default()
+    }
+
+    fn aot_target(&self) -> Box<dyn AotTarget> {
+        Box::new(HostTarget)
+    }
+
+    fn load(
+        &self,
+        aot_code: &AotCode<'_, '_>,
+        kernel: &KernelRef<'_>,
+        variant: &Variant,
+    ) -> Result<CpuKernel, ImageError> {
+        CpuKernel::of_aot(aot_code, kernel, variant)
+    }
+
+    fn compile(
+        &self,
+        record: &RecordRef<'_>,
+        kernel: &KernelRef<'_>,
+        image: &[u8],
+        linked: &Linked,
+        variant: &Variant,
+    ) -> Result<CpuKernel, ImageError> {
+        let started = Instant::now();
+        let found = CpuObject::get_or_compile(record, kernel, variant, image, linked)?;
+        let compiled = CpuKernel::load(&found.value, kernel, variant)?;
+        let code_bytes = compiled.code_size();
+        disk_cache::trace(kernel, self.name(), variant, &found, code_bytes, started);
+        Ok(compiled)
+    }
+}
+
+/// What a request for the kernel says: a sum of `schism_jit_abi::FLAG_` constants.
+fn flags(kernel: &KernelRef<'_>, variant: &Variant) -> u32 {
+    let math = match variant.math {
+        Math::Exact => 0,
+        Math::Relaxed => FLAG_RELAXED_MATH,
+        Math::RelaxedFinite => FLAG_RELAXED_MATH | FLAG_FINITE_MATH,
+    };
+    let with_offset = variant.offset && kernel.offset_variant.is_some();
+    math | if with_offset { FLAG_OFFSET } else { 0 }
+        | if variant.portable { FLAG_PORTABLE_MATH } else { 0 }
+}
+
+/// Copies a text and frees it.
+///
+/// # Safety
+/// The text is stage 2's and is not used again.
+pub(crate) unsafe fn take_text(stage2: &Stage2, text: Text) -> String {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let copy = String::from_utf8_lossy(text.as_slice()).into_owned();
+        (stage2.api.free_text)(text);
+        copy
+    }
+}

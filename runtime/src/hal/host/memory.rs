@@ -1,0 +1,74 @@
+//! Memory of the host, which kernels and the host reach alike.
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::ptr::NonNull;
+
+use crate::error::BufferError;
+use crate::hal::MemoryOps;
+
+/// Memory of a buffer.
+#[derive(Debug)]
+pub(crate) struct HostMemory {
+    address: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: it owns its memory as a `Vec` does.
+unsafe impl Send for HostMemory {}
+// SAFETY: shared, it is only read.
+unsafe impl Sync for HostMemory {}
+
+impl HostMemory {
+    /// Memory of a layout with a size that is not 0, if there is as much.
+    pub(crate) fn new(layout: Layout) -> Option<Self> {
+        // SAFETY: the size is not zero.
+        let address = NonNull::new(unsafe { alloc(layout) })?;
+        Some(Self { address, layout })
+    }
+}
+
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout.
+        unsafe { dealloc(self.address.as_ptr(), self.layout) };
+    }
+}
+
+impl MemoryOps for HostMemory {
+    const ON_HOST: bool = true;
+
+    fn address(&self) -> NonNull<u8> {
+        self.address
+    }
+
+    unsafe fn write(
+        &mut self,
+        offset: usize,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<(), BufferError> {
+        // SAFETY: the caller's promises. What is read may lie in the memory itself.
+        unsafe { std::ptr::copy(from, self.address.add(offset).as_ptr(), bytes) };
+        Ok(())
+    }
+
+    unsafe fn read(&self, offset: usize, to: *mut u8, bytes: usize) -> Result<(), BufferError> {
+        // SAFETY: the caller's promises.
+        unsafe { std::ptr::copy(self.address.add(offset).as_ptr(), to, bytes) };
+        Ok(())
+    }
+
+    fn fill(&mut self, pattern: &[u8]) -> Result<(), BufferError> {
+        let (size, mut done) = (self.layout.size(), pattern.len().min(self.layout.size()));
+        let to = self.address.as_ptr();
+        // SAFETY: no more than there is room for; a pattern is not in the memory.
+        unsafe { std::ptr::copy_nonoverlapping(pattern.as_ptr(), to, done) };
+        while done != 0 && done < size {
+            let more = done.min(size - done);
+            // SAFETY: the first half was written, and ends where the second one begins.
+            unsafe { std::ptr::copy_nonoverlapping(to, to.add(done), more) };
+            done += more;
+        }
+        Ok(())
+    }
+}

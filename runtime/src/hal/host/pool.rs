@@ -1,0 +1,47 @@
+//! The worker threads that all host devices share.
+
+use std::env;
+use std::num::NonZero;
+use std::thread;
+
+use rayon_core::{ThreadPool, ThreadPoolBuilder};
+
+use crate::error::DeviceError;
+use crate::hal::host::stack;
+use crate::util::fork::PerProcess;
+use crate::util::retry::Kept;
+
+/// Sets the number of threads; by default there are as many as the process may use cores.
+const THREADS: &str = "SCHISM_CPU_THREADS";
+
+/// More threads than this are taken for a typing error.
+const MOST_THREADS: usize = 4096;
+
+/// The threads, which are started by the first call in a process.
+pub(crate) fn pool() -> Result<&'static ThreadPool, DeviceError> {
+    static POOL: PerProcess<Kept<ThreadPool, DeviceError>> = PerProcess::new();
+    // The system may have no room for threads now, and some later.
+    POOL.get(Kept::new).get(start, |_| true)
+}
+
+fn start() -> Result<ThreadPool, DeviceError> {
+    ThreadPoolBuilder::new()
+        .num_threads(threads()?)
+        .thread_name(|index| format!("schism-{index}"))
+        .stack_size(stack::settings::default_size() + stack::OF_THREADS)
+        .build()
+        .map_err(|error| DeviceError::Threads { reason: error.to_string() })
+}
+
+fn threads() -> Result<usize, DeviceError> {
+    let Some(asked) = env::var_os(THREADS) else {
+        return Ok(thread::available_parallelism().map_or(1, NonZero::get));
+    };
+    asked
+        .to_str()
+        .and_then(|asked| asked.trim().parse().ok())
+        .filter(|threads| (1..=MOST_THREADS).contains(threads))
+        .ok_or_else(|| DeviceError::Threads {
+            reason: format!("{THREADS} is {asked:?}, not a number from 1 to {MOST_THREADS}"),
+        })
+}

@@ -1,0 +1,247 @@
+//! A queue of a host device: launches run on all cores, one after the other.
+
+use std::alloc::Layout;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::{BufferError, DeviceError, KernelPanic, LaunchError};
+use crate::hal::host::body::Body;
+use crate::hal::host::groups::{GroupWork, limits};
+use crate::hal::host::in_order::{InOrderExecutor, InProcess, TurnGuard};
+use crate::hal::host::kernel::{CpuKernel, CpuLoader};
+use crate::hal::host::memory::HostMemory;
+use crate::hal::host::run::Work;
+use crate::hal::host::stack::{self, TooMuch};
+use crate::hal::host::work_sharing;
+use crate::hal::{PendingOps, QueueOps, TaskQueue};
+use crate::launch::desc::LaunchDesc;
+use crate::launch::erased::{NativeBody, RawKernel};
+use crate::launch::failure::{Failure, Panic};
+use crate::util::fork;
+
+/// See the module's documentation.
+#[derive(Clone)]
+pub(crate) struct HostQueue {
+    /// The device's name.
+    device: &'static str,
+    loader: Option<CpuLoader>,
+    executor: Arc<InOrderExecutor>,
+}
+
+/// There is none: a launch is over when its submission returns.
+#[derive(Debug)]
+pub(crate) enum NoPending {}
+
+impl PendingOps for NoPending {
+    fn is_over(&self) -> bool {
+        match *self {}
+    }
+
+    fn is_known_over(&self) -> bool {
+        match *self {}
+    }
+
+    fn finish(self) -> (Result<(), LaunchError>, Option<Duration>) {
+        match self {}
+    }
+}
+
+impl HostQueue {
+    /// A queue of a device, which runs what the loader makes, or else the host half's own bodies.
+    ///
+    /// # Errors
+    /// [`DeviceError::CpuStack`], [`DeviceError::Threads`].
+    pub(crate) fn new(
+        device: &'static str,
+        loader: Option<CpuLoader>,
+    ) -> Result<Self, DeviceError> {
+        stack::settings::check()?;
+        Ok(Self { device, loader, executor: InOrderExecutor::new()? })
+    }
+
+    /// The order in this process. Only in one that was forked it may have to be made, and with it threads.
+    #[inline]
+    fn in_process(&self) -> Result<&Arc<InProcess>, LaunchError> {
+        self.executor.known().map_or_else(|| self.begin(), Ok)
+    }
+
+    #[cold]
+    fn begin(&self) -> Result<&Arc<InProcess>, LaunchError> {
+        self.executor.here().map_err(|error| LaunchError::Forked { reason: error.to_string() })
+    }
+
+    #[cold]
+    fn device_memory(&self, kernel: &RawKernel) -> LaunchError {
+        let (kernel, device) = (kernel.name(), self.device.to_owned());
+        LaunchError::ForeignBuffer { kernel, device, memory: "a GPU".to_owned() }
+    }
+
+    #[cold]
+    fn failed(
+        &self,
+        kernel: &RawKernel,
+        dimensions: u32,
+        offset: [usize; 3],
+        failure: Failure,
+    ) -> LaunchError {
+        let place = |xyz: [usize; 3]| -> Vec<usize> {
+            xyz[..dimensions as usize].iter().rev().copied().collect()
+        };
+        let (name, device) = (kernel.name(), self.device.to_owned());
+        match failure {
+            Failure::Panic(Panic { message, location, work_item, local_id }) => {
+                LaunchError::Panicked(Box::new(KernelPanic {
+                    kernel: name,
+                    device,
+                    message,
+                    location,
+                    work_item: work_item.map(|xyz| {
+                        place(std::array::from_fn(|axis| xyz[axis].wrapping_add(offset[axis])))
+                    }),
+                    local_id: local_id.map(place),
+                }))
+            }
+            Failure::DivergentBarrier { group, waiting, ended } => LaunchError::DivergentBarrier {
+                kernel: name,
+                device,
+                group: place(group),
+                waiting,
+                ended,
+            },
+            Failure::DivergentSubGroup { group, sub_group, waiting, elsewhere } => {
+                LaunchError::DivergentSubGroup {
+                    kernel: name,
+                    device,
+                    group: place(group),
+                    sub_group,
+                    waiting,
+                    elsewhere,
+                }
+            }
+            Failure::NoStack { bytes, reason } => {
+                LaunchError::NoStack { kernel: name, device, bytes, reason }
+            }
+            Failure::NoThread { reason } => LaunchError::NoThread { kernel: name, device, reason },
+            Failure::LocalMemory { bytes } => self.local_memory(kernel, bytes),
+            Failure::Forked => LaunchError::Forked { reason: fork::OF_PARENT.to_owned() },
+        }
+    }
+
+    #[cold]
+    fn local_memory(&self, kernel: &RawKernel, bytes: usize) -> LaunchError {
+        LaunchError::LocalMemory {
+            kernel: kernel.name(),
+            bytes,
+            limit: limits::LOCAL_MEMORY,
+            device: self.device.to_owned(),
+        }
+    }
+
+    #[cold]
+    fn stack(&self, kernel: &RawKernel, TooMuch { bytes, items, limit }: TooMuch) -> LaunchError {
+        let (kernel, device) = (kernel.name(), self.device.to_owned());
+        LaunchError::Stack { kernel, device, bytes, items, limit }
+    }
+}
+
+impl QueueOps for HostQueue {
+    type Loader = CpuLoader;
+    type Code = Body;
+    type Memory = HostMemory;
+    type Pending = NoPending;
+    type Plan = ();
+    type Turn<'a> = TurnGuard<'a>;
+
+    #[inline]
+    fn device_name(&self) -> &str {
+        self.device
+    }
+
+    #[inline]
+    fn max_group_size(&self) -> usize {
+        limits::MOST_ITEMS
+    }
+
+    #[inline]
+    fn loader(&self) -> Option<&CpuLoader> {
+        self.loader.as_ref()
+    }
+
+    #[inline]
+    fn compiled(kernel: Arc<CpuKernel>) -> Body {
+        Body::Cpu(kernel)
+    }
+
+    #[inline]
+    fn native(body: NativeBody) -> Option<Body> {
+        Some(Body::Native(body))
+    }
+
+    #[inline]
+    fn turn(&self) -> Result<TurnGuard<'_>, LaunchError> {
+        Ok(InProcess::turn(self.in_process()?))
+    }
+
+    fn tasks(&self) -> Result<Option<&dyn TaskQueue>, LaunchError> {
+        Ok(Some(self.in_process()?))
+    }
+
+    #[inline]
+    fn plan(&self, _: &LaunchDesc<'_>) -> Result<(), LaunchError> {
+        Ok(())
+    }
+
+    unsafe fn submit(
+        &self,
+        launch: &LaunchDesc<'_>,
+        body: Body,
+        (): (),
+    ) -> Result<Option<NoPending>, LaunchError> {
+        let kernel = &launch.kernel;
+        let (extent, groups) = match &launch.groups {
+            None => (launch.range, None),
+            Some(groups) => {
+                let work = GroupWork::new(launch.range, groups, &body)
+                    .map_err(|bytes| self.local_memory(kernel, bytes))?;
+                (groups.count, Some(work))
+            }
+        };
+        let work = Work::new(body, kernel, extent, groups, launch.options.cloned());
+        let executor = self.in_process()?;
+        if let Body::Cpu(code) = &work.body
+            // SAFETY: the closure is of the kernel's type.
+            && unsafe { code.captures_device_memory(work.closure.cast()) }
+        {
+            return Err(self.device_memory(kernel));
+        }
+        if let Some(too_much) = work.too_much_stack() {
+            return Err(self.stack(kernel, too_much));
+        }
+        let started = tracing::enabled!(tracing::Level::DEBUG).then(|| {
+            let version = match &work.body {
+                Body::Cpu(code) => code.version.clone(),
+                Body::Native(_) => Box::from("the host's"),
+            };
+            (std::time::Instant::now(), version)
+        });
+        // SAFETY: the caller's promises.
+        let dispatch = unsafe { work_sharing::run(&work, executor.pool()) }.map_err(|failure| {
+            self.failed(kernel, extent.dimensions, launch.range.offset, failure)
+        })?;
+        if let Some((started, version)) = started {
+            tracing::debug!(
+                kernel = kernel.name(), device = %self.device, version, range = ?extent.slowest_first(),
+                intervals = dispatch.intervals, helpers = dispatch.helpers, micros = started.elapsed().as_micros() as u64, "launched"
+            );
+        }
+        Ok(None)
+    }
+
+    fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {
+        HostMemory::new(layout).ok_or_else(|| BufferError::OutOfMemory {
+            bytes: layout.size(),
+            device: self.device.to_owned(),
+            available: None,
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! Memory that is used as a stack, with a guard page behind its end.
+
+use std::io;
+use std::num::NonZero;
+use std::ptr;
+use std::sync::OnceLock;
+
+use corosensei::stack::{Stack, StackPointer};
+
+use crate::hal::host::stack::overflow::Entry;
+use crate::launch::failure::Failure;
+
+/// The least size of a stack.
+const LEAST: usize = 256 << 10;
+
+/// A stack that is not a thread's own. Only what is touched takes memory.
+#[derive(Debug)]
+pub(crate) struct OwnStack {
+    /// The guard page's first byte.
+    low: NonZero<usize>,
+    /// One past the last byte.
+    high: NonZero<usize>,
+    entry: &'static Entry,
+}
+
+/// The size of the stacks that are made for something that needs so many bytes: few sizes, so that stacks can be used again.
+pub(crate) fn size_for(bytes: usize) -> usize {
+    bytes.max(LEAST).checked_next_power_of_two().unwrap_or(usize::MAX)
+}
+
+pub(super) fn page_size() -> usize {
+    static SIZE: OnceLock<usize> = OnceLock::new();
+    *SIZE.get_or_init(|| {
+        // SAFETY: it only asks for a number.
+        usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+    })
+}
+
+impl OwnStack {
+    /// A stack of at least so many bytes, [`size_for`] them.
+    ///
+    /// # Errors
+    /// [`Failure::NoStack`], if the system has no memory for it.
+    pub(crate) fn new(bytes: usize) -> Result<Self, Failure> {
+        let size = size_for(bytes);
+        Self::map(size).map_err(|error| Failure::NoStack { bytes: size, reason: error.to_string() })
+    }
+
+    fn map(size: usize) -> io::Result<Self> {
+        let guard = page_size();
+        let len = size
+            .checked_add(guard)
+            .filter(|len| *len <= isize::MAX as usize)
+            .ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        // SAFETY: new memory, which nobody else knows; all calls are about it alone.
+        unsafe {
+            let low = libc::mmap(
+                ptr::null_mut(),
+                len,
+                libc::PROT_NONE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK,
+                -1,
+                0,
+            );
+            if low == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+            let usable = low.byte_add(guard);
+            if libc::mprotect(usable, size, libc::PROT_READ | libc::PROT_WRITE) != 0 {
+                let error = io::Error::last_os_error();
+                libc::munmap(low, len);
+                return Err(error);
+            }
+            // A large page for the few bytes that a work-item touches would be a waste, times a thousand work-items. Systems without
+            // large pages do not know the advice.
+            libc::madvise(usable, size, libc::MADV_NOHUGEPAGE);
+            let (Some(low), Some(high)) =
+                (NonZero::new(low.addr()), NonZero::new(low.addr() + len))
+            else {
+                return Err(io::Error::from(io::ErrorKind::OutOfMemory));
+            };
+            Ok(Self {
+                low,
+                high,
+                entry: Entry::add(low.get(), low.get() + guard, high.get(), false),
+            })
+        }
+    }
+
+    /// How the stack is known to who looks at overflows.
+    pub(crate) const fn entry(&self) -> &'static Entry {
+        self.entry
+    }
+
+    /// Bytes that can be used.
+    pub(crate) fn size(&self) -> usize {
+        self.high.get() - self.low.get() - page_size()
+    }
+}
+
+impl Drop for OwnStack {
+    fn drop(&mut self) {
+        self.entry.remove();
+        let len = self.high.get() - self.low.get();
+        // SAFETY: the memory is this stack's, all of it, and nothing runs on it any more: what does has borrowed or taken the stack.
+        unsafe { libc::munmap(ptr::with_exposed_provenance_mut(self.low.get()), len) };
+    }
+}
+
+// SAFETY: the memory is there as long as the value, is at least `LEAST` bytes large and has a guard page below; both limits are
+// multiples of the page size.
+unsafe impl Stack for OwnStack {
+    fn base(&self) -> StackPointer {
+        self.high
+    }
+
+    fn limit(&self) -> StackPointer {
+        self.low
+    }
+}

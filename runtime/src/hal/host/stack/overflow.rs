@@ -1,0 +1,280 @@
+//! What happens when a kernel's stack is not enough.
+//!
+//! The process gets a signal for an access to the guard page. Rust's own handler knows the stacks of its threads only, and not what they
+//! run. So a handler comes before it that knows all stacks that kernels run on: if the access was to one of them while it ran a kernel,
+//! the handler writes what happened, and ends the process. Any other signal goes on to the handler that was there before. A program that
+//! sets a handler later keeps it.
+//!
+//! The handler runs on a stack for signal handlers. It takes no lock and no memory, and reads no thread-local variable: stacks are in
+//! a list that only grows, whose entries are used again.
+
+use std::cell::UnsafeCell;
+use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
+use std::ptr::{self, null_mut};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+use crate::util::fork::{self, PerProcess};
+
+/// What runs on a stack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Runs {
+    /// The kernel's name.
+    pub(crate) kernel: fn() -> &'static str,
+    /// The device's.
+    pub(crate) device: &'static str,
+}
+
+/// A stack, as the handler knows it.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// The first byte of the guard below it; 0 if there is no stack.
+    guard: AtomicUsize,
+    /// Its lowest byte, and one past the highest.
+    low: AtomicUsize,
+    high: AtomicUsize,
+    /// Whether the system made it, for a thread.
+    of_thread: AtomicBool,
+    /// What runs on it; null if that is no kernel.
+    runs: AtomicPtr<Runs>,
+    /// The entry that was added before.
+    next: AtomicPtr<Entry>,
+}
+
+/// All entries.
+static ENTRIES: AtomicPtr<Entry> = AtomicPtr::new(null_mut());
+
+/// Entries without a stack.
+fn free() -> MutexGuard<'static, Vec<&'static Entry>> {
+    static FREE: PerProcess<Mutex<Vec<&'static Entry>>> = PerProcess::new();
+    FREE.get(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// While it lives, the stack runs a kernel.
+#[derive(Debug)]
+pub(crate) struct Marked<'a> {
+    entry: &'static Entry,
+    before: *mut Runs,
+    runs: std::marker::PhantomData<&'a Runs>,
+}
+
+impl Entry {
+    /// Adds a stack with a guard at `guard..low`, a thread's own or another.
+    pub(super) fn add(guard: usize, low: usize, high: usize, of_thread: bool) -> &'static Self {
+        let free = free().pop();
+        let entry = free.unwrap_or_else(|| {
+            let entry: &'static Self = Box::leak(Box::new(Self {
+                guard: AtomicUsize::new(0),
+                low: AtomicUsize::new(0),
+                high: AtomicUsize::new(0),
+                of_thread: AtomicBool::new(false),
+                runs: AtomicPtr::new(null_mut()),
+                next: AtomicPtr::new(null_mut()),
+            }));
+            let this = ptr::from_ref(entry).cast_mut();
+            fork::in_child_run(forget_other_threads);
+            let _ = ENTRIES.fetch_update(Ordering::Release, Ordering::Relaxed, |first| {
+                entry.next.store(first, Ordering::Relaxed);
+                Some(this)
+            });
+            entry
+        });
+        entry.of_thread.store(of_thread, Ordering::Relaxed);
+        entry.low.store(low, Ordering::Relaxed);
+        entry.high.store(high, Ordering::Relaxed);
+        entry.guard.store(guard, Ordering::Relaxed);
+        entry
+    }
+
+    /// The stack goes, and with it all that has run on it.
+    pub(super) fn remove(&'static self) {
+        self.runs.store(null_mut(), Ordering::Relaxed);
+        self.guard.store(0, Ordering::Relaxed);
+        self.high.store(0, Ordering::Relaxed);
+        free().push(self);
+    }
+
+    /// Says what the stack runs, as long as the result lives.
+    ///
+    /// Whoever overflows the stack runs on it, or has handed it over by means that order memory: so plain stores are enough.
+    #[inline]
+    pub(crate) fn mark<'a>(&'static self, runs: &'a Runs) -> Marked<'a> {
+        let before = self.runs.load(Ordering::Relaxed);
+        self.begin(runs);
+        Marked { entry: self, before, runs: std::marker::PhantomData }
+    }
+
+    /// The same until [`end`](Self::end) is called. Until then nothing else runs on the stack than what `runs` is alive for.
+    #[inline]
+    pub(crate) fn begin(&self, runs: &Runs) {
+        self.runs.store(ptr::from_ref(runs).cast_mut(), Ordering::Relaxed);
+    }
+
+    /// Says that the stack runs no kernel.
+    pub(crate) fn end(&self) {
+        self.runs.store(null_mut(), Ordering::Relaxed);
+    }
+}
+
+impl Drop for Marked<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.entry.runs.store(self.before, Ordering::Relaxed);
+    }
+}
+
+/// What runs on the stack that an address belongs to, and the stack's size.
+///
+/// # Safety
+/// Called by the thread that has accessed the address, so that what it runs is alive.
+unsafe fn at(address: usize) -> Option<(Runs, usize)> {
+    let mut next = ENTRIES.load(Ordering::Acquire);
+    // SAFETY: entries are never freed, and were whole before they were in the list.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        let (guard, low) = (entry.guard.load(Ordering::Relaxed), entry.low.load(Ordering::Relaxed));
+        let high = entry.high.load(Ordering::Relaxed);
+        if (guard..high).contains(&address) {
+            // SAFETY: null, or what `mark` borrows as long as it is there.
+            let runs = unsafe { entry.runs.load(Ordering::Relaxed).as_ref() }?;
+            return Some((*runs, high - low));
+        }
+        next = entry.next.load(Ordering::Relaxed);
+    }
+    None
+}
+
+/// Forgets the stacks of threads that a forked process does not have: the C library uses them for others. Takes no lock and no memory.
+fn forget_other_threads() {
+    let here = 0_u8;
+    let here = ptr::from_ref(&here).addr();
+    let mut next = ENTRIES.load(Ordering::Acquire);
+    // SAFETY: entries are never freed, and were whole before they were in the list.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        let guard = entry.guard.load(Ordering::Relaxed);
+        let is_here = (guard..entry.high.load(Ordering::Relaxed)).contains(&here);
+        if entry.of_thread.load(Ordering::Relaxed) && !is_here {
+            entry.runs.store(null_mut(), Ordering::Relaxed);
+            entry.guard.store(0, Ordering::Relaxed);
+            entry.high.store(0, Ordering::Relaxed);
+        }
+        next = entry.next.load(Ordering::Relaxed);
+    }
+}
+
+/// The handler that was there before. Written once, before the own one can read it.
+struct Before(UnsafeCell<MaybeUninit<libc::sigaction>>);
+
+// SAFETY: written by `install` alone, inside of a `Once`, before anybody reads it.
+unsafe impl Sync for Before {}
+
+static BEFORE: Before = Before(UnsafeCell::new(MaybeUninit::uninit()));
+
+/// Installs the handler.
+pub(super) fn install() {
+    static ONCE: Once = Once::new();
+    // SAFETY: `BEFORE` is written before the handler is installed, and never again; the handler has the type that its flags say, and
+    // does only what a handler may do. The actions are whole: zeros are good for all fields.
+    ONCE.call_once(|| unsafe {
+        let before = &mut *BEFORE.0.get();
+        if libc::sigaction(libc::SIGSEGV, ptr::null(), before.as_mut_ptr()) != 0 {
+            return;
+        }
+        let before = before.assume_init_ref();
+        let mut action: libc::sigaction = std::mem::zeroed();
+        let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = on_fault;
+        action.sa_sigaction = handler as usize;
+        // What the handler before wants to be so is so: signals that are blocked, calls that go on.
+        action.sa_mask = before.sa_mask;
+        action.sa_flags = libc::SA_SIGINFO
+            | libc::SA_ONSTACK
+            | (before.sa_flags & (libc::SA_NODEFER | libc::SA_RESTART));
+        libc::sigaction(libc::SIGSEGV, &raw const action, null_mut());
+    });
+}
+
+extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the system passes what it says of the signal. Only an access has an address: what a process has sent has a code of 0 or
+    // less.
+    unsafe {
+        if (*info).si_code > 0
+            && let Some((runs, size)) = at((*info).si_addr().addr())
+        {
+            tell(&runs, size);
+            libc::abort();
+        }
+        go_on(signal, info, context);
+    }
+}
+
+/// Leaves the signal to the handler that was there before.
+///
+/// # Safety
+/// Called by the handler, with what it was called with.
+unsafe fn go_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: `install` has written it before there was a handler; each handler is of the type that its flags say.
+    unsafe {
+        let before = (*BEFORE.0.get()).assume_init_ref();
+        let handler = before.sa_sigaction;
+        let default = handler == libc::SIG_DFL || handler == libc::SIG_IGN;
+        let sent = (*info).si_code <= 0;
+        if sent && handler == libc::SIG_IGN {
+            return;
+        }
+        if default || before.sa_flags & libc::SA_RESETHAND != 0 {
+            // An access is tried again after this, and the system ends the process: it lets nobody ignore that.
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = libc::SIG_DFL;
+            libc::sigaction(signal, &raw const action, null_mut());
+        }
+        if default {
+            if sent {
+                // Nothing is tried again after a signal that a process has sent.
+                libc::raise(signal);
+            }
+        } else if before.sa_flags & libc::SA_SIGINFO != 0 {
+            type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+            let handler = std::mem::transmute::<usize, Handler>(handler);
+            handler(signal, info, context);
+        } else {
+            let handler = std::mem::transmute::<usize, extern "C" fn(c_int)>(handler);
+            handler(signal);
+        }
+    }
+}
+
+/// Writes what happened to standard error.
+fn tell(runs: &Runs, size: usize) {
+    let mut digits = [0_u8; 20];
+    let mut first = digits.len();
+    let mut rest = size;
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    let sub_grids: [&[u8]; 7] = [
+        b"\nkernel `",
+        (runs.kernel)().as_bytes(),
+        b"` on device `",
+        runs.device.as_bytes(),
+        b"` has overflowed its stack of ",
+        &digits[first..],
+        b" bytes; let it call itself less deeply, put large arrays into buffers, or set SCHISM_CPU_STACK to more\n\
+          fatal runtime error: stack overflow, aborting\n",
+    ];
+    for mut piece in sub_grids {
+        while !piece.is_empty() {
+            // SAFETY: the bytes can be read.
+            let written =
+                unsafe { libc::write(libc::STDERR_FILENO, piece.as_ptr().cast(), piece.len()) };
+            match usize::try_from(written) {
+                Ok(written @ 1..) => piece = &piece[written.min(piece.len())..],
+                _ => return,
+            }
+        }
+    }
+}

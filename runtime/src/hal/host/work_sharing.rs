@@ -1,0 +1,263 @@
+//! How a launch is spread over the cores.
+//!
+//! The calling thread starts alone. Most launches that are small end there, without waking anyone. When it has run for
+//! [`ALONE`], or knows that much is left, the rest becomes a job that all threads take intervals of linear ids from: large ones
+//! first, smaller ones towards the end, so that uneven work ends at the same time everywhere.
+//!
+//! The job never waits for a helper that has not begun: the caller takes intervals too, and at the end waits only for those
+//! that are being worked on. A helper that comes late finds nothing left and never looks at the kernel's data, which may be
+//! gone by then.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use rayon_core::ThreadPool;
+
+use crate::hal::host::run::Work;
+use crate::launch::failure::{Failure, Inside};
+use crate::util::fork;
+
+/// How long the caller works alone. Waking a thread costs about as much.
+const ALONE: Duration = Duration::from_micros(10);
+
+/// What is measured in less time than this says nothing about the rest.
+const MEANINGFUL: Duration = Duration::from_micros(1);
+
+/// When at least this much is known to be left, helpers come at once.
+const WORTH_HELP: Duration = Duration::from_micros(100);
+
+/// The least work that is worth taking as an interval of its own.
+const GRAIN: Duration = Duration::from_micros(2);
+
+/// An interval is at most the rest, divided by this and by the number of threads.
+const SHARES: usize = 16;
+
+/// Intervals of at least this many work-items end at multiples of it: their elements then share no cache line, and vector
+/// loops need no remainder.
+const ALIGN: usize = 64;
+
+/// How often a caller who has run out of work looks whether the others are done, before it sleeps.
+const SPINS: usize = 2000;
+
+/// What happened, for the trace.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dispatch {
+    /// Intervals that the range was cut into.
+    pub(crate) intervals: usize,
+    /// Threads that were asked to help.
+    pub(crate) helpers: usize,
+}
+
+/// Runs all work-items and returns when none is running any more. After a panic the ones not yet begun are left out.
+///
+/// # Safety
+/// `work.closure` is alive until this returns, and of the type that the body expects. There is at least one work-item.
+pub(crate) unsafe fn run(work: &Work, pool: &'static ThreadPool) -> Result<Dispatch, Failure> {
+    let items = work.extent.items;
+    let threads = pool.current_num_threads();
+    let generation = fork::generation();
+    let inside = Inside::enter();
+    // SAFETY: the caller's promises; `alone` runs each work-item at most once.
+    let (begun, intervals, pace) = unsafe { alone(work, threads)? };
+    if begun == items {
+        return Ok(Dispatch { intervals, helpers: 0 });
+    }
+    let job = Arc::new(Job {
+        grain: AtomicUsize::new(pace.items_in(GRAIN).max(1)),
+        work: work.clone(),
+        next: AtomicUsize::new(begun),
+        left: AtomicUsize::new(items - begun),
+        intervals: AtomicUsize::new(intervals),
+        helpers: AtomicUsize::new(0),
+        threads,
+        failure: Mutex::new(None),
+        caller: thread::current(),
+        pool,
+        generation,
+    });
+    Job::call_helpers(&job);
+    job.participate();
+    drop(inside);
+    job.wait()?;
+    let failure = job.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let dispatch = Dispatch {
+        intervals: job.intervals.load(Ordering::Relaxed),
+        helpers: job.helpers.load(Ordering::Relaxed),
+    };
+    failure.map_or(Ok(dispatch), Err)
+}
+
+/// How fast the work went so far.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    items: usize,
+    time: Duration,
+}
+
+impl Pace {
+    fn items_in(self, time: Duration) -> usize {
+        let items = self.items as f64 * time.as_secs_f64() / self.time.as_secs_f64().max(1e-9);
+        items as usize
+    }
+
+    fn time_of(self, items: usize) -> Duration {
+        let seconds = self.time.as_secs_f64() * items as f64 / self.items as f64;
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    }
+}
+
+/// The caller's start. Returns how many work-items have run, in how many intervals, and at what pace.
+///
+/// # Safety
+/// As for [`run`].
+unsafe fn alone(work: &Work, threads: usize) -> Result<(usize, usize, Pace), Failure> {
+    let items = work.extent.items;
+    // A clock takes a good part of the time of a small launch, so none is read that decides nothing.
+    let done = |intervals| (items, intervals, Pace { items, time: ALONE });
+    if threads == 1 || items == 1 {
+        // SAFETY: the caller's promises.
+        unsafe { work.run(0, items)? };
+        return Ok(done(1));
+    }
+    let start = Instant::now();
+    let (mut begun, mut intervals, mut size) = (0_usize, 0, 1);
+    let mut elapsed = Duration::ZERO;
+    loop {
+        let end = items.min(begun.saturating_add(size));
+        // SAFETY: the caller's promises; begun < end.
+        unsafe { work.run(begun, end)? };
+        intervals += 1;
+        if end == items {
+            return Ok(done(intervals));
+        }
+        let now = start.elapsed();
+        let pace = Pace { items: end - begun, time: now - elapsed };
+        (begun, elapsed) = (end, now);
+        // The very first work-item says little: nothing is in the caches yet.
+        let known = intervals > 1 && pace.time >= MEANINGFUL;
+        let enough = elapsed >= ALONE || (known && pace.time_of(items - begun) >= WORTH_HELP);
+        if enough {
+            return Ok((begun, intervals, pace));
+        }
+        // At most four times as long as the last one, and about as long as is left. Of a kernel that does nothing, work-items take no
+        // time, however many they are.
+        size = pace.items_in(ALONE - elapsed).clamp(1, pace.items.saturating_mul(4));
+    }
+}
+
+/// What is left of a launch when the caller's start is over.
+#[derive(Debug)]
+struct Job {
+    work: Work,
+    /// The first work-item that nobody has taken.
+    next: AtomicUsize,
+    /// Work-items that have not ended.
+    left: AtomicUsize,
+    intervals: AtomicUsize,
+    helpers: AtomicUsize,
+    threads: usize,
+    /// The least number of work-items to take: what takes [`GRAIN`] at the latest pace.
+    grain: AtomicUsize,
+    failure: Mutex<Option<Failure>>,
+    caller: Thread,
+    pool: &'static ThreadPool,
+    /// The process that the helpers are in.
+    generation: u32,
+}
+
+impl Job {
+    /// Asks for up to two more threads. Each asks for two more in its turn, so that on many cores no one thread has to wake
+    /// all the others.
+    fn call_helpers(job: &Arc<Self>) {
+        for _ in 0..2 {
+            let more = job.next.load(Ordering::Relaxed) < job.work.extent.items;
+            let one_more = |helpers| (more && helpers + 1 < job.threads).then_some(helpers + 1);
+            if job.helpers.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_err() {
+                return;
+            }
+            let job = Arc::clone(job);
+            job.pool.spawn(move || {
+                Self::call_helpers(&job);
+                let _inside = Inside::enter();
+                job.participate();
+            });
+        }
+    }
+
+    /// Takes intervals until there are none.
+    fn participate(&self) {
+        while let Some((begin, end)) = self.take() {
+            let start = Instant::now();
+            // SAFETY: `run` keeps the closure alive while `left` counts these work-items, and `take` gives them out once.
+            if let Err(failure) = unsafe { self.work.run(begin, end) } {
+                self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+                self.abandon();
+            }
+            let pace = Pace { items: end - begin, time: start.elapsed() };
+            self.grain.store(pace.items_in(GRAIN).max(1), Ordering::Relaxed);
+            self.finish(end - begin);
+        }
+    }
+
+    fn take(&self) -> Option<(usize, usize)> {
+        let items = self.work.extent.items;
+        let mut begin = self.next.load(Ordering::Relaxed);
+        while begin < items {
+            let end = self.end_from(begin);
+            match self.next.compare_exchange_weak(begin, end, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => {
+                    self.intervals.fetch_add(1, Ordering::Relaxed);
+                    return Some((begin, end));
+                }
+                Err(now) => begin = now,
+            }
+        }
+        None
+    }
+
+    /// Where an interval from `begin` ends: at whole planes or rows, if it is at least that large.
+    fn end_from(&self, begin: usize) -> usize {
+        let items = self.work.extent.items;
+        let [row, rows, _] = self.work.extent.xyz;
+        let rest = items - begin;
+        let grain = self.grain.load(Ordering::Relaxed);
+        let size = (rest / (self.threads * SHARES)).max(grain).min(rest);
+        let unit = [row * rows, row, ALIGN].into_iter().find(|unit| *unit <= size).unwrap_or(1);
+        // A unit, and where an interval ends, are at most isize::MAX, so their sum does not overflow.
+        (begin + size).next_multiple_of(unit).min(items)
+    }
+
+    /// Gives up what nobody has taken.
+    fn abandon(&self) {
+        let items = self.work.extent.items;
+        let begin = self.next.swap(items, Ordering::Relaxed);
+        self.finish(items - begin);
+    }
+
+    /// The last one to finish wakes the caller.
+    fn finish(&self, items: usize) {
+        if items != 0 && self.left.fetch_sub(items, Ordering::AcqRel) == items {
+            self.caller.unpark();
+        }
+    }
+
+    /// Waits for intervals that others have taken.
+    fn wait(&self) -> Result<(), Failure> {
+        for _ in 0..SPINS {
+            if self.left.load(Ordering::Acquire) == 0 {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
+        while self.left.load(Ordering::Acquire) != 0 {
+            if self.generation != fork::generation() {
+                return Err(Failure::Forked);
+            }
+            thread::park();
+        }
+        Ok(())
+    }
+}

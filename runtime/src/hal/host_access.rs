@@ -1,0 +1,39 @@
+//! What the host does where it uses a view of a device's memory. `data::device_memory` knows these functions by name.
+
+use crate::hal::{Unreadable, dispatch};
+
+/// Where the host reads what a window's address stands for.
+///
+/// # Safety
+/// The address is that of a view.
+#[cold]
+#[unsafe(no_mangle)]
+unsafe fn __schism_remote_readable(address: *const u8) -> *const u8 {
+    match dispatch::readable(address.addr()) {
+        Some(Ok(readable)) => readable,
+        Some(Err(Unreadable::Atomic { device })) => panic!(
+            "a view of atomics in the memory of device `{device}` is for its kernels; the host reads the buffer, after the launch"
+        ),
+        Some(Err(Unreadable::Failed(error))) => {
+            panic!("a view cannot be read on the host: {error}")
+        }
+        // Empty views: nobody reads there.
+        None => address,
+    }
+}
+
+#[cold]
+#[unsafe(no_mangle)]
+fn __schism_remote_unreachable() -> ! {
+    panic!(
+        "the elements of an exclusive view are in a GPU's memory, out of the host's reach; only kernels on that device can use them"
+    )
+}
+
+/// # Safety
+/// Nobody but the caller has a view of the `bytes` at the address.
+#[cold]
+#[unsafe(no_mangle)]
+unsafe fn __schism_remote_exclusive(address: *const u8, bytes: usize) {
+    dispatch::exclusive(address.addr(), bytes);
+}

@@ -1,0 +1,149 @@
+//! A device that runs nothing and takes note of what it is asked: what a backend needs at least.
+//!
+//! It is a folder here and a line in `dispatch`; tests ask for it by its name.
+
+use std::alloc::Layout;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::code::compiler::About;
+use crate::error::{BufferError, DeviceError, LaunchError};
+use crate::hal::host::body::Body;
+use crate::hal::host::kernel::{CpuKernel, CpuLoader};
+use crate::hal::host::memory::HostMemory;
+use crate::hal::host::queue::NoPending;
+use crate::hal::{Backend, DeviceOps, QueueOps, TaskQueue};
+use crate::launch::desc::LaunchDesc;
+use crate::launch::erased::NativeBody;
+
+/// What the device was asked, by all queues.
+static ASKED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn note(what: String) {
+    ASKED.lock().unwrap_or_else(PoisonError::into_inner).push(what);
+}
+
+/// The device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recording;
+
+impl Backend for Recording {
+    type Device = Self;
+
+    fn devices() -> Vec<Self> {
+        Vec::new()
+    }
+
+    fn by_name(name: &str) -> Option<Result<Self, DeviceError>> {
+        (name == "recording").then_some(Ok(Self))
+    }
+}
+
+impl DeviceOps for Recording {
+    type Queue = Queue;
+
+    fn name(&self) -> &str {
+        "recording"
+    }
+
+    fn description(&self, _: Option<&About>) -> String {
+        "nothing".to_owned()
+    }
+
+    fn max_group_size(&self) -> usize {
+        8
+    }
+
+    fn local_memory_size(&self) -> usize {
+        0
+    }
+
+    fn queue(&self) -> Result<Queue, DeviceError> {
+        Ok(Queue)
+    }
+}
+
+/// A queue of the device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queue;
+
+impl QueueOps for Queue {
+    type Loader = CpuLoader;
+    type Code = Body;
+    type Memory = HostMemory;
+    type Pending = NoPending;
+    type Plan = ();
+    type Turn<'a> = ();
+
+    fn device_name(&self) -> &str {
+        Recording.name()
+    }
+
+    fn max_group_size(&self) -> usize {
+        Recording.max_group_size()
+    }
+
+    fn loader(&self) -> Option<&CpuLoader> {
+        None
+    }
+
+    fn compiled(kernel: Arc<CpuKernel>) -> Body {
+        Body::Cpu(kernel)
+    }
+
+    fn native(body: NativeBody) -> Option<Body> {
+        Some(Body::Native(body))
+    }
+
+    fn turn(&self) -> Result<(), LaunchError> {
+        Ok(())
+    }
+
+    fn tasks(&self) -> Result<Option<&dyn TaskQueue>, LaunchError> {
+        Ok(None)
+    }
+
+    fn plan(&self, _: &LaunchDesc<'_>) -> Result<(), LaunchError> {
+        Ok(())
+    }
+
+    unsafe fn submit(
+        &self,
+        launch: &LaunchDesc<'_>,
+        _: Body,
+        (): (),
+    ) -> Result<Option<NoPending>, LaunchError> {
+        let groups = launch.groups.map(|groups| groups.local.slowest_first());
+        note(format!("launch {:?} {groups:?}", launch.range.slowest_first()));
+        Ok(None)
+    }
+
+    fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {
+        note(format!("allocate {}", layout.size()));
+        HostMemory::new(layout).ok_or(BufferError::TooLarge { len: layout.size(), element_size: 1 })
+    }
+}
+
+/// A program that uses the device goes through everything that launches go through, but for code.
+#[test]
+fn a_device_is_a_folder_and_a_line() {
+    use crate::prelude::*;
+
+    let device = Device::by_name("recording").expect("the line in `dispatch`");
+    let queue = crate::Queue::on(&device).expect("a queue");
+    let mut numbers = Buffer::filled(&queue, 6, 1_u8).expect("memory");
+    queue.for_each(&mut numbers, |number| *number += 1).expect("a launch");
+    let range = NdRange::new([2, 4], [2, 2]).expect("groups that fill the range");
+    queue
+        .scope(|scope| {
+            scope.parallel_for_groups(range, (), |_, ()| ())?;
+            Ok(())
+        })
+        .expect("another launch");
+    let too_large = NdRange::new(16, 16).expect("a group");
+    let error = queue.parallel_for_groups(too_large, (), |_, ()| ()).expect_err("16 work-items");
+    assert!(matches!(error, LaunchError::GroupTooLarge { limit: 8, .. }), "{error}");
+    queue.parallel_for(0, |_| ()).expect("nothing to run");
+    assert_eq!(numbers.to_vec(), [1; 6], "nothing ran");
+    let asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+    assert_eq!(*asked, ["allocate 6", "launch [6] None", "launch [2, 4] Some([2, 2])"]);
+}

@@ -1,0 +1,91 @@
+//! The compiler decides what a kernel may capture.
+
+/// Values that a kernel may capture: plain data, and views of device memory.
+///
+/// A kernel's captures are copied to the device byte by byte. Numbers, arrays, tuples and structs of such values can go there; a
+/// reference, a pointer, a `Vec` or a `Box` cannot, because what it points to stays behind on the host.
+///
+/// What can change behind a shared reference (an atomic, a `Cell`, an `UnsafeCell`, a lock) cannot go there by value, alone or within
+/// another type: it would be one for all work-items where the host runs them, and a copy for each elsewhere. What work-items share is in
+/// a buffer, whose [`atomic_view`](crate::Buffer::atomic_view) a kernel can capture.
+///
+/// # Safety
+/// Nobody needs to implement it. Who does so promises that the bytes of the type mean on every device what they mean on the host, and
+/// that it makes no difference whether work-items share a value or have copies of it.
+// As `diagnostic::on_unimplemented`, which has no words for some types only.
+#[rustc_on_unimplemented(
+    on(
+        any(
+            Self = "core::sync::atomic::AtomicBool",
+            Self = "core::sync::atomic::AtomicI8",
+            Self = "core::sync::atomic::AtomicI16",
+            Self = "core::sync::atomic::AtomicI32",
+            Self = "core::sync::atomic::AtomicI64",
+            Self = "core::sync::atomic::AtomicIsize",
+            Self = "core::sync::atomic::AtomicU8",
+            Self = "core::sync::atomic::AtomicU16",
+            Self = "core::sync::atomic::AtomicU32",
+            Self = "core::sync::atomic::AtomicU64",
+            Self = "core::sync::atomic::AtomicUsize",
+            Self = "core::sync::atomic::AtomicPtr<T>",
+            Self = "core::cell::UnsafeCell<T>",
+            Self = "core::cell::Cell<T>",
+            Self = "core::cell::RefCell<T>"
+        ),
+        label = "what changes in `{Self}` would be each work-item's own on some devices, and that of all work-items on others",
+        note = "what work-items share belongs into a buffer: capture `buffer.atomic_view()`; what is one work-item's own is a variable in the kernel"
+    ),
+    message = "a kernel cannot capture `{Self}`",
+    label = "`{Self}` lives on the host; the device gets only a copy of the closure's own bytes",
+    note = "capture numbers and plain structs by value (`move`), or the view of a buffer (`buffer.view()`) in place of a reference or a collection"
+)]
+pub unsafe auto trait Capture {}
+
+// It has no bytes, so it says nothing of what a device gets.
+// SAFETY: there is nothing that could mean anything.
+unsafe impl<T: ?Sized> Capture for std::marker::PhantomData<T> {}
+
+mod host_only {
+    use std::alloc::Allocator;
+
+    use super::Capture;
+
+    impl<T: ?Sized> !Capture for &T {}
+    impl<T: ?Sized> !Capture for &mut T {}
+    impl<T: ?Sized> !Capture for *const T {}
+    impl<T: ?Sized> !Capture for *mut T {}
+    // Other collections hold one of these; the compiler's message names both.
+    impl<T: ?Sized, A: Allocator> !Capture for Box<T, A> {}
+    impl<T, A: Allocator> !Capture for Vec<T, A> {}
+    impl !Capture for String {}
+    impl<T: ?Sized, A: Allocator> !Capture for std::rc::Rc<T, A> {}
+    impl<T: ?Sized, A: Allocator> !Capture for std::sync::Arc<T, A> {}
+    // What can change by way of a shared reference; all of it has one of these. Those that are named often have a line of their own, so
+    // that the message names them.
+    impl<T: ?Sized> !Capture for std::cell::UnsafeCell<T> {}
+    impl<T: ?Sized> !Capture for std::cell::Cell<T> {}
+    impl<T: ?Sized> !Capture for std::cell::RefCell<T> {}
+    impl<T> !Capture for std::sync::atomic::AtomicPtr<T> {}
+    impl<T: ?Sized> !Capture for std::sync::Mutex<T> {}
+    impl<T: ?Sized> !Capture for std::sync::RwLock<T> {}
+
+    macro_rules! atomics {
+        ($($atomic:ident)*) => {$(impl !Capture for std::sync::atomic::$atomic {})*};
+    }
+    atomics! {
+        AtomicBool AtomicI8 AtomicI16 AtomicI32 AtomicI64 AtomicIsize AtomicU8 AtomicU16 AtomicU32 AtomicU64 AtomicUsize
+    }
+
+    // What has an implementation for one kind of its parameters has no automatic one for others, such as those of any lifetime.
+    macro_rules! function_pointers {
+        ($(($($argument:ident)*))*) => {$(
+            impl<R, $($argument),*> !Capture for fn($($argument),*) -> R {}
+            impl<R, $($argument),*> !Capture for unsafe fn($($argument),*) -> R {}
+            impl<R, $($argument),*> !Capture for extern "C" fn($($argument),*) -> R {}
+        )*};
+    }
+    function_pointers! {
+        () (A) (A B) (A B C) (A B C E) (A B C E F) (A B C E F G) (A B C E F G H) (A B C E F G H I)
+        (A B C E F G H I J) (A B C E F G H I J K) (A B C E F G H I J K L) (A B C E F G H I J K L M)
+    }
+}

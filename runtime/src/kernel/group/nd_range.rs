@@ -1,0 +1,130 @@
+//! Ranges that are cut into work-groups.
+
+use std::marker::PhantomData;
+
+use crate::data::source::length::Lengths;
+use crate::error::LaunchError;
+use crate::kernel::offset::{Origin, Zero};
+use crate::launch::desc::GroupDesc;
+use crate::launch::range::{Extent, IntoRange};
+
+/// The range of a launch with work-groups: how many work-items there are along each dimension, and how many of them are a group.
+///
+/// ```
+/// use schism::NdRange;
+///
+/// // 4 x 2 groups of 16 x 16 work-items.
+/// let range = NdRange::new([64, 32], [16, 16])?;
+/// assert_eq!(range.groups(), [4, 2]);
+///
+/// let uneven = NdRange::new(100, 32).unwrap_err();
+/// assert!(uneven.to_string().contains("round the range up to [128]"));
+///
+/// // As for launches without groups, the work-items' ids may begin elsewhere than at zero. The groups' never do.
+/// let upper_half = NdRange::new([32..64, 0..32], [16, 16])?;
+/// assert_eq!((upper_half.offset(), upper_half.groups()), ([32, 0], [2, 2]));
+/// # Ok::<(), schism::LaunchError>(())
+/// ```
+///
+/// `O` says whether the range has a beginning of its own, as the type of what it was made of does: `NdRange<2>` is a range from zero, and
+/// [`NdRange<2, Begin>`](crate::Begin) one that begins where it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NdRange<const D: usize, O = Zero> {
+    global: [usize; D],
+    local: [usize; D],
+    begin: [usize; D],
+    origin: PhantomData<O>,
+}
+
+impl<const D: usize, O: Origin> NdRange<D, O> {
+    /// `global` work-items in groups of `local`. The last dimension is the fastest in both.
+    ///
+    /// `global` may begin elsewhere than at zero, see [`IntoRange`]; `local` is a size.
+    ///
+    /// A global range of 0 in some dimension is fine and has no groups. How large a group may be is the device's to say:
+    /// [`Device::max_group_size`](crate::Device::max_group_size); the launch checks it.
+    ///
+    /// # Errors
+    /// [`LaunchError::EmptyGroup`] if a group has no work-items, [`LaunchError::UnevenGroups`] if the groups do not fill the range,
+    /// [`LaunchError::RangeOverflow`].
+    pub fn new(
+        global: impl IntoRange<D, Origin = O>,
+        local: impl IntoRange<D, Origin = Zero>,
+    ) -> Result<Self, LaunchError> {
+        let begin = global.begin();
+        let (global, local) = (global.into_range().0, local.into_range().0);
+        if local.contains(&0) {
+            return Err(LaunchError::EmptyGroup { local: local.to_vec() });
+        }
+        Extent::new(global)?;
+        Extent::new(local)?;
+        if global.iter().zip(&local).any(|(global, local)| global % local != 0) {
+            // An empty range may have any number in its other dimensions.
+            let rounded = global
+                .iter()
+                .zip(&local)
+                .map(|(global, local)| global.checked_next_multiple_of(*local));
+            return Err(match rounded.collect() {
+                Some(rounded) => LaunchError::UnevenGroups {
+                    global: global.to_vec(),
+                    local: local.to_vec(),
+                    rounded,
+                },
+                None => LaunchError::RangeOverflow { range: global.to_vec() },
+            });
+        }
+        Ok(Self { global, local, begin, origin: PhantomData })
+    }
+
+    /// The work-items of the launch.
+    #[must_use]
+    pub const fn global(&self) -> [usize; D] {
+        self.global
+    }
+
+    /// Where the ids of the work-items begin: zeros unless the range says otherwise.
+    #[must_use]
+    pub const fn offset(&self) -> [usize; D] {
+        self.begin
+    }
+
+    /// The work-items of one group.
+    #[must_use]
+    pub const fn local(&self) -> [usize; D] {
+        self.local
+    }
+
+    /// The groups of the launch.
+    #[must_use]
+    pub fn groups(&self) -> [usize; D] {
+        std::array::from_fn(|dimension| self.global[dimension] / self.local[dimension])
+    }
+
+    pub(crate) fn extent(&self) -> Result<NdExtent, LaunchError> {
+        Ok(NdExtent {
+            global: Extent::new(self.global)?.begun_at(self.begin),
+            local: Extent::new(self.local)?,
+            groups: Extent::new(self.groups())?,
+        })
+    }
+}
+
+/// The same in the order x, y, z, with 1 for the dimensions that it has not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NdExtent {
+    pub(crate) global: Extent,
+    pub(crate) local: Extent,
+    pub(crate) groups: Extent,
+}
+
+impl NdExtent {
+    /// How many elements sources need.
+    pub(crate) const fn lengths(&self) -> Lengths {
+        Lengths::of_range_in_groups(self.global.items, self.groups.items)
+    }
+
+    /// The groups, with as much local memory beside the kernel's own.
+    pub(crate) const fn groups(&self, dynamic: usize) -> GroupDesc {
+        GroupDesc { local: self.local, count: self.groups, dynamic }
+    }
+}

@@ -1,0 +1,305 @@
+//! What a sub-group makes of the values of all its work-items: reductions and scans.
+//!
+//! The order in which values come together is the same on every device, so that sums of floats are, bit for bit.
+
+use crate::kernel::group::sub_group::{LaneValue, SubGroup, sealed};
+
+// Of the Rust ABI: as the other operations of sub-groups.
+unsafe extern "Rust" {
+    fn __schism_reduce_add(value: u32) -> u32;
+    fn __schism_reduce_min(value: u32) -> u32;
+    fn __schism_reduce_max(value: u32) -> u32;
+    fn __schism_reduce_umin(value: u32) -> u32;
+    fn __schism_reduce_umax(value: u32) -> u32;
+}
+
+impl SubGroup<'_> {
+    /// What `both` makes of the `value`s of all work-items of the sub-group; each of them gets it.
+    ///
+    /// The order is the same on every device: first each lane below 16 takes in the one 16 behind it, as `both(own, other)`; then
+    /// those below 8 the one 8 behind, and so on with 4, 2 and 1, where there is such a lane. Lane 0 then has all. `both` must do
+    /// nothing that work-items do together.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// // The greatest number of each group, and where it is.
+    /// let queue = Queue::new()?;
+    /// let numbers = Buffer::from_slice(&queue, &[2.5_f32, 7.5, -1.0, 4.0, 0.5, 3.0])?;
+    /// let mut greatest = Buffer::filled(&queue, 2, (0.0_f32, 0_usize))?;
+    /// let (from, to) = (numbers.view(), greatest.view_mut());
+    /// queue.parallel_for_groups(NdRange::new(6, 3)?, (), move |item, ()| {
+    ///     let own = (from[item.x()], item.x());
+    ///     let all = item.sub_group().reduce(own, |a, b| if b.0 > a.0 { b } else { a });
+    ///     if item.local_x() == 0 {
+    ///         // SAFETY: one work-item of each group writes the group's element.
+    ///         unsafe { to.set(item.group_x(), all) }
+    ///     }
+    /// })?;
+    /// assert_eq!(greatest.to_vec(), [(7.5, 1), (4.0, 3)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[inline(always)]
+    #[must_use]
+    pub fn reduce<T: LaneValue>(&self, value: T, both: impl Fn(T, T) -> T) -> T {
+        let mut all = value;
+        let mut step = Self::MAX_SIZE / 2;
+        while step > 0 {
+            let other = self.shuffle_down(all, step);
+            // Only the lanes below count, and what others have must not be made anything of twice.
+            if self.local_id() < step && self.local_id() + step < self.size() {
+                all = both(all, other);
+            }
+            step /= 2;
+        }
+        self.broadcast(all, 0)
+    }
+
+    /// What `both` makes of two values whatever their order: each lane takes in its partner, so all have the result at the end.
+    #[inline(always)]
+    fn reduce_commutative<T: LaneValue>(&self, value: T, both: impl Fn(T, T) -> T) -> T {
+        if self.size() < Self::MAX_SIZE {
+            return self.reduce(value, both);
+        }
+        let mut all = value;
+        let mut step = Self::MAX_SIZE / 2;
+        while step > 0 {
+            all = both(all, self.shuffle_xor(all, step));
+            step /= 2;
+        }
+        all
+    }
+
+    /// The sum of the `value`s of all work-items of the sub-group, for each of them. Integers wrap around.
+    ///
+    /// Floats are added in the order of [`reduce`](Self::reduce), on every device.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut numbers = Buffer::from_slice(&queue, &[1_u32, 2, 3, 4])?;
+    /// queue.for_each_in_groups(NdRange::new(4, 4)?, (), &mut numbers, |item, (), number| {
+    ///     *number = item.sub_group().reduce_add(*number);
+    /// })?;
+    /// assert_eq!(numbers.to_vec(), [10; 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[inline(always)]
+    #[must_use]
+    pub fn reduce_add<T: LaneNumber>(&self, value: T) -> T {
+        value.sum_of(self)
+    }
+
+    /// The least of the `value`s of all work-items of the sub-group, for each of them.
+    ///
+    /// Of floats, -0 is less than 0, and those that are no numbers do not count unless all are none.
+    #[inline(always)]
+    #[must_use]
+    pub fn reduce_min<T: LaneNumber>(&self, value: T) -> T {
+        value.least_of(self)
+    }
+
+    /// The greatest of the `value`s of all work-items of the sub-group, for each of them.
+    ///
+    /// Of floats, 0 is greater than -0, and those that are no numbers do not count unless all are none.
+    #[inline(always)]
+    #[must_use]
+    pub fn reduce_max<T: LaneNumber>(&self, value: T) -> T {
+        value.greatest_of(self)
+    }
+
+    /// What `both` makes of the `value`s of the lanes up to the caller's, its own included.
+    ///
+    /// The order is the same on every device: first each lane takes in the one in front of it, as `both(other, own)`, then the one 2
+    /// in front, then 4, 8 and 16, where there is such a lane. `both` must do nothing that work-items do together.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut numbers = Buffer::from_slice(&queue, &[3_u32, 1, 4, 1, 5])?;
+    /// queue.for_each_in_groups(NdRange::new(5, 5)?, (), &mut numbers, |item, (), number| {
+    ///     *number = item.sub_group().inclusive_scan(*number, u32::max);
+    /// })?;
+    /// assert_eq!(numbers.to_vec(), [3, 3, 4, 4, 5]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[inline(always)]
+    #[must_use]
+    pub fn inclusive_scan<T: LaneValue>(&self, value: T, both: impl Fn(T, T) -> T) -> T {
+        let mut all = value;
+        let mut step = 1;
+        while step < Self::MAX_SIZE {
+            let other = self.shuffle_up(all, step);
+            if self.local_id() >= step {
+                all = both(other, all);
+            }
+            step *= 2;
+        }
+        all
+    }
+
+    /// What `both` makes of `first` and the `value`s of the lanes in front of the caller's: lane 0 gets `first`, others
+    /// `both(first, inclusive)` with the [inclusive scan](Self::inclusive_scan) of the lane in front.
+    #[inline(always)]
+    #[must_use]
+    pub fn exclusive_scan<T: LaneValue>(&self, value: T, first: T, both: impl Fn(T, T) -> T) -> T {
+        let inclusive = self.inclusive_scan(value, &both);
+        let before = self.shuffle_up(inclusive, 1);
+        if self.local_id() == 0 { first } else { both(first, before) }
+    }
+
+    /// The sum of the `value`s of the lanes up to the caller's, its own included: an [inclusive scan](Self::inclusive_scan). Integers
+    /// wrap around.
+    #[inline(always)]
+    #[must_use]
+    pub fn inclusive_scan_add<T: LaneNumber>(&self, value: T) -> T {
+        self.inclusive_scan(value, T::plus)
+    }
+
+    /// The sum of the `value`s of the lanes in front of the caller's: 0 for lane 0, the [inclusive scan](Self::inclusive_scan) of the
+    /// lane in front for others. Integers wrap around.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut numbers = Buffer::from_slice(&queue, &[3_u32, 1, 4, 1, 5])?;
+    /// queue.for_each_in_groups(NdRange::new(5, 5)?, (), &mut numbers, |item, (), number| {
+    ///     *number = item.sub_group().exclusive_scan_add(*number);
+    /// })?;
+    /// assert_eq!(numbers.to_vec(), [0, 3, 4, 8, 9]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[inline(always)]
+    #[must_use]
+    pub fn exclusive_scan_add<T: LaneNumber>(&self, value: T) -> T {
+        let before = self.shuffle_up(self.inclusive_scan_add(value), 1);
+        if self.local_id() == 0 { T::ZERO } else { before }
+    }
+}
+
+/// Numbers that work-items add and compare together.
+pub trait LaneNumber: LaneValue + sealed::Sealed {
+    #[doc(hidden)]
+    const ZERO: Self;
+    /// The sum; integers wrap around.
+    #[doc(hidden)]
+    #[must_use]
+    fn plus(self, other: Self) -> Self;
+    #[doc(hidden)]
+    #[must_use]
+    fn least(self, other: Self) -> Self;
+    #[doc(hidden)]
+    #[must_use]
+    fn greatest(self, other: Self) -> Self;
+
+    #[doc(hidden)]
+    #[must_use]
+    #[inline(always)]
+    fn sum_of(self, lanes: &SubGroup<'_>) -> Self {
+        lanes.reduce_commutative(self, Self::plus)
+    }
+    #[doc(hidden)]
+    #[must_use]
+    #[inline(always)]
+    fn least_of(self, lanes: &SubGroup<'_>) -> Self {
+        lanes.reduce_commutative(self, Self::least)
+    }
+    #[doc(hidden)]
+    #[must_use]
+    #[inline(always)]
+    fn greatest_of(self, lanes: &SubGroup<'_>) -> Self {
+        lanes.reduce_commutative(self, Self::greatest)
+    }
+}
+
+macro_rules! integers {
+    ($($number:ident $(: $add:ident $least:ident $greatest:ident)?),*) => {$(
+        impl LaneNumber for $number {
+            const ZERO: Self = 0;
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline(always)]
+            fn least(self, other: Self) -> Self {
+                self.min(other)
+            }
+            #[inline(always)]
+            fn greatest(self, other: Self) -> Self {
+                self.max(other)
+            }
+            $(
+            // A device has these for 32 bits, to which smaller numbers are extended.
+            #[inline(always)]
+            fn sum_of(self, _: &SubGroup<'_>) -> Self {
+                // SAFETY: whoever has a `SubGroup` runs in it.
+                unsafe { $add(self as u32) as Self }
+            }
+            #[inline(always)]
+            fn least_of(self, _: &SubGroup<'_>) -> Self {
+                // SAFETY: as above.
+                unsafe { $least(self as u32) as Self }
+            }
+            #[inline(always)]
+            fn greatest_of(self, _: &SubGroup<'_>) -> Self {
+                // SAFETY: as above.
+                unsafe { $greatest(self as u32) as Self }
+            }
+            )?
+        }
+    )*};
+}
+integers! {
+    u8: __schism_reduce_add __schism_reduce_umin __schism_reduce_umax,
+    u16: __schism_reduce_add __schism_reduce_umin __schism_reduce_umax,
+    u32: __schism_reduce_add __schism_reduce_umin __schism_reduce_umax,
+    i8: __schism_reduce_add __schism_reduce_min __schism_reduce_max,
+    i16: __schism_reduce_add __schism_reduce_min __schism_reduce_max,
+    i32: __schism_reduce_add __schism_reduce_min __schism_reduce_max,
+    u64, i64, usize, isize
+}
+
+macro_rules! floats {
+    ($($number:ident)*) => {$(
+        impl LaneNumber for $number {
+            const ZERO: Self = 0.0;
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn least(self, other: Self) -> Self {
+                if self < other || other.is_nan() {
+                    self
+                } else if other < self || self.is_nan() {
+                    other
+                } else {
+                    // Equal: the same bits, but for the sign of 0.
+                    Self::from_bits(self.to_bits() | other.to_bits())
+                }
+            }
+            #[inline(always)]
+            fn greatest(self, other: Self) -> Self {
+                if self > other || other.is_nan() {
+                    self
+                } else if other > self || self.is_nan() {
+                    other
+                } else {
+                    Self::from_bits(self.to_bits() & other.to_bits())
+                }
+            }
+        }
+    )*};
+}
+floats! { f32 f64 }

@@ -1,0 +1,75 @@
+//! How far code is made for the launches that there are.
+
+use std::env;
+use std::ffi::OsStr;
+use std::sync::OnceLock;
+
+use crate::util::warn_once;
+
+const VARIABLE: &str = "SCHISM_ADAPTIVITY";
+
+/// How far kernels are compiled for the launches that there are: see [`Queue::with_adaptivity`](crate::Queue::with_adaptivity).
+///
+/// No choice changes what a kernel computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Adaptivity {
+    /// One version of a kernel for all launches. Values of [`Specialized`](crate::Specialized) are not made constants either.
+    Off,
+    /// A GPU's code is made for the size of the blocks, for ranges that are a multiple of it, and for aligned buffers, as the
+    /// launches have them. When a kernel was launched many times with the same numbers, those among them that make code simpler (0,
+    /// 1, -1, powers of two) become constants of another version, which is compiled in the background.
+    #[default]
+    Basic,
+    /// As [`Basic`](Self::Basic), on the device `cpu` as well, and every number becomes a constant that stays the same.
+    Full,
+}
+
+impl Adaptivity {
+    /// What `SCHISM_ADAPTIVITY` asks for.
+    pub(crate) fn from_environment() -> Self {
+        static ASKED: OnceLock<Adaptivity> = OnceLock::new();
+        *ASKED.get_or_init(|| {
+            let value = env::var_os(VARIABLE);
+            read(value.as_deref()).unwrap_or_else(|| {
+                let value = value.unwrap_or_default();
+                warn_once::warn(format_args!(
+                    "{VARIABLE} is `{}`; use off, basic or full",
+                    value.display()
+                ));
+                Self::default()
+            })
+        })
+    }
+}
+
+fn read(value: Option<&OsStr>) -> Option<Adaptivity> {
+    match value.map(|value| value.to_str()) {
+        None | Some(Some("" | "basic")) => Some(Adaptivity::Basic),
+        Some(Some("off" | "0")) => Some(Adaptivity::Off),
+        Some(Some("full")) => Some(Adaptivity::Full),
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values() {
+        let read = |value: &str| read(Some(value.as_ref()));
+        assert_eq!(super::read(None), Some(Adaptivity::Basic));
+        assert_eq!(
+            ["", "basic", "off", "full", "more"].map(read),
+            [
+                Some(Adaptivity::Basic),
+                Some(Adaptivity::Basic),
+                Some(Adaptivity::Off),
+                Some(Adaptivity::Full),
+                None
+            ]
+        );
+        assert!(Adaptivity::Off < Adaptivity::Basic && Adaptivity::Basic < Adaptivity::Full);
+    }
+}

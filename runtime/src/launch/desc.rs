@@ -1,0 +1,47 @@
+//! What a launch says, whichever function of a queue or a scope it came by.
+
+use std::sync::Arc;
+
+use crate::launch::adaptivity::Adaptivity;
+use crate::launch::erased::RawKernel;
+use crate::launch::options::Options;
+use crate::launch::range::Extent;
+
+/// One launch: all that devices are told of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaunchDesc<'a> {
+    pub(crate) kernel: RawKernel,
+    /// The work-items.
+    pub(crate) range: Extent,
+    /// The work-groups, if the launch has any.
+    pub(crate) groups: Option<GroupDesc>,
+    pub(crate) options: Option<&'a Arc<Options>>,
+    pub(crate) adaptivity: Adaptivity,
+    /// Somebody will ask how long it took.
+    pub(crate) timed: bool,
+    /// The user chose the device: no other code runs in place of that device's.
+    pub(crate) demanded: bool,
+}
+
+/// The work-groups of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GroupDesc {
+    /// Work-items of each group.
+    pub(crate) local: Extent,
+    /// The groups.
+    pub(crate) count: Extent,
+    /// Bytes of local memory that the launch adds to the kernel's own.
+    pub(crate) dynamic: usize,
+}
+
+impl<'a> LaunchDesc<'a> {
+    /// The values and the mathematics that the launch asks for.
+    pub(crate) fn options(&self) -> Option<&'a Options> {
+        self.options.map(Arc::as_ref)
+    }
+
+    /// Whether its ids begin elsewhere than at zero.
+    pub(crate) fn has_offset(&self) -> bool {
+        self.range.offset != [0; 3]
+    }
+}

@@ -1,0 +1,100 @@
+//! From a kernel's type to something that needs no generics.
+
+use std::alloc::Layout;
+
+use schism_jit_abi::CpuChunk;
+
+use crate::kernel::abi::{Descriptor, Kernel, descriptor};
+use crate::kernel::item::Item;
+use crate::launch::failure;
+
+/// The host half's body of a kernel, over one box of the range.
+pub(crate) type NativeChunk = unsafe fn(kernel: *const (), chunk: &CpuChunk);
+
+/// The host half's body, and what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NativeBody {
+    pub(crate) chunk: NativeChunk,
+    /// Whether work-items that wait may share a thread: nothing that they reach uses thread-local variables.
+    pub(crate) shares_threads: bool,
+}
+
+/// A kernel without its type: all that is generic about a launch ends here.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RawKernel {
+    pub(crate) descriptor: *const Descriptor,
+    native: NativeChunk,
+    pub(crate) closure: *const (),
+    pub(crate) layout: Layout,
+    name: fn() -> &'static str,
+}
+
+impl RawKernel {
+    /// The kernel's data stays borrowed: whoever runs the result ensures that it lives. `name` is that of the user's closure.
+    #[inline(always)]
+    pub(crate) fn new<K: Kernel<D>, const D: usize>(
+        kernel: *const K,
+        name: fn() -> &'static str,
+    ) -> Self {
+        // SAFETY: `&K` and a thin raw pointer have the same ABI, and so have the rest of the two signatures.
+        let native = unsafe {
+            std::mem::transmute::<unsafe fn(&K, &CpuChunk), NativeChunk>(native_chunk::<K, D>)
+        };
+        Self {
+            descriptor: descriptor::<K, D>(),
+            native,
+            closure: kernel.cast(),
+            layout: Layout::new::<K>(),
+            name,
+        }
+    }
+
+    /// Gives the name, for who needs it when the kernel may be gone.
+    pub(crate) const fn name_function(&self) -> fn() -> &'static str {
+        self.name
+    }
+
+    /// The closure, as users know it.
+    pub(crate) fn name(&self) -> String {
+        (self.name)().to_owned()
+    }
+
+    /// The host half's body.
+    pub(crate) fn native(&self) -> NativeBody {
+        NativeBody { chunk: self.native, shares_threads: false }
+    }
+}
+
+/// Runs the work-items of one box by the host half's own body.
+///
+/// The kernel comes as a reference, not as a pointer, so that LLVM knows that no store of the body changes the captures: they
+/// stay in registers, and the inner loop can be vectorised.
+///
+/// # Safety
+/// The box lies inside the launch's range.
+unsafe fn native_chunk<K: Kernel<D>, const D: usize>(kernel: &K, chunk: &CpuChunk) {
+    let [x_begin, y_begin, z_begin] = chunk.begin;
+    let [x_end, y_end, z_end] = chunk.end;
+    let range = chunk.range;
+    for z in z_begin..z_end {
+        for y in y_begin..y_end {
+            for x in x_begin..x_end {
+                let at = Running { id: [x, y, z] };
+                kernel.run_native(Item::new([x, y, z], range), chunk.offset);
+                std::mem::forget(at);
+            }
+        }
+    }
+}
+
+/// Dropped only when a work-item panics: takes note of which it was. Work-items that end do nothing for it.
+struct Running {
+    id: [usize; 3],
+}
+
+impl Drop for Running {
+    #[inline(always)]
+    fn drop(&mut self) {
+        failure::note_item(self.id);
+    }
+}

@@ -1,0 +1,152 @@
+//! Panics of kernels that run as the host half's own body.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::sync::Once;
+
+use crate::error::{KernelPanic, LaunchError};
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+    static LOCATION: RefCell<Option<String>> = const { RefCell::new(None) };
+    static WORK_ITEM: Cell<Option<[usize; 3]>> = const { Cell::new(None) };
+}
+
+/// Why a launch ended before all work-items had.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// A work-item panicked.
+    Panic(Panic),
+    /// Some work-items of a group ended while others waited for them.
+    DivergentBarrier { group: [usize; 3], waiting: usize, ended: usize },
+    /// Some work-items of a sub-group waited for others that had ended, or waited for something else.
+    DivergentSubGroup { group: [usize; 3], sub_group: usize, waiting: usize, elsewhere: usize },
+    /// There is no stack of so many bytes.
+    NoStack { bytes: usize, reason: String },
+    /// There is no thread for a work-item that waits.
+    NoThread { reason: String },
+    /// A group's arrays do not fit.
+    LocalMemory { bytes: usize },
+    /// The kernel has forked the process, and this one has not got the threads that run the rest of the launch.
+    Forked,
+}
+
+/// What is known of a panic in a kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct Panic {
+    pub(crate) message: String,
+    /// `file:line:column`.
+    pub(crate) location: Option<String>,
+    /// x, y, z.
+    pub(crate) work_item: Option<[usize; 3]>,
+    /// The same in its group.
+    pub(crate) local_id: Option<[usize; 3]>,
+}
+
+/// While this lives, the thread is running work-items.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    before: bool,
+}
+
+impl Inside {
+    #[inline]
+    pub(crate) fn enter() -> Self {
+        Self { before: INSIDE.replace(true) }
+    }
+}
+
+impl Drop for Inside {
+    #[inline]
+    fn drop(&mut self) {
+        INSIDE.set(self.before);
+    }
+}
+
+/// Whether the calling code is a kernel.
+#[inline]
+pub(crate) fn inside() -> bool {
+    INSIDE.get()
+}
+
+/// Makes panics in kernels silent: they are reported as errors, by the launch. Other panics go to the hook that was there. A
+/// program that sets its own hook later gets told of kernels' panics too, and the errors do not name their location.
+pub(crate) fn install_hook() {
+    static INSTALL: Once = Once::new();
+    INSTALL.call_once(|| {
+        // Hooks cannot be changed during a panic.
+        if std::thread::panicking() {
+            return;
+        }
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !record(info) {
+                before(info);
+            }
+        }));
+    });
+}
+
+/// Takes note of a kernel's panic; `false` if it is none.
+fn record(info: &PanicHookInfo<'_>) -> bool {
+    // The thread's locals may be gone when a destructor of another local panics.
+    if !INSIDE.try_with(Cell::get).unwrap_or(false) {
+        return false;
+    }
+    let location = info.location().map(ToString::to_string);
+    // A launch by a destructor of another local does without it.
+    let _ = LOCATION.try_with(|at| at.replace(location));
+    true
+}
+
+/// The error of a launch on a device whose captures panicked when they were dropped.
+pub(crate) fn while_dropping(payload: Box<dyn Any + Send>, device: &str) -> LaunchError {
+    let message = message(&*payload);
+    discard(payload);
+    LaunchError::Panicked(Box::new(KernelPanic {
+        kernel: "(a kernel's captures, while dropped)".to_owned(),
+        device: device.to_owned(),
+        message,
+        location: None,
+        work_item: None,
+        local_id: None,
+    }))
+}
+
+/// Drops what a kernel panicked with. Any type can be thrown, and dropping it may panic again; what that throws is leaked, since
+/// nothing may unwind from where work-items are counted.
+pub(crate) fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(another) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(another);
+    }
+}
+
+/// Runs a part of a kernel and turns its panic into a failure.
+pub(crate) fn catch(run: impl FnOnce()) -> Result<(), Failure> {
+    panic::catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
+        let location = LOCATION.try_with(RefCell::take).unwrap_or_default();
+        let work_item = WORK_ITEM.take();
+        let message = message(&*payload);
+        discard(payload);
+        Failure::Panic(Panic { message, location, work_item, local_id: None })
+    })
+}
+
+/// Takes note of the work-item that panics, while it unwinds.
+#[cold]
+#[inline(never)]
+pub(crate) fn note_item(id: [usize; 3]) {
+    WORK_ITEM.set(Some(id));
+}
+
+/// What the standard library prints of a payload.
+fn message(payload: &(dyn Any + Send)) -> String {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        (*text).to_owned()
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "Box<dyn Any>".to_owned()
+    }
+}
