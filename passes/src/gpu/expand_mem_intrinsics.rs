@@ -127,17 +127,17 @@ fn expand<'m>(call: Value<'m>, fill: &Fill<'m>) {
     }
     builder.br(words);
 
-    let maker = Maker { context, builder: &builder, fill };
+    let emitter = FillEmitter { context, builder: &builder, fill };
     let stride = WORDS * fill.word;
     let whole = fill.length / stride * stride;
     builder.position_at_end(words);
-    let offset = builder.phi(maker.long());
-    maker.words(offset, (0..WORDS).map(|word| (word * fill.word, fill.word)));
-    let next = builder.nuw_add(offset, maker.number(stride));
+    let offset = builder.phi(emitter.long());
+    emitter.words(offset, (0..WORDS).map(|word| (word * fill.word, fill.word)));
+    let next = builder.nuw_add(offset, emitter.number(stride));
     next.set_nsw(true);
-    let more = builder.icmp(IntPredicate::ULT, next, maker.number(whole));
+    let more = builder.icmp(IntPredicate::ULT, next, emitter.number(whole));
     let end = builder.cond_br(more, words, rest);
-    offset.add_incoming(maker.number(0), before);
+    offset.add_incoming(emitter.number(0), before);
     offset.add_incoming(next, words);
     // Neither here nor by the assembler.
     metadata::mark(end, "llvm.loop.unroll.disable", None);
@@ -146,18 +146,18 @@ fn expand<'m>(call: Value<'m>, fill: &Fill<'m>) {
     let left = fill.length - whole;
     let bytes = left / fill.word * fill.word..left;
     let words = (0..left / fill.word).map(|word| (word * fill.word, fill.word));
-    maker.words(maker.number(whole), words.chain(bytes.map(|byte| (byte, 1))));
+    emitter.words(emitter.number(whole), words.chain(bytes.map(|byte| (byte, 1))));
     call.erase();
 }
 
 /// Makes the instructions.
-struct Maker<'a, 'm> {
+struct FillEmitter<'a, 'm> {
     context: ContextRef<'m>,
     builder: &'a Builder<'m>,
     fill: &'a Fill<'m>,
 }
 
-impl<'m> Maker<'_, 'm> {
+impl<'m> FillEmitter<'_, 'm> {
     fn long(&self) -> Type<'m> {
         self.context.int_type(64)
     }

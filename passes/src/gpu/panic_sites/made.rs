@@ -77,7 +77,7 @@ fn declare(module: ModuleRef<'_>, words: usize) -> (Type<'_>, Value<'_>) {
         return (ty, known);
     }
     let function = module.add_function(&name, ty);
-    // Not `nounwind`: see `unwind`.
+    // Not `nounwind`: see `lower_unwind`.
     for attribute in ["noreturn", "cold"] {
         function.add_function_attribute(attribute, 0);
     }
