@@ -26,8 +26,8 @@ pub use schism_passes::spec::builtins::{
     BALLOT, BARRIER, CLOCK, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY,
     LOCAL_RANGE, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT, REDUCE_ADD, REDUCE_LEAST,
     SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR, SUB_GROUP_BARRIER, TIME,
-    convergent as meeting_builtins, in_images as builtins, of_groups_in_images as group_builtins,
-    reductions,
+    convergent as group_operation_builtins, in_images as builtins,
+    of_groups_in_images as group_builtins, reductions,
 };
 
 /// Reads an image and reduces it to the request's kernel and what that reaches. All of it is internal except the kernel,

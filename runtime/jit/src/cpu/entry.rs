@@ -6,7 +6,7 @@ use std::mem::{offset_of, size_of};
 use schism_jit_abi::code::{CURRENT, ENTRY, ItemContext, SWAP};
 use schism_jit_abi::{CPU_BARRIER, CPU_GROUPS, CpuChunk};
 
-use super::meet;
+use super::group_operations;
 use super::work_loop::{AXES, LOOP, loop_parameters, offset_values, type_text};
 use crate::image::{PANIC, PANIC_FORMAT};
 use crate::module::Module;
@@ -35,7 +35,7 @@ pub fn add<'c>(
     if let Some(outer) = module.function(LOOP) {
         outer.set_internal();
     }
-    let waits = meet::waits(module);
+    let waits = group_operations::waits(module);
     Ok(if groups { CPU_GROUPS } else { 0 } | if waits { CPU_BARRIER } else { 0 })
 }
 

@@ -5,7 +5,7 @@
 //! functions, since a loop with a call is no vector loop, and what is known of the loop's memory is known of what is in it.
 //! A kernel of very many loops stays a function, too: nobody makes a vector loop of it, and LLVM would take them all for parts of the nest's
 //! loop, and begin anew with each of them whenever it changes one.
-//! Correctness does not depend on any of it: what stays out is `deep`'s. All other calls are left to LLVM's own judgement, as are those
+//! Correctness does not depend on any of it: what stays out is for `out_of_line_builtins`. All other calls are left to LLVM's own judgement, as are those
 //! that functions of the device library make of each other: what is small was inlined there when the library was prepared.
 
 use std::collections::HashMap;

@@ -44,17 +44,17 @@
 //!
 //! **Panics.** Where `__schism_panic` is called in the loop function (nearly always: [`inline`] forces in what can panic),
 //! the call becomes one of [`message`], which formats the message into the record, and a `ret i32 1`: leaving a loop, nothing more. Panics and builtins that stay
-//! in functions of their own (recursive ones, or called through pointers) are [`deep`]: they find the work-item through a
+//! in functions of their own (recursive ones, or called through pointers) are [`out_of_line_builtins`]: they find the work-item through a
 //! context that a thread-local points to, and leave by `llvm.eh.sjlj.longjmp`. Only kernels with such calls have a context
 //! and a place to land.
 //!
 //! **Work-groups.** A kernel that asks for its group gets it as one more argument of the loop function, and the box is part
 //! of one group; local ids are differences. A barrier, or an operation of a sub-group, is a call of a function that the runtime gives
-//! with the group ([`meet`]). The runtime then runs every work-item of the group as a box of its own, on a stack of its own, and the
+//! with the group ([`group_operations`]). The runtime then runs every work-item of the group as a box of its own, on a stack of its own, and the
 //! call returns when all have made it.
 //!
 //! **Independence.** Work-items do not race, so no two of them touch the same memory unless all only read it or use
-//! atomics. [`independent`] tells the vectoriser so where that is all there is to a kernel's memory.
+//! atomics. [`parallel_loop_metadata`] tells the vectoriser so where that is all there is to a kernel's memory.
 //!
 //! **Exactness.** Unless the request asks for it, nothing here allows LLVM to change a result: no fast-math flags are added
 //! and no multiply and add are contracted, so a kernel computes what the same loop on the host computes, bit for bit.
@@ -67,15 +67,15 @@
 //! **Offset.** A kernel that reads where its launch begins has a variant with three more parameters. The loop takes them after
 //! the kernel's own, and the entry function loads them from the chunk.
 
-mod deep;
 mod entry;
-pub(crate) mod exact;
 mod fallback;
+mod group_operations;
 mod host;
-mod independent;
 pub(crate) mod inline;
-mod meet;
 mod message;
+mod out_of_line_builtins;
+mod parallel_loop_metadata;
+pub(crate) mod precise_math;
 mod stack;
 pub(crate) mod work_loop;
 
@@ -184,12 +184,12 @@ impl Target for Cpu {
             "resolve-builtins" => work_loop::resolve(context, module)?,
             "unfuse-multiply-add" => {
                 if request.math == FastMath::EXACT {
-                    exact::unfuse(module);
+                    precise_math::unfuse(module);
                 }
             }
-            "mark-parallel-loop" => independent::mark(context, module),
+            "mark-parallel-loop" => parallel_loop_metadata::mark(context, module),
             "add-entry" => state.flags = entry::add(context, module, request)?,
-            "define-panic-exit" => deep::add_end(context, module)?,
+            "define-panic-exit" => out_of_line_builtins::add_end(context, module)?,
             "probe-stack" => stack::prepare(module),
             step => return Err(unknown_step(step)),
         }

@@ -7,7 +7,7 @@ use std::mem::offset_of;
 use schism_jit_abi::{CpuGroup, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, Param};
 
 use super::message::{INNER_FORMAT, INNER_TEXT};
-use super::{deep, meet, message};
+use super::{group_operations, message, out_of_line_builtins};
 use crate::image::{
     GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_MEMORY, LOCAL_RANGE,
     PANIC, PANIC_FORMAT, PRINT, builtins, group_builtins,
@@ -320,7 +320,7 @@ fn load_group(o: &mut String) -> std::fmt::Result {
     writeln!(o, "  %group.memory = load ptr, ptr %group.memory.at")
 }
 
-/// Gives builtins and panics of the loop function the nest's values; those elsewhere are `deep`'s.
+/// Gives builtins and panics of the loop function the nest's values; those elsewhere are for `out_of_line_builtins`.
 pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
     let outer = module.function(LOOP).ok_or_else(|| missing(LOOP))?;
     let item = module.function(ITEM).ok_or_else(|| missing(ITEM))?;
@@ -341,7 +341,7 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
     }
 
     let groups = item.params().len() > GROUP_OPERAND as usize;
-    meet::resolve(context, module, outer, || value(GROUP_OPERAND))?;
+    group_operations::resolve(context, module, outer, || value(GROUP_OPERAND))?;
 
     let panics = [(PANIC, INNER_TEXT), (PANIC_FORMAT, INNER_FORMAT)];
     if panics.iter().any(|(name, _)| module.function(name).is_some()) {
@@ -371,12 +371,12 @@ pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitE
         }
     }
 
-    let deep = builtins()
+    let out_of_line = builtins()
         .filter(|name| *name != PRINT)
         .filter_map(|name| module.function(name))
         .any(|function| !function.users().is_empty());
-    if deep {
-        deep::add(context, module, groups)?;
+    if out_of_line {
+        out_of_line_builtins::add(context, module, groups)?;
     } else {
         marker.erase();
     }

@@ -55,7 +55,7 @@ use schism_passes::spec::options::FastMath;
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
 use crate::clock::{self, Time};
-use crate::cpu::{exact, inline};
+use crate::cpu::{inline, precise_math};
 use crate::devicelib;
 use crate::image::{GLOBAL_ID, GLOBAL_RANGE, PANIC, PANIC_FORMAT, group_builtins};
 use crate::module::Module;
@@ -280,7 +280,7 @@ impl Target for Ptx {
             "hide-code" => code::hide(context, module)?,
             "unfuse-multiply-add" => {
                 if request.math == FastMath::EXACT {
-                    exact::unfuse(module);
+                    precise_math::unfuse(module);
                 }
             }
             "narrow-atomics" => atomics::narrow(context, module),

@@ -8,7 +8,7 @@
 //!   ret i32 %result
 //! }
 //! ```
-//! In the loop function the group is a parameter; elsewhere it is found through the work-item's context ([`super::deep`]).
+//! In the loop function the group is a parameter; elsewhere it is found through the work-item's context ([`super::out_of_line_builtins`]).
 
 use schism_jit_abi as abi;
 use schism_jit_abi::code;
@@ -17,7 +17,7 @@ use super::work_loop::calls_in;
 use crate::JitError;
 use crate::image::{
     BALLOT, BARRIER, REDUCE_ADD, REDUCE_LEAST, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR,
-    SUB_GROUP_BARRIER, meeting_builtins,
+    SUB_GROUP_BARRIER, group_operation_builtins,
 };
 use crate::module::Module;
 use schism_llvm::{Builder, Context, Value};
@@ -32,7 +32,7 @@ const DECLARATIONS: [&str; 2] = [
 const FUNCTIONS: [&str; 2] = [code::BARRIER, code::SUB_GROUP];
 
 /// What a builtin is to the runtime.
-enum Meeting {
+enum GroupOperation {
     Barrier,
     /// An operation of a sub-group, with how many numbers it takes and whether it gives one.
     SubGroup {
@@ -42,7 +42,7 @@ enum Meeting {
     },
 }
 
-impl Meeting {
+impl GroupOperation {
     fn of(builtin: &str) -> Self {
         let operation = |operation, takes| Self::SubGroup { operation, takes, gives: takes > 0 };
         match builtin {
@@ -104,20 +104,20 @@ const NAMES: [&str; 2] = ["value", "argument"];
 /// Whether a kernel may wait: then its work-items run on stacks of their own.
 pub fn waits(module: &Module<'_>) -> bool {
     let uses = |name: &str| module.function(name).is_some_and(|f| !f.users().is_empty());
-    FUNCTIONS.into_iter().chain(meeting_builtins()).any(uses)
+    FUNCTIONS.into_iter().chain(group_operation_builtins()).any(uses)
 }
 
 /// Definitions of all builtins, for functions that find the group by lines of their own.
 pub fn bodies_text(find_group: &str) -> String {
     let mut out = DECLARATIONS.concat();
-    for builtin in meeting_builtins() {
-        let meeting = Meeting::of(builtin);
+    for builtin in group_operation_builtins() {
+        let operation = GroupOperation::of(builtin);
         let numbers = NAMES.map(|name| format!("i32 %{name}"));
         out += &format!(
             "define {} @{builtin}({}) nounwind {{\n{find_group}{}}}\n",
-            meeting.result(),
-            numbers[..meeting.takes()].join(", "),
-            meeting.body()
+            operation.result(),
+            numbers[..operation.takes()].join(", "),
+            operation.body()
         );
     }
     out
@@ -131,19 +131,19 @@ pub fn resolve<'c, 'm>(
     group: impl Fn() -> Result<Value<'m>, JitError>,
 ) -> Result<(), JitError> {
     let used: Vec<&str> =
-        meeting_builtins().filter(|name| module.function(name).is_some()).collect();
+        group_operation_builtins().filter(|name| module.function(name).is_some()).collect();
     if used.is_empty() {
         return Ok(());
     }
     let mut text = DECLARATIONS.concat();
     for builtin in &used {
-        let meeting = Meeting::of(builtin);
+        let operation = GroupOperation::of(builtin);
         let numbers = NAMES.map(|name| format!(", i32 %{name}"));
         text += &format!(
             "define {} @schism.meet.{builtin}(ptr %group{}) alwaysinline nounwind {{\n{}}}\n",
-            meeting.result(),
-            numbers[..meeting.takes()].concat(),
-            meeting.body()
+            operation.result(),
+            numbers[..operation.takes()].concat(),
+            operation.body()
         );
     }
     let bodies = Module::from_text(context, &text).map_err(JitError::Internal)?;
@@ -157,7 +157,8 @@ pub fn resolve<'c, 'm>(
         };
         to.set_internal();
         for call in calls_in(outer, from) {
-            let operands = (0..Meeting::of(builtin).takes() as u32).map(|at| call.get_operand(at));
+            let operands =
+                (0..GroupOperation::of(builtin).takes() as u32).map(|at| call.get_operand(at));
             let mut arguments = vec![group()?];
             arguments.extend(operands.collect::<Option<Vec<Value>>>().ok_or_else(missing)?);
             let new = Builder::before(call).call_function(to, &arguments);

@@ -11,7 +11,7 @@ use std::mem::offset_of;
 use schism_jit_abi::CpuGroup;
 use schism_jit_abi::code::{CURRENT, ItemContext, RECORD_FORMAT, RECORD_TEXT};
 
-use super::meet;
+use super::group_operations;
 use super::message::record_declarations;
 use super::work_loop::{ITEM, item_parameters};
 use crate::JitError;
@@ -175,5 +175,5 @@ fn group_bodies_text() -> String {
     begin(&mut out, "ptr", LOCAL_MEMORY);
     out += &load("value", "ptr", "%group", offset_of!(CpuGroup, local_memory));
     out += "  ret ptr %value\n}\n";
-    out + &meet::bodies_text(&find)
+    out + &group_operations::bodies_text(&find)
 }

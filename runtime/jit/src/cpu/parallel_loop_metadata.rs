@@ -12,7 +12,7 @@
 //! with atomics or fences, whose work-items may well speak to each other. What a panic's message is made in does not count:
 //! whoever writes there leaves the loop.
 
-use super::meet;
+use super::group_operations;
 use super::work_loop::{ITEMS, LOOP};
 use crate::module::Module;
 use schism_llvm::{AsModule, Context, Opcode, Value};
@@ -20,7 +20,7 @@ use schism_llvm::{AsModule, Context, Opcode, Value};
 /// Marks the loop function's accesses, if all of them are plain. Locals must have been made values where possible.
 pub fn mark(context: &Context, module: &Module<'_>) {
     let Some(outer) = module.function(LOOP) else { return };
-    if meet::waits(module) {
+    if group_operations::waits(module) {
         return;
     }
     let Some(&items) = module.handle().named_metadata(ITEMS).first() else { return };
