@@ -271,7 +271,6 @@ fn the_programs_are_sound_but_for_their_captures() {
             "capture_rc",
             "capture_implemented",
             "kernel_calls_host",
-            "group_source_without_groups",
             "group_share_twice",
             "group_value_of_other_types",
             "source_borrowed_twice",
