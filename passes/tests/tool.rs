@@ -64,7 +64,7 @@ fn mistakes_on_the_command_line_are_explained() {
     for (arguments, message) in [
         (&["-"][..], "`-p` says which passes to run"),
         (&["-p", "lower-unwind"], "no file is given"),
-        (&["-p"], "`-p` needs a value after it"),
+        (&["-p"], "missing argument for option '-p'"),
         (&["-p", "lower-unwind", "--frobnicate", "-"], "there is no option `--frobnicate`"),
         (&["-p", "lower-unwind", "-", "other.ll"], "one file at a time, and got `other.ll` too"),
     ] {

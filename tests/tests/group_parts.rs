@@ -32,9 +32,7 @@ fn shares_are_disjoint_and_whole() {
                     .for_each_in(range, sources, |item, mut share| {
                         let (own, of_part) = (share.len(), share.part_len());
                         let mut count = 0;
-                        for (i, [visits, owner, place]) in
-                            share.iter_mut().map(|(i, owner)| (i, owner))
-                        {
+                        for (i, [visits, owner, place]) in share.iter_mut() {
                             *visits += 1;
                             *owner = item.global_linear_id();
                             *place = i;
@@ -158,7 +156,7 @@ group_value!(Sample { value: f64, tag: u8, position: [u16; 3], valid: bool });
 
 fn sample(bits: u64) -> Sample {
     let position = [bits as u16, (bits >> 16) as u16, (bits >> 32) as u16];
-    Sample { value: bits as f64, tag: (bits >> 50) as u8, position, valid: bits % 3 == 0 }
+    Sample { value: bits as f64, tag: (bits >> 50) as u8, position, valid: bits.is_multiple_of(3) }
 }
 
 /// Each group turns its part around by cells and by local memory, and reduces structs and tuples.
@@ -351,7 +349,8 @@ fn rectangles_of_matrices() {
             }
         }
         let mut matrix = Buffer::filled(queue, height * width, 0).expect("memory");
-        for (rows, columns) in [(0..8, 0..9), (0..7, 0..10), (5..4, 0..1)] {
+        let reversed = std::ops::Range { start: 5, end: 4 };
+        for (rows, columns) in [(0..8, 0..9), (0..7, 0..10), (reversed, 0..1)] {
             let refused = matrix.rectangle_mut(width, [rows, columns]);
             assert!(matches!(refused, Err(BufferError::Rectangle { width: 9, len: 63, .. })));
         }

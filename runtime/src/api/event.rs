@@ -183,7 +183,7 @@ impl Event {
         }
     }
 
-    /// How long the launch took on its device: once it is over, if it was submitted by way of [`Queue::timed`](crate::Queue::timed).
+    /// How long the launch took on its device: once it is over, if it was submitted by way of [`Queue::with_timing`](crate::Queue::with_timing).
     /// Time that it waited for its turn does not count; time to compile its kernel does on the host devices.
     ///
     /// ```

@@ -26,7 +26,6 @@ mod stream;
 mod transpose;
 
 use std::error::Error;
-use std::process::ExitCode;
 
 use schism::Queue;
 
@@ -36,8 +35,8 @@ use crate::settings::Settings;
 /// How this program says what went wrong.
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-fn main() -> ExitCode {
-    schism_examples::end(run())
+fn main() -> Result<(), schism::Report> {
+    Ok(run()?)
 }
 
 fn run() -> Outcome {

@@ -16,7 +16,7 @@ use crate::kernel::group::local::Placement;
 /// An order of elements: a bijection of the indices below a length.
 ///
 /// # Safety
-/// For any length that [`fits`](Self::fits), [`index`](Kernel::index) of what [`kernel`](Self::kernel) gives maps the indices below the
+/// For any length that [`fits`](Self::fits), `index` of what [`kernel`](Self::kernel) gives maps the indices below the
 /// length to indices below the length, no two to the same.
 pub unsafe trait Permutes {
     /// What a kernel holds of it.

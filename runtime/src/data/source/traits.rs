@@ -23,7 +23,7 @@ pub unsafe trait Source: Send + Sync {
     unsafe fn get<'item>(&self, at: GridPoint) -> Self::Item<'item>;
 }
 
-/// What a kernel holds of a source that has an element for each group, or for each sub-group: see [`per_group`](fn@per_group).
+/// What a kernel holds of a source that has an element for each group, or for each sub-group: see [`per_group`](fn@crate::per_group).
 ///
 /// # Safety
 /// For distinct groups, and for distinct members of a group, [`of_group`](Self::of_group) gives what does not overlap, unless it is shared
@@ -105,7 +105,7 @@ pub(crate) use sealed::{Prepare, ready_at_once};
 /// | [`buffer.permuted_mut(order)`](crate::Buffer::permuted_mut) | `&mut T`, its own element, in another order |
 /// | [`buffer.rectangle_mut(width, [rows, columns])?`](crate::Buffer::rectangle_mut) | `&mut T`, its own element of a part of a matrix |
 /// | [`buffer.tiles_mut::<H, W>(width)`](crate::Buffer::tiles_mut) | [`TileShare<T>`](crate::TileShare), its own tile of a matrix |
-/// | [`whole(&buffer)`](whole()) | `&[T]`, all elements, the same for all |
+/// | [`whole(&buffer)`](crate::whole()) | `&[T]`, all elements, the same for all |
 /// | `a..b` | `usize`, its own number |
 /// | `a..` | `usize`, counted from `a`, as many as needed |
 /// | a tuple of two to eight sources | the tuple of what they give |
@@ -114,8 +114,8 @@ pub(crate) use sealed::{Prepare, ready_at_once};
 ///
 /// | source | each work-item gets |
 /// |---|---|
-/// | [`per_group(source)`](per_group()) | the group's element, or its own share of it |
-/// | [`per_sub_group(source)`](per_sub_group()) | the same, of its sub-group |
+/// | [`per_group(source)`](fn@crate::per_group) | the group's element, or its own share of it |
+/// | [`per_sub_group(source)`](fn@crate::per_sub_group) | the same, of its sub-group |
 /// | [`local::<T>(n)`](crate::local()), [`local_2d::<T>(rows, columns)`](crate::local_2d()) | memory that the group shares while it runs |
 ///
 /// The sources of one launch have the same length; `a..`, `whole` and local memory go with any. Within a [scope](crate::Queue::scope)
