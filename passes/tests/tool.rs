@@ -65,7 +65,7 @@ fn mistakes_on_the_command_line_are_explained() {
         (&["-"][..], "`-p` says which passes to run"),
         (&["-p", "lower-unwind"], "no file is given"),
         (&["-p"], "missing argument for option '-p'"),
-        (&["-p", "lower-unwind", "--frobnicate", "-"], "there is no option `--frobnicate`"),
+        (&["-p", "lower-unwind", "--frobnicate", "-"], "invalid option '--frobnicate'"),
         (&["-p", "lower-unwind", "-", "other.ll"], "one file at a time, and got `other.ll` too"),
     ] {
         let result = schism_opt(arguments, b"");
