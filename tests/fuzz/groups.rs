@@ -65,20 +65,18 @@ impl Generator {
         let (size, [nx, ny, _]) = (lx * ly, groups.range());
         let filler = self.rng.u32(..);
         // Local memory by the launch, or declared by the kernel; one dimension or two.
-        let (arrays, pattern, tiles) = if self.rng.bool() {
-            (
-                format!("(local::<u64>({size}), local::<u64>({size}))"),
-                "(mut x, mut y)",
-                String::new(),
-            )
+        let range = if ly == 1 && gy == 1 {
+            format!("NdRange::new({nx}_usize, {lx}_usize)?")
+        } else {
+            format!("NdRange::new([{ny}_usize, {nx}], [{ly}_usize, {lx}])?")
+        };
+        let (launch, tiles) = if self.rng.bool() {
+            let arrays = format!("(local::<u64>({size}), local::<u64>({size}))");
+            (format!("for_each_in({range}, {arrays}, move |item, (mut x, mut y)|"), String::new())
         } else {
             let array = format!("schism::local_array!(item, u64; {size})");
-            ("()".to_owned(), "()", format!("let (mut x, mut y) = ({array}, {array});\n"))
-        };
-        let (global, local) = if ly == 1 && gy == 1 {
-            (format!("{nx}_usize"), format!("{lx}_usize"))
-        } else {
-            (format!("[{ny}_usize, {nx}]"), format!("[{ly}_usize, {lx}]"))
+            let tiles = format!("let (mut x, mut y) = ({array}, {array});\n");
+            (format!("parallel_for({range}, move |item|"), tiles)
         };
         let text = format!(
             "h.groups([{lx}, {ly}], [{gx}, {gy}], &|i| f(i, [i, 0, 0], es[i], &vs).1 ^ i as u64, &g, &mut |group, grp| {{\n{host}}},\n\
@@ -87,7 +85,7 @@ impl Generator {
              let (eb, vb) = (Buffer::from_slice(queue, &es)?, Buffer::from_slice(queue, &vs)?);\n\
              let mut out = Buffer::filled(queue, n, make_one::<({result}, u64)>({filler}))?;\n\
              let (ev, vv, to) = (eb.view(), vb.view(), out.view_mut());\n\
-             let status = queue.for_each_in(NdRange::new({global}, {local})?, {arrays}, move |item, {pattern}| {{\n\
+             let status = queue.{launch} {{\n\
              let (l, grp, size) = (item.local_linear_id(), item.group_linear_id(), item.group_size());\n\
              let i = grp * size + l;\n{tiles}let acc = schism::local_array!(item, u64; 1);\n\
              let r = f(i, [i, 0, 0], ev[i], &vv);\nlet mut s = r.1 ^ i as u64;\nx.set(l, s);\nitem.barrier();\n{device}\

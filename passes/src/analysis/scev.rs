@@ -356,15 +356,14 @@ impl<'a, 'm> Values<'a, 'm> {
             return None;
         }
         let operand = |index| next.operand(index);
-        let (first, second) = (operand(0), operand(1));
         let step = match next.opcode()? {
-            Opcode::Add if first == phi => self.fixed(second)?,
-            Opcode::Add if second == phi => self.fixed(first)?,
-            Opcode::Sub if first == phi => {
-                let size = self.fixed(second)?;
+            Opcode::Add if operand(0) == phi => self.fixed(operand(1))?,
+            Opcode::Add if operand(1) == phi => self.fixed(operand(0))?,
+            Opcode::Sub if operand(0) == phi => {
+                let size = self.fixed(operand(1))?;
                 return Some(AddRec { base, step: Step::Down(size), no_wrap: Vec::new() });
             }
-            Opcode::GetElementPtr if first == phi => constant(bits, offset(next)?),
+            Opcode::GetElementPtr if operand(0) == phi => constant(bits, offset(next)?),
             _ => return None,
         };
         // A constant with its highest bit counts down.
