@@ -359,7 +359,10 @@ impl<'m> Narrow<'m> {
         let low = self.lower_half(index);
         self.builder.position_before(before);
         let wide = self.builder.zext(low, index.ty());
-        wide.set_nneg(true);
+        // An extension of a constant is a constant.
+        if wide.opcode() == Some(Opcode::ZExt) {
+            wide.set_nneg(true);
+        }
         Some(wide)
     }
 }
