@@ -140,6 +140,15 @@ fn pointer(value: Value<'_>) {
     value.check(value.ty().kind() == TypeKind::Pointer, "pointer");
 }
 
+/// Panics unless a value is an address or a vector of addresses.
+#[track_caller]
+fn pointers(value: Value<'_>) {
+    let ty = value.ty();
+    let is_vector = matches!(ty.kind(), TypeKind::Vector | TypeKind::ScalableVector);
+    let of = if is_vector { ty.element_type() } else { ty };
+    value.check(of.kind() == TypeKind::Pointer, "pointer");
+}
+
 #[track_caller]
 fn condition(value: Value<'_>) {
     let ty = value.ty();
@@ -385,7 +394,7 @@ impl<'m> Builder<'m> {
         unsafe { Value::known(LLVMBuildStore(self.raw(), value.raw(), address.raw())) }
     }
 
-    /// An address, by indices that count values of a type.
+    /// An address, by indices that count values of a type; of a vector of addresses a vector.
     ///
     /// # Panics
     /// If that is no pointer, or values of the type have no size.
@@ -416,10 +425,10 @@ impl<'m> Builder<'m> {
         flags: u32,
     ) -> Value<'m> {
         ty.check_sized();
-        pointer(address);
+        pointers(address);
         let mut indices: Vec<_> = indices.iter().map(|index| index.raw()).collect();
         let (start, count) = (indices.as_mut_ptr(), indices.len() as u32);
-        // SAFETY: the builder has a place, the address is a pointer, and the array is as long as LLVM is told.
+        // SAFETY: the builder has a place, the address is a pointer or a vector of these, and the array is as long as LLVM is told.
         unsafe {
             Value::known(LLVMBuildGEPWithNoWrapFlags(
                 self.raw(),

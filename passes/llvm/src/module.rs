@@ -228,9 +228,10 @@ impl<'m> ModuleRef<'m> {
     /// The same, in another address space.
     #[track_caller]
     pub fn add_global_in(self, ty: Type<'m>, name: &str, space: u32) -> Value<'m> {
-        ty.check_sized();
+        // A variable that is only declared may hold values without a size.
+        ty.check_element();
         let (name, raw) = (c_name(name), self.raw());
-        // SAFETY: the module is live, values of the type have a size, and the name ends with a NUL.
+        // SAFETY: the module is live, a variable can hold such values, and the name ends with a NUL.
         unsafe { Value::known(LLVMAddGlobalInAddressSpace(raw, ty.raw(), name.as_ptr(), space)) }
     }
 

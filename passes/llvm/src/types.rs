@@ -216,7 +216,7 @@ impl<'m> Type<'m> {
     }
 
     #[track_caller]
-    fn check_element(self) {
+    pub(crate) fn check_element(self) {
         let is_good = !matches!(
             self.kind(),
             TypeKind::Void

@@ -186,7 +186,8 @@ fn returned(call: Value<'_>) -> Option<Vec<Value<'_>>> {
         .instructions()
         .into_iter()
         .filter(|instruction| instruction.opcode() == Some(Opcode::Return))
-        .map(|instruction| instruction.operand(0))
+        // A call through a pointer of another type may take a result where nothing is returned.
+        .filter_map(|instruction| instruction.get_operand(0))
         .collect();
     (!values.is_empty()).then_some(values)
 }

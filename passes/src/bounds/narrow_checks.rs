@@ -68,7 +68,8 @@ pub fn run(module: &Module<'_>) {
 pub fn run_raw(module: ModuleRef<'_>) {
     for function in module.functions().into_iter().filter(|it| !it.blocks().is_empty()) {
         let builder = Builder::new(module.context());
-        let mut narrow = Narrow { builder, made: HashMap::new(), checks: HashMap::new() };
+        let (made, checks) = (HashMap::new(), HashMap::new());
+        let mut narrow = Narrow { function, builder, made, checks };
         for instruction in function.instructions() {
             narrow.compare_small(instruction);
         }
@@ -181,6 +182,7 @@ fn joined(condition: Value<'_>) -> Option<[Value<'_>; 2]> {
 
 /// What there is of values in 32 bits.
 struct Narrow<'m> {
+    function: Value<'m>,
     builder: Builder<'m>,
     made: HashMap<Value<'m>, Value<'m>>,
     /// What conditions of 32 bits check.
@@ -255,7 +257,8 @@ impl<'m> Narrow<'m> {
     fn stand_behind(&self, value: Value<'m>) {
         let mut place = match value.opcode() {
             Some(_) => value.next(),
-            None => value.param_function().entry().first(),
+            // Of parameters and constants.
+            None => self.function.entry().first(),
         };
         while let Some(at) = place.filter(|at| at.opcode() == Some(Opcode::Phi)) {
             place = at.next();

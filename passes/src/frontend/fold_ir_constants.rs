@@ -92,6 +92,10 @@ fn reads(user: Value<'_>) -> bool {
 }
 
 fn replace<'m>(read: Value<'m>, value: u64, touched: &mut BTreeSet<Value<'m>>) {
+    // Nothing else can be the constant's number.
+    if read.ty().kind() != TypeKind::Integer {
+        return;
+    }
     touched.insert(read.parent_function());
     read.replace_uses(read.ty().const_int(value, false));
     if read.opcode() == Some(Opcode::Invoke) {

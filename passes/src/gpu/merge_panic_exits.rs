@@ -98,6 +98,10 @@ fn take_apart<'m>(function: Value<'m>, panic: Panic<'m>) {
     let context = function.ty().context();
     let builder = Builder::new(context);
     // In the order of the phi, which is always the same.
+    // Control never comes behind the call, so no block may expect it from there.
+    if let Some(next) = panic.call.next().filter(|_| !block.successors().is_empty()) {
+        next.cut_block();
+    }
     let mut seen = HashSet::new();
     for index in 0..first.num_incoming() {
         let place = first.incoming_block(index);

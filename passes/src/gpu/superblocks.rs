@@ -372,7 +372,7 @@ fn check(instruction: Value<'_>) -> Option<Check<'_>> {
         Opcode::Select => {
             let first = likely(instruction)?;
             let condition = instruction.operand(0);
-            let is_one = condition.ty().kind() != TypeKind::Vector;
+            let is_one = condition.ty().kind() == TypeKind::Integer;
             is_one.then_some(Check::Condition(condition, first))
         }
         _ => Approximation::of(instruction).map(Check::Approximation),
