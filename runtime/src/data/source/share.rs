@@ -224,7 +224,7 @@ impl<'s, T> Iterator for ShareIter<'s, T> {
         }
         // The length of a part is at most half of what fits in `usize`, and groups are small.
         self.next = index.wrapping_add(self.step);
-        // SAFETY: the element is in the part, and the work-item's own; no other turn gives the same.
+        // SAFETY: the element is in the part, and the work-item's own; no other call of `next` gives it.
         Some((index, unsafe { self.elements.add(index).as_mut() }))
     }
 

@@ -254,7 +254,7 @@ impl<'s, T, const H: usize, const W: usize> Iterator for TileShareIter<'s, T, H,
             self.next = self.next.wrapping_add(self.step);
             if row < self.rows && column < self.columns {
                 let place = row.wrapping_mul(self.pitch).wrapping_add(column);
-                // SAFETY: the element is in the matrix and in the tile, and the work-item's own; no other turn gives the same.
+                // SAFETY: the element is in the matrix and in the tile, and the work-item's own; no other call of `next` gives it.
                 return Some(([row, column], unsafe { self.elements.add(place).as_mut() }));
             }
         }
