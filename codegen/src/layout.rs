@@ -24,9 +24,9 @@ pub(crate) struct Closure {
     pub size: u64,
     /// Alignment in bytes.
     pub align: u64,
-    /// The leaves, by offset.
+    /// The flattened parameters, by offset.
     pub parameters: Vec<Parameter>,
-    /// Of each leaf that stays bytes, where addresses are in it.
+    /// Where each parameter that stays bytes holds addresses.
     pub addresses: Vec<Addresses>,
 }
 
@@ -37,15 +37,16 @@ pub(crate) fn flatten<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>, specialized: &[
         // A type without layout has been reported by then.
         return Closure::default();
     };
-    let mut flattener = Flattener { cx: LayoutCx::new(tcx, env), leaves: Vec::new() };
+    let mut flattener = Flattener { cx: LayoutCx::new(tcx, env), parameters: Vec::new() };
     flattener.visit(layout, Size::ZERO);
     let mut parts = Vec::new();
     if !specialized.is_empty() {
         flattener.find(layout, Size::ZERO, specialized, &mut parts);
     }
-    let mut leaves = flattener.leaves;
-    leaves.sort_by_key(|(parameter, _)| parameter.offset);
-    let (mut parameters, addresses): (Vec<Parameter>, Vec<Addresses>) = leaves.into_iter().unzip();
+    let mut flattened = flattener.parameters;
+    flattened.sort_by_key(|(parameter, _)| parameter.offset);
+    let (mut parameters, addresses): (Vec<Parameter>, Vec<Addresses>) =
+        flattened.into_iter().unzip();
     let (size, align) = (layout.size.bytes(), layout.align.abi.bytes());
     for (parameter, addresses) in parameters.iter_mut().zip(&addresses) {
         // Fields of a packed struct lie where they fall.
@@ -63,7 +64,7 @@ pub(crate) fn flatten<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>, specialized: &[
 
 struct Flattener<'tcx> {
     cx: LayoutCx<'tcx>,
-    leaves: Vec<(Parameter, Addresses)>,
+    parameters: Vec<(Parameter, Addresses)>,
 }
 
 impl<'tcx> Flattener<'tcx> {
@@ -161,7 +162,7 @@ impl<'tcx> Flattener<'tcx> {
             kind,
             specialized: matches!(scalar, Scalar::Initialized { .. }),
         };
-        self.leaves.push((parameter, Addresses::default()));
+        self.parameters.push((parameter, Addresses::default()));
     }
 
     fn pointer(&self, layout: TcxLayout<'tcx>, offset: Size, scalar: Scalar) -> ParameterKind {
@@ -202,7 +203,7 @@ impl<'tcx> Flattener<'tcx> {
             kind: ParameterKind::Bytes,
             specialized: self.is_full(layout),
         };
-        self.leaves.push((parameter, Addresses(addresses::of(&self.cx, layout))));
+        self.parameters.push((parameter, Addresses(addresses::of(&self.cx, layout))));
     }
 
     /// Whether all bytes of a value have a value. What lies between fields, or in another variant of an enum, has none.

@@ -268,15 +268,15 @@ pub struct Constant {
     pub value: Bytes,
 }
 
-/// One leaf of the closure, passed to the kernel as one parameter.
+/// One flattened parameter: a part of the closure that the kernel takes as one parameter.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Param {
-    /// Where the leaf begins in the closure, in bytes.
+    /// Where the part begins in the closure, in bytes.
     pub offset: u64,
-    /// The leaf's size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// The leaf's alignment in bytes, a power of two that divides `offset`.
+    /// The alignment in bytes, a power of two that divides `offset`.
     pub align: u64,
     /// One of the `PARAM_` constants.
     pub kind: u32,
