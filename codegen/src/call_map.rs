@@ -129,7 +129,7 @@ struct Inlined {
     parent: Option<u32>,
 }
 
-/// One step of a way through the source: a function, and the place in it.
+/// One step of a call path through the source: a function, and the place in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     /// The path of the function.
@@ -211,8 +211,8 @@ impl CallMap {
         Some(self.steps_of(edge))
     }
 
-    /// The steps on the shortest way from one item to another, innermost first.
-    pub(crate) fn way(&self, from: &str, to: &str) -> Option<Vec<Step>> {
+    /// The steps on the shortest call path from one item to another, innermost first.
+    pub(crate) fn path(&self, from: &str, to: &str) -> Option<Vec<Step>> {
         let (&from, &to) = (self.by_symbol.get(from)?, self.by_symbol.get(to)?);
         let mut out_of: FxHashMap<ItemIndex, Vec<&Edge>> = FxHashMap::default();
         for edge in &self.edges {

@@ -79,7 +79,7 @@ impl CallPaths<'_> {
                 inner
             };
             if let Some(own) = own {
-                let (mut outer, kernels) = self.way_out(&place.function);
+                let (mut outer, kernels) = self.path_to_kernel(&place.function);
                 outer.splice(0..0, steps[own + 1..].iter().cloned());
                 outer.retain(|step| match step.origin {
                     Origin::Own => self.is_own(step),
@@ -90,7 +90,7 @@ impl CallPaths<'_> {
                 let by_macro = self.macro_of(steps[own].span);
                 places.push(ReportLocation { found, span, by_macro, inner, outer, kernels });
             } else if let Some(kernel) = kernel {
-                let (_, kernels) = self.way_out(&place.function);
+                let (_, kernels) = self.path_to_kernel(&place.function);
                 let inner = inner(steps.len());
                 let (span, by_macro, outer) = (kernel.span, None, Vec::new());
                 places.push(ReportLocation { found, span, by_macro, inner, outer, kernels });
@@ -105,7 +105,7 @@ impl CallPaths<'_> {
     }
 
     /// The steps from a function out to the nearest kernel, and all kernels that come to it.
-    fn way_out(&self, function: &str) -> (Vec<Step>, Vec<usize>) {
+    fn path_to_kernel(&self, function: &str) -> (Vec<Step>, Vec<usize>) {
         let mut came_from: Vec<(&str, Option<(&Use, usize)>)> = vec![(function, None)];
         let mut seen = HashSet::from([function]);
         let (mut next, mut nearest, mut kernels) = (0, None, BTreeSet::new());
@@ -134,7 +134,7 @@ impl CallPaths<'_> {
     /// The steps of one use, innermost first: what LLVM and MIR have inlined, taken apart.
     fn steps(&self, place: &Use, target: Option<&str>) -> Vec<Step> {
         let mut steps = Vec::new();
-        for (depth, &site) in place.way.iter().enumerate() {
+        for (depth, &site) in place.call_path.iter().enumerate() {
             let Some(site) = self.sites.get(site) else { break };
             let map = |what| self.map.steps(&site.caller, what, site.ordinal as usize);
             // Only the first site can be a use of the target; the others are calls.
@@ -152,7 +152,7 @@ impl CallPaths<'_> {
             let known = at_site
                 .or_else(|| names.iter().find_map(|name| map(What::Item(name))))
                 // LLVM may have moved it out of a function that it has inlined.
-                .or_else(|| names.iter().find_map(|name| self.map.way(&site.caller, name)));
+                .or_else(|| names.iter().find_map(|name| self.map.path(&site.caller, name)));
             match known {
                 Some(known) => steps.extend(known),
                 None => steps.push(self.step_at(&site.caller, site.location.as_ref())),

@@ -161,7 +161,7 @@ fn explain(
     kernels: &[KernelInfo],
 ) {
     let item = symbol.and_then(|symbol| map.item(symbol));
-    // Below: places in dependencies, whose source the user may have at hand, then the way in text.
+    // Below: places in dependencies, whose source the user may have at hand, then the call path in text.
     for step in place.inner.iter().filter(|step| step.origin == Origin::Dependency) {
         error.span_note(step.span, format!("in `{}`", diagnostic_text::plain(&step.path)));
     }
@@ -172,7 +172,7 @@ fn explain(
     }));
     names.dedup();
     if names.len() > 1 {
-        error.note(format!("the way to it: {}", shortened(&names)));
+        error.note(format!("the call path to it: {}", shortened(&names)));
     }
     if let Some(item) = item
         && item.origin == Origin::Own
@@ -204,7 +204,7 @@ fn called_from(step: &Step) -> String {
     format!("called here, in `{}`", diagnostic_text::plain(&step.path))
 }
 
-/// A way in text, with its middle left out if it is long.
+/// A call path in text, with its middle left out if it is long.
 fn shortened(names: &[String]) -> String {
     const ENDS: usize = 2;
     let quoted = |names: &[String]| {

@@ -91,19 +91,19 @@ fn no_half_asks_which_half_it_is() {
         assert!(decided_branches(&host).is_empty(), "{:?}", decided_branches(&host));
 
         // The right branch is the one that stayed.
-        const WAY_OF_THE_DEVICE: &str = ", 1000003";
-        const WAY_OF_THE_HOST: &str = ", 1000033";
+        const BRANCH_OF_THE_DEVICE: &str = ", 1000003";
+        const BRANCH_OF_THE_HOST: &str = ", 1000033";
         assert!(
-            device.contains(WAY_OF_THE_DEVICE) && !device.contains(WAY_OF_THE_HOST),
+            device.contains(BRANCH_OF_THE_DEVICE) && !device.contains(BRANCH_OF_THE_HOST),
             "{device}"
         );
         let split = host_symbols.iter().find(|(name, _)| name.contains("5split"));
         let (_, split) = split.expect("a public function is in the host half");
         assert!(
-            !split.contains("way_of_the_device") && !split.contains(WAY_OF_THE_DEVICE),
+            !split.contains("branch_of_the_device") && !split.contains(BRANCH_OF_THE_DEVICE),
             "{split}"
         );
-        assert!(host.contains(WAY_OF_THE_HOST));
+        assert!(host.contains(BRANCH_OF_THE_HOST));
     }
 }
 

@@ -116,9 +116,9 @@ fn product(value: Value<'_>) -> Option<Product<'_>> {
 /// How far a sum is followed.
 const DEPTH: u32 = 8;
 
-/// What of that a phi costs, and how many ways may lead to it: each is followed.
+/// What of that a phi costs, and how many incoming values it may have: each is followed.
 const PHI: u32 = 4;
-const WAYS: u32 = 4;
+const INCOMING: u32 = 4;
 
 /// What a number is the sum of.
 fn add_parts<'m>(value: Value<'m>, parts: &mut Vec<Value<'m>>, constant: &mut u64, depth: u32) {
@@ -136,8 +136,8 @@ fn add_parts<'m>(value: Value<'m>, parts: &mut Vec<Value<'m>>, constant: &mut u6
     }
     if depth >= PHI
         && value.opcode() == Some(Opcode::Phi)
-        && value.num_incoming() <= WAYS
-        && let Some((same, more)) = on_all_ways(value, depth - PHI)
+        && value.num_incoming() <= INCOMING
+        && let Some((same, more)) = of_all_incoming(value, depth - PHI)
     {
         parts.extend(same);
         *constant = constant.wrapping_add(more);
@@ -146,8 +146,8 @@ fn add_parts<'m>(value: Value<'m>, parts: &mut Vec<Value<'m>>, constant: &mut u6
     parts.push(value);
 }
 
-/// What a phi is the sum of, if that is the same on all ways. Then its parts are there where the phi is: they are on each way.
-fn on_all_ways(phi: Value<'_>, depth: u32) -> Option<(Vec<Value<'_>>, u64)> {
+/// What a phi is the sum of, if that is the same for all incoming values. Then its parts dominate the phi.
+fn of_all_incoming(phi: Value<'_>, depth: u32) -> Option<(Vec<Value<'_>>, u64)> {
     let mut found = None;
     for incoming in (0..phi.num_incoming()).map(|at| phi.incoming_value(at)) {
         let (mut parts, mut constant) = (Vec::new(), 0);
@@ -158,7 +158,7 @@ fn on_all_ways(phi: Value<'_>, depth: u32) -> Option<(Vec<Value<'_>>, u64)> {
         if found.as_ref().is_some_and(|other| !same(other)) || parts.contains(&phi) {
             return None;
         }
-        // In the order of the first way, which does not depend on addresses.
+        // In the order of the first incoming value, which does not depend on addresses.
         found = found.or(Some((parts, sorted, constant)));
     }
     found.map(|(parts, _, constant)| (parts, constant))

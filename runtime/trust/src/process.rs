@@ -77,8 +77,8 @@ impl Process {
         Ok(())
     }
 
-    /// As [`check`](Self::check), for a folder on the way to something.
-    pub(crate) fn check_way(&self, folder: &Metadata, path: &Path) -> Result<(), Why> {
+    /// As [`check`](Self::check), for a folder on the path to something.
+    pub(crate) fn check_on_path(&self, folder: &Metadata, path: &Path) -> Result<(), Why> {
         const STICKY: u32 = 0o1000;
         let owner = folder.uid();
         let result = if !self.trusts(owner) {

@@ -102,7 +102,7 @@ fn walk(path: &Path, process: &Process) -> Result<Found, Untrusted> {
             return Ok(Found { folder, name, place, metadata, path: so_far });
         };
         process
-            .check_way(&of_folder, &by_descriptor(&folder))
+            .check_on_path(&of_folder, &by_descriptor(&folder))
             .map_err(|why| Untrusted::new(&so_far, why))?;
         let here = so_far.join(&name);
         let place = open_at(&folder, &name, PLACE).map_err(system(&here))?;

@@ -16,7 +16,7 @@ use crate::hal::cuda::free_list::FreeList;
 use crate::hal::cuda::handle::Handle;
 use crate::hal::cuda::messages::MessageBuffers;
 use crate::hal::cuda::properties::Properties;
-use crate::hal::cuda::staging::{Staging, Way};
+use crate::hal::cuda::staging::{Direction, Staging};
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -91,7 +91,9 @@ impl Context {
     ) -> Result<(), DriverError> {
         self.enter()?;
         // SAFETY: the caller's promises.
-        if unsafe { self.staging.copy(self, self.transfers(), to, Way::ToDevice(from), bytes) }? {
+        if unsafe {
+            self.staging.copy(self, self.transfers(), to, Direction::ToDevice(from), bytes)
+        }? {
             return Ok(());
         }
         // SAFETY: the caller's promises; the copy is over when this function is.
@@ -112,7 +114,8 @@ impl Context {
     ) -> Result<(), DriverError> {
         self.enter()?;
         // SAFETY: the caller's promises.
-        if unsafe { self.staging.copy(self, self.transfers(), from, Way::ToHost(to), bytes) }? {
+        if unsafe { self.staging.copy(self, self.transfers(), from, Direction::ToHost(to), bytes) }?
+        {
             return Ok(());
         }
         // SAFETY: the caller's promises; the copy is over when this function is.

@@ -56,9 +56,9 @@ struct Buffer {
 // SAFETY: memory and event are nobody else's.
 unsafe impl Send for Buffer {}
 
-/// What is copied, and which way.
+/// Which way a copy goes, and its address on the host.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Way {
+pub(super) enum Direction {
     /// From an address of the host.
     ToDevice(*const u8),
     /// To an address of the host.
@@ -70,7 +70,7 @@ struct Copy<'a> {
     context: &'a Handle,
     stream: RawStream,
     device: DevicePtr,
-    way: Way,
+    direction: Direction,
     bytes: usize,
     next: AtomicUsize,
 }
@@ -95,7 +95,7 @@ impl Staging {
         context: &Handle,
         stream: RawStream,
         device: DevicePtr,
-        way: Way,
+        direction: Direction,
         bytes: usize,
     ) -> Result<bool, DriverError> {
         if bytes < LEAST {
@@ -103,7 +103,7 @@ impl Staging {
         }
         let mut lanes = self.take(context, bytes)?;
         let Some(mut own) = lanes.pop() else { return Ok(false) };
-        let copy = Copy { context, stream, device, way, bytes, next: AtomicUsize::new(0) };
+        let copy = Copy { context, stream, device, direction, bytes, next: AtomicUsize::new(0) };
         let copied = thread::scope(|scope| {
             let helpers: Vec<_> = lanes
                 .iter_mut()
@@ -205,8 +205,8 @@ impl Copy<'_> {
     fn begin(&self, buffer: &Buffer, (begin, bytes): Piece) -> Result<(), DriverError> {
         let api = self.context.api();
         let device = self.device + begin as u64;
-        let (code, call) = match self.way {
-            Way::ToDevice(from) => {
+        let (code, call) = match self.direction {
+            Direction::ToDevice(from) => {
                 // SAFETY: the piece can be read, as whoever made this says; the buffer is as large, and the device is not at it.
                 unsafe { buffer.host.copy_from_nonoverlapping(from.add(begin), bytes) };
                 // SAFETY: the device's memory is whoever's made this; the buffer stays as it is until its event is over.
@@ -214,7 +214,7 @@ impl Copy<'_> {
                     unsafe { (api.copy_to_device)(device, buffer.host.cast(), bytes, self.stream) };
                 (code, symbol::copy_to_device)
             }
-            Way::ToHost(_) => {
+            Direction::ToHost(_) => {
                 // SAFETY: as above; nobody looks at the buffer until its event is over.
                 let code =
                     unsafe { (api.copy_to_host)(buffer.host.cast(), device, bytes, self.stream) };
@@ -236,7 +236,7 @@ impl Copy<'_> {
 
     /// Takes a piece out of its buffer.
     fn empty(&self, buffer: &Buffer, (begin, bytes): Piece) {
-        if let Way::ToHost(to) = self.way {
+        if let Direction::ToHost(to) = self.direction {
             // SAFETY: the piece can be written, as whoever made this says, and is this thread's; the device has filled the buffer.
             unsafe { to.add(begin).copy_from_nonoverlapping(buffer.host, bytes) };
         }
