@@ -165,7 +165,7 @@ fn names(files: &BTreeSet<PathBuf>) -> String {
 struct Devices {
     kernels: usize,
     /// How many kernels have code for each target.
-    ahead: BTreeMap<Target, usize>,
+    aot: BTreeMap<Target, usize>,
     jit: bool,
 }
 
@@ -176,7 +176,7 @@ impl Devices {
         for (_, record) in hcf::containers(&contents, program, None)? {
             devices.add(&record);
         }
-        if devices.ahead.is_empty() && !jit {
+        if devices.aot.is_empty() && !jit {
             return Err(Error::Usage(
                 "the program has no code that was made ahead of time, so elsewhere its kernels would run on the device `native` only; say \
                  what for, `cargo schism bundle --targets host,ptx:sm_80`, or take the compiler along, `cargo schism bundle --jit`".to_owned(),
@@ -192,7 +192,7 @@ impl Devices {
             let targets: BTreeSet<Target> =
                 images.filter_map(|image| image.code.as_ref()).map(|code| code.target).collect();
             for target in targets {
-                *self.ahead.entry(target).or_default() += 1;
+                *self.aot.entry(target).or_default() += 1;
             }
         }
     }
@@ -202,7 +202,7 @@ impl Devices {
         let mut line = |device: &str, where_to: String| {
             let _ = writeln!(text, "  {device:<8}{where_to}");
         };
-        for (&target, &kernels) in &self.ahead {
+        for (&target, &kernels) in &self.aot {
             let partly = match self.kernels - kernels {
                 0 => String::new(),
                 missing => format!("; {missing} of {} kernels have no code for it", self.kernels),
@@ -269,7 +269,7 @@ fn collect(
     let _ = writeln!(text, "{:>10}  in all", in_words(total));
     let system: Vec<&str> = libraries.system.iter().map(String::as_str).collect();
     let _ = writeln!(text, "needs of the system {}", system.join(", "));
-    if devices.ahead.keys().any(|target| matches!(target, Target::Ptx(_))) || devices.jit {
+    if devices.aot.keys().any(|target| matches!(target, Target::Ptx(_))) || devices.jit {
         text.push_str("GPUs need NVIDIA's driver, which comes with the system\n");
     }
     Ok(text + &devices.text())

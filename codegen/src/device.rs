@@ -19,7 +19,7 @@ use schism_passes::{
     TypeDescription,
 };
 
-use crate::ahead::{self, Missing};
+use crate::aot::{self, Missing};
 use crate::call_map::{CallMap, Origin};
 use crate::kernels::KernelInfo;
 use crate::runtime_items::IS_DEVICE;
@@ -132,7 +132,7 @@ pub(crate) enum Stage1Failure {
     /// In the container.
     Container(HcfError),
     /// In the code that is made ahead of time.
-    Ahead(String),
+    Aot(String),
     /// The thread panicked.
     Panicked,
 }
@@ -227,8 +227,8 @@ pub(crate) fn make<'tcx>(
     };
     note("(collect the device half)", start);
     // A check tells what is wrong with the plan, too.
-    let plan = ahead::plan(tcx);
-    let ahead = if purpose == Purpose::Build { plan } else { ahead::Plan::default() };
+    let plan = aot::plan(tcx);
+    let aot = if purpose == Purpose::Build { plan } else { aot::Plan::default() };
     let crate_id = crate_id(tcx);
     let dump_to = std::env::var_os("SCHISM_DUMP_STAGE1");
     let names: Vec<_> = kernels
@@ -237,7 +237,7 @@ pub(crate) fn make<'tcx>(
         .collect();
     let found =
         Found { spec_constants: unit.spec_constants, no_thread_locals: unit.no_thread_locals };
-    let ingredients = (&spec, names, &found, std_bodies::identity(tcx), ahead.ingredients());
+    let ingredients = (&spec, names, &found, std_bodies::identity(tcx), aot.ingredients());
     let keeps = purpose == Purpose::Build && dump_to.is_none();
     let keep_as = keeps.then(|| work_products::name(tcx, name, &ingredients)).flatten();
     if let Some(object) =
@@ -256,7 +256,7 @@ pub(crate) fn make<'tcx>(
     }
     spec.std_bodies = std_bodies::load(tcx);
     let crate_name = tcx.crate_name(LOCAL_CRATE).to_string();
-    Some(match pass(crate_name, &bitcode, &spec, &kernels, found, &ahead) {
+    Some(match pass(crate_name, &bitcode, &spec, &kernels, found, &aot) {
         Ok((bytes, lints, missing)) => {
             let span_of = |name: &str| {
                 kernels
@@ -312,7 +312,7 @@ fn pass(
     spec: &DeviceSpec,
     kernels: &[KernelInfo],
     found: Found,
-    ahead: &ahead::Plan,
+    aot: &aot::Plan,
 ) -> Result<(Vec<u8>, Lints, Vec<Missing>), Stage1Failure> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("schism device half".to_owned());
@@ -326,7 +326,7 @@ fn pass(
             let mut image = image.map_err(Stage1Failure::Passes)?;
             let lints = std::mem::take(&mut image.lints);
             let mut container = container(crate_name, image, kernels, found);
-            let missing = ahead.add_to(&mut container).map_err(Stage1Failure::Ahead)?;
+            let missing = aot.add_to(&mut container).map_err(Stage1Failure::Aot)?;
             let bytes = container.to_record().map_err(Stage1Failure::Container)?;
             Ok((bytes, lints, missing))
         };

@@ -9,7 +9,7 @@ use rustc_session::Session;
 use rustc_span::{BytePos, Span};
 use schism_passes::spec::report::Report;
 
-use crate::ahead;
+use crate::aot;
 use crate::call_map::{CallMap, ItemKind, Origin, Step};
 use crate::call_paths::{self, CallPaths, ReportLocation};
 use crate::device::{self, Failure, Slow, Stage1Failure};
@@ -30,7 +30,7 @@ pub(crate) fn report(sess: &Session, failure: &Failure) {
             None => internal(sess, failure, &error.to_string()),
         },
         Stage1Failure::Container(error) => internal(sess, failure, &error.to_string()),
-        Stage1Failure::Ahead(error) => ahead_of_time(sess, error),
+        Stage1Failure::Aot(error) => ahead_of_time(sess, error),
         Stage1Failure::Panicked => internal(sess, failure, "a pass panicked"),
     }
 }
@@ -42,7 +42,7 @@ fn ahead_of_time(sess: &Session, message: &str) {
     ));
     error.help(format!(
         "leave a target out of `--targets` ({}) to have its code made when a kernel is first launched",
-        ahead::TARGETS
+        aot::TARGETS
     ));
     error.emit();
 }

@@ -11,7 +11,7 @@
 //! 3. **Patch the host half.** [`host`] gives every launch site the descriptor of its kernel and
 //!    folds the IR constants.
 //!
-//! [`ahead`] has stage 2 add code for the targets that a build asks for. [`work_products`] knows what incremental compilation spares of that, [`encoded_mir`] which functions of dependencies
+//! [`aot`] has stage 2 add code for the targets that a build asks for. [`work_products`] knows what incremental compilation spares of that, [`encoded_mir`] which functions of dependencies
 //! only kernels see. [`track`] tells cargo what a crate with kernels depends on besides its sources, and [`check`] looks at the
 //! kernels of crates that are only checked. [`std_bodies`] knows where the standard library's own compiled code is, for functions without MIR.
 //!
@@ -50,7 +50,7 @@ extern crate rustc_span;
 extern crate rustc_target;
 
 mod addresses;
-mod ahead;
+mod aot;
 mod barrier_markers;
 mod call_map;
 mod call_paths;

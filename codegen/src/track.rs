@@ -14,7 +14,7 @@ use rustc_middle::util::Providers;
 use rustc_session::Session;
 use rustc_span::Symbol;
 
-use crate::{ahead, device, runtime_items};
+use crate::{aot, device, runtime_items};
 
 /// What name resolution gives.
 type Resolved<'tcx> =
@@ -34,7 +34,7 @@ pub(crate) fn provide(providers: &mut Providers) {
             for name in [device::SPLIT, device::WARN, device::LINES] {
                 variable(tcx.sess, name);
             }
-            ahead::track(tcx.sess);
+            aot::track(tcx.sess);
         }
         resolved
     };

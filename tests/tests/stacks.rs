@@ -25,14 +25,14 @@ enum Variant {
     /// Stage 2 when it is launched.
     Cpu,
     /// Stage 2 when it is built: where it runs there is none.
-    Ahead,
+    Aot,
     /// The host half.
     Native,
     /// What plain rustc makes of it.
     Plain,
 }
 
-const VARIANTS: [Variant; 4] = [Variant::Cpu, Variant::Ahead, Variant::Native, Variant::Plain];
+const VARIANTS: [Variant; 4] = [Variant::Cpu, Variant::Aot, Variant::Native, Variant::Plain];
 
 /// The program by the driver, the same with code for the host, and by plain rustc.
 fn programs(lab: &Lab) -> &'static [PathBuf; 3] {
@@ -48,7 +48,7 @@ fn programs(lab: &Lab) -> &'static [PathBuf; 3] {
         };
         [
             compile(Compiler::Schism, "jit", ""),
-            compile(Compiler::Schism, "ahead", "host"),
+            compile(Compiler::Schism, "aot", "host"),
             compile(Compiler::Stock, "plain", ""),
         ]
     })
@@ -56,10 +56,10 @@ fn programs(lab: &Lab) -> &'static [PathBuf; 3] {
 
 impl Variant {
     fn command(self, lab: &Lab, thread: &str, cases: &[&str]) -> Command {
-        let [jit, ahead, plain] = programs(lab);
+        let [jit, aot, plain] = programs(lab);
         let (program, device) = match self {
             Self::Cpu => (jit, "cpu"),
-            Self::Ahead => (ahead, "cpu"),
+            Self::Aot => (aot, "cpu"),
             Self::Native => (jit, "native"),
             Self::Plain => (plain, "native"),
         };
@@ -70,14 +70,14 @@ impl Variant {
         if self == Self::Cpu && thread != "main" {
             lab.keep_kernels(&mut command);
         }
-        if self == Self::Ahead {
+        if self == Self::Aot {
             command.env("SCHISM_JIT", "/nowhere/libschism_jit.so").env("SCHISM_HOME", "/nowhere");
         }
         command
     }
 
     fn device(self) -> &'static str {
-        if matches!(self, Self::Cpu | Self::Ahead) { "cpu" } else { "native" }
+        if matches!(self, Self::Cpu | Self::Aot) { "cpu" } else { "native" }
     }
 
     /// Whether what a kernel needs is known before it is launched.
@@ -135,7 +135,7 @@ fn overflows(lab: &Lab, variant: Variant, case: &str, threads: &[&str]) {
 #[test]
 fn private_arrays_stay_on_the_stack() {
     let Some(lab) = lab() else { return };
-    for variant in [Variant::Cpu, Variant::Ahead] {
+    for variant in [Variant::Cpu, Variant::Aot] {
         all_right(
             lab,
             variant,
@@ -163,7 +163,7 @@ fn private_arrays_stay_on_the_stack() {
 #[test]
 fn private_arrays_with_barriers() {
     let Some(lab) = lab() else { return };
-    for variant in [Variant::Cpu, Variant::Ahead] {
+    for variant in [Variant::Cpu, Variant::Aot] {
         all_right(
             lab,
             variant,
@@ -271,7 +271,7 @@ fn too_large_a_need_is_an_error() {
 fn no_memory_for_a_stack_is_an_error() {
     let Some(lab) = lab() else { return };
     for case in ["untouched-16M", "barrier-untouched-16M"] {
-        let mut command = Variant::Ahead.command(lab, "65536", &["untouched-1K", "limit", case]);
+        let mut command = Variant::Aot.command(lab, "65536", &["untouched-1K", "limit", case]);
         let output = output(&mut command);
         let outcomes = outcomes(&output);
         let says = |text: &str| outcomes.get(2).is_some_and(|outcome| outcome.1.contains(text));

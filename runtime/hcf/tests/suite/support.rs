@@ -103,7 +103,7 @@ pub fn constants() -> Container {
 
 /// The sample with code that was made ahead of time.
 #[allow(dead_code, reason = "the fuzz targets do without")]
-pub fn ahead() -> Container {
+pub fn aot() -> Container {
     let code = |target: &str, entry: &str, needs| Code {
         target: target.parse().unwrap(),
         interface: 7,
