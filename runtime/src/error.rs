@@ -603,12 +603,12 @@ pub enum ImageError {
         /// What was tried, and what came of it.
         reason: String,
     },
-    /// The kernel was compiled ahead of time, but not for this launch on this device, and stage 2 cannot be loaded.
+    /// The kernel has AOT code, but none that serves this launch on this device, and stage 2 cannot be loaded.
     #[error(
         "it was compiled ahead of time for {available}, which does not serve {wanted}, and its compiler cannot be loaded: {reason}; add \
          a target to `cargo schism build --targets`, or ship the compiler with the program (`cargo schism bundle --jit`)"
     )]
-    Ahead {
+    NoAotCode {
         /// The targets that there is code for, separated by commas.
         available: String,
         /// What is asked for.
@@ -647,7 +647,7 @@ impl ImageError {
             // A library that is loaded or unloaded later changes what is exported.
             Self::MissingImport { .. } | Self::AmbiguousImport { .. } => true,
             // What is final about stage 2 is kept where it is opened.
-            Self::Stage2 { .. } | Self::Ahead { .. } => true,
+            Self::Stage2 { .. } | Self::NoAotCode { .. } => true,
             Self::Driver { source, .. } => !source.is_about_code(),
             Self::Compile { code, .. } => *code == schism_jit_abi::OUT_OF_RESOURCES,
         }

@@ -175,7 +175,7 @@ fn explain(
         wanted.push_str(" by this version of schism");
     }
     let targets: Vec<_> = targets.iter().map(ToString::to_string).collect();
-    ImageError::Ahead { available: targets.join(", "), wanted, reason }
+    ImageError::NoAotCode { available: targets.join(", "), wanted, reason }
 }
 
 /// Whether any kernel of the program has code for a device.
