@@ -9,7 +9,7 @@ use crate::code::compiler_path::Missing;
 use crate::code::images;
 use crate::error::DeviceError;
 use crate::hal::dispatch::{self, DeviceKind};
-use crate::util::fork::{self, Section};
+use crate::util::fork::{self, NoForkGuard};
 use crate::util::trace;
 use crate::util::warn_once::WarnOnce;
 
@@ -54,7 +54,7 @@ impl Device {
         if fork::is_broken() {
             return Vec::new();
         }
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         let (there, left_out): (Vec<_>, Vec<_>) = dispatch::BackendDevice::all()
             .into_iter()
             .map(|device| Self { device, demanded: true })
@@ -85,7 +85,7 @@ impl Device {
     pub fn default_device() -> Result<Self, DeviceError> {
         trace::install();
         refuse_if_broken("default")?;
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         if let Some(name) = env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
             return Self::by_name(&name.to_string_lossy());
         }
@@ -117,7 +117,7 @@ impl Device {
     pub fn by_name(name: &str) -> Result<Self, DeviceError> {
         trace::install();
         refuse_if_broken(name)?;
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         let name = name.trim();
         let found = dispatch::BackendDevice::by_name(name).unwrap_or_else(|| {
             let names: Vec<_> = Self::all().iter().map(|device| device.name().to_owned()).collect();
@@ -144,7 +144,7 @@ impl Device {
         if fork::is_broken() {
             return "not known in this process".to_owned();
         }
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         self.device.description(stage2().ok())
     }
 

@@ -21,7 +21,7 @@ use crate::launch::erased::RawKernel;
 use crate::launch::failure;
 use crate::launch::options::{Math, Options};
 use crate::launch::shape::{LaunchRange, LaunchShape};
-use crate::util::fork::{self, Section};
+use crate::util::fork::{self, NoForkGuard};
 use crate::util::trace;
 
 /// An in-order queue of launches on one device: each launch begins when the one before it is over.
@@ -60,7 +60,7 @@ impl Queue {
     pub fn on(device: &Device) -> Result<Self, DeviceError> {
         trace::install();
         device.refuse_if_broken()?;
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         failure::install_hook();
         let queue = device.backend().queue()?;
         let adaptivity = Adaptivity::from_environment();
@@ -408,7 +408,7 @@ impl Queue {
         unsafe { self.run(raw, &shape, placement.bytes()) }
     }
 
-    /// Waits for its turn, runs a launch, and waits for its end.
+    /// Locks the queue, runs a launch, and waits for its end.
     ///
     /// # Safety
     /// As for [`submit`](Self::submit).
@@ -423,7 +423,7 @@ impl Queue {
         unsafe { self.queue.run(&self.describe(kernel, shape, dynamic)) }
     }
 
-    /// Runs a launch, or has the device run it; the caller has the queue's turn.
+    /// Runs a launch, or has the device run it; the caller holds the queue.
     ///
     /// # Safety
     /// The kernel's data lives until this returns, can be shared by threads, and allows this shape, with `dynamic` bytes of local memory

@@ -23,7 +23,7 @@ use crate::launch::elementwise::{ForEach, ForEachIn, ParallelFor};
 use crate::launch::erased::RawKernel;
 use crate::launch::failure;
 use crate::launch::shape::LaunchRange;
-use crate::util::fork::Section;
+use crate::util::fork::NoForkGuard;
 
 /// Submits launches that may borrow from outside the scope: see [`Queue::scope`].
 #[derive(Debug)]
@@ -215,7 +215,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.launches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a launch into the queue. `run` has the queue's turn when it is called, and is gone when the event completes.
+    /// Puts a launch into the queue. `run` is called while the queue is held, and is dropped before the event completes.
     fn submit(
         &'scope self,
         run: impl FnOnce(&Queue) -> Result<Option<BackendPending>, LaunchError> + Send + 'scope,
@@ -253,7 +253,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 
     /// Adds a launch to those that the scope waits for; `begin` is told before anybody else knows it.
     fn list(&self, begin: impl FnOnce(&Event)) -> Event {
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         let mut launches = self.launches();
         let event = launches.events.add();
         begin(&event);

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 
 use crate::code::compiler::stage2;
 use crate::launch::failure;
-use crate::util::fork::{PerProcess, Section};
+use crate::util::fork::{NoForkGuard, PerProcess};
 use crate::util::monitor::Monitor;
 
 /// More than this is not kept waiting; kernels will ask again.
@@ -82,7 +82,7 @@ fn work() {
     }
     // Opened before the function is registered, the compiler is cleaned up after it has run. The work tells if there is none.
     {
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         let _ = stage2();
     }
     AT_EXIT.call_once(wait_at_exit);
@@ -90,11 +90,11 @@ fn work() {
     while let Some(job) = state.waiting.pop_front() {
         state.running = Some(job.container);
         drop(state);
-        let section = Section::enter();
+        let no_fork = NoForkGuard::enter();
         if let Err(payload) = catch_unwind(AssertUnwindSafe(job.run)) {
             failure::discard(payload);
         }
-        drop(section);
+        drop(no_fork);
         state = self::state();
         state.running = None;
         shared().notify_all();

@@ -13,7 +13,7 @@ use schism_trust::{Home, Untrusted};
 
 use crate::code::toolchain_id;
 use crate::error::DeviceError;
-use crate::util::fork::Section;
+use crate::util::fork::NoForkGuard;
 use crate::util::retry::Kept;
 use crate::util::warn_once::{self, WarnOnce};
 
@@ -132,7 +132,7 @@ pub(super) fn location() -> Result<&'static Location, Missing> {
 pub(crate) fn is_there() -> bool {
     static THERE: OnceLock<bool> = OnceLock::new();
     THERE.get().copied().unwrap_or_else(|| {
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         *THERE.get_or_init(|| location().is_ok())
     })
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use schism_hcf::{HcfError, RecordRef};
 
 use crate::kernel::abi::Descriptor;
-use crate::util::fork::Section;
+use crate::util::fork::NoForkGuard;
 
 /// One container, by its place in memory.
 #[derive(Debug)]
@@ -124,7 +124,7 @@ pub(crate) fn container_of(descriptor: &Descriptor) -> Arc<Container> {
 /// Runs before `main` and inside `dlopen`: it only takes note.
 pub(crate) fn register(begin: *const u8, end: *const u8) {
     let container = Container { begin: begin as usize, end: end as usize, record: OnceLock::new() };
-    let _section = Section::enter();
+    let _no_fork = NoForkGuard::enter();
     containers().push(Arc::new(container));
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn unregister(begin: *const u8) -> Option<Vec<schism_hcf::ObjectId>> 
     if in_main_program(begin) {
         return None;
     }
-    let _section = Section::enter();
+    let _no_fork = NoForkGuard::enter();
     let mut containers = containers();
     containers.retain(|container| container.begin != begin as usize);
     Some(containers.iter().filter_map(|container| container.known_id()).collect())

@@ -7,7 +7,7 @@ use crate::hal::{PendingOps, QueueOps};
 use crate::launch::desc::LaunchDesc;
 use crate::util::warn_once::WarnOnce;
 
-/// Waits for the queue's turn, runs a launch, and waits for its end.
+/// Locks the queue, runs a launch, and waits for its end.
 ///
 /// # Errors
 /// [`LaunchError`].
@@ -19,12 +19,12 @@ pub(crate) unsafe fn run<Q: QueueOps>(
     queue: &Q,
     launch: &LaunchDesc<'_>,
 ) -> Result<(), LaunchError> {
-    let _turn = queue.turn()?;
+    let _guard = queue.lock()?;
     // SAFETY: the caller's promises.
     unsafe { submit(queue, launch)? }.map_or(Ok(()), |pending| pending.finish().0)
 }
 
-/// Runs a launch, or has the device run it; the caller has the queue's turn.
+/// Runs a launch, or has the device run it; the caller holds the queue.
 ///
 /// # Errors
 /// [`LaunchError`].

@@ -102,7 +102,7 @@ macro_rules! backends {
         }
 
         impl BackendQueue {
-            /// Waits for its turn, runs a launch, and waits for its end.
+            /// Locks the queue, runs a launch, and waits for its end.
             ///
             /// # Errors
             /// [`LaunchError`].
@@ -115,7 +115,7 @@ macro_rules! backends {
                 unsafe { match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => submit::run(queue, launch),)* } }
             }
 
-            /// Runs a launch, or has the device run it; the caller has the queue's turn.
+            /// Runs a launch, or has the device run it; the caller holds the queue.
             ///
             /// # Errors
             /// [`LaunchError`].

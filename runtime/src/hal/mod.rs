@@ -106,8 +106,8 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     type Pending: PendingOps;
     /// How a launch is divided, which its requirements depend on.
     type Plan;
-    /// Held while a thread has the queue's turn.
-    type Turn<'a>;
+    /// Held by a thread while its launch runs in the queue.
+    type Guard<'a>;
 
     /// Whether closures may have addresses of a device's memory, which the queue then replaces by the device's own.
     const TRANSLATES_ADDRESSES: bool = false;
@@ -127,11 +127,11 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     /// The host half's own body as code; `None` where that cannot run.
     fn native(body: NativeBody) -> Option<Self::Code>;
 
-    /// Waits until all launches before are over, unless the device itself keeps the order.
+    /// Waits until all earlier launches have ended and holds the queue, unless the device itself keeps the order.
     ///
     /// # Errors
     /// [`LaunchError::Forked`].
-    fn turn(&self) -> Result<Self::Turn<'_>, LaunchError>;
+    fn lock(&self) -> Result<Self::Guard<'_>, LaunchError>;
 
     /// What runs launches that nobody waits for, in the queue's order; `None` if the device itself does.
     ///
@@ -163,7 +163,7 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Runs a launch, or has the device run it; the caller has the queue's turn.
+    /// Runs a launch, or has the device run it; the caller holds the queue.
     ///
     /// # Errors
     /// [`LaunchError`].
@@ -188,7 +188,7 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     fn allocate(&self, layout: Layout) -> Result<Self::Memory, BufferError>;
 }
 
-/// A part of a program that waits for a queue's turn. It must not unwind.
+/// A part of a program that a queue runs in order. It must not unwind.
 pub(crate) type Task = Box<dyn FnOnce() + Send>;
 
 /// Runs tasks one after the other.

@@ -3,7 +3,7 @@
 //! A forked process has a copy of the memory, and one thread: the one that forked. What other threads were at will never be finished
 //! there, and locks that they held stay locked. Three things make this crate work in such a process:
 //!
-//! - Whoever is in a *section* ([`Section`]: looking for kernels, compiling, opening a library) holds locks or changes what all threads
+//! - Whoever is in a *section* ([`NoForkGuard`]: looking for kernels, compiling, opening a library) holds locks or changes what all threads
 //!   share. A fork waits until nobody is, so the child finds all of it whole. Kernels run outside of sections, however long they take.
 //! - What belongs to threads, and what each launch locks (the pool, the order of a queue, stacks, the background, the kernels), is made
 //!   anew in the child, see [`PerProcess`]. What the parent has of it is left alone: it may be locked. So a child loads its kernels anew.
@@ -87,12 +87,12 @@ pub(crate) fn is_broken() -> bool {
 
 /// While this lives, forks of other threads wait.
 #[derive(Debug)]
-pub(crate) struct Section {
+pub(crate) struct NoForkGuard {
     /// It belongs to the thread.
     thread: PhantomData<*const ()>,
 }
 
-impl Section {
+impl NoForkGuard {
     #[inline]
     pub(crate) fn enter() -> Self {
         static REGISTERED: Once = Once::new();
@@ -112,7 +112,7 @@ impl Section {
     }
 }
 
-impl Drop for Section {
+impl Drop for NoForkGuard {
     fn drop(&mut self) {
         let depth = DEPTH.get() - 1;
         DEPTH.set(depth);
@@ -282,10 +282,10 @@ mod tests {
 
     #[test]
     fn sections_are_left_by_panics() {
-        let _outer = Section::enter();
+        let _outer = NoForkGuard::enter();
         let depth = DEPTH.get();
         let caught = std::panic::catch_unwind(|| {
-            let _inner = Section::enter();
+            let _inner = NoForkGuard::enter();
             assert_eq!(DEPTH.get(), depth + 1);
             std::panic::resume_unwind(Box::new(()));
         });

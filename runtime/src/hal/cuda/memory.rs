@@ -15,7 +15,7 @@ use crate::error::BufferError;
 use crate::hal::cuda::api::DevicePtr;
 use crate::hal::cuda::context::Context;
 use crate::hal::{MemoryOps, Unreadable};
-use crate::util::fork::Section;
+use crate::util::fork::NoForkGuard;
 
 /// A piece of a device's memory that belongs to a buffer.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ static COPIED: AtomicUsize = AtomicUsize::new(0);
 
 /// The piece that an address lies in.
 fn piece(address: usize) -> Option<Arc<Piece>> {
-    let _section = Section::enter();
+    let _no_fork = NoForkGuard::enter();
     let pieces = PIECES.read().unwrap_or_else(PoisonError::into_inner);
     let (begin, piece) = pieces.range(..=address).next_back()?;
     (address - begin < piece.bytes).then(|| Arc::clone(piece))
@@ -181,7 +181,7 @@ impl CudaMemory {
     /// Memory for so many bytes, not 0.
     pub(crate) fn new(context: &Arc<Context>, bytes: usize) -> Result<Self, BufferError> {
         context.refuse_buffer_if_forked()?;
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         let (device, size, window) = context.take(bytes)?;
         let piece = Arc::new(Piece {
             context: Arc::clone(context),
@@ -259,7 +259,7 @@ impl MemoryOps for CudaMemory {
 impl Drop for CudaMemory {
     fn drop(&mut self) {
         self.0.exclusive();
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         PIECES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.0.window);
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::{BufferError, DeviceError, KernelPanic, LaunchError};
 use crate::hal::host::body::Body;
 use crate::hal::host::groups::{GroupWork, limits};
-use crate::hal::host::in_order::{InOrderExecutor, InProcess, TurnGuard};
+use crate::hal::host::in_order::{InOrderExecutor, InOrderGuard, InOrderQueue};
 use crate::hal::host::kernel::{CpuKernel, CpuLoader};
 use crate::hal::host::memory::HostMemory;
 use crate::hal::host::run::Work;
@@ -59,14 +59,14 @@ impl HostQueue {
         Ok(Self { device, loader, executor: InOrderExecutor::new()? })
     }
 
-    /// The order in this process. Only in one that was forked it may have to be made, and with it threads.
+    /// The queue in this process. Only a forked process may have to create it, and threads with it.
     #[inline]
-    fn in_process(&self) -> Result<&Arc<InProcess>, LaunchError> {
+    fn in_order_queue(&self) -> Result<&Arc<InOrderQueue>, LaunchError> {
         self.executor.known().map_or_else(|| self.begin(), Ok)
     }
 
     #[cold]
-    fn begin(&self) -> Result<&Arc<InProcess>, LaunchError> {
+    fn begin(&self) -> Result<&Arc<InOrderQueue>, LaunchError> {
         self.executor.here().map_err(|error| LaunchError::Forked { reason: error.to_string() })
     }
 
@@ -150,7 +150,7 @@ impl QueueOps for HostQueue {
     type Memory = HostMemory;
     type Pending = NoPending;
     type Plan = ();
-    type Turn<'a> = TurnGuard<'a>;
+    type Guard<'a> = InOrderGuard<'a>;
 
     #[inline]
     fn device_name(&self) -> &str {
@@ -178,12 +178,12 @@ impl QueueOps for HostQueue {
     }
 
     #[inline]
-    fn turn(&self) -> Result<TurnGuard<'_>, LaunchError> {
-        Ok(InProcess::turn(self.in_process()?))
+    fn lock(&self) -> Result<InOrderGuard<'_>, LaunchError> {
+        Ok(InOrderQueue::lock(self.in_order_queue()?))
     }
 
     fn tasks(&self) -> Result<Option<&dyn TaskQueue>, LaunchError> {
-        Ok(Some(self.in_process()?))
+        Ok(Some(self.in_order_queue()?))
     }
 
     #[inline]
@@ -207,7 +207,7 @@ impl QueueOps for HostQueue {
             }
         };
         let work = Work::new(body, kernel, extent, groups, launch.options.cloned());
-        let executor = self.in_process()?;
+        let executor = self.in_order_queue()?;
         if let Body::Cpu(code) = &work.body
             // SAFETY: the closure is of the kernel's type.
             && unsafe { code.captures_device_memory(work.closure.cast()) }

@@ -72,7 +72,7 @@ impl QueueOps for Queue {
     type Memory = HostMemory;
     type Pending = NoPending;
     type Plan = ();
-    type Turn<'a> = ();
+    type Guard<'a> = ();
 
     fn device_name(&self) -> &str {
         Recording.name()
@@ -94,7 +94,7 @@ impl QueueOps for Queue {
         Some(Body::Native(body))
     }
 
-    fn turn(&self) -> Result<(), LaunchError> {
+    fn lock(&self) -> Result<(), LaunchError> {
         Ok(())
     }
 
