@@ -13,11 +13,11 @@ use crate::kernel::abi::is_device;
 // Functions of `hal::host_access`, by name: to the device half they are unknown, so it does not take a driver along before it finds that
 // nothing calls them. Of the Rust ABI, because they may unwind.
 unsafe extern "Rust" {
-    #[link_name = "__schism_remote_readable"]
+    #[link_name = "__schism_device_memory_readable"]
     fn by_name_readable(address: *const u8) -> *const u8;
-    #[link_name = "__schism_remote_unreachable"]
+    #[link_name = "__schism_device_memory_unreachable"]
     fn by_name_unreachable() -> !;
-    #[link_name = "__schism_remote_exclusive"]
+    #[link_name = "__schism_device_memory_exclusive"]
     fn by_name_exclusive(address: *const u8, bytes: usize);
 }
 

@@ -8,7 +8,7 @@ use crate::hal::{Unreadable, dispatch};
 /// The address is that of a view.
 #[cold]
 #[unsafe(no_mangle)]
-unsafe fn __schism_remote_readable(address: *const u8) -> *const u8 {
+unsafe fn __schism_device_memory_readable(address: *const u8) -> *const u8 {
     match dispatch::readable(address.addr()) {
         Some(Ok(readable)) => readable,
         Some(Err(Unreadable::Atomic { device })) => panic!(
@@ -24,7 +24,7 @@ unsafe fn __schism_remote_readable(address: *const u8) -> *const u8 {
 
 #[cold]
 #[unsafe(no_mangle)]
-fn __schism_remote_unreachable() -> ! {
+fn __schism_device_memory_unreachable() -> ! {
     panic!(
         "the elements of an exclusive view are in a GPU's memory, out of the host's reach; only kernels on that device can use them"
     )
@@ -34,6 +34,6 @@ fn __schism_remote_unreachable() -> ! {
 /// Nobody but the caller has a view of the `bytes` at the address.
 #[cold]
 #[unsafe(no_mangle)]
-unsafe fn __schism_remote_exclusive(address: *const u8, bytes: usize) {
+unsafe fn __schism_device_memory_exclusive(address: *const u8, bytes: usize) {
     dispatch::exclusive(address.addr(), bytes);
 }
