@@ -58,7 +58,7 @@
 //! |---|---|
 //! | `spec-constants` | [`specialize::spec_constants`]: gives specialization constants their values and folds what reads them |
 //! | `constant-buffer` | [`specialize::constant_buffer`]: turns specialization constants into loads from a buffer that kernels take |
-//! | `fast-math` | [`specialize::fast_math`]: lets floating-point operations be inexact |
+//! | `fast-math` | [`specialize::fast_math`]: relaxes floating-point operations |
 //! | `device-library` | [`specialize::device_library`]: replaces mathematics that the target does not compute by calls of the device library |
 //! | `split-images` | [`frontend::split_images`]: keeps the kernels of one image of several, and what they reach |
 //! | `loop-versioning` | [`bounds::loop_versioning`]: clones loops without their checks, and decides before the loop which one runs |

@@ -72,7 +72,7 @@ pub static PASSES: &[Pass] = &[
     // specialize
     pass("spec-constants", "gives specialization constants their values and folds what reads them", |module, cx| Ok(spec_constants::run_on(module, &cx.spec.constant_values)?)),
     pass("constant-buffer", "turns specialization constants into loads from a buffer that kernels take", |module, cx| Ok(constant_buffer::run(module, &cx.spec.spec_constants, &cx.kernels())??)),
-    pass("fast-math", "lets floating-point operations be inexact", |module, cx| Ok(fast_math::run_on(module, cx.spec.fast_math))),
+    pass("fast-math", "relaxes floating-point operations", |module, cx| Ok(fast_math::run_on(module, cx.spec.fast_math))),
     pass("device-library", "replaces mathematics that the target does not compute by calls of the device library", |module, cx| Ok(device_library::run_on(module, &TargetLibraryInfo::of_triple(&cx.spec.target)))),
     pass("dead-arguments", "removes the parameters that a kernel does not use", |module, cx| { let kept = dead_arguments::run(module, &cx.kernels()); note_passed(cx, kept); Ok(()) }),
     // bounds

@@ -134,7 +134,7 @@ fn main() {
     tell("other constant", other_constant(&queue.with_constant(&OTHER, [7, 8, 9])));
     tell("panics", panics(&queue));
     tell("prints", prints(&queue));
-    // Of inexact mathematics only that there is some.
+    // Of relaxed mathematics only that there is some.
     let relaxed = queue.with_math(Math::Relaxed);
     println!("relaxed {}", if elements(&relaxed).is_ok() { "runs" } else { "does not run" });
     let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux has it");

@@ -79,7 +79,7 @@ fn the_device_cpu_needs_no_compiler() {
     // Without a choice it is the device, too, and nobody is warned.
     let (unasked, said) = lines(&mut without_stage2(aot));
     assert!(unasked == made && said.starts_with("cpu: ") && !said.contains("native"), "{said}");
-    // With a compiler, it compiles what the code does not fit: values of constants and inexact mathematics.
+    // With a compiler, it compiles what the code does not fit: values of constants and relaxed mathematics.
     let (compiled, _) = lines(clean_command(aot).env("SCHISM_DEVICE", "cpu"));
     assert_eq!(compiled.last().map(String::as_str), Some("compiled"));
     assert_eq!(compiled[..compiled.len() - 1], host[..host.len() - 1]);
@@ -497,7 +497,7 @@ fn a_gpu_gets_the_code_of_the_highest_processor_that_is_not_above_it() {
             format!("range: {}", code(3)),
             format!("other blocks: {}", code(3)),
             format!("large range: {}", code(6)),
-            format!("pieces: {}", code(6)),
+            format!("sub-grids: {}", code(6)),
             format!("shifted range: {}", code(6)),
             "not compiled".to_owned(),
         ];
@@ -522,7 +522,7 @@ fn with_a_compiler_a_gpu_gets_what_it_asks_for() {
     let program = on_gpus(lab);
     let (said, _) = lines(&mut on_gpu(program, clean_command(program), "86"));
     assert!(said[1].starts_with("elements: sm_80 with"), "what is there: {said:?}");
-    assert!(said[2].starts_with("elements: sm_86 with"), "inexact mathematics: {said:?}");
+    assert!(said[2].starts_with("elements: sm_86 with"), "relaxed mathematics: {said:?}");
     assert!(said[3].starts_with("elements: sm_86 with"), "values of constants: {said:?}");
     assert!(said[5].starts_with("range: sm_80 with"), "what is there: {said:?}");
     let (said, _) = lines(&mut on_gpu(program, clean_command(program), "70"));

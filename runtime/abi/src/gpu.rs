@@ -104,7 +104,7 @@ pub const NARROW: u64 = 1 << 31;
 /// The launch's range, and the last id that it has with its offset, are below 2³¹ in each dimension.
 pub const FACT_INDEX_32: u32 = 1;
 /// The range is a multiple of the block in each dimension: no work-item of a block is outside of it.
-pub const FACT_GROUP_EXACT: u32 = 2;
+pub const FACT_GROUP_DIVISIBLE: u32 = 2;
 
 /// A kernel as text for a GPU's driver.
 ///

@@ -55,7 +55,7 @@ enum Scope {
     /// Newer ones of the same family.
     Family,
     /// None.
-    Exact,
+    ArchSpecific,
 }
 
 /// The processors that code can be made for.
@@ -123,7 +123,7 @@ impl Processor {
         match self.scope {
             Scope::Open => own <= capability,
             Scope::Family => self.major == capability.0 && own <= capability,
-            Scope::Exact => own == capability,
+            Scope::ArchSpecific => own == capability,
         }
     }
 
@@ -171,7 +171,7 @@ impl FromStr for Processor {
             let known = PROCESSORS.iter().find(|known| **known == text)?;
             let digits = known.strip_prefix("sm_")?;
             let (digits, scope) = match digits.strip_suffix(['a', 'f']) {
-                Some(rest) if digits.ends_with('a') => (rest, Scope::Exact),
+                Some(rest) if digits.ends_with('a') => (rest, Scope::ArchSpecific),
                 Some(rest) => (rest, Scope::Family),
                 None => (digits, Scope::Open),
             };
@@ -208,7 +208,7 @@ impl fmt::Display for Processor {
         let letter = match self.scope {
             Scope::Open => "",
             Scope::Family => "f",
-            Scope::Exact => "a",
+            Scope::ArchSpecific => "a",
         };
         write!(f, "sm_{}{}{letter}", self.major, self.minor)
     }

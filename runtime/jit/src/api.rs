@@ -196,7 +196,7 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
     let invalid = |reason: &str| JitError::InvalidRequest(reason.to_owned());
     let has = |flag| request.flags & flag != 0;
     let math = match (has(FLAG_RELAXED_MATH), has(FLAG_FINITE_MATH)) {
-        (false, false) => FastMath::EXACT,
+        (false, false) => FastMath::PRECISE,
         (true, false) => FastMath::RELAXED,
         (true, true) => FastMath::RELAXED_AND_FINITE,
         (false, true) => return Err(invalid("finite mathematics that is not relaxed")),

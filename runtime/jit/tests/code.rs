@@ -88,9 +88,11 @@ fn the_generated_code() {
         let source = Source::new(include_str!("kernels/special.ll"), "sums", params).flags(flags);
         dumps(&directory.join(flags.to_string()), &source)
     };
-    let exact = sums(0);
-    assert!(exact.legalized.contains("= fadd float") && exact.optimised.contains("= fadd float"));
-    assert!(!exact.optimised.contains("vector.body:"), "{}", exact.optimised);
+    let precise = sums(0);
+    assert!(
+        precise.legalized.contains("= fadd float") && precise.optimised.contains("= fadd float")
+    );
+    assert!(!precise.optimised.contains("vector.body:"), "{}", precise.optimised);
     let relaxed = sums(FLAG_RELAXED_MATH);
     assert!(relaxed.legalized.contains("= fadd reassoc nsz arcp contract afn float"));
     assert!(relaxed.optimised.contains("vector.body:"), "{}", relaxed.optimised);

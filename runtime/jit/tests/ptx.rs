@@ -36,7 +36,7 @@ fn saxpy_is_what_one_would_write() {
 #[test]
 fn facts_about_a_launch_make_its_code_smaller() {
     let plain = Gpu::new(saxpy("saxpy_slice"));
-    let ptx = plain.clone().group([256, 1, 1]).facts(FACT_INDEX_32 | FACT_GROUP_EXACT).build();
+    let ptx = plain.clone().group([256, 1, 1]).facts(FACT_INDEX_32 | FACT_GROUP_DIVISIBLE).build();
     let text = &ptx.text;
     assert_eq!(ptx.flags, 0);
     assert_eq!(ptx.parameters().len(), 3, "no range is needed:\n{text}");
@@ -65,7 +65,7 @@ fn narrow_integers_are_parameters_of_32_bits() {
         }";
     let params = words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]);
     let source = Source::new(text, "columns", params).dimensions(2);
-    let facts = FACT_INDEX_32 | FACT_GROUP_EXACT;
+    let facts = FACT_INDEX_32 | FACT_GROUP_DIVISIBLE;
     let plain = Gpu::new(source).group([32, 8, 1]).facts(facts);
     let ptx = plain.clone().build();
     assert_eq!(ptx.parameters()[2], ".u64", "{}", ptx.text);
@@ -112,7 +112,7 @@ fn rows_of_a_width_that_is_a_multiple_begin_at_aligned_addresses() {
         }";
     let params = words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]);
     let plain = Gpu::new(Source::new(text, "sums", params)).group([32, 1, 1]);
-    let plain = plain.facts(FACT_INDEX_32 | FACT_GROUP_EXACT);
+    let plain = plain.facts(FACT_INDEX_32 | FACT_GROUP_DIVISIBLE);
     // Neither of the two is enough.
     for aligned in [0b010, 0b100] {
         let ptx = plain.clone().aligned(aligned).build();
@@ -446,7 +446,7 @@ fn what_kernels_contain_is_assembled_for_all_processors() {
         "shown_text",
         "shown_number",
     ] {
-        for (group, facts) in [([0; 3], 0), ([128, 1, 1], FACT_INDEX_32 | FACT_GROUP_EXACT)] {
+        for (group, facts) in [([0; 3], 0), ([128, 1, 1], FACT_INDEX_32 | FACT_GROUP_DIVISIBLE)] {
             let source = panics(kernel).flags(FLAG_BASE);
             let ptx = Gpu::new(source).arch("sm_90").group(group).facts(facts).build();
             ptxas::assemble(&ptxas, "sm_90", &ptx.text);
@@ -455,7 +455,7 @@ fn what_kernels_contain_is_assembled_for_all_processors() {
 }
 
 #[test]
-fn floating_point_is_as_exact_as_on_the_host() {
+fn floating_point_is_as_precise_as_on_the_host() {
     let ptx = Gpu::new(subject("floats")).build();
     let text = &ptx.text;
     for (words, count) in [

@@ -107,7 +107,7 @@ impl Queue {
         self.changed(|options| constant.set(options, value))
     }
 
-    /// Returns a handle to this queue; launches made through it compute as exactly as `math` says.
+    /// Returns a handle to this queue; launches made through it compute as precisely as `math` says.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {

@@ -2,7 +2,7 @@
 //!
 //! A container may have, beside the image that stage 2 makes code of, code for some targets. Of what serves a launch on a device,
 //! the code for the best target is taken. If it is exactly what the launch asks for, nothing else is tried: it costs no compilation.
-//! If the launch asks for more than it must have (inexact mathematics, constants with values built in), stage 2 is asked first, and
+//! If the launch asks for more than it must have (relaxed mathematics, constants with values built in), stage 2 is asked first, and
 //! the code serves where there is no stage 2.
 
 use schism_hcf::{Code, ImageRef, KernelRef, RecordRef, Target};
@@ -139,7 +139,7 @@ pub(crate) fn choose<K>(
     compile().or_else(|reason| {
         let loaded = load(&aot_code).map_err(|_| reason.clone())?;
         tracing::debug!(
-            kernel = %name, %image, target = %aot_code.code.target, %reason, "made ahead of time, for any values and exact mathematics"
+            kernel = %name, %image, target = %aot_code.code.target, %reason, "made ahead of time, for any values and precise mathematics"
         );
         Ok(loaded)
     })

@@ -129,10 +129,10 @@ fn a_launch_gets_what_serves_it() {
     let one = |change: &dyn Fn(&mut Variant)| {
         let mut variant = small();
         change(&mut variant);
-        let (name, exact) = taken(&bytes, &variant, &gpu(8, 0)).expect("all are served");
-        (name.split_once('/').expect("a form").1.to_owned(), exact)
+        let (name, complete) = taken(&bytes, &variant, &gpu(8, 0)).expect("all are served");
+        (name.split_once('/').expect("a form").1.to_owned(), complete)
     };
-    let is = |form: &str, exact| (form.to_owned(), exact);
+    let is = |form: &str, complete| (form.to_owned(), complete);
     assert_eq!(one(&|_| ()), is("plain", true));
     assert_eq!(one(&|v| v.assumptions.small = false), is("general", true));
     assert_eq!(one(&|v| v.sub_grids = true), is("general", true));

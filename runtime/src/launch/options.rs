@@ -1,4 +1,4 @@
-//! What a launch says beside its kernel and its range: values of specialization constants, how exact its mathematics is.
+//! What a launch says beside its kernel and its range: values of specialization constants, how precise its mathematics is.
 
 use std::any::Any;
 use std::arch::asm;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 use crate::kernel::element::Element;
 use crate::kernel::spec_place::{ConstantPlace, TypeIdentity};
 
-/// How exact floating-point results are.
+/// How precise floating-point results are.
 ///
-/// On the device `native` they are always exact: the program's own code runs there.
+/// On the device `native` they are always precise: the program's own code runs there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Math {

@@ -56,7 +56,7 @@
 //! **Independence.** Work-items do not race, so no two of them touch the same memory unless all only read it or use
 //! atomics. [`parallel_loop_metadata`] tells the vectoriser so where that is all there is to a kernel's memory.
 //!
-//! **Exactness.** Unless the request asks for it, nothing here allows LLVM to change a result: no fast-math flags are added
+//! **Precision.** Unless the request asks for it, nothing here allows LLVM to change a result: no fast-math flags are added
 //! and no multiply and add are contracted, so a kernel computes what the same loop on the host computes, bit for bit.
 //!
 //! **Fallback.** [`fallback`]: a kernel on which LLVM's loop vectoriser works for ever is compiled without it.
@@ -183,7 +183,7 @@ impl Target for Cpu {
             "choose-inlining" => inline::choose(module, builtins()),
             "resolve-builtins" => work_loop::resolve(context, module)?,
             "unfuse-multiply-add" => {
-                if request.math == FastMath::EXACT {
+                if request.math == FastMath::PRECISE {
                     precise_math::unfuse(module);
                 }
             }

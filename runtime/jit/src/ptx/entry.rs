@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 use schism_jit_abi::{
-    ALIGNED, FACT_GROUP_EXACT, FACT_INDEX_32, GPU_BARRIER, GPU_GROUPS, GPU_PRINT, GPU_RANGE,
+    ALIGNED, FACT_GROUP_DIVISIBLE, FACT_INDEX_32, GPU_BARRIER, GPU_GROUPS, GPU_PRINT, GPU_RANGE,
     GPU_RECORD, NARROW, PARAM_BYTES, PARAM_INTEGER, PARAM_POINTER, Param,
 };
 use schism_passes::nvptx::launch_bounds::BLOCK;
@@ -62,7 +62,7 @@ fn plan(module: &Module<'_>, request: &Request, options: &PtxOptions) -> Entry {
         // Otherwise the grid is the range.
         options.base && (uses(&GLOBAL_RANGE) || uses(&GROUP_RANGE))
     } else {
-        options.facts & FACT_GROUP_EXACT == 0 || uses(&GLOBAL_RANGE)
+        options.facts & FACT_GROUP_DIVISIBLE == 0 || uses(&GLOBAL_RANGE)
     };
     add(GPU_RANGE, range);
     add(GPU_RECORD, uses(&[PANIC, PANIC_FORMAT, PRINT]) || !message::shaped(module).is_empty());
@@ -268,7 +268,7 @@ fn text(
         writeln!(o, "  %{name}.even = and i64 %{name}, {}", ALIGNED.cast_signed().wrapping_neg())?;
     }
     writeln!(o, "  call void @{KEEP}({})", kept.join(", "))?;
-    if !groups && options.facts & FACT_GROUP_EXACT == 0 {
+    if !groups && options.facts & FACT_GROUP_DIVISIBLE == 0 {
         for (index, axis) in axes.iter().enumerate() {
             writeln!(o, "  %{axis} = call i64 @{}()", GLOBAL_ID[index])?;
             let range =

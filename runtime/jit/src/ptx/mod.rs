@@ -25,7 +25,7 @@
 //! }
 //! ```
 //!
-//! **Exactness.** As on the CPU, nothing allows LLVM to change a result: a multiply and an add stay two operations, divisions and
+//! **Precision.** As on the CPU, nothing allows LLVM to change a result: a multiply and an add stay two operations, divisions and
 //! square roots are IEEE's, subnormal numbers are kept.
 //!
 //! **Panics and prints.** A work-item that panics leaves its message in a record which the host can read ([`message`]), and ends
@@ -164,12 +164,12 @@ fn parameter_bytes(request: &Request) -> u64 {
 
 /// Whether the options obey the interface's rules.
 fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
-    use schism_jit_abi::{FACT_GROUP_EXACT, FACT_INDEX_32};
+    use schism_jit_abi::{FACT_GROUP_DIVISIBLE, FACT_INDEX_32};
     /// Threads of a block, at most, and in each dimension.
     const BLOCK: [u32; 4] = [1024, 1024, 1024, 64];
 
     let wrong = |reason: String| Err(JitError::InvalidRequest(reason));
-    if options.facts & !(FACT_INDEX_32 | FACT_GROUP_EXACT) != 0 {
+    if options.facts & !(FACT_INDEX_32 | FACT_GROUP_DIVISIBLE) != 0 {
         return wrong("unknown facts".to_owned());
     }
     if options.local_align != 0
@@ -279,7 +279,7 @@ impl Target for Ptx {
             "resolve-builtins" => entry::resolve(context, module, state.entry()?)?,
             "hide-code" => code::hide(context, module)?,
             "unfuse-multiply-add" => {
-                if request.math == FastMath::EXACT {
+                if request.math == FastMath::PRECISE {
                     precise_math::unfuse(module);
                 }
             }

@@ -10,8 +10,8 @@ use schism_cache::Value;
 use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::code::OPEN_CONSTANT;
 use schism_jit_abi::{
-    Bytes, FACT_GROUP_EXACT, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH, GPU_GROUPS,
-    GPU_PRINT, GPU_RANGE, GPU_RECORD, GpuKernel, GpuRequest, OK, TARGET_PTX, Text,
+    Bytes, FACT_GROUP_DIVISIBLE, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH,
+    GPU_GROUPS, GPU_PRINT, GPU_RANGE, GPU_RECORD, GpuKernel, GpuRequest, OK, TARGET_PTX, Text,
 };
 
 use crate::code::aot::{self, AotCode, AotTarget};
@@ -335,7 +335,7 @@ impl<'a> PtxCode<'a> {
 /// What the code counts on, as stage 2 takes it.
 fn facts(variant: &Variant) -> u32 {
     let small = if variant.assumptions.small { FACT_INDEX_32 } else { 0 };
-    small | if variant.assumptions.divisible { FACT_GROUP_EXACT } else { 0 }
+    small | if variant.assumptions.divisible { FACT_GROUP_DIVISIBLE } else { 0 }
 }
 
 /// Has stage 2 make PTX of a kernel.
