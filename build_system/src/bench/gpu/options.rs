@@ -32,7 +32,7 @@ pub struct Options {
     /// How often the programs take turns.
     pub pairs: usize,
     pub place: Place,
-    /// Whether results are compared with the host's, and nothing with a twin.
+    /// Whether results are compared with the host's, and nothing with a baseline.
     pub check: bool,
     /// Where the programs' own lines go.
     pub save: Option<PathBuf>,
