@@ -43,7 +43,7 @@ struct Request {
     program: Option<PathBuf>,
     output: Option<PathBuf>,
     jit: bool,
-    asked: targets::Asked,
+    targets: targets::TargetsOption,
     /// For cargo.
     build: Vec<OsString>,
 }
@@ -62,7 +62,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         }
         let ready = ready.as_ref().expect("cargo is only asked when everything is set up");
         let mut cargo = cargo::command(ready);
-        targets::apply(&mut cargo, &request.asked, &request.build)?;
+        targets::apply(&mut cargo, &request.targets, &request.build)?;
         emit::build(cargo, &request.build, extra)
     };
     let mut program = build(&[])?;
@@ -105,8 +105,9 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
 }
 
 fn parse(words: &[OsString]) -> Result<Request> {
-    let (asked, words) = targets::take(words)?;
-    let mut request = Request { program: None, output: None, jit: false, asked, build: Vec::new() };
+    let (targets, words) = targets::take(words)?;
+    let mut request =
+        Request { program: None, output: None, jit: false, targets, build: Vec::new() };
     let misused = |error| arguments::misused("bundle", error);
     let mut parser = lexopt::Parser::from_args(words);
     while let Some(argument) = parser.next().map_err(misused)? {
@@ -128,9 +129,10 @@ fn parse(words: &[OsString]) -> Result<Request> {
             }
         }
     }
-    if let (Some(program), true) =
-        (&request.program, !request.build.is_empty() || request.asked != targets::Asked::Unsaid)
-    {
+    if let (Some(program), true) = (
+        &request.program,
+        !request.build.is_empty() || request.targets != targets::TargetsOption::Unsaid,
+    ) {
         return Err(Error::Usage(format!(
             "`bundle` takes `{}` as it is, so cargo builds nothing: leave out its options and `--targets`",
             program.display()
@@ -337,7 +339,7 @@ mod tests {
                 interface: 1,
                 entry: "k".into(),
                 flags: 0,
-                facts: 0,
+                assumptions: 0,
                 needs: 0,
                 stack: None,
             };

@@ -21,7 +21,7 @@ use rustc_span::Symbol;
 use schism_hcf::{Code, Container, Image, KernelRef, Level, RecordRef, Target, Targets};
 use schism_jit_abi::library::{Made, Refused, Stage2, Wanted};
 use schism_jit_abi::{
-    ABI_VERSION, BACKEND_FAILED, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS,
+    ABI_VERSION, ASSUME_INDEX_32, BACKEND_FAILED, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS,
     STACK_UNKNOWN, UNRESOLVED_SYMBOLS, UNSUPPORTED,
 };
 use schism_passes::pipeline::DISABLE_PASSES;
@@ -190,20 +190,20 @@ impl Plan {
 struct Form {
     name: &'static str,
     flags: u32,
-    facts: u32,
+    assumptions: u32,
 }
 
 fn forms(kernel: &KernelRef<'_>, target: Target) -> impl Iterator<Item = Form> + use<> {
     let constants = if kernel.spec_constants.is_empty() { 0 } else { FLAG_OPEN_CONSTANTS };
-    let (plain_facts, general) = match target {
+    let (plain_assumptions, general) = match target {
         Target::Host(_) => (0, constants),
-        Target::Ptx(_) => (FACT_INDEX_32, constants | FLAG_BASE),
+        Target::Ptx(_) => (ASSUME_INDEX_32, constants | FLAG_BASE),
     };
     let forms = [
-        Form { name: "plain", flags: 0, facts: plain_facts },
-        Form { name: "general", flags: general, facts: 0 },
-        Form { name: "offset", flags: FLAG_OFFSET, facts: plain_facts },
-        Form { name: "general-offset", flags: general | FLAG_OFFSET, facts: 0 },
+        Form { name: "plain", flags: 0, assumptions: plain_assumptions },
+        Form { name: "general", flags: general, assumptions: 0 },
+        Form { name: "offset", flags: FLAG_OFFSET, assumptions: plain_assumptions },
+        Form { name: "general-offset", flags: general | FLAG_OFFSET, assumptions: 0 },
     ];
     let has_offset = kernel.offset_variant.is_some();
     forms.into_iter().enumerate().filter_map(move |(place, form)| {
@@ -230,13 +230,13 @@ impl PassContext<'_> {
         match self.target {
             Target::Host(level) => stage2.compile_cpu(wanted, level.as_str()),
             Target::Ptx(processor) => {
-                stage2.compile_ptx(wanted, &processor.to_string(), self.form.facts)
+                stage2.compile_ptx(wanted, &processor.to_string(), self.form.assumptions)
             }
         }
     }
 
     fn image(&self, made: Made) -> Image {
-        let Form { name: form, flags, facts } = self.form;
+        let Form { name: form, flags, assumptions } = self.form;
         let target = self.target.to_string().replacen(':', ".", 1);
         Image {
             name: format!("{target}.{}.{form}", self.kernel.name),
@@ -247,7 +247,7 @@ impl PassContext<'_> {
                 interface: ABI_VERSION,
                 entry: made.entry,
                 flags,
-                facts,
+                assumptions,
                 needs: made.needs,
                 stack: Some(made.stack).filter(|stack| *stack != STACK_UNKNOWN),
             }),

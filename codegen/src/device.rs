@@ -445,7 +445,7 @@ fn container(
             offset_variant: shaped.offset_variant.clone(),
             spec_constants: shaped.spec_constants.clone(),
             imports: shaped.imports.clone(),
-            aspects: shaped.capabilities.iter().map(ToString::to_string).collect(),
+            capabilities: shaped.capabilities.iter().map(ToString::to_string).collect(),
             content: shaped.structural_hash,
             no_thread_locals: no_thread_locals.get(index).copied().unwrap_or_default(),
         })

@@ -81,8 +81,8 @@ pub struct GpuRequest {
     /// The work-items of a block in each dimension, x first, if every launch of this code has so many; else 0. Dimensions that
     /// the range does not have are 1.
     pub group: [u32; 3],
-    /// What holds for every launch of this code: a sum of `FACT_` constants.
-    pub facts: u32,
+    /// What holds for every launch of this code: a sum of `ASSUME_` constants.
+    pub assumptions: u32,
     /// The alignment that the kernel's local memory needs, in bytes, a power of two; 0 if it needs none in particular.
     pub local_align: u64,
     /// Bit `i`: parameter `i` is a pointer or an integer of 64 bits, and in every launch of this code a multiple of [`ALIGNED`].
@@ -95,23 +95,23 @@ pub struct GpuRequest {
 }
 
 /// What [`GpuRequest::aligned`] means: of an address, as much as one instruction loads or stores at most; of a number, such as the width
-/// of a picture, that each row begins at such an address, and that so many turns of a loop at once leave no rest.
+/// of a picture, that each row begins at such an address, and that an unrolled loop has no remainder.
 pub const ALIGNED: u64 = 16;
 
 /// What [`GpuRequest::narrow`] means: such numbers are the same as signed and as unsigned ones of 32 bits.
 pub const NARROW: u64 = 1 << 31;
 
 /// The launch's range, and the last id that it has with its offset, are below 2³¹ in each dimension.
-pub const FACT_INDEX_32: u32 = 1;
+pub const ASSUME_INDEX_32: u32 = 1;
 /// The range is a multiple of the block in each dimension: no work-item of a block is outside of it.
-pub const FACT_GROUP_DIVISIBLE: u32 = 2;
+pub const ASSUME_DIVISIBLE: u32 = 2;
 
 /// A kernel as text for a GPU's driver.
 ///
 /// The entry takes, in this order: the request's parameters (aggregates by value, everything else as it is); with
 /// [`crate::FLAG_OFFSET`] the launch's offset, three `u64`; with [`GPU_RANGE`] the launch's range, a `u64` for each dimension; with
 /// [`crate::FLAG_BASE`] the first id of this piece of the launch, three `u64` (in groups, for a kernel with [`GPU_GROUPS`]); with
-/// [`GPU_RECORD`] the address of a [`GpuRecord`].
+/// [`GPU_MESSAGES`] the address of a [`GpuMessageBuffer`].
 ///
 /// Without [`GPU_GROUPS`] a launch has any blocks (those of [`GpuRequest::group`], if that is given) that cover the range; with it,
 /// the blocks are the work-groups. Local memory is the block's dynamic shared memory.
@@ -136,18 +136,18 @@ pub const GPU_GROUPS: u32 = 1;
 pub const GPU_BARRIER: u32 = 2;
 /// The kernel takes the launch's range.
 pub const GPU_RANGE: u32 = 4;
-/// The kernel takes a record: it may panic or print.
-pub const GPU_RECORD: u32 = 8;
-/// The kernel may print, so the record needs room for it.
+/// The kernel takes a message buffer: it may panic or print.
+pub const GPU_MESSAGES: u32 = 8;
+/// The kernel may print, so the message buffer needs room for it.
 pub const GPU_PRINT: u32 = 16;
 
-/// Where kernels leave messages: this, then [`GpuRecord::panic_bytes`] for the message of the first work-item that panics, then
-/// [`GpuRecord::print_bytes`] for what is printed. Both begin with a [`GpuMessage`]; what is printed is one after the other. It lies
+/// Where kernels leave messages: this, then [`GpuMessageBuffer::panic_bytes`] for the message of the first work-item that panics, then
+/// [`GpuMessageBuffer::print_bytes`] for what is printed. Both begin with a [`GpuMessage`]; what is printed is one after the other. It lies
 /// in memory that host and device see, and the host reads it when the launch has ended. To begin with, everything but the two sizes
 /// is 0, and the first bytes of both rooms too.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug)]
-pub struct GpuRecord {
+pub struct GpuMessageBuffer {
     /// Whether a work-item panicked: one of the `GPU_STATE_` constants.
     pub state: u32,
     /// The room for a panic's message, a multiple of 16 and at least [`GPU_PANIC_LEAST`].

@@ -138,8 +138,8 @@ impl Stage2 {
         })
     }
 
-    /// Compiles a kernel to the text of PTX, for a processor such as `sm_90`, in the lowest version of PTX that knows it. `facts` are
-    /// a sum of `FACT_` constants.
+    /// Compiles a kernel to the text of PTX, for a processor such as `sm_90`, in the lowest version of PTX that knows it. `assumptions` are
+    /// a sum of `ASSUME_` constants.
     ///
     /// # Errors
     /// If stage 2 refuses.
@@ -147,7 +147,7 @@ impl Stage2 {
         &self,
         wanted: Wanted<'_>,
         processor: &str,
-        facts: u32,
+        assumptions: u32,
     ) -> Result<Made, Refused> {
         let lists = Lists::of(wanted);
         let common = lists.request(wanted, "");
@@ -170,7 +170,7 @@ impl Stage2 {
             isa: 0,
             arch: Bytes::new(processor.as_bytes()),
             group: [0; 3],
-            facts,
+            assumptions,
             local_align: wanted.kernel.groups.unwrap_or_default().local_align,
             aligned: 0,
             narrow: 0,

@@ -109,8 +109,8 @@ pub struct Code {
     pub entry: String,
     /// How it was asked for: a sum of flags.
     pub flags: u32,
-    /// What holds for all launches of it: a sum of facts.
-    pub facts: u32,
+    /// What all its launches satisfy, a sum of assumptions; the key `facts`.
+    pub assumptions: u32,
     /// What it needs and takes: a sum of flags.
     pub needs: u32,
     /// The most bytes of stack that it takes, without those of functions that it finds where it is loaded; `None` if that is not known.
@@ -158,7 +158,7 @@ pub struct Kernel {
     pub imports: Vec<String>,
     /// What it needs that not every device has, as words of small letters, digits and `-`: `atomic64`, `fp128`, `fp16`, `fp64`,
     /// `groups`, `indirect-calls`, `int128`, `recursion`. In ascending order, none twice. A device without one of them cannot run it.
-    pub aspects: Vec<String>,
+    pub capabilities: Vec<String>,
     /// The hash of what it is: kernels with the same hash, parameters and needs become the same code on the same device, in
     /// whatever container they are.
     pub content: Option<[u8; 32]>,

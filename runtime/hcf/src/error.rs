@@ -11,7 +11,7 @@ use crate::{
 ///
 /// Prints as one sentence: the problem, the place, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{problem} ({}); {}", Place(self), problem.advice())]
+#[error("{problem} ({}); {}", Location(self), problem.advice())]
 pub struct HcfError {
     problem: Problem,
     offset: usize,
@@ -50,9 +50,9 @@ impl HcfError {
     }
 }
 
-struct Place<'a>(&'a HcfError);
+struct Location<'a>(&'a HcfError);
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for Location<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "at byte {}", self.0.offset)?;
         if !self.0.node.is_empty() {

@@ -111,7 +111,7 @@ fn code(node: &Node<'_>, path: Path<'_>, format: &str) -> Result<Code, HcfError>
     }
     let interface = entries.small("interface")?;
     let flags = entries.small("flags")?;
-    let facts = entries.small("facts")?;
+    let assumptions = entries.small("facts")?;
     let needs = entries.small("needs")?;
     let stack = if entries.has("stack") { Some(entries.number("stack")?) } else { None };
     let entry = entries.text("entry")?.into_owned();
@@ -119,7 +119,7 @@ fn code(node: &Node<'_>, path: Path<'_>, format: &str) -> Result<Code, HcfError>
         return Err(entries.invalid("entry", "a symbol, which is not empty"));
     }
     entries.finish()?;
-    Ok(Code { target, interface, entry, flags, facts, needs, stack })
+    Ok(Code { target, interface, entry, flags, assumptions, needs, stack })
 }
 
 /// The appendix, as far as the images before have not used it up.
@@ -259,8 +259,8 @@ fn kernel<'a>(
         None
     };
     let offset_variant = entries.optional_text("offset-variant");
-    let aspects = match entries.optional_text("aspects") {
-        Some(written) => aspects(&written).ok_or_else(|| {
+    let capabilities = match entries.optional_text("aspects") {
+        Some(written) => capabilities(&written).ok_or_else(|| {
             entries.invalid("aspects", "words of [a-z0-9-] in ascending order, none twice")
         })?,
         None => Vec::new(),
@@ -324,14 +324,14 @@ fn kernel<'a>(
         offset_variant,
         spec_constants,
         imports,
-        aspects,
+        capabilities,
         content,
         no_thread_locals,
     })
 }
 
-/// The words of a list of aspects, if it is one.
-fn aspects(written: &str) -> Option<Vec<String>> {
+/// The words of a list of capabilities, if it is one.
+fn capabilities(written: &str) -> Option<Vec<String>> {
     let words: Vec<String> = written.split(' ').map(str::to_owned).collect();
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is_word = |word: &String| !word.is_empty() && word.bytes().all(letter);

@@ -47,7 +47,7 @@ pub struct KernelRef<'a> {
     /// The symbol of the variant that takes where the launch begins, if there is one.
     pub offset_variant: Option<Cow<'a, str>>,
     /// What it needs that not every device has, in ascending order.
-    pub aspects: Vec<String>,
+    pub capabilities: Vec<String>,
     /// The hash of what it is, if the container says it.
     pub content: Option<[u8; 32]>,
     /// Whether nothing that it reaches on the host uses thread-local variables, as far as that is known.
@@ -248,7 +248,7 @@ impl KernelRef<'_> {
             can_panic: self.can_panic,
             groups: self.groups,
             offset_variant: self.offset_variant.as_ref().map(ToString::to_string),
-            aspects: self.aspects.clone(),
+            capabilities: self.capabilities.clone(),
             content: self.content,
             no_thread_locals: self.no_thread_locals,
             spec_constants: owned(&self.spec_constants),

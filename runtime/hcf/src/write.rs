@@ -139,7 +139,7 @@ impl Text {
         self.pair("target", code.target);
         self.pair("interface", code.interface);
         self.pair("flags", code.flags);
-        self.pair("facts", code.facts);
+        self.pair("facts", code.assumptions);
         self.pair("needs", code.needs);
         if let Some(stack) = code.stack {
             self.pair("stack", stack);
@@ -160,9 +160,10 @@ impl Text {
         if let Some(variant) = &kernel.offset_variant {
             self.pair("offset-variant", encode(variant));
         }
-        if !kernel.aspects.is_empty() {
+        if !kernel.capabilities.is_empty() {
             // A blank in a word must not make two words of it: the reader refuses two blanks.
-            let words: Vec<_> = kernel.aspects.iter().map(|word| word.replace(' ', "  ")).collect();
+            let words: Vec<_> =
+                kernel.capabilities.iter().map(|word| word.replace(' ', "  ")).collect();
             self.pair("aspects", encode(&words.join(" ")));
         }
         if let Some(content) = &kernel.content {

@@ -168,7 +168,7 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions)
             .map_err(|_| invalid("an architecture that is not UTF-8"))?,
         isa: request.isa,
         group: request.group,
-        facts: request.facts,
+        assumptions: request.assumptions,
         base: request.flags & FLAG_BASE != 0,
         local_align: request.local_align,
         aligned: request.aligned,

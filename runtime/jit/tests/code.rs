@@ -80,7 +80,7 @@ fn the_generated_code() {
         assert!(dumps.legalized.contains("!llvm.access.group"));
     }
     let slice = dumps(directory, &saxpy("saxpy_slice")).legalized;
-    assert!(slice.contains("ptr noalias readonly align 4 %p1"), "facts are kept:\n{slice}");
+    assert!(slice.contains("ptr noalias readonly align 4 %p1"), "attributes are kept:\n{slice}");
 
     // A sum is one after the other, unless the launch allows other orders; then it is a vector loop.
     let sums = |flags| {

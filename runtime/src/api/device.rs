@@ -183,7 +183,7 @@ fn refuse_if_broken(device: &str) -> Result<(), DeviceError> {
 
 /// Tells the user, once in a process, what comes of it that there is no stage 2.
 fn report_missing(consequence: impl fmt::Display, missing: &Missing) {
-    static NOTICE: WarnOnce = WarnOnce::new();
+    static WARNING: WarnOnce = WarnOnce::new();
     let remedy = match missing {
         Missing::Version { .. } => {
             "run `cargo schism setup` and build the program again, both with one version, point SCHISM_JIT at the libschism_jit.so of the \
@@ -194,7 +194,7 @@ fn report_missing(consequence: impl fmt::Display, missing: &Missing) {
         }
         _ => "run `cargo schism setup`, point SCHISM_JIT at libschism_jit.so",
     };
-    NOTICE.warn(format_args!(
+    WARNING.warn(format_args!(
         "{consequence}, because the compiler for kernels cannot be loaded: {missing}; {remedy}, or set SCHISM_DEVICE=native to be content with \
          this"
     ));

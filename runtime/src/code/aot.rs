@@ -6,7 +6,7 @@
 //! the code serves where there is no stage 2.
 
 use schism_hcf::{Code, ImageRef, KernelRef, RecordRef, Target};
-use schism_jit_abi::{ABI_VERSION, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS};
+use schism_jit_abi::{ABI_VERSION, ASSUME_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS};
 
 use crate::code::assumptions::Assumptions;
 use crate::code::images;
@@ -48,7 +48,7 @@ fn takes(on: &dyn AotTarget, image: &ImageRef<'_>, code: &Code) -> bool {
     const KNOWN: u32 = FLAG_OFFSET | FLAG_BASE | FLAG_OPEN_CONSTANTS;
     let understood = code.interface == ABI_VERSION
         && code.flags & !KNOWN == 0
-        && code.facts & !FACT_INDEX_32 == 0;
+        && code.assumptions & !ASSUME_INDEX_32 == 0;
     understood && on.runs(code.target) && on.reads(image)
 }
 
@@ -69,12 +69,12 @@ pub(crate) fn find<'r, 'a>(
         has(FLAG_OFFSET) == offset
             && (has(FLAG_OPEN_CONSTANTS) || !constants)
             && (has(FLAG_BASE) || !variant.sub_grids)
-            && (code.facts & FACT_INDEX_32 == 0 || variant.assumptions.small)
+            && (code.assumptions & ASSUME_INDEX_32 == 0 || variant.assumptions.small)
     };
     // Of the same target, what is prepared for less is faster.
     let rank = |code: &Code| {
         let general = (code.flags & (FLAG_BASE | FLAG_OPEN_CONSTANTS)).count_ones();
-        (code.target, u32::MAX - general, code.facts & FACT_INDEX_32)
+        (code.target, u32::MAX - general, code.assumptions & ASSUME_INDEX_32)
     };
     let nothing_known = Assumptions { small: variant.assumptions.small, ..Assumptions::default() };
     let complete = variant.math == Math::Precise

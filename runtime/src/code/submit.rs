@@ -79,8 +79,8 @@ unsafe fn find<Q: QueueOps>(
             // SAFETY: the caller's promises.
             Err(cause) => match unsafe { native::<Q>(launch) } {
                 Some(code) if !launch.demanded => {
-                    static NOTICE: WarnOnce = WarnOnce::new();
-                    NOTICE.warn(format_args!(
+                    static WARNING: WarnOnce = WarnOnce::new();
+                    WARNING.warn(format_args!(
                         "kernel `{}` runs on the device `native`, because on `{}` {cause}",
                         launch.kernel.name(),
                         queue.device_name()
@@ -98,8 +98,8 @@ unsafe fn find<Q: QueueOps>(
     match unsafe { native::<Q>(launch) } {
         Some(code) if !launch.demanded || queue.loader().is_none() => {
             if descriptor.is_none() && !launch.demanded {
-                static NOTICE: WarnOnce = WarnOnce::new();
-                NOTICE.warn(
+                static WARNING: WarnOnce = WarnOnce::new();
+                WARNING.warn(
                     "this program was compiled by plain rustc, so its kernels run on the device `native`; build it with `cargo schism \
                      build` to have them compiled for devices, or set SCHISM_DEVICE=native to be content with this",
                 );

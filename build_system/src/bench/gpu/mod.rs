@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use self::options::{Options, Place, USAGE};
+use self::options::{Mode, Options, USAGE};
 use self::record::Record;
 use self::table::{Line, Table};
 use super::{cpu, workspace};
@@ -54,13 +54,13 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let options = Options::read(arguments)?;
-    if let Place::Pack(folder) = &options.place {
+    if let Mode::Pack(folder) = &options.mode {
         return pack::pack(folder);
     }
     let nvcc = if options.check { None } else { Some(baseline::find()?) };
     let record = Record::begin(options.save.as_deref())?;
-    let bench = match &options.place {
-        Place::Unpacked(folder) => Bench::unpacked(folder)?,
+    let bench = match &options.mode {
+        Mode::Unpacked(folder) => Bench::unpacked(folder)?,
         _ => Bench::built()?,
     };
     match nvcc {

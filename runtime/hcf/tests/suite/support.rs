@@ -109,7 +109,7 @@ pub fn aot() -> Container {
         interface: 7,
         entry: entry.into(),
         flags: 9,
-        facts: 1,
+        assumptions: 1,
         needs,
         stack: target.starts_with("host").then_some(3 << 20),
     };

@@ -10,8 +10,8 @@ use schism_cache::Value;
 use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::code::OPEN_CONSTANT;
 use schism_jit_abi::{
-    Bytes, FACT_GROUP_DIVISIBLE, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH,
-    GPU_GROUPS, GPU_PRINT, GPU_RANGE, GPU_RECORD, GpuKernel, GpuRequest, OK, TARGET_PTX, Text,
+    ASSUME_DIVISIBLE, ASSUME_INDEX_32, Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH,
+    GPU_GROUPS, GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GpuKernel, GpuRequest, OK, TARGET_PTX, Text,
 };
 
 use crate::code::aot::{self, AotCode, AotTarget};
@@ -95,7 +95,7 @@ impl CudaKernel {
                 .part("arch", context.gpu.processor.as_bytes())
                 .number("isa", context.gpu.isa.into())
                 .number("driver", context.gpu.driver.version.into())
-                .number("facts", facts(variant).into())
+                .number("assumptions", assumptions(variant).into())
                 .number("aligned", variant.assumptions.aligned)
                 .number("narrow", variant.assumptions.narrow);
             if let Some(libdevice) = libdevice() {
@@ -233,7 +233,7 @@ impl CudaKernel {
     }
 
     pub(super) const fn takes_message_buffer(&self) -> bool {
-        self.flags & GPU_RECORD != 0
+        self.flags & GPU_MESSAGES != 0
     }
 
     pub(super) const fn prints(&self) -> bool {
@@ -333,9 +333,9 @@ impl<'a> PtxCode<'a> {
 }
 
 /// What the code counts on, as stage 2 takes it.
-fn facts(variant: &Variant) -> u32 {
-    let small = if variant.assumptions.small { FACT_INDEX_32 } else { 0 };
-    small | if variant.assumptions.divisible { FACT_GROUP_DIVISIBLE } else { 0 }
+fn assumptions(variant: &Variant) -> u32 {
+    let small = if variant.assumptions.small { ASSUME_INDEX_32 } else { 0 };
+    small | if variant.assumptions.divisible { ASSUME_DIVISIBLE } else { 0 }
 }
 
 /// Has stage 2 make PTX of a kernel.
@@ -348,7 +348,7 @@ fn compile(
     flags: u32,
 ) -> Result<Value, ImageError> {
     // A word that stage 1 gives kernels; of those there are, the only one that no GPU of NVIDIA's can do.
-    if kernel.aspects.iter().any(|aspect| aspect == "fp128") {
+    if kernel.capabilities.iter().any(|capability| capability == "fp128") {
         return Err(ImageError::Lacks { what: "floating-point numbers of 128 bits" });
     }
     let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_string() })?;
@@ -371,7 +371,7 @@ fn compile(
         isa: context.gpu.isa,
         arch: Bytes::new(context.gpu.processor.as_bytes()),
         group: variant.assumptions.block,
-        facts: facts(variant),
+        assumptions: assumptions(variant),
         local_align: kernel.groups.unwrap_or_default().local_align,
         aligned: variant.assumptions.aligned,
         narrow: variant.assumptions.narrow,

@@ -1,4 +1,4 @@
-//! Records: where kernels leave the messages of panics, and what they print.
+//! Message buffers: where kernels leave the messages of panics, and what they print.
 //!
 //! A message buffer lies in memory of the host that the device reaches. Each launch in flight that may leave a message has one; the host
 //! reads it when the launch is over. The layout is `schism_jit_abi`'s. Most panics refer to constants of the kernel, which the host
@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use std::mem::size_of;
 use std::sync::{Mutex, PoisonError};
 
-use schism_jit_abi::{GPU_STATE_FREE, GpuRecord};
-use schism_message::record::{Left as Message, Record as Content};
+use schism_jit_abi::{GPU_STATE_FREE, GpuMessageBuffer};
+use schism_message::buffer::{Message, MessageBuffer as Content};
 use schism_message::{Memory, Recorded};
 
 use crate::error::DriverError;
@@ -24,10 +24,10 @@ const PANIC_BYTES: usize = 16 << 10;
 pub(super) const PRINT_BYTES: usize = 8 << 20;
 /// The longest message, in bytes.
 const LIMIT: usize = 1 << 16;
-/// Records are got from the driver so many at a time, or one with room for printing.
+/// Buffers are got from the driver so many at a time, or one with room for printing.
 const AT_ONCE: usize = 8;
 
-const HEADER: usize = size_of::<GpuRecord>();
+const HEADER: usize = size_of::<GpuMessageBuffer>();
 const PLAIN: usize = HEADER + PANIC_BYTES;
 const PRINTING: usize = PLAIN + PRINT_BYTES;
 
@@ -72,8 +72,8 @@ impl MessageBuffers {
     ) -> Result<MessageBuffer, DriverError> {
         let (kept, size) = if prints { (&self.printing, PRINTING) } else { (&self.plain, PLAIN) };
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(record) = kept.pop() {
-            return Ok(record);
+        if let Some(buffer) = kept.pop() {
+            return Ok(buffer);
         }
         let count = if prints { 1 } else { AT_ONCE };
         let (host, device) = context.pinned(size * count)?;
@@ -81,39 +81,39 @@ impl MessageBuffers {
         unsafe { host.write_bytes(0, size * count) };
         for index in 0..count {
             let offset = index * size;
-            let mut record = MessageBuffer {
+            let mut buffer = MessageBuffer {
                 // SAFETY: inside of what was allocated.
                 host: unsafe { host.add(offset) },
                 device: device + offset as u64,
                 prints,
             };
-            record.clear(0);
-            kept.push(record);
+            buffer.clear(0);
+            kept.push(buffer);
         }
         kept.pop().ok_or_else(|| DriverError {
             call: "",
             code: 0,
             name: String::new(),
-            text: "no record".to_owned(),
+            text: "no message buffer".to_owned(),
         })
     }
 
     /// Takes a message buffer back whose launch is over.
-    pub(super) fn give(&self, record: MessageBuffer) {
-        let kept = if record.prints { &self.printing } else { &self.plain };
-        kept.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+    pub(super) fn give(&self, buffer: MessageBuffer) {
+        let kept = if buffer.prints { &self.printing } else { &self.plain };
+        kept.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
     }
 }
 
 impl MessageBuffer {
-    fn header(&self) -> GpuRecord {
+    fn header(&self) -> GpuMessageBuffer {
         // SAFETY: every message buffer begins with an aligned header; any bytes are numbers. Volatile, because the device wrote it.
-        unsafe { self.host.cast::<GpuRecord>().read_volatile() }
+        unsafe { self.host.cast::<GpuMessageBuffer>().read_volatile() }
     }
 
     /// Makes it as a launch wants it; `used` bytes of the room for printing are in use.
     fn clear(&mut self, used: usize) {
-        let header = GpuRecord {
+        let header = GpuMessageBuffer {
             state: GPU_STATE_FREE,
             panic_bytes: PANIC_BYTES as u32,
             print_bytes: if self.prints { PRINT_BYTES as u64 } else { 0 },
@@ -123,7 +123,7 @@ impl MessageBuffer {
         let rooms = PANIC_BYTES + if self.prints { used.min(PRINT_BYTES) } else { 0 };
         // SAFETY: the message buffer is as large, and no launch has it.
         unsafe {
-            self.host.cast::<GpuRecord>().write_volatile(header);
+            self.host.cast::<GpuMessageBuffer>().write_volatile(header);
             self.host.add(HEADER).write_bytes(0, rooms);
         }
     }
@@ -138,7 +138,7 @@ impl MessageBuffer {
     }
 
     #[cold]
-    fn collect_all(&mut self, read: Read<'_>, header: GpuRecord) -> Messages {
+    fn collect_all(&mut self, read: Read<'_>, header: GpuMessageBuffer) -> Messages {
         let size = if self.prints { PRINTING } else { PLAIN };
         // SAFETY: so many initialised bytes, which nobody writes now that the launch is over.
         let bytes = unsafe { std::slice::from_raw_parts(self.host, size) };
@@ -196,15 +196,15 @@ fn panic(message: Option<Message<'_>>, read: Read<'_>) -> Panic {
 struct DeviceMemory<F> {
     /// Fills bytes from an address on, or says that it cannot.
     copy: F,
-    first: OnceCell<Box<Piece>>,
+    first: OnceCell<Box<Fetched>>,
     /// Copies that may still be made.
-    messages: Cell<usize>,
+    copies_left: Cell<usize>,
 }
 
-struct Piece {
+struct Fetched {
     address: u64,
     bytes: Box<[u8]>,
-    next: OnceCell<Box<Piece>>,
+    next: OnceCell<Box<Fetched>>,
 }
 
 impl<F: Fn(&mut [u8], DevicePtr) -> bool> DeviceMemory<F> {
@@ -216,15 +216,15 @@ impl<F: Fn(&mut [u8], DevicePtr) -> bool> DeviceMemory<F> {
     const END: u64 = 1 << 56;
 
     fn new(copy: F) -> Self {
-        Self { copy, first: OnceCell::new(), messages: Cell::new(Self::COPIES) }
+        Self { copy, first: OnceCell::new(), copies_left: Cell::new(Self::COPIES) }
     }
 
     /// Copies `begin..end`.
-    fn fetch(&self, begin: u64, end: u64) -> Option<Box<Piece>> {
-        self.messages.set(self.messages.get().checked_sub(1)?);
+    fn fetch(&self, begin: u64, end: u64) -> Option<Box<Fetched>> {
+        self.copies_left.set(self.copies_left.get().checked_sub(1)?);
         let mut bytes = vec![0; usize::try_from(end - begin).ok()?].into_boxed_slice();
         let copied = (self.copy)(&mut bytes, begin);
-        copied.then(|| Box::new(Piece { address: begin, bytes, next: OnceCell::new() }))
+        copied.then(|| Box::new(Fetched { address: begin, bytes, next: OnceCell::new() }))
     }
 }
 
@@ -237,21 +237,21 @@ impl<F: Fn(&mut [u8], DevicePtr) -> bool> Memory for DeviceMemory<F> {
         if len > LIMIT || address < Self::BEGIN {
             return None;
         }
-        let part = |piece: &Piece| {
-            let from = usize::try_from(address.checked_sub(piece.address)?).ok()?;
-            Some(from..from.checked_add(len).filter(|end| *end <= piece.bytes.len())?)
+        let part = |fetched: &Fetched| {
+            let from = usize::try_from(address.checked_sub(fetched.address)?).ok()?;
+            Some(from..from.checked_add(len).filter(|end| *end <= fetched.bytes.len())?)
         };
         let mut place = &self.first;
-        while let Some(piece) = place.get() {
-            if let Some(part) = part(piece) {
-                return piece.bytes.get(part);
+        while let Some(fetched) = place.get() {
+            if let Some(part) = part(fetched) {
+                return fetched.bytes.get(part);
             }
-            place = &piece.next;
+            place = &fetched.next;
         }
         // No byte more: constants lie close to where the device has no memory, and what it refuses is an error that tools report.
-        let piece = self.fetch(address, end)?;
-        let piece = place.get_or_init(|| piece);
-        piece.bytes.get(part(piece)?)
+        let fetched = self.fetch(address, end)?;
+        let fetched = place.get_or_init(|| fetched);
+        fetched.bytes.get(part(fetched)?)
     }
 }
 

@@ -24,7 +24,7 @@ struct StreamState {
     /// Launches so far.
     submitted: u64,
     /// Places in the stream, each behind so many launches.
-    marks: VecDeque<(u64, RawEvent)>,
+    events: VecDeque<(u64, RawEvent)>,
     spare: Vec<RawEvent>,
     timers: Vec<Timer>,
 }
@@ -124,10 +124,10 @@ impl Stream {
             return true;
         }
         let mut state = self.state();
-        if self.look_at_marks(&mut state).is_err() || self.is_known_over(launch) {
+        if self.poll_events(&mut state).is_err() || self.is_known_over(launch) {
             return true;
         }
-        self.mark(&mut state, launch);
+        self.ensure_event(&mut state, launch);
         false
     }
 
@@ -137,16 +137,16 @@ impl Stream {
             return;
         }
         let mut state = self.state();
-        if self.look_at_marks(&mut state).is_ok() {
+        if self.poll_events(&mut state).is_ok() {
             let submitted = state.submitted;
-            self.mark(&mut state, submitted);
+            self.ensure_event(&mut state, submitted);
         }
     }
 
-    /// Takes note of the launches in front of the marks that the stream has come to.
-    fn look_at_marks(&self, state: &mut StreamState) -> Result<(), DriverError> {
+    /// Takes note of the launches in front of the events that the stream has come to.
+    fn poll_events(&self, state: &mut StreamState) -> Result<(), DriverError> {
         let api = self.context.api();
-        while let Some((behind, event)) = state.marks.front().copied() {
+        while let Some((behind, event)) = state.events.front().copied() {
             // SAFETY: an event of this context.
             let code = self.context.call_for_code(|| unsafe { (api.event_query)(event) })?;
             if code == number::NOT_READY {
@@ -154,31 +154,31 @@ impl Stream {
             }
             self.context.check(code, symbol::event_query)?;
             self.done.fetch_max(behind, Ordering::AcqRel);
-            state.marks.pop_front();
+            state.events.pop_front();
             state.spare.push(event);
         }
         Ok(())
     }
 
-    /// Sees to it that there is a mark behind a launch that is not over.
-    fn mark(&self, state: &mut StreamState, launch: u64) {
-        let behind = state.marks.back().map_or(0, |(behind, _)| *behind);
+    /// Sees to it that there is an event behind a launch that is not over.
+    fn ensure_event(&self, state: &mut StreamState, launch: u64) {
+        let behind = state.events.back().map_or(0, |(behind, _)| *behind);
         if behind.max(self.done.load(Ordering::Acquire)) >= launch {
             return;
         }
-        if let Err(error) = self.add_mark(state) {
+        if let Err(error) = self.record_event(state) {
             tracing::warn!(%error, "no event");
         }
     }
 
     /// Puts an event behind all launches so far.
-    fn add_mark(&self, state: &mut StreamState) -> Result<(), DriverError> {
+    fn record_event(&self, state: &mut StreamState) -> Result<(), DriverError> {
         self.context.enter()?;
         let event = match state.spare.pop() {
             Some(event) => event,
             None => self.context.create_event()?,
         };
-        state.marks.push_back((state.submitted, event));
+        state.events.push_back((state.submitted, event));
         self.record(event)
     }
 }
@@ -191,9 +191,9 @@ impl Drop for Stream {
         }
         let api = self.context.api();
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let marks = state.marks.drain(..).map(|(_, event)| event);
+        let events = state.events.drain(..).map(|(_, event)| event);
         let timers = state.timers.drain(..).flat_map(|timer| [timer.begin, timer.end]);
-        for event in marks.chain(state.spare.drain(..)).chain(timers) {
+        for event in events.chain(state.spare.drain(..)).chain(timers) {
             // SAFETY: an event of this context, which nobody uses any more.
             unsafe { (api.event_destroy)(event) };
         }

@@ -43,12 +43,12 @@ struct Here {
 }
 
 /// A look at how much of a thread's stack is left.
-pub(super) struct Left<'a> {
+pub(super) struct StackLeft<'a> {
     here: &'a Here,
     bytes: usize,
 }
 
-impl Left<'_> {
+impl StackLeft<'_> {
     /// The thread's stack, if there is so much left.
     #[inline]
     pub(super) fn enough_for(&self, need: Need) -> Option<&'static Entry> {
@@ -59,13 +59,13 @@ impl Left<'_> {
 
 /// Asks how much is left. `None` at the end of a thread, when its locals are gone.
 #[inline]
-pub(super) fn with_left<R>(ask: impl FnOnce(Left<'_>) -> Option<R>) -> Option<R> {
+pub(super) fn with_left<R>(ask: impl FnOnce(StackLeft<'_>) -> Option<R>) -> Option<R> {
     let here = 0_u8;
     let at = (&raw const here).addr();
     HERE.try_with(|here| {
         // Who has brought a stack of its own is not on that of the thread, and has nothing left of it.
         let bytes = if at < here.high { at.saturating_sub(here.low) } else { 0 };
-        ask(Left { here, bytes })
+        ask(StackLeft { here, bytes })
     })
     .ok()
     .flatten()

@@ -34,7 +34,7 @@ mod watched {
 
     /// The stack that a thread has left for another.
     #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Left(*mut c_void);
+    pub(crate) struct LeftFiber(*mut c_void);
 
     // All of them are inlined, as a function that switches would be entered on one fiber and left on another.
     impl Watched {
@@ -47,17 +47,17 @@ mod watched {
         }
 
         #[inline(always)]
-        pub(crate) unsafe fn before_resume(self) -> Left {
+        pub(crate) unsafe fn before_resume(self) -> LeftFiber {
             // SAFETY: the fiber is there, by the caller's promise.
             unsafe {
-                let left = Left(__tsan_get_current_fiber());
+                let left = LeftFiber(__tsan_get_current_fiber());
                 __tsan_switch_to_fiber(self.between, 0);
                 left
             }
         }
 
         #[inline(always)]
-        pub(crate) unsafe fn after_resume(self, left: Left) {
+        pub(crate) unsafe fn after_resume(self, left: LeftFiber) {
             // SAFETY: the fiber is that of the stack that the thread is on again.
             unsafe { __tsan_switch_to_fiber(left.0, 0) };
         }
@@ -93,9 +93,9 @@ mod unwatched {
 
     /// The stack that a thread has left for another.
     #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Left;
+    pub(crate) struct LeftFiber;
 
-    const _: () = assert!(size_of::<(Watched, Left)>() == 0);
+    const _: () = assert!(size_of::<(Watched, LeftFiber)>() == 0);
 
     impl Watched {
         /// No stack.
@@ -113,8 +113,8 @@ mod unwatched {
         /// It has not [ended](Self::end), and no other thread is on it. The next switch is to this stack, and
         /// [`after_resume`](Self::after_resume) follows when the thread has come back.
         #[inline(always)]
-        pub(crate) unsafe fn before_resume(self) -> Left {
-            Left
+        pub(crate) unsafe fn before_resume(self) -> LeftFiber {
+            LeftFiber
         }
 
         /// Called when the thread has come back.
@@ -122,8 +122,8 @@ mod unwatched {
         /// # Safety
         /// `left` is what the call before has returned.
         #[inline(always)]
-        pub(crate) unsafe fn after_resume(self, left: Left) {
-            let Left = left;
+        pub(crate) unsafe fn after_resume(self, left: LeftFiber) {
+            let LeftFiber = left;
         }
 
         /// Called on this stack after a thread has come to it.
