@@ -336,12 +336,12 @@ impl<'r> Body<'r> {
             14 => self.large(),
             15 => self.atomic(),
             16 => self.products(),
-            17 => self.turns(),
+            17 => self.trip_counts(),
             18 => self.call(&a),
             19 => self.panic(&a, &b),
             20 => self.choose(&a, &b),
             21 => self.repeat(&a),
-            22 => self.detours(),
+            22 => self.rare_cases(),
             23 => self.checks(&a, &b),
             _ => self.switch(&a),
         }
@@ -414,8 +414,8 @@ impl<'r> Body<'r> {
         self.define(&format!("phi i64 [ {one}, %{from_one} ], [ {other}, %{from_other} ]"));
     }
 
-    /// Detours in a row, with nothing but arithmetic on and between them. The weights say that few values take them, or that most do.
-    fn detours(&mut self) {
+    /// Rare cases in a row, with nothing but arithmetic in and between them. The weights say that few values take them, or that most do.
+    fn rare_cases(&mut self) {
         for _ in 0..2 + self.random.below(3) {
             let (a, b, id) = (self.value(), self.value(), self.name());
             let (near, far) = (format!("near{id}"), format!("far{id}"));

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 use cargo_metadata::Message;
 use lexopt::Arg::{Long, Short, Value};
 use schism_hcf::{KernelRef, Level, PROCESSORS, Processor, RecordRef};
-use schism_jit_abi::library::{Stage2, Wanted};
+use schism_jit_abi::library::{CompileRequest, Stage2};
 use tempfile::TempDir;
 
 use crate::arguments;
@@ -455,8 +455,13 @@ impl Job<'_> {
     }
 
     /// What stage 2 is asked for.
-    fn wanted(&self) -> Result<Wanted<'_>> {
-        Ok(Wanted { image: self.image()?, kernel: self.kernel, flags: 0, links: self.links })
+    fn wanted(&self) -> Result<CompileRequest<'_>> {
+        Ok(CompileRequest {
+            image: self.image()?,
+            kernel: self.kernel,
+            flags: 0,
+            links: self.links,
+        })
     }
 
     fn ptx(&self, processor: &str) -> Result<String> {

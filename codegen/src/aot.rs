@@ -5,7 +5,7 @@
 //! | variant | what it serves |
 //! |---|---|
 //! | `plain` | launches that begin at zero, with less than 2³¹ work-items in each dimension on a GPU |
-//! | `general` | any size, pieces, values of specialization constants; on the CPU only for kernels with such constants |
+//! | `general` | any size, sub-grids, values of specialization constants; on the CPU only for kernels with such constants |
 //! | `offset`, `general-offset` | the same for launches that begin elsewhere, of kernels that ask for it |
 //!
 //! Stage 2 is the library that `SCHISM_JIT` names. It runs on the LLVM that this process has loaded anyway. Each kernel is lowered
@@ -19,7 +19,7 @@ use rustc_middle::ty::TyCtxt;
 use rustc_session::Session;
 use rustc_span::Symbol;
 use schism_hcf::{Code, Container, Image, KernelRef, Level, RecordRef, Target, Targets};
-use schism_jit_abi::library::{Made, Refused, Stage2, Wanted};
+use schism_jit_abi::library::{CompileRequest, CompiledKernel, Refused, Stage2};
 use schism_jit_abi::{
     ABI_VERSION, ASSUME_INDEX_32, BACKEND_FAILED, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS,
     STACK_UNKNOWN, UNRESOLVED_SYMBOLS, UNSUPPORTED,
@@ -223,10 +223,11 @@ struct PassContext<'a> {
 }
 
 impl PassContext<'_> {
-    fn run(&self, stage2: Stage2, record: &RecordRef<'_>) -> Result<Made, Refused> {
+    fn run(&self, stage2: Stage2, record: &RecordRef<'_>) -> Result<CompiledKernel, Refused> {
         let mut images = self.kernel.images.iter().filter_map(|name| record.image(name));
         let image = images.find(|image| image.format == SOURCE).map_or(&[][..], |image| image.data);
-        let wanted = Wanted { image, kernel: self.kernel, flags: self.form.flags, links: &[] };
+        let wanted =
+            CompileRequest { image, kernel: self.kernel, flags: self.form.flags, links: &[] };
         match self.target {
             Target::Host(level) => stage2.compile_cpu(wanted, level.as_str()),
             Target::Ptx(processor) => {
@@ -235,7 +236,7 @@ impl PassContext<'_> {
         }
     }
 
-    fn image(&self, made: Made) -> Image {
+    fn image(&self, made: CompiledKernel) -> Image {
         let Form { name: form, flags, assumptions } = self.form;
         let target = self.target.to_string().replacen(':', ".", 1);
         Image {

@@ -45,7 +45,7 @@ pub(crate) fn insert<'tcx>(
     if tcx.hir_body_const_context(def_id).is_some() || tcx.is_coroutine(def_id.to_def_id()) {
         return body;
     }
-    let items = runtime_items::meeting(tcx);
+    let items = runtime_items::group_operations(tcx);
     if items.is_empty() {
         return body;
     }

@@ -90,12 +90,12 @@ fn lower(tcx: TyCtxt<'_>, unit: Symbol) -> Vec<u8> {
 /// Makes the device half of a crate that is only checked, for what there is to say of its kernels. Nothing is written.
 pub(crate) fn check_device_half(tcx: TyCtxt<'_>) {
     if let Some(half) = device::make(tcx, Purpose::Check, |unit| lower(tcx, unit)) {
-        tell(tcx.sess, &half);
+        report(tcx.sess, &half);
     }
 }
 
 /// Tells what there is to say of a device half.
-fn tell(sess: &Session, half: &DeviceHalf) {
+fn report(sess: &Session, half: &DeviceHalf) {
     match half {
         DeviceHalf::Made { slow, missing, .. } => {
             missing.iter().for_each(|missing| diagnostics::warn_of_missing(sess, missing));
@@ -197,7 +197,7 @@ impl CodegenBackend for SchismBackend {
         let half = DEVICE_HALF.lock().expect("no thread panics while it holds the lock").take();
         // Errors first: with one told, rustc ends before it writes any output.
         if let Some(half) = &half {
-            tell(sess, half);
+            report(sess, half);
         }
         let (mut results, mut work_products) = ongoing.join(sess);
         let exporters = std::mem::take(

@@ -23,7 +23,7 @@ pub(crate) fn target_cpu(sess: &Session) -> String {
     host_cpu().0
 }
 
-/// Mends the module of one codegen unit.
+/// Patches the module of one codegen unit.
 pub(crate) fn patch<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
     let runtime = runtime_items::find(tcx);
     if runtime.is_empty() {

@@ -110,7 +110,7 @@ pub const ASSUME_DIVISIBLE: u32 = 2;
 ///
 /// The entry takes, in this order: the request's parameters (aggregates by value, everything else as it is); with
 /// [`crate::FLAG_OFFSET`] the launch's offset, three `u64`; with [`GPU_RANGE`] the launch's range, a `u64` for each dimension; with
-/// [`crate::FLAG_BASE`] the first id of this piece of the launch, three `u64` (in groups, for a kernel with [`GPU_GROUPS`]); with
+/// [`crate::FLAG_BASE`] the first id of this sub-grid of the launch, three `u64` (in groups, for a kernel with [`GPU_GROUPS`]); with
 /// [`GPU_MESSAGES`] the address of a [`GpuMessageBuffer`].
 ///
 /// Without [`GPU_GROUPS`] a launch has any blocks (those of [`GpuRequest::group`], if that is given) that cover the range; with it,

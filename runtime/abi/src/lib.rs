@@ -247,7 +247,7 @@ pub const FLAG_RELAXED_MATH: u32 = 2;
 /// With [`FLAG_RELAXED_MATH`] only: no operand and no result is infinite or not a number; if one is, the result may be any number. It is
 /// never poison: LLVM's `nnan ninf` are not used.
 pub const FLAG_FINITE_MATH: u32 = 4;
-/// For GPUs only: the launch comes in pieces, and the kernel takes the first id of its piece.
+/// For GPUs only: the launch is divided into sub-grids, and the kernel takes the first id of its sub-grid.
 pub const FLAG_BASE: u32 = 8;
 /// For the CPU only: functions of mathematics come from stage 2's own library, which gives the same bits on all devices. Without
 /// the flag they are the host's. GPUs have none of their own.

@@ -56,7 +56,7 @@ pub struct Refused {
 
 /// What is wanted of a kernel, for any device.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct CompileRequest<'a> {
     /// The image that has it, LLVM bitcode.
     pub image: &'a [u8],
     /// What its container says.
@@ -70,7 +70,7 @@ pub struct Wanted<'a> {
 
 /// Code of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct CompiledKernel {
     /// The code.
     pub code: Vec<u8>,
     /// The entry's symbol in it.
@@ -119,7 +119,11 @@ impl Stage2 {
     ///
     /// # Errors
     /// If stage 2 refuses.
-    pub fn compile_cpu(&self, wanted: Wanted<'_>, cpu: &str) -> Result<Made, Refused> {
+    pub fn compile_cpu(
+        &self,
+        wanted: CompileRequest<'_>,
+        cpu: &str,
+    ) -> Result<CompiledKernel, Refused> {
         let lists = Lists::of(wanted);
         let request = lists.request(wanted, cpu);
         let mut out = MaybeUninit::<CpuObject>::uninit();
@@ -130,7 +134,7 @@ impl Stage2 {
         let made = self.outcome(status, out, error)?;
         // SAFETY: the bytes are there until the handle is released, which is once, and after they are copied.
         let bytes = unsafe { self.take(made.object, self.0.release_cpu, made.handle) };
-        Ok(Made {
+        Ok(CompiledKernel {
             code: bytes,
             entry: code::ENTRY.to_owned(),
             needs: made.flags,
@@ -145,10 +149,10 @@ impl Stage2 {
     /// If stage 2 refuses.
     pub fn compile_ptx(
         &self,
-        wanted: Wanted<'_>,
+        wanted: CompileRequest<'_>,
         processor: &str,
         assumptions: u32,
-    ) -> Result<Made, Refused> {
+    ) -> Result<CompiledKernel, Refused> {
         let lists = Lists::of(wanted);
         let common = lists.request(wanted, "");
         let request = GpuRequest {
@@ -186,7 +190,7 @@ impl Stage2 {
         let entry = String::from_utf8_lossy(unsafe { made.entry.as_slice() }).into_owned();
         // SAFETY: as above; that is once, and after the text is copied.
         let text = unsafe { self.take(made.code, self.0.release_gpu, made.handle) };
-        Ok(Made { code: text, entry, needs: made.flags, stack: crate::STACK_UNKNOWN })
+        Ok(CompiledKernel { code: text, entry, needs: made.flags, stack: crate::STACK_UNKNOWN })
     }
 
     fn outcome<K>(&self, status: u32, out: MaybeUninit<K>, error: Text) -> Result<K, Refused> {
@@ -230,7 +234,7 @@ struct Lists {
 }
 
 impl Lists {
-    fn of(wanted: Wanted<'_>) -> Self {
+    fn of(wanted: CompileRequest<'_>) -> Self {
         let open = wanted.flags & crate::FLAG_OPEN_CONSTANTS != 0;
         let constants = wanted.kernel.spec_constants.iter().filter(|_| open);
         let constants = constants
@@ -243,8 +247,8 @@ impl Lists {
     }
 
     /// The request; it borrows from all three.
-    fn request(&self, wanted: Wanted<'_>, cpu: &str) -> CpuRequest {
-        let Wanted { image, kernel, flags, .. } = wanted;
+    fn request(&self, wanted: CompileRequest<'_>, cpu: &str) -> CpuRequest {
+        let CompileRequest { image, kernel, flags, .. } = wanted;
         let variant = kernel.offset_variant.as_deref().filter(|_| flags & crate::FLAG_OFFSET != 0);
         CpuRequest {
             image: Bytes::new(image),

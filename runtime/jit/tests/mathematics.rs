@@ -48,7 +48,7 @@ fn mathematics_comes_with_the_kernel() {
         // What is not the entry is a function of the library that was too large to be inlined.
         assert_eq!(ptx.count(&[".extern"]), 0, "{name}: {}", ptx.text);
         // The same bits as on all devices: no approximation but those that a step corrects, each with the precise instruction as
-        // its detour.
+        // its slow path.
         let mut begun = 0;
         for (near, precise) in [("rcp", "rcp.rn.f32"), ("rsqrt", "sqrt.rn.f32")] {
             let near = ptx.count(&[&format!("{near}.approx.ftz.f32")]);

@@ -154,7 +154,7 @@ fn places_in_a_block_of_known_size_need_no_check() {
 }
 
 #[test]
-fn pieces_of_launches_and_offsets_are_parameters_in_their_order() {
+fn sub_grids_and_offsets_are_parameters_in_their_order() {
     let ptx = Gpu::new(saxpy("saxpy").flags(FLAG_BASE).dimensions(2)).build();
     assert_eq!(ptx.flags, GPU_RANGE);
     let types: Vec<String> = ptx.parameters().split_off(3);

@@ -51,7 +51,7 @@ pub unsafe extern "C" fn sub_group(
     // SAFETY: the caller's promise; a kernel with such operations gets groups that have them.
     away(|| unsafe {
         match (*group).sub_group {
-            Some(meet) => meet((*group).data, operation, value, argument),
+            Some(operate) => operate((*group).data, operation, value, argument),
             None => value,
         }
     })

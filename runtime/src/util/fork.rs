@@ -189,12 +189,12 @@ extern "C" fn in_child() {
 /// A value that each process makes for itself. A forked process makes another one, and leaves that of the parent alone.
 #[derive(Debug)]
 pub(crate) struct PerProcess<T> {
-    current: AtomicPtr<Made<T>>,
+    current: AtomicPtr<Initialised<T>>,
     value: PhantomData<T>,
 }
 
 #[derive(Debug)]
-struct Made<T> {
+struct Initialised<T> {
     generation: u32,
     value: T,
 }
@@ -233,7 +233,7 @@ impl<T> PerProcess<T> {
             // SAFETY: as above.
             return unsafe { &(*known).value };
         }
-        let new = Box::into_raw(Box::new(Made { generation: generation(), value }));
+        let new = Box::into_raw(Box::new(Initialised { generation: generation(), value }));
         let made = match self.current.compare_exchange(known, new, AcqRel, Acquire) {
             // What the parent had is leaked: locks in it may be held by threads that are not there.
             Ok(_) => new,

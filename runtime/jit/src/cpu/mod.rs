@@ -146,14 +146,14 @@ struct Cpu {
 
 /// What steps find out.
 #[derive(Default)]
-struct State {
+struct CpuState {
     /// What the entry function asks of a chunk.
     flags: u32,
 }
 
 impl Target for Cpu {
     type Code = (Vec<u8>, u32, u64);
-    type State = State;
+    type State = CpuState;
     const DEVICE: &'static str = "cpu";
     const LINES: bool = false;
     const PIPELINE: &'static [Step] = pipeline::CPU;
@@ -167,7 +167,7 @@ impl Target for Cpu {
         &'c self,
         step: &'static str,
         work: &Work<'_, 'c>,
-        state: &mut State,
+        state: &mut CpuState,
         _cx: &mut PassContext<'_>,
     ) -> Result<(), JitError> {
         let Work { context, module, kernel, request, .. } = *work;
@@ -196,7 +196,7 @@ impl Target for Cpu {
         Ok(())
     }
 
-    fn emit<'c>(&self, work: &Work<'_, 'c>, state: State) -> Result<Self::Code, JitError> {
+    fn emit<'c>(&self, work: &Work<'_, 'c>, state: CpuState) -> Result<Self::Code, JitError> {
         let Work { context, module, machine, dump, .. } = *work;
         let calls = stack::Calls::of(module);
         let failed = |reason| work.failed(reason);

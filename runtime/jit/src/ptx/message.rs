@@ -193,7 +193,7 @@ fn with_words(module: &Module<'_>, name: &str) -> Vec<Shaped> {
         .collect()
 }
 
-/// What is in front of a site's words: `%messages`, the first ids of this piece of the launch if there are several, `%shape`,
+/// What is in front of a site's words: `%messages`, the first ids of this sub-grid of the launch if there are several, `%shape`,
 /// `%location`.
 fn site_parameters(base: bool, words: usize) -> String {
     let base = if base { ", i64 %base.x, i64 %base.y, i64 %base.z" } else { "" };

@@ -75,7 +75,7 @@ pub struct PtxOptions {
     pub group: [u32; 3],
     /// What holds for every launch: a sum of `ASSUME_` constants.
     pub assumptions: u32,
-    /// Whether the launch comes in pieces.
+    /// Whether the launch is divided into sub-grids.
     pub base: bool,
     /// The alignment that local memory needs.
     pub local_align: u64,
@@ -217,12 +217,12 @@ struct Ptx {
 
 /// What steps find out.
 #[derive(Default)]
-struct State {
+struct PtxState {
     /// The entry, once the kernel is wrapped.
     entry: Option<entry::Entry>,
 }
 
-impl State {
+impl PtxState {
     fn entry(&self) -> Result<&entry::Entry, JitError> {
         self.entry.as_ref().ok_or_else(no_entry)
     }
@@ -238,7 +238,7 @@ fn no_entry() -> JitError {
 
 impl Target for Ptx {
     type Code = PtxCode;
-    type State = State;
+    type State = PtxState;
     const DEVICE: &'static str = "cuda";
     const LINES: bool = true;
     const PIPELINE: &'static [Step] = pipeline::PTX;
@@ -255,7 +255,7 @@ impl Target for Ptx {
         &'c self,
         step: &'static str,
         work: &Work<'_, 'c>,
-        state: &mut State,
+        state: &mut PtxState,
         cx: &mut PassContext<'_>,
     ) -> Result<(), JitError> {
         let Work { context, module, kernel, request, .. } = *work;
@@ -300,7 +300,7 @@ impl Target for Ptx {
         Ok(())
     }
 
-    fn emit<'c>(&self, work: &Work<'_, 'c>, mut state: State) -> Result<PtxCode, JitError> {
+    fn emit<'c>(&self, work: &Work<'_, 'c>, mut state: PtxState) -> Result<PtxCode, JitError> {
         let Work { context, module, machine, request, dump, .. } = *work;
         let entry = state.entry.take().ok_or_else(no_entry)?;
         unresolved(module, request)?;

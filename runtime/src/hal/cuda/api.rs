@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use libloading::Library;
 
 /// What every function returns; 0 is success.
-pub(super) type Code = u32;
+pub(super) type CuResult = u32;
 
 /// An address in a device's memory.
 pub(super) type DevicePtr = u64;
@@ -53,7 +53,7 @@ macro_rules! functions {
         /// The driver's functions.
         #[derive(Debug)]
         pub(super) struct Api {
-            $(pub(super) $name: unsafe extern "C" fn($($argument: $type),*) -> Code,)*
+            $(pub(super) $name: unsafe extern "C" fn($($argument: $type),*) -> CuResult,)*
         }
 
         impl Api {
@@ -68,7 +68,7 @@ macro_rules! functions {
                 $(
                     // SAFETY: the symbol of a driver has this type.
                     let $name = *unsafe {
-                        library.get::<unsafe extern "C" fn($($argument: $type),*) -> Code>(
+                        library.get::<unsafe extern "C" fn($($argument: $type),*) -> CuResult>(
                             concat!($symbol, "\0").as_bytes(),
                         )
                     }
@@ -89,8 +89,8 @@ macro_rules! functions {
 functions! {
     init = "cuInit": fn(flags: c_uint);
     driver_version = "cuDriverGetVersion": fn(version: *mut c_int);
-    error_name = "cuGetErrorName": fn(code: Code, name: *mut *const c_char);
-    error_text = "cuGetErrorString": fn(code: Code, text: *mut *const c_char);
+    error_name = "cuGetErrorName": fn(code: CuResult, name: *mut *const c_char);
+    error_text = "cuGetErrorString": fn(code: CuResult, text: *mut *const c_char);
 
     device_count = "cuDeviceGetCount": fn(count: *mut c_int);
     device_get = "cuDeviceGet": fn(device: *mut DeviceNumber, ordinal: c_int);
@@ -155,16 +155,16 @@ functions! {
 pub(super) mod number {
     use std::ffi::c_uint;
 
-    use super::Code;
+    use super::CuResult;
 
-    pub(in crate::hal::cuda) const SUCCESS: Code = 0;
-    pub(in crate::hal::cuda) const OUT_OF_MEMORY: Code = 2;
-    pub(in crate::hal::cuda) const NOT_INITIALIZED: Code = 3;
-    pub(in crate::hal::cuda) const NO_DEVICE: Code = 100;
-    pub(in crate::hal::cuda) const INVALID_CONTEXT: Code = 201;
-    pub(in crate::hal::cuda) const INVALID_HANDLE: Code = 400;
-    pub(in crate::hal::cuda) const NOT_FOUND: Code = 500;
-    pub(in crate::hal::cuda) const NOT_READY: Code = 600;
+    pub(in crate::hal::cuda) const SUCCESS: CuResult = 0;
+    pub(in crate::hal::cuda) const OUT_OF_MEMORY: CuResult = 2;
+    pub(in crate::hal::cuda) const NOT_INITIALIZED: CuResult = 3;
+    pub(in crate::hal::cuda) const NO_DEVICE: CuResult = 100;
+    pub(in crate::hal::cuda) const INVALID_CONTEXT: CuResult = 201;
+    pub(in crate::hal::cuda) const INVALID_HANDLE: CuResult = 400;
+    pub(in crate::hal::cuda) const NOT_FOUND: CuResult = 500;
+    pub(in crate::hal::cuda) const NOT_READY: CuResult = 600;
 
     /// Attributes of devices.
     pub(in crate::hal::cuda) const MAX_BLOCK: c_uint = 1;

@@ -6,7 +6,7 @@ use std::path::Path;
 use libloading::Library;
 
 use crate::error::DriverError;
-use crate::hal::cuda::api::{Api, Code, DeviceNumber, number, symbol};
+use crate::hal::cuda::api::{Api, CuResult, DeviceNumber, number, symbol};
 use crate::util::{fork, library, warn_once};
 
 /// Names the driver's library; nothing else is tried then. An empty value: there is no driver.
@@ -92,13 +92,13 @@ fn open(path: &OsString) -> Result<Library, String> {
 
 impl Driver {
     /// Turns a code into an error.
-    pub(super) fn check(&self, code: Code, call: &'static str) -> Result<(), DriverError> {
+    pub(super) fn check(&self, code: CuResult, call: &'static str) -> Result<(), DriverError> {
         if code == number::SUCCESS { Ok(()) } else { Err(self.error(code, call)) }
     }
 
     #[cold]
-    pub(super) fn error(&self, code: Code, call: &'static str) -> DriverError {
-        type Ask = unsafe extern "C" fn(Code, *mut *const c_char) -> Code;
+    pub(super) fn error(&self, code: CuResult, call: &'static str) -> DriverError {
+        type Ask = unsafe extern "C" fn(CuResult, *mut *const c_char) -> CuResult;
         let ask = |ask: Ask| {
             let mut text: *const c_char = std::ptr::null();
             // SAFETY: any code may be asked for, and the pointer is ours to be written.

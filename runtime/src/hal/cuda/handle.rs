@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use crate::error::{BufferError, DriverError, LaunchError};
 use crate::hal::cuda::api::{
-    Api, Code, DevicePtr, RawContext, RawEvent, RawStream, number, symbol,
+    Api, CuResult, DevicePtr, RawContext, RawEvent, RawStream, number, symbol,
 };
 use crate::hal::cuda::properties::Properties;
 
@@ -28,7 +28,7 @@ thread_local! {
 }
 
 /// Ends a context: the driver answers everything with it from then on.
-const fn is_sticky(code: Code) -> bool {
+const fn is_sticky(code: CuResult) -> bool {
     matches!(
         code,
         // The driver is going, or the context has gone.
@@ -108,7 +108,7 @@ impl Handle {
     pub(super) fn call(
         &self,
         call: &'static str,
-        function: impl Fn() -> Code,
+        function: impl Fn() -> CuResult,
     ) -> Result<(), DriverError> {
         self.refuse_if_forked(call)?;
         let code = self.call_for_code(function)?;
@@ -117,7 +117,10 @@ impl Handle {
 
     /// As [`call`](Self::call), for functions with codes that are no errors.
     #[inline]
-    pub(super) fn call_for_code(&self, function: impl Fn() -> Code) -> Result<Code, DriverError> {
+    pub(super) fn call_for_code(
+        &self,
+        function: impl Fn() -> CuResult,
+    ) -> Result<CuResult, DriverError> {
         if let Some(lost) = self.lost.get() {
             return Err(lost.clone());
         }
@@ -133,12 +136,12 @@ impl Handle {
 
     /// Turns a code into an error, and takes note of the loss of the context.
     #[inline]
-    pub(super) fn check(&self, code: Code, call: &'static str) -> Result<(), DriverError> {
+    pub(super) fn check(&self, code: CuResult, call: &'static str) -> Result<(), DriverError> {
         if code == number::SUCCESS { Ok(()) } else { Err(self.error(code, call)) }
     }
 
     #[cold]
-    fn error(&self, code: Code, call: &'static str) -> DriverError {
+    fn error(&self, code: CuResult, call: &'static str) -> DriverError {
         let error = self.gpu.driver.error(code, call);
         if is_sticky(code) && self.lost.set(error.clone()).is_ok() {
             tracing::error!(device = self.gpu.name, %error, "the context is lost");

@@ -66,7 +66,7 @@ pub(super) enum Direction {
 }
 
 /// A copy that threads share. The next chunk is the one that the counter says.
-struct Copy<'a> {
+struct StagedCopy<'a> {
     context: &'a Handle,
     stream: RawStream,
     device: DevicePtr,
@@ -76,7 +76,7 @@ struct Copy<'a> {
 }
 
 // SAFETY: each chunk of the host's memory is accessed by the thread that has taken it. Whoever made this vouches for the memory.
-unsafe impl Sync for Copy<'_> {}
+unsafe impl Sync for StagedCopy<'_> {}
 
 /// Where a chunk begins, and its bytes.
 type Chunk = (usize, usize);
@@ -103,7 +103,8 @@ impl Staging {
         }
         let mut pairs = self.take(context, bytes)?;
         let Some(mut own) = pairs.pop() else { return Ok(false) };
-        let copy = Copy { context, stream, device, direction, bytes, next: AtomicUsize::new(0) };
+        let copy =
+            StagedCopy { context, stream, device, direction, bytes, next: AtomicUsize::new(0) };
         let copied = thread::scope(|scope| {
             let helpers: Vec<_> = pairs
                 .iter_mut()
@@ -173,7 +174,7 @@ impl BufferPair {
     }
 }
 
-impl Copy<'_> {
+impl StagedCopy<'_> {
     /// Takes a chunk that nobody has.
     fn take(&self) -> Option<Chunk> {
         let begin = self.next.fetch_add(1, Ordering::Relaxed).checked_mul(CHUNK)?;

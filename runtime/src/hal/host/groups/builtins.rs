@@ -132,13 +132,13 @@ fn __schism_barrier() {
 }
 
 /// What a sub-group does together.
-fn meet(operation: u32, value: u32, argument: u32) -> u32 {
+fn group_operation(operation: u32, value: u32, argument: u32) -> u32 {
     // As for a barrier.
     if std::thread::panicking() {
         return value;
     }
     // SAFETY: the fibers of the thread's group are those that run this.
-    match unsafe { group().fibers.meet(operation, value, argument) } {
+    match unsafe { group().fibers.group_operation(operation, value, argument) } {
         Some(result) => result,
         None => resume_unwind(Box::new(GivenUp)),
     }
@@ -146,34 +146,34 @@ fn meet(operation: u32, value: u32, argument: u32) -> u32 {
 
 #[unsafe(no_mangle)]
 fn __schism_shuffle(value: u32, lane: u32) -> u32 {
-    meet(schism_jit_abi::SUB_GROUP_SHUFFLE, value, lane)
+    group_operation(schism_jit_abi::SUB_GROUP_SHUFFLE, value, lane)
 }
 
 #[unsafe(no_mangle)]
 fn __schism_shuffle_xor(value: u32, mask: u32) -> u32 {
-    meet(schism_jit_abi::SUB_GROUP_SHUFFLE_XOR, value, mask)
+    group_operation(schism_jit_abi::SUB_GROUP_SHUFFLE_XOR, value, mask)
 }
 
 #[unsafe(no_mangle)]
 fn __schism_shuffle_up(value: u32, distance: u32) -> u32 {
-    meet(schism_jit_abi::SUB_GROUP_SHUFFLE_UP, value, distance)
+    group_operation(schism_jit_abi::SUB_GROUP_SHUFFLE_UP, value, distance)
 }
 
 #[unsafe(no_mangle)]
 fn __schism_shuffle_down(value: u32, distance: u32) -> u32 {
-    meet(schism_jit_abi::SUB_GROUP_SHUFFLE_DOWN, value, distance)
+    group_operation(schism_jit_abi::SUB_GROUP_SHUFFLE_DOWN, value, distance)
 }
 
 #[unsafe(no_mangle)]
 fn __schism_ballot(flag: u32) -> u32 {
-    meet(schism_jit_abi::SUB_GROUP_BALLOT, flag, 0)
+    group_operation(schism_jit_abi::SUB_GROUP_BALLOT, flag, 0)
 }
 
 macro_rules! reductions {
     ($($name:ident: $operation:ident;)*) => {$(
         #[unsafe(no_mangle)]
         fn $name(value: u32) -> u32 {
-            meet(schism_jit_abi::$operation, value, 0)
+            group_operation(schism_jit_abi::$operation, value, 0)
         }
     )*};
 }
@@ -187,7 +187,7 @@ reductions! {
 
 #[unsafe(no_mangle)]
 fn __schism_sub_group_barrier() {
-    meet(schism_jit_abi::SUB_GROUP_BARRIER, 0, 0);
+    group_operation(schism_jit_abi::SUB_GROUP_BARRIER, 0, 0);
 }
 
 #[unsafe(no_mangle)]

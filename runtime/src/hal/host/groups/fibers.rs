@@ -166,7 +166,12 @@ impl<'a> Fibers<'a> {
     ///
     /// # Safety
     /// Called by a work-item that [`run`](Self::run) is running.
-    pub(super) unsafe fn meet(&self, operation: u32, value: u32, argument: u32) -> Option<u32> {
+    pub(super) unsafe fn group_operation(
+        &self,
+        operation: u32,
+        value: u32,
+        argument: u32,
+    ) -> Option<u32> {
         let item = self.running.get();
         let lane = item % SIZE;
         let size = SIZE.min(self.items - (item - lane));

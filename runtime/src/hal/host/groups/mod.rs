@@ -279,5 +279,6 @@ unsafe extern "C" fn cpu_sub_group(
     argument: u32,
 ) -> u32 {
     // SAFETY: as above.
-    unsafe { (*data.cast::<Fibers<'_>>()).meet(operation, value, argument) }.unwrap_or(value)
+    unsafe { (*data.cast::<Fibers<'_>>()).group_operation(operation, value, argument) }
+        .unwrap_or(value)
 }

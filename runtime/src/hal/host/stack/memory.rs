@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use corosensei::stack::{Stack, StackPointer};
 
-use crate::hal::host::stack::overflow::Entry;
+use crate::hal::host::stack::overflow::StackEntry;
 use crate::launch::failure::Failure;
 
 /// The least size of a stack.
@@ -20,7 +20,7 @@ pub(crate) struct OwnStack {
     low: NonZero<usize>,
     /// One past the last byte.
     high: NonZero<usize>,
-    entry: &'static Entry,
+    entry: &'static StackEntry,
 }
 
 /// The size of the stacks that are made for something that needs so many bytes: few sizes, so that stacks can be used again.
@@ -82,13 +82,13 @@ impl OwnStack {
             Ok(Self {
                 low,
                 high,
-                entry: Entry::add(low.get(), low.get() + guard, high.get(), false),
+                entry: StackEntry::add(low.get(), low.get() + guard, high.get(), false),
             })
         }
     }
 
     /// How the stack is known to who looks at overflows.
-    pub(crate) const fn entry(&self) -> &'static Entry {
+    pub(crate) const fn entry(&self) -> &'static StackEntry {
         self.entry
     }
 

@@ -28,7 +28,7 @@ pub(crate) struct Runs {
 
 /// A stack, as the handler knows it.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct StackEntry {
     /// The first byte of the guard below it; 0 if there is no stack.
     guard: AtomicUsize,
     /// Its lowest byte, and one past the highest.
@@ -39,27 +39,27 @@ pub(crate) struct Entry {
     /// What runs on it; null if that is no kernel.
     runs: AtomicPtr<Runs>,
     /// The entry that was added before.
-    next: AtomicPtr<Entry>,
+    next: AtomicPtr<StackEntry>,
 }
 
 /// All entries.
-static ENTRIES: AtomicPtr<Entry> = AtomicPtr::new(null_mut());
+static ENTRIES: AtomicPtr<StackEntry> = AtomicPtr::new(null_mut());
 
 /// Entries without a stack.
-fn free() -> MutexGuard<'static, Vec<&'static Entry>> {
-    static FREE: PerProcess<Mutex<Vec<&'static Entry>>> = PerProcess::new();
+fn free() -> MutexGuard<'static, Vec<&'static StackEntry>> {
+    static FREE: PerProcess<Mutex<Vec<&'static StackEntry>>> = PerProcess::new();
     FREE.get(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// While it lives, the stack runs a kernel.
 #[derive(Debug)]
 pub(crate) struct Marked<'a> {
-    entry: &'static Entry,
+    entry: &'static StackEntry,
     before: *mut Runs,
     runs: std::marker::PhantomData<&'a Runs>,
 }
 
-impl Entry {
+impl StackEntry {
     /// Adds a stack with a guard at `guard..low`, a thread's own or another.
     pub(super) fn add(guard: usize, low: usize, high: usize, of_thread: bool) -> &'static Self {
         let free = free().pop();

@@ -8,7 +8,7 @@ use std::ptr;
 
 use crate::hal::host::stack::memory::{self, OwnStack, page_size};
 use crate::hal::host::stack::need::Need;
-use crate::hal::host::stack::overflow::{self, Entry};
+use crate::hal::host::stack::overflow::{self, StackEntry};
 
 /// A stack of up to so many bytes is kept by its thread for the next time.
 const MOST_KEPT: usize = 32 << 20;
@@ -24,18 +24,18 @@ const ALWAYS_FREE: usize = 64 << 20;
 const ALTERNATE: usize = 64 << 10;
 
 thread_local! {
-    static HERE: Here = Here::new();
+    static HERE: ThreadStack = ThreadStack::new();
 }
 
 /// What is known of a thread.
-struct Here {
+struct ThreadStack {
     /// The lowest byte of its stack.
     low: usize,
     /// One past the highest.
     high: usize,
     /// Whether the system stops who goes below `low`.
     guarded: bool,
-    entry: &'static Entry,
+    entry: &'static StackEntry,
     /// A stack for what needs more than the thread has.
     kept: Cell<Option<OwnStack>>,
     /// The stack for signal handlers, if the thread had none.
@@ -44,14 +44,14 @@ struct Here {
 
 /// A look at how much of a thread's stack is left.
 pub(super) struct StackLeft<'a> {
-    here: &'a Here,
+    here: &'a ThreadStack,
     bytes: usize,
 }
 
 impl StackLeft<'_> {
     /// The thread's stack, if there is so much left.
     #[inline]
-    pub(super) fn enough_for(&self, need: Need) -> Option<&'static Entry> {
+    pub(super) fn enough_for(&self, need: Need) -> Option<&'static StackEntry> {
         let enough = self.bytes >= need.bytes && (self.here.guarded || !need.open);
         enough.then_some(self.here.entry)
     }
@@ -85,7 +85,7 @@ pub(super) fn keep(stack: OwnStack) {
     }
 }
 
-impl Here {
+impl ThreadStack {
     fn new() -> Self {
         overflow::install();
         let Bounds { low, high, guard } = bounds().unwrap_or_default();
@@ -93,14 +93,14 @@ impl Here {
             low,
             high,
             guarded: guard != 0,
-            entry: Entry::add(low.saturating_sub(guard), low, high, true),
+            entry: StackEntry::add(low.saturating_sub(guard), low, high, true),
             kept: Cell::new(None),
             alternate: Alternate::install(),
         }
     }
 }
 
-impl Drop for Here {
+impl Drop for ThreadStack {
     fn drop(&mut self) {
         self.entry.remove();
         // It is in use until here.
