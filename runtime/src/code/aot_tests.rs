@@ -1,4 +1,4 @@
-//! Which code is taken for which device and launch.
+//! Tests of which AOT code serves a launch on a device.
 
 use schism_hcf::{Container, Image, Kernel, Level, SpecConstant, SpecPart};
 
@@ -63,7 +63,7 @@ fn taken(bytes: &[u8], variant: &Variant, on: &dyn AotTarget) -> Option<(String,
     Some((found.image.name.to_string(), found.complete))
 }
 
-/// A launch that is not large.
+/// A launch with a small range.
 fn small() -> Variant {
     Variant {
         assumptions: Assumptions { small: true, ..Assumptions::default() },
@@ -192,7 +192,7 @@ fn the_processor_gets_what_it_has() {
     let bytes = container(all.to_vec());
     let best = taken(&bytes, &Variant::default(), &HostTarget).expect("there is the least of them");
     assert_eq!(best.0, format!("host:{}/plain", level()));
-    // Mathematics of schism's own was not asked for when the code was made.
+    // The code was not made for schism's own mathematics library.
     let portable = Variant { portable: true, ..Variant::default() };
     assert_eq!(taken(&bytes, &portable, &HostTarget), None);
 }
