@@ -7,15 +7,15 @@
 //! Ownership:
 //!
 //! * [`Bytes`] is borrowed. In a request it lives as long as the call; what a function of
-//! [`JitApi`] returns without taking a request ([`JitApi::version`], [`JitApi::cpu_name`]) lives as
-//! long as the library is loaded.
+//!   [`JitApi`] returns without taking a request ([`JitApi::version`], [`JitApi::cpu_name`]) lives
+//!   as long as the library is loaded.
 //! * The receiver of a [`Text`] owns it and frees it with [`JitApi::free_text`].
 //! * The receiver of a [`CpuObject`] owns it and frees it with [`JitApi::release_cpu`], together
-//! with its bytes.
+//!   with its bytes.
 //! * The receiver of a [`GpuKernel`] owns it and frees it with [`JitApi::release_gpu`], together
-//! with its code.
+//!   with its code.
 //! * The message in a [`PanicRecord`] belongs to whoever loaded the code; the file is a constant of
-//! the loaded code.
+//!   the loaded code.
 //!
 //! Any thread may call any function of [`JitApi`], concurrently. Nothing unwinds across the
 //! interface. Once opened, the library stays loaded until the process ends: LLVM keeps pointers
