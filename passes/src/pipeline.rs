@@ -189,7 +189,6 @@ pub static PTX: &[Step] = &[
     Step::Pass("narrow-checks"),
     Step::Pass("superblocks"),
     Step::Pass("launch-bounds"),
-    Step::Pass("suppress-umax"),
     Step::Pass("circular-statics"),
     Step::Target("adopt-lines"),
     Step::Target("dump-optimized"),
