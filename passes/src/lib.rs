@@ -74,7 +74,6 @@
 //! | `infer-alignment` | [`gpu::infer_alignment`]: raises the alignment of accesses at addresses that advance by constant steps |
 //! | `product-reuse` | [`nvptx::product_reuse`]: rewrites products that differ by a constant multiple of one factor as sums |
 //! | `launch-bounds` | [`nvptx::launch_bounds`]: gives kernels with many loads in a loop more registers |
-//! | `address-strides` | [`nvptx::address_strides`]: computes addresses that differ by a 32-bit stride from each other |
 //! | `narrow-division` | [`gpu::narrow_division`]: divides trip counts that fit into 32 bits in 32 bits |
 //! | `expand-mem-intrinsics` | [`gpu::expand_mem_intrinsics`]: expands large memset and memcpy intrinsics into loops of words |
 //! | `demote-private-atomics` | [`gpu::demote_private_atomics`]: turns atomic accesses of private memory into plain ones |

@@ -185,7 +185,6 @@ pub static PTX: &[Step] = &[
     Step::Pass("infer-alignment"),
     Step::Target("unmask-multiples"),
     Step::Pass("product-reuse"),
-    Step::Pass("address-strides"),
     Step::Pass("narrow-checks"),
     Step::Pass("superblocks"),
     Step::Pass("launch-bounds"),

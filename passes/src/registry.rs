@@ -30,7 +30,7 @@ use crate::gpu::{
     panic_sites, superblocks, unroll_hints,
 };
 use crate::nvptx::{
-    address_strides, circular_statics, launch_bounds, product_reuse,
+    circular_statics, launch_bounds, product_reuse,
 };
 use crate::pass::{Pass, PassContext, optional, pass};
 use crate::spec::target_library::TargetLibraryInfo;
@@ -96,7 +96,6 @@ pub static PASSES: &[Pass] = &[
     // nvptx
     optional("product-reuse", "rewrites products that differ by a constant multiple of one factor as sums", |module, _| Ok(product_reuse::run(module))),
     optional("launch-bounds", "gives kernels with many loads in a loop more registers", |module, _| Ok(launch_bounds::run(module))),
-    optional("address-strides", "computes addresses that differ by a 32-bit stride from each other", |module, _| Ok(address_strides::run(module))),
     pass("circular-statics", "declares statics that refer to each other in a cycle before their definitions", |module, _| Ok(circular_statics::run(module))),
     // analysis
     pass("call-sites", "numbers every instruction, so that reports tell where each comes from", |module, cx| { cx.sites = call_sites::number(module); Ok(()) }),
