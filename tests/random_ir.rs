@@ -39,7 +39,6 @@ const ANY_ORDER: [&str; 21] = [
     "merge-checks",
     "superblocks",
     "narrow-checks",
-    "product-reuse",
     "narrow-division",
     "hoist-global-loads",
     "demote-private-atomics",

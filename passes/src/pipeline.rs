@@ -184,7 +184,6 @@ pub static PTX: &[Step] = &[
     Step::Target("compare-addresses"),
     Step::Pass("infer-alignment"),
     Step::Target("unmask-multiples"),
-    Step::Pass("product-reuse"),
     Step::Pass("narrow-checks"),
     Step::Pass("superblocks"),
     Step::Pass("launch-bounds"),

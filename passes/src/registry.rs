@@ -30,7 +30,7 @@ use crate::gpu::{
     panic_sites, superblocks, unroll_hints,
 };
 use crate::nvptx::{
-    circular_statics, launch_bounds, product_reuse,
+    circular_statics, launch_bounds,
 };
 use crate::pass::{Pass, PassContext, optional, pass};
 use crate::spec::target_library::TargetLibraryInfo;
@@ -94,7 +94,6 @@ pub static PASSES: &[Pass] = &[
     optional("unroll-hints", "adds unroll counts to small counted loops", |module, _| Ok(unroll_hints::run(module))),
     pass("address-spaces", "moves pointers into the target's address spaces", |module, cx| Ok(address_spaces::run(module, &cx.spec.target, &cx.kernels())?)),
     // nvptx
-    optional("product-reuse", "rewrites products that differ by a constant multiple of one factor as sums", |module, _| Ok(product_reuse::run(module))),
     optional("launch-bounds", "gives kernels with many loads in a loop more registers", |module, _| Ok(launch_bounds::run(module))),
     pass("circular-statics", "declares statics that refer to each other in a cycle before their definitions", |module, _| Ok(circular_statics::run(module))),
     // analysis

@@ -3,4 +3,3 @@
 pub mod approx_math;
 pub mod circular_statics;
 pub mod launch_bounds;
-pub mod product_reuse;
