@@ -22,7 +22,7 @@ use schism_passes::spec::target;
 const WORDS: usize = 8;
 
 /// Passes that may run in any order over a module that has its kernel, and change nothing that it does.
-const ANY_ORDER: [&str; 21] = [
+const ANY_ORDER: [&str; 19] = [
     "strip-host-attributes",
     "mark-convergent",
     "lower-unwind",
@@ -40,7 +40,6 @@ const ANY_ORDER: [&str; 21] = [
     "superblocks",
     "narrow-checks",
     "narrow-division",
-    "hoist-global-loads",
     "demote-private-atomics",
     "expand-mem-intrinsics",
 ];

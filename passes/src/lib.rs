@@ -64,7 +64,6 @@
 //! | `loop-versioning` | [`bounds::loop_versioning`]: clones loops without their checks, and decides before the loop which one runs |
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
 //! | `strip-mine` | [`bounds::strip_mine`]: strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices) |
-//! | `hoist-global-loads` | [`gpu::hoist_global_loads`]: moves loads of global memory in front of stores to local memory |
 //! | `dead-arguments` | [`specialize::dead_arguments`]: removes the parameters that a kernel does not use |
 //! | `lower-local-memory` | [`gpu::lower_local_memory`]: places the local memory of a work-group in one symbol, with offsets for pointers (CUDA) |
 //! | `panic-sites` | [`gpu::panic_sites`]: turns panics that show plain values into static descriptors and scalars |

@@ -173,7 +173,6 @@ pub static PTX: &[Step] = &[
     // For GPUs.
     Step::Target("drop-own-fences"),
     Step::Pass("demote-private-atomics"),
-    Step::Pass("hoist-global-loads"),
     Step::Target("order-atomics"),
     Step::Pass("strip-mine"),
     Step::Pass("expand-mem-intrinsics"),

@@ -26,7 +26,7 @@ use crate::frontend::{
 };
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
-    hoist_global_loads, infer_alignment, lower_local_memory, merge_panic_exits, narrow_division,
+    infer_alignment, lower_local_memory, merge_panic_exits, narrow_division,
     panic_sites, superblocks, unroll_hints,
 };
 use crate::nvptx::{
@@ -81,7 +81,6 @@ pub static PASSES: &[Pass] = &[
     optional("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| Ok(strip_mine::run(module)?)),
     optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits (GPUs)", |module, _| Ok(narrow_checks::run(module))),
     // gpu
-    optional("hoist-global-loads", "moves loads of global memory in front of stores to local memory", |module, _| Ok(hoist_global_loads::run(module))),
     pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { Ok(lower_local_memory::run(module, &cx.kernels(), cx.local_align())?) }),
     pass("panic-sites", "turns panics that show plain values into static descriptors and scalars", |module, _| Ok(panic_sites::run(module))),
     pass("merge-panic-exits", "lets all panics of a function leave by one block", |module, _| Ok(merge_panic_exits::run(module))),

@@ -44,7 +44,6 @@ fn random_modules_have_what_passes_for_gpus_look_for() {
         ("demote-private-atomics", "icmp eq i64", 0),
         ("expand-mem-intrinsics", "llvm.loop.unroll.disable", 0),
     ];
-    let mut moved = 0;
     for seed in 0..60 {
         let module = random_ir::generate(seed).with_kernel;
         left +=
@@ -56,11 +55,7 @@ fn random_modules_have_what_passes_for_gpus_look_for() {
             let signs = |passes: &str| run(&module, passes).matches(*sign).count();
             *count += usize::from(signs(&format!("lower-unwind,{pass}")) != signs("lower-unwind"));
         }
-        // Nothing is added by this one, but the order changes.
-        moved += usize::from(
-            run(&module, "lower-unwind,hoist-global-loads") != run(&module, "lower-unwind"),
-        );
     }
     assert!(left >= 5 && narrowed >= 5, "{left} and {narrowed} of 60");
-    assert!(others.iter().all(|(.., count)| *count >= 5) && moved >= 5, "{others:?}, {moved}");
+    assert!(others.iter().all(|(.., count)| *count >= 5), "{others:?}");
 }
