@@ -26,12 +26,10 @@ use crate::frontend::{
 };
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
-    infer_alignment, lower_local_memory, merge_panic_exits, narrow_division,
-    panic_sites, superblocks, unroll_hints,
+    infer_alignment, lower_local_memory, merge_panic_exits, narrow_division, panic_sites,
+    superblocks, unroll_hints,
 };
-use crate::nvptx::{
-    circular_statics, launch_bounds,
-};
+use crate::nvptx::{circular_statics, launch_bounds};
 use crate::pass::{Pass, PassContext, optional, pass};
 use crate::spec::target_library::TargetLibraryInfo;
 use crate::specialize::dead_arguments::Kept;

@@ -32,7 +32,7 @@
 use std::collections::{HashMap, HashSet};
 
 use inkwell::module::Module;
-use schism_llvm::{AsModule, Builder, Linkage, ModuleRef, Opcode, Value};
+use schism_llvm::{AsModule, Builder, Linkage, ModuleRef, Opcode, Value, ValueKind};
 use thiserror::Error;
 
 use crate::ir::parameters::{ByAddress, Copies, with_callers};
@@ -219,7 +219,8 @@ fn copy<'m>(
     made
 }
 
-/// A constant and the constant expressions that use it. `None` if something else that is constant does: a static.
+/// A constant, and what uses it among constant expressions, and among structures, arrays and vectors of constants. `None` if
+/// something else that is constant does: a static.
 fn expressions_of(constant: Value<'_>) -> Option<Vec<Value<'_>>> {
     let mut found = vec![constant];
     let mut next = 0;
@@ -229,13 +230,19 @@ fn expressions_of(constant: Value<'_>) -> Option<Vec<Value<'_>>> {
             if user.opcode().is_some() || found.contains(&user) {
                 continue;
             }
-            if !user.is_constant_expression() {
+            if !user.is_constant_expression() && !is_aggregate(user) {
                 return None;
             }
             found.push(user);
         }
     }
     Some(found)
+}
+
+/// Whether this is a structure, an array or a vector of constants.
+fn is_aggregate(value: Value<'_>) -> bool {
+    use ValueKind::{ConstantArray, ConstantStruct, ConstantVector};
+    matches!(value.kind(), ConstantArray | ConstantStruct | ConstantVector)
 }
 
 /// What takes the place of a constant in one function.
@@ -281,6 +288,20 @@ impl<'m> Expansion<'_, 'm> {
             })
             .collect();
         let builder = self.builder;
+        if is_aggregate(expression) {
+            let parts = (0_u32..).zip(operands);
+            let context = expression.context();
+            let empty = expression.ty().poison();
+            return match expression.kind() {
+                ValueKind::ConstantVector => parts.fold(empty, |vector, (index, part)| {
+                    let index = context.int_type(64).const_int(index.into(), false);
+                    builder.insert_element(vector, part, index)
+                }),
+                _ => parts.fold(empty, |aggregate, (index, part)| {
+                    builder.insert_value(aggregate, part, index)
+                }),
+            };
+        }
         let opcode = expression.const_opcode();
         match opcode {
             Opcode::GetElementPtr => builder.gep_with_flags(
