@@ -32,7 +32,7 @@
 use std::collections::{HashMap, HashSet};
 
 use inkwell::module::Module;
-use schism_llvm::{AsModule, Builder, Linkage, ModuleRef, Opcode, Value, ValueKind};
+use schism_llvm::{AsModule, Builder, Linkage, ModuleRef, Opcode, Value};
 use thiserror::Error;
 
 use crate::ir::parameters::{ByAddress, Copies, with_callers};
@@ -241,8 +241,7 @@ fn expressions_of(constant: Value<'_>) -> Option<Vec<Value<'_>>> {
 
 /// Whether this is a structure, an array or a vector of constants.
 fn is_aggregate(value: Value<'_>) -> bool {
-    use ValueKind::{ConstantArray, ConstantStruct, ConstantVector};
-    matches!(value.kind(), ConstantArray | ConstantStruct | ConstantVector)
+    value.is_constant_struct() || value.is_constant_array() || value.is_constant_vector()
 }
 
 /// What takes the place of a constant in one function.
@@ -292,15 +291,14 @@ impl<'m> Expansion<'_, 'm> {
             let parts = (0_u32..).zip(operands);
             let context = expression.context();
             let empty = expression.ty().poison();
-            return match expression.kind() {
-                ValueKind::ConstantVector => parts.fold(empty, |vector, (index, part)| {
+            return parts.fold(empty, |aggregate, (index, part)| {
+                if expression.is_constant_vector() {
                     let index = context.int_type(64).const_int(index.into(), false);
-                    builder.insert_element(vector, part, index)
-                }),
-                _ => parts.fold(empty, |aggregate, (index, part)| {
+                    builder.insert_element(aggregate, part, index)
+                } else {
                     builder.insert_value(aggregate, part, index)
-                }),
-            };
+                }
+            });
         }
         let opcode = expression.const_opcode();
         match opcode {

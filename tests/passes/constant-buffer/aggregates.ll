@@ -16,4 +16,4 @@ define void @kernel(ptr %out) {
 ; CHECK: insertvalue [2 x { ptr, i64 }]
 ; CHECK: insertelement <2 x ptr> poison, ptr %PAIR, i64 0
 ; CHECK: getelementptr i8, ptr %PAIR, <2 x i64> <i64 0, i64 4>
-; CHECK: ptrtoint <2 x ptr>
+; CHECK: ptrtoint ptr %PAIR to i64
