@@ -1,8 +1,9 @@
-//! What the host does where it uses a view of a device's memory. `data::device_memory` knows these functions by name.
+//! Host access through views of device memory. `data::device_memory` declares these functions by
+//! name.
 
 use crate::hal::{Unreadable, dispatch};
 
-/// Where the host reads what a window's address stands for.
+/// Where the host can read the contents at a window address.
 ///
 /// # Safety
 /// The address is that of a view.

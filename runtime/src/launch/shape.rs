@@ -80,7 +80,7 @@ impl<const D: usize, O: Origin> LaunchRange<D> for NdRange<D, O> {
 /// The sizes of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchShape {
-    /// The work-items.
+    /// The groups, if there are any.
     pub(crate) range: Extent,
     /// The same in groups, if it has any.
     pub(crate) groups: Option<NdExtent>,

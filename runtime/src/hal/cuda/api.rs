@@ -1,22 +1,23 @@
-//! The functions of NVIDIA's driver that the device `cuda` calls, as a table that is filled when the driver is opened.
+//! The functions of NVIDIA's driver that the device `cuda` calls, as a table that is filled when
+//! the driver is opened.
 //!
-//! Result codes are plain numbers: newer drivers have codes that this crate does not know. Symbols are spelled out with the suffix
-//! that fixes their signature (`_v2`); the library keeps all versions that ever were.
+//! Result codes are plain numbers: newer drivers have codes that this crate does not know. Symbols
+//! include the suffix that fixes their signature (`_v2`); the library keeps all versions.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use libloading::Library;
 
-/// What every function returns; 0 is success.
+/// The result of every function; 0 is success.
 pub(super) type CuResult = u32;
 
 /// An address in a device's memory.
 pub(super) type DevicePtr = u64;
 
-/// A device's number in the driver.
+/// The driver's number of a device.
 pub(super) type DeviceNumber = c_int;
 
-/// Something that the driver knows by an address, which only it looks at.
+/// Opaque handles of the driver.
 macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
@@ -36,11 +37,11 @@ macro_rules! handles {
     )*};
 }
 handles! {
-    /// A context: everything that a process has on one device.
+    /// A context: all state of a process on one device.
     RawContext
     /// A queue of work.
     RawStream
-    /// A place in a stream.
+    /// A position in a stream.
     RawEvent
     /// Loaded code.
     RawModule
@@ -57,10 +58,10 @@ macro_rules! functions {
         }
 
         impl Api {
-            /// Looks all of them up.
+            /// Looks up all of them.
             ///
             /// # Errors
-            /// The name of the first that the library has not.
+            /// The name of the first function that the library lacks.
             ///
             /// # Safety
             /// The library is a driver, or behaves like one, and stays loaded.
@@ -151,7 +152,7 @@ functions! {
     );
 }
 
-/// Numbers of the driver's interface.
+/// Constants of the driver's interface.
 pub(super) mod number {
     use std::ffi::c_uint;
 
@@ -188,15 +189,15 @@ pub(super) mod number {
 
     /// The context may map host memory.
     pub(in crate::hal::cuda) const CONTEXT_MAP_HOST: c_uint = 8;
-    /// Bytes of a thread's stack, of kernels that say nothing of how much they need.
+    /// Bytes of a thread's stack, for kernels whose need is unknown.
     pub(in crate::hal::cuda) const LIMIT_STACK: c_uint = 0;
-    /// Every context sees it, and the device can reach it.
+    /// Every context sees it, and the device can access it.
     pub(in crate::hal::cuda) const HOST_PORTABLE_MAPPED: c_uint = 1 | 2;
-    /// It does not wait for the stream that legacy code uses.
+    /// It does not synchronize with the legacy default stream.
     pub(in crate::hal::cuda) const STREAM_NON_BLOCKING: c_uint = 1;
-    /// Events have a time.
+    /// Events with time stamps.
     pub(in crate::hal::cuda) const EVENT: c_uint = 0;
-    /// Events have none, and cost less.
+    /// Events without time stamps, which cost less.
     pub(in crate::hal::cuda) const EVENT_WITHOUT_TIME: c_uint = 2;
 
     /// Options of loading code.

@@ -1,9 +1,11 @@
-//! Buffers' memory on a GPU, and what the host sees of it.
+//! Buffers in GPU memory, and the host copies of them.
 //!
-//! The host reads a buffer through a view by a copy, the *host copy*, which is made when it is first needed. It lies in memory of its
-//! own, since what a slice refers to must not change: as long as views may have given out slices of a host copy, it is not written to
-//! again. When the device may have changed the elements, it is *stale*, and the next one who reads gets another host copy. The old ones
-//! go when the buffer is borrowed exclusively, because then nobody has a slice of them.
+//! When the host reads a buffer through a view it reads a *host copy*, which is made when it is
+//! first needed. It lies in memory of its own, since the contents of a slice must not change: as
+//! long as views may have given out slices of a host copy, it is not written again. When the device
+//! may have changed the elements, the copy is *stale*, and the next read makes another one. Old
+//! copies are freed when the buffer is borrowed exclusively, because then there are no slices of
+//! them.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::BTreeMap;
@@ -25,25 +27,25 @@ pub(crate) struct CudaMemory(Arc<Allocation>);
 struct Allocation {
     context: Arc<Context>,
     device: DevicePtr,
-    /// Where it seems to be.
+    /// Its window address.
     window: usize,
-    /// Of the buffer.
+    /// Bytes of the buffer.
     bytes: usize,
-    /// Of the allocation.
+    /// Bytes of the allocation.
     size: usize,
     host_copies: Mutex<HostCopies>,
-    /// The device may have changed the elements since the host copy was made.
+    /// Whether the device may have changed the elements since the host copy was made.
     stale: AtomicBool,
-    /// The current views are of atomics.
+    /// Whether the current views are of atomics.
     atomic: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct HostCopies {
     current: Option<HostCopy>,
-    /// Slices of these may be in use.
+    /// There may be slices of these.
     old: Vec<HostCopy>,
-    /// Nobody has a slice of it.
+    /// There are no slices of it.
     spare: Option<HostCopy>,
 }
 
@@ -81,10 +83,11 @@ impl Drop for HostCopy {
 /// The allocations of all buffers, by the addresses of their windows.
 static ALLOCATIONS: RwLock<BTreeMap<usize, Arc<Allocation>>> = RwLock::new(BTreeMap::new());
 
-/// How many allocations have a host copy. While none has, launches need not look for those that become stale.
+/// How many allocations have a host copy. While none has, launches need not look for those that
+/// become stale.
 static COPIED: AtomicUsize = AtomicUsize::new(0);
 
-/// The allocation that an address lies in.
+/// The allocation that contains an address.
 fn allocation(address: usize) -> Option<Arc<Allocation>> {
     let _no_fork = NoForkGuard::enter();
     let allocations = ALLOCATIONS.read().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +95,7 @@ fn allocation(address: usize) -> Option<Arc<Allocation>> {
     (address - begin < allocation.bytes).then(|| Arc::clone(allocation))
 }
 
-/// The device may change what lies at this address.
+/// Records that the device may change the contents at this address.
 pub(super) fn becomes_stale(address: usize) {
     if COPIED.load(Ordering::Acquire) != 0
         && let Some(allocation) = allocation(address)
@@ -101,7 +104,8 @@ pub(super) fn becomes_stale(address: usize) {
     }
 }
 
-/// Where the host reads what lies at an address of a window; `None` if the buffer is gone, which no view outlives.
+/// Where the host can read the contents at a window address; `None` if the buffer is gone, which no
+/// view outlives.
 pub(super) fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {
     allocation(address).map(|allocation| readable_in(&allocation, address))
 }
@@ -116,7 +120,7 @@ fn readable_in(allocation: &Allocation, address: usize) -> Result<*const u8, Unr
     Ok(unsafe { host_copy.add(address - allocation.window) }.as_ptr())
 }
 
-/// Nobody but the caller has a view of the `bytes` at an address.
+/// Records that nobody but the caller has a view of the `bytes` at an address.
 pub(super) fn exclusive(address: usize, bytes: usize) {
     if COPIED.load(Ordering::Acquire) != 0
         && let Some(allocation) = allocation(address)
@@ -146,8 +150,8 @@ impl Allocation {
             device: "host".to_owned(),
             available: None,
         })?;
-        // SAFETY: the host copy is as large as the allocation and nobody has a slice of it. A view of the elements is at hand, so no launch
-        // changes them.
+        // SAFETY: the host copy is as large as the allocation and there are no slices of it. A view
+        // of the elements exists, so no launch changes them.
         let read = unsafe { self.context.read(new.address.as_ptr(), self.device, self.bytes) };
         read.map_err(|error| self.context.buffer_error(error))?;
         tracing::debug!(
@@ -163,7 +167,7 @@ impl Allocation {
 
     fn exclusive(&self) {
         if self.context.forked().is_some() {
-            // Nobody gets a slice any more.
+            // There are no slices any more.
             return;
         }
         let mut host_copies = self.host_copies();
@@ -178,7 +182,7 @@ impl Allocation {
 }
 
 impl CudaMemory {
-    /// Memory for so many bytes, not 0.
+    /// Allocates memory, not 0 bytes.
     pub(crate) fn new(context: &Arc<Context>, bytes: usize) -> Result<Self, BufferError> {
         context.refuse_buffer_if_forked()?;
         let _no_fork = NoForkGuard::enter();
@@ -235,7 +239,8 @@ impl MemoryOps for CudaMemory {
         }
         self.exclusive(false);
         let Allocation { context, device, bytes, .. } = &*self.0;
-        // SAFETY: both are as large. This is borrowed exclusively, and the other one so that no launch changes it.
+        // SAFETY: both are as large. This is borrowed exclusively, and the other one so that no
+        // launch changes it.
         unsafe { context.copy(*device, from.0.device, from.0.bytes.min(*bytes)) }
             .map_err(|error| context.buffer_error(error))?;
         Ok(true)

@@ -1,4 +1,4 @@
-//! A queue of a GPU: a stream, whose order the driver keeps.
+//! A queue of a GPU: a stream, which the driver keeps in order.
 
 use std::alloc::Layout;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl QueueOps for CudaQueue {
         kernel
     }
 
-    /// What a launch works on is in the GPU's memory, so there is no other code for it.
+    /// The data of a launch is in GPU memory, so only device code can run it.
     fn native(_: NativeBody) -> Option<Arc<CudaKernel>> {
         None
     }

@@ -1,11 +1,12 @@
 //! Large copies between the host's memory and a device's.
 //!
-//! A device reaches only memory of the host that stays in its place, which the driver has to give. Other memory the driver copies
-//! through such memory of its own, on the thread that asks, one chunk after the other. Here chunks go both ways at once: a *pair* is two
-//! buffers of memory that stays; while the device copies one of them, a thread fills or empties the other. Copies that are large
-//! enough have several pairs, each with a thread. Pieces may be copied in any order, for none is a part of another.
+//! A device accesses only pinned host memory, which the driver has to allocate. The driver copies
+//! other memory through a pinned buffer of its own, on the calling thread, chunk by chunk. This
+//! module overlaps the two steps: while the device copies one buffer of a pair, a thread fills or
+//! empties the other. Sufficiently large copies use several pairs, each with a thread. Chunks may
+//! be copied in any order, because they do not overlap.
 //!
-//! What is small goes as it is, and so does everything where the driver has no such memory left.
+//! Small copies go directly, and so does everything when the driver has no pinned memory left.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,31 +17,32 @@ use crate::error::DriverError;
 use crate::hal::cuda::api::{DevicePtr, RawEvent, RawStream, number, symbol};
 use crate::hal::cuda::handle::Handle;
 
-/// Bytes of a chunk, and of each buffer of a pair: large enough for the link to be busy, small enough for the processor's cache.
+/// Bytes of a chunk, and of each buffer of a pair: large enough to keep the link busy, small enough
+/// for the processor's cache.
 const CHUNK: usize = 2 << 20;
 
-/// Smaller copies go as they are.
+/// Smaller copies go directly.
 const LEAST: usize = 2 * CHUNK;
 
-/// A copy has a pair for so many bytes.
+/// A copy uses one pair for each such number of bytes.
 const FOR_ANOTHER: usize = 16 << 20;
 
-/// No more threads than this: by then they wait for the link, or for the host's memory.
+/// The maximum number of threads: more would only wait for the link, or for the host's memory.
 const MOST: usize = 4;
 
-/// The pairs of a context, which come into being when they are first needed, and stay.
+/// The buffer pairs of a context, which are created when they are first needed, and kept.
 #[derive(Debug, Default)]
 pub(super) struct Staging(Mutex<BufferPairs>);
 
 #[derive(Debug, Default)]
 struct BufferPairs {
-    /// Nobody uses these.
+    /// Unused pairs.
     free: Vec<BufferPair>,
-    /// How many there are.
+    /// How many pairs exist.
     made: usize,
 }
 
-/// Two buffers that a thread and the device share. They are the driver's, and go with the context.
+/// Two pinned buffers that a thread and the device share. The driver frees them with the context.
 #[derive(Debug)]
 struct BufferPair {
     buffers: [Buffer; 2],
@@ -49,14 +51,14 @@ struct BufferPair {
 #[derive(Debug)]
 struct Buffer {
     host: *mut u8,
-    /// Behind the buffer's latest copy.
+    /// Recorded after the buffer's latest copy.
     event: RawEvent,
 }
 
-// SAFETY: memory and event are nobody else's.
+// SAFETY: memory and event have no other owner.
 unsafe impl Send for Buffer {}
 
-/// Which way a copy goes, and its address on the host.
+/// The direction of a copy, and its address on the host.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Direction {
     /// From an address of the host.
@@ -65,7 +67,7 @@ pub(super) enum Direction {
     ToHost(*mut u8),
 }
 
-/// A copy that threads share. The next chunk is the one that the counter says.
+/// A copy that threads share. A counter holds the next chunk.
 struct StagedCopy<'a> {
     context: &'a Handle,
     stream: RawStream,
@@ -75,10 +77,11 @@ struct StagedCopy<'a> {
     next: AtomicUsize,
 }
 
-// SAFETY: each chunk of the host's memory is accessed by the thread that has taken it. Whoever made this vouches for the memory.
+// SAFETY: each chunk of host memory is accessed by the thread that has taken it. The creator
+// vouches for the memory.
 unsafe impl Sync for StagedCopy<'_> {}
 
-/// Where a chunk begins, and its bytes.
+/// Offset and size of a chunk.
 type Chunk = (usize, usize);
 
 impl Staging {
@@ -86,10 +89,13 @@ impl Staging {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Copies by way of pairs. Returns `false` if it is not for them to do, and then has done nothing.
+    /// Copies through buffer pairs. Returns `false`, without having copied, if the copy is too
+    /// small or no pairs are available.
     ///
     /// # Safety
-    /// As for [`Context::write`](super::context::Context::write) and [`Context::read`](super::context::Context::read). The context is the thread's, and the stream is its own for copies.
+    /// As for [`Context::write`](super::context::Context::write) and
+    /// [`Context::read`](super::context::Context::read). The context is current, and the stream is
+    /// its own for copies.
     pub(super) unsafe fn copy(
         &self,
         context: &Handle,
@@ -122,7 +128,8 @@ impl Staging {
                 copied.and(helper.join().unwrap_or_else(|_| Err(panicked())))
             })
         });
-        // What one thread has begun when another one failed is over here. If that cannot be known, buffers are not used again.
+        // Waits for copies that are still running when a thread has failed. If waiting fails, the
+        // buffers are not used again.
         let ended = context.finish(stream);
         if ended.is_ok() {
             pairs.push(own);
@@ -131,7 +138,7 @@ impl Staging {
         copied.and(ended).map(|()| true)
     }
 
-    /// BufferPairs for so many bytes: none, if there is no memory for them or others have all of them.
+    /// Takes pairs for a copy: none, if there is no memory for them or all are in use.
     fn take(&self, context: &Handle, bytes: usize) -> Result<Vec<BufferPair>, DriverError> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let wanted = (bytes / FOR_ANOTHER).clamp(1, MOST.min(threads));
@@ -165,7 +172,7 @@ fn panicked() -> DriverError {
 }
 
 impl BufferPair {
-    /// The context is the thread's.
+    /// The context is current.
     fn new(context: &Handle) -> Result<Self, DriverError> {
         let (host, _) = context.pinned(2 * CHUNK)?;
         let first = Buffer { host, event: context.create_event()? };
@@ -175,15 +182,15 @@ impl BufferPair {
 }
 
 impl StagedCopy<'_> {
-    /// Takes a chunk that nobody has.
+    /// Takes the next chunk.
     fn take(&self) -> Option<Chunk> {
         let begin = self.next.fetch_add(1, Ordering::Relaxed).checked_mul(CHUNK)?;
         (begin < self.bytes).then(|| (begin, CHUNK.min(self.bytes - begin)))
     }
 
-    /// Copies chunks until there are none. The context is the thread's.
+    /// Copies chunks until there are none left. The context is current.
     fn run(&self, pair: &mut BufferPair) -> Result<(), DriverError> {
-        // The chunks that the device is at.
+        // The chunks that the device is copying.
         let mut busy: [Option<Chunk>; 2] = [None, None];
         loop {
             for (buffer, busy) in pair.buffers.iter().zip(&mut busy) {
@@ -202,15 +209,17 @@ impl StagedCopy<'_> {
         }
     }
 
-    /// Has the device copy a chunk.
+    /// Starts a copy of a chunk on the device.
     fn begin(&self, buffer: &Buffer, (begin, bytes): Chunk) -> Result<(), DriverError> {
         let api = self.context.api();
         let device = self.device + begin as u64;
         let (code, call) = match self.direction {
             Direction::ToDevice(from) => {
-                // SAFETY: the chunk can be read, as whoever made this says; the buffer is as large, and the device is not at it.
+                // SAFETY: the creator says that the chunk can be read; the buffer is as large, and
+                // the device does not use it.
                 unsafe { buffer.host.copy_from_nonoverlapping(from.add(begin), bytes) };
-                // SAFETY: the device's memory is whoever's made this; the buffer stays as it is until its event is over.
+                // SAFETY: the creator vouches for the device's memory; the buffer is not touched
+                // until its event has completed.
                 let code =
                     unsafe { (api.copy_to_device)(device, buffer.host.cast(), bytes, self.stream) };
                 (code, symbol::copy_to_device)
@@ -223,22 +232,23 @@ impl StagedCopy<'_> {
             }
         };
         self.context.check(code, call)?;
-        // SAFETY: event and stream are of this context, which is the thread's.
+        // SAFETY: event and stream are of this context, which is current.
         let code = unsafe { (api.event_record)(buffer.event, self.stream) };
         self.context.check(code, symbol::event_record)
     }
 
     /// Waits for the device.
     fn wait(&self, buffer: &Buffer) -> Result<(), DriverError> {
-        // SAFETY: an event of this context, which is the thread's.
+        // SAFETY: an event of this context, which is current.
         let code = unsafe { (self.context.api().event_synchronize)(buffer.event) };
         self.context.check(code, symbol::event_synchronize)
     }
 
-    /// Takes a chunk out of its buffer.
+    /// Copies a chunk from its buffer to the host.
     fn empty(&self, buffer: &Buffer, (begin, bytes): Chunk) {
         if let Direction::ToHost(to) = self.direction {
-            // SAFETY: the chunk can be written, as whoever made this says, and is this thread's; the device has filled the buffer.
+            // SAFETY: the creator says that the chunk can be written, and it belongs to this
+            // thread; the device has filled the buffer.
             unsafe { to.add(begin).copy_from_nonoverlapping(buffer.host, bytes) };
         }
     }

@@ -1,4 +1,4 @@
-//! A queue's stream: launches go into it one by one, and are over in the same order.
+//! A queue's stream: launches are submitted one by one, and complete in the same order.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,16 +14,16 @@ use crate::hal::cuda::context::Context;
 pub(crate) struct Stream {
     pub(crate) context: Arc<Context>,
     raw: RawStream,
-    /// Launches so far that are known to be over.
+    /// The number of launches that are known to have ended.
     done: AtomicU64,
     state: Mutex<StreamState>,
 }
 
 #[derive(Debug, Default)]
 struct StreamState {
-    /// Launches so far.
+    /// The number of launches submitted.
     submitted: u64,
-    /// Places in the stream, each behind so many launches.
+    /// Events in the stream, with the number of launches before each.
     events: VecDeque<(u64, RawEvent)>,
     spare: Vec<RawEvent>,
     timers: Vec<Timer>,
@@ -46,15 +46,15 @@ impl Stream {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a launch into the stream by `launch`, between the events of a timer, and gives its number.
-    /// With a timer, the context is the thread's.
+    /// Submits a launch by calling `launch`, between the events of a timer, and returns its number.
+    /// With a timer, the context must be current.
     pub(super) fn submit(
         &self,
         timer: Option<&Timer>,
         launch: impl FnOnce(RawStream) -> Result<(), DriverError>,
     ) -> Result<u64, DriverError> {
         let mut state = self.state();
-        // A part of a launch may be there even if it fails.
+        // A part of a launch may be in the stream even if it fails.
         state.submitted += 1;
         if let Some(timer) = timer {
             self.record(timer.begin)?;
@@ -72,7 +72,7 @@ impl Stream {
         self.context.check(code, symbol::event_record)
     }
 
-    /// A timer that nothing uses. Makes the context the thread's.
+    /// Takes an unused timer. Makes the context current.
     pub(super) fn take_timer(&self) -> Result<Timer, DriverError> {
         self.context.enter()?;
         let kept = self.state().timers.pop();
@@ -85,11 +85,11 @@ impl Stream {
         )
     }
 
-    /// The time between a timer's events, which are over.
+    /// Returns a timer whose events have completed, and the time between them.
     pub(super) fn give_timer(&self, timer: Timer) -> Option<Duration> {
         self.context.enter().ok()?;
         let mut milliseconds = 0.0;
-        // SAFETY: events of this context; the number is ours to be written.
+        // SAFETY: events of this context; the number can be written.
         let code = unsafe {
             (self.context.api().event_elapsed)(&raw mut milliseconds, timer.begin, timer.end)
         };
@@ -98,7 +98,7 @@ impl Stream {
         known.then(|| Duration::try_from_secs_f32(milliseconds / 1000.0).ok()).flatten()
     }
 
-    /// Waits until the launch with that number is over, and perhaps some behind it.
+    /// Waits until the launch with that number has ended, and perhaps later ones.
     pub(super) fn wait(&self, launch: u64) -> Result<(), DriverError> {
         if self.done.load(Ordering::Acquire) >= launch {
             return Ok(());
@@ -111,14 +111,16 @@ impl Stream {
         Ok(())
     }
 
-    /// Whether the launch with that number is known to be over, well or not, without asking the device.
+    /// Whether the launch with that number is known to have ended, successfully or not, without
+    /// asking the device.
     pub(super) fn is_known_over(&self, launch: u64) -> bool {
         self.done.load(Ordering::Acquire) >= launch
             || self.context.lost().is_some()
             || self.context.forked().is_some()
     }
 
-    /// Whether the launch with that number is known to be over, well or not. Whoever asks again and again is told at last.
+    /// Whether the launch with that number has ended, successfully or not. Repeated calls
+    /// eventually return `true`.
     pub(super) fn is_over(&self, launch: u64) -> bool {
         if self.is_known_over(launch) {
             return true;
@@ -131,7 +133,8 @@ impl Stream {
         false
     }
 
-    /// Asks the device which launches are over, for all of them at once. What it was not asked before it may know the next time.
+    /// Polls the device for all launches that have ended. An event that is recorded now can be seen
+    /// by the next call.
     pub(crate) fn look(&self) {
         if self.context.forked().is_some() {
             return;
@@ -143,7 +146,7 @@ impl Stream {
         }
     }
 
-    /// Takes note of the launches in front of the events that the stream has come to.
+    /// Processes the events that the stream has completed.
     fn poll_events(&self, state: &mut StreamState) -> Result<(), DriverError> {
         let api = self.context.api();
         while let Some((behind, event)) = state.events.front().copied() {
@@ -160,7 +163,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Sees to it that there is an event behind a launch that is not over.
+    /// Records an event, unless the given launch has ended or an event follows it already.
     fn ensure_event(&self, state: &mut StreamState, launch: u64) {
         let behind = state.events.back().map_or(0, |(behind, _)| *behind);
         if behind.max(self.done.load(Ordering::Acquire)) >= launch {
@@ -171,7 +174,7 @@ impl Stream {
         }
     }
 
-    /// Puts an event behind all launches so far.
+    /// Records an event after all launches so far.
     fn record_event(&self, state: &mut StreamState) -> Result<(), DriverError> {
         self.context.enter()?;
         let event = match state.spare.pop() {
@@ -186,7 +189,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.context.enter().is_err() {
-            // They have gone with the context, or go with it.
+            // They are destroyed with the context.
             return;
         }
         let api = self.context.api();
@@ -197,7 +200,7 @@ impl Drop for Stream {
             // SAFETY: an event of this context, which nobody uses any more.
             unsafe { (api.event_destroy)(event) };
         }
-        // SAFETY: the stream is this one's; what is still in it ends first.
+        // SAFETY: the stream belongs to this object; its remaining work completes first.
         unsafe { (api.stream_destroy)(self.raw) };
     }
 }

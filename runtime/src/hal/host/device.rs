@@ -1,4 +1,4 @@
-//! The two devices of the host, as the other modules see devices.
+//! The two host devices.
 
 use crate::code::aot::{self, AotTarget};
 use crate::code::compiler::{self, About};

@@ -1,4 +1,4 @@
-//! In-order execution: one launch of a queue after the other.
+//! In-order execution of the launches of a queue.
 
 use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};

@@ -28,7 +28,7 @@ pub(crate) struct HostQueue {
     executor: Arc<InOrderExecutor>,
 }
 
-/// There is none: a launch is over when its submission returns.
+/// There is none: a launch has ended when its submission returns.
 #[derive(Debug)]
 pub(crate) enum NoPending {}
 
@@ -47,7 +47,8 @@ impl PendingOps for NoPending {
 }
 
 impl HostQueue {
-    /// A queue of a device, which runs what the loader makes, or else the host half's own bodies.
+    /// Creates a queue of a device, which runs what the loader compiles, or else the host half's
+    /// own bodies.
     ///
     /// # Errors
     /// [`DeviceError::CpuStack`], [`DeviceError::Threads`].

@@ -4,7 +4,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-/// Local memory is at least so aligned.
+/// The minimum alignment of local memory.
 pub(super) const ALIGN: usize = 128;
 
 thread_local! {
@@ -32,9 +32,10 @@ pub(super) struct GroupMemory {
 }
 
 impl GroupMemory {
-    /// Memory of at least that size and alignment, initialised: to zeros, or to what another group has left.
+    /// Takes memory of at least that size and alignment. It is initialised: with zeros, or by
+    /// another group.
     pub(super) fn take(layout: Layout) -> Self {
-        // A thread that is ending may have given it back.
+        // A thread that is ending may have freed it.
         let kept = KEPT.try_with(Cell::take).unwrap_or_default().filter(|kept| {
             kept.layout.size() >= layout.size() && kept.layout.align() >= layout.align()
         });
