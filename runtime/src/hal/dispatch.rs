@@ -201,10 +201,12 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.fill(pattern),)* }
             }
 
+            #[inline]
             pub(crate) fn exclusive(&mut self, atomic: bool) {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.exclusive(atomic),)* }
             }
 
+            #[inline]
             pub(crate) fn shared(&self) {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.shared(),)* }
             }
