@@ -23,7 +23,7 @@ pub(super) struct Key {
 
 /// All versions of a kernel on some device: a [`VersionSet`] of the device's own type of kernels.
 ///
-/// Each launch asks for the set by its type. So the type and the address lie here, and nothing is called.
+/// Each launch asks for the set by its type. So type and address lie here, and nothing is called.
 #[derive(Clone)]
 pub(super) struct AnyVersionSet {
     /// The type of the set's kernels.

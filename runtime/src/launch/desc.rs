@@ -7,7 +7,7 @@ use crate::launch::erased::RawKernel;
 use crate::launch::options::Options;
 use crate::launch::range::Extent;
 
-/// One launch: all that devices are told of it. What is large stays where the launch began, and is referred to.
+/// One launch: all that devices are told of it. What is large stays where the launch began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaunchDesc<'a> {
     pub(crate) kernel: &'a RawKernel,
