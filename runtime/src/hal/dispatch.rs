@@ -99,6 +99,10 @@ macro_rules! backends {
             pub(crate) fn queue(&self) -> Result<BackendQueue, DeviceError> {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.queue().map(BackendQueue::$Kind),)* }
             }
+
+            pub(crate) fn allocate(&self, layout: Layout) -> Result<BackendMemory, BufferError> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.allocate(layout).map(BackendMemory::$Kind),)* }
+            }
         }
 
         impl BackendQueue {

@@ -255,10 +255,6 @@ impl QueueOps for HostQueue {
     }
 
     fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {
-        HostMemory::new(layout).ok_or_else(|| BufferError::OutOfMemory {
-            bytes: layout.size(),
-            device: self.device.to_owned(),
-            available: None,
-        })
+        HostMemory::new(layout, self.device)
     }
 }
