@@ -22,7 +22,7 @@ use schism_passes::spec::target;
 const WORDS: usize = 8;
 
 /// Passes that may run in any order over a module that has its kernel, and change nothing that it does.
-const ANY_ORDER: [&str; 21] = [
+const ANY_ORDER: [&str; 19] = [
     "strip-host-attributes",
     "mark-convergent",
     "lower-unwind",
@@ -39,9 +39,7 @@ const ANY_ORDER: [&str; 21] = [
     "merge-checks",
     "superblocks",
     "narrow-checks",
-    "product-reuse",
     "narrow-division",
-    "hoist-global-loads",
     "demote-private-atomics",
     "expand-mem-intrinsics",
 ];

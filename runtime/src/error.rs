@@ -280,8 +280,8 @@ pub enum LaunchError {
     },
     /// The work-groups do not fill the range.
     #[error(
-        "the range {global:?} is no multiple of the work-group {local:?}; round the range up to {rounded:?}; surplus work-items must access \
-         no elements, but come to the same barriers and operations of groups and sub-groups as the others"
+        "the range {global:?} is no multiple of the work-group {local:?}; round the range up to {rounded:?}: the surplus work-items must \
+         access no elements, and must not return early, but come to the same barriers and operations of groups and sub-groups as the others"
     )]
     UnevenGroups {
         /// The range, slowest dimension first.

@@ -193,8 +193,8 @@ fn launches() {
         ),
         (
             LaunchError::UnevenGroups { global: vec![100], local: vec![32], rounded: vec![128] },
-            "the range [100] is no multiple of the work-group [32]; round the range up to [128]; surplus work-items must \
-             access no elements, but come to the same barriers and operations of groups and sub-groups as the others",
+            "the range [100] is no multiple of the work-group [32]; round the range up to [128]: the surplus work-items must access no \
+             elements, and must not return early, but come to the same barriers and operations of groups and sub-groups as the others",
         ),
         (
             LaunchError::GroupTooLarge {

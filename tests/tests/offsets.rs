@@ -1,6 +1,7 @@
 //! Launches over ranges that do not begin at zero, on every device.
 
 use std::ops::Range as Interval;
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use schism::prelude::*;
@@ -401,5 +402,94 @@ fn groups_over_ranges_that_are_empty_or_wrong() {
         let none = NdRange::new([5..5, 3..7], [2, 2]).expect("an empty range is fine");
         assert_eq!(none.groups(), [0, 2]);
         queue.parallel_for(none, |_| panic!("no work-item")).expect("nothing runs");
+    });
+}
+
+/// One launch by each name over each kind of range. Each adds to all of `$counts`, which are atomics, or
+/// to all of `$elements`, a source.
+macro_rules! one_launch_each {
+    ($on:expr, $counts:expr, $elements:expr) => {{
+        let (n, counts) = (N, $counts);
+        let groups = NdRange::new(n, 32)?;
+        let begun = NdRange::new(5..5 + n, 32)?;
+        $on.parallel_for(n, move |item| count(counts, item.x()))?;
+        $on.parallel_for(5..5 + n, move |item| count(counts, item.x() - 5))?;
+        $on.parallel_for(groups, move |item| count(counts, item.x()))?;
+        $on.parallel_for(begun, move |item| count(counts, item.x() - 5))?;
+        $on.for_each(&mut $elements, |element| *element += ADDEND.get())?;
+        $on.for_each_in(n, &mut $elements, |item, element| *element += item.x() as u32)?;
+        $on.for_each_in(5..5 + n, &mut $elements, |item, element| *element += item.x() as u32)?;
+        $on.for_each_in(groups, (&mut $elements, local::<u32>(32)), |item, (element, tile)| {
+            tile.set(item.local_x(), item.x() as u32);
+            item.barrier();
+            *element += tile.get(31 - item.local_x());
+        })?;
+        $on.for_each_in(begun, &mut $elements, |item, element| *element += item.x() as u32)?;
+        // Nothing runs.
+        $on.parallel_for(0, move |_| count(counts, 0))?;
+        $on.parallel_for(NdRange::new(0, 32)?, move |_| count(counts, 0))?;
+    }};
+}
+
+const N: usize = 96;
+
+static ADDEND: SpecConst<u32> = SpecConst::new(1);
+
+fn count(counts: View<'_, AtomicU32>, at: usize) {
+    counts[at].fetch_add(ADDEND.get(), Relaxed);
+}
+
+fn launch_all(
+    queue: &Queue,
+    counts: View<'_, AtomicU32>,
+    elements: &mut Buffer<u32>,
+) -> Result<(), schism::Error> {
+    one_launch_each!(queue, counts, *elements);
+    queue.scope(|scope| {
+        let mut elements = scope.lend(elements);
+        one_launch_each!(scope, counts, elements);
+        Ok(())
+    })
+}
+
+/// The same launches on queues and in scopes, without options and with.
+#[test]
+fn all_names_over_all_kinds_of_ranges() {
+    on_every_device(|queue| {
+        for (queue, addend) in [(queue.clone(), 1), (queue.with_constant(&ADDEND, 100), 100)] {
+            let mut counts = Buffer::filled(&queue, N, 0_u32).expect("memory");
+            let mut elements = Buffer::filled(&queue, N, 0_u32).expect("memory");
+            let view = counts.atomic_view();
+            launch_all(&queue, view, &mut elements).expect("launches");
+            assert_eq!(counts.to_vec(), [2 * 4 * addend; N]);
+            let expected = |i: u32| {
+                let mirrored = i / 32 * 32 + (31 - i % 32);
+                2 * (addend + i + (i + 5) + mirrored + (i + 5))
+            };
+            assert_eq!(elements.to_vec(), (0..N as u32).map(expected).collect::<Vec<_>>());
+        }
+    });
+}
+
+/// A launch that cannot be says so to who waits, and to who does not.
+#[test]
+fn groups_that_are_too_large_on_queues_and_in_scopes() {
+    on_every_device(|queue| {
+        let limit = queue.device().max_group_size();
+        let range = NdRange::new(2 * limit, 2 * limit).expect("one group");
+        let is_refused = |result| match result {
+            Err(LaunchError::GroupTooLarge { items, .. }) => items == 2 * limit,
+            _ => false,
+        };
+        assert!(is_refused(queue.parallel_for(range, |_| ())));
+        let waited = queue.scope(|scope| {
+            let refused = match scope.parallel_for(range, |_| ()) {
+                Ok(event) => event.wait(),
+                Err(error) => Err(error),
+            };
+            assert!(is_refused(refused));
+            Ok(())
+        });
+        waited.expect("the error was told");
     });
 }

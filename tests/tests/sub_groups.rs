@@ -375,6 +375,55 @@ fn an_operation_that_not_all_come_to() {
     });
 }
 
+/// The error of a range that its groups do not fill says what works: to round the range up, and to let
+/// surplus work-items come along. Those that return early make another error.
+#[test]
+fn ranges_that_are_rounded_up() {
+    on_every_device(|queue| {
+        let (count, size) = (150, 48);
+        let rounded = match NdRange::new(count, size) {
+            Err(LaunchError::UnevenGroups { rounded, .. }) => rounded[0],
+            other => panic!("{other:?}"),
+        };
+        let numbers: Vec<u64> = random(3).take(count).collect();
+        let from = Buffer::from_slice(queue, &numbers).expect("memory");
+        let mut sums = Buffer::filled(queue, rounded / size, 0).expect("memory");
+        let mut parts = Buffer::filled(queue, 2 * sums.len(), 0).expect("memory");
+        let range = NdRange::new(rounded, size).expect("the range is rounded up");
+        let sources = (whole(&from), per_group(&mut sums), per_sub_group(&mut parts));
+        queue
+            .for_each_in(range, sources, |item, (from, sum, part)| {
+                let own = if item.x() < from.len() { from[item.x()] % 1000 } else { 0 };
+                let of_sub_group = item.sub_group().reduce_add(own);
+                let of_group = item.reduce_add(own);
+                if let Some(part) = part {
+                    *part = of_sub_group;
+                }
+                if let Some(sum) = sum {
+                    *sum = of_group;
+                }
+            })
+            .expect("what the error says works");
+        let mut expected: Vec<u64> = numbers.iter().map(|number| number % 1000).collect();
+        expected.resize(rounded, 0);
+        let sum_of = |part: &[u64]| part.iter().sum::<u64>();
+        assert_eq!(sums.to_vec(), expected.chunks(size).map(sum_of).collect::<Vec<_>>());
+        let of_groups = expected.chunks(size).flat_map(|group| group.chunks(32));
+        assert_eq!(parts.to_vec(), of_groups.map(sum_of).collect::<Vec<_>>());
+
+        if queue.device().kind() == DeviceKind::Cuda {
+            println!("the rest is skipped on {}: a GPU does not notice", queue.device());
+            return;
+        }
+        let early = queue.for_each_in(range, whole(&from), |item, from| {
+            if item.x() < from.len() {
+                let _ = item.sub_group().reduce_add(from[item.x()]);
+            }
+        });
+        assert!(matches!(early, Err(LaunchError::DivergentSubGroup { .. })), "{early:?}");
+    });
+}
+
 /// A work-item that panics takes its group with it, and what others hold is dropped on the device `native`.
 #[test]
 fn a_panic_between_operations() {

@@ -63,11 +63,12 @@ impl Device {
                 let target = device.device.aot_target();
                 target.is_none_or(|target| stage2().is_ok() || aot::is_there(&*target))
             });
-        let is_native = || env::var_os(VARIABLE).is_some_and(|name| name == "native");
+        let fallback = dispatch::BackendDevice::FALLBACK;
+        let is_fallback = || env::var_os(VARIABLE).is_some_and(|name| name == fallback.name());
         if let Err(missing) = &stage2()
             && missing.is_a_surprise()
             && !left_out.is_empty()
-            && !is_native()
+            && !is_fallback()
         {
             let names: Vec<_> = left_out.iter().map(|device| format!("`{device}`")).collect();
             let devices = if names.len() == 1 { "the device" } else { "the devices" };

@@ -436,7 +436,7 @@ impl Queue {
     ) -> Result<(), LaunchError> {
         self.refuse_inside_kernels()?;
         // SAFETY: the caller's promises.
-        unsafe { self.queue.run(&self.describe(kernel, shape, dynamic)) }
+        unsafe { self.queue.run(&self.describe(&kernel, shape, dynamic)) }
     }
 
     /// Runs a launch, or has the device run it asynchronously; the caller holds the queue.
@@ -452,14 +452,19 @@ impl Queue {
         dynamic: usize,
     ) -> Result<Option<BackendPending>, LaunchError> {
         // SAFETY: the caller's promises.
-        unsafe { self.queue.submit(&self.describe(kernel, shape, dynamic)) }
+        unsafe { self.queue.submit(&self.describe(&kernel, shape, dynamic)) }
     }
 
     #[inline]
-    fn describe(&self, kernel: RawKernel, shape: &LaunchShape, dynamic: usize) -> LaunchDesc<'_> {
+    fn describe<'a>(
+        &'a self,
+        kernel: &'a RawKernel,
+        shape: &'a LaunchShape,
+        dynamic: usize,
+    ) -> LaunchDesc<'a> {
         let (options, adaptivity, timed) = (self.options.as_ref(), self.adaptivity, self.timed);
         let (demanded, block_size) = (self.device.demanded(), self.block_size);
-        let (range, groups) = (shape.range, shape.groups(dynamic));
+        let (range, groups) = (&shape.range, shape.groups(dynamic));
         LaunchDesc { kernel, range, groups, options, adaptivity, block_size, timed, demanded }
     }
 
@@ -468,8 +473,13 @@ impl Queue {
         if !lengths.is_in_device_memory() || self.queue.translates_addresses() {
             return Ok(());
         }
-        let (kernel, device) = (type_name::<F>().to_owned(), self.device.to_string());
-        Err(LaunchError::ForeignBuffer { kernel, device, memory: "a GPU".to_owned() })
+        Err(self.foreign_buffer(type_name::<F>()))
+    }
+
+    #[cold]
+    fn foreign_buffer(&self, kernel: &str) -> LaunchError {
+        let (kernel, device) = (kernel.to_owned(), self.device.to_string());
+        LaunchError::ForeignBuffer { kernel, device, memory: "a GPU".to_owned() }
     }
 
     /// Returns an error inside kernels, since a kernel that waits for another launch could wait for

@@ -14,7 +14,7 @@ use crate::code::assumptions::FlattenedParameters;
 use crate::code::imports::Linked;
 use crate::code::lookup::{self, name_of, values};
 use crate::code::requirements::{LaunchRequirements, SpecializationKey, VersionRequest};
-use crate::code::table::{self, AnyVersionSet, Key, as_type, of_type};
+use crate::code::table::{self, AnyVersionSet, Key};
 use crate::code::variant::Variant;
 use crate::code::versions::{Compiled, VersionSet};
 use crate::code::{background, images};
@@ -34,7 +34,7 @@ struct Entry {
     /// The process that it is for: a forked one makes others.
     generation: u32,
     /// Without options, of loaders that are there as long as the process: for launches that begin at zero, and for others.
-    permanent: [[OnceLock<Arc<dyn AnyVersionSet>>; 2]; PERMANENT],
+    permanent: [[OnceLock<AnyVersionSet>; 2]; PERMANENT],
     /// The same of other loaders.
     others: RwLock<Vec<Other>>,
     /// Whether the host half's body is known to use no thread-local variables.
@@ -46,7 +46,7 @@ struct Other {
     loader: u64,
     offset: bool,
     sub_grids: bool,
-    set: Arc<dyn AnyVersionSet>,
+    set: AnyVersionSet,
 }
 
 static ENTRIES: Mutex<Vec<&'static Entry>> = Mutex::new(Vec::new());
@@ -110,13 +110,13 @@ unsafe fn find_ready<L: CodeLoader>(
 ) -> Option<Arc<L::Kernel>> {
     if let Some(slot) = entry.permanent(loader.id(), asked) {
         let all = slot.get()?;
-        let set = as_type(all)?;
+        let set = all.as_type()?;
         // SAFETY: the caller's promises.
         return unsafe { ready(all, set, loader, site, &request::<L>(set, closure, asked)) };
     }
     let others = entry.others.read().unwrap_or_else(PoisonError::into_inner);
     let Other { set: all, .. } = others.iter().find(|other| other.is_for(loader.id(), asked))?;
-    let set = as_type(all)?;
+    let set = all.as_type()?;
     // SAFETY: the caller's promises.
     unsafe { ready(all, set, loader, site, &request::<L>(set, closure, asked)) }
 }
@@ -135,7 +135,7 @@ unsafe fn find_or_make<L: CodeLoader>(
 ) -> Compiled<L::Kernel> {
     // SAFETY: the caller's promises.
     let look_up = || stack::spacious(|| unsafe { look_up(loader, site, asked) });
-    let set = if asked.options.is_some() {
+    let all = if asked.options.is_some() {
         look_up()?
     } else {
         let known = known(descriptor).and_then(|entry| entry.set(loader.id(), asked));
@@ -147,9 +147,10 @@ unsafe fn find_or_make<L: CodeLoader>(
             }
         }
     };
-    let set = typed(set)?;
+    let other = || ImageError::Mismatch { reason: "a kernel of another device".to_owned() };
+    let set = all.as_type().ok_or_else(other)?;
     // SAFETY: the caller's promises.
-    unsafe { version(&set, loader, site, &request::<L>(&set, closure, asked)) }
+    unsafe { version(&all, set, loader, site, &request::<L>(set, closure, asked)) }
 }
 
 /// What the launch says to choose a version by.
@@ -167,7 +168,11 @@ unsafe fn request<L: CodeLoader>(
         // SAFETY: the caller's promise.
         (assumptions.aligned, assumptions.narrow) = unsafe { set.flattened.assumptions(closure) };
     }
-    VersionRequest { assumptions, closure, groups, demands_block, adaptivity }
+    let mut launch = VersionRequest { assumptions, closure, groups, demands_block, adaptivity };
+    if set.is_aot {
+        launch.ask_for_aot();
+    }
+    launch
 }
 
 impl Entry {
@@ -177,19 +182,19 @@ impl Entry {
         &self,
         loader: u64,
         asked: &LaunchRequirements<'_>,
-    ) -> Option<&OnceLock<Arc<dyn AnyVersionSet>>> {
+    ) -> Option<&OnceLock<AnyVersionSet>> {
         let of_loader = self.permanent.get(usize::try_from(loader).ok()?)?;
         (!asked.sub_grids).then(|| &of_loader[usize::from(asked.offset)])
     }
 
     /// The versions, if they were looked up before.
-    fn set(&self, loader: u64, asked: &LaunchRequirements<'_>) -> Option<Arc<dyn AnyVersionSet>> {
+    fn set(&self, loader: u64, asked: &LaunchRequirements<'_>) -> Option<AnyVersionSet> {
         if let Some(slot) = self.permanent(loader, asked) {
             return slot.get().cloned();
         }
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
         let other = others.iter().find(|other| other.is_for(loader, asked))?;
-        Some(Arc::clone(&other.set))
+        Some(other.set.clone())
     }
 
     /// Takes note of versions that were looked up.
@@ -197,15 +202,15 @@ impl Entry {
         &self,
         loader: u64,
         asked: &LaunchRequirements<'_>,
-        set: Arc<dyn AnyVersionSet>,
-    ) -> Arc<dyn AnyVersionSet> {
+        set: AnyVersionSet,
+    ) -> AnyVersionSet {
         if let Some(slot) = self.permanent(loader, asked) {
-            return Arc::clone(slot.get_or_init(|| set));
+            return slot.get_or_init(|| set).clone();
         }
         let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
         if !others.iter().any(|other| other.is_for(loader, asked)) {
             let LaunchRequirements { offset, sub_grids, .. } = *asked;
-            others.push(Other { loader, offset, sub_grids, set: Arc::clone(&set) });
+            others.push(Other { loader, offset, sub_grids, set: set.clone() });
         }
         set
     }
@@ -216,14 +221,6 @@ impl Other {
     fn is_for(&self, loader: u64, asked: &LaunchRequirements<'_>) -> bool {
         (self.loader, self.offset, self.sub_grids) == (loader, asked.offset, asked.sub_grids)
     }
-}
-
-/// The versions as those of a loader's type of kernels.
-fn typed<K: Send + Sync + 'static>(
-    set: Arc<dyn AnyVersionSet>,
-) -> Result<Arc<VersionSet<K>>, ImageError> {
-    let other = || ImageError::Mismatch { reason: "a kernel of another device".to_owned() };
-    of_type(set).ok_or_else(other)
 }
 
 /// Whether the container says that nothing that the kernel reaches in the host half uses thread-local variables.
@@ -254,13 +251,12 @@ pub(crate) unsafe fn no_thread_locals(descriptor: &Descriptor, layout: Layout) -
 /// As for [`find`]; `all` is the version set, which is the site's.
 #[inline]
 unsafe fn ready<L: CodeLoader>(
-    all: &Arc<dyn AnyVersionSet>,
+    all: &AnyVersionSet,
     set: &VersionSet<L::Kernel>,
     loader: &L,
     site: Site,
     launch: &VersionRequest,
 ) -> Option<Arc<L::Kernel>> {
-    let launch = &launch.for_aot(set.is_aot);
     // SAFETY: a closure of the site's type, which was compared with the container's when the version set was made.
     let (compiled, key) = unsafe { set.ready(launch) }?;
     if let Some(key) = key {
@@ -273,21 +269,20 @@ unsafe fn ready<L: CodeLoader>(
 /// The version of a kernel for a launch, which is made if there is none.
 ///
 /// # Safety
-/// As for [`find`]; the version set is the site's.
+/// As for [`ready`].
 #[inline(never)]
 unsafe fn version<L: CodeLoader>(
-    set: &Arc<VersionSet<L::Kernel>>,
+    all: &AnyVersionSet,
+    set: &VersionSet<L::Kernel>,
     loader: &L,
     site: Site,
     launch: &VersionRequest,
 ) -> Compiled<L::Kernel> {
-    let all: Arc<dyn AnyVersionSet> = Arc::clone(set) as _;
     // SAFETY: the caller's promises.
-    if let Some(compiled) = unsafe { ready(&all, set, loader, site, launch) } {
+    if let Some(compiled) = unsafe { ready(all, set, loader, site, launch) } {
         return Ok(compiled);
     }
     let _no_fork = NoForkGuard::enter();
-    let launch = &launch.for_aot(set.is_aot);
     // SAFETY: the caller's promises.
     let compile = |key: &SpecializationKey| unsafe { make(loader, site, &set.variant, key) };
     // SAFETY: as above.
@@ -298,14 +293,14 @@ unsafe fn version<L: CodeLoader>(
 /// As for [`version`].
 #[cold]
 unsafe fn leave_to_background<L: CodeLoader>(
-    set: &Arc<dyn AnyVersionSet>,
+    set: &AnyVersionSet,
     loader: L,
     site: Site,
     key: SpecializationKey,
 ) {
     // SAFETY: the caller keeps the shared object loaded.
     let container = unsafe { &*site.descriptor }.container_begin as usize;
-    let Some(set) = of_type::<L::Kernel>(Arc::clone(set)) else { return };
+    let Some(set) = set.clone().of_type::<L::Kernel>() else { return };
     let run = move || {
         let site = site;
         // SAFETY: the shared object is there: its end waits for this work, or drops it. It is `forget` that sees to that.
@@ -386,7 +381,7 @@ unsafe fn look_up<L: CodeLoader>(
     loader: &L,
     site: Site,
     asked: &LaunchRequirements<'_>,
-) -> Result<Arc<dyn AnyVersionSet>, ImageError> {
+) -> Result<AnyVersionSet, ImageError> {
     let _no_fork = NoForkGuard::enter();
     // SAFETY: the caller's promise.
     let descriptor = unsafe { &*site.descriptor };

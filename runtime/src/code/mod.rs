@@ -13,6 +13,7 @@ pub(crate) mod kernels;
 pub(crate) mod lookup;
 pub(crate) mod profile;
 pub(crate) mod registration;
+pub(crate) mod request;
 pub(crate) mod requirements;
 pub(crate) mod submit;
 pub(crate) mod table;

@@ -53,21 +53,17 @@ pub(crate) struct VersionRequest {
 }
 
 impl VersionRequest {
-    /// The launch as code that was made ahead of time can serve it, if there is that: such code counts on nothing but small ranges, so
-    /// it is not loaded once for each of the other assumptions. Without stage 2 there will be no other code.
-    #[inline]
-    pub(crate) fn for_aot(&self, is_aot: bool) -> Self {
-        let mut launch = *self;
-        if is_aot {
-            let block = if launch.demands_block { launch.assumptions.block } else { [0; 3] };
-            launch.assumptions =
-                Assumptions { small: launch.assumptions.small, block, ..Assumptions::default() };
-            launch.groups = false;
-            if !compiler_path::is_there() {
-                launch.adaptivity = Adaptivity::Off;
-            }
+    /// Asks for what code that was made ahead of time can be. Such code counts on nothing but small
+    /// ranges, so it is not loaded once for each of the other assumptions. Without stage 2 there will
+    /// be no other code.
+    pub(crate) fn ask_for_aot(&mut self) {
+        let block = if self.demands_block { self.assumptions.block } else { [0; 3] };
+        self.assumptions =
+            Assumptions { small: self.assumptions.small, block, ..Assumptions::default() };
+        self.groups = false;
+        if !compiler_path::is_there() {
+            self.adaptivity = Adaptivity::Off;
         }
-        launch
     }
 }
 

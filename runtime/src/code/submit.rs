@@ -2,9 +2,10 @@
 
 use crate::code::kernels;
 use crate::code::requirements::LaunchRequirements;
-use crate::error::LaunchError;
+use crate::error::{ImageError, LaunchError};
 use crate::hal::{PendingOps, QueueOps};
 use crate::launch::desc::LaunchDesc;
+use crate::launch::range::Extent;
 use crate::util::warn_once::WarnOnce;
 
 /// Locks the queue, runs a launch, and waits for its end.
@@ -36,12 +37,10 @@ pub(crate) unsafe fn submit<Q: QueueOps>(
     queue: &Q,
     launch: &LaunchDesc<'_>,
 ) -> Result<Option<Q::Pending>, LaunchError> {
-    if let Some(groups) = &launch.groups {
-        let (items, limit) = (groups.local.items, queue.max_group_size());
-        if items > limit {
-            let (local, device) = (groups.local.slowest_first(), queue.device_name().to_owned());
-            return Err(LaunchError::GroupTooLarge { local, items, limit, device });
-        }
+    if let Some(groups) = &launch.groups
+        && groups.local.items > queue.max_group_size()
+    {
+        return Err(group_too_large(queue, groups.local));
     }
     if launch.range.items == 0 {
         return Ok(None);
@@ -59,6 +58,13 @@ pub(crate) unsafe fn submit<Q: QueueOps>(
     unsafe { queue.submit(launch, code, plan) }
 }
 
+#[cold]
+fn group_too_large<Q: QueueOps>(queue: &Q, local: &Extent) -> LaunchError {
+    let (items, limit) = (local.items, queue.max_group_size());
+    let (local, device) = (local.slowest_first(), queue.device_name().to_owned());
+    LaunchError::GroupTooLarge { local, items, limit, device }
+}
+
 /// The code that runs a launch: made for the device, or the host half's own where that can run and either the device has no other, or
 /// nobody asked for the device by name.
 ///
@@ -74,43 +80,66 @@ unsafe fn find<Q: QueueOps>(
     let descriptor = unsafe { launch.kernel.descriptor.as_ref() };
     if let (Some(loader), Some(descriptor)) = (queue.loader(), descriptor) {
         // SAFETY: the caller's promises.
-        match unsafe { kernels::find(loader, descriptor, &launch.kernel, requirements) } {
-            Ok(kernel) => return Ok(Q::compiled(kernel)),
+        return match unsafe { kernels::find(loader, descriptor, launch.kernel, requirements) } {
+            Ok(kernel) => Ok(Q::compiled(kernel)),
             // SAFETY: the caller's promises.
-            Err(cause) => match unsafe { native::<Q>(launch) } {
-                Some(code) if !launch.demanded => {
-                    static WARNING: WarnOnce = WarnOnce::new();
-                    WARNING.warn(format_args!(
-                        "kernel `{}` runs on the device `native`, because on `{}` {cause}",
-                        launch.kernel.name(),
-                        queue.device_name()
-                    ));
-                    return Ok(code);
-                }
-                _ => {
-                    let (kernel, device) = (launch.kernel.name(), queue.device_name().to_owned());
-                    return Err(LaunchError::Image { kernel, device, cause: Box::new(cause) });
-                }
-            },
-        }
+            Err(cause) => unsafe { not_compiled(queue, launch, cause) },
+        };
     }
     // SAFETY: the caller's promises.
     match unsafe { native::<Q>(launch) } {
         Some(code) if !launch.demanded || queue.loader().is_none() => {
             if descriptor.is_none() && !launch.demanded {
-                static WARNING: WarnOnce = WarnOnce::new();
-                WARNING.warn(
-                    "this program was compiled by plain rustc, so its kernels run on the device `native`; build it with `cargo schism \
-                     build` to have them compiled for devices, or set SCHISM_DEVICE=native to be content with this",
-                );
+                plain_program();
             }
             Ok(code)
         }
+        _ => Err(no_device_code(queue, launch)),
+    }
+}
+
+/// The code that runs a launch for which nothing can be made.
+///
+/// # Safety
+/// As for [`run`].
+#[cold]
+unsafe fn not_compiled<Q: QueueOps>(
+    queue: &Q,
+    launch: &LaunchDesc<'_>,
+    cause: ImageError,
+) -> Result<Q::Code, LaunchError> {
+    let kernel = launch.kernel.name();
+    // SAFETY: the caller's promises.
+    match unsafe { native::<Q>(launch) } {
+        Some(code) if !launch.demanded => {
+            static WARNING: WarnOnce = WarnOnce::new();
+            WARNING.warn(format_args!(
+                "kernel `{kernel}` runs on the device `native`, because on `{}` {cause}",
+                queue.device_name()
+            ));
+            Ok(code)
+        }
         _ => {
-            let (kernel, device) = (launch.kernel.name(), queue.device_name().to_owned());
-            Err(LaunchError::NoDeviceCode { kernel, device })
+            let device = queue.device_name().to_owned();
+            Err(LaunchError::Image { kernel, device, cause: Box::new(cause) })
         }
     }
+}
+
+/// Tells the user, once, that there is no code for devices.
+#[cold]
+fn plain_program() {
+    static WARNING: WarnOnce = WarnOnce::new();
+    WARNING.warn(
+        "this program was compiled by plain rustc, so its kernels run on the device `native`; build it with `cargo schism build` to \
+         have them compiled for devices, or set SCHISM_DEVICE=native to be content with this",
+    );
+}
+
+#[cold]
+fn no_device_code<Q: QueueOps>(queue: &Q, launch: &LaunchDesc<'_>) -> LaunchError {
+    let (kernel, device) = (launch.kernel.name(), queue.device_name().to_owned());
+    LaunchError::NoDeviceCode { kernel, device }
 }
 
 /// The host half's own body, where that can run.

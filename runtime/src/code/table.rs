@@ -1,7 +1,8 @@
 //! The map by content: for each kernel on each device, with each set of values of its constants, its versions.
 
-use std::any::Any;
+use std::any::TypeId;
 use std::collections::HashMap;
+use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use schism_hcf::ObjectId;
@@ -21,38 +22,64 @@ pub(super) struct Key {
 }
 
 /// All versions of a kernel on some device: a [`VersionSet`] of the device's own type of kernels.
-pub(super) trait AnyVersionSet: Any + Send + Sync {
+///
+/// Each launch asks for the set by its type. So type and address lie here, and nothing is called.
+#[derive(Clone)]
+pub(super) struct AnyVersionSet {
+    /// The type of the set's kernels.
+    kernel: TypeId,
+    /// Where the set is.
+    address: NonNull<()>,
+    set: Arc<dyn Clear>,
+}
+
+// SAFETY: the address is that of the set, which threads may share.
+unsafe impl Send for AnyVersionSet {}
+// SAFETY: as above.
+unsafe impl Sync for AnyVersionSet {}
+
+/// What any set of versions can do.
+trait Clear: Send + Sync {
     /// Forgets all versions: their kernel is gone.
     fn clear(&self);
 }
 
-impl<K: Send + Sync + 'static> AnyVersionSet for VersionSet<K> {
+impl<K: Send + Sync> Clear for VersionSet<K> {
     fn clear(&self) {
-        VersionSet::clear(self);
+        Self::clear(self);
     }
 }
 
-/// The versions, if they are of this type of kernels: those under a loader's id are.
-#[inline]
-pub(super) fn of_type<K: Send + Sync + 'static>(
-    set: Arc<dyn AnyVersionSet>,
-) -> Option<Arc<VersionSet<K>>> {
-    let set: Arc<dyn Any + Send + Sync> = set;
-    set.downcast().ok()
-}
+impl AnyVersionSet {
+    pub(super) fn new<K: Send + Sync + 'static>(set: Arc<VersionSet<K>>) -> Self {
+        Self { kernel: TypeId::of::<K>(), address: NonNull::from(&*set).cast(), set }
+    }
 
-/// As [`of_type`], for those that stay where they are.
-#[inline]
-pub(super) fn as_type<K: Send + Sync + 'static>(
-    set: &Arc<dyn AnyVersionSet>,
-) -> Option<&VersionSet<K>> {
-    let set: &dyn Any = &**set;
-    set.downcast_ref()
+    /// The versions, if they are of this type of kernels: those under a loader's id are.
+    #[inline]
+    pub(super) fn as_type<K: 'static>(&self) -> Option<&VersionSet<K>> {
+        // SAFETY: a set of this type is there, as long as `set` is.
+        (self.kernel == TypeId::of::<K>()).then(|| unsafe { self.address.cast().as_ref() })
+    }
+
+    /// As [`as_type`](Self::as_type), for those who keep them.
+    pub(super) fn of_type<K: 'static>(self) -> Option<Arc<VersionSet<K>>> {
+        (self.kernel == TypeId::of::<K>()).then(|| {
+            let set: *const dyn Clear = Arc::into_raw(self.set);
+            // SAFETY: it was made of an `Arc` of this type.
+            unsafe { Arc::from_raw(set.cast()) }
+        })
+    }
+
+    /// Forgets all versions: their kernel is gone.
+    pub(super) fn clear(&self) {
+        self.set.clear();
+    }
 }
 
 /// All versions of a kernel.
 pub(super) struct Slot {
-    pub(super) set: Arc<dyn AnyVersionSet>,
+    pub(super) set: AnyVersionSet,
     /// When it was last asked for, by [`KernelTable::clock`].
     used: u64,
 }
@@ -74,7 +101,7 @@ impl KernelTable {
         &mut self,
         key: Key,
         make: impl FnOnce(Variant) -> VersionSet<K>,
-    ) -> (Arc<dyn AnyVersionSet>, Option<Slot>) {
+    ) -> (AnyVersionSet, Option<Slot>) {
         self.clock += 1;
         let mut gone = None;
         if !key.variant.constants.is_empty() && !self.slots.contains_key(&key) {
@@ -88,10 +115,10 @@ impl KernelTable {
             }
         }
         let variant = key.variant.clone();
-        let slot =
-            self.slots.entry(key).or_insert_with(|| Slot { set: Arc::new(make(variant)), used: 0 });
+        let make = || AnyVersionSet::new(Arc::new(make(variant)));
+        let slot = self.slots.entry(key).or_insert_with(|| Slot { set: make(), used: 0 });
         slot.used = self.clock;
-        (Arc::clone(&slot.set), gone)
+        (slot.set.clone(), gone)
     }
 }
 
@@ -149,8 +176,22 @@ mod tests {
             assert!(kernels.slot(key(Some(seed)), make).1.is_some());
             assert_eq!(kernels.slots.len(), MOST_SPECIALISED + 1);
         }
-        assert!(Arc::ptr_eq(&first, &kernels.slot(key(Some(0)), make).0));
+        assert_eq!(first.address, kernels.slot(key(Some(0)), make).0.address);
         assert!(!kernels.slots.contains_key(&key(Some(1))));
         assert!(kernels.slots.contains_key(&key(None)));
+    }
+
+    #[test]
+    fn versions_are_had_by_the_type_of_their_kernels_only() {
+        let (flattened, profiler) = (FlattenedParameters::default(), Profiler::blind());
+        let set = Arc::new(VersionSet::<u8>::new(Variant::default(), flattened, profiler));
+        let any = AnyVersionSet::new(Arc::clone(&set));
+        assert!(any.as_type::<u8>().is_some_and(|found| std::ptr::eq(found, &*set)));
+        assert!(any.as_type::<i8>().is_none());
+        assert!(any.clone().of_type::<u8>().is_some_and(|found| Arc::ptr_eq(&found, &set)));
+        assert!(any.clone().of_type::<i8>().is_none());
+        any.clear();
+        drop(any);
+        assert_eq!(Arc::strong_count(&set), 1, "each copy has given up its own");
     }
 }

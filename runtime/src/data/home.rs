@@ -33,13 +33,11 @@ mod sealed {
 
     impl Home for super::Device {
         fn allocate(&self, layout: Layout) -> Result<Allocated, BufferError> {
-            // The memory belongs to the device, and outlives the queue.
-            super::Queue::on(self)
-                .map_err(|error| BufferError::Unavailable {
-                    device: self.to_string(),
-                    reason: error.to_string(),
-                })?
-                .allocate(layout)
+            self.refuse_if_broken().map_err(|error| BufferError::Unavailable {
+                device: self.to_string(),
+                reason: error.to_string(),
+            })?;
+            self.backend().allocate(layout).map(Allocated)
         }
 
         fn device_name(&self) -> String {

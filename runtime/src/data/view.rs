@@ -15,6 +15,10 @@ use crate::kernel::element::Element;
 /// Over plain elements a view is read only. Over atomics ([`Buffer::atomic_view`](crate::Buffer::atomic_view)) all work-items may
 /// change the elements.
 ///
+/// A captured view gives each work-item all elements, and so does the source
+/// [`whole(&buffer)`](crate::whole()), which says when to use which. As a source itself, a view gives
+/// each work-item its own element.
+///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
 /// use schism::prelude::*;

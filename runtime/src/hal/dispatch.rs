@@ -100,6 +100,10 @@ macro_rules! backends {
             pub(crate) fn queue(&self) -> Result<BackendQueue, DeviceError> {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.queue().map(BackendQueue::$Kind),)* }
             }
+
+            pub(crate) fn allocate(&self, layout: Layout) -> Result<BackendMemory, BufferError> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.allocate(layout).map(BackendMemory::$Kind),)* }
+            }
         }
 
         impl BackendQueue {
@@ -203,10 +207,12 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.fill(pattern),)* }
             }
 
+            #[inline]
             pub(crate) fn exclusive(&mut self, atomic: bool) {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.exclusive(atomic),)* }
             }
 
+            #[inline]
             pub(crate) fn shared(&self) {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.shared(),)* }
             }

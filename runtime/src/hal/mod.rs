@@ -97,6 +97,12 @@ pub(crate) trait DeviceOps: Clone + Debug + Send + Sync + 'static {
     /// # Errors
     /// Threads cannot be started, or the driver fails.
     fn queue(&self) -> Result<Self::Queue, DeviceError>;
+
+    /// Memory of the device, of a layout with a size that is not 0.
+    ///
+    /// # Errors
+    /// [`BufferError`].
+    fn allocate(&self, layout: Layout) -> Result<<Self::Queue as QueueOps>::Memory, BufferError>;
 }
 
 /// An in-order queue of a device. Clones are the same queue.

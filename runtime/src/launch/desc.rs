@@ -7,14 +7,14 @@ use crate::launch::erased::RawKernel;
 use crate::launch::options::Options;
 use crate::launch::range::Extent;
 
-/// One launch: all that devices are told of it.
+/// One launch: all that devices are told of it. What is large stays where the launch began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaunchDesc<'a> {
-    pub(crate) kernel: RawKernel,
+    pub(crate) kernel: &'a RawKernel,
     /// The work-items.
-    pub(crate) range: Extent,
+    pub(crate) range: &'a Extent,
     /// The work-groups, if the launch has any.
-    pub(crate) groups: Option<GroupDesc>,
+    pub(crate) groups: Option<GroupDesc<'a>>,
     pub(crate) options: Option<&'a Arc<Options>>,
     pub(crate) adaptivity: Adaptivity,
     /// Threads of a block on GPUs, if the launch has no groups and says how many.
@@ -27,22 +27,24 @@ pub(crate) struct LaunchDesc<'a> {
 
 /// The work-groups of a launch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct GroupDesc {
+pub(crate) struct GroupDesc<'a> {
     /// Work-items of each group.
-    pub(crate) local: Extent,
+    pub(crate) local: &'a Extent,
     /// The groups.
-    pub(crate) count: Extent,
+    pub(crate) count: &'a Extent,
     /// Bytes of local memory that the launch adds to the kernel's own.
     pub(crate) dynamic: usize,
 }
 
 impl<'a> LaunchDesc<'a> {
     /// The values and the mathematics that the launch asks for.
+    #[inline]
     pub(crate) fn options(&self) -> Option<&'a Options> {
         self.options.map(Arc::as_ref)
     }
 
     /// Whether its ids begin elsewhere than at zero.
+    #[inline]
     pub(crate) fn has_offset(&self) -> bool {
         self.range.offset != [0; 3]
     }

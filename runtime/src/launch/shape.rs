@@ -88,8 +88,9 @@ pub struct LaunchShape {
 
 impl LaunchShape {
     /// The groups, if it has any, with so many bytes of local memory that the launch adds for each.
-    pub(crate) fn groups(&self, dynamic: usize) -> Option<GroupDesc> {
-        let NdExtent { local, groups, .. } = self.groups?;
+    #[inline]
+    pub(crate) fn groups(&self, dynamic: usize) -> Option<GroupDesc<'_>> {
+        let NdExtent { local, groups, .. } = self.groups.as_ref()?;
         Some(GroupDesc { local, count: groups, dynamic })
     }
 

@@ -24,7 +24,8 @@ impl WarnOnce {
 
     /// Warns in the trace and on standard error, once.
     pub(crate) fn warn(&self, text: impl Display) {
-        if self.0.swap(true, Ordering::Relaxed) {
+        // Each launch of such a program comes here, so most of them only read.
+        if self.0.load(Ordering::Relaxed) || self.0.swap(true, Ordering::Relaxed) {
             return;
         }
         warn(text);

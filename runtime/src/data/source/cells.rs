@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use crate::data::buffer::Buffer;
-use crate::data::source::chunks::chunk;
+use crate::data::source::chunks::ChunksMut;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{GroupSource, Prepare, Source, ready_at_once};
 use crate::data::view::ViewMut;
@@ -135,21 +135,11 @@ impl<T: GroupValue> Cells<'_, T> {
 
 /// Chunks of consecutive elements, as cells: see [`Buffer::cells`](crate::Buffer::cells).
 #[derive(Debug)]
-pub struct CellChunks<'a, T> {
-    elements: NonNull<T>,
-    len: usize,
-    size: usize,
-    borrow: PhantomData<&'a mut [T]>,
-}
-
-// SAFETY: it stands for a `&mut [T]` of elements, which are `Send`.
-unsafe impl<T: Element> Send for CellChunks<'_, T> {}
-// SAFETY: work-items share it, and access the elements atomically.
-unsafe impl<T: Element> Sync for CellChunks<'_, T> {}
+pub struct CellChunks<'a, T>(ChunksMut<'a, T>);
 
 impl<'a, T: Element> CellChunks<'a, T> {
     pub(crate) const fn new(view: ViewMut<'a, T>, size: usize) -> Self {
-        Self { elements: view.elements(), len: view.len(), size, borrow: PhantomData }
+        Self(ChunksMut::new(view, size))
     }
 }
 
@@ -159,8 +149,9 @@ unsafe impl<T: GroupValue> Source for CellChunks<'_, T> {
 
     #[inline(always)]
     unsafe fn get<'item>(&self, at: GridPoint) -> Cells<'item, T> {
-        // SAFETY: the index is below the number of chunks, and the launch has the elements to itself.
-        unsafe { Cells::new(chunk(self.elements, self.len, self.size, at.index)) }
+        // SAFETY: the index is below the number of chunks. The launch has the elements to itself, and
+        // makes nothing but cells of them.
+        unsafe { Cells::new(self.0.chunk(at.index)) }
     }
 }
 
@@ -180,8 +171,7 @@ impl<T: GroupValue, M> Prepare<M> for CellChunks<'_, T> {
     ready_at_once!();
 
     fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError> {
-        lengths.elements_at(self.elements.as_ptr());
-        lengths.add_chunks(self.len, self.size)
+        Prepare::<M>::check(&self.0, lengths)
     }
 
     fn prepare(self, _: &mut Placement) -> Self {

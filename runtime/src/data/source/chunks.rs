@@ -35,12 +35,7 @@ impl<'a, T> Chunks<'a, T> {
 /// # Safety
 /// `index` is below the number of chunks of `size` in `len` elements.
 #[inline(always)]
-pub(super) unsafe fn chunk<T>(
-    elements: NonNull<T>,
-    len: usize,
-    size: usize,
-    index: usize,
-) -> *mut [T] {
+unsafe fn chunk<T>(elements: NonNull<T>, len: usize, size: usize, index: usize) -> *mut [T] {
     // Below `len`, so nothing wraps; the wrapping forms keep debug builds free of checks.
     let begin = index.wrapping_mul(size);
     let rest = len.wrapping_sub(begin);
@@ -104,6 +99,16 @@ impl<'a, T: Element> ChunksMut<'a, T> {
     pub(crate) const fn new(view: ViewMut<'a, T>, size: usize) -> Self {
         Self { elements: view.elements(), len: view.len(), size, borrow: PhantomData }
     }
+
+    /// The elements of chunk `index`.
+    ///
+    /// # Safety
+    /// `index` is below the number of chunks.
+    #[inline(always)]
+    pub(super) unsafe fn chunk(&self, index: usize) -> *mut [T] {
+        // SAFETY: the caller's promise.
+        unsafe { chunk(self.elements, self.len, self.size, index) }
+    }
 }
 
 // SAFETY: chunks with distinct indices do not overlap.
@@ -113,7 +118,7 @@ unsafe impl<T: Element> Source for ChunksMut<'_, T> {
     #[inline(always)]
     unsafe fn get<'item>(&self, at: GridPoint) -> &'item mut [T] {
         // SAFETY: the index is below the number of chunks and this work-item's own; the borrow outlives the launch.
-        unsafe { transmute(chunk::<T>(self.elements, self.len, self.size, at.index)) }
+        unsafe { transmute(self.chunk(at.index)) }
     }
 }
 
@@ -124,7 +129,7 @@ unsafe impl<T: Element> GroupSource for ChunksMut<'_, T> {
     #[inline(always)]
     unsafe fn of_group<'item>(&self, group: GridPoint, member: Member) -> Share<'item, T> {
         // SAFETY: the index is below the number of chunks; nobody else has the group and the number; the borrow outlives the launch.
-        unsafe { Share::new(chunk(self.elements, self.len, self.size, group.index), member) }
+        unsafe { Share::new(self.chunk(group.index), member) }
     }
 }
 

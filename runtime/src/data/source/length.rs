@@ -69,6 +69,7 @@ impl Lengths {
         self.sources += 1;
     }
 
+    #[inline]
     pub(crate) fn add(&mut self, found: usize) -> Result<(), LaunchError> {
         let expected = *self.common.get_or_insert(found);
         if found != expected {

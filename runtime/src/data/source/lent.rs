@@ -48,7 +48,39 @@ use crate::kernel::group::value::GroupValue;
 /// # }
 /// ```
 ///
-/// Two launches can:
+/// With two buffers it can: both are lent, and the loans are swapped between the launches. The loans
+/// change places, not the buffers, so after an odd number of swaps the result is in the other one.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use std::mem::swap;
+///
+/// use schism::prelude::*;
+///
+/// // Heat spreads along a rod: in each step a point becomes the mean of its neighbours and itself.
+/// let (queue, steps) = (Queue::new()?, 2);
+/// let mut rods = [
+///     Buffer::from_slice(&queue, &[0, 0, 0, 64, 0, 0, 0])?,
+///     Buffer::from_slice(&queue, &[0; 7])?,
+/// ];
+/// let [now, next] = &mut rods;
+/// queue.scope(|scope| {
+///     let (mut now, mut next) = (scope.lend(now), scope.lend(next));
+///     for _ in 0..steps {
+///         scope.for_each((0.., &mut next, now.whole()), |(i, next, now)| {
+///             let (left, right) = (i.saturating_sub(1), (i + 1).min(now.len() - 1));
+///             *next = (now[left] + 2 * now[i] + now[right]) / 4;
+///         })?;
+///         swap(&mut now, &mut next);
+///     }
+///     Ok(())
+/// })?;
+/// assert_eq!(rods[steps % 2].to_vec(), [0, 4, 16, 24, 16, 4, 0]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Two launches can have it one after the other:
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -205,6 +237,11 @@ impl<'scope, T: Element> Waiting<'scope, T> {
 }
 
 /// The kinds of launches of a scope.
+#[diagnostic::on_unimplemented(
+    message = "a buffer that was lent to a scope is a source for the launches of that scope only",
+    label = "this launch is not the scope's",
+    note = "launch through the scope (`scope.for_each`, not `queue.for_each`), or use the loan when the scope is over"
+)]
 pub trait OfScope<'scope> {}
 
 impl<'scope> OfScope<'scope> for Scoped<'scope> {}

@@ -1,7 +1,7 @@
 //! Local memory that a launch brings.
 
 use crate::data::source::length::Lengths;
-use crate::data::source::per_group::InGroups;
+use crate::data::source::per_group::HasGroups;
 use crate::data::source::traits::{Prepare, Source};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
@@ -23,7 +23,7 @@ macro_rules! local_sources {
             }
         }
 
-        impl<T: Element, M> Prepare<InGroups<M>> for $array<T> {
+        impl<T: Element, G: HasGroups<$array<T>>> Prepare<G> for $array<T> {
             type Source = Self;
             type Ready = Self;
 

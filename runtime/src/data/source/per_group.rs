@@ -11,6 +11,22 @@ use crate::kernel::group::member::Membership;
 #[derive(Debug)]
 pub struct InGroups<M>(M);
 
+/// The kinds of launches that have work-groups, as a source `S` needs them.
+#[diagnostic::on_unimplemented(
+    message = "`{S}` is a source for work-groups, and this launch has none",
+    label = "this launch has no work-groups",
+    note = "`per_group` and `per_sub_group` give each work-group or sub-group its part; `local` is memory of a work-group",
+    note = "launch over an `NdRange`, which has work-groups: `for_each_in(NdRange::new(range, group)?, sources, kernel)`"
+)]
+pub trait HasGroups<S> {
+    /// The kind of launch apart from the groups.
+    type Apart;
+}
+
+impl<M, S> HasGroups<S> for InGroups<M> {
+    type Apart = M;
+}
+
 /// One element for each work-group: see [`per_group`](fn@per_group).
 #[derive(Debug)]
 pub struct PerGroup<S>(S);
@@ -143,8 +159,10 @@ unsafe impl<S: GroupSource> Source for OfSubGroups<S> {
 
 macro_rules! prepare {
     ($($source:ident $kernel:ident $lengths:ident)*) => {$(
-        impl<M, S: Prepare<M>> Prepare<InGroups<M>> for $source<S>
+        impl<G, S> Prepare<G> for $source<S>
         where
+            G: HasGroups<$source<S>>,
+            S: Prepare<G::Apart>,
             S::Source: GroupSource,
         {
             type Source = $kernel<S::Source>;

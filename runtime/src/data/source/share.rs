@@ -127,13 +127,8 @@ impl<'g, T> Share<'g, T> {
     /// The work-item's elements, each with its index in the part.
     #[inline(always)]
     pub const fn iter_mut(&mut self) -> ShareIter<'_, T> {
-        ShareIter {
-            elements: self.elements,
-            len: self.len,
-            next: self.member.index,
-            step: self.member.count,
-            part: PhantomData,
-        }
+        // SAFETY: the share is borrowed exclusively as long as the iterator.
+        unsafe { ShareIter::new(self) }
     }
 }
 
@@ -179,13 +174,8 @@ impl<'g, T> IntoIterator for Share<'g, T> {
 
     #[inline(always)]
     fn into_iter(self) -> ShareIter<'g, T> {
-        ShareIter {
-            elements: self.elements,
-            len: self.len,
-            next: self.member.index,
-            step: self.member.count,
-            part: PhantomData,
-        }
+        // SAFETY: the share is gone.
+        unsafe { ShareIter::new(&self) }
     }
 }
 
@@ -214,6 +204,21 @@ pub struct ShareIter<'s, T> {
     next: usize,
     step: usize,
     part: PhantomData<&'s mut [T]>,
+}
+
+impl<T> ShareIter<'_, T> {
+    /// # Safety
+    /// As long as the iterator is there, nothing else reaches the share's elements.
+    #[inline(always)]
+    const unsafe fn new(share: &Share<'_, T>) -> Self {
+        Self {
+            elements: share.elements,
+            len: share.len,
+            next: share.member.index,
+            step: share.member.count,
+            part: PhantomData,
+        }
+    }
 }
 
 impl<'s, T> Iterator for ShareIter<'s, T> {

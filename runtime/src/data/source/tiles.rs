@@ -179,15 +179,8 @@ impl<'g, T, const H: usize, const W: usize> TileShare<'g, T, H, W> {
     /// The work-item's elements, each with its `[row, column]` in the tile.
     #[inline(always)]
     pub const fn iter_mut(&mut self) -> TileShareIter<'_, T, H, W> {
-        TileShareIter {
-            elements: self.elements,
-            pitch: self.pitch,
-            rows: self.rows,
-            columns: self.columns,
-            next: self.member.index,
-            step: self.member.count,
-            tile: PhantomData,
-        }
+        // SAFETY: the share is borrowed exclusively as long as the iterator.
+        unsafe { TileShareIter::new(self) }
     }
 }
 
@@ -197,15 +190,8 @@ impl<'g, T, const H: usize, const W: usize> IntoIterator for TileShare<'g, T, H,
 
     #[inline(always)]
     fn into_iter(self) -> TileShareIter<'g, T, H, W> {
-        TileShareIter {
-            elements: self.elements,
-            pitch: self.pitch,
-            rows: self.rows,
-            columns: self.columns,
-            next: self.member.index,
-            step: self.member.count,
-            tile: PhantomData,
-        }
+        // SAFETY: the share is gone.
+        unsafe { TileShareIter::new(&self) }
     }
 }
 
@@ -242,6 +228,23 @@ pub struct TileShareIter<'s, T, const H: usize, const W: usize> {
     next: usize,
     step: usize,
     tile: PhantomData<&'s mut [T]>,
+}
+
+impl<T, const H: usize, const W: usize> TileShareIter<'_, T, H, W> {
+    /// # Safety
+    /// As long as the iterator is there, nothing else reaches the share's elements.
+    #[inline(always)]
+    const unsafe fn new(share: &TileShare<'_, T, H, W>) -> Self {
+        Self {
+            elements: share.elements,
+            pitch: share.pitch,
+            rows: share.rows,
+            columns: share.columns,
+            next: share.member.index,
+            step: share.member.count,
+            tile: PhantomData,
+        }
+    }
 }
 
 impl<'s, T, const H: usize, const W: usize> Iterator for TileShareIter<'s, T, H, W> {

@@ -63,6 +63,11 @@ mod sealed {
     use crate::kernel::group::local::Placement;
 
     /// The part of a source that launches use. `M` is the kind of launch.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not a source of elements for work-items",
+        label = "not a source for this launch",
+        note = "sources are `&mut Buffer<T>`, `&Buffer<T>`, views, `chunks`, `whole(&buffer)`, `a..b`, `a..` and tuples of them"
+    )]
     pub trait Prepare<M> {
         /// The form that the kernel holds.
         type Source: Source;
@@ -152,7 +157,7 @@ pub(crate) use sealed::{Prepare, ready_at_once};
 /// ```
 ///
 /// Within a scope the two are [lent](crate::Scope::lend) first, and the loans are swapped in the
-/// same way. With one buffer this does not compile:
+/// same way: [`Lent`](crate::Lent) has the example. With one buffer this does not compile:
 ///
 /// ```compile_fail,E0502
 /// # fn main() -> Result<(), schism::Error> {
@@ -165,13 +170,6 @@ pub(crate) use sealed::{Prepare, ready_at_once};
 /// ```
 ///
 /// `M` is the kind of launch; user code never writes it.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a source of elements for work-items",
-    label = "not a source for this launch",
-    note = "sources are `&mut Buffer<T>`, `&Buffer<T>`, views, `chunks`, `whole(&buffer)`, `a..b`, `a..` and tuples of them",
-    note = "a buffer that was lent to a scope can be used by the launches of that scope only",
-    note = "`per_group`, `per_sub_group` and local memory are for launches with groups: `for_each_in(NdRange::new(range, group)?, …)`"
-)]
 pub trait IntoSource<M = Blocking>: sealed::Prepare<M> {}
 
 impl<M, S: sealed::Prepare<M>> IntoSource<M> for S {}

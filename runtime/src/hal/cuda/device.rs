@@ -1,5 +1,6 @@
 //! The GPUs of a machine, and for each the context in which this process uses it.
 
+use std::alloc::Layout;
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -8,15 +9,16 @@ use schism_hcf::Target;
 use crate::code::aot::{self, AotTarget};
 use crate::code::compiler::{self, About};
 use crate::code::kernels;
-use crate::error::{DeviceError, DriverError};
+use crate::error::{BufferError, DeviceError, DriverError};
 use crate::hal::cuda::api::{number, symbol};
 use crate::hal::cuda::context::Context;
 use crate::hal::cuda::driver::{self, Driver};
-use crate::hal::cuda::memory;
+use crate::hal::cuda::memory::{self, CudaMemory};
 use crate::hal::cuda::properties::Properties;
 use crate::hal::cuda::queue::CudaQueue;
 use crate::hal::cuda::stream::Stream;
 use crate::hal::{Backend, DeviceOps, Unreadable};
+use crate::util::fork::NoForkGuard;
 
 /// The name prefix of NVIDIA GPUs.
 const GPUS: &str = "cuda";
@@ -177,5 +179,14 @@ impl DeviceOps for &'static Gpu {
             source: Box::new(source),
         })?;
         Ok(CudaQueue { stream })
+    }
+
+    fn allocate(&self, layout: Layout) -> Result<CudaMemory, BufferError> {
+        let _no_fork = NoForkGuard::enter();
+        let context = self.context().map_err(|error| BufferError::Unavailable {
+            device: self.properties.name.clone(),
+            reason: error.to_string(),
+        })?;
+        CudaMemory::new(&context, layout.size())
     }
 }

@@ -20,13 +20,13 @@ use crate::code::compiler::stage2;
 use crate::code::disk_cache;
 use crate::code::imports::Linked;
 use crate::code::profile::Profiler;
+use crate::code::request::{Lists, take_text};
 use crate::code::variant::Variant;
 use crate::error::{DriverError, ImageError};
 use crate::hal::CodeLoader;
 use crate::hal::cuda::api::{RawFunction, RawModule, number, symbol};
 use crate::hal::cuda::context::Context;
 use crate::hal::cuda::libdevice::libdevice;
-use crate::hal::host::kernel::{Lists, take_text};
 
 /// A part of the closure that becomes a parameter.
 #[derive(Clone, Debug)]

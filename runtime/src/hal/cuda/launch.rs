@@ -62,7 +62,7 @@ const LARGEST_DANGLING: usize = 1 << 16;
 
 impl Shape {
     pub(super) fn of(launch: &LaunchDesc<'_>) -> Self {
-        let Extent { dimensions, xyz: range, offset, .. } = launch.range;
+        let Extent { dimensions, xyz: range, offset, .. } = *launch.range;
         let group = launch.groups.as_ref().map(|groups| groups.local.xyz);
         let dynamic = launch.groups.as_ref().map_or(0, |groups| groups.dynamic);
         Self { dimensions, range, offset, group, block_size: launch.block_size, dynamic }

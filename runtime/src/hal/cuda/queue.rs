@@ -125,7 +125,7 @@ impl QueueOps for CudaQueue {
     ) -> Result<Option<CudaPending>, LaunchError> {
         let LaunchPlan { shape, grid, .. } = &plan;
         // SAFETY: the caller's promises; the code is this kernel's.
-        unsafe { launch::launch(&self.stream, code, &desc.kernel, shape, grid, desc.timed) }
+        unsafe { launch::launch(&self.stream, code, desc.kernel, shape, grid, desc.timed) }
             .map(Some)
     }
 

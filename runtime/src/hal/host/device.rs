@@ -1,12 +1,15 @@
 //! The two host devices.
 
+use std::alloc::Layout;
+
 use crate::code::aot::{self, AotTarget};
 use crate::code::compiler::{self, About};
-use crate::error::DeviceError;
+use crate::error::{BufferError, DeviceError};
 use crate::hal::host::aot::{HostTarget, level};
 use crate::hal::host::groups::limits;
 use crate::hal::host::kernel::CpuLoader;
 use crate::hal::host::math;
+use crate::hal::host::memory::HostMemory;
 use crate::hal::host::queue::HostQueue;
 use crate::hal::{Backend, DeviceOps};
 
@@ -65,6 +68,10 @@ impl DeviceOps for Cpu {
         math::portable()?;
         HostQueue::new("cpu", Some(CpuLoader))
     }
+
+    fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {
+        HostMemory::new(layout, self.name())
+    }
 }
 
 impl Backend for Native {
@@ -100,5 +107,9 @@ impl DeviceOps for Native {
 
     fn queue(&self) -> Result<HostQueue, DeviceError> {
         HostQueue::new("native", None)
+    }
+
+    fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {
+        HostMemory::new(layout, self.name())
     }
 }

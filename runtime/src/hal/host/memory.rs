@@ -19,11 +19,17 @@ unsafe impl Send for HostMemory {}
 unsafe impl Sync for HostMemory {}
 
 impl HostMemory {
-    /// Allocates memory with a layout whose size is not 0; `None` if there is not enough.
-    pub(crate) fn new(layout: Layout) -> Option<Self> {
+    /// Memory of a layout with a size that is not 0, for a buffer of a device.
+    ///
+    /// # Errors
+    /// [`BufferError::OutOfMemory`].
+    pub(crate) fn new(layout: Layout, device: &str) -> Result<Self, BufferError> {
         // SAFETY: the size is not zero.
-        let address = NonNull::new(unsafe { alloc(layout) })?;
-        Some(Self { address, layout })
+        let address = NonNull::new(unsafe { alloc(layout) }).ok_or_else(|| {
+            let (bytes, device) = (layout.size(), device.to_owned());
+            BufferError::OutOfMemory { bytes, device, available: None }
+        })?;
+        Ok(Self { address, layout })
     }
 }
 

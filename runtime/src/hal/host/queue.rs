@@ -71,6 +71,45 @@ impl HostQueue {
         self.executor.here().map_err(|error| LaunchError::Forked { reason: error.to_string() })
     }
 
+    /// Runs the work on all threads.
+    ///
+    /// # Safety
+    /// As for [`submit`](QueueOps::submit); the work is the launch's.
+    unsafe fn execute(
+        &self,
+        work: &Work,
+        launch: &LaunchDesc<'_>,
+    ) -> Result<Option<NoPending>, LaunchError> {
+        let (kernel, executor) = (launch.kernel, self.in_order_queue()?);
+        if let Body::Cpu(code) = &work.body
+            // SAFETY: the closure is of the kernel's type.
+            && unsafe { code.captures_device_memory(work.closure.cast()) }
+        {
+            return Err(self.device_memory(kernel));
+        }
+        if let Some(too_much) = work.too_much_stack() {
+            return Err(self.stack(kernel, too_much));
+        }
+        let started = tracing::enabled!(tracing::Level::DEBUG).then(|| {
+            let version = match &work.body {
+                Body::Cpu(code) => code.version.clone(),
+                Body::Native(_) => Box::from("the host's"),
+            };
+            (std::time::Instant::now(), version)
+        });
+        // SAFETY: the caller's promises.
+        let dispatch = unsafe { work_sharing::run(work, executor.pool()) }.map_err(|failure| {
+            self.failed(kernel, work.extent.dimensions, launch.range.offset, failure)
+        })?;
+        if let Some((started, version)) = started {
+            tracing::debug!(
+                kernel = kernel.name(), device = %self.device, version, range = ?work.extent.slowest_first(),
+                intervals = dispatch.intervals, helpers = dispatch.helpers, micros = started.elapsed().as_micros() as u64, "launched"
+            );
+        }
+        Ok(None)
+    }
+
     #[cold]
     fn device_memory(&self, kernel: &RawKernel) -> LaunchError {
         let (kernel, device) = (kernel.name(), self.device.to_owned());
@@ -198,51 +237,25 @@ impl QueueOps for HostQueue {
         body: Body,
         (): (),
     ) -> Result<Option<NoPending>, LaunchError> {
-        let kernel = &launch.kernel;
-        let (extent, groups) = match &launch.groups {
-            None => (launch.range, None),
-            Some(groups) => {
-                let work = GroupWork::new(launch.range, groups, &body)
-                    .map_err(|bytes| self.local_memory(kernel, bytes))?;
-                (groups.count, Some(work))
+        let (kernel, options) = (launch.kernel, launch.options.cloned());
+        // Work is large, so it is made where it stays.
+        match &launch.groups {
+            None => {
+                let work = Work::new(body, kernel, launch.range, None, options);
+                // SAFETY: the caller's promises.
+                unsafe { self.execute(&work, launch) }
             }
-        };
-        let work = Work::new(body, kernel, extent, groups, launch.options.cloned());
-        let executor = self.in_order_queue()?;
-        if let Body::Cpu(code) = &work.body
-            // SAFETY: the closure is of the kernel's type.
-            && unsafe { code.captures_device_memory(work.closure.cast()) }
-        {
-            return Err(self.device_memory(kernel));
+            Some(groups) => {
+                let in_groups = GroupWork::new(launch.range, groups, &body)
+                    .map_err(|bytes| self.local_memory(kernel, bytes))?;
+                let work = Work::new(body, kernel, groups.count, Some(in_groups), options);
+                // SAFETY: the caller's promises.
+                unsafe { self.execute(&work, launch) }
+            }
         }
-        if let Some(too_much) = work.too_much_stack() {
-            return Err(self.stack(kernel, too_much));
-        }
-        let started = tracing::enabled!(tracing::Level::DEBUG).then(|| {
-            let version = match &work.body {
-                Body::Cpu(code) => code.version.clone(),
-                Body::Native(_) => Box::from("the host's"),
-            };
-            (std::time::Instant::now(), version)
-        });
-        // SAFETY: the caller's promises.
-        let dispatch = unsafe { work_sharing::run(&work, executor.pool()) }.map_err(|failure| {
-            self.failed(kernel, extent.dimensions, launch.range.offset, failure)
-        })?;
-        if let Some((started, version)) = started {
-            tracing::debug!(
-                kernel = kernel.name(), device = %self.device, version, range = ?extent.slowest_first(),
-                intervals = dispatch.intervals, helpers = dispatch.helpers, micros = started.elapsed().as_micros() as u64, "launched"
-            );
-        }
-        Ok(None)
     }
 
     fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {
-        HostMemory::new(layout).ok_or_else(|| BufferError::OutOfMemory {
-            bytes: layout.size(),
-            device: self.device.to_owned(),
-            available: None,
-        })
+        HostMemory::new(layout, self.device)
     }
 }

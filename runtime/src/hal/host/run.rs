@@ -43,14 +43,14 @@ impl Work {
     pub(crate) fn new(
         body: Body,
         kernel: &RawKernel,
-        extent: Extent,
+        extent: &Extent,
         groups: Option<GroupWork>,
         options: Option<Arc<Options>>,
     ) -> Self {
         let (closure, runs, item) =
             (kernel.closure, body.runs(kernel), Need::of_item(body.stack()));
         let waits = groups.is_some() && GroupWork::waits(&body);
-        Self { body, closure, extent, groups, options, runs, item, waits }
+        Self { body, closure, extent: *extent, groups, options, runs, item, waits }
     }
 
     /// Whether it needs more stack than is available.

@@ -58,7 +58,13 @@ impl DeviceOps for Recording {
     }
 
     fn queue(&self) -> Result<Queue, DeviceError> {
+        note("queue".to_owned());
         Ok(Queue)
+    }
+
+    fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {
+        note(format!("allocate {}", layout.size()));
+        HostMemory::new(layout, self.name())
     }
 }
 
@@ -118,8 +124,7 @@ impl QueueOps for Queue {
     }
 
     fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {
-        note(format!("allocate {}", layout.size()));
-        HostMemory::new(layout).ok_or(BufferError::TooLarge { len: layout.size(), element_size: 1 })
+        Recording.allocate(layout)
     }
 }
 
@@ -129,6 +134,7 @@ fn a_device_is_a_folder_and_a_line() {
     use crate::prelude::*;
 
     let device = Device::by_name("recording").expect("the line in `dispatch`");
+    let other = Buffer::filled(&device, 3, 1_u8).expect("memory without a queue");
     let queue = crate::Queue::on(&device).expect("a queue");
     let mut numbers = Buffer::filled(&queue, 6, 1_u8).expect("memory");
     queue.for_each(&mut numbers, |number| *number += 1).expect("a launch");
@@ -143,7 +149,8 @@ fn a_device_is_a_folder_and_a_line() {
     let error = queue.parallel_for(too_large, |_| ()).expect_err("16 work-items");
     assert!(matches!(error, LaunchError::GroupTooLarge { limit: 8, .. }), "{error}");
     queue.parallel_for(0, |_| ()).expect("nothing to run");
-    assert_eq!(numbers.to_vec(), [1; 6], "nothing ran");
+    assert_eq!((numbers.to_vec(), other.to_vec()), (vec![1; 6], vec![1; 3]), "nothing ran");
     let asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
-    assert_eq!(*asked, ["allocate 6", "launch [6] None", "launch [2, 4] Some([2, 2])"]);
+    let launches = ["launch [6] None", "launch [2, 4] Some([2, 2])"];
+    assert_eq!(*asked, [&["allocate 3", "queue", "allocate 6"][..], &launches].concat());
 }

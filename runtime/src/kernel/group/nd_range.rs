@@ -46,6 +46,29 @@ impl<const D: usize, O: Origin> NdRange<D, O> {
     /// size of groups: [`Device::max_group_size`](crate::Device::max_group_size); the launch checks
     /// it.
     ///
+    /// If the work does not divide into groups, round the range up. The surplus work-items access no
+    /// elements, and take part in all else:
+    ///
+    /// ```
+    /// # fn main() -> Result<(), schism::Error> {
+    /// use schism::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let numbers = Buffer::filled(&queue, 100, 1)?;
+    /// let mut sums = Buffer::filled(&queue, 4, 0)?;
+    /// let range = NdRange::new(numbers.len().next_multiple_of(32), 32)?;
+    /// queue.for_each_in(range, (whole(&numbers), per_group(&mut sums)), |item, (numbers, sum)| {
+    ///     let own = if item.x() < numbers.len() { numbers[item.x()] } else { 0 };
+    ///     let of_group = item.reduce_add(own);
+    ///     if let Some(sum) = sum {
+    ///         *sum = of_group;
+    ///     }
+    /// })?;
+    /// assert_eq!(sums.to_vec(), [32, 32, 32, 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`LaunchError::EmptyGroup`] if a group has no work-items, [`LaunchError::UnevenGroups`] if the groups do not fill the range,
     /// [`LaunchError::RangeOverflow`].

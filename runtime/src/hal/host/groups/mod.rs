@@ -66,9 +66,9 @@ impl GroupWork {
     ///
     /// # Errors
     /// The bytes that the groups need, if that is more than available.
-    pub(crate) fn new(range: Extent, groups: &GroupDesc, body: &Body) -> Result<Self, usize> {
+    pub(crate) fn new(range: &Extent, groups: &GroupDesc<'_>, body: &Body) -> Result<Self, usize> {
         let GroupDesc { local, count, dynamic } = *groups;
-        let range = NdExtent { global: range, local, groups: count };
+        let range = NdExtent { global: *range, local: *local, groups: *count };
         let (size, align) = match body {
             // The offsets of arrays are unknown before they are used.
             Body::Native(_) => (dynamic, LOCAL_MEMORY),

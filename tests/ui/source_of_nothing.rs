@@ -1,0 +1,16 @@
+//! What is not a source at all, and a loan outside of its scope.
+
+use schism::prelude::*;
+
+fn main() {
+    let queue = Queue::new().unwrap();
+    let mut numbers = Buffer::filled(&queue, 100, 0).unwrap();
+    queue.for_each(vec![0; 100], |_: i32| ()).unwrap();
+    queue
+        .scope(|scope| {
+            let mut numbers = scope.lend(&mut numbers);
+            queue.for_each(&mut numbers, |number| *number += 1)?;
+            Ok(())
+        })
+        .unwrap();
+}
