@@ -1,4 +1,5 @@
-//! Versions of kernels: what is specialized, what is wished for in the background, and that nothing of it changes a result.
+//! Versions of kernels: which are specialized, which are requested in the background, and that none
+//! of them changes a result.
 
 use std::any::type_name_of_val;
 use std::io;

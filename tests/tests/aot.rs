@@ -1,4 +1,5 @@
-//! Code that is made ahead of time: it is in the program's containers, runs without stage 2, and gives the host's results.
+//! Code compiled ahead of time is in the program's containers, runs without stage 2, and gives the
+//! host's results.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Barriers, and what sub-groups do together, stay as many as the source has, through every compiler and every level of optimisation.
+//! No compiler and no optimisation level adds or removes barriers or sub-group operations.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

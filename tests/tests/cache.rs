@@ -1,4 +1,4 @@
-//! Compiled kernels that are kept: what is found, what is not, and what is never trusted.
+//! The cache of compiled kernels: what is found, what is not, and what is never trusted.
 
 use std::fs;
 use std::path::{Path, PathBuf};

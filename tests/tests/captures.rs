@@ -1,6 +1,7 @@
 //! What kernels capture arrives as it is: see [`schism_tests::captures`].
 //!
-//! `SCHISM_TEST_FULL=1` has some thousand random kernels more, of a seed that is printed; `SCHISM_TEST_SEED` says which.
+//! `SCHISM_TEST_FULL=1` adds some thousand random kernels. The test prints their seed, and
+//! `SCHISM_TEST_SEED` sets it.
 
 use std::sync::OnceLock;
 

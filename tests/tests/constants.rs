@@ -1,4 +1,4 @@
-//! Specialization constants, and how exact a launch is, on every device.
+//! Specialization constants, and the floating-point precision of a launch, on every device.
 
 use schism::prelude::*;
 use schism::{DeviceKind, Math};

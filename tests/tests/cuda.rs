@@ -1,4 +1,4 @@
-//! GPUs of NVIDIA's without one: the runtime over a driver that is none, `crates/fake_cuda.rs`.
+//! NVIDIA GPUs, tested without one: the runtime calls a fake driver, `crates/fake_cuda.rs`.
 //!
 //! Each test is a run of the program `crates/cuda/`, which the environment gives devices and faults.
 

@@ -1,5 +1,5 @@
-//! Errors of device code as cargo and editors see them: over several crates, as JSON, twice in a row and
-//! mended, and not at all where nothing is generated.
+//! Errors of device code as cargo and editors see them: over several crates, as JSON, in a second
+//! build, after a correction, and none where no code is generated.
 
 use std::path::Path;
 use std::process::Command;

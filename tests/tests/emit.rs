@@ -1,5 +1,5 @@
-//! `cargo schism emit`: what kernels become, in files that other tools take; and statics that refer to each other in circles, of which PTX
-//! can be made as of others.
+//! `cargo schism emit` writes device code to files that other tools read. Also: PTX of statics that
+//! refer to each other in cycles.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

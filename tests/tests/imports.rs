@@ -1,4 +1,5 @@
-//! Kernels that call functions of which their crate has declarations only, and other crates of the program the device code.
+//! Kernels that call functions which their own crate only declares. Other crates of the program
+//! have their device code.
 //!
 //! The programs are of `crates/imports/`: `exporter` defines, `between` imports and exports, `again` defines a function a second time,
 //! `library` has functions whose bodies do not come along, `program` launches.

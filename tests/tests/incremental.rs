@@ -1,4 +1,5 @@
-//! The device half in incremental compilation: kept while nothing changes, made anew when anything does.
+//! The device half in incremental compilation: reused while nothing changes, built again when
+//! anything does.
 
 use std::path::{Path, PathBuf};
 

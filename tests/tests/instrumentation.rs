@@ -1,5 +1,6 @@
-//! Instrumented builds: coverage, profiles, sanitizers, sleds, canaries, control-flow integrity. The device half is without any of it, and
-//! the host half has what plain rustc gives it.
+//! Instrumented builds: coverage, profiles, sanitizers, XRay sleds, stack canaries, control-flow
+//! integrity. The device half has no instrumentation, and the host half has what plain rustc gives
+//! it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

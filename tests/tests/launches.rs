@@ -1,4 +1,4 @@
-//! Kernels in every kind of place, launched on the device `cpu`.
+//! Kernels in every kind of item and expression, launched on the device `cpu`.
 //!
 //! The programs in `crates/launches/` compare each launch with the host's loop, and every work-item
 //! writes whether it is device code: a kernel that ran somewhere else is a failure.

@@ -1,4 +1,5 @@
-//! What a panic in a kernel says: on every device what the same closure says on the host, place and work-item included.
+//! The message of a panic in a kernel. Every device reports what the same closure reports on the
+//! host, with its location, and the work-item.
 
 use std::cell::RefCell;
 use std::num::{NonZero, Wrapping};

@@ -1,4 +1,5 @@
-//! What kernels print comes out, on every device, and by plain rustc: the same lines, each whole.
+//! Output of kernels: every device, and a build by plain rustc, prints the same lines, and no line
+//! is broken up.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Some random kernels, always the same: see [`schism_tests::fuzz`]. A search that is worth its name takes
-//! longer, and is made by the program `schism-fuzz`.
+//! A fixed set of random kernels: see [`schism_tests::fuzz`]. For a longer search run the program
+//! `schism-fuzz`.
 
 use schism_tests::fuzz::{self, BATCH, Options};
 use schism_tests::lab::Lab;

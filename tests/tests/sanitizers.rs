@@ -1,4 +1,5 @@
-//! What the sanitizers see of work-items that have waited on stacks of their own. `.ci/sanitize` runs these tests; nobody else does.
+//! Sanitizers and work-items that waited on stacks of their own. Only `.ci/sanitize` runs these
+//! tests.
 
 #![cfg(any(schism_sanitize = "address", schism_sanitize = "thread"))]
 

@@ -1,4 +1,4 @@
-//! The driver is a stable compiler, and a good neighbour of plain cargo's.
+//! The driver behaves as a stable compiler, and its builds do not disturb those of plain cargo.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,7 @@
-//! Whatever stack a kernel takes, and however small the stack of the thread that launches it: its result is right, or there is an error
-//! that says what to do, or the process ends with a message that names the kernel. It never ends without a word, and nothing is
-//! overwritten that is another's. See `crates/stacks.rs`.
+//! Stack use of kernels. However much stack a kernel takes, and however small the stack of the
+//! launching thread is, one of these happens: the result is right, an error says what to do, or the
+//! process ends with a message that names the kernel. It never ends without a message, and a kernel
+//! never overwrites memory outside its stack. See `crates/stacks.rs`.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
-//! Kernels of textbooks whose groups write rows and tiles, without `unsafe`: softmax, layer normalisation, transposes, Fourier transforms. Each
-//! runs on every device, and its results are compared with the host's.
+//! Textbook kernels whose groups write rows and tiles, without `unsafe`: softmax, layer
+//! normalisation, transposes, Fourier transforms. Each runs on every device, and its results are
+//! compared with the host's.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! On the device `native` a work-item that waits keeps what it has in thread-local variables. See `crates/thread_locals.rs`.
+//! On the device `native` a work-item that waits keeps the values of its thread-local variables.
+//! See `crates/thread_locals.rs`.
 
 use schism_tests::container::containers;
 use schism_tests::lab::{Compiler, Lab, clean_command, source, text};

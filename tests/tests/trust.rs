@@ -1,5 +1,5 @@
-//! The compiler's side of what is trusted: the plugin, stage 2, the index of the standard library. The runtime's is in
-//! `runtime/tests/trust.rs`, and the rule in `schism-trust`.
+//! Trust checks of the compiler: the plugin, stage 2, the index of the standard library. Those of
+//! the runtime are in `runtime/tests/trust.rs`. `schism-trust` has the rule.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
