@@ -73,7 +73,7 @@ fn main() -> Result<(), Report> {
     Ok(())
 }
 
-/// The same in plain loops.
+/// The same as plain loops.
 fn on_host(picture: &Picture, blur: &Blur) -> Vec<Pixel> {
     let (width, height) = (picture.width, picture.height);
     let values: Vec<f32> = picture.pixels.iter().copied().map(luminance).collect();

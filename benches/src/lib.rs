@@ -1,9 +1,9 @@
-//! What the two sides of `cargo schism bench cpu` share: inputs, the clock, what they print.
+//! Code shared by the two programs of `cargo schism bench cpu`: inputs, the clock, the output.
 //!
-//! `src/bin/cpu_schism.rs` runs the workloads as kernels, `src/bin/cpu_rayon.rs` as loops of rayon
-//! compiled by plain rustc for the CPU at hand. Both call the same functions on the same inputs.
-//! Each prints a line `name seconds checksum` for every workload; `cargo schism bench cpu` runs them
-//! in turn and compares.
+//! `src/bin/cpu_schism.rs` runs the workloads as kernels, `src/bin/cpu_rayon.rs` as rayon loops
+//! that plain rustc compiles for this CPU. Both call the same functions on the same inputs. Each
+//! prints a line `name seconds checksum` for every workload; `cargo schism bench cpu` alternates
+//! the two and compares.
 
 use std::time::{Duration, Instant};
 
@@ -72,7 +72,7 @@ pub fn measure(name: &str, mut workload: impl FnMut() -> u64) {
     println!("{name} {} {checksum}", best.as_secs_f64());
 }
 
-/// A checksum of a few elements, taken from all over: cheap beside any workload.
+/// A checksum of a few elements from everywhere in the slice: cheap compared with any workload.
 pub fn checksum<T>(elements: &[T], bits: impl Fn(&T) -> u64) -> u64 {
     let step = elements.len() / 61 + 1;
     elements

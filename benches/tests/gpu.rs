@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// Runs the program and gives what it prints.
+/// Runs the program and returns its output.
 fn run(options: &[&str]) -> (bool, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_gpu_schism"));
     let output = program.args(["--small", "--runs", "2"]).args(options).output().unwrap();

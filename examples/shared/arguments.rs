@@ -12,7 +12,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Reads the process's arguments. `usage` is printed where they are wrong.
+    /// Reads the process's arguments. `usage` is printed if they are invalid.
     ///
     /// # Errors
     /// Unknown options, more than `most` words, or fewer than `least`.
@@ -39,7 +39,7 @@ impl Arguments {
         self.check
     }
 
-    /// The word at a position, if it was given.
+    /// The word at a position, if given.
     #[must_use]
     pub fn word(&self, index: usize) -> Option<&str> {
         self.words.get(index).map(String::as_str)

@@ -2,7 +2,7 @@
 
 use crate::picture::Pixel;
 
-/// Steps after which a point counts as one of the set.
+/// Steps after which a point counts as a member of the set.
 pub const LIMIT: u32 = 1000;
 
 /// The part of the plane that the picture shows.

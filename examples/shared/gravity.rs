@@ -1,6 +1,6 @@
 //! Bodies that attract each other.
 
-/// Keeps two bodies that meet from flying apart, squared.
+/// Softening length, squared: it keeps close bodies from flying apart.
 pub const SOFTENING: f32 = 0.01;
 
 /// Length of a time step.
@@ -43,7 +43,7 @@ impl Body {
 /// A flat disc of bodies that turns around its centre.
 #[must_use]
 pub fn disc(count: usize) -> Vec<Body> {
-    // Numbers that look random and are the same everywhere (Park and Miller's generator).
+    // Pseudo-random numbers that are the same everywhere (Park and Miller's generator).
     let mut state = 42_u64;
     let mut random = || {
         state = state * 48_271 % 2_147_483_647;

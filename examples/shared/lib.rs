@@ -1,5 +1,5 @@
-//! What the examples share: arguments, pictures, the comparison with the host, and the plain Rust
-//! functions that their kernels call. Nothing in here knows of schism.
+//! Code that the examples share: arguments, pictures, the comparison with the host, and the plain
+//! Rust functions that their kernels call. Nothing in here depends on schism.
 //!
 //! The examples themselves are the files in the folder above; each is one program:
 //!

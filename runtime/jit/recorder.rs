@@ -1,5 +1,5 @@
-//! What kernels on GPUs call to leave a message. The build script compiles this to bitcode, and stage 2 links it to what it lowers;
-//! it is no part of the library.
+//! Functions that kernels on GPUs call to write a message. The build script compiles this to
+//! bitcode, and stage 2 links it to kernels; it is no part of the library.
 #![no_std]
 
 #[path = "../../passes/message/src/recorder.rs"]
@@ -9,7 +9,7 @@ mod walk;
 
 use recorder::WorkItem;
 use schism_jit_abi::GpuMessageBuffer;
-// The two modules know these as their own crate's.
+// The two modules refer to these as their own crate's.
 use schism_message::{ARGUMENT_SIZE, Descriptor, Kind, MAGIC, Part};
 
 /// A message's words and its work-item, as the two functions take them.
@@ -30,7 +30,7 @@ fn word(word: *const u8) -> u64 {
     word.expose_provenance() as u64
 }
 
-/// Leaves the message of a panic.
+/// Writes the message of a panic.
 ///
 /// # Safety
 /// As for [`recorder::panic`].
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn __schism_gpu_panic(
     };
 }
 
-/// Leaves a message that is printed.
+/// Writes a message that is printed.
 ///
 /// # Safety
 /// As for [`recorder::print`].
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn __schism_gpu_print(
     unsafe { recorder::print::<false>(buffer, word(template), word(args), &work_item) };
 }
 
-/// Leaves the message of a panic, all of whose values are plain.
+/// Writes the message of a panic whose values are all plain.
 ///
 /// # Safety
 /// As for [`recorder::panic`].
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn __schism_gpu_panic_plain(
     };
 }
 
-/// Leaves a message that is printed, all of whose values are plain.
+/// Writes a message that is printed, whose values are all plain.
 ///
 /// # Safety
 /// As for [`recorder::print`].

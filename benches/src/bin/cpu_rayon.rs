@@ -1,4 +1,4 @@
-//! The workloads as loops of rayon.
+//! The workloads as rayon loops.
 
 use rayon::prelude::*;
 use schism_bench::{IMAGE, MANDELBROT, blur, bodies, checksum, image, measure, vectors};

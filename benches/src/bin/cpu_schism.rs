@@ -1,4 +1,4 @@
-//! The workloads as kernels, and what a launch costs.
+//! The workloads as kernels, and the cost of a launch.
 
 use std::time::Instant;
 
@@ -88,7 +88,7 @@ fn first_launch(queue: &Queue) -> Result<(), schism::Error> {
     Ok(())
 }
 
-/// Prints the time of a launch that does next to nothing.
+/// Prints the time of a nearly empty launch.
 fn launch_overhead(queue: &Queue) -> Result<(), schism::Error> {
     const LAUNCHES: u32 = 10_000;
     let mut buffer = Buffer::filled(queue, 1, 0_u32)?;
@@ -100,7 +100,7 @@ fn launch_overhead(queue: &Queue) -> Result<(), schism::Error> {
     Ok(())
 }
 
-/// The elements of a buffer, to look at a few.
+/// The elements of a buffer, for the checksum.
 fn peek<T: Element>(buffer: &Buffer<T>) -> View<'_, T> {
     buffer.view()
 }

@@ -1,7 +1,7 @@
-//! First launches: how long it takes until a kernel has run for the first time in a process.
+//! First launches: the time until a kernel has run for the first time in a process.
 //!
-//! Prints a line `name seconds checksum` for the queue, and for each kernel of the examples over a range so small that nothing
-//! but the way there takes time.
+//! Prints a line `name seconds checksum` for the queue, and for each kernel of the examples over a
+//! range so small that only the overhead takes time.
 
 use std::time::Instant;
 
@@ -74,7 +74,7 @@ fn main() -> Result<(), schism::Report> {
     Ok(())
 }
 
-/// Launches, and begins a line with the time of it.
+/// Launches, and begins a line with the time.
 fn first(
     name: &str,
     launch: impl FnOnce() -> Result<(), schism::LaunchError>,

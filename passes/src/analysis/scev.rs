@@ -377,7 +377,7 @@ impl<'a, 'm> Values<'a, 'm> {
 
     fn fixed(&mut self, value: Value<'m>) -> Option<Expr<'m>> {
         let outside = self.is_outside(value);
-        outside.then(|| self.within(value, 1)).flatten().map(|affine| affine.base)
+        outside.then(|| self.within(value, 1)).flatten().map(|add_rec| add_rec.base)
     }
 }
 

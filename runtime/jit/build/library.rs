@@ -1,8 +1,9 @@
 //! Prepares the device library, so that a kernel that calls it has little to read and nothing to clean up.
 //!
-//! rustc's bitcode of `libm` is a thousand functions, most of which are one operation, and one of C's calls dozens of them. Reading what
-//! all of them are called, inlining those that a kernel needs one by one, and simplifying that, took stage 2 longer than all of an average
-//! kernel. Here that is done once, as far as it is the same for all devices. Before:
+//! rustc's bitcode of `libm` has a thousand functions, most of which are one operation, and a
+//! function of C calls dozens of them. Reading their names, inlining those that a kernel needs one
+//! by one, and simplifying that took stage 2 longer than the rest of an average kernel. Here that
+//! is done once, as far as it is the same for all devices. Before:
 //!
 //! ```llvm
 //! define double @schism.lib.cbrt(double %x) {
@@ -22,13 +23,14 @@
 //!   …                                              ; its arithmetic, and no calls
 //! ```
 //!
-//! A module is made for each function that is exported. It has all that the function needs: what several functions share is in the
-//! modules of all of them (`linkonce_odr`), and linked once. Only other exported functions are declared, not defined: those that some
-//! devices compute by themselves with correct rounding. They are called by their exported names.
+//! Each exported function gets a module with everything that it needs: what several functions share
+//! is in the modules of all of them (`linkonce_odr`), and linked once. Only other exported
+//! functions are declared, not defined: those that some devices compute by themselves with correct
+//! rounding. They are called by their exported names.
 //!
-//! **What is left to stage 2** is all that depends on the device: how long loops look, what is a vector, and whether what is large or rare
-//! is a function of its own. No operation is relaxed: LLVM's passes keep results, bit for bit, unless an instruction allows
-//! them not to, and none does.
+//! **Stage 2 still decides** what depends on the device: unrolling, vectorisation, and whether
+//! large or rare code is a function of its own. No operation is relaxed: LLVM's passes keep
+//! results, bit for bit, unless an instruction allows otherwise, and none does.
 
 use std::ffi::CStr;
 use std::fmt::Write;
@@ -36,37 +38,39 @@ use std::path::Path;
 
 use super::llvm::{Linkage, Llvm, Module, Value};
 
-/// What comes before a function's name in C, in the name of its symbol.
+/// The prefix of a function's name in C, in the name of its symbol.
 const PREFIX: &str = "schism.lib.";
 
-/// What some devices compute by themselves with correct rounding. Each is a function of `libm`, by its module and its name, and has an exported one
-/// that only calls it.
+/// Functions that some devices compute by themselves with correct rounding. Each is a function of
+/// `libm`, by its module and its name, and has an exported one that only calls it.
 const CORRECTLY_ROUNDED: [&str; 7] = ["sqrt", "fma", "floor", "ceil", "trunc", "rint", "round"];
 
-/// Where the functions of `libm` are, in their symbols.
+/// The path of `libm`'s functions, in their symbols.
 const MATH: &str = "_4libm4math";
 
-/// Functions that few arguments need, by the ends of their symbols: the remainder of large angles. Its loops, unrolled into each
-/// sine, would be ten times the rest. Stage 2 takes it as it is (`optnone`): to optimise it took longer than all else in a kernel with a
-/// sine, and on GPUs the driver's assembler makes as good code of it.
+/// Functions that few arguments need, by the ends of their symbols: the remainder of large angles.
+/// Its loops, unrolled into each sine, would be ten times the rest. Stage 2 does not optimise it
+/// (`optnone`): that took longer than everything else in a kernel with a sine, and on GPUs the
+/// driver's assembler generates equally good code.
 const RARE: [&str; 1] = ["_4libm4math14rem_pio2_large14rem_pio2_large"];
 
-/// How data lie in memory on all devices, and the integers that all of them compute with.
+/// The data layout of all devices, with the integers that all of them support.
 const LAYOUT: &CStr = c"e-i64:64-i128:128-n32:64";
 
-/// What LLVM is opened with: how large a function may be that is inlined wherever it is called, in LLVM's measure, which is 5 for most
-/// instructions. `exp` and `log` may be inlined, `pow` not.
+/// LLVM's options: the size up to which a function is inlined everywhere, in LLVM's measure, which
+/// is 5 for most instructions. `exp` and `log` may be inlined, `pow` not.
 pub const OPTIONS: [&CStr; 2] = [c"-inline-threshold=800", c"-inline-cold-callsite-threshold=800"];
 
-/// From callees to callers: inlines what is small or called once, and simplifies it. Jumps find their way before anything is made
-/// a `select`, as in stage 2. Loops over the few coefficients of a polynomial are made straight.
+/// From callees to callers: inlines functions that are small or called once, and simplifies them.
+/// Jump threading runs before anything becomes a `select`, as in stage 2. Loops over the few
+/// coefficients of a polynomial are unrolled.
 const SIMPLIFY: &CStr = c"always-inline,cgscc(inline,function(lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,instcombine<no-verify-fixpoint>,simplifycfg,loop(indvars,loop-deletion,loop-unroll-full),sroa,instcombine<no-verify-fixpoint>,simplifycfg)),globaldce,cgscc(function-attrs)";
 
-/// Makes declarations of what others define, and drops what nothing uses.
+/// Turns definitions of other modules into declarations, and removes what is unused.
 const TRIM: &CStr = c"elim-avail-extern,globaldce,strip-dead-prototypes";
 
-/// Makes of the bitcode of the library's two crates one file for each exported function, in a folder that is there, and a Rust
-/// expression: what `schism-jit` knows of the library.
+/// Writes one file for each exported function from the bitcode of the library's two crates, to an
+/// existing folder, and a Rust expression: the table for `schism-jit`.
 pub fn prepare(llvm: &Llvm, exports: &Path, libm: &Path, folder: &Path) -> String {
     let library = llvm.read(exports);
     library.link(llvm.read(libm));
@@ -77,7 +81,7 @@ pub fn prepare(llvm: &Llvm, exports: &Path, libm: &Path, folder: &Path) -> Strin
     split(&library, folder)
 }
 
-/// Leaves only what is exported to be seen, and nothing that depends on the machine that compiles.
+/// Hides everything that is not exported, and removes what depends on the compiling machine.
 fn hide(library: &Module<'_>) {
     let rare = library.functions().into_iter().filter(is_rare).count();
     assert!(rare == RARE.len(), "the device library has {rare} rare functions");
@@ -90,7 +94,8 @@ fn hide(library: &Module<'_>) {
             function.remove_attribute(name);
         }
         if function.is_declaration() {
-            // The crates do not panic. Where the optimiser does not see that, nothing must be needed for it.
+            // The crates do not panic. Where the optimiser cannot prove that, the panic must not
+            // need anything.
             if !function.has_attribute("noreturn") {
                 continue;
             }
@@ -111,7 +116,7 @@ fn hide(library: &Module<'_>) {
     }
 }
 
-/// Has what some devices compute by themselves be called by its exported name.
+/// Calls what some devices compute by themselves by its exported name.
 fn export_correctly_rounded(library: &Module<'_>) {
     for name in CORRECTLY_ROUNDED {
         for (suffix, length) in [("", name.len()), ("f", name.len() + 1)] {
@@ -124,7 +129,8 @@ fn export_correctly_rounded(library: &Module<'_>) {
             wrapper.delete_for(own);
             own.set_name(&exported);
             own.set_linkage(Linkage::External);
-            // Where it is only declared LLVM has to be told: its result depends on nothing else, and that is all that it does.
+            // LLVM cannot infer this from a declaration: the result depends on nothing else, and
+            // there are no side effects.
             for attribute in ["memory", "nofree", "nosync", "willreturn"] {
                 own.add_attribute(attribute);
             }
@@ -137,7 +143,7 @@ fn is_rare(function: &Value<'_>) -> bool {
     RARE.iter().any(|rare| function.name().ends_with(rare))
 }
 
-/// Whether a function, exported or not, may be exchanged for an instruction.
+/// Whether an instruction may replace a function, exported or not.
 fn is_correctly_rounded(name: &str) -> bool {
     name.strip_prefix(PREFIX).is_some_and(|name| {
         CORRECTLY_ROUNDED
@@ -198,7 +204,7 @@ fn part<'l>(library: &Module<'l>, name: &str, exported: &[String]) -> Module<'l>
         }
     }
     part.run_passes(TRIM);
-    // What is called once in this module, and in others too, is inlined now.
+    // Functions called once in this module, but also in others, are inlined now.
     part.run_passes(SIMPLIFY);
     for function in part.functions().into_iter().filter(is_rare) {
         // LLVM does not allow both.

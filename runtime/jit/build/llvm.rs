@@ -1,8 +1,9 @@
-//! The toolchain's LLVM, as the build script uses it: opened while it runs, for nothing says where a build script that is linked to a
-//! library finds it. So this is no use of `schism-llvm`, whose functions are linked: the two share nothing but LLVM's names for things, and
-//! what is here is no more than the device library needs.
+//! The toolchain's LLVM for the build script, which opens the library at run time, because a build
+//! script that is linked to a library would not find it. So it cannot use `schism-llvm`, whose
+//! functions are linked: the two share only LLVM's names, and this one has only what the device
+//! library needs.
 //!
-//! What goes wrong in here ends the build with a text that says what it was.
+//! Errors in here end the build with a message.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint};
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::ptr::null_mut;
 
 use libloading::Library;
 
-/// Things that LLVM knows by an address, which only it looks at.
+/// Opaque handles of LLVM.
 macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
@@ -32,31 +33,31 @@ handles! {
     RawUse
     /// A type.
     RawType
-    /// A fact that stands at a function.
+    /// An attribute of a function.
     RawAttribute
-    /// A place to put instructions at.
+    /// An insertion point for instructions.
     RawBuilder
     /// The instructions of a function that run one after the other.
     RawBlock
     /// How passes run.
     RawOptions
-    /// What went wrong, or null.
+    /// An error, or null.
     RawError
 }
 
 macro_rules! functions {
     ($(fn $name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// LLVM's functions, by the names that they have there.
+        /// LLVM's functions, under their own names.
         #[allow(non_snake_case, reason = "the names are LLVM's")]
         struct Api {
             $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
         }
 
         impl Api {
-            /// Looks all of them up. `Err` is the name of the first that the library has not.
+            /// Looks up all of them. `Err` is the name of the first that the library lacks.
             ///
             /// # Safety
-            /// The library is the LLVM whose headers say what is said below, and stays loaded.
+            /// The library is the LLVM whose headers have the declarations below, and stays loaded.
             unsafe fn load(library: &Library) -> Result<Self, &'static str> {
                 Ok(Self {$(
                     // SAFETY: LLVM's function of that name has this type.
@@ -124,10 +125,10 @@ functions! {
     fn LLVMGetErrorMessage(RawError) -> *mut c_char;
 }
 
-/// Where a function's own attributes are, among those of its parameters and its result.
+/// The index of a function's own attributes, as opposed to those of its parameters and its result.
 const OF_FUNCTION: c_uint = c_uint::MAX;
 
-/// Who sees a definition, and whether it must be there.
+/// Linkages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Linkage {
     /// Everyone does.
@@ -159,7 +160,8 @@ pub struct Llvm {
 }
 
 impl Llvm {
-    /// Opens the library, with options as LLVM's own programs have them. Names of values are not kept.
+    /// Opens the library, with options in the form of LLVM's own programs. Names of values are not
+    /// kept.
     pub fn open(path: &Path, options: &[&CStr]) -> Self {
         // SAFETY: it is the toolchain's LLVM, whose initialisers only register things of its own.
         let library = unsafe { Library::new(path) }
@@ -170,7 +172,8 @@ impl Llvm {
         std::mem::forget(library);
         let words: Vec<*const c_char> =
             [c"build"].iter().chain(options).map(|word| word.as_ptr()).collect();
-        // SAFETY: there are as many texts as is said, each with a NUL at its end; the context is new.
+        // SAFETY: there are as many texts as the count says, each with a NUL at its end; the
+        // context is new.
         let context = unsafe {
             let count = words.len() as c_int;
             (api.LLVMParseCommandLineOptions)(count, words.as_ptr(), c"".as_ptr());
@@ -186,7 +189,8 @@ impl Llvm {
         let bytes = std::fs::read(file)
             .unwrap_or_else(|error| panic!("cannot read {}: {error}", file.display()));
         let mut raw = RawModule(null_mut());
-        // SAFETY: the buffer borrows `bytes`, which outlives it, and the module keeps nothing of it; `raw` is ours to be written.
+        // SAFETY: the buffer borrows `bytes`, which outlives it, and the module keeps no reference
+        // to it; `raw` can be written.
         let failed = unsafe {
             let name = c"bitcode".as_ptr();
             let buffer = (self.api.LLVMCreateMemoryBufferWithMemoryRange)(
@@ -232,7 +236,7 @@ pub struct Module<'l> {
 }
 
 impl<'l> Module<'l> {
-    /// Moves everything of another module in here.
+    /// Links another module into this one.
     pub fn link(&self, other: Module<'l>) {
         let raw = other.raw;
         std::mem::forget(other);
@@ -241,7 +245,7 @@ impl<'l> Module<'l> {
         assert!(failed == 0, "two modules do not fit together");
     }
 
-    /// Makes the module one for no processor in particular, and for data that lie in memory as that says.
+    /// Makes the module independent of a processor, with this data layout.
     pub fn set_layout(&self, layout: &CStr) {
         // SAFETY: the module is live and the texts, which LLVM copies, end with a NUL.
         unsafe {
@@ -250,7 +254,7 @@ impl<'l> Module<'l> {
         }
     }
 
-    /// Says what the module is called, and that it is from a file of that name.
+    /// Sets the module's identifier and source file name.
     pub fn set_name(&self, name: &str) {
         // SAFETY: the module is live, and LLVM copies the text of this length.
         unsafe {
@@ -281,7 +285,7 @@ impl<'l> Module<'l> {
         (!raw.0.is_null()).then_some(Value { llvm: self.llvm, raw })
     }
 
-    /// Gives a declared function that does not return a body that stops the program.
+    /// Gives a declared function that does not return a body that traps.
     pub fn define_as_trap(&self, function: Value<'l>) {
         let Llvm { api, context } = self.llvm;
         let name = "llvm.trap";
@@ -316,12 +320,12 @@ impl<'l> Module<'l> {
         }
     }
 
-    /// Fails unless the module obeys LLVM's rules.
+    /// Verifies the module; errors end the build.
     pub fn verify(&self) {
         /// LLVM's number of what to do otherwise: to return that.
         const RETURN: c_int = 2;
         let mut text = null_mut();
-        // SAFETY: the module is live, and `text` is ours to be written: with a text in either case.
+        // SAFETY: the module is live, and `text` can be written: it gets a text in either case.
         unsafe {
             let broken = (self.llvm.api.LLVMVerifyModule)(self.raw, RETURN, &raw mut text);
             assert!(broken == 0, "{}", CStr::from_ptr(text).to_string_lossy());
@@ -388,7 +392,7 @@ impl Value<'_> {
         unsafe { (self.llvm.api.LLVMIsDeclaration)(self.raw) != 0 }
     }
 
-    /// Says who sees the definition.
+    /// Sets the linkage.
     pub fn set_linkage(self, linkage: Linkage) {
         // SAFETY: the value is live and, as callers see to, a definition.
         unsafe { (self.llvm.api.LLVMSetLinkage)(self.raw, linkage.number()) };
@@ -403,7 +407,8 @@ impl Value<'_> {
         }
     }
 
-    /// Deletes the function, and has what used it use another one, which [is like](Self::is_like) it.
+    /// Deletes the function, and replaces its uses by another one, which [is like](Self::is_like)
+    /// it.
     pub fn delete_for(self, other: Self) {
         assert!(self.is_like(other) && self.raw != other.raw);
         // SAFETY: both are live functions of one type, and nothing uses the first any more when it is deleted. Callers have no
@@ -414,7 +419,7 @@ impl Value<'_> {
         }
     }
 
-    /// Has the function unwind by nobody's rules.
+    /// Removes the function's personality.
     pub fn remove_personality(self) {
         // SAFETY: the function is live, and LLVM takes a null for none.
         unsafe { (self.llvm.api.LLVMSetPersonalityFn)(self.raw, RawValue(null_mut())) };
@@ -429,7 +434,7 @@ impl Value<'_> {
         !found.0.is_null()
     }
 
-    /// Gives the function an attribute that is only a name, or `memory`: of none.
+    /// Adds an attribute that is only a name, or `memory(none)`.
     pub fn add_attribute(self, name: &str) {
         let kind = self.llvm.attribute_kind(name);
         // SAFETY: function and context are live, and the attribute is new.
@@ -439,14 +444,14 @@ impl Value<'_> {
         }
     }
 
-    /// Takes an attribute away that LLVM knows.
+    /// Removes an attribute that LLVM knows.
     pub fn remove_attribute(self, name: &str) {
         let kind = self.llvm.attribute_kind(name);
         // SAFETY: the function is live.
         unsafe { (self.llvm.api.LLVMRemoveEnumAttributeAtIndex)(self.raw, OF_FUNCTION, kind) };
     }
 
-    /// Takes an attribute away that LLVM knows, from all calls of the function.
+    /// Removes an attribute that LLVM knows from all calls of the function.
     pub fn remove_attribute_of_calls(self, name: &str) {
         let api = &self.llvm.api;
         let kind = self.llvm.attribute_kind(name);
@@ -465,7 +470,7 @@ impl Value<'_> {
         }
     }
 
-    /// Takes an attribute away that is a text.
+    /// Removes a string attribute.
     pub fn remove_text_attribute(self, name: &str) {
         // SAFETY: the function is live, and the length is the name's.
         unsafe {

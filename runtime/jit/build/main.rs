@@ -1,5 +1,6 @@
-//! Links the pinned toolchain's own LLVM, so that no LLVM is downloaded or built, and compiles to bitcode what stage 2 links to
-//! kernels: the device library, and what copies messages on GPUs.
+//! Links the pinned toolchain's own LLVM, so that no LLVM is downloaded or built, and compiles to
+//! bitcode what stage 2 links to kernels: the device library, and the code that copies messages on
+//! GPUs.
 
 mod library;
 mod llvm;
@@ -16,7 +17,7 @@ fn main() {
     let lib = sysroot.join("lib");
     println!("cargo::rustc-link-search=native={}", lib.display());
     println!("cargo::rustc-link-lib=dylib=LLVM-22-rust-1.95.0-stable");
-    // What kernels are compiled by is told by it: compiled kernels that are kept belong to one build of this library.
+    // Identifies the compiler of kernels: cached kernels belong to one build of this library.
     println!("cargo::rustc-link-arg-cdylib=-Wl,--build-id=sha1");
     // An installation may put LLVM beside the library; otherwise it is where the toolchain has it.
     println!("cargo::rustc-link-arg=-Wl,-rpath,$ORIGIN");
@@ -26,12 +27,13 @@ fn main() {
     recorder(&sysroot.join("bin/rustc"));
 }
 
-/// The file of the toolchain's LLVM. The one that the linker is told of only names it.
+/// The file of the toolchain's LLVM. The one that the linker gets only names it.
 const LLVM: &str = "libLLVM.so.22.1-rust-1.95.0-stable";
 
-/// How the device library is compiled: for no processor in particular, as rustc hands it to LLVM. What is not inlined yet can still be
-/// exchanged for what a device does better. The level of optimisation is only what tells the compiler to write slices' lengths and the
-/// like down; from 2 on it inlines by itself.
+/// How the device library is compiled: for no processor in particular, in the form in which rustc
+/// hands it to LLVM. Functions that are not inlined yet can still be replaced by a device's own.
+/// The level of optimisation only makes the compiler emit the lengths of slices and so on; from 2
+/// on it would inline by itself.
 const BITCODE: [&str; 11] = [
     "--emit=llvm-bc",
     "-Cno-prepopulate-passes",
@@ -46,7 +48,7 @@ const BITCODE: [&str; 11] = [
     "-Csymbol-mangling-version=v0",
 ];
 
-/// Compiles `devicelib` and what it is made of to bitcode, and prepares that, into `OUT_DIR`.
+/// Compiles `devicelib` and its dependencies to bitcode, and prepares that, in `OUT_DIR`.
 fn device_library(rustc: &Path, llvm: &Llvm) {
     let variable = |name: &str| {
         PathBuf::from(std::env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}")))
@@ -55,7 +57,7 @@ fn device_library(rustc: &Path, llvm: &Llvm) {
     println!("cargo::rerun-if-changed={}", package.join("src").display());
     println!("cargo::rerun-if-changed={}", package.join("Cargo.toml").display());
     let out = variable("OUT_DIR");
-    // What an earlier compiler or dependency left is not to be mistaken for what comes now.
+    // Output of an earlier compiler or dependency must not be confused with the new one.
     let target = out.join("devicelib");
     if target.exists() {
         std::fs::remove_dir_all(&target)
@@ -67,7 +69,7 @@ fn device_library(rustc: &Path, llvm: &Llvm) {
         .arg(package.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(&target)
-        // Flags are then not for build scripts.
+        // Flags then do not apply to build scripts.
         .arg("--target")
         .arg(&host)
         .env("RUSTC", rustc)
@@ -108,11 +110,12 @@ fn only(folder: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// Compiles `recorder.rs` to bitcode for stage 2. Of the two crates that it uses only types and what is inlined are needed.
+/// Compiles `recorder.rs` to bitcode for stage 2. Its two dependencies only need to provide types
+/// and inlined functions.
 fn recorder(rustc: &Path) {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let out = out.join("recorder");
-    // What an earlier build left is not to be taken for what comes now.
+    // Output of an earlier build must not be confused with the new one.
     if out.exists() {
         std::fs::remove_dir_all(&out)
             .unwrap_or_else(|error| panic!("cannot remove {}: {error}", out.display()));

@@ -1,4 +1,4 @@
-//! The C interface: [`schism_jit_abi`] made of the rest of this library.
+//! The C interface: implements [`schism_jit_abi`] with the rest of this library.
 //!
 //! Nothing unwinds out of here: a panic becomes [`schism_jit_abi::INTERNAL`].
 
@@ -63,7 +63,8 @@ unsafe extern "C" fn compile_cpu_c(
         if request.is_null() || out.is_null() {
             return Err(JitError::InvalidRequest("a null pointer".to_owned()));
         }
-        // SAFETY: `request` is not null, so the caller promises a request that can be read, with all that it points to.
+        // SAFETY: `request` is not null, so the caller promises a readable request, with everything
+        // that it points to.
         let request = unsafe { copy_request(&*request) }?;
         let code = Box::new(compile_cpu(request)?);
         Ok(CpuObject {
@@ -71,7 +72,7 @@ unsafe extern "C" fn compile_cpu_c(
             flags: code.flags,
             stack: code.stack,
             lower_micros: code.lower_micros,
-            // The code is on the heap and not changed any more, so the object stays where it is.
+            // The code is on the heap and does not change, so the object stays where it is.
             handle: Box::into_raw(code).cast(),
         })
     }));
@@ -79,7 +80,7 @@ unsafe extern "C" fn compile_cpu_c(
     unsafe { give(outcome, out, error) }
 }
 
-/// Writes a kernel, or else the error's text, and gives the code.
+/// Writes a kernel, or else the error's text, and returns the code.
 ///
 /// # Safety
 /// `out` can be written if there is a kernel; `error` is null or can be written.
@@ -113,7 +114,8 @@ unsafe extern "C" fn compile_gpu_c(
         if request.is_null() || out.is_null() {
             return Err(JitError::InvalidRequest("a null pointer".to_owned()));
         }
-        // SAFETY: `request` is not null, so the caller promises a request that can be read, with all that it points to.
+        // SAFETY: `request` is not null, so the caller promises a readable request, with everything
+        // that it points to.
         let (request, options) = unsafe { copy_gpu_request(&*request) }?;
         let code = Box::new(compile_ptx(request, options)?);
         let kernel = GpuKernel {
@@ -121,7 +123,7 @@ unsafe extern "C" fn compile_gpu_c(
             entry: Bytes::new(code.entry().to_bytes()),
             flags: code.flags(),
             lower_micros: code.lower_micros,
-            // The code is on the heap and not changed any more, so both texts stay where they are.
+            // The code is on the heap and does not change, so both texts stay where they are.
             handle: Box::into_raw(code).cast(),
         };
         Ok(kernel)
@@ -130,7 +132,7 @@ unsafe extern "C" fn compile_gpu_c(
     unsafe { give(outcome, out, error) }
 }
 
-/// Copies a request, so that nothing borrowed is left.
+/// Copies a request, so that nothing stays borrowed.
 ///
 /// # Safety
 /// The request's lists and texts can be read.
@@ -184,11 +186,11 @@ unsafe extern "C" fn release_gpu(handle: *mut c_void) {
     }
     // SAFETY: the caller promises a handle that `compile_gpu_c` made of a box of this type and that was not released.
     let code = unsafe { Box::from_raw(handle.cast::<PtxCode>()) };
-    // Freeing texts does not panic; if it ever does, they are leaked rather than the panic let out.
+    // Freeing texts does not panic; if it ever does, leak them rather than unwind.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(code)));
 }
 
-/// Copies a request, so that nothing borrowed is left.
+/// Copies a request, so that nothing stays borrowed.
 ///
 /// # Safety
 /// The request's `image`, `kernel`, `params`, `constants`, `values` and `links` can be read.
@@ -275,7 +277,7 @@ unsafe fn slice<'a, T>(pointer: *const T, len: usize) -> Result<&'a [T], JitErro
     if pointer.is_null() {
         return Err(JitError::InvalidRequest("a null pointer".to_owned()));
     }
-    // SAFETY: the pointer is not null, so the caller promises that so many values can be read.
+    // SAFETY: the pointer is not null, so the caller promises that `len` values can be read.
     Ok(unsafe { std::slice::from_raw_parts(pointer, len) })
 }
 
@@ -285,7 +287,7 @@ unsafe extern "C" fn release_cpu(handle: *mut c_void) {
     }
     // SAFETY: the caller promises a handle that `compile_cpu_c` made of a box of this type and that was not released.
     let code = unsafe { Box::from_raw(handle.cast::<CpuCode>()) };
-    // Freeing bytes does not panic; if it ever does, they are leaked rather than the panic let out.
+    // Freeing bytes does not panic; if it ever does, leak them rather than unwind.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(code)));
 }
 

@@ -1,4 +1,4 @@
-//! Clocks: what the builtins are that read one.
+//! Implements the clock builtins.
 //!
 //! Before:
 //! ```llvm
@@ -8,8 +8,8 @@
 //! ```llvm
 //! %ticks = call i64 @llvm.readcyclecounter()
 //! ```
-//! That is `rdtsc` of x86-64, and the register `%clock64` of PTX. The time in nanoseconds is `%globaltimer` of PTX; a CPU asks the process
-//! that has loaded the code.
+//! These are `rdtsc` on x86-64, and the register `%clock64` in PTX. The time in nanoseconds is
+//! `%globaltimer` in PTX; a CPU calls the process that has loaded the code.
 
 use schism_jit_abi::code;
 
@@ -18,16 +18,16 @@ use crate::image::{CLOCK, TIME};
 use crate::module::Module;
 use schism_llvm::Context;
 
-/// Who tells the time.
+/// The source of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
     /// The process that has loaded the code.
     Process,
-    /// The target, by an instruction.
+    /// An instruction of the target.
     Target,
 }
 
-/// Gives the builtins bodies, which are inlined wherever they are called.
+/// Gives the builtins bodies, which are always inlined.
 pub fn add<'c>(context: &'c Context, module: &Module<'c>, time: Time) -> Result<(), JitError> {
     let source = match time {
         Time::Process => code::TIME,

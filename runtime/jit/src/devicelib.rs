@@ -1,9 +1,11 @@
 //! The device library: C's mathematics for devices that have none.
 //!
-//! The crate `schism-devicelib` and the crate `libm` that it is over travel in this library as LLVM bitcode: a module for each function,
-//! with all that it needs, simplified as far as that is the same for all devices (see `build/library.rs`). The pass `device-library`
-//! makes calls of them where a device needs them; what is called is linked into the kernel's module as internal functions and
-//! optimised with the kernel. What a device computes by itself with correct rounding takes the place of the library's function, in the library too:
+//! The crate `schism-devicelib` and its base, the crate `libm`, are embedded in this library as
+//! LLVM bitcode: a module for each function with its dependencies, simplified as far as that is the
+//! same for all devices (see `build/library.rs`). The pass `device-library` inserts calls where a
+//! device needs them; called functions are linked into the kernel's module as internal functions
+//! and optimised with the kernel. What a device computes by itself with correct rounding replaces
+//! the library's function, inside the library, too:
 //!
 //! ```llvm
 //! define void @schism.kernel(ptr %out, double %x) {
@@ -15,17 +17,19 @@
 //!   …
 //! ```
 //!
-//! A GPU's vendor has such a library, too: NVIDIA's is called libdevice. Where a program asks for it, its functions are called in place
-//! of those that it has and that no two libraries compute alike, by the names that they have there:
-//!
+//! A GPU's vendor has such a library, too: NVIDIA's is called libdevice. Where a program requests
+//! it, its functions replace those that it has and whose results differ between libraries, under
+//! the names that they have there:
 //! ```llvm
 //!   %y = call double @__nv_asin(double %x)
 //! ```
 //!
-//! What it asks of the code generator (`__nvvm_reflect`: the processor, whether subnormal numbers are kept) LLVM answers.
+//! LLVM answers what it asks the code generator (`__nvvm_reflect`: the processor, whether subnormal
+//! numbers are kept).
 //!
-//! None of its operations may be relaxed, so each function gives the same bits on all devices that take it from here.
-//! That holds for launches with relaxed mathematics too: they allow what is the kernel's own.
+//! None of its operations may be relaxed, so each function gives the same bits on all devices that
+//! use it. That holds for launches with relaxed mathematics, too: they relax only the kernel's own
+//! operations.
 
 use std::collections::HashSet;
 
@@ -37,11 +41,11 @@ use schism_llvm::{Context, Value};
 
 /// The library, as the build script prepared it.
 struct Library {
-    /// What can be exchanged for what a device computes by itself: names in C, of the functions for 64 bits. Whatever of them a
-    /// function calls it calls by its exported name.
+    /// Functions that a device may compute by itself: names in C, of the 64-bit functions. Library
+    /// functions call them by their exported names.
     correctly_rounded: &'static [&'static str],
-    /// The functions by their names in C, in order, and a module for each: it defines the function and all that this needs, but
-    /// for what can be exchanged.
+    /// The functions by their names in C, sorted, and a module for each: it defines the function
+    /// and everything that it needs, except what a device may compute by itself.
     functions: &'static [(&'static str, &'static [u8])],
 }
 
@@ -55,8 +59,8 @@ impl Library {
     }
 }
 
-/// Gives a module the functions that its device lacks. Called before anything is inlined; the module's own functions are
-/// internal already, or what is known by name.
+/// Defines the functions that a module's device lacks. Called before anything is inlined; the
+/// module's own functions are internal already, or known by name.
 ///
 /// `libdevice` is the vendor's library, as bitcode; empty, if it is not to be used.
 pub fn supply<'c>(
@@ -83,7 +87,7 @@ pub fn supply<'c>(
     link(context, module, device).map_err(JitError::Internal)
 }
 
-/// Links what is declared of the library, and what that declares in turn; or takes the device's own for it.
+/// Links the library's functions that are declared, transitively; or uses the device's own instead.
 fn link<'c>(
     context: &'c Context,
     module: &Module<'c>,
@@ -121,17 +125,18 @@ fn link<'c>(
     Ok(())
 }
 
-/// What comes before a function's name in C, in the name of libdevice's.
+/// The prefix of a function's name in C, in the name of libdevice's.
 const VENDOR: &str = "__nv_";
 
-/// The functions of `f64` that may be the vendor's; those of `f32` end in `f`. What has one right result is not among them.
+/// The `f64` functions that may be replaced by the vendor's; those of `f32` end in `f`. Functions
+/// with one correct result are not among them.
 const OF_VENDOR: [&str; 26] = [
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf",
     "erfc", "exp", "exp2", "exp10", "expm1", "hypot", "log", "log10", "log1p", "log2", "pow",
     "sin", "sinh", "tan", "tanh",
 ];
 
-/// Has these functions be the vendor's, as far as it has them.
+/// Replaces these functions by the vendor's, as far as it has them.
 fn call_vendor<'c>(
     context: &'c Context,
     module: &Module<'c>,
@@ -177,7 +182,8 @@ fn call_vendor<'c>(
     module.verify()
 }
 
-/// The intrinsic that a function of the library is the same as, if the device computes it with correct rounding, and the bits of its numbers.
+/// The intrinsic that is the same as a function of the library, if the device computes it with
+/// correct rounding, and its number of bits.
 fn correctly_rounded_intrinsic(
     name: &str,
     device: &TargetLibraryInfo,
@@ -255,7 +261,7 @@ mod tests {
                 );
             }
             module.run_passes("default<O3>", None).expect("optimised");
-            // The crate does not panic, and the optimiser sees that.
+            // The crate does not panic, and the optimiser proves that.
             for function in module.functions().iter().filter(|function| !function.is_declaration())
             {
                 let traps =
@@ -307,7 +313,7 @@ mod tests {
         }
     }
 
-    /// The names of the functions that are defined in a module after it has been given what it calls.
+    /// The names of the functions that are defined in a module after it was linked.
     fn supplied(text: &str, device: &TargetLibraryInfo) -> Vec<String> {
         let context = Context::new();
         let module = Module::from_text(&context, text).expect("good text");
@@ -317,7 +323,7 @@ mod tests {
         defined.map(Value::name).collect()
     }
 
-    /// A function that calls these, one after the other, each with what the one before gives.
+    /// A function that calls these, one after the other, each with the result of the one before.
     fn chain(names: &[&str]) -> String {
         let declare = |name: &&str| format!("declare double @{name}(double)\n");
         let mut text: String = names.iter().map(declare).collect();
@@ -362,7 +368,7 @@ mod tests {
             supplied(&text, &TargetLibraryInfo::NOTHING),
             ["f", "schism.lib.asin", "schism.lib.sqrt"]
         );
-        // What the library alone calls, too.
+        // Functions that only the library calls, too.
         let alone = supplied(&chain(&["asin"]), &TargetLibraryInfo::NOTHING);
         assert_eq!(alone, ["f", "schism.lib.asin", "schism.lib.sqrt"]);
     }

@@ -1,8 +1,8 @@
-//! `SCHISM_DUMP_DIR`: what a kernel looks like at each step, written to files for people.
+//! `SCHISM_DUMP_DIR`: writes a kernel's intermediate forms to files, for people.
 //!
-//! For each kernel: `1-image.ll` (as it came, reduced to the kernel), `2-legalized.ll` (made for the device),
-//! `3-optimized.ll`, and what the code generator made of it. A directory that cannot be written to is said so once a
-//! kernel and does not fail the compile.
+//! For each kernel: `1-image.ll` (as it came, reduced to the kernel), `2-legalized.ll` (made for
+//! the device), `3-optimized.ll`, and the output of the code generator. If a directory cannot be
+//! written, that is reported once for a kernel and does not fail the compile.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
@@ -14,7 +14,7 @@ use crate::module::Module;
 /// The environment variable.
 const VARIABLE: &str = "SCHISM_DUMP_DIR";
 
-/// Says what is wrong, whether anybody reads it or not.
+/// Reports a problem; errors of standard error are ignored.
 fn report(what: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "schism: {VARIABLE}: {what}");
 }
@@ -25,9 +25,9 @@ pub struct Dump {
 }
 
 impl Dump {
-    /// Looks at the environment. `target` tells what else the code is made for.
+    /// Reads the environment. `target` identifies the other inputs of the code.
     pub fn new(request: &Request, target: impl FnOnce() -> String) -> Self {
-        // A program with rights that its user lacks would write where the user cannot.
+        // A program with rights that its user lacks could write where the user cannot.
         let Some(directory) = schism_trust::variable(VARIABLE) else {
             return Self { prefix: None };
         };
@@ -63,7 +63,8 @@ impl Dump {
     }
 }
 
-/// The kernel's name as far as a file name can have it, and a hash of everything that makes the code differ.
+/// The kernel's name, restricted to what a file name allows, and a hash of everything that the code
+/// depends on.
 fn file_name(request: &Request, target: &str) -> String {
     let readable: String = request
         .kernel

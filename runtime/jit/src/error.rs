@@ -1,4 +1,4 @@
-//! What can go wrong in stage 2, and what the user can do about it.
+//! Errors of stage 2, and what the user can do about them.
 
 use schism_jit_abi as abi;
 use schism_llvm::fatal::Isolated;
@@ -7,10 +7,10 @@ use schism_llvm::fatal::Isolated;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JitError {
-    /// The request breaks the interface's rules.
+    /// The request violates the interface's rules.
     #[error("invalid request to stage 2: {0}; this is a bug in the caller")]
     InvalidRequest(String),
-    /// The environment asks for what cannot be done.
+    /// A variable of the environment has an invalid value.
     #[error("{0}")]
     InvalidOptions(String),
     /// The image cannot be used.
@@ -18,12 +18,12 @@ pub enum JitError {
         "the device image cannot be used: {0}; it is damaged or was built by another version of schism: rebuild the program"
     )]
     InvalidImage(String),
-    /// The image has no such kernel.
+    /// The image has no kernel with that name.
     #[error(
         "the device image has no kernel `{0}`; the program and its container are of different builds: rebuild the program"
     )]
     UnknownKernel(String),
-    /// The kernel takes other parameters than the container says.
+    /// The kernel's parameters differ from those in the container.
     #[error(
         "kernel `{kernel}`: {reason}; the container and its image are of different builds: rebuild the program"
     )]
@@ -33,7 +33,7 @@ pub enum JitError {
         /// Which parameter, and how it differs.
         reason: String,
     },
-    /// A function that the kernel imports is another one where it is defined.
+    /// A function that the kernel imports has another type where it is defined.
     #[error(
         "kernel `{kernel}` imports `{symbol}` as {imported}, and it is defined as {defined}: declare it where it is imported as it is \
          defined"
@@ -58,7 +58,7 @@ pub enum JitError {
         /// The functions' (linker) names, sorted.
         symbols: Vec<String>,
     },
-    /// The kernel uses something that the device does not have.
+    /// The kernel uses something that the device lacks.
     #[error("kernel `{kernel}` uses {feature}, which the {device} device does not have")]
     Unsupported {
         /// The kernel's name.
@@ -76,13 +76,13 @@ pub enum JitError {
     BackendFailed {
         /// The kernel's name.
         kernel: String,
-        /// LLVM's words.
+        /// LLVM's message.
         reason: String,
     },
-    /// The operating system gave no memory or no thread.
+    /// The operating system could not provide memory or a thread.
     #[error("no resources to compile a kernel: {0}")]
     OutOfResources(String),
-    /// A bug here.
+    /// A bug of stage 2.
     #[error("stage 2 failed in a way that it should not: {0}; please report this")]
     Internal(String),
 }
@@ -99,7 +99,7 @@ impl JitError {
         }
     }
 
-    /// The code that stands for this error in the C interface.
+    /// The code for this error in the C interface.
     #[must_use]
     pub const fn code(&self) -> u32 {
         match self {

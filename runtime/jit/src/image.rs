@@ -1,12 +1,13 @@
-//! From an image's bitcode to a module that holds one checked kernel and what it reaches.
+//! Loads an image's bitcode as a module with one checked kernel and what it reaches.
 //!
-//! An image has many kernels. What a function does is read only of those that the request's kernel reaches, which are linked to an
-//! empty module; the others cost next to nothing.
+//! An image has many kernels. Function bodies are read only for the request's kernel and what it
+//! reaches, which are linked into an empty module; the others cost next to nothing.
 //!
-//! The bytes come from a file, so nothing in them is believed: LLVM's verifier runs, the kernel's type is compared with
-//! the container's parameters, and constructs that an image must not have are refused with a reason. The container's
-//! checksum is the first guard all the same: LLVM's bitcode reader is not hardened. Of images with a few bits changed, about
-//! one in a thousand makes it read where it should not, or loop (`tests/hostile.rs`); nothing outside of it can prevent that.
+//! The bytes come from a file, so they are untrusted: LLVM's verifier runs, the kernel's type is
+//! compared with the container's parameters, and constructs that an image must not have are refused
+//! with a reason. Still, the container's checksum is the first guard: LLVM's bitcode reader is not
+//! hardened. Of images with a few flipped bits, about one in a thousand makes it read out of
+//! bounds, or loop (`tests/hostile.rs`); nothing outside of it can prevent that.
 
 use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
 
@@ -15,13 +16,13 @@ use crate::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::{AsModule, Attribute, Context, Machine, Opcode, Type, Value, enum_kind};
 
-/// What the kernel is called in the module from here on, so that text put around it need not quote names.
+/// The kernel's name in the module from here on, so that text around it need not quote names.
 pub const KERNEL: &str = "schism.kernel";
 
-/// How many parameters a kernel that knows the launch's offset takes for it, 64 bits each.
+/// The number of 64-bit parameters for the launch's offset in a kernel that takes it.
 pub const OFFSET_PARAMS: usize = 3;
 
-// Functions that mean something to a target. An image declares them and defines none.
+// Functions with a meaning for targets. An image declares them and defines none.
 pub use schism_passes::spec::builtins::{
     BALLOT, BARRIER, CLOCK, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, LOCAL_ID, LOCAL_MEMORY,
     LOCAL_RANGE, PANIC, PANIC_FORMAT, PANIC_SHAPED, PANIC_SITE, PRINT, REDUCE_ADD, REDUCE_LEAST,
@@ -30,8 +31,9 @@ pub use schism_passes::spec::builtins::{
     of_groups_in_images as group_builtins, reductions,
 };
 
-/// Reads an image and reduces it to the request's kernel and what that reaches. All of it is internal except the kernel,
-/// which is then called [`KERNEL`] and has the request's parameters. Without `lines` it has no places in the source.
+/// Reads an image and reduces it to the request's kernel and what that reaches. Everything is
+/// internal except the kernel, which is then called [`KERNEL`] and has the request's parameters.
+/// Without `lines`, source locations are removed.
 pub fn load<'c>(
     context: &'c Context,
     request: &'c Request,
@@ -90,7 +92,7 @@ pub fn load<'c>(
             normalise(function);
         }
     }
-    // Whatever the image says of it: stores before a panic are visible afterwards.
+    // Whatever the image says about it: stores before a panic are visible afterwards.
     module.infer_unwinding();
     Ok(module)
 }
@@ -103,7 +105,8 @@ pub fn kernel_of<'m>(module: &'m Module<'_>) -> Result<Value<'m>, JitError> {
         .ok_or_else(|| JitError::Internal("the kernel was not linked".to_owned()))
 }
 
-/// Links what the module declares and other images define, and what that needs in turn. All of it becomes internal.
+/// Links what the module declares and other images define, transitively. All of it becomes
+/// internal.
 fn link_imports<'c>(
     context: &'c Context,
     module: &Module<'c>,
@@ -125,7 +128,7 @@ fn link_imports<'c>(
     fn defined<'m>(image: &'m Module<'_>, name: &str) -> Option<Value<'m>> {
         image.function(name).filter(|function| !function.is_declaration())
     }
-    // What one of them brings in may need another.
+    // A linked image may need another one.
     loop {
         let declared: Vec<Value> = module
             .functions()
@@ -153,7 +156,8 @@ fn link_imports<'c>(
     Ok(())
 }
 
-/// Compares a declaration with the definition in another image: types, and what decides how values are passed.
+/// Compares a declaration with the definition in another image: types, and attributes that
+/// determine how values are passed.
 fn check_import(
     declared: Value<'_>,
     definition: Value<'_>,
@@ -199,8 +203,8 @@ fn check_import(
 const LAYOUT: &str =
     "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128";
 
-/// An image without a target fits every target; one with a target has the host's, whose integers, floats and pointers are as large
-/// and as aligned as those of every target here.
+/// An image without a target fits every target; one with a target has the host's, whose integers,
+/// floats and pointers have the same sizes and alignments as those of every target here.
 fn check_target(module: &Module<'_>, machine: &Machine) -> Result<(), JitError> {
     let triple = module.handle().triple();
     let layout = module.handle().data_layout_text();
@@ -262,7 +266,7 @@ fn check_signature(kernel: Value, request: &Request) -> Result<(), JitError> {
     Ok(())
 }
 
-/// Whether the image's parameter is the container's.
+/// Whether the image's parameter matches the container's.
 fn fits(kind: TypeKind, byval: Option<u64>, param: &Param) -> bool {
     let bits = param.size.saturating_mul(8);
     match param.kind {
@@ -295,7 +299,8 @@ fn in_container(param: &Param) -> String {
     }
 }
 
-/// Builtins have the type that targets give them, and no body. Those that stage 2 makes of others are not there.
+/// Checks that builtins have the types that targets define, and no body. Builtins that only stage 2
+/// creates are refused.
 fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
     let made_here =
         |name: &String| [PANIC_SHAPED, PANIC_SITE].iter().any(|own| name.starts_with(own));
@@ -330,8 +335,9 @@ fn check_builtins(module: &Module<'_>) -> Result<(), JitError> {
     Ok(())
 }
 
-/// Hides every definition, so that only what the kernel uses is linked. LLVM's own lists (of constructors, of what is used by means
-/// that LLVM does not see) are among what is not: nothing reads them here.
+/// Hides every definition, so that only what the kernel uses is linked. This includes LLVM's own
+/// lists (of constructors, and of globals that are used in ways that LLVM cannot see): nothing
+/// reads them here.
 fn internalise(module: &Module<'_>) {
     let globals = module.globals().into_iter().chain(module.functions());
     for global in globals.chain(module.aliases()) {
@@ -341,7 +347,7 @@ fn internalise(module: &Module<'_>) {
     }
 }
 
-/// Stage 1 leaves no unwinding; an image with some is not stage 1's.
+/// Stage 1 removes all unwinding; an image with some is not stage 1's.
 fn check_unwinding(function: Value) -> Result<(), JitError> {
     let unwinds = |instruction: &Value| {
         matches!(
@@ -358,7 +364,7 @@ fn check_unwinding(function: Value) -> Result<(), JitError> {
     Ok(())
 }
 
-/// Takes away what would make a function's code other than the machine asks for.
+/// Removes attributes that would compile a function for another machine than the requested one.
 pub fn normalise(function: Value) {
     for name in ["target-cpu", "target-features", "tune-cpu", "probe-stack", "stack-probe-size"] {
         function.remove_string_attribute(name);

@@ -1,15 +1,15 @@
-//! What types are, as far as a kernel's parameters and builtins may have them.
+//! Classification of types, as far as a kernel's parameters and builtins may have them.
 
 use schism_llvm::{Type, Value};
 
-/// A type, as far as a kernel's parameter may have it.
+/// The kinds of types of a kernel's parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TypeKind {
     /// `void`.
     Void,
-    /// An integer of so many bits.
+    /// An integer with that many bits.
     Integer(u32),
-    /// A float of so many bits.
+    /// A float with that many bits.
     Float(u32),
     /// A pointer, in this address space.
     Pointer(u32),
@@ -29,12 +29,12 @@ fn kind(ty: Type<'_>) -> TypeKind {
     }
 }
 
-/// What a function returns.
+/// A function's result.
 pub fn return_kind(function: Value<'_>) -> TypeKind {
     kind(function.value_type().return_type())
 }
 
-/// What a function takes.
+/// A function's parameters.
 pub fn param_kinds(function: Value<'_>) -> Vec<TypeKind> {
     function.value_type().param_types().into_iter().map(kind).collect()
 }

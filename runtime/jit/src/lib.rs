@@ -1,30 +1,30 @@
-//! Stage 2: from a device image to code that runs.
+//! Stage 2: compiles a device image to code that runs.
 //!
-//! A container holds a crate's kernels as one LLVM module that fits no device in particular. When the runtime wants to
-//! launch one, this library makes it fit: in the process, on the pinned toolchain's LLVM, with no lock that compiles share.
-//! The runtime opens `libschism_jit.so` when it needs it and talks to it through the C interface of [`schism_jit_abi`], so
-//! no program links LLVM.
+//! A container holds a crate's kernels as one LLVM module, for no device in particular. When the
+//! runtime launches one, this library compiles it for the device: in the process, with the pinned
+//! toolchain's LLVM, without a lock between compiles. The runtime opens `libschism_jit.so` when it
+//! needs it and uses it through the C interface of [`schism_jit_abi`], so no program links LLVM.
 //!
-//! Where to read on:
+//! Modules:
 //!
 //! | module | what |
 //! |---|---|
 //! | [`api`](schism_jit_api) | the C interface |
-//! | `target` | the steps that every target takes, and what a target adds |
-//! | `image` | reading and checking an image, and cutting out one kernel |
-//! | `clock` | clocks of targets |
-//! | `devicelib` | mathematics for devices that have none |
+//! | `target` | the steps that are the same for every target, and what a target adds |
+//! | `image` | reads and checks an image, and extracts one kernel |
+//! | `clock` | clock builtins |
+//! | `devicelib` | mathematics for devices without a library |
 //! | `cpu` | the CPU: a loop nest around the kernel |
-//! | `ptx` | NVIDIA's GPUs: an entry around the kernel, and its PTX |
-//! | `module` | a module, and what happens to it as a whole |
-//! | `lines` | places in the source |
+//! | `ptx` | NVIDIA GPUs: an entry around the kernel, and its PTX |
+//! | `module` | a module, and passes over it as a whole |
+//! | `lines` | source locations |
 //! | `dump` | `SCHISM_DUMP_DIR` |
 //! | `times` | `SCHISM_TIME_PASSES` |
 //!
 //! A new kind of device is a module beside `cpu` that implements `target::Target`.
 //!
-//! Images come from files and are not believed: see `image`. What comes out for the CPU is an object, which the crate `schism-loader`
-//! loads.
+//! Images come from files and are untrusted: see `image`. The output for the CPU is an object,
+//! which the crate `schism-loader` loads.
 
 mod api;
 mod clock;

@@ -1,8 +1,9 @@
-//! Places in the source.
+//! Source locations.
 //!
-//! An image that was made with them describes its functions, and each instruction has the place that it is from. A function that stage 2
-//! puts around a kernel is described by nothing, and code generators name no places in such a function. So when it has taken in the
-//! kernel, it takes over the kernel's description:
+//! An image with debug information describes its functions, and each instruction has its source
+//! location. A function that stage 2 puts around a kernel has no description, and code generators
+//! emit no locations in such a function. So after inlining the kernel, it takes over the kernel's
+//! description:
 //! ```llvm
 //! define ptx_kernel void @entry(ptr %0) {
 //!   store i32 1, ptr %0, !dbg !8
@@ -13,14 +14,15 @@
 //! define ptx_kernel void @entry(ptr %0) !dbg !4 {
 //!   store i32 1, ptr %0, !dbg !8
 //! ```
-//! What is not from the kernel keeps no place.
+//! Instructions that are not from the kernel keep no location.
 
 use schism_llvm::{Metadata, Value};
 
 use crate::module::Module;
 
 impl Module<'_> {
-    /// Has a function take over the description of what it has taken in. Code of modules without places does not change.
+    /// Makes a function take over the description of what was inlined into it. Modules without
+    /// locations do not change.
     pub fn adopt_lines(&self, function: &str) {
         let Some(function) = self.function(function) else { return };
         let instructions = function.instructions();
@@ -38,12 +40,13 @@ impl Module<'_> {
     }
 }
 
-/// The description of the function that an instruction was in before others took it in; `None` if it has no place.
+/// The description of the function that an instruction was in before inlining; `None` if it has no
+/// location.
 fn origin(instruction: Value<'_>) -> Option<Metadata<'_>> {
     let mut place = instruction.debug_loc()?;
     while let Some(outer) = place.inlined_at() {
         place = outer;
     }
-    // Stage 1 leaves no other scopes.
+    // Stage 1 keeps no other scopes.
     Some(place.scope()).filter(|scope| scope.is_subprogram())
 }

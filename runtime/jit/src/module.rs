@@ -1,4 +1,4 @@
-//! A module of stage 2: what happens to it as a whole, pass by pass.
+//! A module of stage 2, and passes over it as a whole.
 
 use std::ffi::CStr;
 
@@ -36,8 +36,8 @@ impl<'c> Module<'c> {
         Self(schism_llvm::Module::new(context.handle(), name))
     }
 
-    /// Reads bitcode: what a function does only when the linker asks for it. So the module is for being [linked](Self::link), and
-    /// its functions seem to be empty until then.
+    /// Reads bitcode lazily: function bodies only when the linker needs them. So the module is for
+    /// being [linked](Self::link), and its functions look empty until then.
     pub fn from_bitcode_lazily(context: &'c Context, bitcode: &'c [u8]) -> Result<Self, String> {
         schism_llvm::Module::from_bitcode_lazily(context.handle(), bitcode, c"image")
             .map(Self)
@@ -61,12 +61,12 @@ impl<'c> Module<'c> {
         Self(self.0.duplicate())
     }
 
-    /// Whether the module obeys LLVM's rules; if not, what it breaks.
+    /// Verifies the module; an error is LLVM's message.
     pub fn verify(&self) -> Result<(), String> {
         self.handle().verify()
     }
 
-    /// Moves everything of `other` in here; declarations and definitions of one name become one.
+    /// Links `other` into this module; declarations and definitions with one name are merged.
     pub fn link(&self, context: &'c Context, other: Module<'c>) -> Result<(), String> {
         match self.handle().link(other.0) {
             true => Ok(()),
@@ -74,12 +74,12 @@ impl<'c> Module<'c> {
         }
     }
 
-    /// Lets the linker leave out those definitions that the module it links to does not need.
+    /// Allows the linker to leave out definitions that the destination does not need.
     pub fn make_optional(&self) {
         self.handle().make_optional();
     }
 
-    /// Hides what [`make_optional`](Self::make_optional) was called for, now that it is linked.
+    /// Makes internal what [`make_optional`](Self::make_optional) was called for, after linking.
     pub fn internalise_optional(&self) {
         for global in self.globals().into_iter().chain(self.functions()).chain(self.aliases()) {
             if global.linkage() == Linkage::LinkOnceODR {
@@ -93,7 +93,7 @@ impl<'c> Module<'c> {
         self.handle().add_function(&function.name(), function.value_type());
     }
 
-    /// The declaration of an intrinsic, named without `llvm.` and type, for numbers of so many bits.
+    /// The declaration of an intrinsic, named without `llvm.` and type, for that many bits.
     pub fn float_intrinsic(&self, name: &str, bits: u32) -> Result<Value<'_>, String> {
         let full = format!("llvm.{name}");
         let (id, context) = (intrinsic_id(&full), self.handle().context());
@@ -104,12 +104,12 @@ impl<'c> Module<'c> {
         Ok(self.handle().intrinsic(id, &[number]))
     }
 
-    /// Makes calls of the device library where a device needs them.
+    /// Inserts calls of the device library where a device needs them.
     pub fn call_library(&self, device: &TargetLibraryInfo) {
         device_library::run(self.handle(), device);
     }
 
-    /// Gives specialization constants their values, and folds what reads them.
+    /// Sets the values of specialization constants, and folds their uses.
     pub fn specialise(&self, values: &[(String, Vec<u8>)]) -> Result<(), JitError> {
         spec_constants::run(self.handle(), values).map_err(|error| match error {
             SpecialiseError::Llvm(message) => JitError::Internal(message),
@@ -117,8 +117,8 @@ impl<'c> Module<'c> {
         })
     }
 
-    /// Leaves specialization constants open: each that is there is a symbol of the code, which LLVM knows not to change and does not
-    /// look into.
+    /// Leaves specialization constants open: each one that exists becomes a symbol of the code,
+    /// which LLVM treats as a constant with unknown value.
     pub fn open_constants<'a>(
         &self,
         symbols: impl Iterator<Item = &'a str>,
@@ -126,7 +126,7 @@ impl<'c> Module<'c> {
         for (symbol, index) in symbols.zip(0..) {
             let global = self.handle().global(symbol);
             let Some(global) = global.filter(|&global| spec_constants::is_constant(global)) else {
-                // What was split off into another image has no part in this one.
+                // It may have been split off into another image.
                 continue;
             };
             let name = format!("{OPEN_CONSTANT}{index}");
@@ -144,23 +144,24 @@ impl<'c> Module<'c> {
         fast_math::run(self.handle(), math);
     }
 
-    /// Removes those of a function's parameters from `indices` that it does not use, if nobody calls it.
+    /// Removes those of a function's parameters in `indices` that it does not use, if nobody calls
+    /// it.
     pub fn remove_unused_parameters(&self, function: &str, indices: &[u32]) {
         let Some(function) = self.function(function) else { return };
         dead_arguments::remove_unused(function, |index| indices.contains(&index));
     }
 
-    /// Says of every function whether it can reach a panic: what can, may unwind.
+    /// Marks every function by whether it can reach a panic: those that can may unwind.
     pub fn infer_unwinding(&self) {
         lower_unwind::infer(self.handle());
     }
 
-    /// Says of every function that nothing unwinds through it: when nothing is optimised any more.
+    /// Marks every function as not unwinding: when optimisation is complete.
     pub fn forget_unwinding(&self) {
         lower_unwind::forget(self.handle());
     }
 
-    /// Lets the panics of a function leave by one block.
+    /// Merges the panic exits of a function into one block.
     pub fn merge_panic_exits(&self) {
         merge_panic_exits::run_raw(self.handle());
     }
@@ -180,7 +181,7 @@ impl<'c> Module<'c> {
         self.handle().run_optimizing_passes(passes, machine)
     }
 
-    /// Makes the module one for what another module is for.
+    /// Sets the module's target to that of another module.
     pub fn set_target_of(&self, other: &Module<'_>) {
         self.handle().set_target_of(other.handle());
     }
@@ -210,8 +211,9 @@ impl<'c> Module<'c> {
         self.handle().aliases()
     }
 
-    /// Makes numbers of generic pointers that are compared with a constant for their order. Of a pointer that is known to point
-    /// into one memory LLVM would compare the address within that memory, and both sides would be another number:
+    /// Converts generic pointers to integers where their order is compared with a constant. For a
+    /// pointer that is known to point into a specific address space, LLVM would compare the address
+    /// within that space, and both sides would be another number:
     /// ```llvm
     ///   %more = icmp ugt ptr %local, inttoptr (i64 3 to ptr)
     /// ```
@@ -240,7 +242,7 @@ impl<'c> Module<'c> {
     }
 }
 
-/// Whether an instruction compares a generic pointer and a constant for their order.
+/// Whether an instruction compares a generic pointer with a constant for order.
 fn orders_address_and_constant(instruction: Value<'_>) -> bool {
     if instruction.opcode() != Some(Opcode::ICmp) {
         return false;

@@ -1,4 +1,4 @@
-//! What a caller wants compiled.
+//! A compile request.
 
 use schism_jit_abi::{PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, PARAM_POINTER, Param};
 
@@ -6,8 +6,8 @@ use schism_passes::spec::options::FastMath;
 
 use crate::JitError;
 
-/// A kernel of an image, and how its closure lies in memory. The fields mean what those of
-/// [`schism_jit_abi::CpuRequest`] mean.
+/// A kernel of an image, and how its closure lies in memory. The fields have the meaning of those
+/// in [`schism_jit_abi::CpuRequest`].
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The image: LLVM bitcode.
@@ -26,11 +26,11 @@ pub struct Request {
     pub offset: bool,
     /// How precise floating-point results are.
     pub math: FastMath,
-    /// Whether mathematics comes from the device library on a device that has its own.
+    /// Whether mathematics comes from the device library even if the device has its own.
     pub portable_math: bool,
     /// Symbols of specialization constants, and their values where those are not the image's own.
     pub constants: Vec<(String, Vec<u8>)>,
-    /// Whether the values of these constants are not known yet.
+    /// Whether the values of these constants are open.
     pub open_constants: bool,
     /// The processor to compile for, on the CPU; empty for the one of this process.
     pub cpu: String,
@@ -50,7 +50,7 @@ pub struct Known {
 }
 
 impl Request {
-    /// Whether the request obeys the interface's rules, before anything looks at the image.
+    /// Checks the request against the interface's rules, before the image is examined.
     pub(crate) fn check(&self) -> Result<(), JitError> {
         let wrong = |reason: String| Err(JitError::InvalidRequest(reason));
         if !(1..=3).contains(&self.dimensions) {

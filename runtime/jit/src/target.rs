@@ -1,4 +1,4 @@
-//! What one kind of device adds to stage 2.
+//! Targets: what one kind of device adds to stage 2.
 //!
 //! [`lower`] compiles one kernel, the same for every target. The order of passes is a pipeline of
 //! `schism_passes`; a [`Target`] runs the steps in it that need the launch. A new kind of device is
@@ -19,19 +19,19 @@ pub trait Target {
     /// What comes out.
     type Code;
 
-    /// What steps tell later ones, and [`Target::emit`].
+    /// State that steps pass to later ones, and to [`Target::emit`].
     type State: Default;
 
     /// The device's name, for error texts.
     const DEVICE: &'static str;
 
-    /// Whether code says what lines of the source it is from, if the image says that.
+    /// Whether code contains source lines, if the image has them.
     const LINES: bool;
 
     /// The passes, in their order.
     const PIPELINE: &'static [Step];
 
-    /// All that code for this target may differ by, beside the request.
+    /// Everything that code for this target may depend on, besides the request.
     fn to_text(&self) -> String {
         String::new()
     }
@@ -39,7 +39,7 @@ pub trait Target {
     /// The processor to generate code for.
     fn machine(&self) -> Result<Machine, JitError>;
 
-    /// Runs a step of the pipeline that is the target's own.
+    /// Runs a step of the pipeline that belongs to the target.
     fn run_step<'c>(
         &'c self,
         step: &'static str,
@@ -62,7 +62,7 @@ pub struct Work<'a, 'c> {
     pub kernel: Value<'a>,
     /// The processor.
     pub machine: &'a Machine,
-    /// What the caller wants.
+    /// The request.
     pub request: &'a Request,
     /// Where intermediate forms go.
     pub dump: &'a Dump,

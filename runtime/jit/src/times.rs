@@ -9,7 +9,7 @@ use crate::Request;
 /// The environment variable. The compiler plugin reads it too.
 const VARIABLE: &str = "SCHISM_TIME_PASSES";
 
-/// The steps of one compile. They are printed together at its end, or where it fails.
+/// The steps of one compile. They are printed together at its end, or when it fails.
 pub struct Times(Option<Steps>);
 
 struct Steps {
@@ -19,7 +19,7 @@ struct Steps {
 }
 
 impl Times {
-    /// Looks at the environment; without the variable nothing is measured.
+    /// Reads the environment; without the variable nothing is measured.
     pub fn new(request: &Request) -> Self {
         let wanted =
             std::env::var_os(VARIABLE).is_some_and(|value| !value.is_empty() && value != "0");
@@ -35,7 +35,7 @@ impl Times {
         self.0.is_some()
     }
 
-    /// The passes have run, and took that long each.
+    /// Adds the times of passes.
     pub fn passes(&mut self, times: &[(&str, Duration)]) {
         let Some(Steps { kernel, last, text }) = &mut self.0 else { return };
         for (step, time) in times {
@@ -46,7 +46,7 @@ impl Times {
         *last = Instant::now();
     }
 
-    /// A step has ended, and the next begins.
+    /// Ends a step, and begins the next.
     pub fn done(&mut self, step: &str) {
         let Some(Steps { kernel, last, text }) = &mut self.0 else { return };
         let seconds = last.elapsed().as_secs_f64();
@@ -59,7 +59,7 @@ impl Times {
 impl Drop for Times {
     fn drop(&mut self) {
         if let Some(steps) = &self.0 {
-            // Whether anybody reads it or not.
+            // Errors of standard error are ignored.
             let _ = io::stderr().write_all(steps.text.as_bytes());
         }
     }

@@ -1,9 +1,10 @@
-//! Code that the build made ahead of time: which of it serves a launch, and when stage 2 is asked instead.
+//! AOT code: which of it serves a launch, and when stage 2 is used instead.
 //!
-//! A container may have, beside the image that stage 2 makes code of, code for some targets. Of what serves a launch on a device,
-//! the code for the best target is taken. If it is exactly what the launch asks for, nothing else is tried: it costs no compilation.
-//! If the launch asks for more than it must have (relaxed mathematics, constants with values built in), stage 2 is asked first, and
-//! the code serves where there is no stage 2.
+//! Beside the image that stage 2 compiles, a container may have AOT code for some targets. Of the
+//! code that serves a launch on a device, the one for the best target is used. If it is complete,
+//! that is, if it has all properties that the launch requests, nothing else is tried: this costs no
+//! compilation. If the launch requests optional properties (relaxed mathematics, constants with
+//! values built in), stage 2 is tried first, and the AOT code is the fallback.
 
 use schism_hcf::{Code, ImageRef, KernelRef, RecordRef, Target};
 use schism_jit_abi::{ABI_VERSION, ASSUME_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS};
@@ -20,26 +21,26 @@ use crate::util::warn_once;
 pub(crate) struct AotCode<'r, 'a> {
     pub(crate) image: &'r ImageRef<'a>,
     pub(crate) code: &'r Code,
-    /// Stage 2 could make nothing that serves the launch better.
+    /// Whether stage 2 could not make code that serves the launch better.
     complete: bool,
 }
 
-/// What code must be made for to run on a device.
+/// The properties of a device that AOT code depends on.
 pub(crate) trait AotTarget {
     /// Whether code for a target runs there.
     fn runs(&self, target: Target) -> bool;
 
-    /// Whether the device's driver reads the code.
+    /// Whether the device's driver can read the code.
     fn reads(&self, _image: &ImageRef<'_>) -> bool {
         true
     }
 
-    /// Whether only stage 2 can make what a launch asks for, in which case the name of that.
+    /// If only stage 2 can make what a launch requests, the name of that.
     fn needs_compiler(&self, _variant: &Variant) -> Option<&'static str> {
         None
     }
 
-    /// What a build must be asked for, to have code for this device.
+    /// The target that a build must name to have code for this device.
     fn name(&self) -> String;
 }
 
@@ -71,7 +72,7 @@ pub(crate) fn find<'r, 'a>(
             && (has(FLAG_BASE) || !variant.sub_grids)
             && (code.assumptions & ASSUME_INDEX_32 == 0 || variant.assumptions.small)
     };
-    // Of the same target, what is prepared for less is faster.
+    // Of the same target, the less general code is faster.
     let rank = |code: &Code| {
         let general = (code.flags & (FLAG_BASE | FLAG_OPEN_CONSTANTS)).count_ones();
         (code.target, u32::MAX - general, code.assumptions & ASSUME_INDEX_32)
@@ -91,7 +92,7 @@ pub(crate) fn find<'r, 'a>(
         .map(|(image, code)| AotCode { image, code, complete })
 }
 
-/// Whether there is code that is all that launches of a kernel ask for.
+/// Whether there is code with all properties that launches of a kernel request.
 pub(crate) fn is_complete(
     record: &RecordRef<'_>,
     kernel: &KernelRef<'_>,
@@ -108,7 +109,7 @@ impl AotCode<'_, '_> {
     }
 }
 
-/// The kernel from the code that there is, from stage 2, or from one after the other has failed.
+/// The kernel from AOT code, from stage 2, or from the second if the first fails.
 pub(crate) fn choose<K>(
     record: &RecordRef<'_>,
     kernel: &KernelRef<'_>,
@@ -145,7 +146,7 @@ pub(crate) fn choose<K>(
     })
 }
 
-/// Says which code there is, where stage 2 is missing and none of the code serves.
+/// The error that names the targets of the AOT code, if stage 2 is missing and none of it serves.
 fn explain(
     error: ImageError,
     record: &RecordRef<'_>,
@@ -194,7 +195,8 @@ pub(crate) fn is_there_for(predicate: impl Fn(Target) -> bool) -> bool {
     })
 }
 
-/// The values of open constants as a loader takes them: each constant's place in the kernel's list, and its bytes.
+/// The values of open constants in the form that loaders take: each constant's index in the
+/// kernel's list, and its bytes.
 pub(crate) fn values<'v>(kernel: &KernelRef<'_>, variant: &'v Variant) -> Vec<(usize, &'v [u8])> {
     let place = |symbol: &str| kernel.spec_constants.iter().position(|other| other == symbol);
     let values = variant.constants.iter();

@@ -1,4 +1,4 @@
-//! What code can be made for, beside its kernel: what holds for some launches and not for others.
+//! What code can assume about launches, besides its kernel.
 
 use std::arch::asm;
 use std::fmt;
@@ -7,23 +7,23 @@ use std::mem::MaybeUninit;
 use schism_hcf::{KernelRef, ParameterKind};
 use schism_jit_abi::{ALIGNED, NARROW};
 
-/// What a GPU's code may count on.
+/// The assumptions of a GPU's code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Assumptions {
     /// Ids and ranges fit into 31 bits.
     pub(crate) small: bool,
     /// The range is a multiple of the block in each dimension.
     pub(crate) divisible: bool,
-    /// The threads of a block, if they are known; else zeros.
+    /// The threads of a block, if known; otherwise zeros.
     pub(crate) block: [u32; 3],
-    /// Which parameters are addresses or integers of 64 bits that are multiples of [`ALIGNED`].
+    /// The parameters that are addresses or 64-bit integers and multiples of [`ALIGNED`].
     pub(crate) aligned: u64,
-    /// Which parameters are integers of 64 bits that are below [`NARROW`].
+    /// The parameters that are 64-bit integers below [`NARROW`].
     pub(crate) narrow: u64,
 }
 
 impl Assumptions {
-    /// Whether all of this holds where `other` does.
+    /// Whether `other` implies all of this.
     #[inline]
     pub(crate) fn hold_for(self, other: Self) -> bool {
         self.small <= other.small
@@ -33,7 +33,7 @@ impl Assumptions {
             && self.narrow & !other.narrow == 0
     }
 
-    /// What holds for both.
+    /// What both assume.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             small: self.small && other.small,
@@ -44,7 +44,7 @@ impl Assumptions {
         }
     }
 
-    /// How much is known.
+    /// The number of assumptions.
     pub(crate) fn count(self) -> u32 {
         u32::from(self.small)
             + u32::from(self.divisible)
@@ -54,17 +54,17 @@ impl Assumptions {
     }
 }
 
-/// A parameter whose value is known.
+/// A parameter with a known value.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ConstantArgument {
     pub(crate) param: u32,
-    /// Where it is in the closure.
+    /// Its offset in the closure.
     pub(crate) offset: usize,
     pub(crate) bytes: Box<[u8]>,
 }
 
 impl ConstantArgument {
-    /// Whether the closure has the value.
+    /// Whether the closure contains the value.
     ///
     /// # Safety
     /// The closure is of the kernel's type.
@@ -86,13 +86,13 @@ impl fmt::Debug for ConstantArgument {
     }
 }
 
-/// How many bytes are looked at in one piece.
+/// The number of bytes compared at a time.
 const PIECE: usize = 16;
 
-/// Whether these bytes are in memory. Some of that memory may have no value, such as what lies between fields.
+/// Whether memory contains these bytes. Some of that memory may be uninitialised, such as padding.
 ///
 /// # Safety
-/// So many bytes can be read.
+/// That many bytes can be read.
 #[inline]
 pub(crate) unsafe fn is_there(place: *const u8, bytes: &[u8]) -> bool {
     bytes.chunks(PIECE).zip(0..).all(|(piece, number)| {
@@ -102,10 +102,10 @@ pub(crate) unsafe fn is_there(place: *const u8, bytes: &[u8]) -> bool {
     })
 }
 
-/// Copies bytes, of which some may have no value.
+/// Copies bytes, which may be partly uninitialised.
 ///
 /// # Safety
-/// So many bytes can be read.
+/// That many bytes can be read.
 pub(crate) unsafe fn copy(place: *const u8, len: usize) -> Box<[u8]> {
     let mut bytes = Vec::with_capacity(len);
     for begin in (0..len).step_by(PIECE) {
@@ -131,7 +131,7 @@ unsafe fn read(place: *const u8, len: usize) -> [u8; PIECE] {
     copy
 }
 
-/// A number in memory, some of whose bytes may have no value.
+/// A number in memory, which may be partly uninitialised.
 ///
 /// # Safety
 /// Eight bytes can be read.
@@ -140,14 +140,15 @@ unsafe fn word(place: *const u8) -> u64 {
     // SAFETY: the caller's promise; nothing is said of the place's alignment, nor of what is there.
     let word = unsafe { place.cast::<MaybeUninit<u64>>().read_unaligned() };
     let number;
-    // SAFETY: it copies a register. As far as the compiler knows it makes the number, so that it has a value.
+    // SAFETY: it copies a register. As far as the compiler knows it writes the number, so that it
+    // is initialised.
     unsafe {
         asm!("mov {0}, {1}", out(reg) number, in(reg) word, options(pure, nomem, nostack, preserves_flags));
     }
     number
 }
 
-/// A part of the closure that becomes a parameter by its value.
+/// A part of the closure that is passed by value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scalar {
     pub(crate) param: u32,
@@ -156,16 +157,16 @@ pub(crate) struct Scalar {
     pub(crate) is_float: bool,
 }
 
-/// What of a kernel's parameters code can know.
+/// The parameters of a kernel that code can make assumptions about.
 #[derive(Debug, Default)]
 pub(crate) struct FlattenedParameters {
-    /// Addresses, of the first parameters: their numbers, and where they are.
+    /// Addresses, among the first parameters: their indices, and their offsets.
     pointers: Box<[(u32, usize)]>,
-    /// Integers of 64 bits, of the first parameters.
+    /// 64-bit integers, among the first parameters.
     longs: Box<[(u32, usize)]>,
     /// Numbers.
     pub(crate) scalars: Box<[Scalar]>,
-    /// What the program wants to be known: numbers and aggregates.
+    /// Numbers and aggregates that the program marks as [`Specialized`](crate::Specialized).
     pub(crate) specialized: Box<[Scalar]>,
 }
 
@@ -209,8 +210,9 @@ impl FlattenedParameters {
         Self { scalars, specialized, ..Self::default() }
     }
 
-    /// Which addresses are multiples of [`ALIGNED`], and which integers are below [`NARROW`]. Memory of a device and its window begin
-    /// at multiples of more than that, so a closure's addresses say it.
+    /// Which addresses are multiples of [`ALIGNED`], and which integers are below [`NARROW`].
+    /// Device memory and its window are both aligned to more than that, so window addresses
+    /// suffice.
     ///
     /// # Safety
     /// The closure is of the kernel's type.

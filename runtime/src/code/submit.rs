@@ -1,4 +1,4 @@
-//! A launch on its way: what its device asks of the code, the code, and the launch itself.
+//! Submits a launch: what its device requires of the code, the code, and the launch itself.
 
 use crate::code::kernels;
 use crate::code::requirements::LaunchRequirements;

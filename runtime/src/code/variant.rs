@@ -1,4 +1,4 @@
-//! What makes one piece of compiled code of a kernel different from another.
+//! What distinguishes compiled code of one kernel.
 
 use std::fmt;
 
@@ -11,18 +11,18 @@ pub(crate) type ConstantValue = (String, Box<[u8]>);
 /// See the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Variant {
-    /// It takes where the launch begins.
+    /// Whether it takes the launch's offset.
     pub(crate) offset: bool,
     pub(crate) math: Math,
     /// Whether mathematics comes from schism's own library.
     pub(crate) portable: bool,
     /// The values of specialization constants that are not the defaults, in the container's order.
     pub(crate) constants: Vec<ConstantValue>,
-    /// On a GPU: the launch comes in sub-grids.
+    /// On a GPU: whether the launch is divided into sub-grids.
     pub(crate) sub_grids: bool,
-    /// What a GPU's code counts on.
+    /// The assumptions of a GPU's code.
     pub(crate) assumptions: Assumptions,
-    /// Parameters that the code counts on, by their numbers.
+    /// The parameters with known values, by index.
     pub(crate) values: Vec<ConstantArgument>,
 }
 

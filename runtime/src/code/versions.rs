@@ -1,13 +1,15 @@
 //! The versions of one kernel on one device, and which of them a launch gets.
 //!
-//! A version counts on assumptions and values ([`crate::code::assumptions`]), and runs the launches for which they hold. A launch never waits for a
-//! better version than it needs:
+//! A version relies on assumptions and values ([`crate::code::assumptions`]), and serves the
+//! launches for which they hold. A launch never waits for a better version than it needs:
 //!
-//! - The first one is compiled for what holds for the launch that asks.
-//! - A launch for which no version is good asks for one that counts on less: on what holds for this launch and for those that asked
-//!   before. So there are few such versions, and the last one is good for all. Only the size of a launch's groups stays known,
-//!   and what is [`Specialized`](crate::Specialized), up to some number of sizes and values.
-//! - What is better for launches as they have been for a while is compiled in the background: see [`crate::code::profile`].
+//! - The first version is compiled with the assumptions that hold for its launch.
+//! - A launch that no version serves requests one with fewer assumptions: those that hold for this
+//!   launch and for those that requested one before. So there are few such versions, and the last
+//!   one serves all launches. Only the size of a launch's groups stays known, and
+//!   [`Specialized`](crate::Specialized) values, up to some number of sizes and values.
+//! - Better versions for launches as they have been for a while are compiled in the background: see
+//!   [`crate::code::profile`].
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
@@ -22,17 +24,17 @@ use crate::util::retry::Failures;
 
 pub(crate) type Compiled<K> = Result<Arc<K>, ImageError>;
 
-/// As many versions may be for one size of groups only.
+/// The maximum number of versions for one size of groups only.
 const MOST_GROUPS: usize = 8;
 
-/// As many sets of values may be specialized for.
+/// The maximum number of sets of `Specialized` values.
 const MOST_SPECIALIZED: usize = 32;
 
-/// A version that is there, or being made by whoever asked first.
+/// A version that is compiled, or being compiled by the first thread that requested it.
 #[derive(Debug)]
 struct Version<K> {
     key: SpecializationKey,
-    /// It knows all values that the program wants to be known.
+    /// Whether it assumes all `Specialized` values.
     specialized: bool,
     code: VersionState<K>,
 }
@@ -40,9 +42,9 @@ struct Version<K> {
 #[derive(Debug)]
 enum VersionState<K> {
     Ready(Arc<K>),
-    /// By whoever asked first.
+    /// By the first thread that requested it.
     Making(Arc<Making<K>>),
-    /// It is tried again by the rule of [`crate::util::retry`], if the error is transient.
+    /// Transient errors are retried by the rule of [`crate::util::retry`].
     Failed(ImageError, Failures),
 }
 
@@ -67,17 +69,17 @@ pub(crate) struct VersionSet<K> {
     pub(crate) flattened: FlattenedParameters,
     versions: RwLock<Versions<K>>,
     pub(crate) profiler: Profiler,
-    /// The code was made ahead of time, for launches of which nothing is known.
+    /// Whether the code is AOT code, for launches of which nothing is known.
     pub(crate) is_aot: bool,
 }
 
 #[derive(Debug)]
 struct Versions<K> {
-    /// Those that count on more come first.
+    /// Those with more assumptions come first.
     list: Vec<Version<K>>,
     /// What held for all launches that had to wait for a version.
     common: Option<Assumptions>,
-    /// How many sets of values were specialized for.
+    /// The number of sets of `Specialized` values.
     specialized: usize,
 }
 
@@ -89,7 +91,7 @@ impl<K> Versions<K> {
     #[inline]
     unsafe fn find(&self, launch: &VersionRequest) -> Option<&Version<K>> {
         let adapts = launch.adaptivity != Adaptivity::Off;
-        // Few kernels have anything specialized; of the others every version knows all of that.
+        // Few kernels have `Specialized` values; for the others every version assumes all of them.
         let any = !adapts || self.specialized >= MOST_SPECIALIZED;
         self.list.iter().find(|version| {
             let SpecializationKey { assumptions, values } = &version.key;
@@ -102,7 +104,7 @@ impl<K> Versions<K> {
         })
     }
 
-    /// Adds a version behind all that count on more.
+    /// Inserts a version after all with more assumptions.
     fn insert(&mut self, version: Version<K>) {
         let weight =
             |version: &Version<K>| (version.key.values.len(), version.key.assumptions.count());
@@ -121,7 +123,7 @@ impl<K> VersionSet<K> {
         Self { variant, flattened, versions: RwLock::new(versions), profiler, is_aot: false }
     }
 
-    /// The same, whose code was or was not made ahead of time.
+    /// The same, for AOT code or not.
     pub(crate) fn with_aot(self, is_aot: bool) -> Self {
         Self { is_aot, ..self }
     }
@@ -134,7 +136,8 @@ impl<K> VersionSet<K> {
         self.versions.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The code for a launch, if it is there and well; and what shall be made for launches to come.
+    /// The code for a launch, if it is ready; and the key of a better version to compile for later
+    /// launches.
     ///
     /// # Safety
     /// The closure is of the kernel's type.
@@ -153,7 +156,7 @@ impl<K> VersionSet<K> {
         Some((Arc::clone(code), key.filter(|key| is_new(key))))
     }
 
-    /// The code for a launch, which `compile` makes if nobody has, or if it is time to try again.
+    /// The code for a launch, which `compile` makes if nobody has, or if a retry is due.
     ///
     /// # Safety
     /// As for [`ready`](Self::ready).
@@ -197,7 +200,7 @@ impl<K> VersionSet<K> {
         self.finish(key, slot, compile, versions)
     }
 
-    /// Waits for a version, or makes it.
+    /// Waits for a version, or compiles it.
     fn finish(
         &self,
         key: SpecializationKey,
@@ -206,10 +209,11 @@ impl<K> VersionSet<K> {
         versions: RwLockWriteGuard<'_, Versions<K>>,
     ) -> Compiled<K> {
         drop(versions);
-        // Only those who want the same version wait for it.
+        // Only those who request the same version wait for it.
         let compiled = slot.made.get_or_init(|| compile(&key)).clone();
         let mut versions = self.write();
-        // Whoever is the first of those to come here says how it ended. Somebody else may have put another version in its place since.
+        // The first of the waiting threads records the result. Another thread may have replaced the
+        // version since.
         let ours = |code: &VersionState<K>| matches!(code, VersionState::Making(other) if Arc::ptr_eq(other, &slot));
         let mut known = versions.list.iter_mut();
         if let Some(version) = known.find(|known| known.key == key && ours(&known.code)) {
@@ -223,7 +227,7 @@ impl<K> VersionSet<K> {
         compiled
     }
 
-    /// A version for a launch for which there is none.
+    /// Adds a version for a launch that none serves.
     ///
     /// # Safety
     /// As for [`ready`](Self::ready).
@@ -254,7 +258,7 @@ impl<K> VersionSet<K> {
         Version { key: SpecializationKey { assumptions, values }, specialized, code }
     }
 
-    /// Adds a version that was made in the background.
+    /// Adds a version that was compiled in the background.
     pub(crate) fn add(&self, key: SpecializationKey, code: Arc<K>) {
         let mut versions = self.write();
         if versions.list.iter().any(|known| known.key == key) {
@@ -268,7 +272,7 @@ impl<K> VersionSet<K> {
     /// Forgets all versions: their kernel is gone.
     pub(crate) fn clear(&self) {
         let list = std::mem::take(&mut self.write().list);
-        // Without the lock: that may take calls of a driver.
+        // Without the lock: that may call a driver.
         drop(list);
     }
 }
@@ -278,7 +282,8 @@ mod tests {
     use super::*;
     use crate::code::assumptions::Scalar;
 
-    /// A kernel whose closure is eight bytes: a value that is specialized in the first half, a number in the second.
+    /// A kernel with a closure of eight bytes: a `Specialized` value in the first half, a number in
+    /// the second.
     fn set(specialized: bool) -> VersionSet<SpecializationKey> {
         let parameter = |param, offset| Scalar { param, offset, size: 4, is_float: false };
         let flattened = FlattenedParameters::of(
@@ -327,7 +332,7 @@ mod tests {
         // The same blocks, not all of them full.
         let (second, waited) = ask(assumptions(false, 32));
         assert!(waited && second.assumptions == assumptions(false, 32));
-        // Other blocks: neither is known any more, and this one is for all.
+        // Other blocks: neither is assumed any more, and this one serves all.
         let (third, waited) = ask(assumptions(true, 256));
         assert!(
             waited && third.assumptions == Assumptions { small: true, ..Assumptions::default() }
@@ -337,7 +342,7 @@ mod tests {
                 assert_eq!(ask(assumptions(divisible, block)), (third.clone(), false));
             }
         }
-        // Those that count on more are taken where they are good.
+        // Those with more assumptions are used where they hold.
         assert_eq!(ask(assumptions(true, 32)), (first, false));
         assert_eq!(ask(assumptions(false, 32)), (second, false));
         let (last, waited) = ask(Assumptions { small: false, ..assumptions(true, 256) });
@@ -358,7 +363,7 @@ mod tests {
         assert!(waited && rest.assumptions.block == [0; 3] && rest.assumptions.divisible);
         assert_eq!(ask(&set, of(101)), (rest, false));
         assert_eq!(ask(&set, of(3)).0.assumptions.block, [3, 1, 1]);
-        // If that does not do.
+        // If that is enough.
         let demanding = VersionRequest { demands_block: true, ..of(101) };
         assert_eq!(ask(&set, demanding).0.assumptions.block, [101, 1, 1]);
     }
@@ -389,12 +394,12 @@ mod tests {
         let (key, waited) = ask(&set, off);
         assert!(waited && key == SpecializationKey { assumptions: small, values: Vec::new() });
         assert!(!ask(&set, off).1);
-        // What was made for it says nothing about others.
+        // Its assumptions say nothing about others.
         let (key, _) = ask(&set, launch(assumptions(true, 32), &[6, 2]));
         assert_eq!((key.assumptions, key.values.len()), (assumptions(true, 32), 1));
     }
 
-    /// What `make` gives, with a compiler that fails so; and whether it was asked.
+    /// The result of `make` with a compiler that fails like this; and whether it was called.
     fn fail(
         set: &VersionSet<SpecializationKey>,
         launch: &VersionRequest,

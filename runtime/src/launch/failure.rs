@@ -1,4 +1,4 @@
-//! Panics of kernels that run as the host half's own body.
+//! Failures of kernels that run as the host half's own body.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -22,17 +22,18 @@ pub(crate) enum Failure {
     DivergentBarrier { group: [usize; 3], waiting: usize, ended: usize },
     /// Some work-items of a sub-group waited for others that had ended, or waited for something else.
     DivergentSubGroup { group: [usize; 3], sub_group: usize, waiting: usize, elsewhere: usize },
-    /// There is no stack of so many bytes.
+    /// There is no memory for a stack of that size.
     NoStack { bytes: usize, reason: String },
     /// There is no thread for a work-item that waits.
     NoThread { reason: String },
     /// A group's arrays do not fit.
     LocalMemory { bytes: usize },
-    /// The kernel has forked the process, and this one has not got the threads that run the rest of the launch.
+    /// The kernel has forked the process, and this one does not have the threads that run the rest
+    /// of the launch.
     Forked,
 }
 
-/// What is known of a panic in a kernel.
+/// A panic in a kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Panic {
     pub(crate) message: String,
@@ -70,8 +71,9 @@ pub(crate) fn inside() -> bool {
     INSIDE.get()
 }
 
-/// Makes panics in kernels silent: they are reported as errors, by the launch. Other panics go to the hook that was there. A
-/// program that sets its own hook later gets told of kernels' panics too, and the errors do not name their location.
+/// Makes panics in kernels silent: launches report them as errors. Other panics go to the previous
+/// hook. A program that sets its own hook later sees kernels' panics too, and the errors then have
+/// no location.
 pub(crate) fn install_hook() {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
@@ -88,14 +90,14 @@ pub(crate) fn install_hook() {
     });
 }
 
-/// Takes note of a kernel's panic; `false` if it is none.
+/// Records a kernel's panic; `false` if the panic is not in a kernel.
 fn record(info: &PanicHookInfo<'_>) -> bool {
-    // The thread's locals may be gone when a destructor of another local panics.
+    // The thread-locals may be gone when a destructor of another one panics.
     if !INSIDE.try_with(Cell::get).unwrap_or(false) {
         return false;
     }
     let location = info.location().map(ToString::to_string);
-    // A launch by a destructor of another local does without it.
+    // A launch by a destructor of another thread-local does without it.
     let _ = LOCATION.try_with(|at| at.replace(location));
     true
 }
@@ -114,15 +116,15 @@ pub(crate) fn while_dropping(payload: Box<dyn Any + Send>, device: &str) -> Laun
     }))
 }
 
-/// Drops what a kernel panicked with. Any type can be thrown, and dropping it may panic again; what that throws is leaked, since
-/// nothing may unwind from where work-items are counted.
+/// Drops a panic payload. It may have any type, and dropping it may panic again; the payload of
+/// that is leaked, since nothing may unwind where work-items are counted.
 pub(crate) fn discard(payload: Box<dyn Any + Send>) {
     if let Err(another) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(another);
     }
 }
 
-/// Runs a part of a kernel and turns its panic into a failure.
+/// Runs a part of a kernel and converts its panic to a failure.
 pub(crate) fn catch(run: impl FnOnce()) -> Result<(), Failure> {
     panic::catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
         let location = LOCATION.try_with(RefCell::take).unwrap_or_default();
@@ -133,14 +135,14 @@ pub(crate) fn catch(run: impl FnOnce()) -> Result<(), Failure> {
     })
 }
 
-/// Takes note of the work-item that panics, while it unwinds.
+/// Records the work-item that panics, while it unwinds.
 #[cold]
 #[inline(never)]
 pub(crate) fn note_item(id: [usize; 3]) {
     WORK_ITEM.set(Some(id));
 }
 
-/// What the standard library prints of a payload.
+/// The standard library's text for a payload.
 fn message(payload: &(dyn Any + Send)) -> String {
     if let Some(text) = payload.downcast_ref::<&str>() {
         (*text).to_owned()

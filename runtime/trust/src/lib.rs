@@ -36,7 +36,7 @@
 //! - Trusted users may do anything at any time.
 //! - The system's loader finds the dependencies of a library by its own rules, and so it does a
 //!   library that is named without a folder.
-//! - File systems on a network that other hosts mount, and whoever can write to the disk itself.
+//! - Other hosts that mount the same network file system, and whoever can write to the disk itself.
 //! - In a user namespace that does not map all users, owners that are not mapped count as root:
 //!   whoever set up the namespace chose what is mounted in it.
 

@@ -1,4 +1,5 @@
-//! Prices of European options by the formula of Black and Scholes, with a polynomial for the normal distribution.
+//! Prices of European options by the Black-Scholes formula, with a polynomial for the normal
+//! distribution.
 
 use schism::prelude::*;
 
@@ -6,10 +7,10 @@ use crate::Outcome;
 use crate::data::between;
 use crate::measure::{Bench, Case, submit};
 
-/// Interest without risk, a year.
+/// The interest rate without risk, per year.
 const INTEREST: f32 = 0.02;
 
-/// How much prices move, a year.
+/// The volatility, per year.
 const VOLATILITY: f32 = 0.30;
 
 /// The normal distribution up to `d`, to seven digits: a polynomial of fifth degree (Abramowitz and Stegun, 26.2.17).
@@ -23,7 +24,7 @@ fn normal(d: f32) -> f32 {
     if d > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// The prices of the right to buy and of the right to sell.
+/// The prices of the call option and of the put option.
 #[inline(always)]
 fn prices(price: f32, strike: f32, years: f32) -> (f32, f32) {
     let root = years.sqrt();

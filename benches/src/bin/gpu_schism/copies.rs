@@ -1,4 +1,4 @@
-//! What a copy costs between the memory of the host, as programs have it, and that of the device.
+//! The cost of copies between pageable host memory and the device.
 
 use std::time::Instant;
 
@@ -9,8 +9,8 @@ use crate::data::between;
 use crate::measure::{Bench, Case, Times, WARM_UP};
 use crate::settings::Clock;
 
-/// Measures `copy_in`, from a slice to a buffer, and `copy_out`, from a buffer to a slice, both on the host's clock. All memory has been
-/// used before.
+/// Measures `copy_in`, from a slice to a buffer, and `copy_out`, from a buffer to a slice, both on
+/// the host's clock. All memory has been touched before.
 pub fn run(bench: &Bench) -> Outcome {
     if !bench.wants(&["copy_in", "copy_out"]) {
         return Ok(());
@@ -34,7 +34,7 @@ pub fn run(bench: &Bench) -> Outcome {
     Ok(())
 }
 
-/// Times something that returns when it is done.
+/// Times an operation that has completed when it returns.
 fn time(bench: &Bench, mut run: impl FnMut() -> Outcome) -> Outcome<Times> {
     let mut once = || -> Outcome<f64> {
         let start = Instant::now();

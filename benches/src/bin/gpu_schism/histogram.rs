@@ -1,4 +1,5 @@
-//! How often each byte occurs: each group counts in local memory, and adds its counts to the common ones.
+//! Counts of each byte value: each group counts in local memory, and adds its counts to the global
+//! ones.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -10,7 +11,7 @@ use crate::data::mix;
 use crate::measure::{Bench, Case, submit};
 use crate::reduction::{GROUP, groups};
 
-/// Values of a byte. As many as a group has work-items.
+/// The number of byte values, and of work-items of a group.
 const BINS: usize = 256;
 
 /// Measures `histogram`.

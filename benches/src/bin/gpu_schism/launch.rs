@@ -1,4 +1,4 @@
-//! What a launch costs: a kernel that does nothing.
+//! The cost of launching an empty kernel.
 
 use std::time::Instant;
 
@@ -9,11 +9,11 @@ use crate::settings::Clock;
 /// Launches that one timed run submits.
 const LAUNCHES: usize = 1000;
 
-/// Measures `launch_wait`, a launch that is waited for, and `launch_submit`, a launch among many that are waited for together. Both
-/// are the host's time for one launch.
+/// Measures `launch_wait`, a launch followed by waiting, and `launch_submit`, one of many launches
+/// that are waited for together. Both are the host's time for one launch.
 pub fn run(bench: &Bench) -> Outcome {
     let case = |kernel| Case { kernel, element: "none", size: 1, bytes: 0 };
-    // Not the runs' own queues, whose launches are timed one by one.
+    // Not the runs' own queues, which time each launch.
     let queue = bench.queue();
     let samples = bench.settings().runs * 10;
     for run in bench.runs(case("launch_wait")).filter(|run| run.is_precise()) {

@@ -1,4 +1,4 @@
-//! The kernels of `cargo schism bench gpu`, one module each, as a user of schism would write them.
+//! The kernels of `cargo schism bench gpu`, one module each, in the style of a user's program.
 //!
 //! Every kernel has a baseline in CUDA C++ (`benches/gpu/*.cuh`): the same algorithm, sizes, data and groups. Both programs print
 //! the same lines, see [`measure`]. By itself this program runs on any device:
@@ -32,7 +32,7 @@ use schism::Queue;
 use crate::measure::Bench;
 use crate::settings::Settings;
 
-/// How this program says what went wrong.
+/// How this program reports errors.
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 fn main() -> Result<(), schism::Report> {

@@ -1,14 +1,14 @@
-//! The Mandelbrot set: how many steps each point takes to leave.
+//! The Mandelbrot set: the escape time of each point.
 
 use schism::prelude::*;
 
 use crate::Outcome;
 use crate::measure::{Bench, Case, submit};
 
-/// Steps after which a point counts as one that stays.
+/// Steps after which a point counts as a member of the set.
 const STEPS: u32 = 512;
 
-/// Steps of the point at a place of the picture.
+/// The escape time of a point of the picture.
 #[inline(always)]
 fn steps(side: usize, [row, column]: [usize; 2]) -> u32 {
     let scale = 3.0 / side as f32;
@@ -48,7 +48,8 @@ pub fn run(bench: &Bench) -> Outcome {
                 (0..side * side).map(|at| steps(side, [at / side, at % side])).collect()
             });
         } else {
-            // Near the set a rounding decides how many steps a point takes. Most points are not near it.
+            // Near the set a rounding error can change the escape time. Most points are not near
+            // it.
             let sum =
                 |steps: &[u32]| vec![steps.iter().map(|&steps| f64::from(steps)).sum::<f64>()];
             run.check_near(&sum(&picture.to_vec()), 1e-2, || {

@@ -1,14 +1,14 @@
-//! Timing, checksums, and the lines that are printed.
+//! Timing, checksums, and the printed lines.
 //!
-//! A line says everything of one measurement, in words `key=value` after the word `result`:
+//! A line describes one measurement, in words `key=value` after the word `result`:
 //!
 //! | key | value |
 //! |---|---|
-//! | `kernel`, `type`, `size` | what was measured |
+//! | `kernel`, `type`, `size` | the measurement |
 //! | `variant` | `precise`, `relaxed`, `specialised` (precise, and sizes are constants); the baselines say `nofma`, `fma` |
-//! | `bytes` | what a run must read and write at least; 0 where that is not what limits it |
+//! | `bytes` | the minimum that a run must read and write; 0 if memory is not the limit |
 //! | `clock` | `device` or `host` |
-//! | `median`, `min`, `p95` | seconds of a run, among `runs` timed ones after [`WARM_UP`] others |
+//! | `median`, `min`, `p95` | seconds of a run, over `runs` timed ones after [`WARM_UP`] others |
 //! | `first` | seconds of the very first run on the host's clock, in which the kernel is compiled or loaded |
 //! | `bits` | checksum of a sample of the result, bit by bit |
 //! | `sum` | the sum of the same sample |
@@ -23,13 +23,13 @@ use crate::Outcome;
 use crate::real::Digest;
 use crate::settings::{Clock, Settings};
 
-/// Runs before those that count, the first included.
+/// Untimed runs, including the first.
 pub const WARM_UP: usize = 3;
 
-/// Elements of a result that its checksum is made of.
+/// Elements of a result in its checksum.
 const SAMPLE: usize = 4096;
 
-/// All kernels, in the order in which they run.
+/// All kernels, in the order of their runs.
 pub const KERNELS: &[&str] = &[
     "launch_wait",
     "launch_submit",
@@ -59,7 +59,7 @@ pub const KERNELS: &[&str] = &[
 pub struct Bench {
     queue: Queue,
     settings: Settings,
-    /// Results that were not the host's.
+    /// Results that differed from the host's.
     wrong: Cell<usize>,
 }
 
@@ -70,16 +70,16 @@ pub struct Case {
     pub kernel: &'static str,
     /// The element type's name.
     pub element: &'static str,
-    /// The size of the problem, in whatever unit.
+    /// The size of the problem; the unit depends on the kernel.
     pub size: usize,
-    /// What a run must read and write at least; 0 where that is not what limits it.
+    /// The minimum that a run must read and write; 0 if memory is not the limit.
     pub bytes: usize,
 }
 
 /// How a kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// As Rust computes: the default.
+    /// Rust's semantics: the default.
     Precise,
     /// With [`Math::Relaxed`].
     Relaxed,
@@ -87,7 +87,8 @@ pub enum Variant {
     Specialised,
 }
 
-/// A size as a kernel captures it: read in each launch, or a constant of the code.
+/// A size in the form in which a kernel captures it: read in each launch, or a constant of the
+/// code.
 pub trait Size: Copy + Send + Sync + Capture + 'static {
     /// The number.
     fn get(self) -> usize;
@@ -107,13 +108,13 @@ impl Size for Specialized<usize> {
     }
 }
 
-/// A kernel that is about to be measured in one variant.
+/// A kernel to measure in one variant.
 #[derive(Debug)]
 pub struct Run<'a> {
     bench: &'a Bench,
     case: Case,
     variant: Variant,
-    /// Where the launches go.
+    /// The queue of the launches.
     pub queue: Queue,
 }
 
@@ -131,7 +132,7 @@ impl Bench {
         Self { queue, settings, wrong: Cell::new(0) }
     }
 
-    /// The queue, for what is not timed.
+    /// The queue, for untimed work.
     pub const fn queue(&self) -> &Queue {
         &self.queue
     }
@@ -141,12 +142,12 @@ impl Bench {
         &self.settings
     }
 
-    /// Whether any of the kernels is to run.
+    /// Whether any of the kernels is selected.
     pub fn wants(&self, kernels: &[&str]) -> bool {
         kernels.iter().any(|kernel| self.settings.wants(kernel))
     }
 
-    /// The variants in which a kernel is measured: none, if it is not asked for.
+    /// The variants in which a kernel is measured: none, if it is not selected.
     pub fn runs(&self, case: Case) -> impl Iterator<Item = Run<'_>> {
         self.variants(case, &[Variant::Precise, Variant::Relaxed])
     }
@@ -162,7 +163,7 @@ impl Bench {
         variants: &'static [Variant],
     ) -> impl Iterator<Item = Run<'a>> {
         let wanted = self.settings.wants(case.kernel);
-        // Each launch of a timed queue says how long it took.
+        // A timed queue times each launch.
         let queue = match self.settings.clock {
             Clock::Device => self.queue.with_timing(),
             Clock::Host => self.queue.clone(),
@@ -207,10 +208,10 @@ impl Run<'_> {
         self.variant == Variant::Specialised
     }
 
-    /// Times a kernel. `run` launches it, waits, and says which launches that were.
+    /// Times a kernel. `run` launches it, waits, and returns the launches.
     pub fn time(&self, mut run: impl FnMut() -> Result<Vec<Event>, Error>) -> Outcome<Times> {
         let clock = self.bench.settings.clock;
-        // The first on the host's clock, whatever the others are on.
+        // The first on the host's clock, whatever the others use.
         let mut once = |clock| -> Outcome<f64> {
             let start = Instant::now();
             let launches = run()?;
@@ -240,7 +241,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Prints the line of a kernel whose result is at hand, or that has none.
+    /// Prints the line of a kernel whose result is on the host, or that has none.
     pub fn report_values<T: Digest>(&self, times: &Times, result: &[T]) {
         let (bits, sum) = sum_up(result);
         self.print(times, bits, sum);
@@ -262,8 +263,8 @@ impl Run<'_> {
         );
     }
 
-    /// Compares the result with the host's, if that is asked for: all bits, when mathematics is precise, else within a relative
-    /// difference of `tolerance`.
+    /// Compares the result with the host's, if requested: all bits, when mathematics is precise,
+    /// otherwise within a relative difference of `tolerance`.
     pub fn check<T: Digest>(
         &self,
         result: &Buffer<T>,
@@ -276,7 +277,8 @@ impl Run<'_> {
         }
     }
 
-    /// The same for results that hold only to a tolerance on any device, such as sums in another order.
+    /// The same for results that have only a tolerance on any device, such as sums in another
+    /// order.
     pub fn check_near<T: Digest>(
         &self,
         result: &[T],
@@ -322,14 +324,14 @@ impl Times {
         Self { first, sorted: times, clock }
     }
 
-    /// The time that this share of the runs does not exceed: the middle one for a half.
+    /// A quantile of the times: the median for a half.
     fn at(&self, share: f64) -> f64 {
         let last = self.sorted.len() - 1;
         self.sorted[(last as f64 * share).round() as usize]
     }
 }
 
-/// The checksum of a buffer. What it is made of is picked on the device, so that only that is copied.
+/// The checksum of a buffer. The device selects the elements, so that only those are copied.
 fn digest<T: Digest>(queue: &Queue, result: &Buffer<T>) -> Result<(u64, f64), Error> {
     let step = (result.len() / SAMPLE).max(1);
     let mut sample = Buffer::with_len(queue, result.len().min(SAMPLE))?;

@@ -1,4 +1,5 @@
-//! Bodies under gravity, all pairs: a group keeps as many bodies in local memory as it has work-items.
+//! Gravity of all pairs of bodies: a group keeps as many bodies in local memory as it has
+//! work-items.
 
 use schism::prelude::*;
 use schism::{Specialized, local_array};
@@ -11,7 +12,7 @@ use crate::real::Digest;
 /// Work-items of a group, and bodies of a tile.
 const GROUP: usize = 256;
 
-/// Keeps two bodies that meet from flying apart, squared.
+/// Softening length, squared: it keeps close bodies from flying apart.
 const SOFTENING: f32 = 0.01;
 
 /// A position and a mass, or an acceleration.
@@ -39,7 +40,7 @@ impl Digest for Body {
 }
 
 impl Body {
-    /// The acceleration of this body, which has `acceleration` from others already, under the pull of one more.
+    /// Adds the attraction of another body to `acceleration`.
     #[inline(always)]
     fn pulled(self, acceleration: Self, other: Self) -> Self {
         let (x, y, z) = (other.x - self.x, other.y - self.y, other.z - self.z);
@@ -55,7 +56,7 @@ impl Body {
     }
 }
 
-/// The acceleration of a body under the pull of all, with the help of its group.
+/// The acceleration of a body under the attraction of all, with the help of its group.
 #[inline(always)]
 fn acceleration(item: NdItem<'_, 1>, body: &Body, bodies: &[Body]) -> Body {
     let tile = local_array!(item, Body; GROUP).as_mut_ptr();

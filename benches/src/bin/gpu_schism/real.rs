@@ -1,4 +1,4 @@
-//! Element types: what kernels compute with, and what checksums are made of.
+//! Element types of kernels and checksums.
 
 use std::ops::{Add, Mul};
 
@@ -8,9 +8,9 @@ use schism::{Element, GroupValue};
 pub trait Digest: Element + Default + PartialEq + std::fmt::Debug {
     /// The type's name in the lines that are printed.
     const NAME: &'static str;
-    /// The bits, for results that must be the same.
+    /// The bits, for results that must be equal.
     fn bits(self) -> u64;
-    /// The value, for results that must be near.
+    /// The value, for results that must be close.
     fn value(self) -> f64;
 }
 
@@ -50,7 +50,7 @@ impl Digest for f64 {
     }
 }
 
-/// The floating-point types, for kernels that are written once for both.
+/// The floating-point types, for kernels that are generic over them.
 pub trait Real: Digest + GroupValue + Add<Output = Self> + Mul<Output = Self> {
     /// The nearest value.
     fn of(value: f64) -> Self;

@@ -1,4 +1,4 @@
-//! The sum of a vector: groups sum shares of it, one more group sums their sums.
+//! The sum of a vector: each group sums a share, and one more group sums the partial sums.
 
 use schism::local_array;
 use schism::prelude::*;
@@ -11,7 +11,7 @@ use crate::real::Real;
 /// Work-items of a group.
 pub const GROUP: usize = 256;
 
-/// Groups that share a vector: eight for each multiprocessor of a large GPU fill it.
+/// The number of groups: eight for each multiprocessor of a large GPU fill it.
 pub fn groups(bench: &Bench) -> usize {
     bench.settings().size(8 * 132, 8)
 }
@@ -33,7 +33,7 @@ pub fn sum_group<T: Real>(item: &NdItem<'_, 1>, tile: Local<'_, T>, value: T) ->
     tile.get(0)
 }
 
-/// Sums `from` in groups; each leaves its sum in `sums`.
+/// Sums `from` in groups; each writes its sum to `sums`.
 fn sum(
     queue: &Queue,
     from: &Buffer<f32>,

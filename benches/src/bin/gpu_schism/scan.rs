@@ -16,7 +16,7 @@ const EACH: usize = 4;
 /// Elements of one group.
 const TILE: usize = GROUP * EACH;
 
-/// A level: the sums of the tiles of the level below it, and their scan.
+/// A level: the sums of the tiles of the previous level, and their scan.
 struct Level {
     scanned: Buffer<u32>,
     sums: Buffer<u32>,

@@ -1,4 +1,4 @@
-//! What the command line says. The baseline takes the same options.
+//! The command line. The baseline takes the same options.
 
 use crate::Outcome;
 
@@ -12,12 +12,12 @@ usage: gpu_schism [--small] [--elements N] [--runs N] [--only KERNEL,…] [--clo
                 after the wait for it
   --check       compare all results with the host's (not the baseline's option: this is about schism)";
 
-/// Which time counts.
+/// The clock of the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// From the start of a launch to its end, as the device says.
+    /// From the start of a launch to its end, as the device reports.
     Device,
-    /// From before a launch is submitted to after it was waited for.
+    /// From before submission of a launch to after waiting.
     Host,
 }
 
@@ -29,7 +29,7 @@ pub struct Settings {
     /// How often each kernel is timed.
     pub runs: usize,
     only: Vec<String>,
-    /// The time that counts.
+    /// The clock of the measurements.
     pub clock: Clock,
     /// Whether results are compared with the host's.
     pub check: bool,
@@ -79,7 +79,7 @@ impl Settings {
         self.only.is_empty() || self.only.iter().any(|only| only == kernel)
     }
 
-    /// The first kernel that is asked for and that is none of `kernels`.
+    /// The first selected kernel that is none of `kernels`.
     pub fn unknown(&self, kernels: &[&str]) -> Option<&str> {
         self.only.iter().map(String::as_str).find(|only| !kernels.contains(only))
     }

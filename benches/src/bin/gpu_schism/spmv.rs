@@ -1,4 +1,5 @@
-//! A sparse matrix by a vector, its rows compressed: a work-item for each row, or some that share one.
+//! The product of a sparse matrix, with compressed rows, and a vector: one work-item per row, or
+//! several that share one.
 
 use schism::local_array;
 use schism::prelude::*;
@@ -13,7 +14,8 @@ const GROUP: usize = 256;
 /// Work-items that share a row.
 const LANES: usize = 32;
 
-/// A matrix: where the elements of row `i` are, `rows[i]..rows[i + 1]`, and each one's column and value.
+/// A matrix: `rows[i]..rows[i + 1]` are the indices of the elements of row `i`, each with a column
+/// and a value.
 struct Matrix {
     rows: Vec<u32>,
     columns: Vec<u32>,

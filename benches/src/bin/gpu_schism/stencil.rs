@@ -1,4 +1,4 @@
-//! A five-point stencil over a plane; the border stays as it is.
+//! A five-point stencil over a plane; the border is not changed.
 
 use schism::Specialized;
 use schism::prelude::*;

@@ -8,13 +8,13 @@ use crate::measure::{Bench, Case, submit};
 use crate::real::Real;
 use crate::reduction::{GROUP, groups, sum_group};
 
-/// What the vectors are filled with.
+/// The initial values of the vectors.
 const START: [f64; 3] = [0.1, 0.2, 0.0];
 
 /// The factor of mul and triad.
 const SCALAR: f64 = 0.4;
 
-/// Measures the five. Each one's result depends only on what the ones before it leave, however often it runs.
+/// Measures the five. Each result depends only on the kernels before, however often each one runs.
 pub fn run<T: Real>(bench: &Bench) -> Outcome {
     if !bench.wants(&["copy", "mul", "add", "triad", "dot"]) {
         return Ok(());

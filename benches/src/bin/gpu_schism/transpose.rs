@@ -1,4 +1,4 @@
-//! The transpose of a matrix, tile by tile: both reads and writes are of neighbouring elements.
+//! The transpose of a matrix, tile by tile: both reads and writes access neighbouring elements.
 
 use schism::prelude::*;
 use schism::{Specialized, local_array};
@@ -10,10 +10,11 @@ use crate::measure::{Bench, Case, Run, Size, Times, submit};
 /// The side of a tile.
 const TILE: usize = 32;
 
-/// Rows of a group; a work-item has an element of every `ROWS`th row of its tile.
+/// Rows of a group; a work-item handles an element of every `ROWS`th row of its tile.
 const ROWS: usize = 8;
 
-/// A row of a tile in local memory. One more than its elements, so that those of a column are in different banks.
+/// The pitch of a tile in local memory. One more than its elements, so that those of a column are
+/// in different banks.
 const PITCH: usize = TILE + 1;
 
 fn time<S: Size>(run: &Run, to: &mut Buffer<f32>, from: &Buffer<f32>, side: S) -> Outcome<Times> {

@@ -96,7 +96,7 @@ pub(crate) fn plan<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<Plan<'m>> {
     let mut carried = Vec::new();
     let mut origins: HashMap<Value<'m>, Origin> = HashMap::new();
     for phi in cfg.blocks[of.header].phis() {
-        let step = values.add_rec(phi).and_then(|affine| match affine.step {
+        let step = values.add_rec(phi).and_then(|add_rec| match add_rec.step {
             Step::Up(size) => scev::known(&size).map(|size| size as i64),
             Step::Down(size) => scev::known(&size).map(|size| (size as i64).wrapping_neg()),
             Step::None => None,

@@ -1,4 +1,5 @@
-//! The function that the runtime calls, added after optimisation: straight code that needs none.
+//! The function that the runtime calls, added after optimisation: straight-line code that needs
+//! none.
 
 use std::fmt::Write;
 use std::mem::{offset_of, size_of};
@@ -13,8 +14,8 @@ use crate::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::Context;
 
-/// Adds the entry function. Only a kernel that reads its work-item's context gets one, and only one that can panic outside
-/// of the loop function gets a place to land. Returns the kernel's flags.
+/// Adds the entry function. Only a kernel that reads its work-item's context gets one, and only one
+/// that can panic outside the loop function gets a landing point. Returns the kernel's flags.
 pub fn add<'c>(
     context: &'c Context,
     module: &Module<'c>,
@@ -119,12 +120,13 @@ fn text(request: &Request, needs: Needs) -> Result<String, std::fmt::Error> {
         address(o, &format!("context.range.{axis}"), "%context", offset as u64)?;
         writeln!(o, "  store i64 {range}, ptr %context.range.{axis}")?;
     }
-    // In memory, not in a register: it is needed after the landing.
+    // In memory, not in a register: it is needed after the jump back.
     writeln!(o, "  %previous = call ptr @{SWAP}(ptr %context)")?;
     address(o, "context.previous", "%context", offset_of!(ItemContext, previous) as u64)?;
     writeln!(o, "  store ptr %previous, ptr %context.previous")?;
     if needs.landing {
-        // The frame's address goes to the first word and the stack's to the third; LLVM fills the second.
+        // The frame's address goes to the first word and the stack's to the third; LLVM fills the
+        // second.
         let jump = offset_of!(ItemContext, jump) as u64;
         address(o, "jump", "%context", jump)?;
         address(o, "jump.stack", "%context", jump + 16)?;

@@ -1,14 +1,15 @@
-//! What work-items do together: barriers, and the operations of sub-groups.
+//! Group operations: barriers, and the operations of sub-groups.
 //!
-//! Each builtin becomes a call of a function of the process that loads the code, with the group in front; one function does all that
-//! sub-groups do:
+//! Each builtin becomes a call of a function of the process that loads the code, with the group as
+//! the first argument; one function runs all sub-group operations:
 //! ```llvm
 //! define i32 @schism.meet.__schism_shuffle(ptr %group, i32 %value, i32 %argument) alwaysinline nounwind {
 //!   %result = call i32 @__schism_cpu_sub_group(ptr %group, i32 0, i32 %value, i32 %argument)
 //!   ret i32 %result
 //! }
 //! ```
-//! In the loop function the group is a parameter; elsewhere it is found through the work-item's context ([`super::out_of_line_builtins`]).
+//! In the loop function the group is a parameter; elsewhere it is read from the work-item's context
+//! ([`super::out_of_line_builtins`]).
 
 use schism_jit_abi as abi;
 use schism_jit_abi::code;
@@ -28,13 +29,13 @@ const DECLARATIONS: [&str; 2] = [
     "declare i32 @__schism_cpu_sub_group(ptr, i32, i32, i32) nounwind\n",
 ];
 
-/// The functions that make work-items wait.
+/// The functions at which work-items may wait.
 const FUNCTIONS: [&str; 2] = [code::BARRIER, code::SUB_GROUP];
 
-/// What a builtin is to the runtime.
+/// The runtime's function for a builtin.
 enum GroupOperation {
     Barrier,
-    /// An operation of a sub-group, with how many numbers it takes and whether it gives one.
+    /// A sub-group operation, with its number of operands and whether it has a result.
     SubGroup {
         operation: u32,
         takes: usize,
@@ -76,7 +77,7 @@ impl GroupOperation {
         }
     }
 
-    /// What a function does that has the group in `%group` and what it takes by [`NAMES`].
+    /// The body of a builtin with the group in `%group` and its operands named by [`NAMES`].
     fn body(&self) -> String {
         match self {
             Self::Barrier => {
@@ -98,7 +99,7 @@ impl GroupOperation {
     }
 }
 
-/// The names of what an operation takes.
+/// The names of an operation's operands.
 const NAMES: [&str; 2] = ["value", "argument"];
 
 /// Whether a kernel may wait: then its work-items run on stacks of their own.
@@ -107,7 +108,7 @@ pub fn waits(module: &Module<'_>) -> bool {
     FUNCTIONS.into_iter().chain(group_operation_builtins()).any(uses)
 }
 
-/// Definitions of all builtins, for functions that find the group by lines of their own.
+/// Definitions of all builtins; `group` are the lines that find the group.
 pub fn bodies_text(find_group: &str) -> String {
     let mut out = DECLARATIONS.concat();
     for builtin in group_operation_builtins() {
@@ -123,7 +124,7 @@ pub fn bodies_text(find_group: &str) -> String {
     out
 }
 
-/// Makes the builtins of the loop function calls of functions that get the group.
+/// Replaces the builtins in the loop function by calls of functions that take the group.
 pub fn resolve<'c, 'm>(
     context: &'c Context,
     module: &'m Module<'c>,

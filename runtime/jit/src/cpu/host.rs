@@ -8,7 +8,7 @@ use schism_llvm::{Machine, host_cpu, initialize_x86};
 
 const TRIPLE: &CStr = c"x86_64-unknown-linux-gnu";
 
-/// The names that may be asked for: LLVM takes any other for the least of all processors.
+/// The valid names: LLVM treats any other as the most basic processor.
 const NAMES: [&str; 4] = ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"];
 
 struct Host {
@@ -32,8 +32,9 @@ pub fn cpu_name() -> &'static str {
     host().name.to_str().unwrap_or("unknown")
 }
 
-/// A processor of LLVM's name with what belongs to the name, or, without a name, this one with every feature that it has, as `-C target-cpu=native` means it; vectors are as wide as LLVM prefers
-/// for it.
+/// A processor by LLVM's name with the name's features or, without a name, this one with every
+/// feature that it has, like `-C target-cpu=native`; vectors have the width that LLVM prefers for
+/// it.
 pub fn machine(name: &str) -> Result<Machine, JitError> {
     let host = host();
     if !name.is_empty() {

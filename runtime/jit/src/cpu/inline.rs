@@ -1,12 +1,14 @@
-//! Which calls are inlined before anything else.
+//! Inlining decisions before all other passes.
 //!
-//! What calls a builtin or can panic is best part of the loop function: there both cost nothing. So those calls are forced
-//! in, from the callees up, unless the callee is recursive or the caller would grow beyond a limit. So are calls of small
-//! functions, since a loop with a call is no vector loop, and what is known of the loop's memory is known of what is in it.
-//! A kernel of very many loops stays a function, too: nobody makes a vector loop of it, and LLVM would take them all for parts of the nest's
-//! loop, and begin anew with each of them whenever it changes one.
-//! Correctness does not depend on any of it: what stays out is for `out_of_line_builtins`. All other calls are left to LLVM's own judgement, as are those
-//! that functions of the device library make of each other: what is small was inlined there when the library was prepared.
+//! Code that calls a builtin or can panic is best part of the loop function, where both are free.
+//! So those calls are forced inline, from the callees up, unless the callee is recursive or the
+//! caller would grow beyond a limit. So are calls of small functions, since a loop with a call
+//! cannot be vectorised, and properties of the loop's memory then hold for what is in it. A kernel
+//! with very many loops stays a function: nothing would vectorise it, and LLVM would treat them all
+//! as parts of the nest's loop, and start over with each of them whenever it changes one.
+//! Correctness does not depend on any of this: `out_of_line_builtins` handles what is not inlined.
+//! All other calls are left to LLVM's own heuristics, and so are those between functions of the
+//! device library: small ones were inlined when the library was prepared.
 
 use std::collections::HashMap;
 
@@ -18,24 +20,26 @@ use crate::image::KERNEL;
 use crate::module::Module;
 use schism_llvm::Value;
 
-/// How many instructions a function may have after forced inlining.
+/// The maximum number of instructions of a function after forced inlining.
 const LIMIT: usize = 100_000;
 
-/// How many it may have, with what is inlined into it, to be small. Images are not optimised: a few instructions of
-/// iterator code are dozens here.
+/// The maximum number, including inlined ones, of a small function. Images are not optimised: a few
+/// instructions of iterator code are dozens here.
 const SMALL: usize = 1_000;
 
-/// How many loops a kernel may have, with what is inlined into it, to become part of the loop nest.
+/// The maximum number of loops, including inlined ones, of a kernel that becomes part of the loop
+/// nest.
 const LOOPS: usize = 64;
 
-/// How many instructions of an image one of the device library's stands for: the library is simplified.
+/// The number of image instructions that one of the device library's is equivalent to: the library
+/// is simplified.
 const OF_LIBRARY: usize = 2;
 
-/// How many instructions a function of the device library may have to be small. One that is larger has ways of its own for several kinds of
-/// arguments, and gains little from being where it is called.
+/// The maximum number of instructions of a small function of the device library. A larger one has
+/// separate paths for several kinds of arguments, and gains little from inlining.
 const SMALL_OF_LIBRARY: usize = 270;
 
-/// A function's part in the choice.
+/// A function in the decision.
 struct Node<'m> {
     function: Value<'m>,
     /// Calls of functions with bodies: the call, and the callee's index.
@@ -52,14 +56,15 @@ struct Node<'m> {
     wanted: bool,
 }
 
-/// Marks the calls to inline, and the kernel's own. `special` are the functions whose callers are best inlined.
+/// Marks the calls to inline, and the kernel's own. `special` are the functions whose callers
+/// should be inlined.
 pub fn choose(module: &Module<'_>, special: impl IntoIterator<Item = &'static str>) {
     let special = special.into_iter().filter_map(|name| module.function(name)).collect();
     let mut nodes = graph(module, special);
     let order = callees_first(&nodes);
-    // The size that each function that may be inlined grows to.
+    // The size to which each function that may be inlined grows.
     let mut grown: Vec<Option<usize>> = vec![None; nodes.len()];
-    // The loops that it has then.
+    // The number of loops that it then has.
     let mut loops: Vec<usize> = nodes.iter().map(|node| node.loops).collect();
     for Component { members, recursive } in order {
         for &index in &members {
@@ -102,7 +107,7 @@ pub fn choose(module: &Module<'_>, special: impl IntoIterator<Item = &'static st
 fn force(call: Value<'_>, callee: Value<'_>) {
     call.remove_call_attribute("noinline");
     call.add_call_attribute("alwaysinline");
-    // Both go together, and LLVM does not inline what has the second.
+    // The two attributes conflict: LLVM does not inline functions with the second.
     callee.remove_function_attribute("optnone");
     callee.remove_function_attribute("noinline");
 }
@@ -139,14 +144,14 @@ fn graph<'m>(module: &'m Module<'_>, special: Vec<Value<'m>>) -> Vec<Node<'m>> {
         .collect()
 }
 
-/// Functions that call each other, directly or around.
+/// Mutually recursive functions.
 struct Component {
     members: Vec<usize>,
     recursive: bool,
 }
 
-/// The strongly connected components of the call graph, callees before callers: Tarjan's algorithm, with its own stack,
-/// since the depth is the image's to choose.
+/// The strongly connected components of the call graph, callees before callers: Tarjan's algorithm,
+/// with an explicit stack, since the image determines the depth.
 fn callees_first(nodes: &[Node]) -> Vec<Component> {
     const NEW: usize = usize::MAX;
     let mut number = vec![NEW; nodes.len()];
@@ -159,7 +164,7 @@ fn callees_first(nodes: &[Node]) -> Vec<Component> {
         if number[root] != NEW {
             continue;
         }
-        // Each entry: a function, and how many of its calls have been followed.
+        // Each entry: a function, and the number of its calls that have been followed.
         let mut path = vec![(root, 0)];
         while let Some(&mut (at, ref mut followed)) = path.last_mut() {
             if *followed == 0 {

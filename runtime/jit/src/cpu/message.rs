@@ -1,5 +1,5 @@
-//! What generated code calls to leave a message: of a panic, and of what it prints. The functions themselves are in the process
-//! that loads the code.
+//! Functions that generated code calls to write a message: of a panic, or of a print. The process
+//! that loads the code defines them.
 
 use schism_jit_abi::code::{PRINT, RECORD_FORMAT, RECORD_TEXT};
 
@@ -22,7 +22,7 @@ pub fn record_declarations() -> String {
     )
 }
 
-/// Functions of the module that call the two: what nothing uses yet would not be linked.
+/// Functions of the module that call the two: unused declarations would not be linked.
 pub fn record_bodies() -> String {
     let mut out = record_declarations();
     for (name, callee, second) in
@@ -39,7 +39,7 @@ pub fn record_bodies() -> String {
     out
 }
 
-/// Gives the builtin that prints a body.
+/// Gives the print builtin a body.
 pub fn add_print<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
     if module.function(image::PRINT).is_none() {
         return Ok(());

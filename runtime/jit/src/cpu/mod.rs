@@ -1,8 +1,8 @@
 //! The CPU of this process.
 //!
-//! A work-item is too little to call a function for. So the kernel becomes the body of a loop nest over a box of ids, which
-//! LLVM can then vectorise like any loop, and one call runs one box. Take a kernel that a container describes by a pointer
-//! at offset 0 and a float at offset 8:
+//! Calling a function for each work-item would be too expensive. So the kernel becomes the body of
+//! a loop nest over a box of ids, which LLVM can vectorise like any loop, and one call runs one
+//! box. Take a kernel that a container describes by a pointer at offset 0 and a float at offset 8:
 //!
 //! ```llvm
 //! define void @saxpy(ptr align 4 %y, float %a) {
@@ -10,8 +10,9 @@
 //!   …
 //! ```
 //!
-//! [`work_loop`] puts the nest around it, inlines it, and makes the builtins the nest's own values. Facts hold on the loop's
-//! parameters, as they held on the kernel's, so no check in front of the vector loop asks for what the compiler knew:
+//! [`work_loop`] puts the nest around it, inlines it, and replaces the builtins by the nest's own
+//! values. The loop's parameters keep the attributes of the kernel's, so no run-time check in front
+//! of the vector loop repeats what the compiler knew:
 //!
 //! ```llvm
 //! define i32 @schism.loop(ptr align 4 %p0, float %p1, i64 %x.begin, i64 %x.end, i64 %x.range, ptr %panic, ptr %context) {
@@ -30,7 +31,8 @@
 //!   ret i32 0
 //! ```
 //!
-//! After optimisation, [`entry`] adds the function that the runtime calls. It loads the closure's parts once a box:
+//! After optimisation, [`entry`] adds the function that the runtime calls. It loads the closure's
+//! parts once for each box:
 //!
 //! ```llvm
 //! define i32 @schism.entry(ptr %closure, ptr %chunk, ptr %panic) {
@@ -42,30 +44,37 @@
 //! }
 //! ```
 //!
-//! **Panics.** Where `__schism_panic` is called in the loop function (nearly always: [`inline`] forces in what can panic),
-//! the call becomes one of [`message`], which formats the message into the record, and a `ret i32 1`: leaving a loop, nothing more. Panics and builtins that stay
-//! in functions of their own (recursive ones, or called through pointers) are [`out_of_line_builtins`]: they find the work-item through a
-//! context that a thread-local points to, and leave by `llvm.eh.sjlj.longjmp`. Only kernels with such calls have a context
-//! and a place to land.
+//! **Panics.** Where `__schism_panic` is called in the loop function (nearly always: [`inline`]
+//! forces calls that can panic inline), the call becomes one of [`message`], which formats the
+//! message into the record, and a `ret i32 1`: a plain loop exit. Panics and builtins that stay in
+//! functions of their own (recursive ones, or called through pointers) are
+//! [`out_of_line_builtins`]: they find the work-item through a context that a thread-local points
+//! to, and leave by `llvm.eh.sjlj.longjmp`. Only kernels with such calls have a context and a
+//! landing point.
 //!
-//! **Work-groups.** A kernel that asks for its group gets it as one more argument of the loop function, and the box is part
-//! of one group; local ids are differences. A barrier, or an operation of a sub-group, is a call of a function that the runtime gives
-//! with the group ([`group_operations`]). The runtime then runs every work-item of the group as a box of its own, on a stack of its own, and the
-//! call returns when all have made it.
+//! **Work-groups.** A kernel that reads its group gets it as one more argument of the loop
+//! function, and the box is part of one group; local ids are differences. A barrier or a sub-group
+//! operation is a call of a function that the runtime passes with the group ([`group_operations`]).
+//! The runtime then runs every work-item of the group as a box of its own, on a stack of its own,
+//! and the call returns when all have made it.
 //!
-//! **Independence.** Work-items do not race, so no two of them touch the same memory unless all only read it or use
-//! atomics. [`parallel_loop_metadata`] tells the vectoriser so where that is all there is to a kernel's memory.
+//! **Independence.** Work-items do not race, so no two of them access the same memory unless all
+//! only read it or use atomics. [`parallel_loop_metadata`] tells the vectoriser so where a kernel
+//! has only such accesses.
 //!
-//! **Precision.** Unless the request asks for it, nothing here allows LLVM to change a result: no fast-math flags are added
-//! and no multiply and add are contracted, so a kernel computes what the same loop on the host computes, bit for bit.
+//! **Precision.** Unless the request asks for it, nothing here allows LLVM to change a result: no
+//! fast-math flags are added and no multiply and add are contracted, so a kernel computes what the
+//! same loop on the host computes, bit for bit.
 //!
-//! **Fallback.** [`fallback`]: a kernel on which LLVM's loop vectoriser works for ever is compiled without it.
+//! **Fallback.** [`fallback`]: a kernel on which LLVM's loop vectoriser does not terminate is
+//! compiled without it.
 //!
-//! **Stack.** All functions touch their frames page by page, and the code generator says how large each frame is; with the calls that
-//! are left after optimisation that is how much stack the kernel takes ([`stack`]).
+//! **Stack.** All functions probe their frames page by page, and the code generator reports the
+//! size of each frame; with the calls that remain after optimisation this gives the stack need of
+//! the kernel ([`stack`]).
 //!
-//! **Offset.** A kernel that reads where its launch begins has a variant with three more parameters. The loop takes them after
-//! the kernel's own, and the entry function loads them from the chunk.
+//! **Offset.** A kernel that reads the launch's offset has a variant with three more parameters.
+//! The loop takes them after the kernel's own, and the entry function loads them from the chunk.
 
 mod entry;
 mod fallback;
@@ -104,9 +113,9 @@ pub use host::cpu_name;
 pub struct CpuCode {
     /// The object.
     pub object: Vec<u8>,
-    /// What its entry function asks of a chunk: a sum of `schism_jit_abi::CPU_` constants.
+    /// What its entry function requires of a chunk: a sum of `schism_jit_abi::CPU_` constants.
     pub flags: u32,
-    /// The most bytes of stack that it takes, or `schism_jit_abi::STACK_UNKNOWN`.
+    /// The stack that it needs in bytes, or `schism_jit_abi::STACK_UNKNOWN`.
     pub stack: u64,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
@@ -115,12 +124,13 @@ pub struct CpuCode {
 /// Compiles a kernel for this process's processor.
 ///
 /// # Errors
-/// Every variant of [`JitError`] says when it is given.
+/// Every variant of [`JitError`] documents when it occurs.
 pub fn compile_cpu(request: Request) -> Result<CpuCode, JitError> {
     compile_cpu_within(request, fallback::LIMIT)
 }
 
-/// The same, with another limit to the processor time after which it is tried without LLVM's loop vectoriser, too.
+/// The same, with another limit of processor time before the second compilation, without LLVM's
+/// loop vectoriser.
 #[doc(hidden)]
 pub fn compile_cpu_within(request: Request, limit: Duration) -> Result<CpuCode, JitError> {
     let start = Instant::now();
@@ -144,10 +154,10 @@ struct Cpu {
     vectorise_loops: bool,
 }
 
-/// What steps find out.
+/// The state between steps.
 #[derive(Default)]
 struct CpuState {
-    /// What the entry function asks of a chunk.
+    /// What the entry function requires of a chunk.
     flags: u32,
 }
 

@@ -1,10 +1,12 @@
 //! Builtins and panics in functions that are not part of the loop function: recursive ones, or called by pointer.
 //!
-//! The entry function makes an [`ItemContext`] on its stack and a thread-local of the process points to it while the box runs. The
-//! loop stores each work-item's id there; builtins read it; a panic stores its record and jumps back to the entry function.
+//! The entry function creates an [`ItemContext`] on its stack and a thread-local of the process
+//! points to it while the box runs. The loop stores each work-item's id there; builtins read it; a
+//! panic stores its record and jumps back to the entry function.
 //!
-//! The jump skips frames of generated code only. Those have nothing to clean up: a kernel's panics run no destructors. While LLVM optimises
-//! it is a call of [`END`], which may unwind as far as LLVM knows: what was stored before the panic is there after the jump.
+//! The jump skips frames of generated code only. Those have nothing to clean up: a kernel's panics
+//! run no destructors. During optimisation it is a call of [`END`], which may unwind as far as LLVM
+//! knows: so stores before the panic stay before the jump.
 
 use std::mem::offset_of;
 
@@ -22,7 +24,7 @@ use crate::image::{
 use crate::module::Module;
 use schism_llvm::Context;
 
-/// Jumps to where a panic lands. It has no body as long as the module is optimised.
+/// Jumps to the landing point. It has no body while the module is optimised.
 const END: &str = "schism.end";
 
 /// `store` of a value at a byte offset. The value's text without its `%` and spaces names the address.
@@ -40,9 +42,10 @@ fn load(value: &str, ty: &str, base: &str, offset: usize) -> String {
     )
 }
 
-/// Gives the builtins, the panic and the marker of the nest bodies that work anywhere.
+/// Gives the builtins, the panic and the marker of the nest bodies that work in any function.
 pub fn add<'c>(context: &'c Context, module: &Module<'c>, groups: bool) -> Result<(), JitError> {
-    // The loop function changes what the builtins read, so what was inferred from their declarations is no longer so.
+    // The loop function changes what the builtins read, so attributes inferred from their
+    // declarations no longer hold.
     for function in module.functions() {
         if function.is_intrinsic() {
             continue;
@@ -67,7 +70,7 @@ pub fn add<'c>(context: &'c Context, module: &Module<'c>, groups: bool) -> Resul
     Ok(())
 }
 
-/// After optimisation: gives the jump of a panic a body.
+/// After optimisation: gives the panic's jump a body.
 pub fn add_end<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
     if module.function(END).is_none() {
         return Ok(());
@@ -92,7 +95,7 @@ fn bodies_text(groups: bool) -> String {
     let id = offset_of!(ItemContext, id);
     let range = offset_of!(ItemContext, range);
     let mut out = record_declarations();
-    // The pointer is the same all through the loop function.
+    // The pointer is the same throughout the loop function.
     out += &format!("declare ptr @{CURRENT}() nounwind willreturn memory(none)\n");
     out += &format!("declare void @{END}(ptr) cold noreturn\n");
     for (names, base) in [(GLOBAL_ID, id), (GLOBAL_RANGE, range)] {
@@ -147,7 +150,7 @@ fn bodies_text(groups: bool) -> String {
     out
 }
 
-/// The builtins that ask for the group.
+/// The builtins that read the group.
 fn group_bodies_text() -> String {
     let mut out = String::new();
     let mut find = format!("  %context = call ptr @{CURRENT}()\n");

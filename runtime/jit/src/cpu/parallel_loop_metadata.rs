@@ -1,23 +1,25 @@
-//! Telling the vectoriser that work-items do not depend on each other's memory.
+//! Tells the vectoriser that work-items do not depend on each other's memory.
 //!
-//! Work-items do not race (`schism_jit_abi::CpuEntry` asks for it), so a plain access of one and a plain access of another
-//! never touch the same bytes with one of them a write. LLVM then needs no checks of pointers at run time, and can vectorise
-//! where it could not have made any.
+//! Work-items do not race (`schism_jit_abi::CpuEntry` requires it), so a plain access of one and a
+//! plain access of another never touch the same bytes if one of them is a write. LLVM then needs no
+//! run-time checks of pointers, and can vectorise where such checks are impossible.
 //!
-//! A kernel with barriers, or with operations of sub-groups, runs one work-item at a time, so there is nothing to say of others, and another work-item may have
-//! written what is read after a barrier.
+//! A kernel with barriers, or with sub-group operations, runs one work-item at a time, so this does
+//! not apply, and another work-item may have written what is read after a barrier.
 //!
-//! Private memory is the exception. Every work-item's locals are the same bytes of the loop function's stack, one after the
-//! other, and vectorised lanes would share them. So a kernel with locals left in memory is not marked, and neither is one
-//! with atomics or fences, whose work-items may well speak to each other. What a panic's message is made in does not count:
-//! whoever writes there leaves the loop.
+//! Private memory is the exception. Every work-item's locals are the same bytes of the loop
+//! function's stack, one after the other, and vectorised lanes would share them. So a kernel with
+//! locals left in memory is not marked, and neither is one with atomics or fences, whose work-items
+//! may communicate. Memory for a panic's message does not count: code that writes there leaves the
+//! loop.
 
 use super::group_operations;
 use super::work_loop::{ITEMS, LOOP};
 use crate::module::Module;
 use schism_llvm::{AsModule, Context, Opcode, Value};
 
-/// Marks the loop function's accesses, if all of them are plain. Locals must have been made values where possible.
+/// Marks the loop function's accesses, if all of them are plain. Run this after locals were
+/// promoted to values.
 pub fn mark(context: &Context, module: &Module<'_>) {
     let Some(outer) = module.function(LOOP) else { return };
     if group_operations::waits(module) {
@@ -32,7 +34,7 @@ pub fn mark(context: &Context, module: &Module<'_>) {
     for instruction in instructions {
         let accesses = match instruction.opcode() {
             Some(Opcode::Load | Opcode::Store) => true,
-            // Assumptions and copies count as accesses; what other functions do is not known here.
+            // Assumptions and copies count as accesses; what other functions do is unknown here.
             Some(Opcode::Call) => instruction.direct_callee().is_some_and(Value::is_intrinsic),
             _ => false,
         };
@@ -42,7 +44,8 @@ pub fn mark(context: &Context, module: &Module<'_>) {
     }
 }
 
-/// Whether all uses of an address, but those that say where it begins to count, stand in blocks that leave the loop function.
+/// Whether all uses of an address, except lifetime markers, are in blocks that leave the loop
+/// function.
 fn leaves(address: Value) -> bool {
     let is_mark = |user: Value| {
         user.direct_callee().is_some_and(|callee| callee.name().starts_with("llvm.lifetime."))

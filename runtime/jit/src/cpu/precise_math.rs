@@ -1,13 +1,13 @@
-//! Taking back a freedom that an image may leave: whether a multiply and an add round once or twice.
+//! Removes a freedom that an image may contain: whether a multiply and an add round once or twice.
 //!
-//! `llvm.fmuladd` leaves it to the target, so the result would depend on the processor. Two operations are what every host
-//! can do and what the host half does on the processors that programs are built for by default. A kernel that asks for one
-//! rounding uses `llvm.fma`, which stays.
+//! `llvm.fmuladd` leaves it to the target, so the result would depend on the processor. Every host
+//! supports two operations, and they are what the host half does on the processors that programs
+//! are built for by default. A kernel that wants one rounding uses `llvm.fma`, which stays.
 
 use crate::module::Module;
 use schism_llvm::Builder;
 
-/// Makes each `llvm.fmuladd` a multiply and an add.
+/// Replaces each `llvm.fmuladd` by a multiply and an add.
 pub fn unfuse(module: &Module<'_>) {
     for function in module.functions() {
         if !function.is_intrinsic() || !function.name().starts_with("llvm.fmuladd.") {

@@ -1,13 +1,15 @@
-//! The stack of kernels: overflows are met by the guard page, and what a kernel takes is known where it can be.
+//! The stack of kernels: overflows hit the guard page, and the need is computed where possible.
 //!
-//! **Frames are touched page by page.** A function with a frame larger than a page could step over the guard page behind a stack, and
-//! write to whatever lies there: another thread's stack. So each frame is touched from its beginning, as rustc has it for the host
-//! half. rustc's own attribute is taken out of images, since other devices know nothing of it, and functions come from other places,
-//! too: from the device library, and from stage 2 itself. So all functions get it when the module is complete.
+//! **Frames are probed page by page.** A function with a frame larger than a page could step over
+//! the guard page below a stack, and write into another thread's stack. So each frame is touched
+//! from its beginning, as rustc does for the host half. rustc's own attribute is removed from
+//! images, since other devices do not know it, and functions come from other places, too: from the
+//! device library, and from stage 2 itself. So all functions get it when the module is complete.
 //!
-//! **What a kernel takes** is the longest way from the entry function through the calls of the module, counted in the frames that LLVM's
-//! code generator tells when it has made them (its attribute `warn-stack-size`). It is not known where functions call each other in a
-//! circle, or are called through pointers, or where a frame has parts of computed size.
+//! **The need of a kernel** is the longest path from the entry function through the call graph,
+//! weighted by the frame sizes that LLVM's code generator reports (its attribute
+//! `warn-stack-size`). It is unknown for recursion, calls through pointers, and frames with parts
+//! of computed size.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,18 +19,19 @@ use schism_jit_abi::code::ENTRY;
 use crate::module::Module;
 use schism_llvm::Value;
 
-/// What a call takes beside the frame that LLVM tells: the address to return to, alignment beyond that of a call (64 bytes for the
-/// widest vectors), arguments that are pushed, and the 128 bytes below its stack that a function without calls may use.
+/// What a call needs besides the frame that LLVM reports: the return address, alignment beyond that
+/// of a call (64 bytes for the widest vectors), pushed arguments, and the 128 bytes of red zone
+/// that a leaf function may use.
 const BESIDE_FRAME: u64 = 256;
 
-/// Has all frames touched, and their sizes told.
+/// Makes all functions probe their frames and report the sizes.
 pub fn prepare(module: &Module<'_>) {
     let functions = module.functions();
     let defined = functions.into_iter().filter(|function| !function.is_declaration());
     for (function, number) in defined.zip(0_u64..) {
         function.add_string_attribute("probe-stack", "inline-asm");
         function.add_string_attribute("warn-stack-size", "0");
-        // Sizes are told by name.
+        // Sizes are reported by name.
         if function.name().is_empty() {
             function.set_name(format!("schism.unnamed.{number}"));
         }
@@ -45,12 +48,12 @@ struct Function {
     name: String,
     /// Those of the module that it calls.
     callees: Vec<usize>,
-    /// Whether it takes more than its frame and what these take.
+    /// Whether it needs more than its frame and its callees.
     open: bool,
 }
 
 impl Calls {
-    /// The calls in a module that is ready for the code generator.
+    /// The call graph of a module that is ready for the code generator.
     pub fn of(module: &Module<'_>) -> Self {
         let defined: Vec<Value> =
             module.functions().into_iter().filter(|function| !function.is_declaration()).collect();
@@ -77,26 +80,26 @@ impl Calls {
         Self { functions, entry }
     }
 
-    /// The most that the entry function takes, with what it calls, if the functions have frames of these sizes. Those that have none are
-    /// not listed.
+    /// The stack need of the entry function, including its callees, given the sizes of frames.
+    /// Functions without a frame are not listed.
     pub fn most(&self, frames: &HashMap<String, u64>) -> u64 {
         #[derive(Clone, Copy)]
         enum Known {
             New,
-            /// Its callees are being looked at: who comes here again has found a circle.
+            /// Its callees are being visited: reaching it again means recursion.
             Open,
             Takes(u64),
         }
         let Some(entry) = self.entry else { return STACK_UNKNOWN };
-        // The entry function calls another one, so it has a frame. If LLVM does not tell that, or tells one of nobody, it says frames in a
-        // way that is not known.
+        // The entry function calls another one, so it has a frame. If LLVM does not report that, or
+        // reports unknown names, the format of its reports has changed.
         let names: HashSet<&str> = self.functions.iter().map(|f| f.name.as_str()).collect();
         if !frames.contains_key(ENTRY) || !frames.keys().all(|name| names.contains(name.as_str())) {
             return STACK_UNKNOWN;
         }
         let mut known = vec![Known::New; self.functions.len()];
-        // Each entry: a function, how many of its callees were looked at, and the most that one of them takes. A list, since the depth is
-        // the image's to choose.
+        // Each entry: a function, the number of callees visited, and the maximum need of these. An
+        // explicit stack, since the image determines the depth.
         let mut path = vec![(entry, 0, 0_u64)];
         known[entry] = Known::Open;
         while let Some(last) = path.last_mut() {

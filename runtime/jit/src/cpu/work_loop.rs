@@ -1,4 +1,4 @@
-//! The loop nest around a kernel. The module's description shows it.
+//! The loop nest around a kernel; see the description of the parent module.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -19,17 +19,19 @@ use schism_llvm::{Builder, Context, Opcode, Value, enum_kind};
 /// The loop function.
 pub const LOOP: &str = "schism.loop";
 
-/// Called once a work-item with the nest's values, until [`resolve`]: where the builtins' values are.
+/// Called once for each work-item with the nest's values, until [`resolve`]: these become the
+/// builtins' values.
 pub const ITEM: &str = "schism.item";
 
-/// Names the node that stands for all work-items' memory accesses.
+/// Names the metadata node for all work-items' memory accesses.
 pub const ITEMS: &std::ffi::CStr = c"schism.items";
 
 /// The dimensions' names, fastest first.
 pub const AXES: [&str; 3] = ["x", "y", "z"];
 
-/// What holds for a kernel's parameter during the whole launch, and so for the loop's. Others say something about one
-/// call, such as that it writes before it reads, and a nest over no ids makes no call.
+/// Attributes of a kernel's parameter that hold during the whole launch, and so for the loop's.
+/// Others describe one call, such as that it writes before it reads, and a nest over no ids makes
+/// no call.
 const KEPT_ATTRIBUTES: [&str; 13] = [
     "noalias",
     "readonly",
@@ -57,7 +59,8 @@ pub fn type_text(param: &Param) -> String {
     }
 }
 
-/// The argument that takes the place of a parameter whose value is known; an aggregate becomes a constant of the module.
+/// The argument for a parameter whose value is known; an aggregate becomes a constant of the
+/// module.
 pub fn known_value(
     o: &mut String,
     request: &Request,
@@ -98,14 +101,14 @@ pub fn loop_parameters(request: &Request, groups: bool) -> Vec<String> {
         .collect()
 }
 
-/// The names of the values that are the launch's offset, for a kernel that takes it.
+/// The names of the values of the launch's offset, for a kernel that takes it.
 pub fn offset_values(request: &Request) -> impl Iterator<Item = String> {
     let axes = if request.offset { &AXES[..] } else { &[] };
     axes.iter().map(|axis| format!("%{axis}.offset"))
 }
 
-/// The types of the marker's operands: id and range, where panics go, the context; with groups also local id, local
-/// range, group id, group range, local memory and the group.
+/// The types of the marker's operands: id and range, the record for panics, the context; with
+/// groups also local id, local range, group id, group range, local memory and the group.
 pub fn item_parameters(groups: bool) -> Vec<&'static str> {
     let mut types = vec!["i64"; 6];
     types.extend(["ptr", "ptr"]);
@@ -116,7 +119,7 @@ pub fn item_parameters(groups: bool) -> Vec<&'static str> {
     types
 }
 
-/// The values that builtins have in the loop function, and the marker's operands that they are.
+/// The values of builtins in the loop function, and the corresponding operands of the marker.
 fn values() -> impl Iterator<Item = (&'static str, u32)> {
     let before = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).zip(0..);
     let groups = [LOCAL_ID, LOCAL_RANGE, GROUP_ID, GROUP_RANGE].into_iter().flatten();
@@ -320,7 +323,8 @@ fn load_group(o: &mut String) -> std::fmt::Result {
     writeln!(o, "  %group.memory = load ptr, ptr %group.memory.at")
 }
 
-/// Gives builtins and panics of the loop function the nest's values; those elsewhere are for `out_of_line_builtins`.
+/// Replaces builtins and panics of the loop function by the nest's values; `out_of_line_builtins`
+/// handles those elsewhere.
 pub fn resolve<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
     let outer = module.function(LOOP).ok_or_else(|| missing(LOOP))?;
     let item = module.function(ITEM).ok_or_else(|| missing(ITEM))?;

@@ -1,4 +1,4 @@
-//! Which processors there are, and which versions of PTX they take.
+//! The processors, and the PTX versions that they support.
 
 use std::ffi::{CStr, CString};
 
@@ -7,21 +7,22 @@ use schism_jit_abi::PTX_PROCESSORS as PROCESSORS;
 use crate::JitError;
 use schism_llvm::{Machine, initialize_nvptx};
 
-/// The triple that makes LLVM write for NVIDIA's driver.
+/// The triple of LLVM's backend for NVIDIA's driver.
 const TRIPLE: &CStr = c"nvptx64-nvidia-cuda";
 
-/// The versions of PTX that this LLVM writes, times ten.
+/// The PTX versions that this LLVM supports, times ten.
 const VERSIONS: [u32; 26] = [
     60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88,
     89, 90,
 ];
 
-/// LLVM multiplies this by 11 for PTX. With its own 250 a kernel that formats a number is over a hundred thousand instructions, on which
-/// the driver works for minutes. Small functions have been inlined before.
+/// LLVM multiplies this by 11 for PTX. With its default of 250 a kernel that formats a number has
+/// over a hundred thousand instructions, which take the driver minutes. Small functions have been
+/// inlined before.
 const INLINE_THRESHOLD: i32 = 50;
 
-/// The version of PTX to write for a processor: the newest that is not newer than `isa`, or the first that the processor has if
-/// `isa` is 0.
+/// The PTX version to emit for a processor: the newest up to `isa`, or the first that supports the
+/// processor if `isa` is 0.
 fn version(arch: &str, isa: u32) -> Result<u32, JitError> {
     let known = PROCESSORS.iter().find(|(name, _)| *name == arch);
     let &(_, least) = known.ok_or_else(|| {
@@ -48,14 +49,14 @@ fn dotted(version: u32) -> String {
     format!("{}.{}", version / 10, version % 10)
 }
 
-/// How many bytes of parameters an entry has at most, before version [`LARGE`] and from then on.
+/// The maximum number of bytes of an entry's parameters, before version [`LARGE`] and from then on.
 const PARAMETERS: [u64; 2] = [4352, 32764];
 
 /// The first version with large parameters, times ten.
 const LARGE: u32 = 81;
 
-/// The version of PTX for an entry with so many bytes of parameters: as [`version`] says, or a newer one if the entry needs it and none
-/// is asked for. `Err` of the most bytes if they are too many.
+/// The PTX version for an entry with that many bytes of parameters: that of [`version`], or a newer
+/// one if the entry needs it and none was requested. `Err` with the maximum if they are too many.
 pub fn version_for(arch: &str, isa: u32, parameters: u64) -> Result<Result<u32, u64>, JitError> {
     let mut version = version(arch, isa)?;
     if isa == 0 && parameters > PARAMETERS[0] {
@@ -65,7 +66,7 @@ pub fn version_for(arch: &str, isa: u32, parameters: u64) -> Result<Result<u32, 
     Ok(if parameters > most { Err(most) } else { Ok(version) })
 }
 
-/// The machine that writes PTX of a version for a processor, both as [`version_for`] knows them.
+/// The target machine for a PTX version and a processor, both as [`version_for`] knows them.
 pub fn machine(arch: &str, version: u32) -> Result<Machine, JitError> {
     let features = format!("+ptx{version}");
     initialize_nvptx();

@@ -1,7 +1,8 @@
-//! Atomic accesses and fences as NVIDIA's GPUs have them.
+//! Lowers atomic accesses and fences for NVIDIA GPUs.
 //!
-//! LLVM's code generator for PTX knows orders and scopes of loads, stores, fences and `cmpxchg`. Of `atomicrmw` it knows neither: each
-//! becomes `atom`, which is relaxed and for all of the device. So the order becomes one of fences, of the access's own scope:
+//! LLVM's code generator for PTX supports orders and scopes of loads, stores, fences and `cmpxchg`,
+//! but not of `atomicrmw`: each becomes `atom`, which is relaxed and has the scope of the device.
+//! So its order becomes one of fences with the access's own scope:
 //!
 //! Before:
 //! ```llvm
@@ -17,8 +18,9 @@
 use crate::module::Module;
 use schism_llvm::{AtomicOrdering, Builder, Context, Opcode, Value};
 
-/// Gives atomics and fences the scopes of the target. Those without one, which are the standard library's, order what work-items of the
-/// same device see: nobody else looks at the memory meanwhile. A fence for one work-item only stays one.
+/// Gives atomics and fences the scopes of the target. Those without one, which are the standard
+/// library's, get the scope of the device: nobody else accesses the memory meanwhile. A fence for
+/// one work-item only stays one.
 pub fn narrow(context: &Context, module: &Module<'_>) {
     for instruction in module.functions().into_iter().flat_map(Value::instructions) {
         let is_atomic = match instruction.opcode() {
@@ -45,7 +47,8 @@ pub fn narrow(context: &Context, module: &Module<'_>) {
     }
 }
 
-/// Takes out the fences for one work-item only: they are for LLVM, which has done its work, and no instructions.
+/// Removes fences for one work-item only: they constrain LLVM, which is done, and need no
+/// instructions.
 pub fn drop_own_fences(module: &Module<'_>) {
     for instruction in module.functions().into_iter().flat_map(Value::instructions) {
         if instruction.opcode() == Some(Opcode::Fence) && instruction.has_sync_scope("singlethread")
@@ -55,7 +58,7 @@ pub fn drop_own_fences(module: &Module<'_>) {
     }
 }
 
-/// Gives `atomicrmw` its order by fences. Runs after optimisation.
+/// Implements the order of `atomicrmw` with fences. Runs after optimisation.
 pub fn order_updates(module: &Module<'_>) {
     for update in module.functions().into_iter().flat_map(Value::instructions) {
         if update.opcode() != Some(Opcode::AtomicRMW) {

@@ -1,18 +1,20 @@
-//! Functions as data, which a message must not be looked for in.
+//! Function addresses as data, which must not be read as descriptors.
 //!
-//! An argument of a message, or a vtable, has the address of a descriptor where the program has that of a formatting function. A
-//! function that a kernel of the image calls stays a function, though, and a kernel that leaves a message may have its address:
+//! In an argument of a message, or in a vtable, the address of a descriptor replaces that of a
+//! formatting function. A function that a kernel of the image calls stays a function, though, and a
+//! kernel that writes a message may contain its address:
 //! ```llvm
 //! @vtable = constant [4 x ptr] [ptr null, ptr inttoptr (i64 4 to ptr), ptr inttoptr (i64 4 to ptr), ptr @format]
 //! ```
-//! What copies messages looks whether there is a descriptor. A CPU can read code there; for a GPU that is an access outside of all
-//! memory, and ends the context. So in kernels that call nothing by address, which therefore need no function's address but to tell
-//! it from others, there are constants instead:
+//! The code that copies messages checks whether there is a descriptor at the address. A CPU can
+//! read code there; on a GPU that is an access outside all memory, which destroys the context. So
+//! in kernels that make no indirect calls, which therefore need a function's address only for
+//! comparison, constants replace the functions:
 //! ```llvm
 //! @schism.code = private constant [40 x i8] zeroinitializer
 //! @vtable = constant [4 x ptr] [ptr null, ptr inttoptr (i64 4 to ptr), ptr inttoptr (i64 4 to ptr), ptr @schism.code]
 //! ```
-//! In the others, what copies messages asks a list of the functions:
+//! In the others, the code that copies messages asks a list of the functions:
 //! ```llvm
 //! define internal i1 @__schism_gpu_is_code(i64 %address) noinline {
 //!   %is.0 = icmp eq i64 %address, ptrtoint (ptr @format to i64)
@@ -26,13 +28,13 @@ use crate::JitError;
 use crate::module::Module;
 use schism_llvm::{Context, Value};
 
-/// What asks the list.
+/// The function that asks the list.
 const IS_CODE: &str = "__schism_gpu_is_code";
 
 /// The bytes of a descriptor.
 const DESCRIPTOR: usize = 40;
 
-/// Sees to it that no message is looked for in code. Belongs where what is not needed is gone.
+/// Keeps messages from being read from code. Runs after unneeded functions were removed.
 pub fn hide<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
     if module.function(IS_CODE).is_none() {
         return Ok(());
@@ -64,7 +66,7 @@ pub fn hide<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
     define(context, module, &taken)
 }
 
-/// Whether anything but a call has the function's address.
+/// Whether a function's address is used except by calls.
 fn is_taken(function: Value) -> bool {
     function.users().into_iter().any(|user| !user.calls(function))
 }
@@ -94,7 +96,7 @@ fn define<'c>(
     );
     let list = Module::from_text(context, &text).map_err(JitError::Internal)?;
     list.set_target_of(module);
-    // A declaration does not mean what is internal.
+    // A declaration does not refer to an internal definition.
     functions.iter().for_each(|function| function.set_external());
     module.link(context, list).map_err(JitError::Internal)?;
     for &function in functions.iter().chain(&module.function(IS_CODE)) {
@@ -103,7 +105,7 @@ fn define<'c>(
     Ok(())
 }
 
-/// A name as LLVM's assembly has it between quotes.
+/// A name in the form of LLVM's assembly, between quotes.
 fn escaped(name: &str) -> String {
     name.bytes().fold(String::new(), |mut text, byte| {
         let _ = match byte {

@@ -1,4 +1,5 @@
-//! The entry around a kernel, and what builtins are on a GPU. The module's description shows both.
+//! The entry around a kernel, and the builtins of a GPU. The parent module's description shows
+//! both.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -22,10 +23,11 @@ use crate::module::Module;
 use crate::{JitError, Request};
 use schism_llvm::{Context, Opcode, Value};
 
-/// Gives all that is known in the entry only to functions that stay outside of it.
+/// Passes values known in the entry only to functions that are not inlined into it.
 const KEEP: &str = "schism.keep";
 
-/// What only the entry knows: its hidden parameters, by the names of the functions that stand for them.
+/// Values known in the entry only: its hidden parameters, by the names of the functions that return
+/// them.
 const HIDDEN: [&str; 7] = [
     "schism.range.x",
     "schism.range.y",
@@ -36,18 +38,18 @@ const HIDDEN: [&str; 7] = [
     "schism.messages",
 ];
 
-/// The entry that is being made.
+/// The entry under construction.
 #[derive(Debug)]
 pub struct Entry {
     /// Its name in the code.
     pub name: String,
     /// What it needs and takes: a sum of `GPU_` constants.
     pub flags: u32,
-    /// Which parameter each of [`HIDDEN`] is.
+    /// The parameter of each of [`HIDDEN`].
     hidden: [Option<u32>; HIDDEN.len()],
 }
 
-/// Looks at what the kernel asks for.
+/// Determines what the kernel needs.
 fn plan(module: &Module<'_>, request: &Request, options: &PtxOptions) -> Entry {
     let uses = |names: &[&str]| {
         let known = names.iter().filter_map(|name| module.function(name));
@@ -88,7 +90,7 @@ fn plan(module: &Module<'_>, request: &Request, options: &PtxOptions) -> Entry {
     Entry { name: entry_name(&request.kernel), flags, hidden }
 }
 
-/// A kernel's name as PTX can have it.
+/// A kernel's name in a form that PTX allows.
 fn entry_name(kernel: &str) -> String {
     let name: String = kernel
         .chars()
@@ -114,7 +116,7 @@ pub fn wrap<'c>(
         entry.name.push('_');
     }
     let shaped = message::shaped(module);
-    // What stays in its own words needs what copies messages.
+    // Messages that are not lowered to static sites need the code that copies messages.
     let copies = [PANIC, PANIC_FORMAT, PRINT]
         .iter()
         .filter_map(|name| module.function(name))
@@ -171,7 +173,7 @@ fn text(
             PARAM_BYTES => format!("ptr byval([{size} x i8]) align {align}"),
             _ => type_text(param),
         };
-        // The driver passes what is there: each parameter has one value, whatever the kernel may know of it.
+        // The driver passes every parameter: each has one value, even if the kernel knows it.
         let is_narrow = is_narrow(options, index);
         let is_even = kind == PARAM_INTEGER && is_aligned(options, index);
         parameters.push(match kind {
@@ -251,10 +253,10 @@ fn text(
 
     let [x, y, z] = options.group;
     let bounds = match (x, groups) {
-        // A group may have any size that a device can have.
+        // A group may have any size that a device supports.
         (0, true) => "\"nvvm.maxntid\"=\"1024\"".to_owned(),
-        // As many threads can have as many registers as there are. Nothing is required of the block: then a driver has nothing to
-        // compare at each launch, and the code asks for no size of it anyway.
+        // That many threads share the registers. No block size is required of the launch: then a
+        // driver has nothing to compare at each launch, and the code does not depend on it.
         (0, false) => String::new(),
         (_, false) if x * y * z <= 256 => format!("\"{BLOCK}\"=\"{x},{y},{z}\""),
         _ => format!("\"nvvm.maxntid\"=\"{x},{y},{z}\" \"{BLOCK}\"=\"{x},{y},{z}\""),
@@ -263,7 +265,7 @@ fn text(
     for name in wide {
         writeln!(o, "  %{name}.wide = zext nneg i32 %{name} to i64")?;
     }
-    // The bits that are zero anyway, in words that every analysis of LLVM's reads.
+    // The bits that are known to be zero, in a form that every analysis of LLVM understands.
     for name in even {
         writeln!(o, "  %{name}.even = and i64 %{name}, {}", ALIGNED.cast_signed().wrapping_neg())?;
     }
@@ -282,7 +284,8 @@ fn text(
     Ok(out)
 }
 
-/// Whether a parameter of 64 bits has 32 in the entry: those that the driver copies first are the number.
+/// Whether a 64-bit parameter has 32 bits in the entry: the driver copies the low half, which is
+/// the number.
 fn is_narrow(options: &PtxOptions, param: u32) -> bool {
     param < u64::BITS && options.narrow >> param & 1 != 0
 }
@@ -305,7 +308,7 @@ fn keep_types() -> String {
     HIDDEN.map(hidden_type).join(", ")
 }
 
-/// The bodies of the builtins that ask for ids and ranges, and of the barrier.
+/// The bodies of the builtins for ids and ranges, and of the barrier.
 fn builtin_bodies(
     o: &mut String,
     request: &Request,
@@ -317,8 +320,8 @@ fn builtin_bodies(
     let mut define = |name: &str, lines: String, result: &str| {
         writeln!(o, "define i64 @{name}() alwaysinline nounwind {{\n{lines}  ret i64 {result}\n}}")
     };
-    // A special register as a value of 64 bits. Block sizes and indices fit into 31 bits, and are less than what depends on the block,
-    // if that is known.
+    // A special register as a 64-bit value. Block sizes and indices fit into 31 bits, and are below
+    // the block size, if that is known.
     let register = |value: &str, name: &str, axis: &str| {
         let block = AXES.into_iter().zip(options.group).find(|(of, _)| *of == axis);
         let block = block.map_or(0, |(_, size)| size);
@@ -363,7 +366,7 @@ fn builtin_bodies(
         }
         let range = format!("  %range = call i64 @{}()\n", HIDDEN[index]);
 
-        // In groups, the piece of a launch begins at a group, else at a work-item.
+        // In groups, a sub-grid begins at a group, otherwise at a work-item.
         let mut id = register("tid", "tid", axis) + &register("block", "ctaid", axis);
         id += &block("size", index);
         id += &base("base", index);
@@ -428,7 +431,7 @@ fn builtin_bodies(
     )
 }
 
-/// A hidden parameter in as many bits as is asked for.
+/// A hidden parameter with the requested number of bits.
 fn as_hidden<'m>(param: &Value<'m>, kinds: &[TypeKind], place: u32) -> Option<Value<'m>> {
     match kinds.get(place as usize)? {
         TypeKind::Integer(32) => {
@@ -438,8 +441,9 @@ fn as_hidden<'m>(param: &Value<'m>, kinds: &[TypeKind], place: u32) -> Option<Va
     }
 }
 
-/// Gives what only the entry knows to whoever asks: the entry's own parameters in the entry, and elsewhere (in functions that were
-/// not inlined) what the block's first work-item has left in its shared memory, for which the others wait before they begin.
+/// Passes the values that only the entry knows: as the entry's own parameters in the entry, and
+/// elsewhere (in functions that were not inlined) through the block's shared memory, which the
+/// first work-item writes while the others wait before they begin.
 pub fn resolve<'c>(
     context: &'c Context,
     module: &Module<'c>,
@@ -465,7 +469,8 @@ pub fn resolve<'c>(
         }
         return Ok(());
     }
-    // What was inferred from the declarations of builtins is not so of these bodies, which read memory.
+    // Attributes inferred from the declarations of builtins do not hold for these bodies, which
+    // read memory.
     for function in module.functions().into_iter().filter(|function| !function.is_intrinsic()) {
         for name in ["memory", "speculatable"] {
             function.remove_function_attribute(name);
@@ -486,8 +491,9 @@ pub fn resolve<'c>(
     module.run_passes("always-inline,globaldce", None).map_err(JitError::Internal)
 }
 
-/// After optimisation: multiples of [`ALIGNED`] are the parameters themselves again, without the mask that showed their zeros. To LLVM's
-/// code generator a masked number is sixteen times something, of which it keeps every multiple that a loop needs.
+/// After optimisation: replaces multiples of [`ALIGNED`] by the parameters themselves again,
+/// without the mask that showed the zeros. To LLVM's code generator a masked number is sixteen
+/// times something, and it keeps every multiple that a loop needs.
 pub fn show_multiples(module: &Module<'_>, entry: &Entry, request: &Request, options: &PtxOptions) {
     let Some(outer) = module.function(&entry.name) else { return };
     let zeros = ALIGNED.cast_signed() - 1;
@@ -495,7 +501,7 @@ pub fn show_multiples(module: &Module<'_>, entry: &Entry, request: &Request, opt
         if param.kind != PARAM_INTEGER || !is_aligned(options, index) {
             continue;
         }
-        // Bits that the number may have, beside those.
+        // Bits that the number may have, besides those.
         let all = if is_narrow(options, index) { NARROW.cast_signed() - 1 } else { -1 };
         let is_mask = |user: &Value| {
             user.opcode() == Some(Opcode::And)
@@ -512,7 +518,7 @@ pub fn show_multiples(module: &Module<'_>, entry: &Entry, request: &Request, opt
     }
 }
 
-/// After optimisation: takes away hidden parameters that are not needed after all.
+/// After optimisation: removes hidden parameters that are unused after all.
 pub fn trim(module: &Module<'_>, entry: &mut Entry) -> Result<(), JitError> {
     let outer = module.function(&entry.name).ok_or_else(|| missing(&entry.name))?;
     let params = outer.params();
@@ -535,7 +541,7 @@ pub fn trim(module: &Module<'_>, entry: &mut Entry) -> Result<(), JitError> {
     Ok(())
 }
 
-/// Storing what the entry knows, and loading it again.
+/// Stores the values that only the entry knows, and loads them again.
 fn deep_bodies() -> String {
     let slot = "ptr addrspace(3) @schism.launch";
     let at = |index: usize| {

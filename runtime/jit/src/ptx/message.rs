@@ -1,28 +1,30 @@
-//! What a work-item does that panics or prints: it leaves a message in the message buffer of its launch.
+//! Messages of panics and prints: a work-item writes them to the message buffer of its launch.
 //!
-//! **Panics with plain values** (`schism_passes::gpu::panic_sites`) call nothing and use no memory of their own. While LLVM optimises,
-//! each is one call that does not return:
+//! **Panics with plain values** (`schism_passes::gpu::panic_sites`) call nothing and use no memory
+//! of their own. During optimisation each is one call that does not return:
 //! ```llvm
 //!   call void @__schism_panic_site.1(ptr %schism.messages, ptr @schism.shape, ptr @location, i64 %index)
 //!   unreachable
 //! ```
-//! Afterwards all of a function go to one block (`schism_passes::gpu::merge_panic_exits`), where the call becomes what it means: the first
-//! work-item writes its ids, which are read anew from the special registers, and the words; each ends with `exit`. The host reads the
-//! constants when the launch is over.
+//! Afterwards all of a function go to one block (`schism_passes::gpu::merge_panic_exits`), where
+//! the call is lowered: the first work-item writes its ids, which it reads again from the special
+//! registers, and the words; each work-item ends with `exit`. The host reads the constants after
+//! the launch.
 //!
 //! **All others**
 //! ```llvm
 //!   call void @__schism_panic(ptr %text, i64 4, ptr @location)
 //!   unreachable
 //! ```
-//! become, where they stand,
+//! become, at their place,
 //! ```llvm
 //!   call void @schism.panic(ptr %schism.messages, ptr %text, ptr inttoptr (i64 9 to ptr), ptr @location, i64 %x, i64 0, i64 0)
 //!   unreachable
 //! ```
-//! and that function, which is never inlined, copies the message and ends the work-item. The copying itself is Rust
-//! (`recorder.rs`, of which the build script makes bitcode): it follows the message's template, its arguments and their descriptors.
-//! The host formats from the copies (`schism_message::buffer`). Kernels without such messages have none of it.
+//! and that function, which is never inlined, copies the message and ends the work-item. The
+//! copying itself is Rust (`recorder.rs`, which the build script compiles to bitcode): it follows
+//! the message's template, its arguments and their descriptors. The host formats from the copies
+//! (`schism_message::buffer`). Kernels without such messages contain none of it.
 
 use std::fmt::Write;
 
@@ -48,20 +50,22 @@ static RECORDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder/reco
 const COPY_PANIC: [&str; 2] = ["__schism_gpu_panic", "__schism_gpu_panic_plain"];
 const COPY_PRINT: [&str; 2] = ["__schism_gpu_print", "__schism_gpu_print_plain"];
 
-/// What prints become calls of.
+/// The function that prints call.
 pub const PRINTS: &str = "schism.print";
 
-/// Ends a work-item that has left a message. It has a body only when nothing is optimised any more: until then it may unwind, as far as
-/// LLVM knows, and so may all that panics (`schism_passes::frontend::lower_unwind`).
+/// Ends a work-item that has written a message. It has a body only after optimisation: until then
+/// it may unwind, as far as LLVM knows, and so may everything that panics
+/// (`schism_passes::frontend::lower_unwind`).
 const END: &str = "schism.end";
 
-/// Adds what copies messages, once the module declares it.
+/// Adds the code that copies messages, if the module declares it.
 pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitError> {
     let internal = JitError::Internal;
     let recorder = Module::from_bitcode(context, RECORDER).map_err(internal)?;
     recorder.set_target_of(module);
-    // A kernel's work-items have as many registers as any function that the kernel may call. So these keep in memory what lives
-    // longer than a block, and volatile: the driver's compiler would make registers of it again.
+    // A kernel's work-items have as many registers as any function that the kernel may call. So
+    // these functions keep in memory what lives longer than a block, and volatile: the driver's
+    // compiler would promote it to registers again.
     recorder.run_passes("function(reg2mem)", None).map_err(internal)?;
     for instruction in recorder.functions().into_iter().flat_map(Value::instructions) {
         keep_in_local(instruction);
@@ -78,8 +82,8 @@ pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
         function.remove_unwinding();
         image::normalise(function);
         function.add_function_attribute("nounwind", 0);
-        // It is small code already, and runs at most once: optimised with the kernel it takes most of the time that a kernel takes to
-        // compile, here and in the driver.
+        // It is small code already, and runs at most once: optimised with the kernel it would take
+        // most of the kernel's compile time, here and in the driver.
         function.remove_function_attribute("optsize");
         function.add_function_attribute("noinline", 0);
         function.add_function_attribute("optnone", 0);
@@ -87,7 +91,8 @@ pub fn link<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), JitErro
     Ok(())
 }
 
-/// Makes an access of a local volatile, so that the local stays in memory; does nothing to all else.
+/// Makes an access of a local volatile, so that the local stays in memory; ignores other
+/// instructions.
 fn keep_in_local(instruction: Value<'_>) {
     let address = match instruction.opcode() {
         Some(Opcode::Load) => instruction.get_operand(0),
@@ -99,19 +104,19 @@ fn keep_in_local(instruction: Value<'_>) {
     }
 }
 
-/// Whether all values that the messages of a module show are plain. What copies only those needs fewer registers, and all of a kernel's
-/// work-items set registers aside for it.
+/// Whether all values in a module's messages are plain. The code that copies only those needs fewer
+/// registers, which all of a kernel's work-items reserve.
 pub fn is_plain(module: &Module<'_>) -> bool {
     let mut descriptors =
         module.globals().into_iter().filter_map(|global| match global.initial_fields()[..] {
             [Some(kind), Some(magic), ..] if magic == u64::from(MAGIC) => Some(kind),
             _ => None,
         });
-    // Above the kind stands the trait.
+    // The trait is in the bits above the kind.
     descriptors.all(|kind| Kind::from_number(kind as u8).is_some_and(recorder::is_plain))
 }
 
-/// The builtins that leave messages, as LLVM's assembly.
+/// The builtins that write messages, as LLVM's assembly.
 pub fn bodies(o: &mut String, groups: bool, plain: bool) -> std::fmt::Result {
     let copy_panic = COPY_PANIC[usize::from(plain)];
     let copy_print = COPY_PRINT[usize::from(plain)];
@@ -144,7 +149,7 @@ pub fn bodies(o: &mut String, groups: bool, plain: bool) -> std::fmt::Result {
     for (value, builtin) in ["x", "y", "z"].into_iter().zip(GLOBAL_ID) {
         writeln!(known, "  %{value} = call i64 @{builtin}()")?;
     }
-    // A text is a template whose second word is twice its length and one.
+    // A text is a template whose second word is twice its length plus one.
     writeln!(
         o,
         "define void @{PANIC}(ptr %text, i64 %len, ptr %location) alwaysinline cold noreturn {{
@@ -168,7 +173,7 @@ pub fn bodies(o: &mut String, groups: bool, plain: bool) -> std::fmt::Result {
     )
 }
 
-/// A builtin that panics with so many words.
+/// A builtin that panics with that many words.
 #[derive(Debug)]
 pub struct Shaped {
     /// Its name.
@@ -181,7 +186,7 @@ pub fn shaped(module: &Module<'_>) -> Vec<Shaped> {
     with_words(module, PANIC_SHAPED)
 }
 
-/// The functions that are named so and used, of all numbers of words.
+/// The used functions with that name, for all numbers of words.
 fn with_words(module: &Module<'_>, name: &str) -> Vec<Shaped> {
     let functions = module.functions().into_iter().filter(|f| !f.users().is_empty());
     functions
@@ -193,8 +198,8 @@ fn with_words(module: &Module<'_>, name: &str) -> Vec<Shaped> {
         .collect()
 }
 
-/// What is in front of a site's words: `%messages`, the first ids of this sub-grid of the launch if there are several, `%shape`,
-/// `%location`.
+/// The operands before a site's words: `%messages`, the first ids of this sub-grid of the launch if
+/// there are several, `%shape`, `%location`.
 fn site_parameters(base: bool, words: usize) -> String {
     let base = if base { ", i64 %base.x, i64 %base.y, i64 %base.z" } else { "" };
     let words: String = (0..words).map(|word| format!(", i64 %w{word}")).collect();
@@ -202,10 +207,11 @@ fn site_parameters(base: bool, words: usize) -> String {
 }
 
 impl Shaped {
-    /// Its body, as LLVM's assembly: a call of the site. `base` are the functions that give the first ids of a piece of the launch.
+    /// Its body, as LLVM's assembly: a call of the site. `base` are the functions that return the
+    /// first ids of a sub-grid.
     ///
-    /// All memory may be read, and the call may unwind, so that what was written before the panic stays written: memory that only the
-    /// kernel's caller knows, too.
+    /// It may read all memory, and it may unwind, so that stores before the panic stay: also to
+    /// memory that only the kernel's caller knows.
     pub fn body(&self, o: &mut String, base: Option<&[&str]>) -> std::fmt::Result {
         let Self { name, words } = self;
         let all = site_parameters(base.is_some(), *words);
@@ -224,7 +230,7 @@ impl Shaped {
     }
 }
 
-/// After optimisation: lets the panics with plain values leave their messages, and all that panic end.
+/// After optimisation: lowers panics with plain values to messages, and ends all that panic.
 pub fn leave<'c>(
     context: &'c Context,
     module: &Module<'c>,
@@ -264,7 +270,7 @@ pub fn leave<'c>(
 }
 
 impl Shaped {
-    /// What a site does, as LLVM's assembly.
+    /// The body of a site, as LLVM's assembly.
     fn leave(
         &self,
         o: &mut String,
@@ -296,14 +302,14 @@ impl Shaped {
                 if ty == "i32" { 4 } else { 8 },
             )
         };
-        // The host sees to it that all that is not written is 0.
+        // The host ensures that everything that is not written is 0.
         for (index, axis) in AXES.into_iter().enumerate().take(request.dimensions as usize) {
             let size = match options.group[index] {
                 0 => format!("call i32 @llvm.nvvm.read.ptx.sreg.ntid.{axis}()"),
                 known => format!("add i32 {known}, 0"),
             };
             let base = if options.base { format!("%base.{axis}") } else { "0".to_owned() };
-            // The piece of a launch begins at a group, or at a work-item.
+            // A sub-grid begins at a group, or at a work-item.
             let [of_groups, of_items] = if groups { [&*base, "0"] } else { ["0", &base] };
             writeln!(
                 o,

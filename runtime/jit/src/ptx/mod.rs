@@ -1,6 +1,7 @@
-//! NVIDIA's GPUs: from a kernel to the text of a PTX module with one entry.
+//! NVIDIA GPUs: compiles a kernel to a PTX module with one entry.
 //!
-//! A GPU runs a function for each work-item by itself, so there is no loop to make. Take a kernel over one dimension:
+//! A GPU runs a function for each work-item by itself, so there is no loop to add. Take a kernel
+//! over one dimension:
 //!
 //! ```llvm
 //! define void @saxpy(ptr align 4 %y, ptr noalias readonly align 4 %x, float %a) {
@@ -8,8 +9,9 @@
 //!   …
 //! ```
 //!
-//! [`entry`] puts a function around it that leaves out the work-items outside of the range (there are only whole blocks), and gives
-//! the builtins bodies that read the special registers. With everything inlined, and pointers in the address spaces of the target:
+//! [`entry`] puts a function around it that skips the work-items outside the range (there are only
+//! whole blocks), and gives the builtins bodies that read the special registers. With everything
+//! inlined, and pointers in the address spaces of the target:
 //!
 //! ```llvm
 //! define ptx_kernel void @saxpy(ptr addrspace(1) align 4 %p0, ptr addrspace(1) noalias readonly align 4 %p1, float %p2,
@@ -25,14 +27,15 @@
 //! }
 //! ```
 //!
-//! **Precision.** As on the CPU, nothing allows LLVM to change a result: a multiply and an add stay two operations, divisions and
-//! square roots are IEEE's, subnormal numbers are kept.
+//! **Precision.** As on the CPU, nothing allows LLVM to change a result: a multiply and an add stay
+//! two operations, divisions and square roots are those of IEEE 754, subnormal numbers are kept.
 //!
-//! **Panics and prints.** A work-item that panics leaves its message in a message buffer that the host can read ([`message`]), and ends
-//! with `exit`; other work-items go on. It never traps: that would end the host's context, and all memory in it.
+//! **Panics and prints.** A work-item that panics writes its message to a message buffer that the
+//! host can read ([`message`]), and ends with `exit`; other work-items continue. It never traps:
+//! that would destroy the host's context, and all memory in it.
 //!
-//! **Constants and statics** of the image are in global memory: code reads tables at places that differ between work-items, which
-//! the constant bank is slow at.
+//! **Constants and statics** of the image are in global memory: code reads tables at indices that
+//! differ between work-items, which is slow in the constant bank.
 
 mod arch;
 mod atomics;
@@ -64,7 +67,8 @@ use crate::{JitError, Request};
 use schism_llvm::fatal::isolated;
 use schism_llvm::{FileKind, Machine, Value};
 
-/// What PTX is made for, beside the kernel. The fields mean what those of [`schism_jit_abi::GpuRequest`] mean.
+/// The options of PTX, besides the kernel. The fields have the meaning of those in
+/// [`schism_jit_abi::GpuRequest`].
 #[derive(Clone, Debug, Default)]
 pub struct PtxOptions {
     /// The processor, such as `sm_90`.
@@ -73,7 +77,7 @@ pub struct PtxOptions {
     pub isa: u32,
     /// The work-items of a block in each dimension, or 0.
     pub group: [u32; 3],
-    /// What holds for every launch: a sum of `ASSUME_` constants.
+    /// What every launch satisfies: a sum of `ASSUME_` constants.
     pub assumptions: u32,
     /// Whether the launch is divided into sub-grids.
     pub base: bool,
@@ -83,11 +87,11 @@ pub struct PtxOptions {
     pub aligned: u64,
     /// Bit `i`: parameter `i` is an integer of 64 bits that is always below `schism_jit_abi::NARROW`.
     pub narrow: u64,
-    /// The mathematics of the vendor, instead of the device library's.
+    /// The vendor's mathematics, instead of the device library's.
     pub libdevice: Libdevice,
 }
 
-/// NVIDIA's library of mathematics, as LLVM bitcode; empty, if it is not to be used.
+/// NVIDIA's mathematics library, as LLVM bitcode; empty, if it is not used.
 #[derive(Clone, Default)]
 pub struct Libdevice(pub Vec<u8>);
 
@@ -131,7 +135,7 @@ impl PtxCode {
 /// Compiles a kernel for NVIDIA's driver.
 ///
 /// # Errors
-/// Every variant of [`JitError`] says when it is given.
+/// Every variant of [`JitError`] documents when it occurs.
 pub fn compile_ptx(request: Request, options: PtxOptions) -> Result<PtxCode, JitError> {
     let start = Instant::now();
     check(&request, &options)?;
@@ -151,7 +155,7 @@ pub fn compile_ptx(request: Request, options: PtxOptions) -> Result<PtxCode, Jit
     Ok(code)
 }
 
-/// How many bytes of parameters the entry has, with all the hidden ones that it may have.
+/// The bytes of the entry's parameters, including all the hidden ones that it may have.
 fn parameter_bytes(request: &Request) -> u64 {
     let end = |begin: u64, param: &schism_jit_abi::Param| {
         let begin = begin.checked_next_multiple_of(param.align).unwrap_or(u64::MAX);
@@ -162,10 +166,10 @@ fn parameter_bytes(request: &Request) -> u64 {
     own.checked_next_multiple_of(8).unwrap_or(u64::MAX).saturating_add(hidden)
 }
 
-/// Whether the options obey the interface's rules.
+/// Checks the options against the interface's rules.
 fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
     use schism_jit_abi::{ASSUME_DIVISIBLE, ASSUME_INDEX_32};
-    /// Threads of a block, at most, and in each dimension.
+    /// The maximum number of threads of a block, in total and in each dimension.
     const BLOCK: [u32; 4] = [1024, 1024, 1024, 64];
 
     let wrong = |reason: String| Err(JitError::InvalidRequest(reason));
@@ -215,7 +219,7 @@ struct Ptx {
     version: u32,
 }
 
-/// What steps find out.
+/// The state between steps.
 #[derive(Default)]
 struct PtxState {
     /// The entry, once the kernel is wrapped.
@@ -267,8 +271,8 @@ impl Target for Ptx {
             }
             "define-clock" => clock::add(context, module, Time::Target)?,
             "choose-inlining" => {
-                // What panics need not be in the entry, for the message buffer is found from everywhere; but a kernel that calls nothing has
-                // all its registers for itself.
+                // Panic code need not be in the entry, since the message buffer is found from
+                // everywhere; but a kernel without calls has all its registers for itself.
                 let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins());
                 inline::choose(module, ids.chain([PANIC, PANIC_FORMAT]));
             }
@@ -322,7 +326,7 @@ impl Target for Ptx {
     }
 }
 
-/// Refuses a module that calls what is not there: a GPU has no libraries to find it in.
+/// Refuses a module that calls undefined functions: a GPU has no libraries to find them in.
 fn unresolved(module: &Module<'_>, request: &Request) -> Result<(), JitError> {
     let mut symbols: Vec<String> = module
         .functions()

@@ -1,18 +1,19 @@
 //! The order of global variables in PTX.
 //!
-//! A variable must stand behind those that its initialiser refers to. LLVM sees to that, but goes through the others by their
-//! addresses in its own memory, so the same kernel gives other texts. Here the variables are put in the order of their names, each
-//! behind what it refers to:
+//! A variable must follow those that its initialiser refers to. LLVM ensures that, but orders the
+//! others by their addresses in its own memory, so the same kernel gives different texts. Here the
+//! variables are sorted by name, each after those that it refers to:
 //! ```text
 //! .global .align 1 .b8 b[4] = {1, 2, 3, 4};
 //! .global .align 8 .u64 a[1] = {generic(b)};
 //! .global .align 8 .u64 c[1] = {generic(a)};
 //! ```
-//! What a declaration stands in front of all for (`.extern`) may stand anywhere: see `schism_passes::nvptx::circular_statics`.
+//! Variables with a forward declaration (`.extern`) may be anywhere: see
+//! `schism_passes::nvptx::circular_statics`.
 
 use std::collections::{BTreeMap, HashSet};
 
-/// Puts the variables of each run of lines that declare some in order.
+/// Sorts the variables of each run of lines that declare some.
 pub fn sort_variables(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut run: BTreeMap<&str, &str> = BTreeMap::new();
@@ -33,7 +34,7 @@ pub fn sort_variables(text: &str) -> String {
     out
 }
 
-/// The variable that a line declares, all of it.
+/// The variable that a line declares completely.
 fn name(line: &str) -> Option<&str> {
     let words = line.trim_end().strip_suffix(';')?;
     let declared = words.split('=').next()?;
@@ -52,7 +53,7 @@ fn is_of_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '%')
 }
 
-/// Writes declarations by name, each behind those that it refers to and that are not declared.
+/// Writes declarations by name, each after the undeclared ones that it refers to.
 fn write(out: &mut String, run: &BTreeMap<&str, &str>, declared: &HashSet<&str>) {
     let mut begun = HashSet::new();
     // Initialisers may refer to each other in long chains.
@@ -110,7 +111,7 @@ mod tests {
         let text = "//\n.version 7.0\n.extern .shared .align 16 .b8 z[];\n.global .u32 b;\n.func f()\n{\n\tst.global.u32 [b], 1;\n}\n.global .u32 a;\nend";
         assert_eq!(sort_variables(text), text);
         assert_eq!(sort_variables(""), "");
-        // What is there twice, or refers to itself, does no harm.
+        // Duplicates and self-references are harmless.
         let odd = ".global .u64 a = a;\n.global .u64 a = b;\n.global .u64 b = a;\n";
         assert_eq!(sort_variables(odd).len(), odd.len());
     }

@@ -1,4 +1,4 @@
-//! What a sub-group does together, on a GPU: a sub-group is a warp.
+//! Sub-group operations on a GPU, where a sub-group is a warp.
 //!
 //! ```llvm
 //! define i32 @__schism_shuffle(i32 %value, i32 %lane) alwaysinline convergent nounwind {
@@ -6,8 +6,9 @@
 //!   ret i32 %result
 //! }
 //! ```
-//! All lanes of the warp take part that have not ended; in the last warp of a group the lanes that never were count as ended. So the mask
-//! of who takes part is always full, and is never a register. From one that has ended comes any number.
+//! All lanes of the warp that have not ended take part; in the last warp of a group the missing
+//! lanes count as ended. So the mask of participants is always full, and is never a register. From
+//! a lane that has ended comes an unspecified number.
 
 use std::fmt::Write;
 
@@ -16,7 +17,7 @@ use crate::image::{
     SUB_GROUP_BARRIER,
 };
 
-/// The builtins, the names of the intrinsics for them, and the last operand of those: the lane at which shuffles end.
+/// The builtins, their intrinsics, and the last operand of those: the lane at which shuffles end.
 const SHUFFLES: [(&str, &str, u32); 4] = [
     (SHUFFLE, "idx", 31),
     (SHUFFLE_XOR, "bfly", 31),
@@ -24,7 +25,7 @@ const SHUFFLES: [(&str, &str, u32); 4] = [
     (SHUFFLE_DOWN, "down", 31),
 ];
 
-/// The processors from this on make one number of all lanes' in one instruction.
+/// From this processor on, one instruction reduces the numbers of all lanes.
 const REDUCES: u32 = 80;
 
 /// Defines the builtins, for a processor such as `sm_80`.
@@ -60,7 +61,7 @@ pub fn bodies(o: &mut String, arch: &str) -> std::fmt::Result {
     reductions_by_halves(o)
 }
 
-/// The reductions, and what two numbers become in each: an instruction, or an intrinsic.
+/// The reductions, and how two numbers are combined in each: an instruction, or an intrinsic.
 fn reductions() -> impl Iterator<Item = (&'static str, &'static str)> {
     [REDUCE_ADD].into_iter().chain(REDUCE_LEAST).zip(["add", "min", "max", "umin", "umax"])
 }
@@ -79,7 +80,8 @@ fn reductions_at_once(o: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// Each lane takes in the one 16 behind it, then 8, 4, 2, 1, if it is there; then lane 0 has all, and gives it to the others.
+/// Each lane combines its value with that of the lane 16 behind it, then 8, 4, 2, 1, if it exists;
+/// then lane 0 has the result, and broadcasts it.
 fn reductions_by_halves(o: &mut String) -> std::fmt::Result {
     writeln!(o, "declare i32 @llvm.ctpop.i32(i32)\ndeclare i32 @llvm.nvvm.read.ptx.sreg.laneid()")?;
     for (builtin, kind) in reductions() {

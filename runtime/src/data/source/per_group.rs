@@ -7,7 +7,7 @@ use crate::kernel::grid::GridPoint;
 use crate::kernel::group::local::Placement;
 use crate::kernel::group::member::Membership;
 
-/// The launches with work-groups; `M` is the kind of launch apart from that.
+/// Launches with work-groups; `M` is the kind of launch otherwise.
 #[derive(Debug)]
 pub struct InGroups<M>(M);
 
@@ -35,20 +35,21 @@ pub struct PerGroup<S>(S);
 #[derive(Debug)]
 pub struct PerSubGroup<S>(S);
 
-/// A source that has one element for each work-group, not for each work-item.
+/// A source with one element for each work-group, instead of for each work-item.
 ///
-/// Around another source, for launches with groups only. What the work-items of a group get depends on the source:
+/// It wraps another source, for launches with groups only. What the work-items of a group get
+/// depends on the source:
 ///
 /// | source | each work-item of the group gets |
 /// |---|---|
 /// | `&Buffer<T>`, `View<T>` | `&T`, the group's element |
 /// | `&mut Buffer<T>`, `ViewMut<T>` | `Some(&mut T)` if it is the group's first work-item, else `None` |
 /// | `buffer.chunks(n)` | `&[T]`, the group's elements |
-/// | `buffer.chunks_mut(n)` | [`Share<T>`](crate::Share), its own of the group's elements: a row that the work-items write together |
+/// | `buffer.chunks_mut(n)` | [`Share<T>`](crate::Share), its share of the group's elements: a row that the work-items write together |
 /// | `buffer.cells(n)` | [`Cells<T>`](crate::Cells), all of the group's elements, which the work-items write in any order |
-/// | `buffer.tiles_mut::<H, W>(width)` | [`TileShare<T>`](crate::TileShare), its own elements of the group's tile of a matrix |
+/// | `buffer.tiles_mut::<H, W>(width)` | [`TileShare<T>`](crate::TileShare), its share of the group's tile of a matrix |
 /// | `a..b`, `a..` | `usize`, the group's number |
-/// | a tuple of these | the tuple of what they give |
+/// | a tuple of these | the tuple of their elements |
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -70,7 +71,7 @@ pub struct PerSubGroup<S>(S);
 /// # }
 /// ```
 ///
-/// A launch without groups cannot have it:
+/// A launch without groups does not accept it:
 ///
 /// ```compile_fail,E0277
 /// # fn main() -> Result<(), schism::Error> {
@@ -86,7 +87,8 @@ pub const fn per_group<S>(source: S) -> PerGroup<S> {
     PerGroup(source)
 }
 
-/// A source that has one element for each sub-group: [`per_group`](fn@per_group), for the groups' [sub-groups](crate::SubGroup).
+/// A source with one element for each sub-group: like [`per_group`](fn@per_group), for the groups'
+/// [sub-groups](crate::SubGroup).
 ///
 /// It has as many elements as the launch has sub-groups: for each group its size divided by 32, rounded up. Those of the first group come
 /// first.

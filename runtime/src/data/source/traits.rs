@@ -1,55 +1,58 @@
-//! What sources are: see the [module's documentation](super).
+//! The traits of sources: see the [module's documentation](super).
 
 use std::marker::PhantomData;
 
 use crate::kernel::grid::GridPoint;
 use crate::kernel::group::member::Member;
 
-/// What a kernel holds of a source.
+/// The form of a source that a kernel holds.
 ///
 /// # Safety
-/// For distinct indices [`get`](Self::get) gives elements that do not overlap, unless they are shared references to what
-/// nobody changes during the launch.
+/// For distinct indices [`get`](Self::get) returns elements that do not overlap, unless they are
+/// shared references to memory that nobody changes during the launch.
 pub unsafe trait Source: Send + Sync {
-    /// What one work-item gets, for as long as it runs.
+    /// What one work-item gets, as long as it runs.
     type Item<'item>;
 
     /// The element of the work-item at a point of the launch's grid.
     ///
     /// # Safety
-    /// The index of `at` is below the length that the source agreed to, no other work-item of the launch has it, and what is returned
-    /// does not outlive the work-item.
+    /// The index of `at` is below the length that the source agreed to, no other work-item of the
+    /// launch has it, and the result does not outlive the work-item.
     #[doc(hidden)]
     unsafe fn get<'item>(&self, at: GridPoint) -> Self::Item<'item>;
 }
 
-/// What a kernel holds of a source that has an element for each group, or for each sub-group: see [`per_group`](fn@crate::per_group).
+/// The form of a source with an element for each group, or for each sub-group, that a kernel holds:
+/// see [`per_group`](fn@crate::per_group).
 ///
 /// # Safety
-/// For distinct groups, and for distinct members of a group, [`of_group`](Self::of_group) gives what does not overlap, unless it is shared
-/// references to what nobody changes during the launch, or handles whose accesses are atomic.
+/// For distinct groups, and for distinct members of a group, the results of
+/// [`of_group`](Self::of_group) do not overlap, unless they are shared references to memory that
+/// nobody changes during the launch, or handles whose accesses are atomic.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no element for each group",
     note = "`per_group` and `per_sub_group` take buffers, views, `chunks`, `chunks_mut`, `cells`, `tiles_mut`, ranges of numbers, and tuples of them"
 )]
 pub unsafe trait GroupSource: Send + Sync {
-    /// What each work-item of the group gets, for as long as it runs.
+    /// What each work-item of the group gets, as long as it runs.
     type Item<'item>;
 
-    /// The element of the group at a point of the grid of groups, for one of the work-items that have it in common.
+    /// The element of the group at a point of the grid of groups, for one of its work-items.
     ///
     /// # Safety
-    /// The index of `group` is below the length that the source agreed to. No other work-item of the launch has both the same group and
-    /// the same number, all members of a group have the same count, and what is returned does not outlive the work-item.
+    /// The index of `group` is below the length that the source agreed to. No other work-item of
+    /// the launch has both the same group and the same number, all members of a group have the same
+    /// count, and the result does not outlive the work-item.
     #[doc(hidden)]
     unsafe fn of_group<'item>(&self, group: GridPoint, member: Member) -> Self::Item<'item>;
 }
 
-/// The launches that end before the call returns: [`Queue::for_each`](crate::Queue::for_each) and its like.
+/// Launches that end before the call returns, such as [`Queue::for_each`](crate::Queue::for_each).
 #[derive(Debug)]
 pub enum Blocking {}
 
-/// The kind of launch that a scope submits; `'scope` is its own and no other's.
+/// Launches that a scope submits; `'scope` is the lifetime of that scope alone.
 #[derive(Debug)]
 pub struct Scoped<'scope>(PhantomData<fn(&'scope ()) -> &'scope ()>);
 
@@ -59,28 +62,29 @@ mod sealed {
     use crate::error::LaunchError;
     use crate::kernel::group::local::Placement;
 
-    /// The part of a source that only launches see. `M` is the kind of launch.
+    /// The part of a source that launches use. `M` is the kind of launch.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` is not a source of elements for work-items",
         label = "not a source for this launch",
         note = "sources are `&mut Buffer<T>`, `&Buffer<T>`, views, `chunks`, `whole(&buffer)`, `a..b`, `a..` and tuples of them"
     )]
     pub trait Prepare<M> {
-        /// What the kernel holds.
+        /// The form that the kernel holds.
         type Source: Source;
 
-        /// What a launch holds that was not started yet. It may be waiting for launches that change the same elements, so
-        /// there must be no references to them in it.
+        /// The form in a launch that has not started yet. It may be waiting for launches that
+        /// change the same elements, so it must not contain references to them.
         type Ready: Send;
 
-        /// Compares this source's length with the others'.
+        /// Compares this source's length with the others.
         fn check(&self, lengths: &mut Lengths) -> Result<(), LaunchError>;
 
-        /// Ends the borrow that was only for the call, and gives local memory its place.
+        /// Ends the borrow that lasts only for the call, and allocates offsets in local memory.
         fn prepare(self, placement: &mut Placement) -> Self::Ready;
 
         /// # Safety
-        /// The launch that `ready` was prepared for starts now, and the result goes no further than its kernel.
+        /// The launch that `ready` was prepared for starts now, and only its kernel gets the
+        /// result.
         unsafe fn start(ready: Self::Ready) -> Self::Source;
     }
 
@@ -98,8 +102,8 @@ mod sealed {
 }
 pub(crate) use sealed::{Prepare, ready_at_once};
 
-/// What can be handed to [`for_each`](crate::Queue::for_each) and [`for_each_in`](crate::Queue::for_each_in), and what each
-/// work-item gets from it:
+/// The arguments of [`for_each`](crate::Queue::for_each) and
+/// [`for_each_in`](crate::Queue::for_each_in), and what each work-item gets from them:
 ///
 /// | source | each work-item gets |
 /// |---|---|
@@ -113,7 +117,7 @@ pub(crate) use sealed::{Prepare, ready_at_once};
 /// | [`whole(&buffer)`](crate::whole()) | `&[T]`, all elements, the same for all |
 /// | `a..b` | `usize`, its own number |
 /// | `a..` | `usize`, counted from `a`, as many as needed |
-/// | a tuple of two to eight sources | the tuple of what they give |
+/// | a tuple of two to eight sources | the tuple of their elements |
 ///
 /// In launches with groups, those over an [`NdRange`](crate::NdRange), there are also:
 ///
@@ -123,13 +127,14 @@ pub(crate) use sealed::{Prepare, ready_at_once};
 /// | [`per_sub_group(source)`](fn@crate::per_sub_group) | the same, of its sub-group |
 /// | [`local::<T>(n)`](crate::local()), [`local_2d::<T>(rows, columns)`](crate::local_2d()) | memory that the group shares while it runs |
 ///
-/// The sources of one launch have the same length; `a..`, `whole` and local memory go with any. Within a [scope](crate::Queue::scope)
-/// buffers can also be [lent](crate::Scope::lend).
+/// The sources of one launch have the same length; `a..`, `whole` and local memory fit any. Within
+/// a [scope](crate::Queue::scope) buffers can also be [lent](crate::Scope::lend).
 ///
 /// # One buffer, read and written
-/// A work-item that reads elements of others while these are written would see either of two values, so one launch cannot borrow a buffer
-/// both ways. The borrow checker says so with E0502. An algorithm that updates its data in place, step after step, has two buffers and
-/// swaps them, or its own element by `&mut` where that is all it needs:
+/// A work-item that reads elements of others while these are written would see either the old or
+/// the new value, so one launch cannot borrow a buffer both shared and exclusively. The borrow
+/// checker reports that as E0502. An algorithm that updates its data in place, step after step,
+/// uses two buffers and swaps them, or only its own element through `&mut` where that suffices:
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -151,8 +156,8 @@ pub(crate) use sealed::{Prepare, ready_at_once};
 /// # }
 /// ```
 ///
-/// Within a scope the two are [lent](crate::Scope::lend) first, and the loans are swapped in the same
-/// way: [`Lent`](crate::Lent) has the example. With one buffer it does not compile:
+/// Within a scope the two are [lent](crate::Scope::lend) first, and the loans are swapped in the
+/// same way: [`Lent`](crate::Lent) has the example. With one buffer this does not compile:
 ///
 /// ```compile_fail,E0502
 /// # fn main() -> Result<(), schism::Error> {
@@ -164,7 +169,7 @@ pub(crate) use sealed::{Prepare, ready_at_once};
 /// # }
 /// ```
 ///
-/// `M` is the kind of launch; there is never a need to write it.
+/// `M` is the kind of launch; user code never writes it.
 pub trait IntoSource<M = Blocking>: sealed::Prepare<M> {}
 
 impl<M, S: sealed::Prepare<M>> IntoSource<M> for S {}

@@ -1,4 +1,4 @@
-//! All elements for every work-item.
+//! A source of all elements for every work-item.
 
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{GroupSource, Prepare, Source, ready_at_once};
@@ -12,11 +12,12 @@ use crate::kernel::group::member::Member;
 #[derive(Debug)]
 pub struct Whole<'a, T>(&'a [T]);
 
-/// A source that gives every work-item all elements of a buffer or view, as a slice to read from.
+/// A source that gives every work-item all elements of a buffer or view, as a shared slice.
 ///
-/// A captured [view](crate::View) gives a kernel the same. Use `whole` where a launch has sources anyway, and for loans of a scope, which
-/// have no views: [`Lent::whole`](crate::Lent::whole). Capture a view where a function that launches nothing makes the closure, or where
-/// there are no other sources ([`parallel_for`](crate::Queue::parallel_for)). The code is the same.
+/// A captured [view](crate::View) gives a kernel the same. Use `whole` in a launch that has sources
+/// anyway, and for loans of a scope, which have no views: [`Lent::whole`](crate::Lent::whole).
+/// Capture a view if the function that makes the closure does not launch it, or if there are no
+/// other sources ([`parallel_for`](crate::Queue::parallel_for)). The code is the same.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {

@@ -199,7 +199,7 @@ impl Context {
     /// takes, and its window address.
     pub(super) fn take(&self, bytes: usize) -> Result<(DevicePtr, usize, usize), BufferError> {
         let out_of_memory = || self.out_of_memory(bytes);
-        let size = FreeList::piece(bytes).ok_or_else(out_of_memory)?;
+        let size = FreeList::rounded(bytes).ok_or_else(out_of_memory)?;
         self.enter().map_err(|error| self.buffer_error(error))?;
         let mut free = self.free();
         let address = if let Some(address) = free.take(size) {

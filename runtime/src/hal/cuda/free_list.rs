@@ -22,7 +22,7 @@ pub(super) struct FreeList {
 
 impl FreeList {
     /// Rounds a size up to an allocation; `None` if that overflows.
-    pub(super) fn piece(bytes: usize) -> Option<usize> {
+    pub(super) fn rounded(bytes: usize) -> Option<usize> {
         bytes.max(1).checked_next_multiple_of(GRAIN)
     }
 
@@ -134,7 +134,7 @@ mod tests {
             let mut used: Vec<(u64, usize)> = Vec::new();
             for (number, take) in steps {
                 if take {
-                    let size = FreeList::piece(number * 300).unwrap();
+                    let size = FreeList::rounded(number * 300).unwrap();
                     if let Some(address) = list.take(size) {
                         let end = address + size as u64;
                         prop_assert!(blocks.iter().any(|(at, len)| *at <= address && end <= at + *len as u64));

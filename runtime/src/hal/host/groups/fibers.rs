@@ -437,7 +437,7 @@ impl<'a> Fibers<'a> {
             }
             // SAFETY: the thread was taken, and `run` ends every work-item before it returns. Only
             // the holder of the baton uses this state.
-            Carrier::Thread(baton, job) => unsafe { baton.give_turn(job.take()) },
+            Carrier::Thread(baton, job) => unsafe { baton.pass_to_thread(job.take()) },
         };
         if !is_over {
             fiber.suspender = Some(self.suspender.get());

@@ -51,7 +51,7 @@ pub(super) struct Job {
 
 /// The baton that a thread and its owner pass to each other.
 pub(super) struct Baton {
-    turn: AtomicU8,
+    holder: AtomicU8,
     /// The thread.
     thread: OnceLock<Thread>,
     /// The thread's next job, and who waits for it. Written by the holder of the baton.
@@ -68,7 +68,7 @@ unsafe impl Sync for Baton {}
 impl Baton {
     fn new() -> Self {
         Self {
-            turn: AtomicU8::new(NOBODY),
+            holder: AtomicU8::new(NOBODY),
             thread: OnceLock::new(),
             next: UnsafeCell::new(None),
             giver: UnsafeCell::new(None),
@@ -81,7 +81,7 @@ impl Baton {
     /// # Safety
     /// The caller owns the thread. What the job's data points to lives until this has returned
     /// `true`, and may be used by any thread that holds the baton.
-    pub(super) unsafe fn give_turn(&self, job: Option<Job>) -> bool {
+    pub(super) unsafe fn pass_to_thread(&self, job: Option<Job>) -> bool {
         // SAFETY: the thread waits, so the caller holds the baton.
         unsafe {
             if job.is_some() {
@@ -89,14 +89,14 @@ impl Baton {
             }
             *self.giver.get() = Some(thread::current());
         }
-        self.turn.store(THREAD, Ordering::Release);
+        self.holder.store(THREAD, Ordering::Release);
         if let Some(thread) = self.thread.get() {
             thread.unpark();
         }
         loop {
-            match self.turn.load(Ordering::Acquire) {
+            match self.holder.load(Ordering::Acquire) {
                 THREAD => thread::park(),
-                turn => return turn == OVER,
+                holder => return holder == OVER,
             }
         }
     }
@@ -108,17 +108,17 @@ impl Baton {
     pub(super) unsafe fn wait(&self) {
         // SAFETY: the caller's promise.
         unsafe { self.give_back(WAITS) };
-        while self.turn.load(Ordering::Acquire) != THREAD {
+        while self.holder.load(Ordering::Acquire) != THREAD {
             thread::park();
         }
     }
 
     /// # Safety
     /// Called by the thread, which holds the baton.
-    unsafe fn give_back(&self, turn: u8) {
-        // SAFETY: the caller's promise. Once the turn is given, others may write there.
+    unsafe fn give_back(&self, holder: u8) {
+        // SAFETY: the caller's promise. Once the baton is passed, others may write there.
         let giver = unsafe { (*self.giver.get()).clone() };
-        self.turn.store(turn, Ordering::Release);
+        self.holder.store(holder, Ordering::Release);
         if let Some(giver) = giver {
             giver.unpark();
         }
@@ -128,7 +128,7 @@ impl Baton {
 /// The main function of a thread.
 fn work(baton: &Arc<Baton>) {
     loop {
-        match baton.turn.load(Ordering::Acquire) {
+        match baton.holder.load(Ordering::Acquire) {
             THREAD => {
                 // SAFETY: this thread holds the baton.
                 let job = unsafe { (*baton.next.get()).take() };
@@ -143,7 +143,7 @@ fn work(baton: &Arc<Baton>) {
             END => return,
             _ => {
                 thread::park_timeout(IDLE);
-                if baton.turn.load(Ordering::Acquire) != THREAD && leave(baton) {
+                if baton.holder.load(Ordering::Acquire) != THREAD && leave(baton) {
                     return;
                 }
             }
@@ -268,7 +268,7 @@ fn surplus(state: &mut State) -> Vec<Free> {
 
 fn end(threads: Vec<Free>) {
     for Free { baton, .. } in threads {
-        baton.turn.store(END, Ordering::Release);
+        baton.holder.store(END, Ordering::Release);
         if let Some(thread) = baton.thread.get() {
             thread.unpark();
         }

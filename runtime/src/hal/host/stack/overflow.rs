@@ -263,7 +263,7 @@ fn report(runs: &Runs, size: usize) {
             break;
         }
     }
-    let sub_grids: [&[u8]; 7] = [
+    let parts: [&[u8]; 7] = [
         b"\nkernel `",
         (runs.kernel)().as_bytes(),
         b"` on device `",
@@ -273,13 +273,13 @@ fn report(runs: &Runs, size: usize) {
         b" bytes; let it call itself less deeply, put large arrays into buffers, or set SCHISM_CPU_STACK to more\n\
           fatal runtime error: stack overflow, aborting\n",
     ];
-    for mut piece in sub_grids {
-        while !piece.is_empty() {
+    for mut part in parts {
+        while !part.is_empty() {
             // SAFETY: the bytes can be read.
             let written =
-                unsafe { libc::write(libc::STDERR_FILENO, piece.as_ptr().cast(), piece.len()) };
+                unsafe { libc::write(libc::STDERR_FILENO, part.as_ptr().cast(), part.len()) };
             match usize::try_from(written) {
-                Ok(written @ 1..) => piece = &piece[written.min(piece.len())..],
+                Ok(written @ 1..) => part = &part[written.min(part.len())..],
                 _ => return,
             }
         }
