@@ -13,7 +13,7 @@
 //! | `tests/group_elements.rs` | work-groups whose work-items and groups own elements, on every device |
 //! | `tests/group_parts.rs` | what work-items of groups own and share: rows, tiles, cells; permuted elements; parts of buffers |
 //! | `tests/textbook.rs` | softmax, layer normalisation, transposes and Fourier transforms, without `unsafe` |
-//! | `tests/constants.rs` | specialization constants and inexact mathematics, on every device |
+//! | `tests/constants.rs` | specialization constants and relaxed mathematics, on every device |
 //! | `tests/adaptivity.rs` | versions of kernels: specialized captures, what hot kernels know, the same results with and without |
 //! | `tests/language/` | what a kernel can say, on every device: the table `docs/language.md`, line by line |
 //! | `tests/dependencies.rs` | kernels that use crates which know nothing of schism |

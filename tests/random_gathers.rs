@@ -1,8 +1,8 @@
-//! Random loops that load an index in each turn, check it, and load what it names, run before and after the pass that makes several
-//! turns at once.
+//! Random loops that load an index in each iteration, check it, and load what it names, run before and after the pass that makes several
+//! iterations at once.
 //!
 //! [`generate`] writes tables in global memory and a loop over one or two of them: elements of 1 to 8 bytes, steps up or down, indices that are
-//! now and then too large, sums in which the order counts. A turn that panics leaves a mark and what it has summed up. [`check`] compares
+//! now and then too large, sums in which the order counts. An iteration that panics leaves a mark and what it has summed up. [`check`] compares
 //! all that is left in memory. An index that is too large names no memory at all: who loads what it names ends the process.
 
 use std::fmt::Write;
@@ -85,8 +85,8 @@ fn function(random: &mut Random, o: &mut String, index: &str, value: &str) -> st
            %down = icmp slt i64 {step}, 0
            %is.less = icmp ult i64 %from, %to
            %wrong = icmp eq i1 %down, %is.less
-           br i1 %wrong, label %none, label %turn
-         turn:
+           br i1 %wrong, label %none, label %iteration
+         iteration:
            %k = phi i64 [ %from, %before ], [ %k.next, %inside ]
            %sum = phi i64 [ 0, %before ], [ %sum.next, %inside ]
            %last = phi i64 [ 5, %before ], [ %column, %inside ]"
@@ -159,7 +159,7 @@ fn function(random: &mut Random, o: &mut String, index: &str, value: &str) -> st
     writeln!(
         o,
         "  {more}
-           br i1 %more, label %turn, label %done
+           br i1 %more, label %iteration, label %done
          panic.index:
            call void @panic(ptr %mem, i64 1, i64 %column)
            ret i64 %sum
@@ -184,7 +184,7 @@ fn extend(o: &mut String, name: &str, ty: &str) -> std::fmt::Result {
     }
 }
 
-/// Runs the pass over the module of a seed, and compares. Says whether several turns were made at once.
+/// Runs the pass over the module of a seed, and compares. Says whether several iterations were made at once.
 ///
 /// # Errors
 /// What went wrong, with the module and the passes.

@@ -22,7 +22,7 @@ use schism_passes::spec::target;
 const WORDS: usize = 8;
 
 /// Passes that may run in any order over a module that has its kernel, and change nothing that it does.
-const ANY_ORDER: [&str; 21] = [
+const ANY_ORDER: [&str; 19] = [
     "strip-host-attributes",
     "mark-convergent",
     "lower-unwind",
@@ -39,9 +39,7 @@ const ANY_ORDER: [&str; 21] = [
     "merge-checks",
     "superblocks",
     "narrow-checks",
-    "product-reuse",
     "narrow-division",
-    "hoist-global-loads",
     "demote-private-atomics",
     "expand-mem-intrinsics",
 ];
@@ -336,12 +334,12 @@ impl<'r> Body<'r> {
             14 => self.large(),
             15 => self.atomic(),
             16 => self.products(),
-            17 => self.turns(),
+            17 => self.trip_counts(),
             18 => self.call(&a),
             19 => self.panic(&a, &b),
             20 => self.choose(&a, &b),
             21 => self.repeat(&a),
-            22 => self.detours(),
+            22 => self.rare_cases(),
             23 => self.checks(&a, &b),
             _ => self.switch(&a),
         }
@@ -414,8 +412,8 @@ impl<'r> Body<'r> {
         self.define(&format!("phi i64 [ {one}, %{from_one} ], [ {other}, %{from_other} ]"));
     }
 
-    /// Detours in a row, with nothing but arithmetic on and between them. The weights say that few values take them, or that most do.
-    fn detours(&mut self) {
+    /// Rare cases in a row, with nothing but arithmetic in and between them. The weights say that few values take them, or that most do.
+    fn rare_cases(&mut self) {
         for _ in 0..2 + self.random.below(3) {
             let (a, b, id) = (self.value(), self.value(), self.name());
             let (near, far) = (format!("near{id}"), format!("far{id}"));

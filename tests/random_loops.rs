@@ -67,7 +67,7 @@ pub(crate) fn pick<'a>(random: &mut Random, of: &[&'a str]) -> &'a str {
     of[random.below(of.len())]
 }
 
-/// The function with the loop. Its blocks are named by what they do; `%turn` is the header.
+/// The function with the loop. Its blocks are named by what they do; `%iteration` is the header.
 fn function(random: &mut Random, o: &mut String) -> std::fmt::Result {
     let wide = random.below(3) > 0;
     let ty = if wide { "i64" } else { "i32" };
@@ -83,7 +83,7 @@ fn function(random: &mut Random, o: &mut String) -> std::fmt::Result {
             false => writeln!(o, "  %{value}.k = trunc i64 %{value} to i32")?,
         }
     }
-    writeln!(o, "  br label %turn\nturn:")?;
+    writeln!(o, "  br label %iteration\niteration:")?;
     writeln!(o, "  %k = phi {ty} [ %from.k, %before ], [ %k.next, %back ]")?;
     writeln!(o, "  %fuel = phi i64 [ 40, %before ], [ %fuel.next, %back ]")?;
     writeln!(o, "  %sum = phi i64 [ 0, %before ], [ %sum.next, %back ]")?;
@@ -110,7 +110,7 @@ fn function(random: &mut Random, o: &mut String) -> std::fmt::Result {
     }
     // Before LLVM's passes, this end must come behind the other one, which then is the one that is counted by.
     writeln!(o, "burn:\n  %fuel.next = sub i64 %fuel, 1\n  %burnt = icmp eq i64 %fuel.next, 0")?;
-    writeln!(o, "  br i1 %burnt, label %out, label %back\nback:\n  br label %turn")?;
+    writeln!(o, "  br i1 %burnt, label %out, label %back\nback:\n  br label %iteration")?;
     let last = if early { "%sum" } else { "%sum.next" };
     writeln!(o, "done:\n  ret i64 {last}\nout:\n  ret i64 77\n}}")
 }

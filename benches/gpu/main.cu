@@ -1,8 +1,8 @@
-// The twins of the kernels in benches/src/bin/gpu_schism, in CUDA C++: the same algorithms, sizes, data and groups. One translation
+// The baselines of the kernels in benches/src/bin/gpu_schism, in CUDA C++: the same algorithms, sizes, data and groups. One translation
 // unit, because that is what nvcc compiles fastest:
 //
-//     nvcc -O3 -std=c++17 -arch=native -o gpu_twin main.cu                            the variant `fma`
-//     nvcc -O3 -std=c++17 -arch=native -fmad=false -DTWIN_EXACT -o gpu_twin main.cu   the variant `nofma`
+//     nvcc -O3 -std=c++17 -arch=native -o gpu_baseline main.cu                            the variant `fma`
+//     nvcc -O3 -std=c++17 -arch=native -fmad=false -DPRECISE -o gpu_baseline main.cu   the variant `nofma`
 //
 // It takes the options of gpu_schism and prints the same lines, which benches/src/bin/gpu_schism/measure.rs describes.
 

@@ -1,4 +1,4 @@
-// What all twins share: options, data, timing, checksums.
+// What all baselines share: options, data, timing, checksums.
 #pragma once
 
 #include <algorithm>
@@ -264,7 +264,7 @@ class Bench {
         }
         std::sort(times.begin(), times.end());
         auto at = [&](double share) { return times[size_t(std::lround((times.size() - 1) * share))]; };
-#ifdef TWIN_EXACT
+#ifdef PRECISE
         const char* variant = "nofma";
 #else
         const char* variant = "fma";

@@ -72,8 +72,8 @@ pub fn measure(name: &str, mut workload: impl FnMut() -> u64) {
     println!("{name} {} {checksum}", best.as_secs_f64());
 }
 
-/// A checksum of a few elements, spread over all: cheap beside any workload.
-pub fn spread<T>(elements: &[T], bits: impl Fn(&T) -> u64) -> u64 {
+/// A checksum of a few elements, taken from all over: cheap beside any workload.
+pub fn checksum<T>(elements: &[T], bits: impl Fn(&T) -> u64) -> u64 {
     let step = elements.len() / 61 + 1;
     elements
         .iter()

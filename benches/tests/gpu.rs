@@ -15,11 +15,11 @@ fn kernels_compute_what_the_host_does() {
     let (well, text) = run(&["--check"]);
     assert!(well, "{text}");
     let count = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
-    // 22 kernels and types, exact and relaxed, five of them with their sizes as constants too; launches and
+    // 22 kernels and types, precise and relaxed, five of them with their sizes as constants too; launches and
     // copies in one variant; the prices of Black and Scholes are two results.
     assert_eq!((count("result "), count("check ")), (2 * 22 + 5 + 2 + 2, 2 * 23 + 5 + 2), "{text}");
     let keys = [
-        "variant=exact",
+        "variant=precise",
         "variant=relaxed",
         "variant=specialised",
         "type=f64",
@@ -40,7 +40,7 @@ fn kernels_can_be_chosen() {
     let names: Vec<_> = results.filter_map(|line| line.split_whitespace().nth(1)).collect();
     let expected = ["triad", "triad", "triad", "triad", "scan", "scan"];
     assert_eq!(names, expected.map(|name| format!("kernel={name}")));
-    assert!(text.contains("kernel=triad variant=exact type=f64 size=512 bytes=12288"), "{text}");
+    assert!(text.contains("kernel=triad variant=precise type=f64 size=512 bytes=12288"), "{text}");
 
     let (well, text) = run(&["--only", "triad", "--clock", "host"]);
     assert!(well && text.contains("clock=host") && !text.contains("clock=device"), "{text}");

@@ -43,7 +43,7 @@ struct Request {
     program: Option<PathBuf>,
     output: Option<PathBuf>,
     jit: bool,
-    asked: targets::Asked,
+    targets: targets::TargetsOption,
     /// For cargo.
     build: Vec<OsString>,
 }
@@ -62,7 +62,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         }
         let ready = ready.as_ref().expect("cargo is only asked when everything is set up");
         let mut cargo = cargo::command(ready);
-        targets::apply(&mut cargo, &request.asked, &request.build)?;
+        targets::apply(&mut cargo, &request.targets, &request.build)?;
         emit::build(cargo, &request.build, extra)
     };
     let mut program = build(&[])?;
@@ -105,8 +105,9 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
 }
 
 fn parse(words: &[OsString]) -> Result<Request> {
-    let (asked, words) = targets::take(words)?;
-    let mut request = Request { program: None, output: None, jit: false, asked, build: Vec::new() };
+    let (targets, words) = targets::take(words)?;
+    let mut request =
+        Request { program: None, output: None, jit: false, targets, build: Vec::new() };
     let misused = |error| arguments::misused("bundle", error);
     let mut parser = lexopt::Parser::from_args(words);
     while let Some(argument) = parser.next().map_err(misused)? {
@@ -128,9 +129,10 @@ fn parse(words: &[OsString]) -> Result<Request> {
             }
         }
     }
-    if let (Some(program), true) =
-        (&request.program, !request.build.is_empty() || request.asked != targets::Asked::Unsaid)
-    {
+    if let (Some(program), true) = (
+        &request.program,
+        !request.build.is_empty() || request.targets != targets::TargetsOption::Unsaid,
+    ) {
         return Err(Error::Usage(format!(
             "`bundle` takes `{}` as it is, so cargo builds nothing: leave out its options and `--targets`",
             program.display()
@@ -165,7 +167,7 @@ fn names(files: &BTreeSet<PathBuf>) -> String {
 struct Devices {
     kernels: usize,
     /// How many kernels have code for each target.
-    ahead: BTreeMap<Target, usize>,
+    aot: BTreeMap<Target, usize>,
     jit: bool,
 }
 
@@ -176,7 +178,7 @@ impl Devices {
         for (_, record) in hcf::containers(&contents, program, None)? {
             devices.add(&record);
         }
-        if devices.ahead.is_empty() && !jit {
+        if devices.aot.is_empty() && !jit {
             return Err(Error::Usage(
                 "the program has no code that was made ahead of time, so elsewhere its kernels would run on the device `native` only; say \
                  what for, `cargo schism bundle --targets host,ptx:sm_80`, or take the compiler along, `cargo schism bundle --jit`".to_owned(),
@@ -192,7 +194,7 @@ impl Devices {
             let targets: BTreeSet<Target> =
                 images.filter_map(|image| image.code.as_ref()).map(|code| code.target).collect();
             for target in targets {
-                *self.ahead.entry(target).or_default() += 1;
+                *self.aot.entry(target).or_default() += 1;
             }
         }
     }
@@ -202,7 +204,7 @@ impl Devices {
         let mut line = |device: &str, where_to: String| {
             let _ = writeln!(text, "  {device:<8}{where_to}");
         };
-        for (&target, &kernels) in &self.ahead {
+        for (&target, &kernels) in &self.aot {
             let partly = match self.kernels - kernels {
                 0 => String::new(),
                 missing => format!("; {missing} of {} kernels have no code for it", self.kernels),
@@ -269,7 +271,7 @@ fn collect(
     let _ = writeln!(text, "{:>10}  in all", in_words(total));
     let system: Vec<&str> = libraries.system.iter().map(String::as_str).collect();
     let _ = writeln!(text, "needs of the system {}", system.join(", "));
-    if devices.ahead.keys().any(|target| matches!(target, Target::Ptx(_))) || devices.jit {
+    if devices.aot.keys().any(|target| matches!(target, Target::Ptx(_))) || devices.jit {
         text.push_str("GPUs need NVIDIA's driver, which comes with the system\n");
     }
     Ok(text + &devices.text())
@@ -337,7 +339,7 @@ mod tests {
                 interface: 1,
                 entry: "k".into(),
                 flags: 0,
-                facts: 0,
+                assumptions: 0,
                 needs: 0,
                 stack: None,
             };

@@ -16,7 +16,7 @@ use crate::hcf;
 use crate::help;
 use crate::home::Home;
 use crate::setup::{self, Ready};
-use crate::targets::{self, Asked};
+use crate::targets::{self, TargetsOption};
 use crate::toolchain::Toolchain;
 
 /// The variable that names this program.
@@ -29,12 +29,12 @@ pub fn compile(verb: &str, arguments: &[OsString]) -> Result<ExitCode> {
         hcf::to_stdout(own.as_bytes())?;
         return plain(verb, arguments);
     }
-    let (asked, arguments) = targets::take(arguments)?;
+    let (targets, arguments) = targets::take(arguments)?;
     let ready = setup::ensure(&Home::from_environment()?)?;
     let mut cargo = command(&ready);
     // What `install` builds is not what is at hand.
-    if verb != "install" || asked != Asked::Unsaid {
-        targets::apply(&mut cargo, &asked, &arguments)?;
+    if verb != "install" || targets != TargetsOption::Unsaid {
+        targets::apply(&mut cargo, &targets, &arguments)?;
     }
     cargo.arg(verb).args(arguments);
     command::become_program(cargo, "to build")

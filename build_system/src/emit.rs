@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 use cargo_metadata::Message;
 use lexopt::Arg::{Long, Short, Value};
 use schism_hcf::{KernelRef, Level, PROCESSORS, Processor, RecordRef};
-use schism_jit_abi::library::{Stage2, Wanted};
+use schism_jit_abi::library::{CompileRequest, Stage2};
 use tempfile::TempDir;
 
 use crate::arguments;
@@ -19,7 +19,7 @@ use crate::home::Home;
 use crate::publish;
 use crate::setup;
 use crate::stage2;
-use crate::targets::{self, Asked};
+use crate::targets::{self, TargetsOption};
 
 /// The processor that PTX is for, unless another one is named: one whose code all newer ones run.
 const PROCESSOR: &str = "sm_80";
@@ -95,7 +95,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
                 Some(file) => file.clone(),
                 None => {
                     let mut cargo = cargo::command(&ready);
-                    targets::apply(&mut cargo, &Asked::Unsaid, &request.build)?;
+                    targets::apply(&mut cargo, &TargetsOption::Unsaid, &request.build)?;
                     build(cargo, &request.build, &[])?
                 }
             };
@@ -118,7 +118,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         }
     }
     let wanted = select(&kernels, request.kernel.as_deref(), &file)?;
-    let place = Place::of(&request, wanted.len())?;
+    let place = Output::of(&request, wanted.len())?;
     let links = exporting(&found);
     let mut made = Vec::new();
     let mut failures = Vec::new();
@@ -202,7 +202,7 @@ fn select<'a>(kernels: &[Found<'a>], part: Option<&str>, file: &Path) -> Result<
 
 /// Where code goes.
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
+enum Output {
     /// To people, one kernel after the other.
     Stdout,
     /// A file, which is one module and so has one kernel.
@@ -211,7 +211,7 @@ enum Place {
     Folder(PathBuf),
 }
 
-impl Place {
+impl Output {
     fn of(request: &Request, kernels: usize) -> Result<Self> {
         let Some(output) = request.output.as_ref().filter(|output| *output != Path::new("-"))
         else {
@@ -455,8 +455,13 @@ impl Job<'_> {
     }
 
     /// What stage 2 is asked for.
-    fn wanted(&self) -> Result<Wanted<'_>> {
-        Ok(Wanted { image: self.image()?, kernel: self.kernel, flags: 0, links: self.links })
+    fn wanted(&self) -> Result<CompileRequest<'_>> {
+        Ok(CompileRequest {
+            image: self.image()?,
+            kernel: self.kernel,
+            flags: 0,
+            links: self.links,
+        })
     }
 
     fn ptx(&self, processor: &str) -> Result<String> {
@@ -565,22 +570,22 @@ mod tests {
         let folder = scratch.path().display().to_string();
         let place = |output: &str, kernels: usize| {
             let request = ask(&format!("ptx program -o {output}")).unwrap();
-            Place::of(&request, kernels).map_err(|error| error.to_string())
+            Output::of(&request, kernels).map_err(|error| error.to_string())
         };
         let file = format!("{folder}/out.ptx");
-        assert_eq!(place("-", 7), Ok(Place::Stdout));
-        assert_eq!(place(&file, 1), Ok(Place::File(file.clone().into())));
-        assert_eq!(place(&folder, 7), Ok(Place::Folder(folder.clone().into())));
+        assert_eq!(place("-", 7), Ok(Output::Stdout));
+        assert_eq!(place(&file, 1), Ok(Output::File(file.clone().into())));
+        assert_eq!(place(&folder, 7), Ok(Output::Folder(folder.clone().into())));
         assert_eq!(
             place(&format!("{folder}/new/"), 1),
-            Ok(Place::Folder(format!("{folder}/new/").into()))
+            Ok(Output::Folder(format!("{folder}/new/").into()))
         );
         let error = place(&file, 7).unwrap_err();
         assert!(error.contains("these are 7 kernels") && error.contains("--kernel"), "{error}");
         assert!(error.contains(&format!("-o {file}/")), "{error}");
         // Kernels of one name have files of their own.
         let made = ["one", "two"].map(|text| ("k".to_owned(), text.to_owned()));
-        Place::Folder(scratch.path().join("out")).write(&made, What::Asm).unwrap();
+        Output::Folder(scratch.path().join("out")).write(&made, What::Asm).unwrap();
         let read = |name: &str| std::fs::read_to_string(scratch.path().join("out").join(name));
         assert_eq!((read("k.s").unwrap(), read("k-2.s").unwrap()), ("one".into(), "two".into()));
     }

@@ -29,7 +29,7 @@ const NONE: &str = "none";
 
 /// The targets of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum TargetsOption {
     /// The command line does not say.
     Unsaid,
     /// There are to be none.
@@ -39,8 +39,8 @@ pub enum Asked {
 }
 
 /// Takes the option out of cargo's arguments, up to `--`.
-pub fn take(arguments: &[OsString]) -> Result<(Asked, Vec<OsString>)> {
-    let mut asked = Asked::Unsaid;
+pub fn take(arguments: &[OsString]) -> Result<(TargetsOption, Vec<OsString>)> {
+    let mut asked = TargetsOption::Unsaid;
     let mut rest = Vec::new();
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -58,13 +58,13 @@ pub fn take(arguments: &[OsString]) -> Result<(Asked, Vec<OsString>)> {
                 continue;
             }
         };
-        if asked != Asked::Unsaid {
+        if asked != TargetsOption::Unsaid {
             return Err(Error::Usage(format!("`{OPTION}` is there twice; give it one list")));
         }
         let value = value.filter(|value| !value.starts_with('-')).unwrap_or_default();
         asked = match value.trim() {
-            NONE => Asked::None,
-            list => Asked::Some(list.parse().map_err(|error| named(OPTION, error))?),
+            NONE => TargetsOption::None,
+            list => TargetsOption::Some(list.parse().map_err(|error| named(OPTION, error))?),
         };
     }
     Ok((asked, rest))
@@ -78,13 +78,14 @@ fn named(place: &str, error: TargetError) -> Error {
 /// of the manifest of what these arguments have cargo build.
 pub fn apply(
     cargo: &mut Command,
-    asked: &Asked,
+    asked: &TargetsOption,
     arguments: &[OsString],
 ) -> Result<Option<Targets>> {
     let targets = match asked {
-        Asked::Some(targets) => Some(targets.clone()),
-        Asked::None => None,
-        Asked::Unsaid => match std::env::var(VARIABLE).ok().filter(|list| !list.is_empty()) {
+        TargetsOption::Some(targets) => Some(targets.clone()),
+        TargetsOption::None => None,
+        TargetsOption::Unsaid => match std::env::var(VARIABLE).ok().filter(|list| !list.is_empty())
+        {
             Some(list) => Some(list.parse().map_err(|error| named(VARIABLE, error))?),
             None => of_manifest(cargo.get_program(), arguments)?,
         },
@@ -217,9 +218,9 @@ mod tests {
     fn asked(line: &str) -> std::result::Result<(String, String), String> {
         let (asked, rest) = take(&words(line)).map_err(|error| error.to_string())?;
         let asked = match asked {
-            Asked::Unsaid => "unsaid".to_owned(),
-            Asked::None => "none".to_owned(),
-            Asked::Some(targets) => targets.to_string(),
+            TargetsOption::Unsaid => "unsaid".to_owned(),
+            TargetsOption::None => "none".to_owned(),
+            TargetsOption::Some(targets) => targets.to_string(),
         };
         Ok((asked, rest.join(OsStr::new(" ")).into_string().unwrap()))
     }

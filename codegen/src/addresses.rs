@@ -1,9 +1,10 @@
 //! Where addresses are in a captured value, from rustc's own layouts.
 //!
-//! A device with memory of its own gets other addresses than the closure has, so whoever launches a kernel must know which of its bytes
-//! are addresses, whatever the bytes are. A field's type says so. In an enum that depends on the variant, which the tag tells: a number,
-//! or a niche of a field. What lies in a union, or in what a coroutine keeps across a suspension, need not be there, and nothing tells:
-//! such an address is *uncertain*.
+//! A device with memory of its own needs other addresses than the closure contains, so the launch
+//! must know which of the closure's bytes are addresses. A field's type determines that. In an enum
+//! it depends on the variant, which the tag determines: a number, or a niche of a field. In a
+//! union, or in the state of a coroutine across a suspension, an address need not be there, and
+//! nothing tells: such an address is *uncertain*.
 
 use rustc_abi::{
     BackendRepr, FieldsShape, PointerKind, Primitive, Scalar, Size, TagEncoding, TyAbiInterface,
@@ -34,7 +35,7 @@ fn visit<'tcx>(
     let field = |index| TyAbiInterface::ty_and_layout_field(layout, cx, index);
     if let Variants::Multiple { tag_field, .. } = layout.variants {
         let tag_field = tag_field.as_usize();
-        // What all variants of a coroutine have.
+        // The fields that all variants of a coroutine have.
         for index in (0..layout.fields.count()).filter(|index| *index != tag_field) {
             visit(cx, field(index), base + layout.fields.offset(index), uncertain, items);
         }
@@ -86,7 +87,7 @@ fn variants<'tcx>(
     else {
         return;
     };
-    // What is live across a suspension is not known here.
+    // Which values are live across a suspension is unknown here.
     let is_coroutine = matches!(layout.ty.kind(), ty::Coroutine(..));
     let found: Vec<(VariantIdx, Vec<AddressItem>)> = variants
         .indices()
@@ -100,7 +101,7 @@ fn variants<'tcx>(
         .filter(|(_, found)| !found.is_empty())
         .collect();
     if uncertain {
-        // The tag need not be there either.
+        // The tag itself may be uninitialised.
         let all = found.into_iter().flat_map(|(_, found)| untagged(found));
         return items.extend(distinct(all.collect()));
     }
@@ -121,7 +122,7 @@ fn variants<'tcx>(
                     niche_start.wrapping_add(u128::from(index.wrapping_sub(begin))) & most
                 };
                 if index == *untagged_variant {
-                    // All values that are none of the niche's.
+                    // All values outside the niche.
                     let behind = value(niche_variants.end().as_u32()).wrapping_add(1) & most;
                     (behind, niche_start.wrapping_sub(1) & most)
                 } else {
@@ -129,7 +130,7 @@ fn variants<'tcx>(
                 }
             }
         };
-        // `Option<&T>`: the address is its own tag, and null is no address to anybody.
+        // `Option<&T>`: the address is its own tag, and null is never translated.
         let is_own_tag = match found[..] {
             [AddressItem::Address(address)] => address.offset == offset && size.bytes() == 8,
             _ => false,
@@ -148,7 +149,8 @@ fn variants<'tcx>(
     }
 }
 
-/// Adds the addresses among a value's scalars: a reference, a pointer, the two words of those to what has no size.
+/// Adds the addresses among a value's scalars: a reference, a pointer, the two words of fat
+/// pointers.
 fn scalars<'tcx>(
     cx: &LayoutCx<'tcx>,
     layout: TyAndLayout<'tcx>,
@@ -174,7 +176,7 @@ fn scalars<'tcx>(
     }
 }
 
-/// Whether nothing changes what an address in a value refers to, while somebody has the value.
+/// Whether nothing changes what an address in a value refers to, as long as the value exists.
 fn is_read_only<'tcx>(cx: &LayoutCx<'tcx>, layout: TyAndLayout<'tcx>, offset: Size) -> bool {
     let info: Option<rustc_abi::PointeeInfo> =
         TyAbiInterface::ty_and_layout_pointee_info_at(layout, cx, offset);
@@ -182,7 +184,7 @@ fn is_read_only<'tcx>(cx: &LayoutCx<'tcx>, layout: TyAndLayout<'tcx>, offset: Si
     matches!(safe, Some(PointerKind::SharedRef { frozen: true }))
 }
 
-/// What lies in variants, whichever is there.
+/// The items of variants, whichever is active.
 fn untagged(items: Vec<AddressItem>) -> Vec<AddressItem> {
     let one = |item| match item {
         AddressItem::Tagged { items, .. } => untagged(items),
@@ -191,7 +193,8 @@ fn untagged(items: Vec<AddressItem>) -> Vec<AddressItem> {
     items.into_iter().flat_map(one).collect()
 }
 
-/// Items that may lie in the same place, each once. What somebody may write to is that for all.
+/// Merges items that may be at the same offset. If one of them may be written through, the result
+/// may be.
 fn distinct(items: Vec<AddressItem>) -> Vec<AddressItem> {
     let mut distinct: Vec<AddressItem> = Vec::new();
     for item in items {
@@ -211,7 +214,7 @@ fn distinct(items: Vec<AddressItem>) -> Vec<AddressItem> {
     distinct
 }
 
-/// An item so many bytes further on. Those of arrays and variants have offsets of their own.
+/// An item at a higher offset. Items within arrays and variants have offsets of their own.
 fn moved(item: AddressItem, by: u64) -> AddressItem {
     match item {
         AddressItem::Address(address) => {
@@ -227,7 +230,7 @@ fn moved(item: AddressItem, by: u64) -> AddressItem {
     }
 }
 
-/// Whether a value is made of scalars whose kinds say which of them are addresses, always.
+/// Whether a value consists of scalars whose kinds always determine which of them are addresses.
 pub(crate) fn are_scalars<'tcx>(
     cx: &LayoutCx<'tcx>,
     layout: TyAndLayout<'tcx>,

@@ -1,4 +1,4 @@
-//! Keeps the compiler from copying barriers.
+//! Keeps rustc from duplicating barriers.
 //!
 //! rustc's jump threading copies a block with calls to the end of each path whose next branch it knows:
 //!
@@ -8,16 +8,18 @@
 //! if id < 8 { b() }
 //! ```
 //!
-//! On a device the work-items of a group then wait at two barriers instead of one. For LLVM there is an
-//! attribute that forbids it (`schism_passes::frontend::mark_convergent`); rustc's MIR has none. But it threads no jump
-//! through inline assembly. So behind every call that may come to a barrier stands a mark: assembly without
-//! an instruction. It is put there before the first optimisation, whatever the level, since functions of this crate may be
-//! inlined into others; and both halves lose it before LLVM optimises them.
+//! On a device the work-items of a group then wait at two barriers instead of one. LLVM has an
+//! attribute that forbids this (`schism_passes::frontend::mark_convergent`); rustc's MIR has none.
+//! But jump threading stops at inline assembly. So every call that may reach a barrier is followed
+//! by a marker: assembly without instructions. Markers are inserted before the first optimisation,
+//! at every level, since functions of this crate may be inlined into others; both halves remove
+//! them before LLVM optimises.
 //!
-//! Which calls may come to a barrier is not known before everything has its types. A barrier takes the
-//! runtime's `NdItem`, and the operations of sub-groups, which are treated in the same way, its `SubGroup`. So it is a call with one among its types: given as an argument, or inside of what is
-//! given; or a call that is decided later, of a function pointer, a parameter's or an object's method, if
-//! that is not one of the standard library's own. A function without such calls is left alone.
+//! Which calls may reach a barrier is unknown before monomorphisation. A barrier takes the
+//! runtime's `NdItem`, and sub-group operations, which are treated in the same way, its `SubGroup`.
+//! So a call is marked if one of these is among its types, as an argument or inside one; or if its
+//! callee is decided later, such as a function pointer or a method of a parameter or an object,
+//! unless that is one of the standard library's own. A function without such calls is not changed.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -35,17 +37,17 @@ use schism_passes::spec::builtins;
 
 use crate::runtime_items;
 
-/// Marks the calls of a function that may come to a barrier.
+/// Inserts markers after the calls of a function that may reach a barrier.
 pub(crate) fn insert<'tcx>(
     tcx: TyCtxt<'tcx>,
     def_id: LocalDefId,
     body: &'tcx Steal<Body<'tcx>>,
 ) -> &'tcx Steal<Body<'tcx>> {
-    // What can run while a program is compiled calls no barrier. A coroutine is no kernel's.
+    // Functions that can run at compile time call no barrier. Coroutines are no kernels.
     if tcx.hir_body_const_context(def_id).is_some() || tcx.is_coroutine(def_id.to_def_id()) {
         return body;
     }
-    let items = runtime_items::meeting(tcx);
+    let items = runtime_items::group_operations(tcx);
     if items.is_empty() {
         return body;
     }
@@ -91,12 +93,12 @@ pub(crate) fn insert<'tcx>(
     tcx.alloc_steal_mir(body)
 }
 
-/// Whether assembly is a mark, which does nothing.
+/// Whether assembly is a marker, without instructions.
 pub(crate) fn is_marker(template: &[InlineAsmTemplatePiece]) -> bool {
     matches!(template, [InlineAsmTemplatePiece::String(text)] if text == mark_convergent::MARK)
 }
 
-/// Looks for what may be a barrier among types.
+/// Searches types for those with access to barriers.
 struct Search<'a, 'tcx> {
     tcx: TyCtxt<'tcx>,
     /// The runtimes' `NdItem` and `SubGroup`.
@@ -122,7 +124,7 @@ impl<'tcx> Search<'_, 'tcx> {
         types.into_iter().any(|ty| self.may(ty))
     }
 
-    /// Whether a value of this type may know the way to a barrier.
+    /// Whether a value of this type may give access to a barrier.
     fn may(&mut self, ty: Ty<'tcx>) -> bool {
         if !self.seen.insert(ty) {
             return false;
@@ -151,7 +153,8 @@ impl<'tcx> Search<'_, 'tcx> {
         itself || parts.into_iter().any(|part| self.may(part))
     }
 
-    /// Whether methods of a trait may come to a barrier: those of functions, and those of users' traits.
+    /// Whether methods of a trait may reach a barrier: those of functions, and those of users'
+    /// traits.
     fn may_call(&self, of: DefId) -> bool {
         self.tcx.fn_trait_kind_from_def_id(of).is_some() || !self.is_std(of)
     }

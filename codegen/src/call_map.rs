@@ -1,11 +1,10 @@
-//! Who calls whom, and where in the source: what a diagnostic needs of the compiler's knowledge.
+//! The call graph with source locations, for diagnostics.
 //!
-//! Filled by the walk over MIR ([`crate::collect`]) with what it sees in passing. That is not free: the
-//! compiler names an item of another crate by the shortest path to it, for which it reads the names of
-//! all items of all crates. So a first walk notes nothing, and only when something is to be reported, a
-//! second one does. It is independent of debug information and of what
-//! LLVM inlines later. What MIR itself has inlined is taken apart again by the scopes that the MIR
-//! inliner leaves.
+//! The walk over MIR ([`crate::collect`]) fills it. That has a cost: to name an item of another
+//! crate, the compiler searches the shortest path to it and reads the names of all items of all
+//! crates. So a first walk records nothing, and a second one does only when something is to be
+//! reported. The graph is independent of debug information and of LLVM's later inlining. Inlining
+//! by MIR is undone with the scopes that the MIR inliner records.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -19,12 +18,12 @@ use rustc_span::{Span, Symbol};
 /// An index into [`CallMap::items`].
 pub(crate) type ItemIndex = u32;
 
-/// Functions and statics, and where they name each other.
+/// Functions and statics, and where they refer to each other.
 #[derive(Default)]
 pub(crate) struct CallMap {
-    /// Whether anything is noted; without, there are only indices.
+    /// Whether anything is recorded; otherwise there are only indices.
     notes: bool,
-    /// How many items there are.
+    /// The number of items.
     count: ItemIndex,
     items: Vec<Item>,
     by_symbol: HashMap<String, ItemIndex>,
@@ -34,7 +33,7 @@ pub(crate) struct CallMap {
     names: Vec<(String, Origin)>,
     names_of: FxHashMap<DefId, u32>,
     origins: FxHashMap<CrateNum, Origin>,
-    /// Functions of the standard library, by symbol, of which there is no body and which allocate.
+    /// Functions of the standard library, by symbol, that allocate and have no body.
     pub(crate) allocating: HashSet<String>,
 }
 
@@ -43,15 +42,15 @@ pub(crate) struct CallMap {
 pub(crate) struct Item {
     /// Its path, for people.
     pub path: String,
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
-    /// Whose it is.
+    /// Its origin.
     pub origin: Origin,
-    /// What else a message depends on.
+    /// Properties that messages depend on.
     pub kind: ItemKind,
 }
 
-/// Whose code something is.
+/// The origin of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// Of the crate that is being compiled.
@@ -64,7 +63,7 @@ pub(crate) enum Origin {
     Dependency,
 }
 
-/// What a message about an item depends on.
+/// The property of an item that messages depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ItemKind {
     /// A function with a body somewhere.
@@ -77,27 +76,27 @@ pub(crate) enum ItemKind {
     Static {
         /// `static mut`.
         mutable: bool,
-        /// Its type, in words.
+        /// Its type, as text.
         ty: String,
-        /// It has specialization constants in it.
+        /// It contains specialization constants.
         spec_constants: bool,
     },
 }
 
-/// How one item names another.
+/// How one item refers to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
     /// A call, a drop.
     Call,
-    /// Its address is taken, it is read.
+    /// Its address is taken, or it is read.
     Mention,
-    /// No item at all, but a call through a pointer.
+    /// No item, but a call through a pointer.
     Pointer,
-    /// No item at all, but inline assembly.
+    /// No item, but inline assembly.
     Assembly,
 }
 
-/// What is looked for in a function.
+/// What to search for in a function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What<'a> {
     /// A call or mention of an item, by symbol.
@@ -123,13 +122,13 @@ struct Edge {
 /// A function that MIR has inlined into another.
 struct Inlined {
     name: u32,
-    /// The call that is gone.
+    /// The call that was replaced.
     call: Span,
-    /// What was inlined around it.
+    /// The inlined function around it.
     parent: Option<u32>,
 }
 
-/// One step of a way through the source: a function, and the place in it.
+/// One step of a call path through the source: a function, and a location in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     /// The path of the function.
@@ -141,12 +140,12 @@ pub(crate) struct Step {
 }
 
 impl CallMap {
-    /// An empty map that keeps what is added.
+    /// An empty map that records what is added.
     pub(crate) fn with_notes() -> Self {
         Self { notes: true, ..Self::default() }
     }
 
-    /// Adds an item, which comes with its symbol. Each symbol is added once.
+    /// Adds an item with its symbol. Each symbol is added once.
     pub(crate) fn add<'s>(&mut self, item: impl FnOnce(&mut Self) -> (&'s str, Item)) -> ItemIndex {
         let index = self.count;
         self.count += 1;
@@ -158,7 +157,7 @@ impl CallMap {
         index
     }
 
-    /// Whose the items of a crate are.
+    /// The origin of a crate's items.
     pub(crate) fn origin(&mut self, tcx: TyCtxt<'_>, def_id: DefId) -> Origin {
         *self.origins.entry(def_id.krate).or_insert_with(|| {
             let source = || tcx.used_crate_source(def_id.krate);
@@ -167,7 +166,7 @@ impl CallMap {
             } else if tcx.crate_name(def_id.krate) == Symbol::intern("schism") {
                 Origin::Runtime
             } else if source().paths().any(|path| path.starts_with(tcx.sess.opts.sysroot.path())) {
-                // The standard library and what it is made with.
+                // The standard library and its dependencies.
                 Origin::Std
             } else {
                 Origin::Dependency
@@ -192,8 +191,8 @@ impl CallMap {
         self.by_symbol.get(symbol).map(|&index| &self.items[index as usize])
     }
 
-    /// The steps at one place, innermost first: the function that MIR inlined there before the one it
-    /// inlined it into. `ordinal` tells things of one kind in one function apart.
+    /// The steps at one site, innermost first: the function that MIR inlined there before the one
+    /// it inlined it into. `ordinal` distinguishes sites of the same kind in one function.
     pub(crate) fn steps(&self, caller: &str, what: What<'_>, ordinal: usize) -> Option<Vec<Step>> {
         let caller = *self.by_symbol.get(caller)?;
         let (how, callee) = match what {
@@ -211,8 +210,8 @@ impl CallMap {
         Some(self.steps_of(edge))
     }
 
-    /// The steps on the shortest way from one item to another, innermost first.
-    pub(crate) fn way(&self, from: &str, to: &str) -> Option<Vec<Step>> {
+    /// The steps on the shortest call path from one item to another, innermost first.
+    pub(crate) fn path(&self, from: &str, to: &str) -> Option<Vec<Step>> {
         let (&from, &to) = (self.by_symbol.get(from)?, self.by_symbol.get(to)?);
         let mut out_of: FxHashMap<ItemIndex, Vec<&Edge>> = FxHashMap::default();
         for edge in &self.edges {
@@ -288,7 +287,7 @@ impl<'a, 'tcx> Edges<'a, 'tcx> {
         map.edges.push(Edge { caller: self.caller, callee, how, span: source.span, inlined });
     }
 
-    /// Adds a mention of which only the place is known.
+    /// Adds a mention of which only the location is known.
     pub(crate) fn mention(&mut self, map: &mut CallMap, callee: ItemIndex, span: Span) {
         if !map.notes {
             return;

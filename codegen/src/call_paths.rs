@@ -1,8 +1,9 @@
 //! Maps what the passes refuse or warn of to the call paths and source locations by which kernels reach it.
 //!
-//! The passes know which uses are left after inlining and through which calls they came; the compiler's
-//! [`CallMap`] knows where those calls stand. A place is the innermost call on such a path that stands in
-//! the crate's own source: what happens below it is the business of the function that it calls.
+//! The passes know which uses remain after inlining and through which calls they came; the
+//! compiler's [`CallMap`] knows the locations of those calls. A report location is the innermost
+//! call on such a path in the crate's own source: what happens below it belongs to the function
+//! that it calls.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -14,24 +15,24 @@ use schism_passes::spec::report::{CallSite, SiteKind, SourceLocation, Use};
 use crate::call_map::{CallMap, Origin, Step, What};
 use crate::kernels::KernelInfo;
 
-/// A place in the crate's own source from which what was found is reached.
+/// A location in the crate's own source from which a finding is reached.
 #[derive(Clone, Debug)]
 pub(crate) struct ReportLocation {
-    /// Which of what was found.
+    /// The index of the finding.
     pub found: usize,
-    /// The place; for a kernel without a line in this crate, its closure.
+    /// The location; for a kernel without a line in this crate, its closure.
     pub span: Span,
-    /// The macro of another crate that the user calls there, `println!`, if it is one.
+    /// The macro of another crate that the user calls there, such as `println!`.
     pub by_macro: Option<String>,
-    /// The steps below the place, from its callee inwards.
+    /// The steps below the location, from its callee inwards.
     pub inner: Vec<Step>,
-    /// The steps of the crate's own, and of its dependencies, from the place out to the kernel.
+    /// The steps of the crate itself, and of its dependencies, from the location out to the kernel.
     pub outer: Vec<Step>,
-    /// The kernels that come here, by index.
+    /// The kernels that reach it, by index.
     pub kernels: Vec<usize>,
 }
 
-/// What the search reads.
+/// The inputs of the search.
 pub(crate) struct CallPaths<'a> {
     /// The session.
     pub sess: &'a Session,
@@ -46,7 +47,7 @@ pub(crate) struct CallPaths<'a> {
 }
 
 impl CallPaths<'_> {
-    /// The places of all that was found, each given by its symbol, if it has one, and its uses.
+    /// The locations of all findings, each given by its symbol, if it has one, and its uses.
     pub(crate) fn places<'u>(
         &self,
         found: impl Iterator<Item = (Option<&'u str>, &'u [Use])>,
@@ -79,7 +80,7 @@ impl CallPaths<'_> {
                 inner
             };
             if let Some(own) = own {
-                let (mut outer, kernels) = self.way_out(&place.function);
+                let (mut outer, kernels) = self.path_to_kernel(&place.function);
                 outer.splice(0..0, steps[own + 1..].iter().cloned());
                 outer.retain(|step| match step.origin {
                     Origin::Own => self.is_own(step),
@@ -90,7 +91,7 @@ impl CallPaths<'_> {
                 let by_macro = self.macro_of(steps[own].span);
                 places.push(ReportLocation { found, span, by_macro, inner, outer, kernels });
             } else if let Some(kernel) = kernel {
-                let (_, kernels) = self.way_out(&place.function);
+                let (_, kernels) = self.path_to_kernel(&place.function);
                 let inner = inner(steps.len());
                 let (span, by_macro, outer) = (kernel.span, None, Vec::new());
                 places.push(ReportLocation { found, span, by_macro, inner, outer, kernels });
@@ -104,8 +105,8 @@ impl CallPaths<'_> {
         }
     }
 
-    /// The steps from a function out to the nearest kernel, and all kernels that come to it.
-    fn way_out(&self, function: &str) -> (Vec<Step>, Vec<usize>) {
+    /// The steps from a function out to the nearest kernel, and all kernels that reach it.
+    fn path_to_kernel(&self, function: &str) -> (Vec<Step>, Vec<usize>) {
         let mut came_from: Vec<(&str, Option<(&Use, usize)>)> = vec![(function, None)];
         let mut seen = HashSet::from([function]);
         let (mut next, mut nearest, mut kernels) = (0, None, BTreeSet::new());
@@ -131,10 +132,10 @@ impl CallPaths<'_> {
         (steps.concat(), kernels.into_iter().collect())
     }
 
-    /// The steps of one use, innermost first: what LLVM and MIR have inlined, taken apart.
+    /// The steps of one use, innermost first, with the inlining of LLVM and MIR undone.
     fn steps(&self, place: &Use, target: Option<&str>) -> Vec<Step> {
         let mut steps = Vec::new();
-        for (depth, &site) in place.way.iter().enumerate() {
+        for (depth, &site) in place.call_path.iter().enumerate() {
             let Some(site) = self.sites.get(site) else { break };
             let map = |what| self.map.steps(&site.caller, what, site.ordinal as usize);
             // Only the first site can be a use of the target; the others are calls.
@@ -152,7 +153,7 @@ impl CallPaths<'_> {
             let known = at_site
                 .or_else(|| names.iter().find_map(|name| map(What::Item(name))))
                 // LLVM may have moved it out of a function that it has inlined.
-                .or_else(|| names.iter().find_map(|name| self.map.way(&site.caller, name)));
+                .or_else(|| names.iter().find_map(|name| self.map.path(&site.caller, name)));
             match known {
                 Some(known) => steps.extend(known),
                 None => steps.push(self.step_at(&site.caller, site.location.as_ref())),
@@ -164,7 +165,7 @@ impl CallPaths<'_> {
         steps
     }
 
-    /// A step of which the compiler does not know the place.
+    /// A step whose location is unknown to the compiler.
     fn step_at(&self, function: &str, location: Option<&SourceLocation>) -> Step {
         let item = self.map.item(function);
         let place = location.and_then(|location| span_of(self.sess, location));
@@ -175,7 +176,7 @@ impl CallPaths<'_> {
         }
     }
 
-    /// Whether a step stands in what the user has written.
+    /// Whether a step is in the user's own source.
     fn is_own(&self, step: &Step) -> bool {
         if step.origin != Origin::Own {
             return false;
@@ -199,7 +200,7 @@ impl CallPaths<'_> {
         name
     }
 
-    /// The place in the crate's own source where a macro of another crate was called.
+    /// The location in the crate's own source where a macro of another crate was called.
     fn own_span(&self, mut span: Span) -> Span {
         while span.from_expansion() && self.sess.source_map().is_imported(span) {
             span = span.ctxt().outer_expn_data().call_site;
@@ -208,7 +209,8 @@ impl CallPaths<'_> {
     }
 }
 
-/// Whether a span is of what `thread_local!` makes: the use is what the user wrote, not its machinery.
+/// Whether a span belongs to the expansion of `thread_local!`: report the user's use, not the
+/// expansion.
 fn is_of_thread_local(mut span: Span) -> bool {
     while span.from_expansion() {
         let expansion = span.ctxt().outer_expn_data();
@@ -221,12 +223,12 @@ fn is_of_thread_local(mut span: Span) -> bool {
     false
 }
 
-/// A symbol as people write paths.
+/// A symbol as a readable path.
 pub(crate) fn readable(symbol: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(symbol))
 }
 
-/// Finds a recorded place among the files that this session has read.
+/// Finds a recorded location among the files that this session has read.
 fn span_of(sess: &Session, location: &SourceLocation) -> Option<Span> {
     let map = sess.source_map();
     let files = map.files();
@@ -247,7 +249,7 @@ fn span_of(sess: &Session, location: &SourceLocation) -> Option<Span> {
     (position < bounds.end).then(|| Span::with_root_ctxt(position, position))
 }
 
-/// The places by their span, in the order of the source.
+/// Groups locations by span, in the order of the source.
 pub(crate) fn by_span(places: Vec<ReportLocation>) -> Vec<Vec<ReportLocation>> {
     let mut groups: HashMap<(u32, u32), Vec<ReportLocation>> = HashMap::new();
     for place in places {

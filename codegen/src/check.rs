@@ -1,13 +1,15 @@
-//! Crates that are only checked (`cargo check`): what a build would say of their kernels.
+//! `cargo check`: reports what a build would report about kernels.
 //!
-//! rustc makes no code then, and does not ask a backend for any. The driver has the device half made all the same, after
-//! rustc's own analysis, as far as the passes; what they refuse is told and nothing is written.
+//! rustc generates no code then, and does not call the backend. The driver makes the device half
+//! anyway, after rustc's own analysis, up to the passes; it reports what they refuse and writes
+//! nothing.
 //!
-//! Two things are missing in a session that only checks. No function counts as exported, neither of the crate nor of
-//! dependencies that were checked, too: rustc's collector would begin nowhere, and go through all of the dependencies.
-//! [`provide`] answers in rustc's place. And without the driver's help dependencies would carry no bodies of generic
-//! functions (see `driver.rs`); where one is missing nevertheless, since another compiler has checked the crate, kernels
-//! behind it are not found, which is told.
+//! Two things are missing in such a session. No function counts as exported, neither of the crate
+//! nor of dependencies that were only checked, too: rustc's collector would have no roots, and walk
+//! through all of the dependencies. [`provide`] overrides the query. And without the driver's help
+//! dependencies would carry no bodies of generic functions (see `driver.rs`); where one is missing
+//! nevertheless, because another compiler has checked the crate, kernels behind it are not found,
+//! which is reported.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,21 +26,21 @@ use crate::{encoded_mir, glue, runtime_items};
 
 type Provider = for<'tcx> fn(TyCtxt<'tcx>, Instance<'tcx>) -> bool;
 
-/// rustc's own answer whether an instance belongs to the crate's code, behind ours.
+/// rustc's own provider for whether an instance belongs to the crate's code, behind ours.
 static BELONGS: OnceLock<Provider> = OnceLock::new();
 
-/// rustc's own answer whether a function of the crate is exported, behind ours.
+/// rustc's own provider for whether a function of the crate is exported, behind ours.
 static EXPORTED: OnceLock<for<'tcx> fn(TyCtxt<'tcx>, LocalDefId) -> bool> = OnceLock::new();
 
 /// Whether the body of a function was missing.
 static LACKS_BODIES: AtomicBool = AtomicBool::new(false);
 
-/// Whether a session makes metadata and no code.
+/// Whether a session emits metadata and no code.
 pub(crate) fn is_check(sess: &Session) -> bool {
     !sess.opts.output_types.should_codegen()
 }
 
-/// Puts ours in front.
+/// Installs the providers of this module.
 pub(crate) fn provide(providers: &mut Providers) {
     BELONGS.get_or_init(|| providers.hooks.should_codegen_locally);
     providers.hooks.should_codegen_locally = |tcx, instance| {
@@ -75,7 +77,7 @@ fn would_be_exported(tcx: TyCtxt<'_>, def_id: LocalDefId) -> bool {
         && (is_library() || tcx.codegen_fn_attrs(def_id).contains_extern_indicator())
 }
 
-/// Whether a build would have code of an instance in this crate. What a build links is none of it.
+/// Whether a build would generate code of an instance in this crate, not link it.
 fn belongs_here<'tcx>(tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) -> bool {
     let Some(def_id) = instance.def.def_id_if_not_guaranteed_local_codegen() else { return true };
     if tcx.is_foreign_item(def_id) {
@@ -91,7 +93,7 @@ fn belongs_here<'tcx>(tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) -> bool {
     {
         return false;
     }
-    // As the compiler sees it when it builds: small functions, and those that say so, come along.
+    // As in a build: small functions, and those with the attribute, are inlined across crates.
     let comes_along = tcx.generics_of(def_id).requires_monomorphization(tcx)
         || tcx.cross_crate_inlinable(def_id)
         || (kind.has_codegen_attrs()
@@ -109,7 +111,7 @@ fn belongs_here<'tcx>(tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) -> bool {
     carried
 }
 
-/// Tells what a build would say of the crate's kernels. Called after rustc's own analysis.
+/// Reports what a build would report about the crate's kernels. Called after rustc's own analysis.
 pub(crate) fn kernels(tcx: TyCtxt<'_>) {
     if !is_check(tcx.sess)
         || tcx.dcx().has_errors_or_delayed_bugs().is_some()

@@ -1,13 +1,15 @@
 //! Everything that the kernels of a crate reach, as a codegen unit.
 //!
-//! rustc's own collector stops at what an upstream crate has already compiled: on the host such a
-//! function is linked, a device has no linker. So this walk also follows calls into other crates
-//! as long as their MIR is at hand, and stops only at panics (which the passes lower) and at
-//! functions without MIR (which stay declarations, for the passes to judge). Functions that format a value are left out, too,
-//! unless something in the kernels formats: messages are formatted on the host.
+//! rustc's own collector stops at functions that an upstream crate has already compiled: on the
+//! host they are linked, but a device has no linker. So this walk also follows calls into other
+//! crates as long as their MIR is available, and stops only at panics (which the passes lower) and
+//! at functions without MIR (which stay declarations, for the passes to judge). Functions that
+//! format a value are left out, too, unless kernels format themselves: messages are formatted on
+//! the host.
 //!
-//! Both halves come of the same MIR, and the walk takes both branches of what tells them apart. So it also knows which kernels use no
-//! thread-local variables on the host ([`crate::threads`]).
+//! Both halves come from the same MIR, and the walk follows both branches of conditions that tell
+//! them apart. So it also knows which kernels use no thread-local variables on the host
+//! ([`crate::threads`]).
 
 use rustc_data_structures::fx::{FxHashMap, FxHashSet, FxIndexMap, FxIndexSet};
 use rustc_hir::LangItem;
@@ -38,7 +40,7 @@ use crate::{barrier_markers, runtime_items, spec_constants};
 
 /// What the kernels of a crate reach.
 pub(crate) struct Reached<'tcx> {
-    /// Everything with a body, in the order in which it was found.
+    /// Everything with a body, in the order of discovery.
     pub items: FxIndexSet<MonoItem<'tcx>>,
     /// The panic functions that are called.
     pub panics: Vec<PanicFunction>,
@@ -46,16 +48,17 @@ pub(crate) struct Reached<'tcx> {
     pub formatters: Vec<Formatter>,
     /// What messages show.
     pub types: Vec<TypeDescription>,
-    /// Statics, those of other crates too, in the order in which they were found.
+    /// Statics, including those of other crates, in the order of discovery.
     pub statics: FxIndexSet<DefId>,
-    /// For each entry function, whether nothing that it reaches uses thread-local variables, as far as that is known.
+    /// For each entry function, whether nothing that it reaches uses thread-local variables, as far
+    /// as known.
     pub no_thread_locals: Vec<bool>,
-    /// Functions without a body that are called, in the order in which they were found.
+    /// Functions without a body that are called, in the order of discovery.
     pub without_body: FxIndexSet<Instance<'tcx>>,
 }
 
-/// The panic functions and formatting functions of the standard library that are no generics, in the
-/// order of their symbols: also those that no MIR at hand calls.
+/// The non-generic panic functions and formatting functions of the standard library, in the order
+/// of their symbols: also those that no available MIR calls.
 pub(crate) fn special_functions_of_std(tcx: TyCtxt<'_>) -> SpecialFunctions {
     let (mut panics, mut formatters) = (Panics::default(), Formatters::new(tcx));
     let mut special = SpecialFunctions::default();
@@ -114,7 +117,7 @@ pub(crate) fn reach<'tcx>(
     }
 }
 
-/// Who names whom where in what kernels reach, for diagnostics.
+/// The call graph of what kernels reach, for diagnostics.
 pub(crate) fn call_map<'tcx>(
     tcx: TyCtxt<'tcx>,
     entries: impl Iterator<Item = Instance<'tcx>>,
@@ -146,7 +149,7 @@ fn walk<'tcx>(
     let mut next = 0;
     loop {
         let Some(&item) = walk.seen.get_index(next) else {
-            // Where a kernel formats for itself, formatting functions are functions like others.
+            // If a kernel formats for itself, formatting functions are ordinary functions.
             if !walk.formats || walk.deferred.is_empty() {
                 break;
             }
@@ -167,7 +170,7 @@ fn walk<'tcx>(
     walk
 }
 
-/// The codegen unit of what was reached.
+/// The codegen unit of everything reached.
 pub(crate) fn unit<'tcx>(name: Symbol, items: &FxIndexSet<MonoItem<'tcx>>) -> CodegenUnit<'tcx> {
     let mut unit = CodegenUnit::new(name);
     for &item in items {
@@ -183,8 +186,9 @@ pub(crate) fn unit<'tcx>(name: Symbol, items: &FxIndexSet<MonoItem<'tcx>>) -> Co
     unit
 }
 
-/// The static in the source that a static belongs to: mostly itself. Memory that the value of a static refers to, and that can change,
-/// as in `static A: &AtomicU32 = &AtomicU32::new(0)`, is a static of the compiler's own below it, which has neither a type nor a place.
+/// The static in the source that a static belongs to: usually itself. Mutable memory that the value
+/// of a static refers to, as in `static A: &AtomicU32 = &AtomicU32::new(0)`, is a static of the
+/// compiler's own below it, which has neither a type nor a location.
 fn declared_static(tcx: TyCtxt<'_>, mut def_id: DefId) -> DefId {
     while is_nested_static(tcx, def_id) {
         def_id = tcx.parent(def_id);
@@ -192,7 +196,7 @@ fn declared_static(tcx: TyCtxt<'_>, mut def_id: DefId) -> DefId {
     def_id
 }
 
-/// Whether a static is one that the compiler has made of memory that another refers to.
+/// Whether the compiler made a static for memory that another static refers to.
 pub(crate) fn is_nested_static(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     matches!(tcx.def_kind(def_id), DefKind::Static { nested: true, .. })
 }
@@ -200,7 +204,7 @@ pub(crate) fn is_nested_static(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
 /// The function that formats messages.
 const WRITER: &str = "core::fmt::write";
 
-/// Whether a function gives others something to format to.
+/// Whether a function passes values to be formatted.
 fn makes_formatters(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     tcx.crate_name(def_id.krate) == sym::core
         && matches!(
@@ -216,9 +220,9 @@ struct Walk<'tcx> {
     seen: FxIndexSet<MonoItem<'tcx>>,
     panics: Panics,
     formatters: Formatters<'tcx>,
-    /// Functions that format a value, while nothing in the kernels formats.
+    /// Functions that format a value, deferred while no kernel formats.
     deferred: FxIndexSet<Instance<'tcx>>,
-    /// Whether something in the kernels formats.
+    /// Whether a kernel formats.
     formats: bool,
     map: CallMap,
     indices: FxHashMap<Instance<'tcx>, ItemIndex>,
@@ -228,7 +232,7 @@ struct Walk<'tcx> {
 }
 
 impl<'tcx> Walk<'tcx> {
-    /// A function is called or its address is taken. `None` for what is no function in the end.
+    /// A function is called or its address is taken. `None` for instances without code.
     fn function(&mut self, instance: Instance<'tcx>) -> Option<ItemIndex> {
         let tcx = self.tcx;
         if matches!(instance.def, InstanceKind::Virtual(..)) {
@@ -244,7 +248,7 @@ impl<'tcx> Walk<'tcx> {
             if must_be_overridden {
                 return None;
             }
-            // The body of an intrinsic that a backend may leave as it is.
+            // The body of an intrinsic that a backend may keep as it is.
             instance = Instance::new_raw(def_id, instance.args);
         }
         self.threads.reaches(MonoItem::Fn(instance));
@@ -279,7 +283,7 @@ impl<'tcx> Walk<'tcx> {
     fn has_body(&self, instance: Instance<'tcx>) -> bool {
         let tcx = self.tcx;
         let InstanceKind::Item(def_id) = instance.def else {
-            // Shims have their bodies made by the compiler, in every crate that needs them.
+            // The compiler makes the bodies of shims in every crate that needs them.
             return true;
         };
         !tcx.is_foreign_item(def_id)
@@ -357,7 +361,7 @@ impl<'tcx> Walk<'tcx> {
         let caller = self.function(instance).expect("only functions with a body come here");
         let body = tcx.instance_mir(instance.def);
         self.threads.enter(MonoItem::Fn(instance));
-        // What the compiler's collector leaves to the linker, and every call with its place.
+        // What the compiler's collector leaves to the linker, and every call with its location.
         let mut places = Places {
             instance,
             body,
@@ -365,13 +369,14 @@ impl<'tcx> Walk<'tcx> {
             named: FxHashSet::default(),
             walk: self,
         };
-        // The blocks and the order in which rustc lowers them: it tells calls of one function apart.
+        // The blocks in the order in which rustc lowers them, which gives calls of one function
+        // their ordinals.
         for block in traversal::mono_reachable_reverse_postorder(body, tcx, instance) {
             places.visit_basic_block_data(block, &body.basic_blocks[block]);
         }
         let Places { mut edges, named, .. } = places;
         self.threads.enter(MonoItem::Fn(instance));
-        // What the collector found: the same answer as for the host, from its cache.
+        // The collector's result, from its cache: the same as for the host.
         if let Ok((used, _)) = tcx.items_of_instance((instance, CollectionMode::UsedItems)) {
             for item in used {
                 let index = match item.node {
@@ -397,7 +402,7 @@ impl<'tcx> Walk<'tcx> {
         self.threads.leave();
     }
 
-    /// A pointer becomes one to a trait object: the methods in its vtable.
+    /// An unsizing coercion to a trait object: the methods in its vtable.
     fn unsize(&mut self, source: Ty<'tcx>, target: Ty<'tcx>, named: &mut Vec<ItemIndex>) {
         let tcx = self.tcx;
         let env = ty::TypingEnv::fully_monomorphized();
@@ -415,7 +420,7 @@ impl<'tcx> Walk<'tcx> {
             }
             return;
         }
-        // A smart pointer, and in it the field that is coerced.
+        // A smart pointer, and the field in it that is coerced.
         if let (ty::Adt(source, from), ty::Adt(target, to)) = (source.kind(), target.kind())
             && source == target
             && source.is_struct()
@@ -440,7 +445,7 @@ impl<'tcx> Walk<'tcx> {
         self.threads.leave();
     }
 
-    /// What a constant names goes into `named`.
+    /// Adds what a constant refers to to `named`.
     fn allocation(&mut self, id: AllocId, named: &mut Vec<ItemIndex>) {
         let tcx = self.tcx;
         match tcx.global_alloc(id) {
@@ -478,7 +483,7 @@ struct Places<'w, 'tcx> {
     instance: Instance<'tcx>,
     body: &'tcx Body<'tcx>,
     edges: Edges<'tcx, 'tcx>,
-    /// What has its place already.
+    /// Items whose location is recorded already.
     named: FxHashSet<ItemIndex>,
 }
 
@@ -583,7 +588,7 @@ impl<'tcx> Visitor<'tcx> for Places<'_, 'tcx> {
                     .unwrap_or(None),
                     _ => None,
                 };
-                // Who calls a formatting function has something to format to.
+                // Callers of a formatting function pass values to be formatted.
                 self.walk.formats |=
                     target.is_some_and(|target| self.walk.formatters.formatter(target).is_some());
                 match target {

@@ -1,4 +1,4 @@
-//! The device half of a crate: lowered, shaped and packed into a container.
+//! The device half of a crate: lowered, processed by the passes, and packed into a container.
 
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
@@ -19,7 +19,7 @@ use schism_passes::{
     TypeDescription,
 };
 
-use crate::ahead::{self, Missing};
+use crate::aot::{self, Missing};
 use crate::call_map::{CallMap, Origin};
 use crate::kernels::KernelInfo;
 use crate::runtime_items::IS_DEVICE;
@@ -32,17 +32,18 @@ use crate::{
 /// The name of the image of a container that has one.
 const IMAGE: &str = "llvm-ir.global";
 
-/// The environment variable that says how kernels are divided into images.
+/// The environment variable for the division of kernels into images.
 pub(crate) const SPLIT: &str = "SCHISM_DEVICE_CODE_SPLIT";
 
-/// The environment variable that says what to warn of.
+/// The environment variable for warnings.
 pub(crate) const WARN: &str = "SCHISM_WARN";
 
-/// Asks for places in the source, for profilers of GPUs. They come from the debug information that the crate is compiled with.
+/// Requests source lines, for profilers of GPUs. They come from the debug information with which
+/// the crate is compiled.
 pub(crate) const LINES: &str = "SCHISM_LINES";
 
-/// The device half's codegen unit, once the crate is known to have kernels: what the compiler's
-/// query for it leaves for the passes.
+/// The device half's codegen unit, once the crate is known to have kernels: the compiler's query
+/// for it stores it for the passes.
 static UNIT: Mutex<Option<Unit>> = Mutex::new(None);
 
 #[derive(Default)]
@@ -57,7 +58,7 @@ struct Unit {
     no_thread_locals: Vec<bool>,
 }
 
-/// What the walk has found for the container that is nothing to the passes.
+/// Findings of the walk for the container, which the passes do not need.
 #[derive(Debug)]
 struct Found {
     spec_constants: Vec<SpecConstant>,
@@ -77,18 +78,18 @@ pub(crate) enum DeviceHalf {
     Made {
         /// The container.
         record: Record,
-        /// What there is to warn of.
+        /// Warnings.
         slow: Option<Box<Slow>>,
-        /// Code that was asked for and cannot be had.
+        /// Requested AOT code that cannot be compiled.
         missing: Vec<(String, &'static str, Span)>,
         /// The name under which its object is kept for the next session, if it is.
         keep_as: Option<String>,
     },
-    /// The object of an earlier session holds.
+    /// The object of an earlier session is still valid.
     Saved {
         /// The object.
         object: SavedObject,
-        /// Names the crate among all crates of a program.
+        /// Identifies the crate among all crates of a program.
         crate_id: String,
     },
     /// There is none.
@@ -99,59 +100,59 @@ pub(crate) enum DeviceHalf {
 pub(crate) struct Record {
     /// The framed bytes.
     pub bytes: Vec<u8>,
-    /// Names the crate among all crates of a program.
+    /// Identifies the crate among all crates of a program.
     pub crate_id: String,
 }
 
-/// What makes the kernels of a finished container slow, with what a diagnostic needs.
+/// What makes the kernels of a finished container slow, with the data for diagnostics.
 pub(crate) struct Slow {
-    /// What was found.
+    /// The findings.
     pub lints: Lints,
     /// The crate's kernels.
     pub kernels: Vec<KernelInfo>,
-    /// Who names whom where.
+    /// The call graph.
     pub map: CallMap,
 }
 
-/// Why there is no container, with what a diagnostic needs.
+/// Why there is no container, with the data for diagnostics.
 pub(crate) struct Failure {
-    /// What went wrong.
+    /// The error.
     pub cause: Stage1Failure,
     /// The crate's kernels.
     pub kernels: Vec<KernelInfo>,
-    /// Who names whom where.
+    /// The call graph.
     pub map: CallMap,
 }
 
-/// What can go wrong on the way to a container.
+/// Errors on the path to a container.
 pub(crate) enum Stage1Failure {
-    /// In what the environment asks of the passes.
+    /// An invalid value in the environment.
     Options(OptionsError),
     /// In the passes.
     Passes(Stage1Error),
     /// In the container.
     Container(HcfError),
-    /// In the code that is made ahead of time.
-    Ahead(String),
+    /// In the AOT code.
+    Aot(String),
     /// The thread panicked.
     Panicked,
 }
 
-/// Names a crate among all crates of a program, in symbols.
+/// Identifies a crate among all crates of a program, in symbols.
 pub(crate) fn crate_id(tcx: TyCtxt<'_>) -> String {
     format!("{:016x}", tcx.stable_crate_id(LOCAL_CRATE).as_u64())
 }
 
-/// What the device half is made for.
+/// The purpose of the device half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// The container goes into the crate's objects.
     Build,
-    /// The crate is only checked: no code is made ahead of time, and nothing is kept.
+    /// The crate is only checked: no AOT code is compiled, and nothing is kept.
     Check,
 }
 
-/// Makes the device half of a crate; `None` if the crate launches no kernel. `lower` makes the
+/// Makes the device half of a crate; `None` if the crate launches no kernel. `lower` generates the
 /// unoptimised bitcode of a codegen unit.
 pub(crate) fn make<'tcx>(
     tcx: TyCtxt<'tcx>,
@@ -175,7 +176,7 @@ pub(crate) fn make<'tcx>(
         }
     };
     *Unit::lock() = Some(Unit { name: name.to_string(), ..Unit::default() });
-    // For what it leaves in `UNIT`, whether the answer is new or not.
+    // For what it stores in `UNIT`, whether the answer is new or not.
     let _ = tcx.codegen_unit(name);
     let unit = Unit::lock().take().unwrap_or_default();
     let exported = exports.iter().map(|export| export.instance);
@@ -183,7 +184,7 @@ pub(crate) fn make<'tcx>(
         kernels.iter().map(|kernel| kernel.entry).chain(exported).collect();
     let kernels: Vec<KernelInfo> = kernels.into_iter().map(|kernel| kernel.info).collect();
     let exports: Vec<KernelInfo> = exports.into_iter().map(|export| export.info).collect();
-    // What diagnostics say is reached from.
+    // Diagnostics say that findings are reached from these.
     let roots = || kernels.iter().chain(&exports).cloned().collect::<Vec<KernelInfo>>();
     let mut spec = DeviceSpec {
         kernels: kernels
@@ -226,9 +227,9 @@ pub(crate) fn make<'tcx>(
         ..DeviceSpec::default()
     };
     note("(collect the device half)", start);
-    // A check tells what is wrong with the plan, too.
-    let plan = ahead::plan(tcx);
-    let ahead = if purpose == Purpose::Build { plan } else { ahead::Plan::default() };
+    // A check reports problems of the plan, too.
+    let plan = aot::plan(tcx);
+    let aot = if purpose == Purpose::Build { plan } else { aot::Plan::default() };
     let crate_id = crate_id(tcx);
     let dump_to = std::env::var_os("SCHISM_DUMP_STAGE1");
     let names: Vec<_> = kernels
@@ -237,7 +238,7 @@ pub(crate) fn make<'tcx>(
         .collect();
     let found =
         Found { spec_constants: unit.spec_constants, no_thread_locals: unit.no_thread_locals };
-    let ingredients = (&spec, names, &found, std_bodies::identity(tcx), ahead.ingredients());
+    let ingredients = (&spec, names, &found, std_bodies::identity(tcx), aot.ingredients());
     let keeps = purpose == Purpose::Build && dump_to.is_none();
     let keep_as = keeps.then(|| work_products::name(tcx, name, &ingredients)).flatten();
     if let Some(object) =
@@ -249,14 +250,14 @@ pub(crate) fn make<'tcx>(
     let start = Instant::now();
     let bitcode = lower(name);
     note("(lower the device half)", start);
-    // What cannot be lowered has been reported.
+    // Errors of lowering have been reported.
     tcx.dcx().abort_if_errors();
     if let Some(directory) = dump_to {
         dump(&directory, &crate_id, &bitcode);
     }
     spec.std_bodies = std_bodies::load(tcx);
     let crate_name = tcx.crate_name(LOCAL_CRATE).to_string();
-    Some(match pass(crate_name, &bitcode, &spec, &kernels, found, &ahead) {
+    Some(match pass(crate_name, &bitcode, &spec, &kernels, found, &aot) {
         Ok((bytes, lints, missing)) => {
             let span_of = |name: &str| {
                 kernels
@@ -283,8 +284,8 @@ pub(crate) fn make<'tcx>(
     })
 }
 
-/// Notes which functions that a kernel cannot have allocate, as far as they are the standard library's and have no body that the
-/// compiler could show.
+/// Records which functions without a body allocate, as far as they are the standard library's and
+/// the compiler could not show one.
 fn note_allocating(cause: &Stage1Failure, bodies: Option<&StdBodies>, map: &mut CallMap) {
     let Stage1Failure::Passes(cause) = cause else { return };
     let Some(report) = cause.report() else { return };
@@ -304,7 +305,7 @@ fn note_allocating(cause: &Stage1Failure, bodies: Option<&StdBodies>, map: &mut 
     }
 }
 
-/// Runs the passes, and packs what they leave. On a thread of its own: a pass that panics is reported as
+/// Runs the passes, and packs the result. On a thread of its own: a pass that panics is reported as
 /// a defect of schism, not of the compiler.
 fn pass(
     crate_name: String,
@@ -312,7 +313,7 @@ fn pass(
     spec: &DeviceSpec,
     kernels: &[KernelInfo],
     found: Found,
-    ahead: &ahead::Plan,
+    aot: &aot::Plan,
 ) -> Result<(Vec<u8>, Lints, Vec<Missing>), Stage1Failure> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("schism device half".to_owned());
@@ -326,7 +327,7 @@ fn pass(
             let mut image = image.map_err(Stage1Failure::Passes)?;
             let lints = std::mem::take(&mut image.lints);
             let mut container = container(crate_name, image, kernels, found);
-            let missing = ahead.add_to(&mut container).map_err(Stage1Failure::Ahead)?;
+            let missing = aot.add_to(&mut container).map_err(Stage1Failure::Aot)?;
             let bytes = container.to_record().map_err(Stage1Failure::Container)?;
             Ok((bytes, lints, missing))
         };
@@ -337,9 +338,9 @@ fn pass(
     })
 }
 
-/// The codegen unit of the device half, if `name` is its name. Behind rustc's query of that name;
-/// for a crate without kernels it asks the compiler nothing, so that what incremental compilation
-/// knows of the crate is what it would know without the plugin.
+/// The codegen unit of the device half, if `name` is its name. Overrides rustc's query; for a crate
+/// without kernels it queries nothing, so incremental compilation sees the same dependencies as
+/// without the plugin.
 pub(crate) fn codegen_unit<'tcx>(
     tcx: TyCtxt<'tcx>,
     name: Symbol,
@@ -372,7 +373,7 @@ fn unit_name(tcx: TyCtxt<'_>) -> Symbol {
     CodegenUnitNameBuilder::new(tcx).build_cgu_name(LOCAL_CRATE, ["schism"], Some("device"))
 }
 
-/// How the environment asks kernels to be divided; a word that says nothing is an error.
+/// The division of kernels that the environment requests; an invalid word is an error.
 fn split_mode(tcx: TyCtxt<'_>) -> SplitMode {
     let word = std::env::var(SPLIT).unwrap_or_default();
     word.parse().unwrap_or_else(|error| {
@@ -381,8 +382,8 @@ fn split_mode(tcx: TyCtxt<'_>) -> SplitMode {
     })
 }
 
-/// What the environment asks to be warned of. A word that says nothing is a warning itself: warnings
-/// never fail a build.
+/// The warnings that the environment requests. An invalid word is a warning itself: warnings never
+/// fail a build.
 fn warnings(tcx: TyCtxt<'_>) -> Warnings {
     let word = std::env::var(WARN).unwrap_or_default();
     word.parse().unwrap_or_else(|error| {
@@ -445,7 +446,7 @@ fn container(
             offset_variant: shaped.offset_variant.clone(),
             spec_constants: shaped.spec_constants.clone(),
             imports: shaped.imports.clone(),
-            aspects: shaped.capabilities.iter().map(ToString::to_string).collect(),
+            capabilities: shaped.capabilities.iter().map(ToString::to_string).collect(),
             content: shaped.structural_hash,
             no_thread_locals: no_thread_locals.get(index).copied().unwrap_or_default(),
         })
@@ -489,7 +490,7 @@ fn parameter((parameter, addresses): (&schism_passes::Parameter, &Addresses)) ->
     }
 }
 
-/// Writes the module as it goes into the passes, for people who look for a defect.
+/// Writes the input of the passes, for debugging.
 fn dump(directory: &std::ffi::OsStr, crate_id: &str, bitcode: &[u8]) {
     let path = std::path::Path::new(directory).join(format!("{crate_id}.device.bc"));
     if let Err(error) =

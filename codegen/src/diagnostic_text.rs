@@ -8,22 +8,22 @@ use crate::call_paths::{self, ReportLocation};
 /// The text for one location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DiagnosticText {
-    /// Of several causes at one place, the one with the lowest rank is told.
+    /// Of several causes at one location, the one with the lowest rank is reported.
     pub rank: u8,
     /// The message of the error.
     pub message: String,
-    /// At the place itself.
+    /// The label at the location.
     pub label: String,
-    /// What to write instead.
+    /// The help: what to write instead.
     pub help: &'static str,
-    /// Nothing but the end of a value that was made elsewhere: not told beside other errors.
+    /// Only the drop of a value that was made elsewhere: not reported beside other errors.
     pub only_drops: bool,
-    /// Not told inside a place that has an error of its own.
+    /// Not reported inside a location that has an error of its own.
     pub detail: bool,
 }
 
-/// Parts of the standard library: the beginning of a path, what such a function does, and what to do
-/// instead. The first that fits is taken.
+/// Parts of the standard library: a path prefix, what such a function does, and what to do instead.
+/// The first match is used.
 const APIS: [(&[&str], &str, &str); 16] = [
     (
         &["std::io::_print", "std::io::_eprint"],
@@ -124,7 +124,7 @@ const APIS: [(&[&str], &str, &str); 16] = [
     (&["std::hint::"], "is a hint to the host's CPU", "leave it out"),
 ];
 
-/// Functions of the C library, and what there is in their place.
+/// Functions of the C library, and their replacements.
 const FOREIGN: [(&[&str], &str); 2] = [
     (
         &["printf", "fprintf", "dprintf", "puts", "fputs", "putchar", "putc", "fputc", "perror"],
@@ -143,7 +143,7 @@ impl DiagnosticText {
     }
 }
 
-/// The words for a violation at a place.
+/// The text for a violation at a location.
 pub(crate) fn of(what: &ViolationKind, place: &ReportLocation, map: &CallMap) -> DiagnosticText {
     let path = |symbol: &str| {
         map.item(symbol).map_or_else(|| call_paths::readable(symbol), |item| item.path.clone())
@@ -175,7 +175,7 @@ pub(crate) fn of(what: &ViolationKind, place: &ReportLocation, map: &CallMap) ->
     DiagnosticText { only_drops: text.only_drops || drops, ..text }
 }
 
-/// The words for what makes a kernel slow.
+/// The text for what makes a kernel slow.
 pub(crate) fn of_lint(what: &LintKind, place: &ReportLocation) -> DiagnosticText {
     let std = place.inner.iter().find(|step| step.origin == Origin::Std).map(|step| &*step.path);
     match what {
@@ -207,7 +207,7 @@ pub(crate) fn of_lint(what: &LintKind, place: &ReportLocation) -> DiagnosticText
     }
 }
 
-/// How the path of what drops a value begins.
+/// The path prefix of functions that drop a value.
 pub(crate) const DROP: &str = "drop of ";
 
 fn of_kind(
@@ -328,7 +328,7 @@ fn allocates(called: Option<&str>) -> DiagnosticText {
     DiagnosticText::new(3, "a kernel allocates memory".to_owned(), &label, help)
 }
 
-/// Whether a static has specialization constants in it, which are not such as the plugin knows.
+/// Whether a static contains specialization constants that the plugin does not support.
 fn holds_spec_constants(map: &CallMap, symbol: &str) -> bool {
     matches!(
         map.item(symbol).map(|item| &item.kind),
@@ -336,13 +336,13 @@ fn holds_spec_constants(map: &CallMap, symbol: &str) -> bool {
     )
 }
 
-/// Whether a symbol is one of those by which memory is allocated.
+/// Whether a symbol is an allocation function.
 pub(crate) fn is_allocator(symbol: &str) -> bool {
     ["__rust_alloc", "__rust_realloc"].iter().any(|name| symbol.contains(name))
 }
 
-/// Label and help for a static whose value can change, and whether it is a lock or the like: then what
-/// the kernel calls on it has better words.
+/// Label and help for a static whose value can change, and whether it is a lock or similar: then
+/// the functions that the kernel calls on it have better texts.
 fn of_static(map: &CallMap, symbol: &str) -> (&'static str, &'static str, bool) {
     let (mutable, ty) = match map.item(symbol).map(|item| &item.kind) {
         Some(ItemKind::Static { mutable, ty, .. }) => (*mutable, ty.as_str()),
@@ -373,7 +373,7 @@ fn of_static(map: &CallMap, symbol: &str) -> (&'static str, &'static str, bool) 
     (label, help, ty.starts_with("std::sync::"))
 }
 
-/// The words for a function without a body.
+/// The text for a function without a body.
 fn of_function(symbol: &str, path: &str, called: Option<&str>, map: &CallMap) -> DiagnosticText {
     if symbol.contains("__rust_dealloc") {
         let help = "a device has no heap: make and drop the value on the host";
@@ -384,7 +384,7 @@ fn of_function(symbol: &str, path: &str, called: Option<&str>, map: &CallMap) ->
         };
     }
     if symbol.contains("__rust_no_alloc_shim") {
-        // Every allocation names it, so every allocation has better words.
+        // Every allocation refers to it, so every allocation has a better text.
         return DiagnosticText { rank: 9, ..allocates(called) };
     }
     if is_allocator(symbol) || path.contains("__rustc::__rust") {
@@ -457,8 +457,8 @@ fn known_api(path: &str) -> Option<&'static (&'static [&'static str], &'static s
     APIS.iter().find(|(starts, _, _)| starts.iter().any(|start| path.starts_with(start)))
 }
 
-/// A path as short as it can be understood: `Vec::<T, A>::push` is `Vec::push`, `<X as Y>::f` is `X::f`, or
-/// `Y::f` where `X` is but a parameter.
+/// The shortest understandable path: `Vec::<T, A>::push` is `Vec::push`, `<X as Y>::f` is `X::f`,
+/// or `Y::f` where `X` is only a parameter.
 pub(crate) fn plain(path: &str) -> String {
     if path.starts_with(DROP) {
         return path.to_owned();

@@ -1,4 +1,4 @@
-//! What the passes refuse, as rustc's own errors, and what makes kernels slow, as warnings.
+//! Reports what the passes refuse as rustc's own errors, and what makes kernels slow as warnings.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use rustc_session::Session;
 use rustc_span::{BytePos, Span};
 use schism_passes::spec::report::Report;
 
-use crate::ahead;
+use crate::aot;
 use crate::call_map::{CallMap, ItemKind, Origin, Step};
 use crate::call_paths::{self, CallPaths, ReportLocation};
 use crate::device::{self, Failure, Slow, Stage1Failure};
@@ -30,31 +30,31 @@ pub(crate) fn report(sess: &Session, failure: &Failure) {
             None => internal(sess, failure, &error.to_string()),
         },
         Stage1Failure::Container(error) => internal(sess, failure, &error.to_string()),
-        Stage1Failure::Ahead(error) => ahead_of_time(sess, error),
+        Stage1Failure::Aot(error) => ahead_of_time(sess, error),
         Stage1Failure::Panicked => internal(sess, failure, "a pass panicked"),
     }
 }
 
-/// Code that a build asks for cannot be made.
+/// Requested AOT code cannot be made.
 fn ahead_of_time(sess: &Session, message: &str) {
     let mut error = sess.dcx().struct_err(format!(
         "schism could not make code of this crate's kernels ahead of time: {message}"
     ));
     error.help(format!(
         "leave a target out of `--targets` ({}) to have its code made when a kernel is first launched",
-        ahead::TARGETS
+        aot::TARGETS
     ));
     error.emit();
 }
 
-/// Warns of code that was asked for and that a target cannot have.
+/// Warns of requested AOT code that a target cannot have.
 pub(crate) fn warn_of_missing(sess: &Session, (text, note, span): &(String, &'static str, Span)) {
     let mut warning = sess.dcx().struct_span_warn(*span, text.clone());
     warning.note(*note);
     warning.emit();
 }
 
-/// A defect of schism itself: nothing that the user wrote should lead here.
+/// A defect of schism itself: no user input should lead here.
 fn internal(sess: &Session, failure: &Failure, message: &str) {
     let mut error = sess
         .dcx()
@@ -67,14 +67,15 @@ fn internal(sess: &Session, failure: &Failure, message: &str) {
     error.emit();
 }
 
-/// One error for each cause at each place in the user's source.
+/// One error for each cause at each location in the user's source.
 fn refuse(sess: &Session, failure: &Failure, report: &Report) {
     let Failure { map, kernels, .. } = failure;
     let paths = CallPaths { sess, uses: &report.uses, sites: &report.sites, map, kernels };
     let violations = &report.violations;
     let found = violations.iter().map(|found| (found.what.symbol(), found.uses.as_slice()));
     let mut told: Vec<(ReportLocation, DiagnosticText)> = Vec::new();
-    // What is a detail of another error at one of its places: the lock in `LOCK.lock()` is no second cause at the `unwrap()` behind it.
+    // Details of another error at the same location: the lock in `LOCK.lock()` is no second cause
+    // at the `unwrap()` after it.
     let mut explained: BTreeSet<usize> = BTreeSet::new();
     for group in call_paths::by_span(paths.places(found)) {
         let kernels = kernels_of(&group);
@@ -93,7 +94,7 @@ fn refuse(sess: &Session, failure: &Failure, report: &Report) {
             told.push((ReportLocation { kernels, ..place }, text));
         }
     }
-    // What is dropped was made: the error there is enough, unless it is out of sight.
+    // A value that is dropped was made: the error there is enough, unless it is not visible.
     if told.iter().any(|(_, text)| !text.only_drops) {
         told.retain(|(_, text)| !text.only_drops);
     }
@@ -117,14 +118,15 @@ fn refuse(sess: &Session, failure: &Failure, report: &Report) {
     }
 }
 
-/// Warns of what makes kernels slow: once for each cause at each place in the user's source.
+/// Warns of what makes kernels slow: once for each cause at each location in the user's source.
 pub(crate) fn warn(sess: &Session, slow: &Slow) {
     let Slow { lints, kernels, map } = slow;
     let paths = CallPaths { sess, uses: &lints.uses, sites: &lints.sites, map, kernels };
     let findings = &lints.findings;
     let found = findings.iter().map(|found| (found.what.symbol(), found.uses.as_slice()));
     for mut group in call_paths::by_span(paths.places(found)) {
-        // A generic function may be there more than once: the most expensive of its kind is told.
+        // A generic function may have several instances: the most expensive of its kind is
+        // reported.
         let what = |place: &ReportLocation| &findings[place.found].what;
         group.sort_by_key(|place| (Reverse(what(place).private_bytes()), place.inner.len()));
         while let Some(place) = group.first().cloned() {
@@ -145,14 +147,14 @@ pub(crate) fn warn(sess: &Session, slow: &Slow) {
     }
 }
 
-/// The kernels that come to places, each once.
+/// The kernels that reach locations, each once.
 fn kernels_of(places: &[ReportLocation]) -> Vec<usize> {
     let all: BTreeSet<usize> =
         places.iter().flat_map(|place| place.kernels.iter().copied()).collect();
     all.into_iter().collect()
 }
 
-/// What lies below the place, and how kernels come to it.
+/// Explains what lies below the location, and how kernels reach it.
 fn explain(
     error: &mut Diag<'_, impl EmissionGuarantee>,
     symbol: Option<&str>,
@@ -161,7 +163,7 @@ fn explain(
     kernels: &[KernelInfo],
 ) {
     let item = symbol.and_then(|symbol| map.item(symbol));
-    // Below: places in dependencies, whose source the user may have at hand, then the way in text.
+    // Below: locations in dependencies, whose source the user may have, then the call path in text.
     for step in place.inner.iter().filter(|step| step.origin == Origin::Dependency) {
         error.span_note(step.span, format!("in `{}`", diagnostic_text::plain(&step.path)));
     }
@@ -172,7 +174,7 @@ fn explain(
     }));
     names.dedup();
     if names.len() > 1 {
-        error.note(format!("the way to it: {}", shortened(&names)));
+        error.note(format!("the call path to it: {}", shortened(&names)));
     }
     if let Some(item) = item
         && item.origin == Origin::Own
@@ -204,7 +206,7 @@ fn called_from(step: &Step) -> String {
     format!("called here, in `{}`", diagnostic_text::plain(&step.path))
 }
 
-/// A way in text, with its middle left out if it is long.
+/// A call path in text; the middle of a long one is omitted.
 fn shortened(names: &[String]) -> String {
     const ENDS: usize = 2;
     let quoted = |names: &[String]| {

@@ -2,7 +2,7 @@
 //!
 //! It is rustc's own driver; the backend is handed to it in process, so no `-Z` flag and no
 //! `RUSTC_BOOTSTRAP` is needed, and build scripts and crates that probe for nightly features see
-//! the stable compiler that they would see without it.
+//! the same stable compiler as without schism.
 
 use std::process::ExitCode;
 
@@ -20,7 +20,8 @@ use crate::runtime_items::RUNTIME;
 /// The symbol that `schism-rustc` looks up.
 #[unsafe(no_mangle)]
 pub extern "C" fn schism_rustc_main() -> i32 {
-    // An internal compiler error is a panic, whose message the hook has printed. No panic may leave this function, which is `extern`:
+    // An internal compiler error is a panic, whose message the hook has printed. No panic may leave
+    // this `extern` function: that would abort the process instead of ending it as rustc does.
     // that would abort the process instead of ending it as rustc does.
     let code = std::panic::catch_unwind(|| {
         let dcx = EarlyDiagCtxt::new(ErrorOutputType::default());
@@ -42,7 +43,7 @@ pub extern "C" fn schism_rustc_main() -> i32 {
 /// The exit status after an internal compiler error: that of a program which panics.
 const INTERNAL_ERROR: i32 = 101;
 
-/// What is said after an internal compiler error beside what rustc says.
+/// The note after an internal compiler error, in addition to rustc's.
 const WHOSE_ERROR: &str = concat!(
     "this is schism's compiler ",
     env!("CARGO_PKG_VERSION"),
@@ -57,7 +58,8 @@ struct Driver {
 
 impl rustc_driver::Callbacks for Driver {
     fn config(&mut self, config: &mut rustc_interface::Config) {
-        // As rustc's own main does: short paths in diagnostics. It is part of every crate's hash.
+        // As in rustc's own main: short paths in diagnostics. The option is part of every crate's
+        // hash.
         config.opts.trimmed_def_paths = true;
         if config.opts.unstable_opts.codegen_backend.is_some() {
             // The user asked for another backend, or for this one by its path.
@@ -86,10 +88,10 @@ impl rustc_driver::Callbacks for Driver {
 /// Whether the crate's metadata carries the bodies of all its functions, for kernels elsewhere that
 /// call them. Its objects are the same either way.
 ///
-/// A crate that sees the runtime may hold a function that launches a kernel, and be of any kind. Of
-/// crates that know nothing of the runtime, cargo's libraries carry their bodies: a kernel may use any
-/// dependency. It takes less than one hundredth of their time. A library that is only checked carries them,
-/// too, or nothing could be said of the kernels of those that use it.
+/// A crate that sees the runtime may contain functions of any kind that launch kernels. Of crates
+/// that do not know the runtime, cargo's libraries carry their bodies: a kernel may use any
+/// dependency. This takes less than one hundredth of their time. A library that is only checked
+/// carries them, too; otherwise kernels of its dependents could not be checked.
 fn carries_bodies(opts: &Options) -> bool {
     let mut kinds = opts.crate_types.iter();
     if !opts.output_types.should_codegen() {

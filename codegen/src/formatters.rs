@@ -1,8 +1,9 @@
-//! Which functions format values, and what they show: descriptions of types for messages.
+//! Formatting functions, and type descriptions for messages.
 //!
-//! A device formats nothing. A message's arguments keep their values; what would format them is replaced by a description
-//! of the type, by which the host formats. Described are scalars, strings, references, tuples, arrays and slices, and types
-//! whose `Debug` is derived, from rustc's own layouts. Of all others the message shows the name.
+//! A device formats nothing. A message's arguments keep their values; their formatting functions
+//! are replaced by descriptions of the types, with which the host formats. Described are scalars,
+//! strings, references, tuples, arrays and slices, and types with a derived `Debug`, from rustc's
+//! own layouts. Other types are shown by name.
 
 use rustc_abi::{TagEncoding, Variants};
 use rustc_data_structures::fx::FxHashMap;
@@ -14,7 +15,7 @@ use rustc_span::def_id::DefId;
 use rustc_span::sym;
 use schism_passes::{Kind, Trait, TypeDescription, TypePart};
 
-/// How many types are described at most: types may be made of ever larger ones.
+/// The maximum number of descriptions: types may contain ever larger ones.
 const MOST: usize = 4096;
 
 /// Describes types, each once for each trait.
@@ -23,13 +24,13 @@ pub(crate) struct Formatters<'tcx> {
     /// The formatting traits that this compiler's standard library has.
     traits: FxHashMap<DefId, Trait>,
     known: FxHashMap<(Ty<'tcx>, Trait), usize>,
-    /// The descriptions, as the passes get them.
+    /// The descriptions, for the passes.
     pub types: Vec<TypeDescription>,
 }
 
 impl<'tcx> Formatters<'tcx> {
     pub(crate) fn new(tcx: TyCtxt<'tcx>) -> Self {
-        // They stand in one module; some have no other mark.
+        // They are in one module; some have no other attribute.
         let module = tcx.get_diagnostic_item(sym::Debug).map(|debug| tcx.parent(debug));
         let traits = module
             .into_iter()
@@ -48,7 +49,8 @@ impl<'tcx> Formatters<'tcx> {
     /// The type and the trait of a formatting function: the method of an implementation of one of the traits.
     pub(crate) fn formatter(&self, instance: Instance<'tcx>) -> Option<(Ty<'tcx>, Trait)> {
         let tcx = self.tcx;
-        // With checks of the types of functions that are called by address, such a function may be another that only calls it.
+        // With checks of the types of functions that are called by address, such a function may be
+        // a shim that only calls it.
         let (ty::InstanceKind::Item(def_id) | ty::InstanceKind::ReifyShim(def_id, _)) =
             instance.def
         else {
@@ -62,7 +64,7 @@ impl<'tcx> Formatters<'tcx> {
         (tcx.item_name(def_id).as_str() == "fmt").then_some((ty, by))
     }
 
-    /// Whether a function is given something to format, and so may format it.
+    /// Whether a function gets values to format, and so may format them.
     pub(crate) fn takes_messages(&self, def_id: DefId) -> bool {
         let tcx = self.tcx;
         if !matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn) {
@@ -97,14 +99,14 @@ impl<'tcx> Formatters<'tcx> {
         index
     }
 
-    /// A description that is no type's own.
+    /// A description that belongs to no type.
     pub(crate) fn special(&mut self, kind: Kind) -> usize {
         let by = Trait::Display;
         self.types.push(TypeDescription { kind, by, name: String::new(), parts: Vec::new() });
         self.types.len() - 1
     }
 
-    /// What a type is shown as, unless that is only its name.
+    /// How a type is shown, unless only by its name.
     fn kind(&mut self, ty: Ty<'tcx>, by: Trait) -> Option<(Kind, String, Vec<TypePart>)> {
         let tcx = self.tcx;
         let only = |kind| Some((kind, String::new(), Vec::new()));

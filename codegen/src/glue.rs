@@ -1,9 +1,9 @@
-//! The backend as rustc sees it: every method forwarded to rustc's LLVM backend.
+//! The backend for rustc: every method is forwarded to rustc's LLVM backend.
 //!
-//! This module is the whole surface of the pinned compiler's backend traits. The types of the LLVM
-//! backend are private to rustc; they are named by projection from its public traits, so that its
-//! values pass through unchanged, and containers that carry the backend in their type are rebuilt
-//! field by field.
+//! This module contains all uses of the pinned compiler's backend traits. The types of the LLVM
+//! backend are private to rustc; they are named by projection from its public traits, so its values
+//! pass through unchanged, and containers with the backend in their type are rebuilt field by
+//! field.
 
 use std::any::Any;
 use std::path::PathBuf;
@@ -46,19 +46,20 @@ type Llvm = LlvmCodegenBackend;
 type LlvmModule = <Llvm as WriteBackendMethods>::Module;
 type LlvmBuffer = <Llvm as WriteBackendMethods>::ModuleBuffer;
 
-/// The device half of the crate that this process compiles, from `codegen_crate` to `join_codegen`. rustc compiles one crate per process; rustdoc may compile many, one
-/// after the other, which is why it is taken out again.
+/// The device half of the crate that this process compiles, from `codegen_crate` to `join_codegen`.
+/// rustc compiles one crate per process; rustdoc may compile many, one after the other, so it is
+/// taken out again.
 static DEVICE_HALF: Mutex<Option<DeviceHalf>> = Mutex::new(None);
 
-/// Symbols of the containers that a program of the crate must have, whoever mentions them: those with functions for other crates'
-/// kernels.
+/// Symbols of the containers that a program of the crate must link in any case: those with
+/// functions for other crates' kernels.
 static EXPORTERS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// rustc's own provider of `codegen_unit`, behind ours.
 static CODEGEN_UNIT: OnceLock<for<'tcx> fn(TyCtxt<'tcx>, Symbol) -> &'tcx CodegenUnit<'tcx>> =
     OnceLock::new();
 
-/// What rustc knows of a function's MIR before it is optimised.
+/// rustc's properties of a function's MIR before optimisation.
 type MirProvider = for<'tcx> fn(TyCtxt<'tcx>, LocalDefId) -> &'tcx Steal<Body<'tcx>>;
 
 /// rustc's own provider of `mir_drops_elaborated_and_const_checked`, behind ours.
@@ -72,7 +73,7 @@ pub(crate) fn backend() -> Box<dyn CodegenBackend> {
 #[derive(Clone)]
 struct SchismBackend(Llvm);
 
-/// A value of the LLVM backend, which has no public constructor for the type itself.
+/// A value of the LLVM backend, whose type has no public constructor.
 fn llvm() -> Llvm {
     const { assert!(size_of::<Llvm>() == 0) };
     let boxed: *mut dyn CodegenBackend = Box::into_raw(Llvm::new());
@@ -87,15 +88,15 @@ fn lower(tcx: TyCtxt<'_>, unit: Symbol) -> Vec<u8> {
     Llvm::serialize_module(module.module_llvm, false).data().to_vec()
 }
 
-/// Makes the device half of a crate that is only checked, for what there is to say of its kernels. Nothing is written.
+/// Makes the device half of a crate that is only checked, for its diagnostics. Nothing is written.
 pub(crate) fn check_device_half(tcx: TyCtxt<'_>) {
     if let Some(half) = device::make(tcx, Purpose::Check, |unit| lower(tcx, unit)) {
-        tell(tcx.sess, &half);
+        report(tcx.sess, &half);
     }
 }
 
-/// Tells what there is to say of a device half.
-fn tell(sess: &Session, half: &DeviceHalf) {
+/// Reports the diagnostics of a device half.
+fn report(sess: &Session, half: &DeviceHalf) {
     match half {
         DeviceHalf::Made { slow, missing, .. } => {
             missing.iter().for_each(|missing| diagnostics::warn_of_missing(sess, missing));
@@ -109,7 +110,7 @@ fn tell(sess: &Session, half: &DeviceHalf) {
 }
 
 impl CodegenBackend for SchismBackend {
-    /// The name of the backend that makes the host's code: it is visible to crates.
+    /// The name of the backend that generates the host's code: crates can see it.
     fn name(&self) -> &'static str {
         self.0.name()
     }
@@ -195,9 +196,9 @@ impl CodegenBackend for SchismBackend {
             .downcast::<OngoingCodegen<SchismBackend>>()
             .expect("codegen_crate of this backend returned it");
         let half = DEVICE_HALF.lock().expect("no thread panics while it holds the lock").take();
-        // Errors first: with one told, rustc ends before it writes any output.
+        // Errors first: after an error, rustc ends before it writes any output.
         if let Some(half) = &half {
-            tell(sess, half);
+            report(sess, half);
         }
         let (mut results, mut work_products) = ongoing.join(sess);
         let exporters = std::mem::take(

@@ -1,7 +1,7 @@
 //! The host half: launch sites get their kernel's descriptor, IR constants fold.
 //!
-//! Works on the live LLVM module of a codegen unit, right after rustc has lowered it and before
-//! any optimisation. A unit of a crate that does not see the runtime is never looked at.
+//! Works on the live LLVM module of a codegen unit, right after rustc has lowered it and before any
+//! optimisation. Units of crates that do not see the runtime are not examined.
 
 use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_session::Session;
@@ -23,7 +23,7 @@ pub(crate) fn target_cpu(sess: &Session) -> String {
     host_cpu().0
 }
 
-/// Mends the module of one codegen unit.
+/// Patches the module of one codegen unit.
 pub(crate) fn patch<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
     let runtime = runtime_items::find(tcx);
     if runtime.is_empty() {
@@ -60,7 +60,7 @@ pub(crate) fn patch<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
     }
 }
 
-/// Marks in the module of the device half which of several calls of one function is which.
+/// Tags calls in the device half's module with their ordinal among the calls of the same function.
 pub(crate) fn keep_order_of_calls<M>(tcx: TyCtxt<'_>, module: &mut M) {
     let module = live_module_or_end(tcx, module);
     schism_passes::analysis::call_sites::tag(module);

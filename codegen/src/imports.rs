@@ -1,11 +1,12 @@
-//! Functions that kernels of one crate have of the device code of another, which is linked to theirs when they are first launched.
+//! Imports: functions that kernels of one crate use from the device code of another, which is
+//! linked to theirs at the first launch.
 //!
-//! Most functions of other crates need none of this: their bodies come along as MIR ([`crate::collect`]). It is for those of which the
-//! compiler of the kernels knows no more than a declaration: `extern "C"` functions of Rust that are found by their symbols, and
-//! functions of libraries that carry no MIR.
+//! Most functions of other crates do not need this: their bodies come as MIR ([`crate::collect`]).
+//! It is for functions of which the kernels' compiler knows only a declaration: `extern "C"`
+//! functions of Rust that are found by symbol, and functions of libraries that carry no MIR.
 //!
-//! Both sides say so in the source, by macros of the runtime, each of which becomes an implementation of a trait whose one function
-//! returns what is listed:
+//! Both sides declare this in the source, by macros of the runtime, each of which expands to an
+//! implementation of a trait whose one function returns the list:
 //!
 //! ```ignore
 //! impl ExportToDevice for Listed {
@@ -13,9 +14,10 @@
 //! }
 //! ```
 //!
-//! Nothing calls that function, so there is no code of it. The type of what it returns names the functions, in the metadata of the crate,
-//! too. An exported function is lowered like a kernel, and its symbol is listed in the container. A function that is imported, and one that
-//! another crate exports, may be without a body.
+//! Nothing calls that function, so no code is generated for it. Its return type names the
+//! functions, also in the metadata of the crate. An exported function is lowered like a kernel, and
+//! its symbol is listed in the container. An imported function, and one that another crate exports,
+//! may lack a body.
 
 use rustc_data_structures::fx::{FxHashSet, FxIndexMap};
 use rustc_middle::ty::{self, GenericArgsRef, Instance, Ty, TyCtxt};
@@ -32,7 +34,7 @@ use crate::runtime_items::{self, RuntimeItems};
 pub(crate) struct Export<'tcx> {
     /// The function.
     pub instance: Instance<'tcx>,
-    /// What diagnostics say of it. It has no dimensions.
+    /// Its description for diagnostics. It has no dimensions.
     pub info: KernelInfo,
 }
 
@@ -44,7 +46,8 @@ struct Listed<'tcx> {
     span: Span,
 }
 
-/// The functions that this crate exports, in the order of their symbols. What cannot be exported is an error.
+/// The functions that this crate exports, in the order of their symbols. Functions that cannot be
+/// exported are errors.
 pub(crate) fn exports<'tcx>(tcx: TyCtxt<'tcx>, runtime: &[RuntimeItems]) -> Vec<Export<'tcx>> {
     let mut exports = FxIndexMap::default();
     let traits = runtime.iter().filter_map(|items| items.export_to_device);
@@ -92,8 +95,9 @@ pub(crate) fn exports<'tcx>(tcx: TyCtxt<'tcx>, runtime: &[RuntimeItems]) -> Vec<
     exports
 }
 
-/// The symbols of those functions among some without a body that another crate's device code may define: they are listed as imported,
-/// in this crate or in the one that calls them, or their own crate lists them as exported.
+/// The symbols of those functions without a body that another crate's device code may define: they
+/// are listed as imported, in this crate or in the caller's, or their own crate lists them as
+/// exported.
 pub(crate) fn imported<'tcx>(
     tcx: TyCtxt<'tcx>,
     runtime: &[RuntimeItems],
@@ -141,7 +145,8 @@ fn all_lists(tcx: TyCtxt<'_>, of: DefId) -> Vec<DefId> {
     lists
 }
 
-/// The functions in a list. What is no function by its name is an error, in the crate that lists it.
+/// The functions in a list. Entries that are not functions by name are errors, in the crate that
+/// lists them.
 fn entries<'tcx>(tcx: TyCtxt<'tcx>, list: DefId) -> Vec<Listed<'tcx>> {
     let span = tcx.def_span(list);
     let mut entries = Vec::new();
@@ -173,8 +178,8 @@ fn refuse_value<'tcx>(tcx: TyCtxt<'tcx>, span: Span, ty: Ty<'tcx>) {
     error.emit();
 }
 
-/// The symbols of the containers of other crates that export functions, as far as a linker finds them in libraries: it leaves out
-/// what nobody mentions.
+/// The symbols of the containers of other crates that export functions, where the linker finds them
+/// in libraries: it drops members that nothing refers to.
 pub(crate) fn exporters(tcx: TyCtxt<'_>) -> Vec<String> {
     let traits: Vec<DefId> =
         runtime_items::find(tcx).iter().filter_map(|items| items.export_to_device).collect();
@@ -185,7 +190,7 @@ pub(crate) fn exporters(tcx: TyCtxt<'_>) -> Vec<String> {
     let begin = |krate: &CrateNum| {
         let id = format!("{:016x}", tcx.stable_crate_id(*krate).as_u64());
         let symbol = object::begin_symbol(&id);
-        // A library that plain rustc has made has no container.
+        // A library made by plain rustc has no container.
         let contents = std::fs::read(tcx.used_crate_source(*krate).rlib.as_ref()?).ok()?;
         let text = symbol.as_bytes();
         contents.windows(text.len()).any(|bytes| bytes == text).then_some(symbol)

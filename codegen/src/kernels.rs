@@ -1,8 +1,8 @@
 //! Which kernels a crate launches.
 //!
-//! A launch of the closure type `K` in `D` dimensions asks the runtime's marker function
+//! A launch of the closure type `K` in `D` dimensions calls the runtime's marker function
 //! `descriptor::<K, D>()` for its kernel. Each instance of that function among the crate's
-//! monomorphised items is one kernel; nothing is guessed from names of symbols.
+//! monomorphised items is one kernel; names of symbols are not interpreted.
 
 use rustc_data_structures::fx::FxIndexMap;
 use rustc_hir::def::DefKind;
@@ -19,11 +19,11 @@ use crate::runtime_items::RuntimeItems;
 pub(crate) struct Kernel<'tcx> {
     /// The instance of the runtime's function that runs one work-item of it.
     pub entry: Instance<'tcx>,
-    /// What the container says of it.
+    /// Its description for the container.
     pub info: KernelInfo,
 }
 
-/// What is known of a kernel without the compiler at hand.
+/// The properties of a kernel that do not need the compiler.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelInfo {
     /// Its name in the image: an identifier for every target, unique among all crates.
@@ -38,7 +38,7 @@ pub(crate) struct KernelInfo {
     pub dimensions: u32,
     /// The flattened closure.
     pub closure: layout::Closure,
-    /// Where the closure stands.
+    /// The closure's location.
     pub span: Span,
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn name_of<'tcx>(
     kernel_name(&path, symbol)
 }
 
-/// The path of an item in full: rustc's short paths are for errors that it is sure to report.
+/// The full path of an item: rustc's short paths are only for errors that will be emitted.
 pub(crate) fn path_of(tcx: TyCtxt<'_>, def_id: DefId) -> String {
     with_no_trimmed_paths!(tcx.def_path_str(def_id))
 }

@@ -24,35 +24,37 @@ pub(crate) struct Closure {
     pub size: u64,
     /// Alignment in bytes.
     pub align: u64,
-    /// The leaves, by offset.
+    /// The flattened parameters, by offset.
     pub parameters: Vec<Parameter>,
-    /// Of each leaf that stays bytes, where addresses are in it.
+    /// Where each parameter that stays bytes holds addresses.
     pub addresses: Vec<Addresses>,
 }
 
-/// Flattens the type of a kernel. `specialized` are the types of the runtime whose values a launch's code shall know.
+/// Flattens the type of a kernel. `specialized` are the runtime's types whose values should be
+/// constants of a launch's code.
 pub(crate) fn flatten<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>, specialized: &[DefId]) -> Closure {
     let env = ty::TypingEnv::fully_monomorphized();
     let Ok(layout) = tcx.layout_of(env.as_query_input(kernel)) else {
-        // A type without layout has been reported by then.
+        // The error of a type without layout has been reported.
         return Closure::default();
     };
-    let mut flattener = Flattener { cx: LayoutCx::new(tcx, env), leaves: Vec::new() };
+    let mut flattener = Flattener { cx: LayoutCx::new(tcx, env), parameters: Vec::new() };
     flattener.visit(layout, Size::ZERO);
     let mut parts = Vec::new();
     if !specialized.is_empty() {
         flattener.find(layout, Size::ZERO, specialized, &mut parts);
     }
-    let mut leaves = flattener.leaves;
-    leaves.sort_by_key(|(parameter, _)| parameter.offset);
-    let (mut parameters, addresses): (Vec<Parameter>, Vec<Addresses>) = leaves.into_iter().unzip();
+    let mut flattened = flattener.parameters;
+    flattened.sort_by_key(|(parameter, _)| parameter.offset);
+    let (mut parameters, addresses): (Vec<Parameter>, Vec<Addresses>) =
+        flattened.into_iter().unzip();
     let (size, align) = (layout.size.bytes(), layout.align.abi.bytes());
     for (parameter, addresses) in parameters.iter_mut().zip(&addresses) {
-        // Fields of a packed struct lie where they fall.
+        // Fields of a packed struct may be unaligned.
         let here = 1 << parameter.offset.trailing_zeros().min(63);
         parameter.align = parameter.align.min(align).min(here);
         let (begin, end) = (parameter.offset, parameter.offset + parameter.size);
-        // On a device with memory of its own, the address that a closure has is not the kernel's.
+        // On a device with memory of its own, addresses differ from those in the closure.
         let is_address = matches!(parameter.kind, ParameterKind::Pointer { .. });
         parameter.specialized &= !is_address
             && addresses.is_empty()
@@ -63,7 +65,7 @@ pub(crate) fn flatten<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>, specialized: &[
 
 struct Flattener<'tcx> {
     cx: LayoutCx<'tcx>,
-    leaves: Vec<(Parameter, Addresses)>,
+    parameters: Vec<(Parameter, Addresses)>,
 }
 
 impl<'tcx> Flattener<'tcx> {
@@ -75,7 +77,8 @@ impl<'tcx> Flattener<'tcx> {
             return self.bytes(layout, base);
         }
         let addresses = addresses::of(&self.cx, layout);
-        // The scalars of a struct may be those of an enum in it, in which one and the same is an address or a number.
+        // The scalars of a struct may be those of an enum in it, in which a scalar may be an
+        // address or a number.
         let are_scalars = addresses::are_scalars(&self.cx, layout, &addresses);
         match layout.backend_repr {
             BackendRepr::Scalar(scalar) if are_scalars => {
@@ -109,8 +112,8 @@ impl<'tcx> Flattener<'tcx> {
         }
     }
 
-    /// Where values of certain types are. A struct of one field is a scalar to rustc, so this looks at fields only; values in enums
-    /// and in long arrays are not looked for.
+    /// Finds values of certain types. A struct of one field is a scalar to rustc, so this looks at
+    /// fields only; values in enums and in long arrays are not found.
     fn find(
         &self,
         layout: TcxLayout<'tcx>,
@@ -161,7 +164,7 @@ impl<'tcx> Flattener<'tcx> {
             kind,
             specialized: matches!(scalar, Scalar::Initialized { .. }),
         };
-        self.leaves.push((parameter, Addresses::default()));
+        self.parameters.push((parameter, Addresses::default()));
     }
 
     fn pointer(&self, layout: TcxLayout<'tcx>, offset: Size, scalar: Scalar) -> ParameterKind {
@@ -187,8 +190,8 @@ impl<'tcx> Flattener<'tcx> {
             noalias: readonly || unique,
             readonly,
             pointee_align: info.align.bytes(),
-            // A reference in a field may dangle by the time the kernel ends as far as the type
-            // knows; the runtime keeps the buffers of a launch alive until it has ended.
+            // By its type, a reference in a field may dangle by the time the kernel ends; the
+            // runtime keeps the buffers of a launch alive until it has ended.
             dereferenceable: if nonnull { info.size.bytes() } else { 0 },
             nonnull,
         }
@@ -202,10 +205,11 @@ impl<'tcx> Flattener<'tcx> {
             kind: ParameterKind::Bytes,
             specialized: self.is_full(layout),
         };
-        self.leaves.push((parameter, Addresses(addresses::of(&self.cx, layout))));
+        self.parameters.push((parameter, Addresses(addresses::of(&self.cx, layout))));
     }
 
-    /// Whether all bytes of a value have a value. What lies between fields, or in another variant of an enum, has none.
+    /// Whether all bytes of a value are initialised. Padding, and bytes of other variants of an
+    /// enum, are not.
     fn is_full(&self, layout: TcxLayout<'tcx>) -> bool {
         if let BackendRepr::Scalar(Scalar::Initialized { .. }) = layout.backend_repr {
             return true;

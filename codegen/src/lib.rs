@@ -11,22 +11,24 @@
 //! 3. **Patch the host half.** [`host`] gives every launch site the descriptor of its kernel and
 //!    folds the IR constants.
 //!
-//! [`ahead`] has stage 2 add code for the targets that a build asks for. [`work_products`] knows what incremental compilation spares of that, [`encoded_mir`] which functions of dependencies
-//! only kernels see. [`track`] tells cargo what a crate with kernels depends on besides its sources, and [`check`] looks at the
-//! kernels of crates that are only checked. [`std_bodies`] knows where the standard library's own compiled code is, for functions without MIR.
+//! [`aot`] adds AOT code for the targets that a build requests. [`work_products`] decides what
+//! incremental compilation can reuse, and [`encoded_mir`] which functions of dependencies only
+//! kernels see. [`track`] tells cargo what a crate with kernels depends on besides its sources, and
+//! [`check`] examines the kernels of crates that are only checked. [`std_bodies`] finds the
+//! standard library's own compiled code, for functions without MIR.
 //!
-//! [`imports`] knows the functions that one crate's device code has of another's.
+//! [`imports`] handles functions that one crate's device code uses from another's.
 //!
 //! A crate without kernels takes none of these steps, and its objects are byte for byte those of
 //! plain rustc.
 //!
-//! Why a codegen unit of its own, and not a copy of the host's modules: it exists in full in every
-//! session, also when incremental compilation reuses all of the host's units; it holds the same
-//! items whatever the number of codegen units, so the same input gives the same container; and
-//! functions of other crates whose MIR is at hand are lowered into it, too.
+//! The device half is a codegen unit of its own, and not a copy of the host's modules, because it
+//! is complete in every session, even when incremental compilation reuses all of the host's units;
+//! it has the same items whatever the number of codegen units, so the same input gives the same
+//! container; and functions of other crates whose MIR is available are lowered into it, too.
 //!
-//! [`glue`] is the only module that knows rustc's backend traits: moving to another compiler starts
-//! there. [`diagnostics`] turns what the passes refuse into rustc's own errors.
+//! [`glue`] is the only module that knows rustc's backend traits: a port to another compiler starts
+//! there. [`diagnostics`] reports what the passes refuse as rustc's own errors.
 
 #![feature(rustc_private)]
 
@@ -35,7 +37,7 @@ extern crate rustc_ast;
 extern crate rustc_codegen_llvm;
 extern crate rustc_codegen_ssa;
 extern crate rustc_data_structures;
-// Not used by name: its presence makes the plugin share the compiler's copy of everything.
+// Not used by name: it makes the plugin share the compiler's copy of everything.
 extern crate rustc_driver;
 extern crate rustc_errors;
 extern crate rustc_feature;
@@ -50,7 +52,7 @@ extern crate rustc_span;
 extern crate rustc_target;
 
 mod addresses;
-mod ahead;
+mod aot;
 mod barrier_markers;
 mod call_map;
 mod call_paths;

@@ -1,9 +1,9 @@
-//! Symbols that inkwell names and LLVM's shared library does not have.
+//! Symbols that inkwell refers to and LLVM's shared library does not define.
 //!
 //! They are C inline functions in LLVM's headers, for programs that initialise LLVM's targets.
-//! rustc has done that before any code of this plugin runs, and nothing here calls them; but a
-//! Rust `dylib` keeps all code of the crates in it, so the symbols must exist. Each answers 1, the
-//! value by which its like in LLVM says "not available".
+//! rustc has done that before any code of this plugin runs, and nothing here calls them; but a Rust
+//! `dylib` keeps all code of its crates, so the symbols must exist. Each returns 1, which means
+//! "not available" for such functions in LLVM.
 
 macro_rules! unavailable {
     ($($name:ident)*) => {

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The object is an ordinary member of the crate's rlib. Launch sites refer to its symbols, so a
-//! linker that takes a launch takes the container; its name does not end like that of a codegen
-//! unit, so that link-time optimisation, which replaces those, leaves it alone.
+//! linker that links a launch links the container; its name does not end like that of a codegen
+//! unit, so link-time optimisation, which replaces those, keeps it.
 
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub(crate) fn copy(
     })
 }
 
-/// Has the object put where the linker looks for it.
+/// Adds the object to the linker's inputs.
 fn put(
     sess: &Session,
     outputs: &OutputFilenames,

@@ -1,4 +1,4 @@
-//! Which functions of the standard library are panics, and what their messages are.
+//! The panic functions of the standard library, and their messages.
 
 use rustc_data_structures::fx::FxIndexMap;
 use rustc_hir::def::DefKind;
@@ -10,7 +10,8 @@ use schism_passes::{Kind, PanicFunction, PanicMessage, PanicValue, Trait};
 
 use crate::formatters::Formatters;
 
-/// Messages that functions make of their arguments: path, message, and another one for when the last argument is there.
+/// Messages that functions make of their arguments: path, message, and another one for when the
+/// last argument is present.
 const TEMPLATES: &[(&str, &str, Option<&str>)] = &[
     (
         "core::panicking::panic_bounds_check",
@@ -45,7 +46,7 @@ const TEMPLATES: &[(&str, &str, Option<&str>)] = &[
     ),
 ];
 
-/// Messages that depend on the arguments in a way of their own.
+/// Messages with other rules for their arguments.
 const SPECIAL: &[(&str, Kind)] = &[
     ("core::slice::index::slice_index_fail", Kind::SliceIndex),
     ("core::str::slice_error_fail", Kind::StrSlice),
@@ -76,7 +77,8 @@ const TEXTS: &[(&str, &str)] = &[
     ("alloc::raw_vec::capacity_overflow", "capacity overflow"),
 ];
 
-/// Functions of operators: the part of their path behind the last `::panic_const_` or of `core::num::overflow_panic`.
+/// Functions of operators: the part of their path after the last `::panic_const_` or of
+/// `core::num::overflow_panic`.
 const OPERATORS: &[(&str, &str)] = &[
     ("add_overflow", "attempt to add with overflow"),
     ("sub_overflow", "attempt to subtract with overflow"),
@@ -90,10 +92,10 @@ const OPERATORS: &[(&str, &str)] = &[
     ("rem_by_zero", "attempt to calculate the remainder with a divisor of zero"),
 ];
 
-/// What the standard library prints for a payload that is no text.
+/// The standard library's message for a payload that is no text.
 const PAYLOAD: &str = "Box<dyn Any>";
 
-/// The panic functions that were met, by symbol.
+/// The panic functions that were found, by symbol.
 #[derive(Default)]
 pub(crate) struct Panics {
     known: FxIndexMap<String, PanicFunction>,
@@ -107,8 +109,9 @@ impl Panics {
         all
     }
 
-    /// Notes a function if calling it is a panic: one of the standard library that does not return, other than those that end
-    /// a process, assert that they are never called, or have a body to follow.
+    /// Records a function if calling it is a panic: one of the standard library that does not
+    /// return, except those that end a process, assert that they are never called, or have a body
+    /// to follow.
     pub(crate) fn note<'tcx>(
         &mut self,
         tcx: TyCtxt<'tcx>,

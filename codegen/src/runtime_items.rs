@@ -97,12 +97,12 @@ fn find_local(tcx: TyCtxt<'_>) -> Option<RuntimeItems> {
     })
 }
 
-/// The runtimes' `NdItem` and `SubGroup`, the only types with a way to a barrier or to what a sub-group does together; empty for nearly
-/// every crate.
-pub(crate) fn meeting(tcx: TyCtxt<'_>) -> Vec<DefId> {
+/// The runtimes' `NdItem` and `SubGroup`, the only types with access to barriers and sub-group
+/// operations; empty for nearly every crate.
+pub(crate) fn group_operations(tcx: TyCtxt<'_>) -> Vec<DefId> {
     /// The answer for the crate that the process compiles, since it is asked for every function.
     static KNOWN: Mutex<Option<(StableCrateId, Vec<DefId>)>> = Mutex::new(None);
-    // Asked each time: what is made of the answer depends on it, as far as incremental compilation knows.
+    // Queried each time: for incremental compilation, results depend on the answer.
     let crates = tcx.crates(());
     let id = tcx.stable_crate_id(LOCAL_CRATE);
     let mut known = KNOWN.lock().expect("nothing panics under the lock");

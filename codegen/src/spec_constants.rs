@@ -1,11 +1,12 @@
-//! Specialization constants: statics that are, or are made of, the runtime's type `SpecConst`, and that kernels reach.
+//! Specialization constants: statics of, or with, the runtime's type `SpecConst` that kernels
+//! reach.
 //!
-//! A constant may be of this crate or of another. What the passes and the container need of it (its value, and what the host knows it
-//! by: where it is declared, and the type of the value) is in the bytes of its initialiser, which the compiler keeps of statics of
-//! every crate, and in its type.
+//! A constant may belong to this crate or to another. The passes and the container need its value
+//! and its identity (the location of its declaration, and the type of the value). Both are in the
+//! bytes of its initialiser, which the compiler keeps for statics of every crate, and in its type.
 //!
-//! To the passes a static is one piece of bytes, of which stage 2 gets those of the launch. So an array of constants can be indexed by
-//! what only the kernel knows.
+//! For the passes a static is one range of bytes, which stage 2 replaces by those of the launch. So
+//! kernels can index an array of constants dynamically.
 
 use rustc_abi::{FieldsShape, Size, TyAbiInterface, Variants};
 use rustc_middle::mir::interpret::{ConstAllocation, GlobalAlloc};
@@ -17,7 +18,7 @@ use schism_hcf::SpecPart;
 use crate::runtime_items::RuntimeItems;
 use crate::{collect, kernels};
 
-/// The most values in one static. The container has some lines for each.
+/// The maximum number of values in one static. The container has some lines for each.
 pub(crate) const MOST_PARTS: usize = 1024;
 
 /// A static with constants.
@@ -31,20 +32,20 @@ pub(crate) struct SpecConstant {
     pub static_size: u64,
     /// Alignment of the static in bytes.
     pub align: u64,
-    /// The bytes of its value, or of all its values and what lies between.
+    /// The bytes of its value, or of all its values and the padding between.
     pub default: Vec<u8>,
     /// The values that a launch can replace.
     pub parts: Vec<SpecPart>,
 }
 
-/// The constants that a static has; `None` for nearly every static, and for one that has something else in it that can change or that
-/// refers to something.
+/// The constants of a static; `None` for nearly every static, and for one that contains anything
+/// else that is mutable or a reference.
 pub(crate) fn of_static(
     tcx: TyCtxt<'_>,
     def_id: DefId,
     runtime: &[RuntimeItems],
 ) -> Option<SpecConstant> {
-    // Such a static has no type of its own, and no declaration.
+    // Such a static has neither a type of its own nor a declaration.
     if collect::is_nested_static(tcx, def_id) {
         return None;
     }
@@ -86,7 +87,8 @@ pub(crate) fn of_static(
             size: size.bytes(),
         });
     }
-    // A device has other addresses: those of the names are the only ones that it has no use for.
+    // Addresses differ on a device: only those of the names are allowed, because they are not used
+    // there.
     let provenance = bytes.allocation.inner().provenance();
     if provenance.ptrs().keys().any(|at| !for_the_host.contains(at)) {
         return None;
@@ -102,7 +104,7 @@ pub(crate) fn of_static(
     })
 }
 
-/// Whether values of a type have constants in them, wherever.
+/// Whether values of a type contain constants at any depth.
 pub(crate) fn are_in<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>, runtime: &[RuntimeItems]) -> bool {
     let env = ty::TypingEnv::fully_monomorphized();
     if ty.is_freeze(tcx, env) {
@@ -128,7 +130,7 @@ struct Found<'tcx> {
     path: String,
 }
 
-/// Looks for them in a static's type.
+/// Finds them in a static's type.
 struct Finder<'a, 'tcx> {
     cx: LayoutCx<'tcx>,
     runtime: &'a [RuntimeItems],
@@ -136,7 +138,8 @@ struct Finder<'a, 'tcx> {
 }
 
 impl<'tcx> Finder<'_, 'tcx> {
-    /// `None` if something else can change, or if it depends on the value where they are, or if there are too many.
+    /// `None` if anything else is mutable, if their offsets depend on values, or if there are too
+    /// many.
     fn visit(&mut self, layout: TyAndLayout<'tcx>, base: Size, path: String) -> Option<()> {
         let (tcx, env) = (self.cx.tcx(), self.cx.typing_env);
         if layout.ty.is_freeze(tcx, env) {
@@ -192,7 +195,7 @@ struct Bytes<'tcx> {
 }
 
 impl Bytes<'_> {
-    /// Some of the bytes; those that have no value are zero.
+    /// A range of the bytes; uninitialised ones are zero.
     fn range(&self, begin: Size, size: Size) -> Option<Vec<u8>> {
         let inner = self.allocation.inner();
         let (begin, end) = (begin.bytes_usize(), (begin + size).bytes_usize());

@@ -1,14 +1,14 @@
-//! Where the bodies of the standard library's functions are that have no MIR.
+//! Finds the bodies of the standard library's functions without MIR.
 //!
-//! The index of what a kernel can have of them ([`StdBodies`]) belongs to one compiler and is made
+//! The index of the bodies that kernels can use ([`StdBodies`]) belongs to one compiler and is made
 //! once. It lies in schism's home:
 //!
 //! ```text
 //! ${SCHISM_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/schism}/bodies/<compiler and rlibs>
 //! ```
 //!
-//! It is renamed into place whole, so processes do not disturb each other; one that is damaged is
-//! made again; where it cannot be kept, it is made each time.
+//! It is complete before it is renamed into place, so processes do not disturb each other; a
+//! damaged one is made again; where it cannot be stored, it is made each time.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,16 +22,16 @@ use schism_trust::Home;
 
 use crate::collect;
 
-/// The crates of the standard library with code that kernels may want; each uses those after it.
+/// The crates of the standard library with code that kernels may use; each uses those after it.
 const CRATES: [&str; 3] = ["std", "alloc", "core"];
 
-/// Names what [`load`] would return.
+/// Identifies the result of [`load`].
 pub(crate) fn identity(tcx: TyCtxt<'_>) -> String {
     key(tcx, &rlibs(tcx))
 }
 
-/// The bodies of the standard library that this crate is compiled against. `None` if there is none
-/// to be had: then such functions have no code for devices, and the device check says so.
+/// The bodies of the standard library that this crate is compiled against. `None` if there is none:
+/// then such functions have no code for devices, and the device check reports them.
 pub(crate) fn load(tcx: TyCtxt<'_>) -> Option<Arc<StdBodies>> {
     let rlibs = rlibs(tcx);
     if rlibs.is_empty() {
@@ -50,7 +50,7 @@ pub(crate) fn load(tcx: TyCtxt<'_>) -> Option<Arc<StdBodies>> {
     match modules.and_then(build) {
         Ok(bodies) => {
             if let Some(place) = place {
-                // It is only kept to save time.
+                // It is only stored to save time.
                 let _ = keep(&place, bodies.text());
             }
             Some(Arc::new(bodies))
@@ -63,7 +63,7 @@ pub(crate) fn load(tcx: TyCtxt<'_>) -> Option<Arc<StdBodies>> {
 }
 
 /// The rlibs of [`CRATES`]. A crate that is not linked here may be known by another of its files,
-/// which lies beside its rlib.
+/// beside its rlib.
 fn rlibs(tcx: TyCtxt<'_>) -> Vec<PathBuf> {
     let path = |name: &str| {
         let name = Symbol::intern(name);
@@ -92,10 +92,10 @@ fn key(tcx: TyCtxt<'_>, rlibs: &[PathBuf]) -> String {
     format!("{}-{}", tcx.sess.target.llvm_target, hash.to_hex())
 }
 
-/// No index is larger, by far.
+/// No index is nearly as large.
 const MOST: u64 = 256 << 20;
 
-/// The index, if it is there. What somebody else could have changed says nothing about the standard library.
+/// The index, if it exists. A file that somebody untrusted could have changed is ignored.
 fn kept(tcx: TyCtxt<'_>, place: &Path) -> Option<String> {
     match schism_trust::read(place, MOST) {
         Ok(bytes) => String::from_utf8(bytes).ok(),
@@ -121,7 +121,7 @@ fn keep(place: &Path, text: &str) -> std::io::Result<()> {
     let folder = place.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(folder)?;
     if schism_trust::check_folder(folder).is_err() {
-        // Nobody would believe what lies there.
+        // Nobody would trust files there.
         return Ok(());
     }
     let draft = place.with_extension(format!("draft-{}", std::process::id()));

@@ -1,16 +1,18 @@
-//! Which kernels use no thread-local variables on the host.
+//! Finds kernels that use no thread-local variables on the host.
 //!
-//! On the device `native` the work-items of a group share a thread where they can, and give it to each other at barriers. They can if
-//! none of them finds there what another has left: if nothing that a kernel reaches uses a thread-local variable. The walk over what
-//! kernels reach says so, if it sees everything: a kernel that calls through a pointer, or a function without MIR, or that has assembly,
-//! is one of which that is not known.
+//! On the device `native` the work-items of a group share a thread where they can, and switch at
+//! barriers. They can if no work-item sees thread-local state of another: if nothing that a kernel
+//! reaches uses a thread-local variable. The walk over what kernels reach determines this, if it
+//! sees everything: for a kernel that calls through a pointer, or a function without MIR, or
+//! contains assembly, it is unknown.
 //!
-//! Trusted are
+//! Excepted are
 //!
 //! - the runtime's own variables, which are made for work-items that share a thread;
-//! - the standard library's own (who the thread is, whether it panics, seeds of hash maps): each is a number, or is set and reset while
-//!   nothing of a program runs. Those that a program declares by `thread_local!` are in functions of its own, which the walk sees. What
-//!   the library does by system calls and assembly has no part in it.
+//! - the standard library's own (the identity of the thread, whether it panics, seeds of hash
+//!   maps): each is a number, or is set and reset while no user code runs. Variables that a program
+//!   declares by `thread_local!` are in functions of its own, which the walk sees. What the library
+//!   does by system calls and assembly does not matter.
 
 use rustc_data_structures::fx::{FxHashMap, FxHashSet};
 use rustc_middle::mir::mono::MonoItem;
@@ -21,20 +23,21 @@ use rustc_span::def_id::{CrateNum, DefId};
 use crate::collect::is_std;
 use crate::runtime_items;
 
-/// The standard library's type of what `thread_local!` declares. Its methods call the function that it is made of, which is the
-/// declaring crate's, and found where the variable is named.
+/// The standard library's type behind `thread_local!`. Its methods call the function that it
+/// contains, which belongs to the declaring crate, and is found where the variable is named.
 const LOCAL_KEY: &str = "std::thread::local::LocalKey";
 
-/// What is known, function by function and static by static.
+/// The results, function by function and static by static.
 pub(crate) struct ThreadLocals<'tcx> {
     tcx: TyCtxt<'tcx>,
     runtimes: Vec<CrateNum>,
-    /// What the walk is in, and the function that the place belongs to: another one, where that was inlined.
+    /// The current item, and the function that the location belongs to: another one, where that was
+    /// inlined.
     current: Option<MonoItem<'tcx>>,
     owner: Option<DefId>,
-    /// What each names.
+    /// What each item refers to.
     uses: FxHashMap<MonoItem<'tcx>, FxHashSet<MonoItem<'tcx>>>,
-    /// What uses thread-local variables, or may.
+    /// Items that use thread-local variables, or may.
     may: FxHashSet<MonoItem<'tcx>>,
 }
 
@@ -45,11 +48,11 @@ impl<'tcx> ThreadLocals<'tcx> {
         Self { tcx, runtimes, current: None, owner: None, uses, may }
     }
 
-    /// The walk comes to a function's body, or to a static's value.
+    /// The walk enters a function's body, or a static's value.
     pub(crate) fn enter(&mut self, item: MonoItem<'tcx>) {
         self.current = Some(item);
         self.owner = Some(item.def_id());
-        // The shim that calls what is behind a pointer; another one calls a function that it knows.
+        // The shim that calls through a pointer; another one calls a known function.
         if let MonoItem::Fn(instance) = item
             && matches!(instance.def, InstanceKind::FnPtrShim(_, ty) if ty.is_fn_ptr())
         {
@@ -57,7 +60,7 @@ impl<'tcx> ThreadLocals<'tcx> {
         }
     }
 
-    /// The walk comes to a place in the body.
+    /// The walk reaches a location in the body.
     pub(crate) fn at(&mut self, body: &Body<'tcx>, source: SourceInfo) {
         let scopes = &body.source_scopes;
         let scope = &scopes[source.scope];
@@ -66,33 +69,34 @@ impl<'tcx> ThreadLocals<'tcx> {
         self.owner = inlined.or_else(|| self.current.map(|current| current.def_id()));
     }
 
-    /// The walk is done with it.
+    /// The walk leaves the item.
     pub(crate) fn leave(&mut self) {
         (self.current, self.owner) = (None, None);
     }
 
-    /// What the walk is in names something.
+    /// The current item refers to something.
     pub(crate) fn reaches(&mut self, item: MonoItem<'tcx>) {
         if let Some(current) = self.current {
             self.uses.entry(current).or_default().insert(item);
         }
     }
 
-    /// The place names a thread-local variable.
+    /// The location refers to a thread-local variable.
     pub(crate) fn variable(&mut self, def_id: DefId) {
         if !self.is_trusted(def_id.krate) {
             self.may.extend(self.current);
         }
     }
 
-    /// The place does something of which nobody knows what it is.
+    /// The location does something unknown.
     pub(crate) fn unknown(&mut self) {
         if !self.owner.is_some_and(|owner| self.is_trusted(owner.krate)) {
             self.may.extend(self.current);
         }
     }
 
-    /// The place calls a function that it does not name: one of the program's, even if the place is not.
+    /// The location calls a function that it does not name: a user's function, even if the location
+    /// is not.
     pub(crate) fn unknown_call(&mut self) {
         if !self
             .owner
@@ -102,7 +106,7 @@ impl<'tcx> ThreadLocals<'tcx> {
         }
     }
 
-    /// A function has no body that can be looked at.
+    /// A function has no body to examine.
     pub(crate) fn unseen(&mut self, instance: Instance<'tcx>) {
         let by_trusted = self.owner.is_some_and(|owner| self.is_trusted(owner.krate));
         if !by_trusted && !self.is_trusted(instance.def_id().krate) {
@@ -110,8 +114,8 @@ impl<'tcx> ThreadLocals<'tcx> {
         }
     }
 
-    /// The place names a function that formats a value of a type, for a message: the walk does not look at it. That of a type of the
-    /// standard library or of the runtime, of such types, is trusted.
+    /// The location refers to a function that formats a value of a type, for a message, which the
+    /// walk does not enter. It is excepted for types of the standard library and of the runtime.
     pub(crate) fn formats(&mut self, ty: Ty<'tcx>) {
         let is_strange = |ty: Ty<'tcx>| match *ty.kind() {
             ty::Adt(adt, _) => !self.is_trusted(adt.did().krate),

@@ -11,7 +11,7 @@ pub(crate) fn wanted() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|value| !value.is_empty() && value != "0")
 }
 
-/// Prints times, one line each, all at once: crates are compiled side by side.
+/// Prints times, one line each, all at once: crates are compiled concurrently.
 pub(crate) fn print(crate_name: &str, times: &[(&str, Duration)]) {
     let mut text = String::new();
     for (what, time) in times {

@@ -1,9 +1,10 @@
 //! What a crate with kernels depends on besides its sources: variables of the environment, and stage 2.
 //!
-//! They go into the crate's dependency information, by which cargo builds it anew when one of them changes. Only crates that
-//! see a runtime get them: those that come before it would be built anew for nothing. A crate sees a runtime by the
-//! runtime's own name, by another that its manifest gives it, or through a crate that exports the runtime's items. The
-//! compiler knows when it has resolved all names, which is before it writes the dependency information.
+//! They go into the crate's dependency information, so that cargo builds it again when one of them
+//! changes. Only crates that see a runtime get them: those before it would be rebuilt for nothing.
+//! A crate sees a runtime by the runtime's own name, by another that its manifest gives it, or
+//! through a crate that reexports the runtime's items. The compiler knows this after name
+//! resolution, which is before it writes the dependency information.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,9 +15,9 @@ use rustc_middle::util::Providers;
 use rustc_session::Session;
 use rustc_span::Symbol;
 
-use crate::{ahead, device, runtime_items};
+use crate::{aot, device, runtime_items};
 
-/// What name resolution gives.
+/// The result of name resolution.
 type Resolved<'tcx> =
     (&'tcx Steal<(ResolverAstLowering, Arc<ast::Crate>)>, &'tcx ResolverGlobalCtxt);
 
@@ -25,7 +26,7 @@ type Provider = for<'tcx> fn(TyCtxt<'tcx>, ()) -> Resolved<'tcx>;
 /// rustc's own provider of `resolver_for_lowering_raw`, behind ours.
 static RESOLVER: OnceLock<Provider> = OnceLock::new();
 
-/// Puts ours in front.
+/// Installs the provider of this module.
 pub(crate) fn provide(providers: &mut Providers) {
     RESOLVER.get_or_init(|| providers.queries.resolver_for_lowering_raw);
     providers.queries.resolver_for_lowering_raw = |tcx, ()| {
@@ -34,13 +35,13 @@ pub(crate) fn provide(providers: &mut Providers) {
             for name in [device::SPLIT, device::WARN, device::LINES] {
                 variable(tcx.sess, name);
             }
-            ahead::track(tcx.sess);
+            aot::track(tcx.sess);
         }
         resolved
     };
 }
 
-/// Notes that the crate depends on a variable of the environment, and gives its value.
+/// Records that the crate depends on a variable of the environment, and returns its value.
 pub(crate) fn variable(sess: &Session, name: &str) -> Option<String> {
     let value = std::env::var(name).ok();
     let symbol = value.as_deref().map(Symbol::intern);

@@ -1,10 +1,11 @@
-//! The container's object of an earlier session, as long as nothing has changed that it was made of.
+//! Reuses the container's object of an earlier session if none of its inputs has changed.
 //!
 //! Incremental compilation knows of the device half's codegen unit what it knows of the host's:
-//! whether anything has changed that was read when it was lowered. What else goes into a container (the kernels and
-//! their parameters, panics, specialization constants, variables of the environment, the plugin
-//! itself) makes the name under which the object is kept, so an object that is found has the right ones.
-//! A container with something to warn of is not kept: the warnings are to come each time.
+//! whether anything has changed that was read when it was lowered. The other inputs of a container
+//! (the kernels and their parameters, panics, specialization constants, variables of the
+//! environment, the plugin itself) are hashed into the name under which the object is stored, so an
+//! object that is found has the right ones. A container with warnings is not stored: the warnings
+//! must appear each time.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -19,13 +20,13 @@ use rustc_middle::ty::TyCtxt;
 use rustc_session::Session;
 use rustc_span::Symbol;
 
-/// What the file's name ends with.
+/// The suffix of the file's name.
 const EXTENSION: &str = "o";
 
 /// The plugin's file, beside the driver.
 const PLUGIN: &str = "librustc_codegen_schism.so";
 
-/// An object that still holds.
+/// An object that is still valid.
 pub(crate) struct SavedObject {
     /// Where it is.
     pub object: PathBuf,
@@ -33,8 +34,8 @@ pub(crate) struct SavedObject {
     product: WorkProduct,
 }
 
-/// The name under which an object is kept that is made of `unit` and of `ingredients`; `None` in a
-/// session that keeps nothing.
+/// The name for an object that is made from `unit` and `ingredients`; `None` in a session that
+/// stores nothing.
 pub(crate) fn name(tcx: TyCtxt<'_>, unit: Symbol, ingredients: &impl Debug) -> Option<String> {
     if !tcx.dep_graph.is_fully_enabled() {
         return None;
@@ -46,7 +47,7 @@ pub(crate) fn name(tcx: TyCtxt<'_>, unit: Symbol, ingredients: &impl Debug) -> O
     Some(format!("{unit}-{}", hash.to_hex()))
 }
 
-/// The object of that name, if the codegen unit is what it was.
+/// The object with that name, if the codegen unit has not changed.
 pub(crate) fn find(tcx: TyCtxt<'_>, unit: Symbol, name: &str) -> Option<SavedObject> {
     let id = WorkProductId::from_cgu_name(name);
     let product = tcx.dep_graph.previous_work_product(&id)?;
@@ -55,20 +56,21 @@ pub(crate) fn find(tcx: TyCtxt<'_>, unit: Symbol, name: &str) -> Option<SavedObj
     if !object.is_file() {
         return None;
     }
-    // Asks for the unit itself first: without that, the compiler could not tell whether it has changed.
+    // Queries the unit itself first: without that, the compiler could not tell whether it has
+    // changed.
     let lowered = tcx.codegen_unit(unit).codegen_dep_node(tcx);
     tcx.dep_graph.try_mark_green(tcx, &lowered)?;
     Some(SavedObject { object, id, product })
 }
 
 impl SavedObject {
-    /// What the next session is to find: the same.
+    /// Keeps the object for the next session.
     pub(crate) fn again(self) -> (WorkProductId, WorkProduct) {
         (self.id, self.product)
     }
 }
 
-/// Keeps an object for the next session.
+/// Stores an object for the next session.
 pub(crate) fn keep(
     sess: &Session,
     name: &str,
@@ -83,7 +85,7 @@ pub(crate) fn keep(
     )
 }
 
-/// Tells this build of the plugin from others. `None` if the plugin is not where it is expected.
+/// Identifies this build of the plugin. `None` if the plugin is not where it is expected.
 fn plugin(sess: &Session) -> Option<(u64, SystemTime)> {
     let file = match &sess.opts.unstable_opts.codegen_backend {
         Some(path) => PathBuf::from(path),

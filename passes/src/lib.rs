@@ -58,24 +58,20 @@
 //! |---|---|
 //! | `spec-constants` | [`specialize::spec_constants`]: gives specialization constants their values and folds what reads them |
 //! | `constant-buffer` | [`specialize::constant_buffer`]: turns specialization constants into loads from a buffer that kernels take |
-//! | `fast-math` | [`specialize::fast_math`]: lets floating-point operations be inexact |
+//! | `fast-math` | [`specialize::fast_math`]: relaxes floating-point operations |
 //! | `device-library` | [`specialize::device_library`]: replaces mathematics that the target does not compute by calls of the device library |
 //! | `split-images` | [`frontend::split_images`]: keeps the kernels of one image of several, and what they reach |
 //! | `loop-versioning` | [`bounds::loop_versioning`]: clones loops without their checks, and decides before the loop which one runs |
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
 //! | `strip-mine` | [`bounds::strip_mine`]: strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices) |
-//! | `hoist-global-loads` | [`gpu::hoist_global_loads`]: moves loads of global memory in front of stores to local memory |
 //! | `dead-arguments` | [`specialize::dead_arguments`]: removes the parameters that a kernel does not use |
 //! | `lower-local-memory` | [`gpu::lower_local_memory`]: places the local memory of a work-group in one symbol, with offsets for pointers (CUDA) |
 //! | `panic-sites` | [`gpu::panic_sites`]: turns panics that show plain values into static descriptors and scalars |
 //! | `merge-panic-exits` | [`gpu::merge_panic_exits`]: lets all panics of a function leave by one block |
-//! | `suppress-umax` | [`nvptx::suppress_umax`]: keeps LLVM from combining two 64-bit comparisons into `umax` |
 //! | `superblocks` | [`gpu::superblocks`]: speculates the fast paths of several rare-case operations in one straight-line block |
 //! | `narrow-checks` | [`bounds::narrow_checks`]: compares indices with lengths below 2^31 in 32 bits (GPUs) |
 //! | `infer-alignment` | [`gpu::infer_alignment`]: raises the alignment of accesses at addresses that advance by constant steps |
-//! | `product-reuse` | [`nvptx::product_reuse`]: rewrites products that differ by a constant multiple of one factor as sums |
 //! | `launch-bounds` | [`nvptx::launch_bounds`]: gives kernels with many loads in a loop more registers |
-//! | `address-strides` | [`nvptx::address_strides`]: computes addresses that differ by a 32-bit stride from each other |
 //! | `narrow-division` | [`gpu::narrow_division`]: divides trip counts that fit into 32 bits in 32 bits |
 //! | `expand-mem-intrinsics` | [`gpu::expand_mem_intrinsics`]: expands large memset and memcpy intrinsics into loops of words |
 //! | `demote-private-atomics` | [`gpu::demote_private_atomics`]: turns atomic accesses of private memory into plain ones |

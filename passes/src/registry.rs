@@ -26,12 +26,10 @@ use crate::frontend::{
 };
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
-    hoist_global_loads, infer_alignment, lower_local_memory, merge_panic_exits, narrow_division,
-    panic_sites, superblocks, unroll_hints,
+    infer_alignment, lower_local_memory, merge_panic_exits, narrow_division, panic_sites,
+    superblocks, unroll_hints,
 };
-use crate::nvptx::{
-    address_strides, circular_statics, launch_bounds, product_reuse, suppress_umax,
-};
+use crate::nvptx::{circular_statics, launch_bounds};
 use crate::pass::{Pass, PassContext, optional, pass};
 use crate::spec::target_library::TargetLibraryInfo;
 use crate::specialize::dead_arguments::Kept;
@@ -72,7 +70,7 @@ pub static PASSES: &[Pass] = &[
     // specialize
     pass("spec-constants", "gives specialization constants their values and folds what reads them", |module, cx| Ok(spec_constants::run_on(module, &cx.spec.constant_values)?)),
     pass("constant-buffer", "turns specialization constants into loads from a buffer that kernels take", |module, cx| Ok(constant_buffer::run(module, &cx.spec.spec_constants, &cx.kernels())??)),
-    pass("fast-math", "lets floating-point operations be inexact", |module, cx| Ok(fast_math::run_on(module, cx.spec.fast_math))),
+    pass("fast-math", "relaxes floating-point operations", |module, cx| Ok(fast_math::run_on(module, cx.spec.fast_math))),
     pass("device-library", "replaces mathematics that the target does not compute by calls of the device library", |module, cx| Ok(device_library::run_on(module, &TargetLibraryInfo::of_triple(&cx.spec.target)))),
     pass("dead-arguments", "removes the parameters that a kernel does not use", |module, cx| { let kept = dead_arguments::run(module, &cx.kernels()); note_passed(cx, kept); Ok(()) }),
     // bounds
@@ -81,7 +79,6 @@ pub static PASSES: &[Pass] = &[
     optional("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| Ok(strip_mine::run(module)?)),
     optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits (GPUs)", |module, _| Ok(narrow_checks::run(module))),
     // gpu
-    optional("hoist-global-loads", "moves loads of global memory in front of stores to local memory", |module, _| Ok(hoist_global_loads::run(module))),
     pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { Ok(lower_local_memory::run(module, &cx.kernels(), cx.local_align())?) }),
     pass("panic-sites", "turns panics that show plain values into static descriptors and scalars", |module, _| Ok(panic_sites::run(module))),
     pass("merge-panic-exits", "lets all panics of a function leave by one block", |module, _| Ok(merge_panic_exits::run(module))),
@@ -94,10 +91,7 @@ pub static PASSES: &[Pass] = &[
     optional("unroll-hints", "adds unroll counts to small counted loops", |module, _| Ok(unroll_hints::run(module))),
     pass("address-spaces", "moves pointers into the target's address spaces", |module, cx| Ok(address_spaces::run(module, &cx.spec.target, &cx.kernels())?)),
     // nvptx
-    optional("suppress-umax", "keeps LLVM from combining two 64-bit comparisons into `umax`", |module, _| Ok(suppress_umax::run(module))),
-    optional("product-reuse", "rewrites products that differ by a constant multiple of one factor as sums", |module, _| Ok(product_reuse::run(module))),
     optional("launch-bounds", "gives kernels with many loads in a loop more registers", |module, _| Ok(launch_bounds::run(module))),
-    optional("address-strides", "computes addresses that differ by a 32-bit stride from each other", |module, _| Ok(address_strides::run(module))),
     pass("circular-statics", "declares statics that refer to each other in a cycle before their definitions", |module, _| Ok(circular_statics::run(module))),
     // analysis
     pass("call-sites", "numbers every instruction, so that reports tell where each comes from", |module, cx| { cx.sites = call_sites::number(module); Ok(()) }),

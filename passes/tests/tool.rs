@@ -122,3 +122,11 @@ fn the_list_names_every_pass() {
         assert!(list.contains(&format!(" {optional}{} ", pass.name)), "{list}");
     }
 }
+
+#[test]
+fn a_wrong_name_is_told_before_the_file_is_read() {
+    let result = schism_opt(&["-p", "lower-unwnd", "no/such/file.ll"], b"");
+    assert_eq!(result.status.code(), Some(1));
+    let stderr = text(&result.stderr);
+    assert!(stderr.contains("lower-unwind") && !stderr.contains("no/such/file"), "{stderr}");
+}

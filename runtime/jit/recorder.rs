@@ -7,14 +7,14 @@ mod recorder;
 #[path = "../../passes/message/src/walk.rs"]
 mod walk;
 
-use recorder::Place;
-use schism_jit_abi::GpuRecord;
+use recorder::WorkItem;
+use schism_jit_abi::GpuMessageBuffer;
 // The two modules know these as their own crate's.
 use schism_message::{ARGUMENT_SIZE, Descriptor, Kind, MAGIC, Part};
 
 /// A message's words and its work-item, as the two functions take them.
-fn place(x: u64, y: u64, z: u64, i: u32, j: u32, k: u32, in_group: bool) -> Place {
-    Place { global_id: [x, y, z], local_id: [i.into(), j.into(), k.into()], in_group }
+fn work_item(x: u64, y: u64, z: u64, i: u32, j: u32, k: u32, in_group: bool) -> WorkItem {
+    WorkItem { global_id: [x, y, z], local_id: [i.into(), j.into(), k.into()], in_group }
 }
 
 unsafe extern "C" {
@@ -36,7 +36,7 @@ fn word(word: *const u8) -> u64 {
 /// As for [`recorder::panic`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __schism_gpu_panic(
-    record: *mut GpuRecord,
+    buffer: *mut GpuMessageBuffer,
     template: *const u8,
     args: *const u8,
     location: *const u8,
@@ -48,9 +48,11 @@ pub unsafe extern "C" fn __schism_gpu_panic(
     k: u32,
     in_group: bool,
 ) {
-    let place = place(x, y, z, i, j, k, in_group);
+    let work_item = work_item(x, y, z, i, j, k, in_group);
     // SAFETY: the caller's promise.
-    unsafe { recorder::panic::<false>(record, word(template), word(args), word(location), &place) };
+    unsafe {
+        recorder::panic::<false>(buffer, word(template), word(args), word(location), &work_item)
+    };
 }
 
 /// Leaves a message that is printed.
@@ -59,7 +61,7 @@ pub unsafe extern "C" fn __schism_gpu_panic(
 /// As for [`recorder::print`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __schism_gpu_print(
-    record: *mut GpuRecord,
+    buffer: *mut GpuMessageBuffer,
     template: *const u8,
     args: *const u8,
     x: u64,
@@ -70,9 +72,9 @@ pub unsafe extern "C" fn __schism_gpu_print(
     k: u32,
     in_group: bool,
 ) {
-    let place = place(x, y, z, i, j, k, in_group);
+    let work_item = work_item(x, y, z, i, j, k, in_group);
     // SAFETY: the caller's promise.
-    unsafe { recorder::print::<false>(record, word(template), word(args), &place) };
+    unsafe { recorder::print::<false>(buffer, word(template), word(args), &work_item) };
 }
 
 /// Leaves the message of a panic, all of whose values are plain.
@@ -81,7 +83,7 @@ pub unsafe extern "C" fn __schism_gpu_print(
 /// As for [`recorder::panic`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __schism_gpu_panic_plain(
-    record: *mut GpuRecord,
+    buffer: *mut GpuMessageBuffer,
     template: *const u8,
     args: *const u8,
     location: *const u8,
@@ -93,9 +95,11 @@ pub unsafe extern "C" fn __schism_gpu_panic_plain(
     k: u32,
     in_group: bool,
 ) {
-    let place = place(x, y, z, i, j, k, in_group);
+    let work_item = work_item(x, y, z, i, j, k, in_group);
     // SAFETY: the caller's promise.
-    unsafe { recorder::panic::<true>(record, word(template), word(args), word(location), &place) };
+    unsafe {
+        recorder::panic::<true>(buffer, word(template), word(args), word(location), &work_item)
+    };
 }
 
 /// Leaves a message that is printed, all of whose values are plain.
@@ -104,7 +108,7 @@ pub unsafe extern "C" fn __schism_gpu_panic_plain(
 /// As for [`recorder::print`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __schism_gpu_print_plain(
-    record: *mut GpuRecord,
+    buffer: *mut GpuMessageBuffer,
     template: *const u8,
     args: *const u8,
     x: u64,
@@ -115,7 +119,7 @@ pub unsafe extern "C" fn __schism_gpu_print_plain(
     k: u32,
     in_group: bool,
 ) {
-    let place = place(x, y, z, i, j, k, in_group);
+    let work_item = work_item(x, y, z, i, j, k, in_group);
     // SAFETY: the caller's promise.
-    unsafe { recorder::print::<true>(record, word(template), word(args), &place) };
+    unsafe { recorder::print::<true>(buffer, word(template), word(args), &work_item) };
 }

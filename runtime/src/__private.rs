@@ -1,4 +1,5 @@
-//! What stage 1 and the macros find in this crate by its path. Not for users: nothing here is stable.
+//! Items that stage 1 and the macros find in this crate by path. Not for users: nothing here is
+//! stable.
 
 pub use std::format_args;
 
@@ -10,7 +11,7 @@ pub use crate::kernel::group::{Access, LocalSite, local_array};
 pub use crate::kernel::spec_const::SpecConst;
 pub use crate::kernel::specialized::Specialized;
 
-/// Prints a message: what `dprint!` becomes.
+/// Prints a message; `dprint!` expands to this.
 #[inline(always)]
 pub fn print(message: std::fmt::Arguments<'_>) {
     crate::kernel::print::print(message);

@@ -1,7 +1,8 @@
-//! What can go wrong, and what to do about it.
+//! Errors: what failed, and what to do about it.
 //!
-//! Each text is whole: it names what failed and for whom, and says what to do. So what an error was caused by is no `source` of it,
-//! whose text would be read twice; but for what a device's driver returns, which is there to be looked at.
+//! Each message is complete: it names what failed and for whom, and says what to do. It includes
+//! its cause, so causes are not a `source` of the error, whose text would be printed twice; the
+//! exception is the error of a device's driver, which programs may want to inspect.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,13 +13,13 @@ use schism_hcf::HcfError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No such device, or it cannot be used.
+    /// A device does not exist or cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// Memory of a device.
+    /// An operation on device memory failed.
     #[error(transparent)]
     Buffer(#[from] BufferError),
-    /// A launch.
+    /// A launch failed.
     #[error(transparent)]
     Launch(#[from] LaunchError),
 }
@@ -30,40 +31,41 @@ pub enum Error {
 pub struct DriverError {
     /// The function.
     pub call: &'static str,
-    /// What it returned.
+    /// Its return value.
     pub code: u32,
-    /// The driver's name for that.
+    /// The driver's name for that value.
     pub name: String,
-    /// What the driver says about it.
+    /// The driver's description of it.
     pub text: String,
 }
 
-/// A device that was asked for cannot be had.
+/// A requested device is unavailable.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// The name is that of no device of this machine.
+    /// No device of this machine has the name.
     #[error(
         "no device `{requested}`; SCHISM_DEVICE and `Device::by_name` take one of this machine's: {available}"
     )]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         requested: String,
-        /// What there is, separated by commas.
+        /// The existing names, separated by commas.
         available: String,
     },
-    /// The device was asked for, but stage 2, which makes code for it, cannot be loaded.
+    /// The requested device needs stage 2, which compiles for it, and that cannot be loaded.
     #[error(
         "the device `{device}` was asked for, but its compiler cannot be loaded: {reason}; run `cargo schism setup`, point SCHISM_JIT at \
          libschism_jit.so, build with `cargo schism build --targets host,ptx:sm_80`, or use SCHISM_DEVICE=native"
     )]
     Stage2 {
-        /// What was asked for.
+        /// The requested device.
         device: String,
-        /// What was tried, and what came of it.
+        /// What was tried, with its results.
         reason: String,
     },
-    /// The device was asked for, but stage 2, which makes code for it, belongs to another version of schism than the program.
+    /// The requested device needs stage 2, and that belongs to another version of schism than the
+    /// program.
     #[error(
         "the device `{device}` was asked for, but its compiler {} speaks version {} of the interface, and this program speaks version \
          {expected}: they belong to different versions of schism; run `cargo schism setup` and build the program again, both with one \
@@ -71,31 +73,31 @@ pub enum DeviceError {
         .path.display(), .found.map_or("?".to_owned(), |found| found.to_string())
     )]
     Stage2Version {
-        /// What was asked for.
+        /// The requested device.
         device: String,
         /// The library that was found.
         path: PathBuf,
-        /// The version of the interface that the library speaks, if that can be found out.
+        /// The interface version of the library, if it can be determined.
         found: Option<u32>,
-        /// The version that the program speaks.
+        /// The interface version of the program.
         expected: u32,
     },
-    /// A GPU was asked for, and there is none that can be used.
+    /// A GPU was requested, and none can be used.
     #[error(
         "the device `{device}` was asked for, but {reason}; use SCHISM_DEVICE=cpu, or point SCHISM_CUDA at the driver"
     )]
     NoGpu {
-        /// What was asked for.
+        /// The requested device.
         device: String,
-        /// What was tried, and what came of it.
+        /// What was tried, with its results.
         reason: String,
     },
-    /// The device's driver refused.
+    /// The device's driver failed.
     #[error("the device `{device}` cannot be used: {source}")]
     Driver {
         /// The device.
         device: String,
-        /// What the driver said.
+        /// The driver's error.
         source: Box<DriverError>,
     },
     /// The process was forked from one that used the device.
@@ -106,7 +108,7 @@ pub enum DeviceError {
     Forked {
         /// The device.
         device: String,
-        /// Why it cannot be had here.
+        /// Why it is unavailable here.
         reason: String,
     },
     /// The worker threads could not be started.
@@ -114,10 +116,10 @@ pub enum DeviceError {
         "the worker threads of the host devices cannot be started: {reason}; SCHISM_CPU_THREADS sets their number"
     )]
     Threads {
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
-    /// `SCHISM_CPU_STACK` is no size of a stack.
+    /// `SCHISM_CPU_STACK` is not a valid stack size.
     #[error(
         "SCHISM_CPU_STACK is `{value}`: the stack of a work-item on the host devices has {least} to {most} bytes, written as a number, or as \
          one with K or M behind it"
@@ -125,12 +127,12 @@ pub enum DeviceError {
     CpuStack {
         /// The variable's value.
         value: String,
-        /// The least number of bytes.
+        /// The minimum in bytes.
         least: usize,
-        /// The greatest.
+        /// The maximum in bytes.
         most: usize,
     },
-    /// `SCHISM_CPU_MATH` names no mathematics library.
+    /// `SCHISM_CPU_MATH` does not name a mathematics library.
     #[error(
         "SCHISM_CPU_MATH is `{value}`: the device `cpu` can take its mathematics from the `host` or from schism's own, `portable`, library"
     )]
@@ -140,7 +142,7 @@ pub enum DeviceError {
     },
 }
 
-/// A buffer that cannot be made, or a copy that does not fit.
+/// A buffer cannot be created, or a copy does not fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BufferError {
@@ -149,38 +151,39 @@ pub enum BufferError {
         "a buffer of {len} elements of {element_size} bytes is larger than any memory; work in smaller pieces"
     )]
     TooLarge {
-        /// Elements asked for.
+        /// The requested number of elements.
         len: usize,
-        /// Bytes of one.
+        /// Bytes of one element.
         element_size: usize,
     },
-    /// The device has no room.
+    /// The device has not enough free memory.
     #[error(
         "device `{device}` has no room for a buffer of {bytes} bytes{}; free buffers or work in smaller pieces",
         Available(*.available)
     )]
     OutOfMemory {
-        /// Bytes asked for.
+        /// The requested bytes.
         bytes: usize,
         /// The device.
         device: String,
-        /// Bytes that are free, though perhaps not in one piece, where the device says so.
+        /// Free bytes, perhaps not contiguous, where the device reports them.
         available: Option<usize>,
     },
-    /// The host has no addresses that could stand for the device's memory.
+    /// The host has no address space left for an address window that represents the device's
+    /// memory.
     #[error("the host has no {bytes} bytes of address space for a buffer on a device: {reason}")]
     AddressSpace {
-        /// Bytes that were needed.
+        /// The requested bytes.
         bytes: usize,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
-    /// The device's driver refused.
+    /// The device's driver failed.
     #[error("a buffer on device `{device}`: {source}")]
     Driver {
         /// The device.
         device: String,
-        /// What the driver said.
+        /// The driver's error.
         source: Box<DriverError>,
     },
     /// The device cannot be used.
@@ -188,10 +191,10 @@ pub enum BufferError {
     Unavailable {
         /// The device.
         device: String,
-        /// What the [`DeviceError`] says.
+        /// The text of the [`DeviceError`].
         reason: String,
     },
-    /// The process was forked from the one that has the buffer.
+    /// The process was forked from the one that owns the buffer.
     #[error(
         "a buffer on device `{device}` cannot be used, because this process was forked, and {reason}; use it in the parent only"
     )]
@@ -201,14 +204,14 @@ pub enum BufferError {
         /// Why it cannot be used here.
         reason: String,
     },
-    /// The device was lost, and what was in its memory with it.
+    /// The device was lost, and the contents of its memory with it.
     #[error(
         "a buffer on device `{device}`, which was lost: {source}; make a new queue and new buffers"
     )]
     DeviceLost {
         /// The device.
         device: String,
-        /// What it was lost by.
+        /// What the device was lost by.
         source: Box<DriverError>,
     },
     /// The host's slice and the buffer differ in length.
@@ -221,55 +224,55 @@ pub enum BufferError {
         /// Elements of the host's slice.
         host: usize,
     },
-    /// A list that is no order of elements.
+    /// A list is not a permutation.
     #[error(
         "the list is no permutation: index {index} {reason}; each index below the length has to be there once"
     )]
     Permutation {
-        /// An index of the list.
+        /// The offending index of the list.
         index: usize,
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// A rectangle that is not inside the matrix.
+    /// A rectangle is not inside the matrix.
     #[error(
         "rows {rows:?} and columns {columns:?} are not part of a matrix of {len} elements in rows of {width}"
     )]
     Rectangle {
-        /// Rows asked for.
+        /// The requested rows.
         rows: std::ops::Range<usize>,
-        /// Columns asked for.
+        /// The requested columns.
         columns: std::ops::Range<usize>,
         /// Elements of a row of the matrix.
         width: usize,
         /// Elements of the matrix.
         len: usize,
     },
-    /// A part that is not inside the buffer.
+    /// A range is not inside the buffer.
     #[error(
         "elements {begin}..{end} are not part of {len} elements; a range ends at {len} at most, and does not end before it begins"
     )]
     Range {
-        /// First element asked for.
+        /// The first requested element.
         begin: usize,
-        /// One past the last element asked for.
+        /// One past the last requested element.
         end: usize,
-        /// Elements that there are.
+        /// Elements of the buffer or view.
         len: usize,
     },
 }
 
-/// A launch that did not happen, or did not end well.
+/// A launch did not happen, or failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// The product of the range does not fit.
+    /// The product of the range overflows.
     #[error("the range {range:?} has more than {} work-items; launch it in parts", isize::MAX)]
     RangeOverflow {
         /// The range, slowest dimension first.
         range: Vec<usize>,
     },
-    /// A work-group without work-items.
+    /// A work-group has no work-items.
     #[error("a work-group of {local:?} has no work-items; use at least 1 in each dimension")]
     EmptyGroup {
         /// The group's range, slowest dimension first.
@@ -285,10 +288,10 @@ pub enum LaunchError {
         global: Vec<usize>,
         /// The group's range, slowest dimension first.
         local: Vec<usize>,
-        /// The next larger range that can be cut into such groups.
+        /// The next larger range that such groups divide.
         rounded: Vec<usize>,
     },
-    /// The device has no work-groups of that size.
+    /// The device does not support work-groups of that size.
     #[error(
         "a work-group of {local:?} has {items} work-items, and device `{device}` allows {limit}; use smaller groups"
     )]
@@ -297,7 +300,7 @@ pub enum LaunchError {
         local: Vec<usize>,
         /// Its work-items.
         items: usize,
-        /// The most that the device allows.
+        /// The device's limit.
         limit: usize,
         /// The device.
         device: String,
@@ -310,9 +313,9 @@ pub enum LaunchError {
     LocalMemory {
         /// The kernel.
         kernel: String,
-        /// Bytes that are needed, as far as that is known.
+        /// Bytes needed, as far as known.
         bytes: usize,
-        /// Bytes that there are.
+        /// Bytes available.
         limit: usize,
         /// The device.
         device: String,
@@ -334,8 +337,8 @@ pub enum LaunchError {
         /// Work-items that had ended.
         ended: usize,
     },
-    /// Some work-items of a sub-group came to one of its operations (a shuffle, a vote) and others did not. Other groups may or may not
-    /// have run.
+    /// Some work-items of a sub-group reached one of its operations (a shuffle, a vote) and others
+    /// did not. Other groups may or may not have run.
     #[error(
         "kernel `{kernel}` has an operation of a sub-group that not all of its work-items come to: on device `{device}`, in sub-group \
          {sub_group} of group {group:?}, {waiting} waited when {elsewhere} had ended or waited for something else; put the operation \
@@ -355,7 +358,8 @@ pub enum LaunchError {
         /// Work-items that had ended, or waited at another operation or at a barrier.
         elsewhere: usize,
     },
-    /// The kernel takes more stack than there is: for one work-item, or for those of a group that wait for each other.
+    /// The kernel needs more stack than is available: for one work-item, or for those of a group
+    /// that wait for each other.
     #[error(
         "kernel `{kernel}` needs {bytes} bytes of stack for {}, and device `{device}` has {limit}; put large arrays into buffers or local \
          memory{}", Items(*.items), if *.items > 1 { ", or use smaller groups" } else { "" }
@@ -369,10 +373,10 @@ pub enum LaunchError {
         bytes: usize,
         /// How many work-items: one, or those of a group.
         items: usize,
-        /// The most that there is for so many.
+        /// The limit for that many work-items.
         limit: usize,
     },
-    /// The system has no memory for a stack that the kernel's work-items would run on.
+    /// The system has no memory for a stack of the kernel's work-items.
     #[error(
         "kernel `{kernel}` has no stack of {bytes} bytes on device `{device}`: {reason}; put large arrays into buffers, use smaller groups \
          or fewer threads (SCHISM_CPU_THREADS), or allow the process more memory"
@@ -384,10 +388,11 @@ pub enum LaunchError {
         device: String,
         /// Bytes of the stack.
         bytes: usize,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
-    /// The system has no thread for a work-item that waits for others of its group. Only the device `native` needs them.
+    /// The system cannot start a thread for a work-item that waits for others of its group. Only
+    /// the device `native` needs them.
     #[error(
         "kernel `{kernel}` has no thread for a work-item that waits at a barrier, on device `{device}`: {reason}; use smaller groups, allow \
          the process more threads, or launch it on the device `cpu`"
@@ -397,21 +402,21 @@ pub enum LaunchError {
         kernel: String,
         /// The device.
         device: String,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
-    /// None of the sources says how many work-items there are.
+    /// None of the sources determines the number of work-items.
     #[error(
         "no source of the launch has a length; add one that has, or use `for_each_in` with a range"
     )]
     NoLength,
-    /// A source of chunks of no elements.
+    /// A source has chunks of 0 elements.
     #[error("source {source_index} of the launch is cut into chunks of 0 elements; use at least 1")]
     EmptyChunks {
         /// Which source, from 0.
         source_index: usize,
     },
-    /// A source of tiles whose matrix has no whole number of rows.
+    /// A source of tiles whose matrix is not a whole number of rows.
     #[error(
         "source {source_index} of the launch is a matrix of {elements} elements, which are no rows of {width}; give the width of a row in \
          elements"
@@ -424,7 +429,7 @@ pub enum LaunchError {
         /// Elements of a row.
         width: usize,
     },
-    /// A source that cannot give its elements as asked.
+    /// A source cannot provide its elements in the requested way.
     #[error("source {source_index} of the launch cannot be used: {reason}")]
     Source {
         /// Which source, from 0.
@@ -444,12 +449,13 @@ pub enum LaunchError {
         /// Its own length.
         found: usize,
     },
-    /// A kernel launches a kernel, or waits for one.
+    /// A kernel launches a kernel or waits for one.
     #[error(
         "a kernel can neither launch kernels nor wait for them; do that on the host, after the launch"
     )]
     InsideKernel,
-    /// The process was forked from the one that submitted the launch, or has not got what the launch needs.
+    /// The process was forked from the one that submitted the launch, or lacks what the launch
+    /// needs.
     #[error(
         "nothing is launched, because this process was forked, and {reason}; launch in the parent, fork when no other thread uses schism, \
          or start another program with `std::process::Command`"
@@ -458,7 +464,7 @@ pub enum LaunchError {
         /// What is missing.
         reason: String,
     },
-    /// The device was asked for by name, but the program has no device code.
+    /// The device was requested by name, but the program has no device code.
     #[error(
         "kernel `{kernel}` has no code for device `{device}`: the program was compiled by plain rustc; build it with `cargo \
          schism build`, or use SCHISM_DEVICE=native"
@@ -469,7 +475,7 @@ pub enum LaunchError {
         /// The device.
         device: String,
     },
-    /// The device was asked for by name, but the kernel's device code cannot be used.
+    /// The device was requested by name, but the kernel's device code cannot be used.
     #[error("kernel `{kernel}` cannot run on device `{device}`: {cause}")]
     Image {
         /// The kernel.
@@ -489,40 +495,41 @@ pub enum LaunchError {
         kernel: String,
         /// The device.
         device: String,
-        /// Whose memory the buffer is in.
+        /// The device that owns the buffer's memory.
         memory: String,
     },
-    /// The device's driver refused.
+    /// The device's driver failed.
     #[error("kernel `{kernel}` on device `{device}`: {source}")]
     Driver {
         /// The kernel.
         kernel: String,
         /// The device.
         device: String,
-        /// What the driver said.
+        /// The driver's error.
         source: Box<DriverError>,
     },
-    /// The device was lost: by this launch, by one before it, or by what another process did. What was in its memory is lost too.
+    /// The device was lost: by this launch, by an earlier one, or by another process. The contents
+    /// of its memory are lost too.
     #[error(
         "kernel `{kernel}`: the device `{device}` was lost: {source}; make a new queue and new buffers, or start the program \
          again if the driver refuses that. If an address was illegal, look at `unsafe` code of kernels first, then at how deep they \
          call themselves"
     )]
     DeviceLost {
-        /// The kernel whose launch met the loss.
+        /// The kernel whose launch detected the loss.
         kernel: String,
         /// The device.
         device: String,
-        /// What it was lost by.
+        /// What the device was lost by.
         source: Box<DriverError>,
     },
-    /// The kernel panicked. What the work-item stored before is in memory; other work-items may or may not have run. See
-    /// [Panics](crate#panics).
+    /// The kernel panicked. Everything that the work-item stored before is in memory; other
+    /// work-items may or may not have run. See [Panics](crate#panics).
     #[error(transparent)]
     Panicked(Box<KernelPanic>),
 }
 
-/// Device code that cannot be used.
+/// The device code of a kernel cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
@@ -531,24 +538,24 @@ pub enum ImageError {
         "its device code is damaged or was stripped: {0}; build the program again, and keep its section `hcf`"
     )]
     Container(HcfError),
-    /// The code generator and this crate do not fit together.
+    /// The code generator and this crate have different versions.
     #[error(
         "it was built by a code generator with interface version {found}, and this runtime needs {expected}; build everything \
          with one version of schism"
     )]
     Version {
-        /// The code generator's.
+        /// The version of the code generator.
         found: u32,
-        /// The runtime's.
+        /// The version of the runtime.
         expected: u32,
     },
     /// The container does not describe the kernel of this program.
     #[error("its container does not fit the program ({reason}); build the program again")]
     Mismatch {
-        /// In what.
+        /// The difference.
         reason: String,
     },
-    /// The container has nothing that this device can use.
+    /// The container has no image for this device.
     #[error(
         "its container has no image for this device, only {available}; build the program with `cargo schism build`"
     )]
@@ -556,7 +563,7 @@ pub enum ImageError {
         /// The images' names, separated by commas.
         available: String,
     },
-    /// The kernel computes with what the device does not have.
+    /// The kernel needs a capability that the device lacks.
     #[error(
         "it needs {what}, which this device does not have; use other types in it, or launch it on the device `cpu`"
     )]
@@ -564,7 +571,7 @@ pub enum ImageError {
         /// What the device lacks.
         what: &'static str,
     },
-    /// The launch gives a value to a specialization constant, and two constants are declared at its place.
+    /// The launch gives a value to a specialization constant, and two constants have its identity.
     #[error(
         "the specialization constants `{first}` and `{second}` are declared at the same place, so their values cannot be told \
          apart; give them names with `SpecConst::named`"
@@ -600,42 +607,43 @@ pub enum ImageError {
         "its compiler cannot be loaded: {reason}; run `cargo schism setup` or point SCHISM_JIT at libschism_jit.so"
     )]
     Stage2 {
-        /// What was tried, and what came of it.
+        /// What was tried, with its results.
         reason: String,
     },
-    /// The kernel was compiled ahead of time, but not for this launch on this device, and stage 2 cannot be loaded.
+    /// The kernel has AOT code, but none that serves this launch on this device, and stage 2 cannot be loaded.
     #[error(
         "it was compiled ahead of time for {available}, which does not serve {wanted}, and its compiler cannot be loaded: {reason}; add \
          a target to `cargo schism build --targets`, or ship the compiler with the program (`cargo schism bundle --jit`)"
     )]
-    Ahead {
-        /// The targets that there is code for, separated by commas.
+    NoAotCode {
+        /// The targets that have code, separated by commas.
         available: String,
-        /// What is asked for.
+        /// The requested target.
         wanted: String,
-        /// What was tried to load stage 2, and what came of it.
+        /// What was tried to load stage 2, with its results.
         reason: String,
     },
     /// The device's driver refused the code.
     #[error("the driver refuses its code: {source}{}", Log(.log))]
     Driver {
-        /// What the driver said.
+        /// The driver's error.
         source: Box<DriverError>,
-        /// What the driver's compiler said, if anything.
+        /// The output of the driver's compiler, if any.
         log: String,
     },
-    /// Stage 2 refused.
+    /// Stage 2 rejected the kernel.
     #[error("it cannot be compiled (code {code}): {reason}")]
     Compile {
         /// Stage 2's error code.
         code: u32,
-        /// What it says.
+        /// Stage 2's message.
         reason: String,
     },
 }
 
 impl ImageError {
-    /// Whether it may be otherwise at another time, with the same kernel on the same device. See [`crate::util::retry`].
+    /// Whether a later attempt with the same kernel on the same device may succeed. See
+    /// [`crate::util::retry`].
     pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Container(_)
@@ -644,10 +652,10 @@ impl ImageError {
             | Self::NoImage { .. }
             | Self::Lacks { .. }
             | Self::AmbiguousConstant { .. } => false,
-            // A library that is loaded or unloaded later changes what is exported.
+            // A library that is loaded or unloaded later changes the exports.
             Self::MissingImport { .. } | Self::AmbiguousImport { .. } => true,
-            // What is final about stage 2 is kept where it is opened.
-            Self::Stage2 { .. } | Self::Ahead { .. } => true,
+            // Permanent failures of stage 2 are remembered where it is opened.
+            Self::Stage2 { .. } | Self::NoAotCode { .. } => true,
             Self::Driver { source, .. } => !source.is_about_code(),
             Self::Compile { code, .. } => *code == schism_jit_abi::OUT_OF_RESOURCES,
         }
@@ -655,7 +663,7 @@ impl ImageError {
 }
 
 impl DriverError {
-    /// Whether the driver refuses code for what it is.
+    /// Whether the driver rejects the code itself.
     fn is_about_code(&self) -> bool {
         matches!(
             self.code,
@@ -672,9 +680,9 @@ impl From<HcfError> for ImageError {
     }
 }
 
-/// A panic in a kernel: the first one that the device has noted of a launch.
+/// A panic in a kernel: the first one of a launch that the device recorded.
 ///
-/// Memory has all that this work-item stored before; see [Panics](crate#panics).
+/// Memory contains everything that this work-item stored before; see [Panics](crate#panics).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub struct KernelPanic {
@@ -682,8 +690,9 @@ pub struct KernelPanic {
     pub kernel: String,
     /// The device that it ran on.
     pub device: String,
-    /// What the panic said: the text that the standard library prints. Values of types with a `Display` or `Debug` of their own
-    /// are shown as the type's name where a device other than the native one ran the kernel.
+    /// The panic's message, as the standard library prints it. Values of types with a handwritten
+    /// `Display` or `Debug` are shown as the type's name if a device other than the native one ran
+    /// the kernel.
     pub message: String,
     /// `file:line:column` of the panic, where it is known.
     pub location: Option<String>,
@@ -738,7 +747,7 @@ impl fmt::Display for Available {
     }
 }
 
-/// What a compiler said, on lines of its own.
+/// The output of a compiler, on lines of its own.
 struct Log<'a>(&'a str);
 
 impl fmt::Display for Log<'_> {

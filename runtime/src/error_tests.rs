@@ -36,7 +36,7 @@ numbered!(launch, LaunchError:
     LaunchError::InsideKernel, LaunchError::Forked { .. }, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Panicked(_));
 numbered!(image, ImageError:
     ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoImage { .. },
-    ImageError::Lacks { .. }, ImageError::AmbiguousConstant { .. }, ImageError::MissingImport { .. }, ImageError::AmbiguousImport { .. }, ImageError::Stage2 { .. }, ImageError::Ahead { .. }, ImageError::Driver { .. }, ImageError::Compile { .. });
+    ImageError::Lacks { .. }, ImageError::AmbiguousConstant { .. }, ImageError::MissingImport { .. }, ImageError::AmbiguousImport { .. }, ImageError::Stage2 { .. }, ImageError::NoAotCode { .. }, ImageError::Driver { .. }, ImageError::Compile { .. });
 
 /// Compares the texts, and looks whether every kind has one.
 fn check<E: std::error::Error>(cases: Vec<(E, &str)>, number: impl Fn(&E) -> (usize, usize)) {
@@ -385,7 +385,7 @@ fn images() {
             "its compiler cannot be loaded: there is none; run `cargo schism setup` or point SCHISM_JIT at libschism_jit.so",
         ),
         (
-            ImageError::Ahead {
+            ImageError::NoAotCode {
                 available: text("ptx:sm_80"),
                 wanted: text("host"),
                 reason: text("there is none"),

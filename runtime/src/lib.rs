@@ -2,9 +2,8 @@
 #![cfg_attr(schism_driver, allow(internal_features, reason = "words of an error for some types"))]
 //! Ordinary Rust closures as kernels.
 //!
-//! Built by `cargo schism build`, a crate is compiled once and split: its kernels are cut out as a
-//! device half that travels in the program. Built by plain cargo the same program runs on the host
-//! alone.
+//! `cargo schism build` compiles a crate once and splits it: its kernels become a device half that
+//! travels inside the program. Plain cargo builds the same program for the host alone.
 //!
 //! # A first program: elements
 //! ```
@@ -25,9 +24,9 @@
 //! }
 //! ```
 //! A [`Queue`] runs one launch after the other on a device; [`Queue::for_each`] returns when the
-//! launch is over. A [`Buffer`] is memory of the device. The closure is the kernel: it runs once for
-//! each element, and `&mut y` gives every work-item an element of its own, so there is no index to
-//! check and no data race.
+//! launch has ended. A [`Buffer`] is memory of the device. The closure is the kernel: it runs once
+//! for each element, and `&mut y` gives every work-item an element of its own, so there is no index
+//! to check and no data race.
 //!
 //! # A second program: a range, and neighbours
 //! ```
@@ -53,9 +52,9 @@
 //!     Ok(())
 //! }
 //! ```
-//! [`Queue::for_each_in`] takes a range of one to three dimensions, and the kernel is told which
-//! work-item it is. A kernel captures a [`View`] of a whole buffer and indexes it as a slice. A kernel that
-//! panics, at an index out of bounds for example, ends its launch with an error.
+//! [`Queue::for_each_in`] takes a range of one to three dimensions and passes each work-item its
+//! place in the range. A kernel captures a [`View`] of a whole buffer and indexes it like a slice.
+//! A kernel that panics, for example at an index out of bounds, ends its launch with an error.
 //!
 //! # A third program: work-groups
 //! ```
@@ -83,62 +82,71 @@
 //! }
 //! ```
 //! An [`NdRange`] divides the range into groups. The work-items of a group share local memory, wait
-//! for each other ([`NdItem::barrier`]) and reduce values together. [`per_group`](fn@per_group) shares a
-//! group's row out among them.
+//! for each other ([`NdItem::barrier`]) and reduce values together. [`per_group`](fn@per_group)
+//! divides a group's row among them.
 //!
 //! # What there is
 //! - [`Device`]: what runs kernels; [`Queue`]: one launch after the other, on a device.
 //! - [`Buffer`]: memory of a device; [`View`], [`ViewMut`]: what kernels capture of it.
 //! - [`Queue::parallel_for`], [`Queue::for_each`], [`Queue::for_each_in`]: launch and wait. [`Queue::scope`]: launch, and wait
 //!   later.
-//! - [`NdRange`], [`NdItem`], [`Local`], [`Local2d`]: work-groups, whose work-items share local memory and wait for each other.
-//! - [`IntoSource`]: where work-items get their elements from. [`per_group`](fn@per_group), [`Share`], [`TileShare`], [`Cells`]: what the
-//!   work-items of a group write together. [`GroupValue`]: what they can give each other.
-//! - [`SubGroup`]: the 32 work-items of a group that give each other values without memory.
-//! - [`SpecConst`], [`Specialized`]: values that are constants when a kernel is compiled. [`Queue::with_constant`], [`Queue::with_math`],
-//!   [`Queue::with_adaptivity`]: options of launches.
-//! - [`AtomicF32`], [`AtomicF64`], [`AtomicRef`], [`fence`](fence()): atomics of floats, and for the work-items that a [scope](memory_scope) says.
+//! - [`NdRange`], [`NdItem`], [`Local`], [`Local2d`]: work-groups, whose work-items share local
+//!   memory and synchronize at barriers.
+//! - [`IntoSource`]: where work-items get their elements from. [`per_group`](fn@per_group),
+//!   [`Share`], [`TileShare`], [`Cells`]: what the work-items of a group write together.
+//!   [`GroupValue`]: values that they can exchange.
+//! - [`SubGroup`]: the 32 work-items of a group that exchange values without memory.
+//! - [`SpecConst`], [`Specialized`]: values that are constants when a kernel is compiled.
+//!   [`Queue::with_constant`], [`Queue::with_math`], [`Queue::with_adaptivity`]: launch options.
+//! - [`AtomicF32`], [`AtomicF64`], [`AtomicRef`], [`fence`](fence()): atomic floats, and atomics
+//!   with a [memory scope](memory_scope).
 //! - [`device_clock`], [`device_time`]: clocks in kernels.
-//! - [`Capture`], [`Element`]: what may go to a device.
+//! - [`Capture`], [`Element`]: types that may go to a device.
 //! - [`dprintln!`], [`dprint!`]: print from kernels.
-//! - [`Error`]: what can go wrong. [`Report`]: what `main` returns, so that an error is printed as a sentence.
+//! - [`Error`]: everything that can fail. [`Report`]: return type for `main` that prints an error
+//!   as a sentence.
 //!
 //! # Panics
-//! A kernel that panics ends its launch with [`LaunchError::Panicked`], which says what the panic said, and in which work-item. The program
-//! goes on, and so do the queue and its buffers. On every device, with every level of optimisation:
-//! - **Memory** of buffers has all that this work-item stored before the panic, and nothing that it would have stored after it.
-//! - **Other work-items** may have run, in part or not at all; how their stores are ordered with the panic is not said. Local memory and
-//!   locals are gone.
-//! - **Destructors** of the values that are alive in the work-item may run or not, and so may what they would store: the device `native`
-//!   unwinds, as the host does, and runs them; other devices end the work-item where it panics. A kernel cannot catch a panic.
+//! A kernel that panics ends its launch with [`LaunchError::Panicked`], which has the panic's
+//! message and the work-item. The program continues, and the queue and its buffers stay usable. On
+//! every device and at every level of optimisation:
+//! - **Memory:** buffers contain everything that this work-item stored before the panic, and
+//!   nothing that it would have stored after it.
+//! - **Other work-items** may have run completely, in part or not at all. The order of their stores
+//!   relative to the panic is unspecified. Local memory and local variables are gone.
+//! - **Destructors** of values that are alive in the work-item may or may not run: the device
+//!   `native` unwinds like the host and runs them; other devices end the work-item where it panics.
+//!   A kernel cannot catch a panic.
 //!
 //! # Environment
 //! | variable | meaning |
 //! |---|---|
 //! | `SCHISM_DEVICE` | the default device: `cpu`, `native`, or a GPU: `cuda:0`, `cuda:1` and so on |
 //! | `SCHISM_CPU_THREADS` | threads of the host devices; by default one for each core |
-//! | `SCHISM_CPU_STACK` | the stack of a work-item on the host devices, if nobody knows what its kernel needs: in bytes or with `K`, `M`; by default `2M`. Nobody does on the device `native`, and on `cpu` where a kernel calls itself, or functions through pointers |
-//! | `SCHISM_LIBDEVICE` | kernels on GPUs take `sin`, `exp` and the like from NVIDIA's libdevice, and not from schism's own library: `1` for that of the toolkit in `CUDA_HOME`, `CUDA_PATH` or `/usr/local/cuda`, or its file. Results are then CUDA's, and not those of other devices |
+//! | `SCHISM_CPU_STACK` | the stack of a work-item on the host devices where the need of its kernel is unknown: in bytes or with `K`, `M`; by default `2M`. The need is unknown on the device `native`, and on `cpu` for kernels with recursion or calls through pointers |
+//! | `SCHISM_LIBDEVICE` | kernels on GPUs use NVIDIA's libdevice for `sin`, `exp` and so on, instead of schism's own library: `1` for the one of the toolkit in `CUDA_HOME`, `CUDA_PATH` or `/usr/local/cuda`, or the path of its file. Results are then those of CUDA and differ from other devices |
 //! | `SCHISM_CPU_MATH` | the mathematics library of kernels on the device `cpu`: `host` (default), or `portable`, schism's own, which gives the same bits on all devices |
-//! | `SCHISM_CUDA` | the path of NVIDIA's driver library, in place of the system's `libcuda.so.1`; empty: no GPUs |
-//! | `SCHISM_ADAPTIVITY` | how far kernels are compiled for the launches that there are: `off`, `basic` (default), `full`; see [`Adaptivity`] |
+//! | `SCHISM_CUDA` | the path of NVIDIA's driver library, instead of the system's `libcuda.so.1`; empty: no GPUs |
+//! | `SCHISM_ADAPTIVITY` | how far kernels are specialized for the launches that occur: `off`, `basic` (default), `full`; see [`Adaptivity`] |
 //! | `SCHISM_TRACE` | shows each step on standard error: `1`, or `error`, `warn`, `info`, `debug`, `trace` |
 //! | `SCHISM_TIME_PASSES` | `1`: how long each pass of stage 2 took, on standard error; the compiler reads it for stage 1 |
-//! | `SCHISM_DISABLE_PASSES` | names of optional passes of stage 2, separated by commas, that do not run: to find the one that miscompiles a kernel. `strip-mine` reads past slices on GPUs, within a page: disable it for tools that check each access. Code that was made ahead of time does not change |
+//! | `SCHISM_DISABLE_PASSES` | names of optional passes of stage 2, separated by commas, that do not run: to find the one that miscompiles a kernel. `strip-mine` reads past slices on GPUs, within a page: disable it for tools that check each access. AOT code does not change |
 //! | `SCHISM_PRINT_AFTER` | names of passes, separated by commas, or `all`: the kernel's LLVM IR after them, on standard error; the compiler reads it for stage 1 |
 //! | `SCHISM_VERIFY_PASSES` | `1`: the LLVM IR is verified after each pass |
 //! | `SCHISM_CACHE` | `0`: compiled kernels are not kept on disk |
 //! | `SCHISM_CACHE_DIR` | where they are kept; by default `kernels` in schism's home |
 //! | `SCHISM_CACHE_SIZE` | the most that is kept, in bytes or with `K`, `M`, `G`; by default `512M` |
 //! | `SCHISM_JIT` | the path of `libschism_jit.so`, the compiler for the device `cpu` |
-//! | `SCHISM_HOME` | where `cargo schism setup` has put things; by default `schism` in the user's cache folder |
+//! | `SCHISM_HOME` | where `cargo schism setup` has installed its files; by default `schism` in the user's cache folder |
 //!
-//! Variables that name code or folders take paths from the root. What they name, and what is found elsewhere, is loaded only if nobody can
-//! have changed it but root, the user and the program's owner. Programs with rights that their users lack (setuid) do not obey them.
+//! Variables that name code or folders take absolute paths. schism loads a file, named or found
+//! elsewhere, only if nobody but root, the user and the program's owner can have changed it.
+//! Programs with rights that their users lack (setuid) ignore these variables.
 //!
-//! # Where things are, for those who read the source
-//! A launch goes down the stairs: `api` (the user's closure, its elements) → `launch` (its type is erased) → `code` (which machine code)
-//! → `hal` (which device, stack and thread). Kernels see `kernel` and `data`.
+//! # Where things are, for readers of the source
+//! A launch passes through `api` (the user's closure and its elements) → `launch` (its type is
+//! erased) → `code` (which machine code) → `hal` (which device, stack and thread). Kernels use
+//! `kernel` and `data`.
 
 #[doc(hidden)]
 pub mod __private;
@@ -189,13 +197,15 @@ pub use util::report::Report;
 
 /// Prints to standard output from a kernel, or from anywhere else.
 ///
-/// Takes what [`print!`](std::print) takes. Each message comes out in one piece; the order of the work-items is not said. A kernel
-/// that ends in a panic has printed what it printed before. What a kernel prints on a GPU appears when its launch is over; a launch has room
-/// for 8 MiB of messages there, and standard error says how many did not fit.
+/// Takes the arguments of [`print!`](std::print). Each message is printed in one piece; the order
+/// of the work-items is unspecified. A kernel that panics has printed everything before the panic.
+/// Output of a kernel on a GPU appears when its launch has ended. A launch has room for 8 MiB of
+/// messages there; standard error says how many did not fit.
 ///
-/// Integers, floats, `bool`, `char`, strings, references, tuples, arrays, slices and types with a derived `Debug` are shown as
-/// everywhere. A device does not run formatting code, so of a type with a `Display` or `Debug` of its own it shows the name:
-/// `<path::Type>`. The same holds for the messages of panics.
+/// Integers, floats, `bool`, `char`, strings, references, tuples, arrays, slices and types with a
+/// derived `Debug` are shown as everywhere. A device does not run formatting code, so a type with a
+/// handwritten `Display` or `Debug` is shown by its name: `<path::Type>`. The same holds for panic
+/// messages.
 #[macro_export]
 macro_rules! dprint {
     ($($argument:tt)*) => {
@@ -203,7 +213,7 @@ macro_rules! dprint {
     };
 }
 
-/// Prints a line from a kernel, or from anywhere else: [`dprint!`] with a line's end.
+/// Prints a line from a kernel, or from anywhere else: [`dprint!`] with a newline.
 ///
 /// ```
 /// use schism::prelude::*;
@@ -220,12 +230,14 @@ macro_rules! dprintln {
     };
 }
 
-/// Makes functions of this crate device code for the kernels of other crates, which know them by their declarations only.
+/// Makes functions of this crate device code for kernels of other crates, which know them by
+/// declaration only.
 ///
-/// Most functions need none of this: a kernel calls any function of its own crate, and generic and inline functions of others; built by
-/// `cargo schism`, libraries carry all their functions for kernels. Two kinds need it: functions that others find by their symbol, as
-/// `#[unsafe(no_mangle)] extern "C" fn`, which the other side lists with [`import_to_device!`]; and functions of libraries that are compiled
-/// with `-Zcodegen-backend` alone.
+/// Most functions do not need this: a kernel calls any function of its own crate, and generic and
+/// inline functions of others; libraries that `cargo schism` builds carry all their functions for
+/// kernels. Two kinds need it: functions that others find by symbol, such as `#[unsafe(no_mangle)]
+/// extern "C" fn`, which the other side lists with [`import_to_device!`]; and functions of
+/// libraries that are compiled with `-Zcodegen-backend` alone.
 ///
 /// ```
 /// #[unsafe(no_mangle)]
@@ -236,9 +248,9 @@ macro_rules! dprintln {
 /// schism::export_to_device!(scaled);
 /// ```
 ///
-/// The functions may call what kernels may call. They cannot use work-groups, specialization constants or the launch's offset, of which
-/// only a kernel knows. They are linked to a kernel when that is first launched, so code that is made ahead of time is not made of such
-/// kernels. Nothing is added to the host's code.
+/// The functions may call what kernels may call. They cannot use work-groups, specialization
+/// constants or the launch's offset, which only kernels know. They are linked to a kernel at its
+/// first launch, so such kernels have no AOT code. Nothing is added to the host's code.
 #[macro_export]
 macro_rules! export_to_device {
     ($($function:path),+ $(,)?) => {
@@ -254,8 +266,8 @@ macro_rules! export_to_device {
     };
 }
 
-/// Lets kernels call functions that are declared here, and that the device code of another crate of the program defines and lists with
-/// [`export_to_device!`].
+/// Lets kernels call functions that are declared here and defined by the device code of another
+/// crate of the program, which lists them with [`export_to_device!`].
 ///
 /// ```no_run
 /// # mod elsewhere {
@@ -270,8 +282,9 @@ macro_rules! export_to_device {
 /// schism::import_to_device!(scaled);
 /// ```
 ///
-/// A launch of a kernel that calls one finds the definition among all that the program has linked or loaded. If there is none, or more
-/// than one, or one of another type, the launch is an error that says so.
+/// When a kernel that calls one is launched, the runtime looks for the definition in everything
+/// that the program has linked or loaded. The launch fails with an error if there is none, or more
+/// than one, or one of another type.
 #[macro_export]
 macro_rules! import_to_device {
     ($($function:path),+ $(,)?) => {
@@ -287,8 +300,8 @@ macro_rules! import_to_device {
     };
 }
 
-/// The types behind [sources](crate::IntoSource): what methods of buffers and loans return, and what kernels hold of it. Programs hardly
-/// ever name them.
+/// The types behind [sources](crate::IntoSource): what methods of buffers and loans return, and
+/// what kernels hold of it. Programs rarely name them.
 pub mod source {
     pub use crate::data::home::BufferHome;
     pub use crate::data::source::cells::CellChunks;
@@ -308,8 +321,8 @@ pub mod source {
     pub use crate::kernel::group::{LocalArray, LocalArray2d, Strided};
 }
 
-/// The types behind ranges of launches: what `usize`, arrays, Rust's ranges and [`NdRange`] have in common. Programs hardly ever name
-/// them.
+/// The types behind launch ranges: the traits that `usize`, arrays, Rust's ranges and [`NdRange`]
+/// have in common. Programs rarely name them.
 pub mod range {
     pub use crate::kernel::offset::{NoOffset, Origin, WithOffset};
     pub use crate::launch::range::IntoRange;

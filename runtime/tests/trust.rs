@@ -65,13 +65,13 @@ fn library() -> &'static Path {
 }
 
 /// A folder with a program, and a copy of the library.
-struct Place {
+struct Fixture {
     folder: PathBuf,
     program: PathBuf,
     library: PathBuf,
 }
 
-fn place(name: &str) -> Place {
+fn fixture(name: &str) -> Fixture {
     // A process that is being started has all descriptors for a moment, also those that programs are written by.
     static LOCK: Mutex<()> = Mutex::new(());
     let _turn = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +85,7 @@ fn place(name: &str) -> Place {
     for folder in [&folder, &folder.join("bin"), &folder.join("lib")] {
         mode(folder, 0o755);
     }
-    Place { folder, program, library: copy }
+    Fixture { folder, program, library: copy }
 }
 
 fn mode(path: &Path, mode: u32) {
@@ -93,8 +93,8 @@ fn mode(path: &Path, mode: u32) {
 }
 
 /// The library must not be loaded, with these words as the reason.
-fn refused(place: &Place, path: &Path, reason: &[&str]) {
-    let (out, err) = run(&mut support::child(&place.program, "device", &[("SCHISM_JIT", path)]));
+fn refused(fixture: &Fixture, path: &Path, reason: &[&str]) {
+    let (out, err) = run(&mut support::child(&fixture.program, "device", &[("SCHISM_JIT", path)]));
     assert!(!err.contains(RAN), "{err}");
     assert!(out.contains("error the device `cpu`"), "{out}");
     for part in reason.iter().copied().chain([&*path.display().to_string(), "SCHISM_JIT"]) {
@@ -103,8 +103,8 @@ fn refused(place: &Place, path: &Path, reason: &[&str]) {
 }
 
 /// The same for a driver; whoever asks for all devices is told.
-fn refused_driver(place: &Place, path: &Path, reason: &str) {
-    let (out, err) = run(&mut support::child(&place.program, "all", &[("SCHISM_CUDA", path)]));
+fn refused_driver(fixture: &Fixture, path: &Path, reason: &str) {
+    let (out, err) = run(&mut support::child(&fixture.program, "all", &[("SCHISM_CUDA", path)]));
     assert!(!err.contains(RAN), "{err}");
     assert!(out.contains("devices 1"), "{out}");
     for part in [reason, &*path.display().to_string(), "SCHISM_CUDA"] {
@@ -114,15 +114,15 @@ fn refused_driver(place: &Place, path: &Path, reason: &str) {
 
 #[test]
 fn a_library_of_ones_own_is_loaded() {
-    let place = place("trust-own");
-    let variables = [("SCHISM_JIT", &*place.library)];
-    let (out, err) = run(&mut support::child(&place.program, "device", &variables));
+    let fixture = fixture("trust-own");
+    let variables = [("SCHISM_JIT", &*fixture.library)];
+    let (out, err) = run(&mut support::child(&fixture.program, "device", &variables));
     assert!(err.contains(RAN), "{err}");
     assert!(out.contains("is not schism's stage 2"), "{out}");
     // By way of links, too.
-    let link = place.folder.join("link.so");
+    let link = fixture.folder.join("link.so");
     symlink("lib/library.so", &link).expect("a link can be made");
-    let (_, err) = run(&mut support::child(&place.program, "device", &[("SCHISM_JIT", &link)]));
+    let (_, err) = run(&mut support::child(&fixture.program, "device", &[("SCHISM_JIT", &link)]));
     assert!(err.contains(RAN), "{err}");
 }
 
@@ -131,26 +131,26 @@ fn a_library_of_another_user_is_not_loaded() {
     if !is_root() {
         return;
     }
-    let place = place("trust-owner");
-    chown(&place.library, Some(OTHER), None).expect("root can");
-    refused(&place, &place.library, &["belongs to user 51001"]);
-    chown(&place.library, Some(0), None).expect("root can");
-    chown(place.folder.join("lib"), Some(OTHER), None).expect("root can");
-    refused(&place, &place.library, &["belongs to user 51001"]);
+    let fixture = fixture("trust-owner");
+    chown(&fixture.library, Some(OTHER), None).expect("root can");
+    refused(&fixture, &fixture.library, &["belongs to user 51001"]);
+    chown(&fixture.library, Some(0), None).expect("root can");
+    chown(fixture.folder.join("lib"), Some(OTHER), None).expect("root can");
+    refused(&fixture, &fixture.library, &["belongs to user 51001"]);
 }
 
 #[test]
 fn a_library_that_others_can_write_to_is_not_loaded() {
-    let place = place("trust-mode");
-    mode(&place.library, 0o646);
-    refused(&place, &place.library, &["can be written to by all users", "chmod"]);
-    mode(&place.library, 0o644);
-    mode(&place.folder.join("lib"), 0o757);
-    refused(&place, &place.library, &["can be written to by all users"]);
+    let fixture = fixture("trust-mode");
+    mode(&fixture.library, 0o646);
+    refused(&fixture, &fixture.library, &["can be written to by all users", "chmod"]);
+    mode(&fixture.library, 0o644);
+    mode(&fixture.folder.join("lib"), 0o757);
+    refused(&fixture, &fixture.library, &["can be written to by all users"]);
     // Nobody can replace another's file there.
-    mode(&place.folder.join("lib"), 0o1777);
+    mode(&fixture.folder.join("lib"), 0o1777);
     let (_, err) =
-        run(&mut support::child(&place.program, "device", &[("SCHISM_JIT", &place.library)]));
+        run(&mut support::child(&fixture.program, "device", &[("SCHISM_JIT", &fixture.library)]));
     assert!(err.contains(RAN), "{err}");
 }
 
@@ -159,40 +159,40 @@ fn a_link_of_another_user_is_not_followed() {
     if !is_root() {
         return;
     }
-    let place = place("trust-link");
-    let folder = place.folder.join("shared");
+    let fixture = fixture("trust-link");
+    let folder = fixture.folder.join("shared");
     fs::create_dir(&folder).expect("a folder can be made");
     mode(&folder, 0o1777);
     let link = folder.join("link.so");
-    symlink(&place.library, &link).expect("a link can be made");
+    symlink(&fixture.library, &link).expect("a link can be made");
     std::os::unix::fs::lchown(&link, Some(OTHER), None).expect("root can");
-    refused(&place, &link, &["belongs to user 51001"]);
+    refused(&fixture, &link, &["belongs to user 51001"]);
     let round = folder.join("round.so");
     symlink("round.so", &round).expect("a link can be made");
-    refused(&place, &round, &["links"]);
+    refused(&fixture, &round, &["links"]);
 }
 
 #[test]
 fn what_is_no_file_is_not_opened() {
-    let place = place("trust-files");
-    let pipe = place.folder.join("pipe");
+    let fixture = fixture("trust-files");
+    let pipe = fixture.folder.join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("there is one").success());
-    for path in [&*pipe, Path::new("/dev/zero"), &place.folder] {
-        refused(&place, path, &["is no file"]);
-        refused_driver(&place, path, "is no file");
+    for path in [&*pipe, Path::new("/dev/zero"), &fixture.folder] {
+        refused(&fixture, path, &["is no file"]);
+        refused_driver(&fixture, path, "is no file");
     }
     let long = PathBuf::from(format!("/{}", "x/".repeat(3000)));
     let variables = [("SCHISM_JIT", &*long), ("SCHISM_CUDA", &*long)];
-    let (out, _) = run(&mut support::child(&place.program, "device", &variables));
+    let (out, _) = run(&mut support::child(&fixture.program, "device", &variables));
     assert!(out.contains("name too long") && out.len() < 3000, "{out}");
 }
 
 #[test]
 fn a_library_beside_the_program_is_trusted_as_the_program_is() {
-    let place = place("trust-beside");
-    let beside = place.program.with_file_name("libschism_jit.so");
-    fs::copy(&place.library, &beside).expect("a file can be copied");
-    let run_it = || run(&mut support::child(&place.program, "device", &[]));
+    let fixture = fixture("trust-beside");
+    let beside = fixture.program.with_file_name("libschism_jit.so");
+    fs::copy(&fixture.library, &beside).expect("a file can be copied");
+    let run_it = || run(&mut support::child(&fixture.program, "device", &[]));
     let (_, err) = run_it();
     assert!(err.contains(RAN), "{err}");
     mode(&beside, 0o666);
@@ -203,7 +203,7 @@ fn a_library_beside_the_program_is_trusted_as_the_program_is() {
             assert!(out.contains(part), "`{part}` is not said: {out}");
         }
         // Who demands nothing is told once.
-        let (out, err) = run(&mut support::child(&place.program, "launch", &[]));
+        let (out, err) = run(&mut support::child(&fixture.program, "launch", &[]));
         assert!(out.contains("sum 2000") && !err.contains(RAN), "{out}{err}");
     };
     told("can be written to by all users");
@@ -214,19 +214,19 @@ fn a_library_beside_the_program_is_trusted_as_the_program_is() {
     chown(&beside, Some(OTHER), None).expect("root can");
     told("belongs to user 51001");
     // Whoever owns the program decides what it does anyway.
-    chown(&place.program, Some(OTHER), None).expect("root can");
+    chown(&fixture.program, Some(OTHER), None).expect("root can");
     let (_, err) = run_it();
     assert!(err.contains(RAN), "{err}");
 }
 
 #[test]
 fn relative_paths_are_refused() {
-    let place = place("trust-relative");
-    let home = place.folder.join("home/lib");
+    let fixture = fixture("trust-relative");
+    let home = fixture.folder.join("home/lib");
     fs::create_dir_all(&home).expect("a folder can be made");
-    fs::create_dir_all(place.folder.join("home/schism/lib")).expect("a folder can be made");
+    fs::create_dir_all(fixture.folder.join("home/schism/lib")).expect("a folder can be made");
     for to in ["home/lib/libschism_jit.so", "home/schism/lib/libschism_jit.so"] {
-        fs::copy(&place.library, place.folder.join(to)).expect("a file can be copied");
+        fs::copy(&fixture.library, fixture.folder.join(to)).expect("a file can be copied");
     }
     for (variable, value, absent) in [
         ("SCHISM_JIT", "lib/library.so", "SCHISM_CUDA"),
@@ -234,8 +234,8 @@ fn relative_paths_are_refused() {
         ("SCHISM_HOME", "home", "SCHISM_JIT"),
         ("XDG_CACHE_HOME", "home", "SCHISM_HOME"),
     ] {
-        let mut command = support::child(&place.program, "device", &[]);
-        command.current_dir(&place.folder).env_remove(absent).env(variable, value);
+        let mut command = support::child(&fixture.program, "device", &[]);
+        command.current_dir(&fixture.folder).env_remove(absent).env(variable, value);
         command.env("HOME", "/nonexistent");
         let (out, err) = run(&mut command);
         assert!(!err.contains(RAN), "{variable}: {err}");
@@ -245,23 +245,23 @@ fn relative_paths_are_refused() {
         }
     }
     let variables = [("SCHISM_CUDA", Path::new("lib/library.so"))];
-    let mut command = support::child(&place.program, "all", &variables);
-    let (out, err) = run(command.current_dir(&place.folder));
+    let mut command = support::child(&fixture.program, "all", &variables);
+    let (out, err) = run(command.current_dir(&fixture.folder));
     assert!(!err.contains(RAN) && err.contains("from the root"), "{out}{err}");
 }
 
 #[test]
 fn a_driver_of_another_user_is_not_loaded() {
-    let place = place("trust-driver");
-    let variables = [("SCHISM_CUDA", &*place.library)];
-    let (_, err) = run(&mut support::child(&place.program, "all", &variables));
+    let fixture = fixture("trust-driver");
+    let variables = [("SCHISM_CUDA", &*fixture.library)];
+    let (_, err) = run(&mut support::child(&fixture.program, "all", &variables));
     assert!(err.contains(RAN), "{err}");
-    mode(&place.library, 0o666);
-    refused_driver(&place, &place.library, "can be written to by all users");
+    mode(&fixture.library, 0o666);
+    refused_driver(&fixture, &fixture.library, "can be written to by all users");
     if is_root() {
-        mode(&place.library, 0o644);
-        chown(&place.library, Some(OTHER), None).expect("root can");
-        refused_driver(&place, &place.library, "belongs to user 51001");
+        mode(&fixture.library, 0o644);
+        chown(&fixture.library, Some(OTHER), None).expect("root can");
+        refused_driver(&fixture, &fixture.library, "belongs to user 51001");
     }
 }
 
@@ -271,14 +271,14 @@ fn a_setuid_program_obeys_no_variable() {
     if !is_root() {
         return;
     }
-    let place = place("trust-setuid");
-    mode(&place.program, 0o4755);
+    let fixture = fixture("trust-setuid");
+    mode(&fixture.program, 0o4755);
     // All of it belongs to the user who starts the program.
-    let home = place.folder.join("home");
+    let home = fixture.folder.join("home");
     fs::create_dir_all(home.join("lib")).expect("a folder can be made");
     let kept = home.join("lib").join("libschism_jit.so");
-    fs::copy(&place.library, &kept).expect("a file can be copied");
-    for path in [&home, &home.join("lib"), &kept, &place.library] {
+    fs::copy(&fixture.library, &kept).expect("a file can be copied");
+    for path in [&home, &home.join("lib"), &kept, &fixture.library] {
         chown(path, Some(THIRD), None).expect("root can");
     }
     let as_user_does = |role: &str, variables: &[(&str, &Path)], program: &Path| {
@@ -288,26 +288,26 @@ fn a_setuid_program_obeys_no_variable() {
     };
     let as_user =
         |variables: &[(&str, &Path)], program: &Path| as_user_does("device", variables, program);
-    let (out, _) = as_user(&[], &place.program);
+    let (out, _) = as_user(&[], &fixture.program);
     if !out.contains("secure 1") {
         println!("skipped: programs do not get rights of their owners here");
         return;
     }
-    for (variable, value) in [("SCHISM_JIT", &*place.library), ("SCHISM_HOME", &*home)] {
-        let (out, err) = as_user(&[(variable, value)], &place.program);
+    for (variable, value) in [("SCHISM_JIT", &*fixture.library), ("SCHISM_HOME", &*home)] {
+        let (out, err) = as_user(&[(variable, value)], &fixture.program);
         assert!(!err.contains(RAN), "{variable}: {err}");
         let said = format!("{out}{err}");
         assert!(said.contains(variable) && said.contains("rights"), "{variable}: {said}");
     }
-    let cuda = [("SCHISM_CUDA", &*place.library)];
-    let (out, err) = as_user_does("all", &cuda, &place.program);
+    let cuda = [("SCHISM_CUDA", &*fixture.library)];
+    let (out, err) = as_user_does("all", &cuda, &fixture.program);
     assert!(!err.contains(RAN) && err.contains("SCHISM_CUDA is not obeyed"), "{out}{err}");
     // The same program under another name, in a folder of the user's.
-    let folder = place.folder.join("theirs");
+    let folder = fixture.folder.join("theirs");
     fs::create_dir(&folder).expect("a folder can be made");
-    fs::hard_link(&place.program, folder.join("program")).expect("the same file system");
+    fs::hard_link(&fixture.program, folder.join("program")).expect("the same file system");
     let beside = folder.join("libschism_jit.so");
-    fs::copy(&place.library, &beside).expect("a file can be copied");
+    fs::copy(&fixture.library, &beside).expect("a file can be copied");
     chown(&folder, Some(THIRD), None).expect("root can");
     for owner in [THIRD, 0] {
         chown(&beside, Some(owner), None).expect("root can");

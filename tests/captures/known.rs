@@ -1,6 +1,6 @@
 //! Captures that some device once got wrong.
 
-// The address is no multiple of 8 from the beginning of the leaf.
+// The address is no multiple of 8 from the beginning of the parameter.
 kernel!(at_an_odd_offset, Option<Packed<u8, Words>>, |env| Some(Packed(7, env.view(1, 3, 9))));
 kernel!(at_odd_offsets_in_an_array, [Option<Packed<u8, Words>>; 40], |env| {
     std::array::from_fn(|i| (i % 3 != 0).then(|| Packed(i as u8, env.view(i, i, i + 2))))

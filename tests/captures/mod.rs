@@ -65,12 +65,12 @@ pub fn compile(lab: &Lab, seed: u64, numbers: std::ops::Range<usize>) -> Program
     text(rustc.args(["-Copt-level=1", "captures.rs"]));
     let path = folder.join("captures");
     let closures = folder.join("closures");
-    std::fs::write(&closures, leaves(&path)).expect("a file can be written");
+    std::fs::write(&closures, flattened(&path)).expect("a file can be written");
     Program { path, driver: folder.join("libfake_cuda.so"), closures }
 }
 
 /// A line for each kernel of a program: its name, the size of its closure, offset and size of each parameter.
-fn leaves(program: &Path) -> String {
+fn flattened(program: &Path) -> String {
     let mut lines = String::new();
     for kernel in containers(program).iter().flat_map(|container| &container.kernels) {
         // `captures::known::at_an_odd_offset::kernel::{closure#0} at captures.rs:7:25`

@@ -270,8 +270,8 @@ impl Env {
 }
 
 thread_local! {
-    /// The pieces of the closure, by their offsets, of the launch that comes; and what arrived of them.
-    static LEAVES: RefCell<(usize, Vec<(usize, usize)>)> = const { RefCell::new((0, Vec::new())) };
+    /// The flattened parameters of the next launch, by offset and size; and the closure that arrived.
+    static PARAMETERS: RefCell<(usize, Vec<(usize, usize)>)> = const { RefCell::new((0, Vec::new())) };
     static ARRIVED: RefCell<Vec<u128>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -283,10 +283,10 @@ extern "C" fn collect(
     _: c_uint,
     parameters: *mut *mut c_void,
 ) {
-    LEAVES.with_borrow(|(size, leaves)| {
+    PARAMETERS.with_borrow(|(size, parts)| {
         let mut closure = vec![u128::from_ne_bytes([0xAA; 16]); size.div_ceil(16)];
-        for (index, (offset, size)) in leaves.iter().enumerate() {
-            // SAFETY: each parameter is as large as its leaf, which lies in the closure.
+        for (index, (offset, size)) in parts.iter().enumerate() {
+            // SAFETY: each parameter is as large as its part of the closure.
             unsafe {
                 let from = parameters.add(index).read().cast::<u8>();
                 from.copy_to_nonoverlapping(closure.as_mut_ptr().cast::<u8>().add(*offset), *size);
@@ -322,8 +322,8 @@ impl Harness {
             let mut words = line.split(' ');
             let name = words.next().expect("a name").to_owned();
             let numbers: Vec<usize> = words.map(|word| word.parse().expect("a number")).collect();
-            let leaves = numbers[1..].chunks(2).map(|leaf| (leaf[0], leaf[1])).collect();
-            (name, (numbers[0], leaves))
+            let parameters = numbers[1..].chunks(2).map(|pair| (pair[0], pair[1])).collect();
+            (name, (numbers[0], parameters))
         });
         if fake {
             on_launch(collect);
@@ -387,9 +387,9 @@ impl Harness {
         let value = make(&self.gpu);
         let of_gpu = Sink::of(&value);
         if self.fake {
-            let (size, leaves) = self.closures.get(name).expect("the container has it").clone();
+            let (size, parameters) = self.closures.get(name).expect("the container has it").clone();
             assert!(size >= size_of::<K>(), "the closure is what the container says");
-            LEAVES.set((size, leaves));
+            PARAMETERS.set((size, parameters));
         }
         let native = &self.native.queue;
         // What arrived on the GPU refers to the fake driver's memory, which is this program's: the host's own code can read it.

@@ -68,23 +68,23 @@ fn corners(shape: &dyn Shape) -> u32 {
 
 /// Told by its number, wherever it is inlined.
 #[inline(never)]
-fn way_of_the_device(x: u32) -> u32 {
+fn branch_of_the_device(x: u32) -> u32 {
     x.wrapping_mul(1_000_003)
 }
 
 #[inline(never)]
-fn way_of_the_host(x: u32) -> u32 {
+fn branch_of_the_host(x: u32) -> u32 {
     x.wrapping_mul(1_000_033) + only_on_the_host("way") as u32
 }
 
 #[inline(never)]
 pub fn split(x: u32) -> u32 {
-    if schism::is_device() { way_of_the_device(x) } else { way_of_the_host(x) }
+    if schism::is_device() { branch_of_the_device(x) } else { branch_of_the_host(x) }
 }
 
-/// The host's and the device's way, as a value and in a loop.
+/// The host's and the device's branch, as a value and in a loop.
 #[inline]
-fn ways(x: u32) -> u32 {
+fn branches(x: u32) -> u32 {
     let device = schism::is_device();
     let mut sum = 0;
     let mut i = 0;
@@ -112,7 +112,7 @@ pub fn run(n: usize) -> Result<Vec<u32>, schism::Error> {
             .wrapping_add(TABLE[i % 2](x))
             .wrapping_add(corners(shape))
             .wrapping_add(split(x))
-            .wrapping_add(ways(x));
+            .wrapping_add(branches(x));
         // SAFETY: i < n, each item writes its own element.
         unsafe { to.set_unchecked(i, value) }
     })?;

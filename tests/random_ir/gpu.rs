@@ -138,8 +138,8 @@ impl Body<'_> {
         }
     }
 
-    /// How many turns are left to a loop, as LLVM counts them.
-    pub(super) fn turns(&mut self) {
+    /// How many iterations are left to a loop, as LLVM counts them.
+    pub(super) fn trip_counts(&mut self) {
         let (length, first, step, id) = (self.value(), self.value(), self.value(), self.name());
         let mut code = |line: String| writeln!(self.text, "  {line}").expect("text");
         code(format!("%tl{id}.low = trunc i64 {length} to i32"));

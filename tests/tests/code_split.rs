@@ -50,7 +50,7 @@ fn needs_are_noted() {
     let container = container(lab, &lab.folder("code_split_needs"), "off");
     let needs = |part: &str| {
         let kernel = container.kernels.iter().find(|kernel| kernel.display_name.contains(part));
-        kernel.map(|kernel| kernel.aspects.join(" ")).expect("a kernel")
+        kernel.map(|kernel| kernel.capabilities.join(" ")).expect("a kernel")
     };
     assert_eq!(needs("doubles::"), "fp64 indirect-calls");
     assert_eq!(needs("main::{closure#0}"), "indirect-calls");

@@ -456,21 +456,24 @@ fn a_nan_in_finite_mathematics_is_no_undefined_behaviour() {
             let queue = &queue.with_constant(&SCALE, scale).with_math(Math::RelaxedFinite);
             let numbers =
                 Buffer::from_slice(queue, &[0.5_f32, f32::NAN, -1.0, 0.0]).expect("memory");
-            let mut ways = Buffer::filled(queue, 4, 0_u32).expect("memory");
+            let mut branches = Buffer::filled(queue, 4, 0_u32).expect("memory");
             queue
-                .for_each((&mut ways, &numbers), |(way, x)| {
+                .for_each((&mut branches, &numbers), |(branch, x)| {
                     let product = x * SCALE.get();
                     if product > 0.25 {
-                        *way = 1;
+                        *branch = 1;
                     } else if product - product == 0.0 {
-                        *way = 2;
+                        *branch = 2;
                     } else {
-                        *way = 3;
+                        *branch = 3;
                     }
                 })
                 .expect("a launch");
-            let ways = ways.to_vec();
-            assert!(ways.iter().all(|way| (1..=3).contains(way)), "{scale}: {ways:?}");
+            let branches = branches.to_vec();
+            assert!(
+                branches.iter().all(|branch| (1..=3).contains(branch)),
+                "{scale}: {branches:?}"
+            );
             let mut found = Buffer::filled(queue, 4, 0_u32).expect("memory");
             let status = queue.for_each((&mut found, &numbers), move |(found, x)| {
                 let index = (x * SCALE.get() * 4.0).abs() as usize;

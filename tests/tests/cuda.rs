@@ -97,7 +97,7 @@ fn large_copies() {
 
 #[test]
 fn views_on_the_host() {
-    run(&["mirrors"], &[]);
+    run(&["host_copies"], &[]);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn buffers_of_other_devices() {
 
 #[test]
 fn what_code_is_made_for() {
-    run(&["facts"], &[]);
+    run(&["assumptions"], &[]);
 }
 
 #[test]

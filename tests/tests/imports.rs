@@ -269,9 +269,9 @@ fn what_is_listed_wrongly_is_refused_and_what_is_not_listed_stays_foreign() {
 #[test]
 fn code_that_is_made_ahead_of_time_leaves_such_kernels_out_and_says_so() {
     let Some(lab) = lab() else { return };
-    let folder = lab.folder("imports-ahead");
+    let folder = lab.folder("imports-aot");
     libraries(lab, &folder, &["exporter", "between"]);
-    let (program, mut rustc) = program(lab, &folder, "ahead", &["exporter", "between"]);
+    let (program, mut rustc) = program(lab, &folder, "aot", &["exporter", "between"]);
     let ended = output(rustc.env("SCHISM_TARGETS", "host"));
     let report = describe(&rustc, &ended);
     let said = String::from_utf8_lossy(&ended.stderr);

@@ -205,7 +205,7 @@ fn floats_of_16_and_128_bits() {
             .find(|container| container.crate_name == "unstable_floats")
             .and_then(|container| container.kernels.first())
             .expect("the program's kernel");
-        let has = |aspect: &str| kernel.aspects.iter().any(|known| known == aspect);
-        assert!(has("fp16") && has("fp128"), "{:?}", kernel.aspects);
+        let has = |capability: &str| kernel.capabilities.iter().any(|known| known == capability);
+        assert!(has("fp16") && has("fp128"), "{:?}", kernel.capabilities);
     }
 }

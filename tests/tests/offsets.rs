@@ -16,7 +16,7 @@ fn on_every_device(test: impl Fn(&Queue)) {
 }
 
 /// What a work-item knows of its place: id, offset, range, linear id, and whether it is device code.
-type Place<const D: usize> = ([usize; D], [usize; D], [usize; D], usize, bool);
+type Ids<const D: usize> = ([usize; D], [usize; D], [usize; D], usize, bool);
 
 /// Whether a queue's kernels are device code.
 fn on_device(queue: &Queue) -> bool {
@@ -36,7 +36,7 @@ fn ids_are_shifted_by_exactly_the_offset() {
             let (width, height, depth) = (7, 4, 3);
             let device = on_device(queue);
 
-            let mut places: Buffer<Place<1>> = Buffer::with_len(queue, width).expect("memory");
+            let mut places: Buffer<Ids<1>> = Buffer::with_len(queue, width).expect("memory");
             queue
                 .for_each_in(x..x + width, &mut places, |item, place| {
                     *place = (
@@ -52,7 +52,7 @@ fn ids_are_shifted_by_exactly_the_offset() {
                 assert_eq!(place, ([x + i], [x], [width], i, device));
             }
 
-            let mut places: Buffer<Place<2>> =
+            let mut places: Buffer<Ids<2>> =
                 Buffer::with_len(queue, width * height).expect("memory");
             queue
                 .for_each_in([y..y + height, x..x + width], &mut places, |item, place| {
@@ -71,7 +71,7 @@ fn ids_are_shifted_by_exactly_the_offset() {
                 assert_eq!(place, (id, [y, x], [height, width], i, device));
             }
 
-            let mut places: Buffer<Place<3>> =
+            let mut places: Buffer<Ids<3>> =
                 Buffer::with_len(queue, width * height * depth).expect("memory");
             let range = [z..z + depth, y..y + height, x..x + width];
             queue

@@ -4,7 +4,7 @@ use schism_tests::random_ir;
 
 #[test]
 fn random_modules_do_after_the_passes_what_they_did_before() {
-    // Of these, `product-reuse` once made invalid IR, or a kernel that does something else.
+    // Of these, a pass once made invalid IR, or a kernel that does something else.
     let once_wrong = [135, 166, 253, 294];
     for seed in (0..60).chain(once_wrong) {
         if let Err(failure) = random_ir::check(seed) {
@@ -40,12 +40,10 @@ fn random_modules_have_what_passes_for_gpus_look_for() {
     let (mut left, mut narrowed) = (0, 0);
     // What shows that a pass has done its work, and how often it is there more often than before.
     let mut others = [
-        ("product-reuse", "mul i64", 0),
         ("narrow-division", "udiv i32", 0),
         ("demote-private-atomics", "icmp eq i64", 0),
         ("expand-mem-intrinsics", "llvm.loop.unroll.disable", 0),
     ];
-    let mut moved = 0;
     for seed in 0..60 {
         let module = random_ir::generate(seed).with_kernel;
         left +=
@@ -57,11 +55,7 @@ fn random_modules_have_what_passes_for_gpus_look_for() {
             let signs = |passes: &str| run(&module, passes).matches(*sign).count();
             *count += usize::from(signs(&format!("lower-unwind,{pass}")) != signs("lower-unwind"));
         }
-        // Nothing is added by this one, but the order changes.
-        moved += usize::from(
-            run(&module, "lower-unwind,hoist-global-loads") != run(&module, "lower-unwind"),
-        );
     }
     assert!(left >= 5 && narrowed >= 5, "{left} and {narrowed} of 60");
-    assert!(others.iter().all(|(.., count)| *count >= 5) && moved >= 5, "{others:?}, {moved}");
+    assert!(others.iter().all(|(.., count)| *count >= 5), "{others:?}");
 }

@@ -91,19 +91,19 @@ fn no_half_asks_which_half_it_is() {
         assert!(decided_branches(&host).is_empty(), "{:?}", decided_branches(&host));
 
         // The right branch is the one that stayed.
-        const WAY_OF_THE_DEVICE: &str = ", 1000003";
-        const WAY_OF_THE_HOST: &str = ", 1000033";
+        const BRANCH_OF_THE_DEVICE: &str = ", 1000003";
+        const BRANCH_OF_THE_HOST: &str = ", 1000033";
         assert!(
-            device.contains(WAY_OF_THE_DEVICE) && !device.contains(WAY_OF_THE_HOST),
+            device.contains(BRANCH_OF_THE_DEVICE) && !device.contains(BRANCH_OF_THE_HOST),
             "{device}"
         );
         let split = host_symbols.iter().find(|(name, _)| name.contains("5split"));
         let (_, split) = split.expect("a public function is in the host half");
         assert!(
-            !split.contains("way_of_the_device") && !split.contains(WAY_OF_THE_DEVICE),
+            !split.contains("branch_of_the_device") && !split.contains(BRANCH_OF_THE_DEVICE),
             "{split}"
         );
-        assert!(host.contains(WAY_OF_THE_HOST));
+        assert!(host.contains(BRANCH_OF_THE_HOST));
     }
 }
 
@@ -340,13 +340,13 @@ fn kernels_list_their_flattened_captures() {
         found[0]
     };
     // Every kernel also captures `to`, a pointer and a length; rustc chooses the order of fields.
-    let leaves = |function: &str, own: &[(u64, ParameterKind)]| {
+    let flattened = |function: &str, own: &[(u64, ParameterKind)]| {
         let kernel = kernel(function);
         let mut expected: Vec<(u64, ParameterKind)> = own.to_vec();
         expected.extend([(8, Pointer), (8, Integer)]);
         let mut found: Vec<(u64, ParameterKind)> =
             kernel.parameters.iter().map(|parameter| (parameter.size, parameter.kind)).collect();
-        let key = |leaf: &(u64, ParameterKind)| (leaf.0, leaf.1.as_str());
+        let key = |one: &(u64, ParameterKind)| (one.0, one.1.as_str());
         expected.sort_by_key(key);
         found.sort_by_key(key);
         assert_eq!(found, expected, "{function}");
@@ -368,9 +368,9 @@ fn kernels_list_their_flattened_captures() {
         shape
     };
 
-    leaves("nothing", &[]);
-    leaves("slice", &[(8, Pointer), (8, Integer)]);
-    leaves(
+    flattened("nothing", &[]);
+    flattened("slice", &[(8, Pointer), (8, Integer)]);
+    flattened(
         "scalars",
         &[
             (1, Integer),
@@ -383,19 +383,19 @@ fn kernels_list_their_flattened_captures() {
             (4, Integer),
         ],
     );
-    leaves("wide", &[(16, Integer)]);
-    let structure = leaves("structure", &[(1, Integer), (8, Float), (2, Integer)]);
-    let offset_of = |size: u64| structure.iter().find(|leaf| leaf.1 == size && leaf.3 != Pointer);
+    flattened("wide", &[(16, Integer)]);
+    let structure = flattened("structure", &[(1, Integer), (8, Float), (2, Integer)]);
+    let offset_of = |size: u64| structure.iter().find(|one| one.1 == size && one.3 != Pointer);
     let (small, tail) = (offset_of(1).expect("a u8").0, offset_of(2).expect("a u16").0);
     assert_eq!(tail - small, 16, "#[repr(C)] fixes the distance: {structure:?}");
-    leaves("tuple", &[(4, Integer), (8, Float)]);
-    leaves("unit_enum", &[(4, Bytes)]);
-    leaves("data_enum", &[(16, Bytes)]);
-    let array = leaves("short_array", &[(2, Integer), (2, Integer), (2, Integer)]);
-    let elements: Vec<u64> = array.iter().filter(|leaf| leaf.1 == 2).map(|leaf| leaf.0).collect();
+    flattened("tuple", &[(4, Integer), (8, Float)]);
+    flattened("unit_enum", &[(4, Bytes)]);
+    flattened("data_enum", &[(16, Bytes)]);
+    let array = flattened("short_array", &[(2, Integer), (2, Integer), (2, Integer)]);
+    let elements: Vec<u64> = array.iter().filter(|one| one.1 == 2).map(|one| one.0).collect();
     assert_eq!([elements[1] - elements[0], elements[2] - elements[1]], [2, 2]);
-    leaves("long_array", &[(200, Bytes)]);
-    leaves("option", &[(8, Bytes)]);
+    flattened("long_array", &[(200, Bytes)]);
+    flattened("option", &[(8, Bytes)]);
 
     let planes = kernel("planes");
     assert_eq!((planes.dimensions, planes.parameters.len(), planes.closure_size), (2, 0, 0));

@@ -19,20 +19,20 @@ fn lab() -> Option<&'static Lab> {
     Lab::open(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// A way to compile the program, and a device to run it on.
+/// How the program is compiled, and the device that it runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Variant {
     /// Stage 2 when it is launched.
     Cpu,
     /// Stage 2 when it is built: where it runs there is none.
-    Ahead,
+    Aot,
     /// The host half.
     Native,
     /// What plain rustc makes of it.
     Plain,
 }
 
-const WAYS: [Way; 4] = [Way::Cpu, Way::Ahead, Way::Native, Way::Plain];
+const VARIANTS: [Variant; 4] = [Variant::Cpu, Variant::Aot, Variant::Native, Variant::Plain];
 
 /// The program by the driver, the same with code for the host, and by plain rustc.
 fn programs(lab: &Lab) -> &'static [PathBuf; 3] {
@@ -48,18 +48,18 @@ fn programs(lab: &Lab) -> &'static [PathBuf; 3] {
         };
         [
             compile(Compiler::Schism, "jit", ""),
-            compile(Compiler::Schism, "ahead", "host"),
+            compile(Compiler::Schism, "aot", "host"),
             compile(Compiler::Stock, "plain", ""),
         ]
     })
 }
 
-impl Way {
+impl Variant {
     fn command(self, lab: &Lab, thread: &str, cases: &[&str]) -> Command {
-        let [jit, ahead, plain] = programs(lab);
+        let [jit, aot, plain] = programs(lab);
         let (program, device) = match self {
             Self::Cpu => (jit, "cpu"),
-            Self::Ahead => (ahead, "cpu"),
+            Self::Aot => (aot, "cpu"),
             Self::Native => (jit, "native"),
             Self::Plain => (plain, "native"),
         };
@@ -70,14 +70,14 @@ impl Way {
         if self == Self::Cpu && thread != "main" {
             lab.keep_kernels(&mut command);
         }
-        if self == Self::Ahead {
+        if self == Self::Aot {
             command.env("SCHISM_JIT", "/nowhere/libschism_jit.so").env("SCHISM_HOME", "/nowhere");
         }
         command
     }
 
     fn device(self) -> &'static str {
-        if matches!(self, Self::Cpu | Self::Ahead) { "cpu" } else { "native" }
+        if matches!(self, Self::Cpu | Self::Aot) { "cpu" } else { "native" }
     }
 
     /// Whether what a kernel needs is known before it is launched.
@@ -99,33 +99,33 @@ fn outcomes(output: &Output) -> Vec<(String, String)> {
 }
 
 /// Runs cases that end well.
-fn all_right(lab: &Lab, way: Way, cases: &[&str]) {
+fn all_right(lab: &Lab, variant: Variant, cases: &[&str]) {
     for thread in THREADS {
-        let mut command = way.command(lab, thread, cases);
+        let mut command = variant.command(lab, thread, cases);
         let output = output(&mut command);
         let expected: Vec<_> =
             cases.iter().map(|case| ((*case).to_owned(), "right".to_owned())).collect();
         assert!(
             output.status.success() && outcomes(&output) == expected,
-            "{way:?}, launched by the thread `{thread}`: {}",
+            "{variant:?}, launched by the thread `{thread}`: {}",
             describe(&command, &output)
         );
     }
 }
 
 /// Runs one case that overflows any stack: the message names kernel and device, and the process ends as after an overflow in Rust.
-fn overflows(lab: &Lab, way: Way, case: &str, threads: &[&str]) {
+fn overflows(lab: &Lab, variant: Variant, case: &str, threads: &[&str]) {
     for thread in threads {
-        let mut command = way.command(lab, thread, &[case]);
+        let mut command = variant.command(lab, thread, &[case]);
         let output = output(&mut command);
         let errors = String::from_utf8_lossy(&output.stderr);
         let named = errors.contains("kernel `stacks::run::{{closure}}`")
-            && errors.contains(&format!("device `{}`", way.device()))
+            && errors.contains(&format!("device `{}`", variant.device()))
             && errors.contains("has overflowed its stack")
             && errors.contains("fatal runtime error: stack overflow");
         assert!(
             output.status.signal() == Some(SIGABRT) && named,
-            "{way:?}, launched by the thread `{thread}`: {}",
+            "{variant:?}, launched by the thread `{thread}`: {}",
             describe(&command, &output)
         );
     }
@@ -135,10 +135,10 @@ fn overflows(lab: &Lab, way: Way, case: &str, threads: &[&str]) {
 #[test]
 fn private_arrays_stay_on_the_stack() {
     let Some(lab) = lab() else { return };
-    for way in [Way::Cpu, Way::Ahead] {
+    for variant in [Variant::Cpu, Variant::Aot] {
         all_right(
             lab,
-            way,
+            variant,
             &[
                 "touched-1K",
                 "untouched-1K",
@@ -154,8 +154,8 @@ fn private_arrays_stay_on_the_stack() {
             ],
         );
     }
-    for way in [Way::Native, Way::Plain] {
-        all_right(lab, way, &["touched-1K", "untouched-60K", "touched-500K", "calls"]);
+    for variant in [Variant::Native, Variant::Plain] {
+        all_right(lab, variant, &["touched-1K", "untouched-60K", "touched-500K", "calls"]);
     }
 }
 
@@ -163,10 +163,10 @@ fn private_arrays_stay_on_the_stack() {
 #[test]
 fn private_arrays_with_barriers() {
     let Some(lab) = lab() else { return };
-    for way in [Way::Cpu, Way::Ahead] {
+    for variant in [Variant::Cpu, Variant::Aot] {
         all_right(
             lab,
-            way,
+            variant,
             &[
                 "barrier-touched-1K",
                 "barrier-untouched-60K",
@@ -178,10 +178,10 @@ fn private_arrays_with_barriers() {
             ],
         );
     }
-    for way in [Way::Native, Way::Plain] {
+    for variant in [Variant::Native, Variant::Plain] {
         all_right(
             lab,
-            way,
+            variant,
             &[
                 "barrier-touched-1K",
                 "barrier-untouched-60K",
@@ -196,10 +196,10 @@ fn private_arrays_with_barriers() {
 #[test]
 fn recursion_and_pointers() {
     let Some(lab) = lab() else { return };
-    for way in WAYS {
+    for variant in VARIANTS {
         all_right(
             lab,
-            way,
+            variant,
             &[
                 "pointer",
                 "barrier-pointer",
@@ -215,9 +215,9 @@ fn recursion_and_pointers() {
 #[test]
 fn an_overflow_names_the_kernel() {
     let Some(lab) = lab() else { return };
-    for way in WAYS {
+    for variant in VARIANTS {
         for case in ["recursion-endless", "recursion-endless-small", "barrier-recursion-endless"] {
-            overflows(lab, way, case, &THREADS);
+            overflows(lab, variant, case, &THREADS);
         }
     }
 }
@@ -226,11 +226,11 @@ fn an_overflow_names_the_kernel() {
 #[test]
 fn large_arrays_of_the_host_half_overflow() {
     let Some(lab) = lab() else { return };
-    for way in [Way::Native, Way::Plain] {
+    for variant in [Variant::Native, Variant::Plain] {
         for case in ["untouched-3M", "barrier-untouched-16M"] {
-            overflows(lab, way, case, &THREADS[1..]);
+            overflows(lab, variant, case, &THREADS[1..]);
         }
-        let mut command = way.command(lab, "65536", &["touched-3M", "barrier-touched-3M"]);
+        let mut command = variant.command(lab, "65536", &["touched-3M", "barrier-touched-3M"]);
         let output = output(command.env("SCHISM_CPU_STACK", "8M"));
         assert!(
             output.status.success() && outcomes(&output).iter().all(|outcome| outcome.1 == "right"),
@@ -244,8 +244,8 @@ fn large_arrays_of_the_host_half_overflow() {
 #[test]
 fn too_large_a_need_is_an_error() {
     let Some(lab) = lab() else { return };
-    for way in WAYS.into_iter().filter(|way| way.knows()) {
-        let mut command = way.command(lab, "65536", &["touched-1K"]);
+    for variant in VARIANTS.into_iter().filter(|variant| variant.knows()) {
+        let mut command = variant.command(lab, "65536", &["touched-1K"]);
         command.args(["untouched-300M", "barrier-untouched-300M", "touched-1K"]);
         let output = output(&mut command);
         let outcomes = outcomes(&output);
@@ -260,7 +260,7 @@ fn too_large_a_need_is_an_error() {
                         && says(place, "bytes of stack")
                 })
                 && says(3, "right"),
-            "{way:?}: {}",
+            "{variant:?}: {}",
             describe(&command, &output)
         );
     }
@@ -271,7 +271,7 @@ fn too_large_a_need_is_an_error() {
 fn no_memory_for_a_stack_is_an_error() {
     let Some(lab) = lab() else { return };
     for case in ["untouched-16M", "barrier-untouched-16M"] {
-        let mut command = Way::Ahead.command(lab, "65536", &["untouched-1K", "limit", case]);
+        let mut command = Variant::Aot.command(lab, "65536", &["untouched-1K", "limit", case]);
         let output = output(&mut command);
         let outcomes = outcomes(&output);
         let says = |text: &str| outcomes.get(2).is_some_and(|outcome| outcome.1.contains(text));
@@ -289,8 +289,8 @@ fn no_memory_for_a_stack_is_an_error() {
 #[test]
 fn other_faults_are_not_ours() {
     let Some(lab) = lab() else { return };
-    for way in [Way::Cpu, Way::Plain] {
-        let mut command = way.command(lab, "262144", &["barrier-touched-1K", "null"]);
+    for variant in [Variant::Cpu, Variant::Plain] {
+        let mut command = variant.command(lab, "262144", &["barrier-touched-1K", "null"]);
         let output = output(&mut command);
         assert_eq!(output.status.signal(), Some(SIGSEGV), "{}", describe(&command, &output));
         assert!(!String::from_utf8_lossy(&output.stderr).contains("overflowed"));

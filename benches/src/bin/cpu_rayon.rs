@@ -1,7 +1,7 @@
 //! The workloads as loops of rayon.
 
 use rayon::prelude::*;
-use schism_bench::{IMAGE, MANDELBROT, blur, bodies, image, measure, spread, vectors};
+use schism_bench::{IMAGE, MANDELBROT, blur, bodies, checksum, image, measure, vectors};
 use schism_examples::blur::{Gray, luminance};
 use schism_examples::fractal::Window;
 
@@ -10,7 +10,7 @@ fn main() {
     let a = std::hint::black_box(0.5_f32);
     measure("saxpy", || {
         y.par_iter_mut().zip(&x).for_each(|(y, x)| *y += a * *x);
-        spread(&y, |v| u64::from(v.to_bits()))
+        checksum(&y, |v| u64::from(v.to_bits()))
     });
     drop((x, y));
 
@@ -21,7 +21,7 @@ fn main() {
         pixels.par_iter_mut().enumerate().for_each(|(index, pixel)| {
             *pixel = window.pixel(index % width, index / width);
         });
-        spread(&pixels, |p| u64::from(p[0]) + u64::from(p[1]) * 256)
+        checksum(&pixels, |p| u64::from(p[0]) + u64::from(p[1]) * 256)
     });
 
     let (width, height) = IMAGE;
@@ -49,13 +49,13 @@ fn main() {
                 *edge = gray.edge(column, row);
             }
         });
-        spread(&edges, |p| u64::from(p[0]) + u64::from(p[1]) * 256)
+        checksum(&edges, |p| u64::from(p[0]) + u64::from(p[1]) * 256)
     });
 
     let now = bodies();
     let mut next = now.clone();
     measure("nbody", || {
         next.par_iter_mut().zip(&now).for_each(|(next, body)| *next = body.moved(&now));
-        spread(&next, |b| u64::from(b.position[0].to_bits()))
+        checksum(&next, |b| u64::from(b.position[0].to_bits()))
     });
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use schism::prelude::*;
-use schism_bench::{IMAGE, MANDELBROT, blur, bodies, image, measure, spread, vectors};
+use schism_bench::{IMAGE, MANDELBROT, blur, bodies, checksum, image, measure, vectors};
 use schism_examples::blur::{Gray, luminance};
 use schism_examples::fractal::Window;
 
@@ -17,7 +17,7 @@ fn main() -> Result<(), schism::Report> {
     let (x, mut y) = (Buffer::from_slice(&queue, &x)?, Buffer::from_slice(&queue, &y)?);
     measure("saxpy", || {
         expect(queue.for_each((&mut y, &x), move |(y, x)| *y += a * *x));
-        spread(&peek(&y), |v| u64::from(v.to_bits()))
+        checksum(&peek(&y), |v| u64::from(v.to_bits()))
     });
     drop((x, y));
 
@@ -28,7 +28,7 @@ fn main() -> Result<(), schism::Report> {
         expect(queue.for_each((0.., &mut pixels), move |(index, pixel)| {
             *pixel = window.pixel(index % width, index / width);
         }));
-        spread(&peek(&pixels), |p| u64::from(p[0]) + u64::from(p[1]) * 256)
+        checksum(&peek(&pixels), |p| u64::from(p[0]) + u64::from(p[1]) * 256)
     });
 
     let (width, height) = IMAGE;
@@ -65,7 +65,7 @@ fn main() -> Result<(), schism::Report> {
                 }
             },
         ));
-        spread(&peek(&edges), |p| u64::from(p[0]) + u64::from(p[1]) * 256)
+        checksum(&peek(&edges), |p| u64::from(p[0]) + u64::from(p[1]) * 256)
     });
 
     let now = Buffer::from_slice(&queue, &bodies())?;
@@ -74,7 +74,7 @@ fn main() -> Result<(), schism::Report> {
         expect(queue.for_each((&mut next, &now, whole(&now)), |(next, body, all)| {
             *next = body.moved(all);
         }));
-        spread(&peek(&next), |b| u64::from(b.position[0].to_bits()))
+        checksum(&peek(&next), |b| u64::from(b.position[0].to_bits()))
     });
     Ok(())
 }

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use schism::prelude::*;
-use schism_bench::{blur, spread};
+use schism_bench::{blur, checksum};
 use schism_examples::blur::{Gray, luminance};
 use schism_examples::fractal::Window;
 use schism_examples::gravity::disc;
@@ -20,7 +20,7 @@ fn main() -> Result<(), schism::Report> {
     let x = Buffer::filled(&queue, 64, 1.0_f32)?;
     let mut y = Buffer::filled(&queue, 64, 2.0_f32)?;
     first("saxpy", || queue.for_each((&mut y, &x), move |(y, x)| *y += a * *x))?;
-    println!(" {}", spread(&y.to_vec(), |v| u64::from(v.to_bits())));
+    println!(" {}", checksum(&y.to_vec(), |v| u64::from(v.to_bits())));
 
     let (width, height) = (8, 8);
     let window = Window::new(width, height);
@@ -30,14 +30,14 @@ fn main() -> Result<(), schism::Report> {
             *pixel = window.pixel(index % width, index / width);
         })
     })?;
-    println!(" {}", spread(&pixels.to_vec(), |p| u64::from(p[0])));
+    println!(" {}", checksum(&pixels.to_vec(), |p| u64::from(p[0])));
 
     let blur = blur();
     let mut gray = Buffer::filled(&queue, width * height, 0.0_f32)?;
     first("luminance", || {
         queue.for_each((&mut gray, &pixels), |(gray, pixel)| *gray = luminance(*pixel))
     })?;
-    println!(" {}", spread(&gray.to_vec(), |v| u64::from(v.to_bits())));
+    println!(" {}", checksum(&gray.to_vec(), |v| u64::from(v.to_bits())));
     let mut smooth = Buffer::filled(&queue, width * height, 0.0_f32)?;
     first("blur", || {
         queue.for_each(
@@ -50,7 +50,7 @@ fn main() -> Result<(), schism::Report> {
             },
         )
     })?;
-    println!(" {}", spread(&smooth.to_vec(), |v| u64::from(v.to_bits())));
+    println!(" {}", checksum(&smooth.to_vec(), |v| u64::from(v.to_bits())));
     let mut edges = Buffer::filled(&queue, width * height, [0_u8; 3])?;
     first("edges", || {
         queue.for_each(
@@ -63,14 +63,14 @@ fn main() -> Result<(), schism::Report> {
             },
         )
     })?;
-    println!(" {}", spread(&edges.to_vec(), |p| u64::from(p[0])));
+    println!(" {}", checksum(&edges.to_vec(), |p| u64::from(p[0])));
 
     let now = Buffer::from_slice(&queue, &disc(64))?;
     let mut next = Buffer::from_slice(&queue, &disc(64))?;
     first("nbody", || {
         queue.for_each((&mut next, &now, whole(&now)), |(next, body, all)| *next = body.moved(all))
     })?;
-    println!(" {}", spread(&next.to_vec(), |b| u64::from(b.position[0].to_bits())));
+    println!(" {}", checksum(&next.to_vec(), |b| u64::from(b.position[0].to_bits())));
     Ok(())
 }
 

@@ -1,8 +1,9 @@
 //! `schism-doctest`: the compiler that rustdoc uses for documentation tests under `cargo schism test`.
 //!
-//! rustdoc passes its own unstable options on to the compiler of the tests, and with them the one by which
-//! `schism-rustdoc` has named this program. A stable compiler refuses it. So this program takes it away, once, and starts
-//! `schism-rustc`. Most arguments come in a file, which rustdoc writes for all tests together.
+//! rustdoc passes its own unstable options on to the compiler of the tests, including the one with
+//! which `schism-rustdoc` names this program. A stable compiler refuses it. So this program removes
+//! it once, and starts `schism-rustc`. Most arguments come in a file, which rustdoc writes for all
+//! tests together.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -21,7 +22,7 @@ fn main() {
     fail(&format!("cannot start {}: {error}", compiler.display()));
 }
 
-/// The arguments, with those in files in the files' places. What cannot be read is the compiler's to report.
+/// The arguments, with argument files expanded. The compiler reports what cannot be read.
 fn expanded(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut all = Vec::new();
     for argument in arguments {
@@ -34,7 +35,7 @@ fn expanded(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     all
 }
 
-/// The arguments without the last `-Zunstable-options`, which is the one that `schism-rustdoc` has added.
+/// The arguments without the last `-Zunstable-options`, which `schism-rustdoc` has added.
 fn without_our_option(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let joined = arguments.iter().rposition(|argument| argument == "-Zunstable-options");
     let is_pair = |pair: &[OsString]| pair[0] == "-Z" && pair[1] == "unstable-options";

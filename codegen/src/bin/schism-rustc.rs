@@ -1,17 +1,17 @@
 //! `schism-rustc`: what cargo runs in rustc's place under `cargo schism`.
 //!
-//! A small program without any of the compiler in it: it loads the plugin that lies beside it, and
-//! the plugin runs the compiler that it was built for, with itself as the backend.
+//! A small program without any compiler code: it loads the plugin beside it, and the plugin runs
+//! the compiler that it was built for, with itself as the backend.
 //!
 //! `-vV` prints one more line with the plugin's content hash: cargo makes that part of every
 //! artifact's identity, so artifacts of plain rustc, of this plugin and of another build of the
-//! plugin lie side by side and are never taken for each other.
+//! plugin lie side by side and are never confused.
 
 use std::path::Path;
 use std::process::exit;
 
-/// The allocator decides much of the compiler's speed, and the stock binary brings jemalloc. This
-/// reference links it here, too: its `malloc` and `free` then stand in for the C library's in the
+/// The allocator has a large effect on the compiler's speed, and the stock binary uses jemalloc.
+/// This reference links it here, too: its `malloc` and `free` then replace the C library's in the
 /// whole process, compiler and LLVM included.
 #[used]
 static ALLOCATOR: unsafe extern "C" fn(usize) -> *mut std::ffi::c_void = tikv_jemalloc_sys::malloc;
@@ -53,8 +53,8 @@ fn main() {
     exit(code);
 }
 
-/// The content hash in the name of the directory that set-up has put the plugin in; for a plugin
-/// that lies elsewhere, its size and time.
+/// The content hash in the name of the plugin's folder, which set-up chose; for a plugin elsewhere,
+/// its size and time.
 fn identity(plugin: &Path) -> String {
     let directory =
         plugin.parent().and_then(|path| path.file_name()).and_then(|name| name.to_str());

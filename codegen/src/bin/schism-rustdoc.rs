@@ -1,8 +1,8 @@
 //! `schism-rustdoc`: what cargo runs in rustdoc's place under `cargo schism test`.
 //!
-//! rustdoc compiles documentation tests with the rustc that lies beside it. This program starts that rustdoc and names
-//! `schism-doctest` as the compiler to use, so that kernels in documentation tests are kernels. Everything else is
-//! rustdoc's own.
+//! rustdoc compiles documentation tests with the rustc beside it. This program starts that rustdoc
+//! and names `schism-doctest` as the compiler to use, so that kernels in documentation tests are
+//! kernels. Everything else is rustdoc's own.
 //!
 //! The option that names a compiler is unstable. `RUSTC_BOOTSTRAP` allows it by the name of the documented crate, so
 //! that the tests themselves are still compiled by a stable compiler.
@@ -38,8 +38,7 @@ fn main() {
     fail(&format!("cannot start {RUSTDOC}: {error}"));
 }
 
-/// The arguments, with those that cargo has put into a file because they are too many. A file that cannot be read is
-/// rustdoc's to report.
+/// The arguments, with cargo's argument files expanded. rustdoc reports a file that cannot be read.
 fn expanded(arguments: &[OsString]) -> Vec<OsString> {
     let mut all = Vec::new();
     for argument in arguments {
@@ -76,10 +75,10 @@ fn crate_name(arguments: &[OsString]) -> Option<&str> {
     None
 }
 
-/// What allows the options, besides what is allowed already.
+/// What allows the options, in addition to what is allowed already.
 fn allowing(allowed: Option<&OsStr>, crate_name: Option<&str>) -> OsString {
     match (allowed, crate_name) {
-        // Without a name rustdoc asks whether everything is allowed.
+        // Without a name rustdoc asks whether all crates are allowed.
         (_, None) => "1".into(),
         (Some(allowed), _) if allowed == "1" => allowed.to_owned(),
         (Some(allowed), Some(name)) if !allowed.is_empty() && allowed != "0" && allowed != "-1" => {

@@ -6,7 +6,7 @@ use llvm_sys::core::*;
 
 use crate::{Block, Builder, IntPredicate, Opcode, Type, Value, ValueKind};
 
-/// The flags by which floating-point operations may be inexact.
+/// The fast-math flags of floating-point operations.
 pub mod fast_math {
     /// Other orders of operations.
     pub const REASSOCIATE: u32 = llvm_sys::LLVMFastMathAllowReassoc;
@@ -348,7 +348,7 @@ impl<'m> Value<'m> {
         unsafe { LLVMCanValueUseFastMathFlags(self.raw()) != 0 }
     }
 
-    /// How inexact a floating-point operation may be; 0 of all else.
+    /// The fast-math flags of a floating-point operation; 0 for all other values.
     pub fn fast_math_flags(self) -> u32 {
         if !self.has_fast_math() {
             return 0;
@@ -357,7 +357,7 @@ impl<'m> Value<'m> {
         unsafe { LLVMGetFastMathFlags(self.raw()) }
     }
 
-    /// Says how inexact a floating-point operation may be.
+    /// Sets the fast-math flags of a floating-point operation.
     ///
     /// # Panics
     /// If this is none.

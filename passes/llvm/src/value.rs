@@ -92,6 +92,10 @@ kinds! {
     is_constant_expression = LLVMIsAConstantExpr;
     /// Whether this is a constant structure that is not all zero.
     is_constant_struct = LLVMIsAConstantStruct;
+    /// Whether this is a constant array that is not all zero, nor of plain numbers.
+    is_constant_array = LLVMIsAConstantArray;
+    /// Whether this is a constant vector that is not all zero, nor of plain numbers.
+    is_constant_vector = LLVMIsAConstantVector;
     /// Whether this is a function.
     is_function = LLVMIsAFunction;
     /// Whether this is a global variable.

@@ -11,20 +11,20 @@
 //! ```
 //!
 //! Stage 1 writes descriptors with the layout of [`Descriptor`] and [`Part`]. A target reads them with [`format`], out of whatever
-//! [`Memory`] it has: the CPU its own, a device with a memory of its own what the kernel copied into a record. Nothing is read
-//! outside of what the memory gives, and the text has a limit, so a damaged record costs no more than its message.
+//! [`Memory`] it has: the CPU its own, a device with a memory of its own what the kernel copied into a message buffer. Nothing is read
+//! outside of what the memory gives, and the text has a limit, so a damaged message buffer costs no more than its message.
 //!
 //! Where the host cannot read the kernel's memory, the kernel copies what its message is made of ([`recorder`]), and the host formats
-//! from the copies ([`record`]). Of most panics it leaves no copy, but a few numbers beside constants that the host reads afterwards
+//! from the copies ([`buffer`]). Of most panics it leaves no copy, but a few numbers beside constants that the host reads afterwards
 //! ([`shape`]).
 //!
 //! The template's form and that of an argument are those of the standard library that stage 1 is built for. Tests compare every
 //! option with that library's own formatting.
 #![no_std]
 
+pub mod buffer;
 mod memory;
 mod options;
-pub mod record;
 pub mod recorder;
 pub mod shape;
 mod template;

@@ -41,7 +41,7 @@ impl Memory for Own {
     }
 }
 
-/// Pieces of another memory, such as what a kernel has copied into a record: each an address there, and its bytes.
+/// Pieces of another memory, such as what a kernel has copied into a message buffer: each an address there, and its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<'a>(pub &'a [(u64, &'a [u8])]);
 

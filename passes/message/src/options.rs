@@ -58,13 +58,13 @@ impl Options {
 
     /// Writes a value as the placeholder says.
     pub(crate) fn write(mut self, out: &mut dyn Write, value: &Value<'_>) -> fmt::Result {
-        let leaf = value.leaf();
+        let innermost = value.innermost();
         let by = value.formatter();
         let fill = char::from_u32(self.flags & FILL).unwrap_or(' ');
         if by == Trait::Pointer && self.has(ALTERNATE) && !self.has(WIDTH) {
             self.width = POINTER_WIDTH;
         }
-        let padded = leaf.padded(by);
+        let padded = innermost.padded(by);
         let zeros = self.has(ZERO) && padded == Padded::Number
             || by == Trait::Pointer && self.has(ALTERNATE);
         if fill == ' ' || self.width == 0 || zeros || padded == Padded::No {

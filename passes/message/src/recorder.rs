@@ -1,4 +1,4 @@
-//! The device's side of a record: copies a message into it. Runs on the device; the host's side is [`crate::record`].
+//! The device's side of a message buffer: copies a message into it. Runs on the device; the host's side is [`crate::buffer`].
 
 use core::mem::size_of;
 use core::ptr;
@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use schism_jit_abi::{
     GPU_MESSAGE_COMPLETE, GPU_MESSAGE_CUT, GPU_MESSAGE_IN_GROUP, GPU_STATE_CLAIMED,
-    GPU_STATE_COMPLETE, GPU_STATE_FREE, GpuChunk, GpuMessage, GpuRecord,
+    GPU_STATE_COMPLETE, GPU_STATE_FREE, GpuChunk, GpuMessage, GpuMessageBuffer,
 };
 
 use crate::Kind;
@@ -24,7 +24,7 @@ pub const fn is_plain(kind: Kind) -> bool {
 /// The work-item that leaves a message.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Place {
+pub struct WorkItem {
     /// Its global id, without the launch's offset.
     pub global_id: [u64; 3],
     /// Its place in its group.
@@ -105,11 +105,11 @@ impl Copy {
     ///
     /// # Safety
     /// `to` has room for it.
-    unsafe fn begin(&self, [template, args, location]: [u64; 3], place: &Place) {
-        let flags = if place.in_group { GPU_MESSAGE_IN_GROUP } else { 0 };
-        let Place { global_id, local_id, .. } = *place;
+    unsafe fn begin(&self, [template, args, location]: [u64; 3], work_item: &WorkItem) {
+        let flags = if work_item.in_group { GPU_MESSAGE_IN_GROUP } else { 0 };
+        let WorkItem { global_id, local_id, .. } = *work_item;
         let head = GpuMessage { size: 0, flags, global_id, local_id, template, args, location };
-        // SAFETY: as promised by the caller; a record is as aligned as its parts.
+        // SAFETY: as promised by the caller; a buffer is as aligned as its parts.
         unsafe { self.to.cast::<GpuMessage>().write(head) };
     }
 
@@ -131,18 +131,18 @@ impl Copy {
 /// Leaves the message of a panic, unless another work-item has left one.
 ///
 /// # Safety
-/// `record` is a [`GpuRecord`] with the room that it says, of which nobody else writes but through this module. `template` and `args`
+/// `buffer` is a [`GpuMessageBuffer`] with the room that it says, of which nobody else writes but through this module. `template` and `args`
 /// are the two words of a message with descriptors for formatters, `location` is 0 or the address of a `core::panic::Location`, and
 /// what they refer to can be read. If it is `PLAIN`, all values of the message are of kinds that [`is_plain`].
 pub unsafe fn panic<const PLAIN: bool>(
-    record: *mut GpuRecord,
+    buffer: *mut GpuMessageBuffer,
     template: u64,
     args: u64,
     location: u64,
-    place: &Place,
+    work_item: &WorkItem,
 ) {
-    // SAFETY: the record is there; its state is only ever accessed as an atomic while work-items run.
-    let state = unsafe { AtomicU32::from_ptr(&raw mut (*record).state) };
+    // SAFETY: the buffer is there; its state is only ever accessed as an atomic while work-items run.
+    let state = unsafe { AtomicU32::from_ptr(&raw mut (*buffer).state) };
     let claimed = state.compare_exchange(
         GPU_STATE_FREE,
         GPU_STATE_CLAIMED,
@@ -152,11 +152,11 @@ pub unsafe fn panic<const PLAIN: bool>(
     if claimed.is_err() {
         return;
     }
-    // SAFETY: the room behind the record is there, and whoever claims it is the only one to write; the rest is the caller's promise.
+    // SAFETY: the room behind the buffer is there, and whoever claims it is the only one to write; the rest is the caller's promise.
     unsafe {
-        let room = (*record).panic_bytes;
-        let mut copy = Copy::new(record.add(1).cast(), room.into());
-        copy.begin([template, args, location], place);
+        let room = (*buffer).panic_bytes;
+        let mut copy = Copy::new(buffer.add(1).cast(), room.into());
+        copy.begin([template, args, location], work_item);
         copy.take::<PLAIN>(template, args, location);
         copy.end();
     }
@@ -168,18 +168,18 @@ pub unsafe fn panic<const PLAIN: bool>(
 /// # Safety
 /// As for [`panic()`].
 pub unsafe fn print<const PLAIN: bool>(
-    record: *mut GpuRecord,
+    buffer: *mut GpuMessageBuffer,
     template: u64,
     args: u64,
-    place: &Place,
+    work_item: &WorkItem,
 ) {
     let mut count = Copy::new(ptr::null_mut(), u32::MAX as u64);
-    // SAFETY: the record is there, its counters are only ever accessed as atomics while work-items run, and the rest is the caller's
+    // SAFETY: the buffer is there, its counters are only ever accessed as atomics while work-items run, and the rest is the caller's
     // promise. What was taken of the room is this work-item's own.
     unsafe {
         count.take::<PLAIN>(template, args, 0);
-        let used = AtomicU64::from_ptr(&raw mut (*record).print_used);
-        let room = (*record).print_bytes;
+        let used = AtomicU64::from_ptr(&raw mut (*buffer).print_used);
+        let room = (*buffer).print_bytes;
         // Looked at first, so that the sum does not overflow.
         let begin =
             match used.load(Ordering::Relaxed).saturating_add(count.used) > room || count.cut {
@@ -187,12 +187,12 @@ pub unsafe fn print<const PLAIN: bool>(
                 false => Some(used.fetch_add(count.used, Ordering::Relaxed)),
             };
         let Some(begin) = begin.filter(|begin| begin.saturating_add(count.used) <= room) else {
-            AtomicU64::from_ptr(&raw mut (*record).print_lost).fetch_add(1, Ordering::Relaxed);
+            AtomicU64::from_ptr(&raw mut (*buffer).print_lost).fetch_add(1, Ordering::Relaxed);
             return;
         };
-        let to = record.add(1).cast::<u8>().add((*record).panic_bytes as usize + begin as usize);
+        let to = buffer.add(1).cast::<u8>().add((*buffer).panic_bytes as usize + begin as usize);
         let mut copy = Copy::new(to, count.used);
-        copy.begin([template, args, 0], place);
+        copy.begin([template, args, 0], work_item);
         copy.take::<PLAIN>(template, args, 0);
         copy.end();
     }

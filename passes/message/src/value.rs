@@ -102,7 +102,7 @@ impl<'a> Value<'a> {
     }
 
     /// What it formats as in the end.
-    pub(crate) fn leaf(self) -> Self {
+    pub(crate) fn innermost(self) -> Self {
         let mut value = self;
         while let Some(inner) = value.inner() {
             value = inner;

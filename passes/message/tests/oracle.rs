@@ -4,7 +4,7 @@ use std::fmt::{self, Debug, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fastrand::Rng;
-use schism_message::record::{Left, Record, empty};
+use schism_message::buffer::{Message, MessageBuffer, empty};
 use schism_message::{ARGUMENT_SIZE, Descriptor, Kind, MAGIC, Own, Part, Trait, format, recorder};
 
 /// A descriptor that lives for ever.
@@ -64,7 +64,7 @@ fn recorded(template: u64, args: u64) -> String {
     // SAFETY: bytes are a view of any integers.
     let bytes = unsafe { record.align_to_mut::<u8>().1 };
     let (global_id, local_id) = ([1, 2, 3], [4, 5, 6]);
-    let place = recorder::Place { global_id, local_id, in_group: true };
+    let place = recorder::WorkItem { global_id, local_id, in_group: true };
     empty(bytes, 1 << 16).expect("there is room");
     let pointer = bytes.as_mut_ptr().cast();
     // SAFETY: the record is aligned and has the room that it says; the message lives while it is copied.
@@ -74,8 +74,8 @@ fn recorded(template: u64, args: u64) -> String {
         recorder::print::<false>(pointer, template, args, &place);
         recorder::print::<false>(pointer, template, args, &place);
     }
-    let record = Record::new(bytes).expect("it is whole");
-    let text = |left: Left<'_>| {
+    let record = MessageBuffer::new(bytes).expect("it is whole");
+    let text = |left: Message<'_>| {
         assert_eq!((left.global_id(), left.local_id()), ([1, 2, 3], Some([4, 5, 6])));
         assert!(!left.is_cut());
         let mut out = String::new();

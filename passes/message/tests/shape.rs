@@ -3,9 +3,9 @@
 use std::mem::{offset_of, size_of};
 
 use schism_jit_abi::{
-    GPU_MESSAGE_COMPLETE, GPU_MESSAGE_SHAPED, GPU_STATE_COMPLETE, GpuMessage, GpuRecord,
+    GPU_MESSAGE_COMPLETE, GPU_MESSAGE_SHAPED, GPU_STATE_COMPLETE, GpuMessage, GpuMessageBuffer,
 };
-use schism_message::record::{Record, empty};
+use schism_message::buffer::{MessageBuffer, empty};
 use schism_message::shape::{
     MOST_PARTS, MOST_WORDS, PART_CONSTANT, PART_ROOM, PART_WORD, ROOM, ROOM_ADDRESS,
 };
@@ -65,8 +65,9 @@ fn memory(shape: &[u8]) -> Vec<u8> {
 fn left(words: &[u64]) -> Vec<u8> {
     let mut bytes = vec![0; 4096];
     empty(&mut bytes, 1024).expect("it has room");
-    bytes[offset_of!(GpuRecord, state)..][..4].copy_from_slice(&GPU_STATE_COMPLETE.to_le_bytes());
-    let head = size_of::<GpuRecord>();
+    bytes[offset_of!(GpuMessageBuffer, state)..][..4]
+        .copy_from_slice(&GPU_STATE_COMPLETE.to_le_bytes());
+    let head = size_of::<GpuMessageBuffer>();
     let size = (size_of::<GpuMessage>() + 8 * words.len()).next_multiple_of(16) as u32;
     let flags = GPU_MESSAGE_COMPLETE | GPU_MESSAGE_SHAPED;
     for (offset, number) in
@@ -88,7 +89,7 @@ fn left(words: &[u64]) -> Vec<u8> {
 
 fn text(record: &[u8], device: &[u8]) -> String {
     let pieces = [(DEVICE, device)];
-    let record = Record::new(record).expect("it is whole");
+    let record = MessageBuffer::new(record).expect("it is whole");
     let mut out = String::new();
     let left = record.panic().expect("it was left");
     left.write(&Recorded(&pieces), &mut out, 1 << 12).expect("a string takes everything");
@@ -102,7 +103,7 @@ fn a_shape_and_words_are_a_message() {
     assert_eq!(text(&record, &device), "-2 of 300");
     let pieces = [(DEVICE, &device[..])];
     let device = Recorded(&pieces);
-    let record = Record::new(&record).unwrap();
+    let record = MessageBuffer::new(&record).unwrap();
     let left = record.panic().unwrap();
     let location = left.location(&device).expect("the device has it");
     assert_eq!((location.file, location.line, location.column), ("lib.rs", 12, 5));
@@ -179,7 +180,9 @@ fn damaged_messages_end() {
             bytes[at..at + len].copy_from_slice(&value.to_le_bytes()[..len]);
         }
         let pieces = [(DEVICE, &device[..])];
-        let Some(left) = Record::new(&record).and_then(|record| record.panic()) else { continue };
+        let Some(left) = MessageBuffer::new(&record).and_then(|record| record.panic()) else {
+            continue;
+        };
         let mut out = String::new();
         left.write(&Recorded(&pieces), &mut out, 500).expect("a string takes everything");
         assert!(out.len() <= 500 + '…'.len_utf8());

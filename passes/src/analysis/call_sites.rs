@@ -1,10 +1,10 @@
 //! Where in the source an instruction comes from, however much was inlined and whether or not the
 //! crate was built with debug information.
 //!
-//! Not part of the way of a good module: when the device check has found something, the module is
-//! read once more, [`number`] gives every instruction a location of its own, and the passes run
-//! again. Inlining keeps a location's way: after it, `way_of` tells for an instruction through
-//! which calls it came to where it stands.
+//! Not part of the pipeline of a good module: when the device check has found something, the module
+//! is read once more, [`number`] gives every instruction a location of its own, and the passes run
+//! again. Inlining keeps a location's call path: after it, `call_path_of` tells for an instruction
+//! through which calls it came to where it stands.
 //!
 //! Before:
 //! ```llvm
@@ -111,8 +111,8 @@ pub fn number(module: &Module<'_>) -> Vec<CallSite> {
 /// The indices of the sites through which an instruction came to where it stands: its own first,
 /// then the call through which its function was inlined, and so on. Empty in a module without
 /// numbers.
-pub(crate) fn way_of(instruction: Value<'_>) -> Vec<usize> {
-    let mut way = Vec::new();
+pub(crate) fn call_path_of(instruction: Value<'_>) -> Vec<usize> {
+    let mut path = Vec::new();
     let mut next = instruction.debug_loc();
     while let Some(location) = next {
         // Bodies that come in later have lines of their own, and line 0 is what LLVM gives an
@@ -120,11 +120,11 @@ pub(crate) fn way_of(instruction: Value<'_>) -> Vec<usize> {
         if location.file_name() == FILE
             && let Some(index) = location.line().checked_sub(1)
         {
-            way.push(index as usize);
+            path.push(index as usize);
         }
         next = location.inlined_at();
     }
-    way
+    path
 }
 
 fn kind_of(instruction: Value<'_>) -> SiteKind {

@@ -30,8 +30,8 @@ pub(crate) struct Node<'m> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Kind<'m> {
     Constant(u64),
-    /// An integer, or the address that a pointer is.
-    Leaf(Value<'m>),
+    /// An integer, or the address that a pointer is, of which nothing else is known.
+    Unknown(Value<'m>),
     Sum(Expr<'m>, Expr<'m>),
     Difference(Expr<'m>, Expr<'m>),
     Product(Expr<'m>, Expr<'m>),
@@ -60,7 +60,7 @@ pub(crate) struct AddRec<'m> {
 
 fn node(bits: u32, kind: Kind<'_>) -> Expr<'_> {
     let inner = match &kind {
-        Kind::Constant(_) | Kind::Leaf(_) => 0,
+        Kind::Constant(_) | Kind::Unknown(_) => 0,
         Kind::Sum(a, b) | Kind::Difference(a, b) | Kind::Product(a, b) => {
             a.size.saturating_add(b.size)
         }
@@ -267,8 +267,8 @@ impl<'a, 'm> Values<'a, 'm> {
             return Some(AddRec::fixed(constant(bits, value.zext_value())));
         }
         if self.is_outside(value) {
-            let leaf = || AddRec::fixed(node(bits, Kind::Leaf(value)));
-            return Some(self.place(value, depth).unwrap_or_else(leaf));
+            let unknown = || AddRec::fixed(node(bits, Kind::Unknown(value)));
+            return Some(self.place(value, depth).unwrap_or_else(unknown));
         }
         let operand = |index| value.operand(index);
         match value.opcode()? {
@@ -419,8 +419,8 @@ pub(crate) struct Emit<'m> {
     builder: Builder<'m>,
     context: ContextRef<'m>,
     module: ModuleRef<'m>,
-    /// Leaves, made definite: what nobody would have asked for may be poison.
-    leaves: HashMap<Value<'m>, Value<'m>>,
+    /// Unknowns, made definite: what nobody would have asked for may be poison.
+    unknowns: HashMap<Value<'m>, Value<'m>>,
 }
 
 impl<'m> Emit<'m> {
@@ -428,7 +428,7 @@ impl<'m> Emit<'m> {
         let module = before.parent_function().module();
         let context = module.context();
         let builder = Builder::before(before);
-        Emit { builder, context, module, leaves: HashMap::new() }
+        Emit { builder, context, module, unknowns: HashMap::new() }
     }
 
     pub fn builder(&self) -> &Builder<'m> {
@@ -448,7 +448,7 @@ impl<'m> Emit<'m> {
         let ty = self.int(expr.bits);
         match &expr.kind {
             Kind::Constant(value) => self.number(expr.bits, *value),
-            Kind::Leaf(leaf) => self.definite(*leaf),
+            Kind::Unknown(unknown) => self.definite(*unknown),
             Kind::Sum(a, b) | Kind::Difference(a, b) | Kind::Product(a, b) => {
                 let (a, b) = (self.value(a), self.value(b));
                 match expr.kind {
@@ -472,26 +472,27 @@ impl<'m> Emit<'m> {
         }
     }
 
-    /// A leaf that is not poison, as a number.
-    fn definite(&mut self, leaf: Value<'m>) -> Value<'m> {
-        if let Some(&known) = self.leaves.get(&leaf) {
+    /// An unknown that is not poison, as a number.
+    fn definite(&mut self, unknown: Value<'m>) -> Value<'m> {
+        if let Some(&known) = self.unknowns.get(&unknown) {
             return known;
         }
         // The address is made definite, and the pointer left alone: of what comes of a definite one
-        // LLVM does not know what it points to. SAFETY: the leaf is a live integer or pointer that
-        // dominates the builder's place.
+        // LLVM does not know what it points to. SAFETY: the unknown is a live integer or pointer
+        // that dominates the builder's place.
         let value = {
-            let leaf = if is_sound(leaf, SOUND) { self.without_promises(leaf) } else { leaf };
-            let value = match is_pointer(leaf) {
-                true => self.builder.ptrtoint(leaf, self.int(64)),
-                false => leaf,
+            let unknown =
+                if is_sound(unknown, SOUND) { self.without_promises(unknown) } else { unknown };
+            let value = match is_pointer(unknown) {
+                true => self.builder.ptrtoint(unknown, self.int(64)),
+                false => unknown,
             };
-            match is_sound(leaf, SOUND) {
+            match is_sound(unknown, SOUND) {
                 true => value,
                 false => self.builder.freeze(value),
             }
         };
-        self.leaves.insert(leaf, value);
+        self.unknowns.insert(unknown, value);
         value
     }
 

@@ -58,7 +58,7 @@ pub(crate) fn use_at(instruction: Value<'_>, through: Option<String>) -> Use {
     Use {
         function: name_of_original(instruction.parent_function()),
         through,
-        way: call_sites::way_of(instruction),
+        call_path: call_sites::call_path_of(instruction),
     }
 }
 

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use lexopt::Arg::{Long, Short, Value};
+use schism_passes::opt::{self, OptError};
 use schism_passes::pipeline::{self, Step};
-use schism_passes::{opt, registry};
+use schism_passes::registry;
 
 const USAGE: &str = "\
 Runs passes over a file of LLVM assembly or bitcode.
@@ -106,6 +107,8 @@ fn run(passes: &str, input: &Path, options: &Options) -> Result<(), String> {
     let failed = |what: &str, path: &Path, error: std::io::Error| {
         format!("cannot {what} {}: {error}", path.display())
     };
+    // Before anything is read: a wrong name is told first, and nobody types a module into a terminal for it.
+    pipeline::resolve(passes).map_err(|error| OptError::from(error).to_string())?;
     let contents = if input == Path::new("-") {
         let mut contents = Vec::new();
         std::io::stdin().read_to_end(&mut contents).map(|_| contents)

@@ -125,17 +125,17 @@ impl<'m> Conditions<'_, 'm> {
             Step::Up(size) => (size, true),
             Step::Down(size) => (size, false),
         };
-        let way = if scev::known(size) == Some(1) {
+        let distance = if scev::known(size) == Some(1) {
             iteration
         } else {
             let size = self.emit.wide(size);
             self.checked("llvm.umul.with.overflow", iteration, size)
         };
         if !up {
-            self.compare(IntPredicate::UGE, first, way);
-            return self.emit.builder().sub(first, way);
+            self.compare(IntPredicate::UGE, first, distance);
+            return self.emit.builder().sub(first, distance);
         }
-        let last = self.checked("llvm.uadd.with.overflow", first, way);
+        let last = self.checked("llvm.uadd.with.overflow", first, distance);
         if value.bits() < 64 {
             let most = self.emit.number(64, u64::MAX >> (64 - value.bits()));
             self.compare(IntPredicate::ULE, last, most);

@@ -22,7 +22,7 @@
 //! functions. What a launch adds begins behind the arrays of every kernel that asks for its address
 //! at the same call, at a multiple of [`DYNAMIC_ALIGN`].
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use inkwell::module::Module;
 use schism_llvm::{AsModule, Builder, ContextRef, IntoValue, ModuleRef, Value};
@@ -109,7 +109,7 @@ pub fn run(module: &Module<'_>, images: &mut [KernelImage]) -> Result<(), LocalM
     }
 
     let mut arrays: Vec<Placed> = Vec::new();
-    let static_calls = calls_of(module, LOCAL_STATIC);
+    let static_calls = calls_of(module, LOCAL_STATIC, &kernels);
     for &call in &static_calls {
         let array = array_of(call).ok_or_else(|| LocalMemoryError::NotConstant {
             function: call.parent_function().name(),
@@ -139,7 +139,7 @@ pub fn run(module: &Module<'_>, images: &mut [KernelImage]) -> Result<(), LocalM
     }
     // Shared code finds the launch's memory at one place for all its kernels, so each of them is as large as
     // the largest, and code that two groups of kernels share makes all of them equal: until nothing changes.
-    let dynamic: Vec<(Value<'_>, BTreeSet<usize>)> = calls_of(module, LOCAL_DYNAMIC)
+    let dynamic: Vec<(Value<'_>, BTreeSet<usize>)> = calls_of(module, LOCAL_DYNAMIC, &kernels)
         .into_iter()
         .map(|call| (call, reach(call.parent_function())))
         .collect();
@@ -181,8 +181,7 @@ pub fn run(module: &Module<'_>, images: &mut [KernelImage]) -> Result<(), LocalM
 }
 
 /// Gives each array the lowest offset where it overlaps no array that one of its kernels also reaches. The
-/// most aligned and the largest come first, so that there are few gaps; the order of calls decides the rest,
-/// so that the same module always gets the same places.
+/// most aligned and the largest come first, so that there are few gaps; the order of the source decides the rest.
 fn place(arrays: &mut [Placed<'_>], kernels: &[&str]) -> Result<(), LocalMemoryError> {
     let mut order: Vec<usize> = (0..arrays.len()).collect();
     order.sort_by_key(|&at| {
@@ -215,15 +214,35 @@ fn place(arrays: &mut [Placed<'_>], kernels: &[&str]) -> Result<(), LocalMemoryE
     Ok(())
 }
 
-fn calls_of<'m>(module: &'m Module<'_>, name: &str) -> Vec<Value<'m>> {
+/// The calls of a function, in the order of the source, as far as the IR shows it: that of a depth-first walk from
+/// the kernels, which enters a function where it is first mentioned. The order of the module's functions is that of
+/// their symbols, which hashes are part of, and that of LLVM's list of uses depends on what ran before.
+fn calls_of<'m>(module: &'m Module<'_>, name: &str, kernels: &[&str]) -> Vec<Value<'m>> {
     let Some(function) = module.get_function(name) else { return Vec::new() };
     let function = function.value();
-    // In the order of the module, not in that of LLVM's list of uses, which depends on what ran before.
-    module
-        .get_functions()
-        .flat_map(|caller| caller.value().instructions())
-        .filter(|&instruction| instruction.callee() == Some(function))
-        .collect()
+    let mut calls = Vec::new();
+    let mut seen = HashSet::from([function]);
+    let roots = kernels.iter().filter_map(|&kernel| module.get_function(kernel));
+    // What no kernel reaches has its calls replaced, too.
+    for root in roots.chain(module.get_functions()) {
+        // What is left to visit; the next one is the last.
+        let mut stack = vec![root.value()];
+        while let Some(value) = stack.pop() {
+            if value.is_instruction() {
+                if value.callee() == Some(function) {
+                    calls.push(value);
+                }
+            } else if !seen.insert(value) {
+                continue;
+            }
+            if value.is_function() {
+                stack.extend(value.instructions().into_iter().rev());
+            } else {
+                stack.extend(value.operands().rev().filter(|operand| operand.is_constant()));
+            }
+        }
+    }
+    calls
 }
 
 /// The array that a call asks for, if its arguments say which.

@@ -23,7 +23,7 @@
 //! `REQUESTS` loads in flight. Only innermost loops without calls and without an exit to a panic
 //! get the hint; an existing hint stays.
 //!
-//! The weight of an operation is its number of GPU instructions: an exact division is dozens, with
+//! The weight of an operation is its number of GPU instructions: a precise division is dozens, with
 //! a branch for rare operands. Unrolling gains nothing there, and costs the driver time. So LLVM is
 //! also kept from peeling loops with such operations, which it does where a condition differs in
 //! the first iteration:
@@ -148,13 +148,13 @@ fn weight(instruction: Value<'_>) -> usize {
             kind => kind == TypeKind::Double,
         }
     };
-    let is_exact = || {
+    let is_precise = || {
         !instruction.has_fast_math() || instruction.fast_math_flags() & fast_math::APPROXIMATE == 0
     };
     match instruction.opcode() {
         Some(Opcode::Phi) => 0,
-        Some(Opcode::FDiv | Opcode::FRem) if is_exact() => 16 << u32::from(is_wide(instruction)),
-        Some(Opcode::Call) if is_root(instruction) && is_exact() => {
+        Some(Opcode::FDiv | Opcode::FRem) if is_precise() => 16 << u32::from(is_wide(instruction)),
+        Some(Opcode::Call) if is_root(instruction) && is_precise() => {
             16 << u32::from(is_wide(instruction))
         }
         Some(Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem) => {

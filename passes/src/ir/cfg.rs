@@ -26,7 +26,7 @@ pub(crate) struct Cfg<'m> {
     span: Vec<(usize, usize)>,
 }
 
-/// A natural loop with one way in and one way back, as `loop-simplify` makes them.
+/// A natural loop with one entry and one back edge, as `loop-simplify` makes them.
 #[derive(Clone, Debug)]
 pub(crate) struct Loop {
     /// The block that every iteration begins with.
@@ -95,13 +95,13 @@ impl<'m> Cfg<'m> {
         self.index[&instruction.block()]
     }
 
-    /// Whether every way to `below` leads through `above`; a block dominates itself.
+    /// Whether every path to `below` leads through `above`; a block dominates itself.
     pub fn dominates(&self, above: usize, below: usize) -> bool {
         let [(from, to), (enters, leaves)] = [above, below].map(|block| self.span[block]);
         self.rpo[above].is_some() && self.rpo[below].is_some() && from <= enters && leaves <= to
     }
 
-    /// The loops with one way in and one way back, inner ones first.
+    /// The loops with one entry and one back edge, inner ones first.
     pub fn loops(&self) -> Vec<Loop> {
         let mut found: Vec<Loop> = Vec::new();
         for header in 0..self.blocks.len() {
@@ -131,26 +131,27 @@ impl<'m> Cfg<'m> {
 
     /// Whether a loop's blocks have a cycle that does not go through its header.
     fn has_inner_cycle(&self, one: &Loop) -> bool {
-        // Blocks that nothing open leads to are taken away until none is left, or only cycles are.
+        // Removes blocks without predecessors until none is left, or only cycles are (Kahn).
         let inside = |block: &usize| *block != one.header && one.blocks.contains(block);
-        let mut ways: HashMap<usize, usize> = HashMap::new();
+        let mut in_degree: HashMap<usize, usize> = HashMap::new();
         for &block in one.blocks.iter().filter(|block| inside(block)) {
-            ways.insert(block, self.predecessors[block].iter().filter(|from| inside(from)).count());
+            in_degree
+                .insert(block, self.predecessors[block].iter().filter(|from| inside(from)).count());
         }
         let mut free: Vec<usize> =
-            ways.iter().filter(|(_, ways)| **ways == 0).map(|(&block, _)| block).collect();
+            in_degree.iter().filter(|(_, degree)| **degree == 0).map(|(&block, _)| block).collect();
         let mut gone = 0;
         while let Some(block) = free.pop() {
             gone += 1;
             for next in self.successors[block].iter().filter(|next| inside(next)) {
-                let Some(left) = ways.get_mut(next) else { continue };
+                let Some(left) = in_degree.get_mut(next) else { continue };
                 *left -= 1;
                 if *left == 0 {
                     free.push(*next);
                 }
             }
         }
-        gone < ways.len()
+        gone < in_degree.len()
     }
 }
 

@@ -37,11 +37,11 @@ impl<'m> Approximation<'m> {
             Opcode::FDiv => {
                 let over = instruction.operand(0);
                 let is_one = over.as_float() == Some(1.0);
-                (is_one && is_exact(instruction)).then_some(Self::Reciprocal(instruction))
+                (is_one && is_precise(instruction)).then_some(Self::Reciprocal(instruction))
             }
             Opcode::Call => {
                 let callee = instruction.callee()?;
-                let is_root = callee.name() == "llvm.sqrt.f32" && is_exact(instruction);
+                let is_root = callee.name() == "llvm.sqrt.f32" && is_precise(instruction);
                 is_root.then_some(Self::Root(instruction))
             }
             _ => None,
@@ -119,7 +119,7 @@ fn call<'m>(
 }
 
 /// Whether an operation is one of 32 bits and rounds correctly.
-fn is_exact(operation: Value<'_>) -> bool {
+fn is_precise(operation: Value<'_>) -> bool {
     operation.ty().kind() == TypeKind::Float
         && operation.fast_math_flags() == 0
         && operation.named_kind_metadata("fpmath").is_none()

@@ -60,24 +60,24 @@ fn closing(module: ModuleRef<'_>) -> Vec<Value<'_>> {
         globals.push(global);
     }
     let mut closing = HashSet::new();
-    // Whether the way from a static is still being followed.
+    // Whether the search from a static is still open.
     let mut open: HashMap<Value<'_>, bool> = HashMap::new();
     for &start in &globals {
         // Statics may refer to each other in long chains.
-        let mut way = vec![(start, false)];
-        while let Some((global, complete)) = way.pop() {
+        let mut stack = vec![(start, false)];
+        while let Some((global, complete)) = stack.pop() {
             if complete {
                 open.insert(global, false);
             } else if let Entry::Vacant(entry) = open.entry(global) {
                 entry.insert(true);
-                way.push((global, true));
+                stack.push((global, true));
                 for next in mentioned(global).into_iter().rev() {
                     match open.get(&next) {
                         Some(true) => {
                             closing.insert(next);
                         }
                         Some(false) => {}
-                        None => way.push((next, false)),
+                        None => stack.push((next, false)),
                     }
                 }
             }

@@ -1,8 +1,5 @@
 //! Passes for NVIDIA's GPUs.
 
-pub mod address_strides;
 pub mod approx_math;
 pub mod circular_statics;
 pub mod launch_bounds;
-pub mod product_reuse;
-pub mod suppress_umax;

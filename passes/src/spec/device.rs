@@ -31,7 +31,7 @@ pub struct DeviceSpec {
     pub imports: Vec<String>,
     /// In stage 2: symbols of specialization constants, and the bytes that replace the image's own.
     pub constant_values: Vec<(String, Vec<u8>)>,
-    /// In stage 2: how inexact floating-point operations may be.
+    /// In stage 2: how precise floating-point operations are.
     pub fast_math: FastMath,
     /// Bodies of functions that the module only declares.
     pub std_bodies: Option<Arc<StdBodies>>,

@@ -26,7 +26,7 @@ pub struct KernelSpec {
     pub closure_size: u64,
     /// Alignment of the closure in bytes.
     pub closure_align: u64,
-    /// The leaves of the closure, in the order of the kernel's parameters.
+    /// The flattened parameters: the parts of the closure, by offset.
     pub parameters: Vec<Parameter>,
 }
 
@@ -37,7 +37,7 @@ pub struct Parameter {
     pub offset: u64,
     /// Size in bytes.
     pub size: u64,
-    /// Alignment of the leaf in bytes.
+    /// Alignment in bytes.
     pub align: u64,
     /// What the bytes are.
     pub kind: ParameterKind,

@@ -1,4 +1,4 @@
-//! What the user chooses: how kernels are divided into images, which warnings to give, how inexact
+//! What the user chooses: how kernels are divided into images, which warnings to give, how precise
 //! arithmetic may be.
 
 use std::str::FromStr;
@@ -77,13 +77,13 @@ impl FromStr for Warnings {
     }
 }
 
-/// How inexact operations may be: LLVM's flags.
+/// How precise operations are: LLVM's fast-math flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FastMath(u32);
 
 impl FastMath {
     /// Not at all.
-    pub const EXACT: Self = Self(0);
+    pub const PRECISE: Self = Self(0);
 
     /// Rounding may differ: other orders, contracted operations, reciprocals, approximated
     /// functions, zeros without sign. Infinities and NaNs keep their meaning.

@@ -11,7 +11,7 @@ pub struct Report {
     pub violations: Vec<Violation>,
     /// Where each function is used, by symbol.
     pub uses: BTreeMap<String, Vec<Use>>,
-    /// What the indices in [`Use::way`] mean.
+    /// What the indices in [`Use::call_path`] mean.
     pub sites: Vec<CallSite>,
     /// The names of the kernels.
     pub kernels: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Use {
     pub through: Option<String>,
     /// Where it comes from: its own site first, then the call through which that was inlined, and
     /// so on. Empty when the module was not numbered.
-    pub way: Vec<usize>,
+    pub call_path: Vec<usize>,
 }
 
 /// The kinds of violation.
@@ -89,7 +89,7 @@ impl ViolationKind {
 }
 
 impl Report {
-    /// The functions on the shortest way from the one that contains `place` to a kernel, both
+    /// The functions on the shortest path from the one that contains `place` to a kernel, both
     /// included.
     #[must_use]
     pub fn chain(&self, place: &Use) -> Vec<String> {
@@ -119,7 +119,7 @@ impl Report {
 }
 
 impl fmt::Display for Report {
-    /// How many there are, then a line for each use: the functions on the way to a kernel, and in a
+    /// How many there are, then a line for each use: the functions on the path to a kernel, and in a
     /// numbered module the calls through which the instruction came to where it stands.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let uses = |violation: &Violation| violation.uses.len().max(1);
@@ -132,7 +132,7 @@ impl fmt::Display for Report {
             for place in &violation.uses {
                 let chain = self.chain(place);
                 write!(f, "\nviolation: {:?}, chain: {chain:?}", violation.what)?;
-                for site in place.way.iter().filter_map(|&index| self.sites.get(index)) {
+                for site in place.call_path.iter().filter_map(|&index| self.sites.get(index)) {
                     write!(f, ", {site}")?;
                 }
             }
@@ -148,7 +148,7 @@ pub struct Lints {
     pub findings: Vec<Lint>,
     /// Where each function is used, by symbol; empty without findings.
     pub uses: BTreeMap<String, Vec<Use>>,
-    /// What the indices in [`Use::way`] mean; empty without findings.
+    /// What the indices in [`Use::call_path`] mean; empty without findings.
     pub sites: Vec<CallSite>,
 }
 

@@ -8,7 +8,7 @@ pub const PREFIX: &str = "schism.lib.";
 pub struct TargetLibraryInfo {
     /// Intrinsics of LLVM, without `llvm.` and type, that give the correctly rounded result for 32
     /// and 64 bits.
-    pub exact: &'static [&'static str],
+    pub correctly_rounded: &'static [&'static str],
     /// Intrinsics with their types that give some approximation.
     pub approximate: &'static [&'static str],
     /// Functions of C that can be called by their names.
@@ -23,7 +23,7 @@ const ROUNDED: &[&str] = &["sqrt", "fma", "floor", "ceil", "trunc", "rint", "rou
 impl TargetLibraryInfo {
     /// A processor that takes its mathematics from the library, and from C only what moves memory.
     pub const CPU: Self = Self {
-        exact: ROUNDED,
+        correctly_rounded: ROUNDED,
         approximate: &[],
         functions: &["memcpy", "memmove", "memset", "memcmp", "bcmp"],
         wide: true,
@@ -32,14 +32,15 @@ impl TargetLibraryInfo {
     /// NVIDIA's GPUs, as LLVM generates code for them: for what is missing here it has no
     /// instruction, or (`frem`, and some of the rest without `afn`) one that gives something else.
     pub const PTX: Self = Self {
-        exact: ROUNDED,
+        correctly_rounded: ROUNDED,
         approximate: &["sin.f32", "cos.f32", "exp2.f32"],
         functions: &[],
         wide: false,
     };
 
     /// Nothing but the operations of LLVM that are no functions.
-    pub const NOTHING: Self = Self { exact: &[], approximate: &[], functions: &[], wide: false };
+    pub const NOTHING: Self =
+        Self { correctly_rounded: &[], approximate: &[], functions: &[], wide: false };
 
     /// The device that a triple stands for.
     #[must_use]

@@ -216,7 +216,7 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
             spec.constant_values.push((word(0, "the symbol")?.to_owned(), bytes(1)?));
         }
         "fast-math" => {
-            spec.fast_math = match word(0, "how inexact")? {
+            spec.fast_math = match word(0, "the precision")? {
                 "relaxed" => FastMath::RELAXED,
                 "finite" => FastMath::RELAXED_AND_FINITE,
                 other => return Err(error(format!("mathematics cannot be `{other}`"))),

@@ -219,7 +219,8 @@ fn copy<'m>(
     made
 }
 
-/// A constant and the constant expressions that use it. `None` if something else that is constant does: a static.
+/// A constant, and what uses it among constant expressions, and among structures, arrays and vectors of constants. `None` if
+/// something else that is constant does: a static.
 fn expressions_of(constant: Value<'_>) -> Option<Vec<Value<'_>>> {
     let mut found = vec![constant];
     let mut next = 0;
@@ -229,13 +230,18 @@ fn expressions_of(constant: Value<'_>) -> Option<Vec<Value<'_>>> {
             if user.opcode().is_some() || found.contains(&user) {
                 continue;
             }
-            if !user.is_constant_expression() {
+            if !user.is_constant_expression() && !is_aggregate(user) {
                 return None;
             }
             found.push(user);
         }
     }
     Some(found)
+}
+
+/// Whether this is a structure, an array or a vector of constants.
+fn is_aggregate(value: Value<'_>) -> bool {
+    value.is_constant_struct() || value.is_constant_array() || value.is_constant_vector()
 }
 
 /// What takes the place of a constant in one function.
@@ -281,6 +287,19 @@ impl<'m> Expansion<'_, 'm> {
             })
             .collect();
         let builder = self.builder;
+        if is_aggregate(expression) {
+            let parts = (0_u32..).zip(operands);
+            let context = expression.context();
+            let empty = expression.ty().poison();
+            return parts.fold(empty, |aggregate, (index, part)| {
+                if expression.is_constant_vector() {
+                    let index = context.int_type(64).const_int(index.into(), false);
+                    builder.insert_element(aggregate, part, index)
+                } else {
+                    builder.insert_value(aggregate, part, index)
+                }
+            });
+        }
         let opcode = expression.const_opcode();
         match opcode {
             Opcode::GetElementPtr => builder.gep_with_flags(

@@ -22,8 +22,8 @@
 //! So do conversions between integers of 128 bits and numbers, which some code generators cannot
 //! do.
 //!
-//! [`TargetLibraryInfo`] says what a kind of device computes by itself, and whether that is exact.
-//! Where the launch allows functions to be approximated (`afn`), a device's approximation stays.
+//! [`TargetLibraryInfo`] says what a kind of device computes by itself, and whether that is
+//! correctly rounded. Where the launch allows functions to be approximated (`afn`), a device's approximation stays.
 //! Numbers of 16 bits are widened for the call; vectors go element by element. What is of another
 //! type (`fp128`, a `sin` of integers) is left alone.
 
@@ -70,7 +70,7 @@ fn lower<'m>(module: ModuleRef<'m>, intrinsic: Value<'m>, device: &TargetLibrary
     let Some(&(function, shape)) = NUMBERS.iter().find(|(known, _)| *known == function) else {
         return;
     };
-    if device.exact.contains(&name) {
+    if device.correctly_rounded.contains(&name) {
         return;
     }
     let approximate = device.approximate.contains(&&*format!("{name}.{types}"));

@@ -1,4 +1,4 @@
-//! Lets floating-point operations be inexact. Runs in stage 2.
+//! Relaxes floating-point operations. Runs in stage 2.
 //!
 //! Before:
 //! ```llvm
@@ -36,7 +36,7 @@ pub fn run_on(module: &Module<'_>, math: FastMath) {
 
 /// Adds the flags to every operation of the module that can have them.
 pub fn run(module: ModuleRef<'_>, math: FastMath) {
-    if math == FastMath::EXACT {
+    if math == FastMath::PRECISE {
         return;
     }
     for function in module.functions() {

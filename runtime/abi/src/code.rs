@@ -1,47 +1,50 @@
-//! What generated code for the CPU and the process that loads it know of each other.
+//! The interface between generated code for the CPU and the process that loads it.
 //!
-//! An object of [`crate::CpuObject`] exports [`ENTRY`], a [`crate::CpuEntry`]. What it does not define is one of the functions
-//! below, or a function of the compiler's support library or of the C or maths library. Objects are kept on disk, so all this
-//! belongs to [`crate::ABI_VERSION`] as much as any layout.
+//! An object of [`crate::CpuObject`] exports [`ENTRY`], a [`crate::CpuEntry`]. Its undefined
+//! symbols are the functions below, or functions of the compiler's support library or of the C or
+//! maths library. Objects are cached on disk, so [`crate::ABI_VERSION`] covers all this like any
+//! layout.
 
 use crate::{CpuGroup, PanicRecord};
 
 /// The entry function's symbol.
 pub const ENTRY: &str = "schism.entry";
 
-/// What the symbols of specialization constants begin with that are open ([`crate::FLAG_OPEN_CONSTANTS`]). Their places in the request
-/// follow, as decimal numbers.
+/// The prefix of the symbols of open specialization constants ([`crate::FLAG_OPEN_CONSTANTS`]). The
+/// index in the request follows, as a decimal number.
 pub const OPEN_CONSTANT: &str = "schism_constant_";
 
 /// `extern "C" fn() -> *mut ItemContext`: the thread's context.
 pub const CURRENT: &str = "__schism_cpu_context";
 
-/// `extern "C" fn(*mut ItemContext) -> *mut ItemContext`: sets the thread's context and gives the one before.
+/// `extern "C" fn(*mut ItemContext) -> *mut ItemContext`: sets the thread's context and returns the
+/// previous one.
 pub const SWAP: &str = "__schism_cpu_swap_context";
 
 /// `extern "C" fn(*const CpuGroup)`: waits for the other work-items of the group.
 pub const BARRIER: &str = "__schism_cpu_barrier";
 
-/// `extern "C" fn(*const CpuGroup, u32, u32, u32) -> u32`: does what a sub-group does together: the operation, the caller's value, and
-/// the operation's argument, see [`CpuGroup::sub_group`].
+/// `extern "C" fn(*const CpuGroup, u32, u32, u32) -> u32`: runs a sub-group operation: the
+/// operation, the caller's value, and the operation's argument, see [`CpuGroup::sub_group`].
 pub const SUB_GROUP: &str = "__schism_cpu_sub_group";
 
-/// `extern "C" fn(*mut PanicRecord, *const u8, usize, *const Location, usize, usize, usize)`: fills the record of a panic whose
-/// message is text: the text and its length, the place (or null), the work-item's global id.
+/// `extern "C" fn(*mut PanicRecord, *const u8, usize, *const Location, usize, usize, usize)`: fills
+/// the record of a panic with a text message: the text and its length, the location (or null), the
+/// work-item's global id.
 pub const RECORD_TEXT: &str = "__schism_cpu_record_text";
 
-/// `extern "C" fn(*mut PanicRecord, *const u8, usize, *const Location, usize, usize, usize)`: the same for a message whose two
-/// words are those of a `core::fmt::Arguments`.
+/// `extern "C" fn(*mut PanicRecord, *const u8, usize, *const Location, usize, usize, usize)`: the
+/// same for a message given by the two words of a `core::fmt::Arguments`.
 pub const RECORD_FORMAT: &str = "__schism_cpu_record_format";
 
 /// `extern "C" fn(*const u8, usize)`: prints a message of two such words.
 pub const PRINT: &str = "__schism_cpu_print";
 
-/// `extern "C" fn() -> u64`: nanoseconds since some beginning, the same for all threads.
+/// `extern "C" fn() -> u64`: nanoseconds since an unspecified origin, the same for all threads.
 pub const TIME: &str = "__schism_cpu_time";
 
-/// Where a thread's running work-item is described. The entry function makes it on its stack; generated code has the offsets
-/// built in.
+/// The thread's running work-item. The entry function creates it on its stack; generated code
+/// contains the offsets.
 #[repr(C, align(16))]
 #[derive(Debug)]
 pub struct ItemContext {
@@ -51,11 +54,11 @@ pub struct ItemContext {
     pub id: [u64; 3],
     /// The launch's range: x, y, z.
     pub range: [u64; 3],
-    /// Where a panic's record goes.
+    /// The record for a panic.
     pub panic: *mut PanicRecord,
     /// The context that this one replaces until the box has run.
     pub previous: *mut ItemContext,
-    /// The work-item's group; set for kernels that need one.
+    /// The work-item's group, for kernels that need one.
     pub group: *const CpuGroup,
 }
 

@@ -1,4 +1,4 @@
-//! Compiling kernels for GPUs, and what they leave behind when they panic or print.
+//! Compiling kernels for GPUs, and the messages of their panics and prints.
 
 use core::ffi::c_void;
 
@@ -7,8 +7,8 @@ use crate::{Bytes, Constant, KnownValue, Param};
 /// [`GpuRequest::target`]: the text of NVIDIA's PTX.
 pub const TARGET_PTX: u32 = 1;
 
-/// The processors that PTX can be made for, and the first version of PTX that knows each, times ten. What has a letter is for that very
-/// processor (`a`) or for its family (`f`), and runs on no other.
+/// The processors that PTX can be compiled for, and the first PTX version that knows each, times
+/// ten. A suffix means that the code runs only on that architecture (`a`) or its family (`f`).
 pub const PTX_PROCESSORS: [(&str, u32); 28] = [
     ("sm_70", 60),
     ("sm_72", 61),
@@ -74,47 +74,52 @@ pub struct GpuRequest {
     pub links_len: usize,
     /// What to make: one of the `TARGET_` constants.
     pub target: u32,
-    /// The version of the instruction set, times ten: 80 is PTX 8.0. 0 is the lowest that `arch` allows.
+    /// The PTX version, times ten: 80 is PTX 8.0. 0 means the lowest that `arch` allows.
     pub isa: u32,
     /// The processor, such as `sm_90`.
     pub arch: Bytes,
-    /// The work-items of a block in each dimension, x first, if every launch of this code has so many; else 0. Dimensions that
-    /// the range does not have are 1.
+    /// The block size in each dimension, x first, if every launch of this code uses it; else 0.
+    /// Dimensions beyond those of the range are 1.
     pub group: [u32; 3],
-    /// What holds for every launch of this code: a sum of `FACT_` constants.
-    pub facts: u32,
-    /// The alignment that the kernel's local memory needs, in bytes, a power of two; 0 if it needs none in particular.
+    /// What every launch of this code satisfies: a sum of `ASSUME_` constants.
+    pub assumptions: u32,
+    /// The alignment that the kernel's local memory needs, in bytes, a power of two; 0 if it has no
+    /// requirement.
     pub local_align: u64,
     /// Bit `i`: parameter `i` is a pointer or an integer of 64 bits, and in every launch of this code a multiple of [`ALIGNED`].
     pub aligned: u64,
     /// Bit `i`: parameter `i` is an integer of 64 bits, and in every launch of this code below [`NARROW`].
     pub narrow: u64,
-    /// NVIDIA's library of mathematics, as LLVM bitcode: what it computes is called there, and the rest in stage 2's own. Empty: all is
-    /// stage 2's own.
+    /// NVIDIA's mathematics library, as LLVM bitcode: its functions are used where it has them, and
+    /// stage 2's own otherwise. Empty: all are stage 2's own.
     pub libdevice: Bytes,
 }
 
-/// What [`GpuRequest::aligned`] means: of an address, as much as one instruction loads or stores at most; of a number, such as the width
-/// of a picture, that each row begins at such an address, and that so many turns of a loop at once leave no rest.
+/// The unit of [`GpuRequest::aligned`]: for an address, the largest access of one instruction; for
+/// a number, such as the width of a picture, it means that each row begins at such an address, and
+/// that an unrolled loop has no remainder.
 pub const ALIGNED: u64 = 16;
 
-/// What [`GpuRequest::narrow`] means: such numbers are the same as signed and as unsigned ones of 32 bits.
+/// The limit of [`GpuRequest::narrow`]: smaller numbers are the same as signed and as unsigned
+/// 32-bit integers.
 pub const NARROW: u64 = 1 << 31;
 
-/// The launch's range, and the last id that it has with its offset, are below 2³¹ in each dimension.
-pub const FACT_INDEX_32: u32 = 1;
-/// The range is a multiple of the block in each dimension: no work-item of a block is outside of it.
-pub const FACT_GROUP_EXACT: u32 = 2;
+/// The launch's range, and its last id including the offset, are below 2³¹ in each dimension.
+pub const ASSUME_INDEX_32: u32 = 1;
+/// The range is a multiple of the block in each dimension: every work-item of a block is inside.
+pub const ASSUME_DIVISIBLE: u32 = 2;
 
 /// A kernel as text for a GPU's driver.
 ///
-/// The entry takes, in this order: the request's parameters (aggregates by value, everything else as it is); with
-/// [`crate::FLAG_OFFSET`] the launch's offset, three `u64`; with [`GPU_RANGE`] the launch's range, a `u64` for each dimension; with
-/// [`crate::FLAG_BASE`] the first id of this piece of the launch, three `u64` (in groups, for a kernel with [`GPU_GROUPS`]); with
-/// [`GPU_RECORD`] the address of a [`GpuRecord`].
+/// The parameters of the entry, in this order: the request's parameters (aggregates by value,
+/// everything else as it is); with [`crate::FLAG_OFFSET`] the launch's offset, three `u64`; with
+/// [`GPU_RANGE`] the launch's range, a `u64` for each dimension; with [`crate::FLAG_BASE`] the
+/// first id of the sub-grid, three `u64` (in groups, for a kernel with [`GPU_GROUPS`]); with
+/// [`GPU_MESSAGES`] the address of a [`GpuMessageBuffer`].
 ///
-/// Without [`GPU_GROUPS`] a launch has any blocks (those of [`GpuRequest::group`], if that is given) that cover the range; with it,
-/// the blocks are the work-groups. Local memory is the block's dynamic shared memory.
+/// Without [`GPU_GROUPS`] a launch uses any blocks (or those of [`GpuRequest::group`], if given)
+/// that cover the range; with it, the blocks are the work-groups. Local memory is the block's
+/// dynamic shared memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct GpuKernel {
@@ -130,33 +135,35 @@ pub struct GpuKernel {
     pub lower_micros: u64,
 }
 
-/// The kernel asks for its group: the blocks are the launch's work-groups.
+/// The kernel reads its group: the blocks are the launch's work-groups.
 pub const GPU_GROUPS: u32 = 1;
 /// The kernel may wait for the other work-items of its group.
 pub const GPU_BARRIER: u32 = 2;
 /// The kernel takes the launch's range.
 pub const GPU_RANGE: u32 = 4;
-/// The kernel takes a record: it may panic or print.
-pub const GPU_RECORD: u32 = 8;
-/// The kernel may print, so the record needs room for it.
+/// The kernel takes a message buffer: it may panic or print.
+pub const GPU_MESSAGES: u32 = 8;
+/// The kernel may print, so the message buffer needs room for it.
 pub const GPU_PRINT: u32 = 16;
 
-/// Where kernels leave messages: this, then [`GpuRecord::panic_bytes`] for the message of the first work-item that panics, then
-/// [`GpuRecord::print_bytes`] for what is printed. Both begin with a [`GpuMessage`]; what is printed is one after the other. It lies
-/// in memory that host and device see, and the host reads it when the launch has ended. To begin with, everything but the two sizes
-/// is 0, and the first bytes of both rooms too.
+/// Where kernels write messages: this header, then [`GpuMessageBuffer::panic_bytes`] for the
+/// message of the first work-item that panics, then [`GpuMessageBuffer::print_bytes`] for prints.
+/// Both begin with a [`GpuMessage`]; prints follow each other. It lies in memory that host and
+/// device share, and the host reads it when the launch has ended. Initially everything is 0 except
+/// the two sizes, including the first bytes of both parts.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug)]
-pub struct GpuRecord {
+pub struct GpuMessageBuffer {
     /// Whether a work-item panicked: one of the `GPU_STATE_` constants.
     pub state: u32,
-    /// The room for a panic's message, a multiple of 16 and at least [`GPU_PANIC_LEAST`].
+    /// The size of the part for a panic's message, a multiple of 16 and at least
+    /// [`GPU_PANIC_LEAST`].
     pub panic_bytes: u32,
-    /// The room for what is printed, a multiple of 16.
+    /// The size of the part for prints, a multiple of 16.
     pub print_bytes: u64,
-    /// Bytes that work-items have taken of it; more than there are, if it was too small.
+    /// Bytes that work-items have claimed of it; more than its size, if it was too small.
     pub print_used: u64,
-    /// Messages for which there was no room.
+    /// Messages that did not fit.
     pub print_lost: u64,
 }
 
@@ -164,15 +171,15 @@ pub struct GpuRecord {
 pub const GPU_STATE_FREE: u32 = 0;
 /// A work-item is writing its message.
 pub const GPU_STATE_CLAIMED: u32 = 1;
-/// The message is there.
+/// The message is complete.
 pub const GPU_STATE_COMPLETE: u32 = 2;
 
-/// The least room for a panic's message.
+/// The minimum size of the part for a panic's message.
 pub const GPU_PANIC_LEAST: u32 = 1024;
 
-/// A message: this, then [`GpuChunk`]s, up to its size. Addresses are the device's; what they point to is in the chunks. With
-/// [`GPU_MESSAGE_SHAPED`] words of 64 bits follow instead, and addresses are those of constants, which stay in the device's memory as
-/// long as the kernel's code.
+/// A message: this header, then [`GpuChunk`]s, up to its size. Addresses are those of the device;
+/// their contents are in the chunks. With [`GPU_MESSAGE_SHAPED`], 64-bit words follow instead, and
+/// addresses are those of constants, which stay in device memory as long as the kernel's code.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug)]
 pub struct GpuMessage {
@@ -182,30 +189,31 @@ pub struct GpuMessage {
     pub flags: u32,
     /// The work-item's global id: x, y, z, without the launch's offset.
     pub global_id: [u64; 3],
-    /// The work-item's place in its group.
+    /// The work-item's position in its group.
     pub local_id: [u64; 3],
-    /// The first word of the message's `core::fmt::Arguments`; or the address of its shape, which says what they are.
+    /// The first word of the message's `core::fmt::Arguments`; or the address of its shape, which
+    /// describes the words.
     pub template: u64,
     /// The second word, if there is no shape.
     pub args: u64,
-    /// The address of a panic's `core::panic::Location`; 0 if it is not known.
+    /// The address of a panic's `core::panic::Location`; 0 if it is unknown.
     pub location: u64,
 }
 
-/// All of the message is written.
+/// The message is written completely.
 pub const GPU_MESSAGE_COMPLETE: u32 = 1;
-/// Not everything that belongs to the message had room.
+/// Some of the message did not fit.
 pub const GPU_MESSAGE_CUT: u32 = 2;
-/// The launch has groups, so the local id means something.
+/// The launch has groups, so the local id is valid.
 pub const GPU_MESSAGE_IN_GROUP: u32 = 4;
 /// The message is a shape (`schism_message::shape`) and words.
 pub const GPU_MESSAGE_SHAPED: u32 = 8;
 
-/// A copy of some of the device's memory: this, then the bytes, then as many as make a multiple of 16.
+/// A copy of some device memory: this header, then the bytes, padded to a multiple of 16.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug)]
 pub struct GpuChunk {
-    /// Where the bytes are on the device.
+    /// The address of the bytes on the device.
     pub address: u64,
     /// How many.
     pub len: u64,

@@ -1,4 +1,4 @@
-//! What a container says of a kernel, as stage 2 takes it.
+//! Converts a kernel's description in a container to the form of stage 2's interface.
 
 use schism_hcf::{Parameter, ParameterKind};
 

@@ -4,20 +4,26 @@
 //! [`ENTRY_SYMBOL`], calls it with [`ABI_VERSION`] and gets a table of functions, [`JitApi`]. Everything that crosses
 //! is a plain C type defined here; the two sides may be built by different compilers.
 //!
-//! Who owns what:
+//! Ownership:
 //!
-//! * [`Bytes`] is borrowed. In a request it lives as long as the call; what a function of [`JitApi`] returns without
-//!   taking a request ([`JitApi::version`], [`JitApi::cpu_name`]) lives as long as the library is loaded.
-//! * [`Text`] is owned by whoever received it and goes back through [`JitApi::free_text`].
-//! * A [`CpuObject`] is owned by whoever received it and goes back through [`JitApi::release_cpu`], and its bytes with it.
-//! * A [`GpuKernel`] is owned by whoever received it and goes back through [`JitApi::release_gpu`], and its code with it.
-//! * The message in a [`PanicRecord`] belongs to whoever loaded the code; the file is a constant of the loaded code.
+//! * [`Bytes`] is borrowed. In a request it lives as long as the call; what a function of
+//!   [`JitApi`] returns without taking a request ([`JitApi::version`], [`JitApi::cpu_name`]) lives
+//!   as long as the library is loaded.
+//! * The receiver of a [`Text`] owns it and frees it with [`JitApi::free_text`].
+//! * The receiver of a [`CpuObject`] owns it and frees it with [`JitApi::release_cpu`], together
+//!   with its bytes.
+//! * The receiver of a [`GpuKernel`] owns it and frees it with [`JitApi::release_gpu`], together
+//!   with its code.
+//! * The message in a [`PanicRecord`] belongs to whoever loaded the code; the file is a constant of
+//!   the loaded code.
 //!
-//! Everything in [`JitApi`] may be called from any thread, at the same time. Nothing unwinds across the interface. Once
-//! opened, the library stays loaded until the process ends: LLVM keeps pointers into it.
+//! Any thread may call any function of [`JitApi`], concurrently. Nothing unwinds across the
+//! interface. Once opened, the library stays loaded until the process ends: LLVM keeps pointers
+//! into it.
 //!
-//! With the feature `hcf` a container's `schism_hcf::Parameter` becomes a [`Param`] by `From`. The feature `library` adds the
-//! module `library`, which opens stage 2 and has it compile, in safe functions.
+//! With the feature `hcf` a container's `schism_hcf::Parameter` converts to a [`Param`] by `From`.
+//! The feature `library` adds the module `library`, which opens stage 2 and compiles with it,
+//! through safe functions.
 #![no_std]
 
 #[cfg(feature = "library")]
@@ -34,18 +40,19 @@ use core::ffi::{CStr, c_void};
 
 pub use gpu::*;
 
-/// The version of everything in this crate. Any change of a layout or of a meaning counts it up.
+/// The version of everything in this crate. Any change of a layout or of a meaning increments it.
 pub const ABI_VERSION: u32 = 15;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
 
-/// The type of [`ENTRY_SYMBOL`]: takes the caller's [`ABI_VERSION`], returns null if the library does not speak it. The
-/// table lives as long as the library is loaded.
+/// The type of [`ENTRY_SYMBOL`]: takes the caller's [`ABI_VERSION`], returns null if the library
+/// does not support it. The table lives as long as the library is loaded.
 pub type EntryFn = unsafe extern "C" fn(abi_version: u32) -> *const JitApi;
 
-/// The version that a library of another version of schism speaks, for a message that names it: a library speaks one version, so
-/// each is asked for. `None` if it speaks none of the first thousand.
+/// The interface version of a library of another version of schism, for a message that names it: a
+/// library supports one version, so each is tried. `None` if it supports none of the first
+/// thousand.
 ///
 /// # Safety
 /// `entry` is a library's [`ENTRY_SYMBOL`], and the library is loaded.
@@ -69,7 +76,7 @@ impl Bytes {
     /// No bytes.
     pub const EMPTY: Self = Self { ptr: core::ptr::null(), len: 0 };
 
-    /// Borrows a slice; the caller sees to it that the slice outlives the value.
+    /// Borrows a slice; the caller ensures that the slice outlives the value.
     #[must_use]
     pub const fn new(bytes: &[u8]) -> Self {
         Self { ptr: bytes.as_ptr(), len: bytes.len() }
@@ -78,18 +85,21 @@ impl Bytes {
     /// The bytes as a slice; empty if `ptr` is null.
     ///
     /// # Safety
-    /// `ptr` is null, or `len` is 0, or `len` bytes at `ptr` are initialised and neither change nor go away during `'a`.
+    /// `ptr` is null, or `len` is 0, or `len` bytes at `ptr` are initialised and neither change nor
+    /// are freed during `'a`.
     #[must_use]
     pub const unsafe fn as_slice<'a>(self) -> &'a [u8] {
         if self.ptr.is_null() || self.len == 0 {
             return &[];
         }
-        // SAFETY: `ptr` is not null and `len` is not 0, so the caller promises that the bytes are there for `'a`.
+        // SAFETY: `ptr` is not null and `len` is not 0, so the caller promises that the bytes are
+        // valid for `'a`.
         unsafe { core::slice::from_raw_parts(self.ptr, self.len) }
     }
 }
 
-/// Text owned by the receiver: UTF-8, not NUL-terminated. It goes back through [`JitApi::free_text`], once.
+/// Text owned by the receiver: UTF-8, not NUL-terminated. It is freed once, with
+/// [`JitApi::free_text`].
 #[repr(C)]
 #[derive(Debug)]
 pub struct Text {
@@ -100,7 +110,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// No text; the value to hand to a function that may fill it.
+    /// No text; the initial value for an output parameter.
     pub const EMPTY: Self = Self { ptr: core::ptr::null_mut(), len: 0 };
 
     /// The text's bytes.
@@ -114,23 +124,25 @@ impl Text {
     }
 }
 
-/// What stage 2 can do.
+/// The functions of stage 2.
 #[repr(C)]
 #[derive(Debug)]
 pub struct JitApi {
-    /// The version that this table speaks: the caller's own, or it would not have got the table.
+    /// The version of this table: the caller's own, since the library returned it.
     pub abi_version: u32,
-    /// Name and version of stage 2 and of the LLVM that it runs, such as `schism-jit 0.1.0 (LLVM 22.1.2)`. Two libraries
-    /// that may generate different code differ in it.
+    /// Name and version of stage 2 and of its LLVM, such as `schism-jit 0.1.0 (LLVM 22.1.2)`. Two
+    /// libraries that may generate different code have different texts.
     pub version: extern "C" fn() -> Bytes,
     /// The processor that [`JitApi::compile_cpu`] generates code for: LLVM's name, such as `znver3`.
     pub cpu_name: extern "C" fn() -> Bytes,
-    /// Compiles one kernel for this process's processor, to an object that the caller loads. Returns [`OK`] and fills `out`, or another of the codes below
-    /// and fills `error` with what failed and what to do; the other one is then left as it is.
+    /// Compiles one kernel for this process's processor, to an object that the caller loads.
+    /// Returns [`OK`] and fills `out`, or returns another of the codes below and fills `error` with
+    /// what failed and what to do; the other one is left unchanged.
     ///
     /// # Safety
-    /// `request` points to a request whose [`Bytes`] and `params` can be read during the call; `out` and `error` can be
-    /// written. A null pointer among the three is an [`INVALID_REQUEST`], except that without `error` no text is given.
+    /// `request` points to a request whose [`Bytes`] and `params` can be read during the call;
+    /// `out` and `error` can be written. If one of the three is null, that is an
+    /// [`INVALID_REQUEST`]; without `error` there is no text.
     pub compile_cpu: unsafe extern "C" fn(
         request: *const CpuRequest,
         out: *mut CpuObject,
@@ -166,21 +178,22 @@ pub struct JitApi {
 
 /// The kernel was compiled.
 pub const OK: u32 = 0;
-/// The request itself is wrong: a null pointer, a dimension outside 1..=3, a parameter outside the closure, a constant that the
-/// image has not. A bug of the caller.
+/// The request itself is invalid: a null pointer, a dimension outside 1..=3, a parameter outside
+/// the closure, a constant that the image does not have. A bug of the caller.
 pub const INVALID_REQUEST: u32 = 1;
-/// The image is not LLVM bitcode that this stage 2 reads, or breaks the rules for an image: damaged, or built by another version.
+/// The image is not LLVM bitcode that this stage 2 reads, or violates the rules for an image: it is
+/// damaged, or built by another version.
 pub const INVALID_IMAGE: u32 = 2;
-/// The image has no kernel of that name.
+/// The image has no kernel with that name.
 pub const UNKNOWN_KERNEL: u32 = 3;
 /// The kernel's parameters in the image are not those of the request.
 pub const SIGNATURE_MISMATCH: u32 = 4;
-/// The kernel calls functions that exist neither in the image nor in this process; the text names them. Whoever loads the object
-/// finds that out.
+/// The kernel calls functions that exist neither in the image nor in this process; the text names
+/// them. The loader of the object detects this.
 pub const UNRESOLVED_SYMBOLS: u32 = 5;
-/// The kernel uses something that this device does not have, such as thread-local storage.
+/// The kernel uses something that this device lacks, such as thread-local storage.
 pub const UNSUPPORTED: u32 = 6;
-/// LLVM refused to generate code.
+/// LLVM failed to generate code.
 pub const BACKEND_FAILED: u32 = 7;
 /// No memory for code, or no thread to compile on.
 pub const OUT_OF_RESOURCES: u32 = 8;
@@ -207,27 +220,28 @@ pub struct CpuRequest {
     pub closure_align: u64,
     /// How many dimensions the launch range has, 1..=3.
     pub dimensions: u32,
-    /// Any of the `FLAG_` constants, added up.
+    /// A sum of `FLAG_` constants.
     pub flags: u32,
     /// Values of specialization constants that replace the image's own.
     pub constants: *const Constant,
     /// How many of them.
     pub constants_len: usize,
-    /// The processor to compile for, by LLVM's name, such as `x86-64-v3`, with all that it has and nothing more. Empty for the one
-    /// of this process.
+    /// The processor to compile for, by LLVM's name, such as `x86-64-v3`, with exactly its
+    /// features. Empty for the processor of this process.
     pub cpu: Bytes,
     /// Parameters whose values are known.
     pub values: *const KnownValue,
     /// How many of them.
     pub values_len: usize,
-    /// Images that define what the kernel's image only declares, each like [`image`](Self::image). What the kernel does not reach is left
-    /// out.
+    /// Images that define what the kernel's image only declares, each like [`image`](Self::image).
+    /// What the kernel does not reach is removed.
     pub links: *const Bytes,
     /// How many of them.
     pub links_len: usize,
 }
 
-/// A parameter that has the same value in every launch of the code. The code takes it all the same, and does not look at it.
+/// A parameter with the same value in every launch of the code. The code still takes it, but does
+/// not read it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KnownValue {
@@ -237,25 +251,27 @@ pub struct KnownValue {
     pub bytes: Bytes,
 }
 
-/// The kernel is the variant that reads the launch's offset: it takes three more parameters, `i64` each, which are
-/// [`CpuChunk::offset`]. Without the flag nothing reads that field.
+/// The kernel is the variant that reads the launch's offset: it takes three more parameters, `i64`
+/// each, which are [`CpuChunk::offset`]. Without the flag nothing reads that field.
 pub const FLAG_OFFSET: u32 = 1;
-/// Floating-point results may be rounded differently: sums may be taken in another order, a multiplication and an addition may
-/// become one operation, a division may become a multiplication by the reciprocal, zeros may lose their sign, functions may be
-/// approximated (LLVM's `reassoc contract arcp nsz afn`). Without the flag every result is the host's, bit for bit.
+/// Floating-point results may be rounded differently: sums may be reassociated, a multiplication
+/// and an addition may be fused, a division may become a multiplication by the reciprocal, zeros
+/// may lose their sign, functions may be approximated (LLVM's `reassoc contract arcp nsz afn`).
+/// Without the flag every result is that of the host, bit for bit.
 pub const FLAG_RELAXED_MATH: u32 = 2;
-/// With [`FLAG_RELAXED_MATH`] only: no operand and no result is infinite or not a number; if one is, the result may be any number. It is
-/// never poison: LLVM's `nnan ninf` are not used.
+/// With [`FLAG_RELAXED_MATH`] only: no operand and no result is infinite or NaN; if one is, the
+/// result may be any number. It is never poison: LLVM's `nnan ninf` are not used.
 pub const FLAG_FINITE_MATH: u32 = 4;
-/// For GPUs only: the launch comes in pieces, and the kernel takes the first id of its piece.
+/// For GPUs only: the launch is divided into sub-grids, and the kernel takes the first id of its sub-grid.
 pub const FLAG_BASE: u32 = 8;
-/// For the CPU only: functions of mathematics come from stage 2's own library, which gives the same bits on all devices. Without
-/// the flag they are the host's. GPUs have none of their own.
+/// For the CPU only: mathematical functions come from stage 2's own library, which gives the same
+/// bits on all devices. Without the flag they are the host's. GPUs have none of their own.
 pub const FLAG_PORTABLE_MATH: u32 = 16;
 
-/// The values of the specialization constants in [`CpuRequest::constants`] are not known yet. In the code each of them is a symbol
-/// that begins with [`code::OPEN_CONSTANT`], unless nothing reads it. There lies the image's own value, until whoever loads the code
-/// writes another. What the request has for values means nothing.
+/// The values of the specialization constants in [`CpuRequest::constants`] are unknown yet. In the
+/// code each of them is a symbol that begins with [`code::OPEN_CONSTANT`], unless nothing reads it.
+/// It contains the image's own value until the loader of the code writes another. Values in the
+/// request are ignored.
 pub const FLAG_OPEN_CONSTANTS: u32 = 32;
 
 /// The value of a specialization constant.
@@ -264,19 +280,19 @@ pub const FLAG_OPEN_CONSTANTS: u32 = 32;
 pub struct Constant {
     /// The constant's symbol in the image, UTF-8.
     pub symbol: Bytes,
-    /// The value's bytes, at most as many as the image has for the constant.
+    /// The value's bytes, at most the size of the constant in the image.
     pub value: Bytes,
 }
 
-/// One leaf of the closure, passed to the kernel as one parameter.
+/// One flattened parameter: a part of the closure that the kernel takes as one parameter.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Param {
-    /// Where the leaf begins in the closure, in bytes.
+    /// Where the part begins in the closure, in bytes.
     pub offset: u64,
-    /// The leaf's size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// The leaf's alignment in bytes, a power of two that divides `offset`.
+    /// The alignment in bytes, a power of two that divides `offset`.
     pub align: u64,
     /// One of the `PARAM_` constants.
     pub kind: u32,
@@ -288,7 +304,7 @@ pub const PARAM_INTEGER: u32 = 0;
 pub const PARAM_FLOAT: u32 = 1;
 /// A pointer of 8 bytes.
 pub const PARAM_POINTER: u32 = 2;
-/// An aggregate that the kernel gets a private copy of.
+/// An aggregate; the kernel gets a private copy.
 pub const PARAM_BYTES: u32 = 3;
 
 /// A compiled kernel: an ELF object that can be loaded into any process on this processor, see [`code`].
@@ -299,34 +315,37 @@ pub struct CpuObject {
     pub handle: *mut c_void,
     /// The object.
     pub object: Bytes,
-    /// What the kernel asks of a chunk, and how it was compiled: a sum of `CPU_` constants.
+    /// What the kernel requires of a chunk, and how it was compiled: a sum of `CPU_` constants.
     pub flags: u32,
-    /// The most bytes of stack that the entry function takes, with all functions of the object that it calls, but without those of the
-    /// process that loads it; or [`STACK_UNKNOWN`].
+    /// The stack that the entry function needs in bytes, with all functions of the object that it
+    /// calls, but without those of the process that loads it; or [`STACK_UNKNOWN`].
     pub stack: u64,
     /// How long compiling took, in microseconds.
     pub lower_micros: u64,
 }
 
-/// How much stack the code takes depends on what it computes: functions call each other in a circle, are called through pointers, or
-/// have frames of computed sizes.
+/// The stack need depends on run-time values: there is recursion, calls through pointers, or frames
+/// of computed size.
 pub const STACK_UNKNOWN: u64 = u64::MAX;
 
 /// The kernel reads [`CpuChunk::group`], so a chunk lies within one work-group.
 pub const CPU_GROUPS: u32 = 1;
 /// The kernel may call [`CpuGroup::barrier`] or [`CpuGroup::sub_group`], so a chunk is one work-item, on a stack of its own.
 pub const CPU_BARRIER: u32 = 2;
-/// LLVM's loop vectoriser did not come to an end, so the kernel was compiled without it. It asks nothing of a chunk.
+/// LLVM's loop vectoriser did not terminate, so the kernel was compiled without it. This requires
+/// nothing of a chunk.
 pub const CPU_PLAIN_LOOPS: u32 = 4;
 
-/// Runs one work-item after the other, x fastest, for every id in the chunk. Returns [`RUN_OK`], or [`RUN_PANICKED`] at
-/// the first work-item that panics: `panic` is then filled and the rest of the chunk was not run. Any number of threads
-/// may run chunks of one kernel at once. All frames are touched page by page, so a stack that is not enough ends at its guard page.
+/// Runs one work-item after the other, x fastest, for every id in the chunk. Returns [`RUN_OK`], or
+/// [`RUN_PANICKED`] at the first work-item that panics: `panic` is then filled and the rest of the
+/// chunk did not run. Any number of threads may run chunks of one kernel concurrently. All frames
+/// are probed page by page, so a stack overflow hits the guard page.
 ///
 /// # Safety
-/// `closure` points to the closure's bytes (of the size and alignment that the request said) and is not written to during
-/// the call; every pointer in it is good for what the kernel does with it; `chunk` is as [`CpuChunk`] says; `panic` can be
-/// written. The kernel's work-items do not race: two of them touch the same memory only by atomics, or only to read it.
+/// `closure` points to the closure's bytes (of the size and alignment in the request) and is not
+/// written during the call; every pointer in it is valid for what the kernel does with it; `chunk`
+/// is as [`CpuChunk`] says; `panic` can be written. The kernel's work-items do not race: two of
+/// them access the same memory only atomically, or only to read it.
 pub type CpuEntry = unsafe extern "C" fn(
     closure: *const u8,
     chunk: *const CpuChunk,
@@ -351,9 +370,11 @@ pub struct CpuChunk {
     pub end: [usize; 3],
     /// The whole launch's range, as kernels see it.
     pub range: [usize; 3],
-    /// Where the launch begins, for kernels compiled with [`FLAG_OFFSET`]. The ids above do not include it.
+    /// The launch's offset, for kernels compiled with [`FLAG_OFFSET`]. The ids above do not include
+    /// it.
     pub offset: [usize; 3],
-    /// The work-group that the box is part of. Read by kernels with [`CPU_GROUPS`] only; null otherwise.
+    /// The work-group that contains the box. Read by kernels with [`CPU_GROUPS`] only; null
+    /// otherwise.
     pub group: *const CpuGroup,
 }
 
@@ -367,20 +388,23 @@ pub struct CpuGroup {
     pub first: [usize; 3],
     /// Work-items of a group, in each dimension.
     pub local_range: [usize; 3],
-    /// Which group.
+    /// The group's id.
     pub id: [usize; 3],
-    /// How many groups, in each dimension.
+    /// The number of groups, in each dimension.
     pub range: [usize; 3],
-    /// The group's local memory, of the size and alignment that the container and the launch ask for.
+    /// The group's local memory, of the size and alignment that the container and the launch
+    /// require.
     pub local_memory: *mut u8,
-    /// Returns when all work-items of the group have called it, or never: the caller's stack may be given up instead. Called with
-    /// `data`, on the thread that the entry function was called on, which may run other work-items of the group meanwhile.
+    /// Returns when all work-items of the group have called it, or never: the caller's stack may be
+    /// discarded instead. Called with `data`, on the thread on which the entry function was called,
+    /// which may run other work-items of the group meanwhile.
     pub barrier: Option<unsafe extern "C" fn(data: *mut c_void)>,
-    /// Does what a sub-group does together: one of the `SUB_GROUP_` operations, with the caller's value and the operation's argument.
-    /// Returns when all work-items of the sub-group have called it, or never, as `barrier` does. The sub-groups are
-    /// [`SUB_GROUP_SIZE`] work-items each in the order of their row-major index in the group; the last one may have fewer.
+    /// Runs one of the `SUB_GROUP_` operations, with the caller's value and the operation's
+    /// argument. Returns when all work-items of the sub-group have called it, or never, like
+    /// `barrier`. The sub-groups are [`SUB_GROUP_SIZE`] work-items each, by row-major index in the
+    /// group; the last one may have fewer.
     pub sub_group: Option<SubGroupFn>,
-    /// What `barrier` and `sub_group` take.
+    /// The argument of `barrier` and `sub_group`.
     pub data: *mut c_void,
 }
 
@@ -388,54 +412,55 @@ pub struct CpuGroup {
 pub type SubGroupFn =
     unsafe extern "C" fn(data: *mut c_void, operation: u32, value: u32, argument: u32) -> u32;
 
-/// The work-items of a sub-group, on every device.
+/// The number of work-items of a sub-group, on every device.
 pub const SUB_GROUP_SIZE: usize = 32;
 
-/// The value of the work-item at the lane that the argument says, less than [`SUB_GROUP_SIZE`].
+/// The value of the work-item at the lane in the argument, which is less than [`SUB_GROUP_SIZE`].
 pub const SUB_GROUP_SHUFFLE: u32 = 0;
-/// The same for the caller's lane with the bits of the argument changed.
+/// The same for the caller's lane xor the argument.
 pub const SUB_GROUP_SHUFFLE_XOR: u32 = 1;
-/// The same for the lane that many in front of the caller's, or the caller's own value.
+/// The same for the lane that many before the caller's, or the caller's own value.
 pub const SUB_GROUP_SHUFFLE_UP: u32 = 2;
 /// The same for the lane that many behind the caller's, or the caller's own value.
 pub const SUB_GROUP_SHUFFLE_DOWN: u32 = 3;
 /// A bit for each lane, set where the value is not 0.
 pub const SUB_GROUP_BALLOT: u32 = 4;
-/// Nothing but the waiting.
+/// Only waits.
 pub const SUB_GROUP_BARRIER: u32 = 5;
 /// The sum of all values, in 32 bits.
 pub const SUB_GROUP_ADD: u32 = 6;
-/// The least of all values, as numbers with a sign.
+/// The minimum of all values, as signed integers.
 pub const SUB_GROUP_MIN: u32 = 7;
-/// The greatest of all values, as numbers with a sign.
+/// The maximum of all values, as signed integers.
 pub const SUB_GROUP_MAX: u32 = 8;
-/// The least of all values, as numbers without a sign.
+/// The minimum of all values, as unsigned integers.
 pub const SUB_GROUP_UMIN: u32 = 9;
-/// The greatest of all values, as numbers without a sign.
+/// The maximum of all values, as unsigned integers.
 pub const SUB_GROUP_UMAX: u32 = 10;
 
-/// What a panicking work-item leaves behind.
+/// The record of a panicking work-item.
 #[repr(C)]
 #[derive(Debug)]
 pub struct PanicRecord {
-    /// The message, formatted, UTF-8. Whoever loaded the code frees it.
+    /// The message, formatted, UTF-8. The loader of the code frees it.
     pub message: Text,
-    /// The source file, UTF-8; empty if the place is not known. It belongs to the code: copy it before unloading that.
+    /// The source file, UTF-8; empty if unknown. It belongs to the code: copy it before unloading
+    /// that.
     pub file: Bytes,
-    /// The line, from 1; 0 if the place is not known.
+    /// The line, from 1; 0 if unknown.
     pub line: u32,
-    /// The column, from 1; 0 if the place is not known.
+    /// The column, from 1; 0 if unknown.
     pub column: u32,
     /// The work-item's global id: x, y, z, without the launch's offset.
     pub global_id: [usize; 3],
-    /// The work-item's place in its group, if [`PanicRecord::in_group`] is not 0.
+    /// The work-item's position in its group, if [`PanicRecord::in_group`] is not 0.
     pub local_id: [usize; 3],
     /// Whether the launch has groups.
     pub in_group: u32,
 }
 
 impl PanicRecord {
-    /// The value to hand to a [`CpuEntry`].
+    /// The initial value for a [`CpuEntry`].
     pub const EMPTY: Self = Self {
         message: Text::EMPTY,
         file: Bytes::EMPTY,

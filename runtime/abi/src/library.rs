@@ -1,6 +1,6 @@
-//! Stage 2 as a library that tools open, with safe functions: for what happens before a program runs.
+//! Stage 2 as a library for tools, with safe functions: for compilation before a program runs.
 //!
-//! The runtime has its own way, which finds compiled kernels without opening stage 2.
+//! The runtime does not use this: it finds cached kernels without opening stage 2.
 
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
@@ -20,11 +20,11 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct Stage2(&'static JitApi);
 
-/// Why stage 2 could not be opened. Each text says what is wrong with the file, which it does not name.
+/// Why stage 2 could not be opened. Each text describes the problem without naming the file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Somebody else may have put it there or changed it, or it cannot be opened.
+    /// Somebody untrusted may have put it there or changed it, or it cannot be opened.
     #[error("cannot be loaded: {0}")]
     Untrusted(schism_trust::Untrusted),
     /// The system cannot load it.
@@ -39,30 +39,31 @@ pub enum OpenError {
         .found.map_or("?".to_owned(), |found| found.to_string())
     )]
     Version {
-        /// The version of the interface that it speaks, if that can be found out.
+        /// Its interface version, if it can be determined.
         found: Option<u32>,
     },
 }
 
-/// Stage 2 refused a kernel.
+/// Stage 2 rejected a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Refused {
     /// One of this crate's codes, such as [`crate::UNSUPPORTED`].
     pub code: u32,
-    /// What stage 2 says.
+    /// Stage 2's message.
     pub reason: String,
 }
 
-/// What is wanted of a kernel, for any device.
+/// The parts of a compile request that are the same for all devices.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
-    /// The image that has it, LLVM bitcode.
+pub struct CompileRequest<'a> {
+    /// The image with the kernel, LLVM bitcode.
     pub image: &'a [u8],
-    /// What its container says.
+    /// The kernel's description in its container.
     pub kernel: &'a KernelRef<'a>,
-    /// A sum of `FLAG_` constants. [`crate::FLAG_OFFSET`] takes the kernel's variant; [`crate::FLAG_OPEN_CONSTANTS`] leaves open all
-    /// specialization constants that the kernel reads, in the container's order.
+    /// A sum of `FLAG_` constants. [`crate::FLAG_OFFSET`] selects the kernel's offset variant;
+    /// [`crate::FLAG_OPEN_CONSTANTS`] leaves open all specialization constants that the kernel
+    /// reads, in the container's order.
     pub flags: u32,
     /// Images that define what the kernel imports, LLVM bitcode.
     pub links: &'a [&'a [u8]],
@@ -70,7 +71,7 @@ pub struct Wanted<'a> {
 
 /// Code of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct CompiledKernel {
     /// The code.
     pub code: Vec<u8>,
     /// The entry's symbol in it.
@@ -82,20 +83,22 @@ pub struct Made {
 }
 
 impl Stage2 {
-    /// Opens the library at a path from the root, if it is [trusted](schism_trust).
+    /// Opens the library at an absolute path, if it is [trusted](schism_trust).
     ///
     /// # Errors
     /// See [`OpenError`].
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         schism_trust::open(path).map_err(OpenError::Untrusted)?;
-        // SAFETY: loading runs the constructors of libLLVM and of our own library, which only fill their own tables. Only somebody who is
-        // trusted can have put another library there, and whoever names it vouches for it.
+        // SAFETY: loading runs the constructors of libLLVM and of our own library, which only fill
+        // their own tables. Only somebody who is trusted can have put another library there, and
+        // whoever names it vouches for it.
         let library = unsafe { libloading::Library::new(path) }.map_err(OpenError::Load)?;
-        // SAFETY: the symbol, if it is there, has this type: this crate says so.
+        // SAFETY: the symbol, if it exists, has this type, by this crate's definition.
         let entry = unsafe { library.get::<EntryFn>(ENTRY_SYMBOL.to_bytes_with_nul()) };
         let entry = *entry.map_err(OpenError::Foreign)?;
         core::mem::forget(library);
-        // SAFETY: any version may be asked for; what comes back is null or a table that lives as long as the library, which stays.
+        // SAFETY: any version is allowed; the result is null or a table that lives as long as the
+        // library, which stays.
         let api = unsafe { entry(ABI_VERSION).as_ref() };
         // SAFETY: the library's own symbol; it stays.
         api.map(Self).ok_or_else(|| OpenError::Version { found: unsafe { version_of(entry) } })
@@ -115,22 +118,28 @@ impl Stage2 {
         String::from_utf8_lossy(unsafe { (self.0.cpu_name)().as_slice() }).into_owned()
     }
 
-    /// Compiles a kernel for a processor of LLVM's name, or for that of this process if it is empty.
+    /// Compiles a kernel for a processor by LLVM's name, or for that of this process if it is
+    /// empty.
     ///
     /// # Errors
-    /// If stage 2 refuses.
-    pub fn compile_cpu(&self, wanted: Wanted<'_>, cpu: &str) -> Result<Made, Refused> {
+    /// If stage 2 rejects it.
+    pub fn compile_cpu(
+        &self,
+        wanted: CompileRequest<'_>,
+        cpu: &str,
+    ) -> Result<CompiledKernel, Refused> {
         let lists = Lists::of(wanted);
         let request = lists.request(wanted, cpu);
         let mut out = MaybeUninit::<CpuObject>::uninit();
         let mut error = Text::EMPTY;
-        // SAFETY: what the request points to outlives the call; the rest is ours to be written.
+        // SAFETY: what the request points to outlives the call; the rest can be written.
         let status =
             unsafe { (self.0.compile_cpu)(&raw const request, out.as_mut_ptr(), &raw mut error) };
         let made = self.outcome(status, out, error)?;
-        // SAFETY: the bytes are there until the handle is released, which is once, and after they are copied.
+        // SAFETY: the bytes live until the handle is released, which happens once, and after they
+        // are copied.
         let bytes = unsafe { self.take(made.object, self.0.release_cpu, made.handle) };
-        Ok(Made {
+        Ok(CompiledKernel {
             code: bytes,
             entry: code::ENTRY.to_owned(),
             needs: made.flags,
@@ -138,17 +147,17 @@ impl Stage2 {
         })
     }
 
-    /// Compiles a kernel to the text of PTX, for a processor such as `sm_90`, in the lowest version of PTX that knows it. `facts` are
-    /// a sum of `FACT_` constants.
+    /// Compiles a kernel to PTX, for a processor such as `sm_90`, in the lowest PTX version that
+    /// knows it. `assumptions` are a sum of `ASSUME_` constants.
     ///
     /// # Errors
-    /// If stage 2 refuses.
+    /// If stage 2 rejects it.
     pub fn compile_ptx(
         &self,
-        wanted: Wanted<'_>,
+        wanted: CompileRequest<'_>,
         processor: &str,
-        facts: u32,
-    ) -> Result<Made, Refused> {
+        assumptions: u32,
+    ) -> Result<CompiledKernel, Refused> {
         let lists = Lists::of(wanted);
         let common = lists.request(wanted, "");
         let request = GpuRequest {
@@ -170,7 +179,7 @@ impl Stage2 {
             isa: 0,
             arch: Bytes::new(processor.as_bytes()),
             group: [0; 3],
-            facts,
+            assumptions,
             local_align: wanted.kernel.groups.unwrap_or_default().local_align,
             aligned: 0,
             narrow: 0,
@@ -178,15 +187,15 @@ impl Stage2 {
         };
         let mut out = MaybeUninit::<GpuKernel>::uninit();
         let mut error = Text::EMPTY;
-        // SAFETY: what the request points to outlives the call; the rest is ours to be written.
+        // SAFETY: what the request points to outlives the call; the rest can be written.
         let status =
             unsafe { (self.0.compile_gpu)(&raw const request, out.as_mut_ptr(), &raw mut error) };
         let made = self.outcome(status, out, error)?;
-        // SAFETY: the name is there until the handle is released.
+        // SAFETY: the name lives until the handle is released.
         let entry = String::from_utf8_lossy(unsafe { made.entry.as_slice() }).into_owned();
         // SAFETY: as above; that is once, and after the text is copied.
         let text = unsafe { self.take(made.code, self.0.release_gpu, made.handle) };
-        Ok(Made { code: text, entry, needs: made.flags, stack: crate::STACK_UNKNOWN })
+        Ok(CompiledKernel { code: text, entry, needs: made.flags, stack: crate::STACK_UNKNOWN })
     }
 
     fn outcome<K>(&self, status: u32, out: MaybeUninit<K>, error: Text) -> Result<K, Refused> {
@@ -194,7 +203,7 @@ impl Stage2 {
             // SAFETY: stage 2 fills it when the status is OK.
             return Ok(unsafe { out.assume_init() });
         }
-        // SAFETY: the text is stage 2's, and freed once, after it is copied.
+        // SAFETY: the text belongs to stage 2, and is freed once, after it is copied.
         let reason = unsafe {
             let reason = String::from_utf8_lossy(error.as_slice()).into_owned();
             (self.0.free_text)(error);
@@ -203,10 +212,10 @@ impl Stage2 {
         Err(Refused { code: status, reason })
     }
 
-    /// Copies bytes and releases what has them.
+    /// Copies bytes and releases their owner.
     ///
     /// # Safety
-    /// The bytes are those of the handle, which `release` takes, and neither is used again.
+    /// The bytes belong to the handle, which `release` takes, and neither is used again.
     unsafe fn take(
         &self,
         bytes: Bytes,
@@ -230,7 +239,7 @@ struct Lists {
 }
 
 impl Lists {
-    fn of(wanted: Wanted<'_>) -> Self {
+    fn of(wanted: CompileRequest<'_>) -> Self {
         let open = wanted.flags & crate::FLAG_OPEN_CONSTANTS != 0;
         let constants = wanted.kernel.spec_constants.iter().filter(|_| open);
         let constants = constants
@@ -243,8 +252,8 @@ impl Lists {
     }
 
     /// The request; it borrows from all three.
-    fn request(&self, wanted: Wanted<'_>, cpu: &str) -> CpuRequest {
-        let Wanted { image, kernel, flags, .. } = wanted;
+    fn request(&self, wanted: CompileRequest<'_>, cpu: &str) -> CpuRequest {
+        let CompileRequest { image, kernel, flags, .. } = wanted;
         let variant = kernel.offset_variant.as_deref().filter(|_| flags & crate::FLAG_OFFSET != 0);
         CpuRequest {
             image: Bytes::new(image),

@@ -8,24 +8,24 @@ use std::time::{Duration, Instant};
 use crate::lock::Held;
 use crate::{Failures, Folder, Key, Problem, Settings, Value};
 
-/// The most bytes that are kept in memory.
+/// The maximum number of bytes in memory.
 const MEMORY_LIMIT: usize = 32 << 20;
 
-/// How long another process may take to compile a kernel before this one does so as well.
+/// How long this process waits for another one that compiles a kernel before it compiles it, too.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// So long after it was told that nothing can be written, it is not told again.
+/// The interval between reports that nothing can be written.
 const QUIET: Duration = Duration::from_secs(600);
 
 /// Compiled kernels, in memory and on disk.
 pub struct Cache {
     memory: Mutex<Memory>,
     folder: Option<Folder>,
-    /// What could not be written, if anything: then nothing is for a while.
+    /// Failures to write, if any: then nothing is written for a while.
     not_written: Mutex<Option<Failures>>,
-    /// When that was told.
+    /// When that was reported.
     told: Mutex<Option<Instant>>,
-    /// Where problems are told.
+    /// Receives problems.
     report: Box<dyn Fn(&Problem) + Send + Sync>,
 }
 
@@ -49,7 +49,7 @@ pub enum Source {
     Compiled,
 }
 
-/// The value of a key, which is held while it is looked for or made.
+/// The value of a key, locked while it is searched for or compiled.
 type Slot = Arc<Mutex<Option<Arc<Value>>>>;
 
 #[derive(Default)]
@@ -57,7 +57,7 @@ struct Memory {
     slots: HashMap<Key, Kept>,
     /// Bytes of all values.
     bytes: usize,
-    /// Counts what is asked for.
+    /// Counts requests.
     clock: u64,
 }
 
@@ -69,8 +69,8 @@ struct Kept {
 }
 
 impl Cache {
-    /// A cache as `settings` say. `report` is told what keeps it from being used: each damaged entry, and once whatever is
-    /// wrong with the whole.
+    /// Creates a cache as `settings` say. `report` receives problems: each damaged entry, and once
+    /// each problem of the whole cache.
     pub fn new(settings: &Settings, report: impl Fn(&Problem) + Send + Sync + 'static) -> Self {
         let folder = settings.folder.as_ref().and_then(|path| {
             Folder::open(path, settings.limit).inspect_err(|problem| report(problem)).ok()
@@ -84,31 +84,33 @@ impl Cache {
         }
     }
 
-    /// A cache that keeps nothing on disk.
+    /// Creates a cache that stores nothing on disk.
     #[must_use]
     pub fn in_memory() -> Self {
         Self::new(&Settings { folder: None, limit: 0 }, |_| {})
     }
 
-    /// The folder, if entries are kept on disk.
+    /// The folder, if entries are stored on disk.
     pub fn folder(&self) -> Option<&Folder> {
         self.folder.as_ref()
     }
 
-    /// The value of `key`: from memory, from disk, or else what `compile` makes, which is then kept.
+    /// The value of `key`: from memory, from disk, or else the result of `compile`, which is then
+    /// stored.
     ///
-    /// Of all threads and processes that ask for a key at once, one compiles and the others wait for it. If it fails or dies, the
-    /// next one tries. `compile` may ask for other keys, as long as no two keys' values are made of each other.
+    /// If several threads and processes ask for a key at once, one compiles and the others wait for
+    /// it. If it fails or dies, the next one tries. `compile` may ask for other keys, as long as
+    /// that is not circular.
     ///
     /// # Errors
-    /// That of `compile`. Nothing about the cache itself is an error.
+    /// The error of `compile`. Problems of the cache itself are no errors.
     pub fn get_or_compile<E>(
         &self,
         key: &Key,
         compile: impl FnOnce() -> Result<Value, E>,
     ) -> Result<Found, E> {
         let slot = self.memory().slot(key);
-        // Held by whoever looks and compiles; if that one panicked, the next one tries.
+        // Locked by the thread that searches and compiles; if it panics, the next one tries.
         let mut held = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(value) = &*held {
             return Ok(Found { value: Arc::clone(value), source: Source::Memory });
@@ -134,7 +136,7 @@ impl Cache {
         if let Some(value) = folder.read(key).unwrap_or_default() {
             return Ok(from(value, Source::Disk));
         }
-        // While this is held nobody else makes the entry; it may have come in the meantime.
+        // While this is held nobody else creates the entry; it may have appeared in the meantime.
         let lock = self.lock(folder, key);
         let value = folder.read(key).unwrap_or_else(|problem| {
             (self.report)(&problem);
@@ -154,7 +156,7 @@ impl Cache {
         Ok(from(value, Source::Compiled))
     }
 
-    /// The key's lock, if it can be had. Without it, two processes may do the same work.
+    /// The key's lock, if available. Without it, two processes may do the same work.
     fn lock<'a>(&self, folder: &'a Folder, key: &Key) -> Option<Held<'a>> {
         if !self.may_write() {
             return None;
@@ -181,8 +183,8 @@ impl Cache {
         self.write_failures().is_none_or(|failures| failures.may_try(Instant::now()))
     }
 
-    /// Nothing is written for a while. That is told once, until something was written again; and once in [`QUIET`], since small entries
-    /// may find room where large ones do not.
+    /// Stops writing for a while. That is reported once, until writing succeeds again; and at most
+    /// once in [`QUIET`], since small entries may fit where large ones do not.
     fn stop_writing(&self, problem: &Problem) {
         let before = {
             let mut failures = self.write_failures();
@@ -212,7 +214,8 @@ impl Memory {
         Arc::clone(&kept.slot)
     }
 
-    /// Notes what has come of a slot, which its user gives back, and lets go of what was not used for the longest time.
+    /// Records the result in a slot, which its user returns, and removes the least recently used
+    /// values.
     fn note(&mut self, key: &Key, slot: Slot, value: Option<&Value>) {
         let ours = |kept: &Kept| Arc::ptr_eq(&kept.slot, &slot);
         match (self.slots.get_mut(key).filter(|kept| ours(kept)), value) {
@@ -229,7 +232,7 @@ impl Memory {
         }
         drop(slot);
         while self.bytes > MEMORY_LIMIT {
-            // What is being made has no bytes yet.
+            // A value that is being compiled has no bytes yet.
             let made = self.slots.iter().filter(|(_, kept)| kept.bytes > 0);
             let Some(oldest) = made.min_by_key(|(_, kept)| kept.used).map(|(key, _)| *key) else {
                 break;

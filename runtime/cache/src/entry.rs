@@ -14,61 +14,61 @@
 //!   88+m     b  bytes, to the end of the file
 //! ```
 //!
-//! The key is in the entry, so that a file under another's name is noticed, and under the checksum with all the rest, so that no
-//! bit can change unnoticed.
+//! The entry contains the key, so that a file under another's name is detected, and the checksum
+//! covers it and all the rest, so that a change of any bit is detected.
 
 use crate::Key;
 
-/// What is kept for a key.
+/// The cached value of a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Value {
-    /// What must be known of the code to use it. At most [`MAX_META`] bytes.
+    /// The metadata needed to use the code. At most [`MAX_META`] bytes.
     pub meta: Vec<u8>,
     /// The code. At most [`MAX_BYTES`] bytes.
     pub bytes: Vec<u8>,
 }
 
-/// What an entry begins with.
+/// The first bytes of an entry.
 pub const MAGIC: [u8; 8] = *b"\x89SKC\r\n\x1a\n";
 /// The version of the format.
 pub const VERSION: u32 = 1;
-/// Bytes in front of the value.
+/// Bytes before the value.
 pub const HEADER_LEN: usize = 88;
-/// The most bytes that `meta` may have.
+/// The maximum length of `meta`.
 pub const MAX_META: usize = 1 << 16;
-/// The most bytes that `bytes` may have.
+/// The maximum length of `bytes`.
 pub const MAX_BYTES: usize = 1 << 30;
 
 /// Where the checksum is.
 const CHECKSUM: std::ops::Range<usize> = 56..HEADER_LEN;
 
-/// Why bytes are not the entry that they should be.
+/// Why bytes are not the expected entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
     /// Shorter than a header.
     #[error("it is cut off: {0} bytes are no whole header")]
     Short(usize),
-    /// It does not begin as an entry does.
+    /// It does not begin with [`MAGIC`].
     #[error("it is no entry of a kernel cache")]
     Magic,
     /// Another version wrote it.
     #[error("it has version {0} of the format, not {VERSION}")]
     Version(u32),
-    /// A length beyond the limits.
+    /// A length exceeds the limits.
     #[error("it says that it is longer than any entry is")]
     TooLong,
-    /// The lengths in the header are not those of the file.
+    /// The lengths in the header do not match the file's.
     #[error("it is {found} bytes long instead of {expected}")]
     Length {
-        /// By its header.
+        /// According to its header.
         expected: u64,
-        /// The bytes that there are.
+        /// The actual number of bytes.
         found: usize,
     },
     /// It is the entry of another key.
     #[error("it belongs to the key {0}")]
     Key(Key),
-    /// The bytes are not those that were written.
+    /// The checksum does not match.
     #[error("its checksum is wrong: bytes have changed")]
     Checksum,
 }
@@ -76,7 +76,7 @@ pub enum EntryError {
 /// The bytes of an entry.
 ///
 /// # Errors
-/// [`EntryError::TooLong`] if the value is larger than an entry may be.
+/// [`EntryError::TooLong`] if the value exceeds the limits.
 pub fn write(key: &Key, value: &Value) -> Result<Vec<u8>, EntryError> {
     let Value { meta, bytes } = value;
     if meta.len() > MAX_META || bytes.len() > MAX_BYTES {
@@ -96,7 +96,7 @@ pub fn write(key: &Key, value: &Value) -> Result<Vec<u8>, EntryError> {
     Ok(entry)
 }
 
-/// Reads and checks an entry. Nothing in `entry` is believed: any bytes may be given.
+/// Reads and checks an entry. `entry` is untrusted: any bytes are allowed.
 ///
 /// # Errors
 /// If it is not, bit for bit, what [`write()`] made for this key.

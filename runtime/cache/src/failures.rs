@@ -1,23 +1,24 @@
-//! When what failed is tried again.
+//! The retry rule for failures.
 
 use std::time::{Duration, Instant};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// Failures of the same thing, one after the other, each of which may be the last.
+/// Consecutive failures of one operation.
 ///
-/// After the first failure it is tried again at once, when next asked for; after each further one only when a pause is over, of 10 ms the
-/// first time and twice as long each time, up to a minute. So whoever asks a million times in a second tries nine times.
+/// After the first failure the operation is retried at the next request; after each further one
+/// only when a pause has passed: 10 ms the first time, doubled each time, at most a minute. So with
+/// a million requests in a second, it is tried nine times.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Failures {
     count: u32,
-    /// Nothing is tried before that.
+    /// No retry before that.
     not_before: Option<Instant>,
 }
 
 impl Failures {
-    /// One more, now.
+    /// Records a failure, now.
     #[must_use]
     pub fn and_another(self, now: Instant) -> Self {
         let pause = self.count.checked_sub(1).map(|doublings| {
@@ -29,7 +30,7 @@ impl Failures {
         }
     }
 
-    /// Whether it is tried again.
+    /// Whether a retry is due.
     pub fn may_try(&self, now: Instant) -> bool {
         self.not_before.is_none_or(|not_before| now >= not_before)
     }

@@ -14,13 +14,13 @@ use crate::entry::{self, EntryError, HEADER_LEN, MAX_BYTES, MAX_META};
 use crate::lock::{Held, Locks};
 use crate::{Key, Problem, Value};
 
-/// What entries' names end with.
+/// The suffix of entries' names.
 const SUFFIX: &str = ".kernel";
-/// What the names of entries begin with that are being written.
+/// The prefix of the names of entries that are being written.
 const WRITING: &str = "writing-";
-/// Longer than this nobody writes an entry who is still alive.
+/// No live process takes longer than this to write an entry.
 const ABANDONED: Duration = Duration::from_secs(600);
-/// What a file takes up is a multiple of this.
+/// The size of a file on disk is a multiple of this.
 const BLOCK: u64 = 4096;
 
 /// A folder of entries.
@@ -33,23 +33,23 @@ pub struct Folder {
     written: AtomicU64,
 }
 
-/// How much there is.
+/// The usage of the folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// How many entries.
     pub entries: u64,
-    /// What they take up on disk, in bytes.
+    /// Their size on disk, in bytes.
     pub bytes: u64,
-    /// When the entry was last used that was not used for the longest time.
+    /// When the least recently used entry was last used.
     pub oldest: Option<SystemTime>,
 }
 
-/// What a look at all entries has found.
+/// The result of checking all entries.
 #[derive(Debug, Default)]
 pub struct Checked {
-    /// How many are good.
+    /// How many are valid.
     pub good: u64,
-    /// What is wrong with the others.
+    /// The problems of the others.
     pub problems: Vec<Problem>,
 }
 
@@ -61,11 +61,12 @@ struct Listed {
 }
 
 impl Folder {
-    /// Opens a folder, or makes it. Entries that take up more than `limit` bytes together are cleared out, those first that were
-    /// not used for the longest time.
+    /// Opens a folder, or creates it. When entries exceed `limit` bytes on disk, the least recently
+    /// used ones are removed.
     ///
     /// # Errors
-    /// [`Problem::Unusable`] if it cannot be made, or if someone could change it who is not [trusted](schism_trust).
+    /// [`Problem::Unusable`] if it cannot be created, or if someone who is not
+    /// [trusted](schism_trust) could change it.
     pub fn open(path: &Path, limit: u64) -> Result<Self, Problem> {
         let unusable = |reason: String| Problem::Unusable { folder: path.to_owned(), reason };
         if let Err(error) = fs::metadata(path)
@@ -93,26 +94,26 @@ impl Folder {
         &self.path
     }
 
-    /// The most bytes that it may take up.
+    /// The maximum size on disk, in bytes.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Where the entry of a key is.
+    /// The path of a key's entry.
     pub fn entry(&self, key: &Key) -> PathBuf {
         self.path.join(format!("{key}{SUFFIX}"))
     }
 
-    /// The value of a key, if there is one, and notes that it was used.
+    /// Reads the value of a key, if there is one, and records that it was used.
     ///
     /// # Errors
-    /// If there is an entry that cannot be read or is not to be trusted.
+    /// If there is an entry that cannot be read or is untrusted.
     pub fn read(&self, key: &Key) -> Result<Option<Value>, Problem> {
         let path = self.entry(key);
         let Some((file, contents)) = contents(&path)? else { return Ok(None) };
         match entry::read(&contents, key) {
             Ok(value) => {
-                // Where this fails, entries go in the order in which they came.
+                // If this fails, entries are removed in the order of their creation.
                 let _ = file.set_times(FileTimes::new().set_modified(SystemTime::now()));
                 Ok(Some(value))
             }
@@ -125,7 +126,7 @@ impl Folder {
         self.locks()?.key(key, patience)
     }
 
-    /// Keeps a value. What is larger than the folder may be, or than an entry can be, is not kept.
+    /// Writes a value. Values that exceed the limit of the folder, or of an entry, are skipped.
     ///
     /// # Errors
     /// [`Problem::NotWritten`].
@@ -141,18 +142,20 @@ impl Folder {
             return Ok(());
         }
         if contents.len() as u64 > file_size_limit() {
-            // Writing would end the process by a signal.
+            // Writing would raise a signal that ends the process.
             return Err(io::Error::from_raw_os_error(libc::EFBIG));
         }
-        // Held until the entry is in its place, so that all that is there is counted.
+        // Held until the entry is in place, so that the total counts everything.
         let total = self.locks()?.total()?;
         let replaced = fs::symlink_metadata(path).map_or(0, |metadata| on_disk(metadata.len()));
         let before = match total.get().map(|total| total.saturating_sub(replaced)) {
             Some(before) if before.saturating_add(size) <= self.limit => before,
-            // Somewhat more than is needed, so that not every entry that comes from now on has to list them all.
+            // Frees somewhat more than needed, so that not every further entry has to list them
+            // all.
             _ => self.clear_out((self.limit - size).min(self.limit / 10 * 9))?,
         };
-        // Counted first: if the process ends here, there is less than is said, which the next clearing out puts right.
+        // Counted first: if the process ends here, the total is too large, which the next clearing
+        // corrects.
         total.set(before.saturating_add(size))?;
         let number = self.written.fetch_add(1, Ordering::Relaxed);
         let writing = self.path.join(format!("{WRITING}{}-{number}-{key}", std::process::id()));
@@ -169,7 +172,7 @@ impl Folder {
             fs::rename(&writing, path)
         })();
         if result.is_err() {
-            // It may not be there; and what stays is removed with what is abandoned.
+            // It may not exist; what remains is removed as abandoned.
             let _ = fs::remove_file(&writing);
             let _ = total.set(before);
         }
@@ -180,12 +183,12 @@ impl Folder {
         if let Some(locks) = self.locks.get() {
             return Ok(locks);
         }
-        // Two threads may open it at once. Each then uses what was put there first.
+        // Two threads may open it at once. Both then use the first one's.
         let locks = Locks::open(&self.path)?;
         Ok(self.locks.get_or_init(|| locks))
     }
 
-    /// Removes entries until they take up `most` bytes at most, and gives what they take up then.
+    /// Removes entries until they use at most `most` bytes, and returns the remaining size.
     fn clear_out(&self, most: u64) -> io::Result<u64> {
         let mut entries = self.list(Some(SystemTime::now()))?;
         entries.sort_by(|a, b| (a.used, &a.path).cmp(&(b.used, &b.path)));
@@ -202,7 +205,7 @@ impl Folder {
         Ok(total)
     }
 
-    /// The entries that there are. With `now`, what dead processes were writing is removed.
+    /// Lists the entries. With `now`, removes files that dead processes were writing.
     fn list(&self, now: Option<SystemTime>) -> io::Result<Vec<Listed>> {
         let mut listed = Vec::new();
         for file in fs::read_dir(&self.path)? {
@@ -228,7 +231,7 @@ impl Folder {
         Ok(listed)
     }
 
-    /// How much there is.
+    /// The usage of the folder.
     ///
     /// # Errors
     /// If the folder cannot be read.
@@ -241,7 +244,8 @@ impl Folder {
         })
     }
 
-    /// Removes all entries, and gives how much that was. Programs that run go on: they have in memory what they use.
+    /// Removes all entries, and returns how much that was. Running programs are not affected: what
+    /// they use is in memory.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -250,7 +254,7 @@ impl Folder {
         let before = self.usage()?;
         let after = self.clear_out(0)?;
         total.set(after)?;
-        // While the total is held nobody writes, so what is begun belongs to the dead.
+        // While the total is locked nobody writes, so unfinished files belong to dead processes.
         for file in fs::read_dir(&self.path)? {
             let file = file?;
             if file.file_name().to_str().is_some_and(|name| name.starts_with(WRITING)) {
@@ -260,7 +264,7 @@ impl Folder {
         Ok(before)
     }
 
-    /// Reads and checks all entries. Nothing is changed.
+    /// Reads and checks all entries, without changes.
     ///
     /// # Errors
     /// If the folder cannot be read.
@@ -284,11 +288,11 @@ impl Folder {
     }
 }
 
-/// The bytes of an entry's file, if there is one that only somebody who is trusted can have written.
+/// The bytes of an entry's file, if it exists and only somebody trusted can have written it.
 fn contents(path: &Path) -> Result<Option<(File, Vec<u8>)>, Problem> {
     let not_read = |source| Problem::NotRead { path: path.to_owned(), source };
     let untrusted = |why: Why| Problem::Foreign { path: path.to_owned(), reason: why.to_string() };
-    // Not blocking: what was put there may be a pipe.
+    // Non-blocking: the file may be a pipe.
     let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
@@ -305,17 +309,17 @@ fn contents(path: &Path) -> Result<Option<(File, Vec<u8>)>, Problem> {
         return Err(Problem::Damaged { path: path.to_owned(), cause: EntryError::TooLong });
     }
     let mut contents = Vec::new();
-    // The length is only where to begin; memory is taken as bytes come.
+    // The length is only an initial capacity; memory is allocated as bytes arrive.
     (&file).take(most).read_to_end(&mut contents).map_err(not_read)?;
     Ok(Some((file, contents)))
 }
 
-/// What a file takes up.
+/// The size of a file on disk.
 fn on_disk(len: u64) -> u64 {
     len.max(1).saturating_add(BLOCK - 1) / BLOCK * BLOCK
 }
 
-/// How long a file may be that this process writes.
+/// The maximum size of a file that this process may write.
 fn file_size_limit() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is ours to be written.

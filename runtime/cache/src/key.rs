@@ -1,9 +1,9 @@
-//! What an entry is found by.
+//! Keys of entries.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The hash of everything that makes a difference to a compiled kernel. Prints as 64 hexadecimal digits.
+/// The hash of everything that a compiled kernel depends on. Prints as 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key([u8; Key::LEN]);
 
@@ -11,7 +11,7 @@ impl Key {
     /// The length in bytes.
     pub const LEN: usize = 32;
 
-    /// A key to be made of parts. Keys of different purposes are never the same.
+    /// Builds a key from parts. Keys with different purposes are always different.
     ///
     /// ```
     /// use schism_cache::Key;
@@ -52,7 +52,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// A text that is no key.
+/// A text that is not a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a key is 64 hexadecimal digits, in small letters")]
 pub struct NoKey;
@@ -78,12 +78,12 @@ impl FromStr for Key {
     }
 }
 
-/// A [`Key`] that is being made; see [`Key::builder`].
+/// A [`Key`] under construction; see [`Key::builder`].
 #[derive(Clone, Debug)]
 pub struct KeyBuilder(blake3::Hasher);
 
 impl KeyBuilder {
-    /// Adds a part. Names and lengths count, so parts do not run into each other.
+    /// Adds a part. Names and lengths are hashed, too, so parts cannot run into each other.
     #[must_use]
     pub fn part(mut self, name: &str, bytes: &[u8]) -> Self {
         for bytes in [name.as_bytes(), bytes] {

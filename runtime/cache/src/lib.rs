@@ -1,7 +1,8 @@
-//! Compiled kernels, kept in memory and on disk.
+//! A cache of compiled kernels, in memory and on disk.
 //!
-//! A [`Cache`] answers one question: are there bytes for this [`Key`], and if not, who makes them? However many threads and
-//! processes ask at once, one of them compiles and the others get what it made.
+//! A [`Cache`] answers one question: are there bytes for this [`Key`], and if not, who compiles
+//! them? However many threads and processes ask at once, one of them compiles and the others get
+//! its result.
 //!
 //! ```
 //! use schism_cache::{Cache, Key, Source, Value};
@@ -14,13 +15,15 @@
 //! # Ok::<(), std::fmt::Error>(())
 //! ```
 //!
-//! # What can be relied on
-//! - **An entry is what its key says, or it is not there.** A [`Key`] is a hash over everything that makes a difference to the
-//!   code. Each entry carries its key and a checksum over all its bytes, looked at whenever it is read; one that is damaged,
-//!   cut off or not [trusted](schism_trust) is reported, compiled again and replaced.
-//! - **A cache that does not work is no error.** A folder that cannot be written, a full disk, no home: the caller is told once
-//!   ([`Problem`]), and the program goes on and compiles. Writing is tried again, by the rule of [`Failures`].
-//! - **It is bounded.** What was not used for the longest time goes first.
+//! # Guarantees
+//! - **An entry is valid or absent.** A [`Key`] is a hash over everything that the code depends on.
+//!   Each entry contains its key and a checksum over all its bytes, which every read verifies; an
+//!   entry that is damaged, truncated or not [trusted](schism_trust) is reported, compiled again
+//!   and replaced.
+//! - **A cache that does not work is no error.** If the folder cannot be written, the disk is full,
+//!   or there is no home, the caller is told once ([`Problem`]), and the program continues without
+//!   it. Writing is retried by the rule of [`Failures`].
+//! - **It is bounded.** The least recently used entries are removed first.
 //!
 //! # The folder
 //! ```text
@@ -29,8 +32,8 @@
 //!   writing-<…>           an entry that is being written; those of processes that died are removed with the next clearing out
 //!   lock                  locks of entries that are being made, and how much there is, see `lock`
 //! ```
-//! Entries are written beside their place and renamed, so a reader sees a whole one or none. They are not synced: after a loss of
-//! power a checksum may not fit, and the entry is made again.
+//! Entries are written to another name and renamed, so a reader sees a complete one or none. They
+//! are not synced: after a power failure a checksum may not match, and the entry is compiled again.
 
 mod cache;
 pub mod entry;

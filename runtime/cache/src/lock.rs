@@ -7,8 +7,8 @@
 //!   2^61 + k       1  locked while the entry of a key is made; k is of the key's first bits
 //! ```
 //!
-//! A lock is of a range of bytes, which need not be there: so each key has one, and nothing is left behind. The system lets go of
-//! all locks of a process that ends, however it ends.
+//! A lock covers a range of bytes, which need not exist: so each key has one, and nothing is left
+//! behind. The system releases all locks of a process that ends, however it ends.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -27,7 +27,8 @@ pub const NAME: &str = "lock";
 #[derive(Debug)]
 pub struct Locks {
     file: File,
-    /// The system's locks are the process's, or rather the open file's: threads need one of their own.
+    /// The system's locks belong to the process, or rather to the open file description: threads
+    /// need one of their own.
     total: Mutex<()>,
 }
 
@@ -49,11 +50,11 @@ pub struct Total<'a> {
 const TOTAL_LEN: i64 = 16;
 const KEYS: i64 = 1 << 61;
 
-/// Longer than this nobody holds the total who is not stopped.
+/// No process that is running holds the total longer than this.
 const PATIENCE_FOR_TOTAL: Duration = Duration::from_secs(10);
 
 impl Locks {
-    /// Opens the file, or makes it.
+    /// Opens the file, or creates it.
     pub fn open(folder: &Path) -> io::Result<Self> {
         let file = OpenOptions::new()
             .read(true)
@@ -66,12 +67,12 @@ impl Locks {
         Ok(Self { file, total: Mutex::new(()) })
     }
 
-    /// Waits for a key's lock; `None` if it is still held after `patience`. Of one [`Locks`], each key is asked for by one
-    /// thread at a time.
+    /// Waits for a key's lock; `None` if it is still held after `patience`. In one [`Locks`], only
+    /// one thread at a time may ask for a key.
     pub fn key(&self, key: &Key, patience: Duration) -> io::Result<Option<Held<'_>>> {
         let [a, b, c, d, e, f, g, h, ..] = *key.as_bytes();
         let bits = u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> 3;
-        // Below 2^61, so the sum is no more than a position in a file can be.
+        // Below 2^61, so the sum is a valid file position.
         self.range(KEYS + bits as i64, 1, patience)
     }
 
@@ -104,7 +105,7 @@ impl Locks {
 
     #[cfg(target_os = "linux")]
     fn set(&self, kind: i32, start: i64, len: i64) -> io::Result<()> {
-        // SAFETY: all fields are integers, for which zeros are a value.
+        // SAFETY: all fields are integers, for which zeros are valid.
         let mut lock: libc::flock = unsafe { std::mem::zeroed() };
         lock.l_type = kind as i16;
         lock.l_whence = libc::SEEK_SET as i16;
@@ -115,7 +116,8 @@ impl Locks {
         if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Elsewhere there is no such lock. Then two processes may compile the same kernel, and the last to finish wins; the total
+    /// Other systems have no such lock. Then two processes may compile the same kernel, and the
+    /// last to finish wins; the total may be wrong for a while.
     /// may be wrong for a while.
     #[cfg(not(target_os = "linux"))]
     fn set(&self, _: i32, _: i64, _: i64) -> io::Result<()> {
@@ -125,13 +127,13 @@ impl Locks {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        // It was locked, so it can be unlocked; if not, the process's end does it.
+        // It was locked, so it can be unlocked; if not, the end of the process does it.
         let _ = self.locks.set(libc::F_UNLCK, self.start, self.len);
     }
 }
 
 impl Total<'_> {
-    /// Bytes on disk of all entries; `None` if it is not known.
+    /// Bytes on disk of all entries; `None` if unknown.
     pub fn get(&self) -> Option<u64> {
         let mut bytes = [0; TOTAL_LEN as usize];
         self.held.locks.file.read_exact_at(&mut bytes, 0).ok()?;
@@ -140,7 +142,7 @@ impl Total<'_> {
         (total == !turned).then_some(total)
     }
 
-    /// Notes it.
+    /// Stores it.
     pub fn set(&self, total: u64) -> io::Result<()> {
         let both = u128::from(total) | u128::from(!total) << 64;
         self.held.locks.file.write_all_at(&both.to_le_bytes(), 0)

@@ -1,4 +1,4 @@
-//! What keeps a cache from being used. None of it keeps a program from running.
+//! Problems of a cache. None of them keeps a program from running.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::entry::EntryError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The folder cannot be used at all. Said once.
+    /// The folder cannot be used at all. Reported once.
     #[error(
         "compiled kernels are not kept: {} {reason} (SCHISM_CACHE_DIR names another folder, SCHISM_CACHE=0 turns this off)",
         .folder.display()
@@ -18,21 +18,22 @@ pub enum Problem {
     Unusable {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
-    /// There is no folder. Said once.
+    /// There is no folder. Reported once.
     #[error(
         "compiled kernels are not kept: there is no home folder (SCHISM_CACHE_DIR names a folder, SCHISM_CACHE=0 turns this off)"
     )]
     NoHome,
-    /// The environment has no say in where the folder is: the program has rights that its user lacks. Said once.
+    /// The environment must not choose the folder: the program has rights that its user lacks.
+    /// Reported once.
     #[error(
         "compiled kernels are not kept: a program with rights that its user lacks obeys no variable that names a folder (SCHISM_CACHE=0 \
          turns this off)"
     )]
     Privileged,
-    /// An entry could not be written, and no more are for a while. Said once.
+    /// An entry could not be written, and none will be for a while. Reported once.
     #[error(
         "compiled kernels are not kept for now: cannot write {}: {source} (SCHISM_CACHE_DIR names another folder, SCHISM_CACHE=0 turns this off)",
         .path.display()
@@ -48,15 +49,15 @@ pub enum Problem {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The damage.
         cause: EntryError,
     },
-    /// An entry may have been put there by someone else. It is compiled again.
+    /// Someone untrusted may have written an entry. It is compiled again.
     #[error("{} {reason}; its kernel is compiled again", .path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What makes it another's.
+        /// What makes it untrusted.
         reason: String,
     },
     /// An entry cannot be read. It is compiled again.
@@ -67,20 +68,20 @@ pub enum Problem {
         /// Why.
         source: io::Error,
     },
-    /// Another process takes too long. Its work is done again.
+    /// Another process takes too long. This one compiles, too.
     #[error("another process has been compiling a kernel for {} s; it is compiled here as well", .0.as_secs())]
     Held(
         /// How long this one has waited.
         Duration,
     ),
-    /// A variable of the environment says nothing that is understood.
+    /// A variable of the environment has an invalid value.
     #[error("{variable} is `{value}`; {expected}")]
     Setting {
         /// Its name.
         variable: &'static str,
         /// Its value.
         value: String,
-        /// What it may be.
+        /// The valid values.
         expected: &'static str,
     },
 }

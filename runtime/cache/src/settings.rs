@@ -1,4 +1,4 @@
-//! The environment's say.
+//! Settings from the environment.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,21 +7,21 @@ use schism_trust::Home;
 
 use crate::Problem;
 
-/// How much is kept unless the environment says otherwise, in bytes.
+/// The default limit, in bytes.
 pub const DEFAULT_LIMIT: u64 = 512 << 20;
 
-/// Where entries are kept, and how many.
+/// Where entries are stored, and how many.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The folder; `None` if nothing is kept on disk.
+    /// The folder; `None` if nothing is stored on disk.
     pub folder: Option<PathBuf>,
-    /// The most bytes on disk.
+    /// The maximum size on disk, in bytes.
     pub limit: u64,
 }
 
 impl Settings {
-    /// What `SCHISM_CACHE`, `SCHISM_CACHE_DIR`, `SCHISM_CACHE_SIZE` and the places of home folders say. A value that says nothing
-    /// is reported, and the default holds.
+    /// Reads `SCHISM_CACHE`, `SCHISM_CACHE_DIR`, `SCHISM_CACHE_SIZE` and the variables for home
+    /// folders. Invalid values are reported, and defaults are used instead.
     pub fn from_environment(report: &dyn Fn(&Problem)) -> Self {
         let privileged = schism_trust::is_privileged();
         Self::from_variables(|name| std::env::var_os(name), privileged, report)

@@ -1,32 +1,35 @@
 //! `exp` and `ln` of `f32`, for processors that run the same code for many elements at once.
 //!
-//! The crate `libm` divides in both, branches on the argument, and has a path for each kind of it. Here nearly all arguments take the
-//! same path, of multiplications and additions that are rounded once (`fma`): an argument is reduced to a short interval, where a
-//! polynomial gives the function. Only results of `expf` that are subnormal, zero, infinite or none at all take a detour. See J.-M. Muller, *Elementary Functions*, chapters 3 (minimax polynomials) and
-//! 11 (range reduction). The polynomials are minimax ones by the relative error of the result, found by the Remez algorithm.
+//! The crate `libm` divides in both, branches on the argument, and has a path for each kind of
+//! argument. Here nearly all arguments take the same path, of fused multiply-adds (`fma`): an
+//! argument is reduced to a short interval, in which a polynomial approximates the function. Only
+//! results of `expf` that are subnormal, zero, infinite or NaN take a slow path. See J.-M. Muller,
+//! *Elementary Functions*, chapters 3 (minimax polynomials) and 11 (range reduction). The
+//! polynomials are minimax in the relative error of the result, found by the Remez algorithm.
 //!
-//! For all arguments that there are, `expf` is at most 0.892 and `logf` 0.956 ULP from the results in 64 bits.
+//! Over all arguments, the error of `expf` is at most 0.892 ULP and that of `logf` 0.956 ULP,
+//! compared with 64-bit results.
 
 use core::f32::consts::{LN_2, LOG2_E};
 use core::hint::select_unpredictable as choose;
 
 use libm::fmaf;
 
-/// Added to a number below 2^22, it rounds that to an integer, which then stands in its lowest bits.
+/// Added to a number below 2^22, it rounds that to an integer, which is then in the lowest bits.
 pub const ROUND: f32 = 12_582_912.0;
 
 /// The logarithm of two in two parts: the first has trailing zeros, so that its product with an exponent is exact.
 const LN_2_HIGH: f32 = 0.693_145_75;
 const LN_2_LOW: f32 = 1.428_606_8e-6;
 
-/// Between this and its negative, `expf` is a normal number.
+/// Between this and its negative, the result of `expf` is a normal number.
 const NORMAL: f32 = 87.0;
 
-/// Says that few arguments come to where this is called: what is for them is left out of the way of all others.
+/// Marks a rarely taken path, which the compiler moves out of the common one.
 #[cold]
 pub fn rare() {}
 
-/// A power of two; the lowest bits of `exponent` are one that a normal number has.
+/// A power of two; the lowest bits of `exponent` are the biased exponent of a normal number.
 fn power(exponent: u32) -> f32 {
     f32::from_bits((exponent << 23).wrapping_add(1.0_f32.to_bits()))
 }
@@ -46,7 +49,7 @@ pub fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
 pub extern "C" fn expf(x: f32) -> f32 {
     let shifted = fmaf(x, LOG2_E, ROUND);
     let n = shifted - ROUND;
-    // The other bits of the rounded number are shifted out where this is used.
+    // The other bits of the rounded number are shifted out at the use.
     let exponent = shifted.to_bits();
     let r = fmaf(n, -LN_2_LOW, fmaf(n, -LN_2_HIGH, x));
     let value = polynomial(
@@ -58,10 +61,12 @@ pub extern "C" fn expf(x: f32) -> f32 {
         return f32::from_bits(value.to_bits().wrapping_add(exponent << 23));
     }
     rare();
-    // In two steps, each by a normal number: the first result is exact, the second is rounded once where it is subnormal.
+    // In two steps, each with a normal number: the first result is exact, the second is rounded
+    // once where it is subnormal.
     let half = exponent >> 1;
     let scaled = value * power(half) * power(exponent.wrapping_sub(half));
-    // Above and below, nothing of that means anything. A NaN is neither, and has made the result one.
+    // Beyond these bounds, the computation above is meaningless. A NaN is within neither, and has
+    // made the result NaN.
     let scaled = choose(x > 89.0, f32::INFINITY, scaled);
     choose(x < -104.0, 0.0, scaled)
 }
@@ -71,11 +76,11 @@ pub extern "C" fn expf(x: f32) -> f32 {
 #[must_use]
 pub extern "C" fn logf(x: f32) -> f32 {
     const TWO_THIRDS: u32 = 0x3F2A_AAAB;
-    /// What one more in the exponent's bits is.
+    /// One in the exponent's bits.
     const EXPONENT: f32 = 8_388_608.0;
 
-    // Subnormal or zero, whose logarithm is below all; or below zero, which is a case of its own. The sum makes a zero of either sign
-    // the positive one.
+    // Subnormal or zero, whose logarithm is the lowest; or below zero, which is a case of its own.
+    // The sum makes a zero of either sign the positive one.
     let (x, shifted_by) = if x < f32::MIN_POSITIVE {
         rare();
         (fmaf(x, EXPONENT, 0.0), choose(x == 0.0, f32::NEG_INFINITY, -23.0 * EXPONENT))
@@ -83,7 +88,7 @@ pub extern "C" fn logf(x: f32) -> f32 {
         (x, -0.0)
     };
     let bits = x.to_bits();
-    // What is above 2/3 in the exponent's bits.
+    // The bits above 2/3 in the exponent.
     let above = bits.wrapping_sub(TWO_THIRDS) & 0xFF80_0000;
     let exponent = above.cast_signed() as f32 + shifted_by;
     let f = f32::from_bits(bits.wrapping_sub(above)) - 1.0;
@@ -106,6 +111,7 @@ pub extern "C" fn logf(x: f32) -> f32 {
         return logarithm;
     }
     rare();
-    // Infinity and NaN stay what they are, and of what is below zero this makes a NaN: these are the largest by their bits.
+    // Infinity and NaN stay as they are, and negative numbers become NaN: these are the largest by
+    // their bits.
     fmaf(x, f32::INFINITY, f32::INFINITY)
 }

@@ -1,24 +1,25 @@
 //! C's mathematics for devices that have no C library.
 //!
-//! What `f64::sin` and its like come to in a device image is a function of C's mathematics library: `sin`, `sinf`, `pow`, … A
-//! GPU has none. This crate has them all, most over [`libm`], which is Rust alone. Stage 2's build script compiles both to LLVM
-//! bitcode, which `libschism_jit.so` carries; for a device that lacks a function, stage 2 links it into the kernel
-//! (`schism-jit`, module `devicelib`). So a function gives the same bits on every device that takes it from here. How exact the
-//! functions are is measured: docs/math.md.
+//! `f64::sin` and similar methods become calls of C's mathematics library in a device image: `sin`,
+//! `sinf`, `pow`, … A GPU has none. This crate has them all, most of them from [`libm`], which is
+//! pure Rust. Stage 2's build script compiles both to LLVM bitcode, which `libschism_jit.so`
+//! carries; for a device that lacks a function, stage 2 links it into the kernel (`schism-jit`,
+//! module `devicelib`). So a function gives the same bits on every device that uses it from here.
+//! Tests measure the accuracy: docs/math.md.
 //!
-//! Each function is exported as `schism.lib.NAME`. Under C's own names they would replace the host's functions in every program
-//! that this crate is linked into; and LLVM would take what it knows of C's functions for granted, such as what they give for
-//! constants on the machine that compiles.
+//! Each function is exported as `schism.lib.NAME`. Under C's own names they would replace the
+//! host's functions in every program that links this crate; and LLVM would assume the semantics of
+//! C's functions, such as their results for constants on the compiling machine.
 //!
 //! | module | what |
 //! |---|---|
 //! | this one | the functions, and their [`NAMES`] |
 //! | `elementary` | `exp` and `ln` of `f32`, without divisions and branches |
 //! | `trigonometry` | `sin`, `cos` and `tan` of `f32`, without numbers of 64 bits |
-//! | `powers` | integral powers, the way in which compilers compute them |
-//! | `remainder` | `fmod`, with steps of whole numbers |
-//! | `wide` | integers of 128 bits to numbers and back |
-//! | `memory` | `memcpy` and its like |
+//! | `powers` | integer powers, computed as compilers do |
+//! | `remainder` | `fmod`, in integer steps |
+//! | `wide` | conversions between 128-bit integers and floating-point numbers |
+//! | `memory` | `memcpy` and similar functions |
 //!
 //! To add a function: a line below, if [`libm`] has it; its name in `schism_passes::spec::builtins::is_library_function`, if kernels may
 //! call it by that name; its inputs in `tests/accuracy.rs`.
@@ -41,7 +42,7 @@ pub use wide::{
     __floatuntisf,
 };
 
-/// What comes before a function's name in C, in the name of its symbol.
+/// The prefix of a function's name in C, in the name of its symbol.
 pub const PREFIX: &str = "schism.lib.";
 
 /// Exports functions of `libm` under C's names, and lists the names.
@@ -133,7 +134,7 @@ export! {
     truncf(x: f32) -> f32;
 }
 
-/// C's `acosh`. What is below 1 has none; [`libm`] finds one for some numbers.
+/// C's `acosh`. For arguments below 1 it is NaN; [`libm`] returns a number for some of them.
 #[unsafe(export_name = "schism.lib.acosh")]
 #[must_use]
 pub extern "C" fn acosh(x: f64) -> f64 {

@@ -1,6 +1,7 @@
-//! C's functions over memory, for devices that have not even these.
+//! C's memory functions, for devices that lack even these.
 //!
-//! Copying and filling are LLVM's own operations, which a device without a C library makes loops of.
+//! Copying and filling are LLVM's own operations, which a device without a C library expands to
+//! loops.
 
 use core::ffi::c_void;
 use core::ptr;
@@ -57,7 +58,7 @@ pub unsafe extern "C" fn memcmp(one: *const c_void, other: *const c_void, n: usi
     0
 }
 
-/// `memcmp`, for those who ask only whether it is zero.
+/// `memcmp` for callers that only need to know whether it is zero.
 ///
 /// # Safety
 /// As for [`memcmp`].

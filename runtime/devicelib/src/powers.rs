@@ -1,7 +1,8 @@
-//! Integral powers, the way in which compilers compute them.
+//! Integer powers, computed as compilers do.
 //!
-//! A power is not rounded once: it is as exact as its multiplications. So which of them are made is part of the result, and these
-//! are those of `f64::powi` on hosts: squares, for the bits of the exponent, from the lowest.
+//! A power is not rounded once, but in each multiplication. So the order of multiplications is part
+//! of the result; it is that of `f64::powi` on hosts: squaring, for the bits of the exponent, from
+//! the lowest.
 
 /// The support function behind `f64::powi`.
 #[unsafe(export_name = "schism.lib.__powidf2")]

@@ -1,14 +1,16 @@
-//! The remainder of a division, `%` of Rust's numbers: exact, in few instructions.
+//! The remainder of a division, `%` of Rust's floating-point numbers: exact, in few instructions.
 //!
-//! A number is a whole number `m` times a power of two, and so is its remainder by another one. With `x = m·2^e` and `y = d·2^f`,
-//! `e ≥ f`, the remainder is `(m·2^(e−f) mod d)·2^f`. The product has as many bits as the numbers lie apart, so it is reduced as it grows:
-//! a step takes as many bits of `e − f` as a register has free. Numbers of which one is less than 256 times the other, or 2048 times for
-//! `f64`, need one step. There is nothing to round: the rest is below `d`, which has as many bits as a number.
+//! A number is an integer `m` times a power of two, and so is its remainder by another one. With `x
+//! = m·2^e` and `y = d·2^f`, `e ≥ f`, the remainder is `(m·2^(e−f) mod d)·2^f`. The product has as
+//! many bits as the exponents differ, so it is reduced step by step: a step handles as many bits of
+//! `e − f` as a register has free. Numbers whose quotient is less than 256, or 2048 for `f64`, need
+//! one step. Nothing is rounded: the remainder is below `d`, which has as many bits as a number.
 
 use core::num::{NonZeroU32, NonZeroU64};
 use core::ops::{Rem, Shl};
 
-/// What is left of a whole number times `2^apart`, in steps of up to `free` bits, as many as the type has beyond the modulus.
+/// The remainder of an integer times `2^apart`, in steps of up to `free` bits, as many as the type
+/// has beyond the modulus.
 fn reduce<T, M>(mut rest: T, modulus: M, mut apart: u32, free: u32) -> T
 where
     T: Shl<u32, Output = T> + Rem<M, Output = T>,
@@ -31,14 +33,14 @@ pub extern "C" fn fmodf(x: f32, y: f32) -> f32 {
     /// Bits of the fraction.
     const FRACTION: u32 = 23;
     const INFINITE: u32 = 0xff << FRACTION;
-    /// Bits that a register has beyond a whole number's.
+    /// Bits that a register has beyond the integer's.
     const FREE: u32 = u32::BITS - (FRACTION + 1);
 
-    /// The whole number, and the exponent as it is written.
+    /// The integer, and the biased exponent.
     const fn split(bits: u32) -> (u32, u32) {
         let exponent = bits >> FRACTION;
         let fraction = bits & !INFINITE;
-        // Numbers below the normal ones have the same unit as the least of those.
+        // Subnormal numbers have the same unit as the smallest normal ones.
         if exponent == 0 { (fraction, 1) } else { (fraction | 1 << FRACTION, exponent) }
     }
 
@@ -55,7 +57,8 @@ pub extern "C" fn fmodf(x: f32, y: f32) -> f32 {
         return f32::NAN;
     };
     let rest = reduce(whole, modulus, from - unit, FREE);
-    // Both factors are normal numbers, and the product is what it is: a multiple of the least number, with no more bits than `y`.
+    // Both factors are normal numbers, and the product is exact: a multiple of the smallest number,
+    // with no more bits than `y`.
     let value = rest as f32 * (1.0 / (1 << FRACTION) as f32) * f32::from_bits(unit << FRACTION);
     f32::from_bits(value.to_bits() | sign)
 }

@@ -1,22 +1,28 @@
-//! `sin`, `cos` and `tan` of `f32`, without numbers of 64 bits and nearly without branches.
+//! `sin`, `cos` and `tan` of `f32`, without 64-bit floating point and nearly without branches.
 //!
-//! The crate `libm` computes in `f64`, which most GPUs do at a small part of their speed, and reduces large angles with loops over an array
-//! on the stack. Here an angle is reduced to `r` between plus and minus `π/4`, and a quadrant, in one of two ways:
+//! The crate `libm` computes in `f64`, which is slow on most GPUs, and reduces large angles with
+//! loops over an array on the stack. Here an angle is reduced to `r` between plus and minus `π/4`,
+//! and a quadrant, in one of two ways:
 //!
-//! * Angles below [`NEAR`]: the nearest multiple of `π/2` is subtracted, which is in three parts (W. J. Cody and W. Waite, *Software
-//!   Manual for the Elementary Functions*, 1980). What rounding loses on the way is kept, as a second number.
-//! * Larger ones are whole numbers times powers of two. Such a whole number is multiplied by those 96 bits of `2/π` that matter: of the
-//!   product, bits above are full turns, and bits below are too small. The two highest bits are the quadrant, the others a fraction of it
-//!   (M. H. Payne and R. N. Hanek, *Radian reduction for trigonometric functions*, SIGNUM Newsletter 18, 1983).
+//! * Angles below [`NEAR`]: the nearest multiple of `π/2` is subtracted, in three parts (W. J. Cody
+//!   and W. Waite, *Software Manual for the Elementary Functions*, 1980). The rounding error is
+//!   kept, as a second number.
+//! * Larger ones are integers times powers of two. The integer is multiplied by the 96 relevant
+//!   bits of `2/π`: of the product, bits above are full rotations, and bits below are too small. The
+//!   two highest bits are the quadrant, the others a fraction of it (M. H. Payne and R. N. Hanek,
+//!   *Radian reduction for trigonometric functions*, SIGNUM Newsletter 18, 1983).
 //!
-//! Sine and cosine of `r` are both computed, since that takes less than to choose the coefficients, and the quadrant says which one is
-//! the result. See also J.-M. Muller, *Elementary Functions*, chapters 3 (minimax polynomials) and 11 (range reduction). The polynomials
-//! are minimax ones by the relative error of the result, found by the Remez algorithm for angles up to `1.01 π/4`: where the quotient is
-//! large, the multiple that is subtracted is not always the nearest.
+//! Sine and cosine of `r` are both computed, since that costs less than selecting the coefficients,
+//! and the quadrant selects the result. See also J.-M. Muller, *Elementary Functions*, chapters 3
+//! (minimax polynomials) and 11 (range reduction). The polynomials are minimax in the relative
+//! error of the result, found by the Remez algorithm for angles up to `1.01 π/4`: where the
+//! quotient is large, the multiple that is subtracted is not always the nearest.
 //!
-//! Zero keeps its sign: what is subtracted from it is always a positive zero. That is why lower parts are kept negated.
+//! Zero keeps its sign: a positive zero is always subtracted from it. That is why lower parts are
+//! stored negated.
 //!
-//! For all arguments that there are, `sinf` is at most 0.794, `cosf` 0.796 and `tanf` 1.059 ULP from the results in 64 bits.
+//! Over all arguments, the error of `sinf` is at most 0.794, of `cosf` 0.796 and of `tanf` 1.059
+//! ULP, compared with 64-bit results.
 
 use core::f32::consts::FRAC_2_PI;
 use core::hint::select_unpredictable as choose;
@@ -31,7 +37,8 @@ const NEAR: f32 = 131_072.0;
 /// `π/2` in three parts of up to 24 bits, each rounded down.
 const HALF_PI: [f32; 3] = [f32::from_bits(0x3FC9_0FDA), 7.549_789_4e-8, 5.390_302_5e-15];
 
-/// The bits of `2/π`, after a word of zeros. The last three words no angle needs: with them, no index that three bits can be is too large.
+/// The bits of `2/π`, after a word of zeros. No angle needs the last three words: they keep any
+/// index of three bits in bounds.
 const TWO_OVER_PI: [u32; 11] = [
     0,
     0xA2F9_836E,
@@ -46,17 +53,17 @@ const TWO_OVER_PI: [u32; 11] = [
     0,
 ];
 
-/// An angle without the multiple of `π/2` that is nearest.
+/// An angle minus the nearest multiple of `π/2`.
 struct Reduced {
-    /// The multiple, of which only the two lowest bits mean something.
+    /// The multiple; only the two lowest bits are meaningful.
     quadrant: u32,
-    /// What is left.
+    /// The rest.
     high: f32,
-    /// What is to be subtracted from that: less than its last place, or where it is tiny, a part of it.
+    /// The amount to subtract from it: less than its last place or, where it is tiny, a part of it.
     minus_low: f32,
 }
 
-/// Reduces any angle. Of what is infinite or no number, nothing is left that is one.
+/// Reduces any angle. For infinities and NaN the rest is NaN.
 fn reduce(x: f32) -> Reduced {
     if x.abs() < NEAR {
         return subtract(x);
@@ -71,7 +78,8 @@ fn subtract(x: f32) -> Reduced {
     let n = shifted - ROUND;
     // Exact: it is the angle, or a multiple of 2^-24 below 1.
     let first = fmaf(n, -HALF_PI[0], x);
-    // The second product in two parts, and what the difference loses: all of this is exact too. The third product is only needed in part.
+    // The second product in two parts, and the rounding error of the difference: all of this is
+    // exact, too. Of the third product only a part is needed.
     let product = n * HALF_PI[1];
     let high = first - product;
     let lost = (high - first) + product;
@@ -86,7 +94,8 @@ fn multiply(x: f32) -> Reduced {
 
     let bits = x.to_bits();
     let whole = u64::from(bits & 0x007F_FFFF | 0x0080_0000);
-    // The whole number is shifted by the exponent less 150; bits of 2/π above 4 are not needed. There are 32 zeros before the first.
+    // The integer is shifted by the exponent minus 150; bits of 2/π above 4 are not needed. There
+    // are 32 zeros before the first.
     let skipped = (bits >> 23 & 0xFF).wrapping_sub(150 + 2 - 32);
     let first = (skipped >> 5 & 7) as usize;
     let shift = skipped & 31;
@@ -102,21 +111,22 @@ fn multiply(x: f32) -> Reduced {
     // Between plus and minus 2^62.
     let fraction = (product << 2).cast_signed() >> 1;
     let leading = fraction as f32;
-    // SAFETY: the number is finite, and an integer between plus and minus 2^62, so `i64` has it.
+    // SAFETY: the number is finite, and an integer between plus and minus 2^62, so it fits in
+    // `i64`.
     let trailing = fraction - unsafe { leading.to_int_unchecked::<i64>() };
     let most = leading * UNIT[0];
     let rest = fmaf(leading, UNIT[0], -most);
     let rest = fmaf(leading, UNIT[1], fmaf(trailing as f32, UNIT[0], rest));
-    // Of what is infinite this makes a NaN.
+    // For infinities this is NaN.
     let most = fmaf(x, 0.0, most);
     let high = most + rest;
     Reduced { quadrant, high, minus_low: (high - most) - rest }
 }
 
-/// The sine of what is left, or the cosine, in a quadrant of the sine.
+/// The sine or the cosine of the rest, in a quadrant of the sine.
 fn sine_in(quadrant: u32, high: f32, minus_low: f32) -> f32 {
     let square = high * high;
-    // A small part times the derivative of the cube is three of it.
+    // The derivative of the cube times a small part is three times it.
     let cube = square * fmaf(minus_low, -3.0, high);
     let sine = polynomial(square, [0.000_195_087_42, -0.008_332_113, 0.166_666_54]);
     let sine = high - fmaf(cube, sine, minus_low);
@@ -160,16 +170,17 @@ pub extern "C" fn tanf(x: f32) -> f32 {
             0.133_330_26,
         ],
     );
-    // One and the square of the tangent is its slope, about which is enough for the lower part.
+    // The slope is one plus the square of the tangent; an approximation suffices for the lower
+    // part.
     let slope = fmaf(square, 1.5, 1.0);
     let sum = fmaf(cube * -square, sum, slope * minus_low);
     let sum = fmaf(cube, -1.0 / 3.0, sum);
     let tangent = high - sum;
     let minus_low = (tangent - high) + sum;
     let odd = quadrant & 1 != 0;
-    // For zero this is infinite, and not taken.
+    // For zero this is infinite, and not used.
     let reciprocal = 1.0 / tangent;
-    // What the reciprocal times the tangent lacks to one.
+    // The difference between one and the reciprocal times the tangent.
     let lacks = fmaf(minus_low, reciprocal, fmaf(-tangent, reciprocal, 1.0));
     let value = choose(odd, fmaf(reciprocal, lacks, reciprocal), tangent);
     f32::from_bits(value.to_bits() ^ (quadrant << 31))

@@ -1,7 +1,7 @@
-//! Integers of 128 bits to floating-point numbers and back, as Rust's `as` does it: to the nearest number, ties to even; and to the
-//! nearest integer towards zero that there is, of NaN to 0.
+//! Conversions between 128-bit integers and floating-point numbers, like Rust's `as`: to the
+//! nearest number, ties to even; and to integers, truncated and saturated, NaN to 0.
 //!
-//! These are made of integer operations: a conversion in here would become a call of itself.
+//! They use integer operations only: a conversion in here would become a call of itself.
 
 /// To `f64`, without the sign.
 fn to_f64(x: u128) -> u64 {
@@ -27,13 +27,13 @@ fn to_f32(x: u128) -> u32 {
     (exponent << 23) + (mantissa - (1 << 23)) + up(mantissa.into(), rest) as u32
 }
 
-/// Whether a mantissa is rounded up, for what stands behind it.
+/// Whether a mantissa is rounded up, depending on the bits behind it.
 fn up(mantissa: u64, rest: u128) -> u64 {
     let half = 1 << 127;
     u64::from(rest > half || (rest == half && mantissa & 1 == 1))
 }
 
-/// The amount of a number as an integer, if it is below 2¹²⁸.
+/// The absolute value of a number as an integer, if it is below 2¹²⁸.
 fn amount(x: f64) -> Option<u128> {
     let bits = x.to_bits() & !(1 << 63);
     let exponent = (bits >> 52) as u32;

@@ -11,8 +11,8 @@
 //! 0:8=1-9(8)   the same, if the tag is one of 1 to 9. Where the first number is the greater, beyond the greatest tag comes 0
 //! ```
 //!
-//! Offsets within an array are from the beginning of the element, all others from the beginning of the bytes. A tag is a little-endian
-//! number of 1, 2, 4, 8 or 16 bytes.
+//! Offsets within an array count from the beginning of the element, all others from the beginning
+//! of the bytes. A tag is a little-endian number of 1, 2, 4, 8 or 16 bytes.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -20,10 +20,11 @@ use std::ops::ControlFlow;
 /// The size of an address in bytes.
 const ADDRESS: u64 = 8;
 
-/// The greatest number of arrays and tags around an address. Types do not nest as deep.
+/// The maximum number of arrays and tags around an address. Types do not nest as deep.
 const MAX_NESTING: usize = 256;
 
-/// Where addresses are in the bytes of a parameter, which depends on the bytes: the variant of an enum says what lies in it.
+/// Where addresses are in the bytes of a parameter. This depends on the bytes: the tag of an enum
+/// determines what lies in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Addresses(pub Vec<AddressItem>);
 
@@ -32,7 +33,7 @@ pub struct Addresses(pub Vec<AddressItem>);
 pub enum AddressItem {
     /// An address.
     Address(Address),
-    /// Elements that have addresses in the same places.
+    /// Elements that have addresses at the same offsets.
     Array {
         /// Where the first element begins.
         offset: u64,
@@ -40,10 +41,10 @@ pub enum AddressItem {
         count: u64,
         /// From the beginning of one to the beginning of the next.
         stride: u64,
-        /// What each has; offsets are from its beginning.
+        /// The contents of each element; offsets count from its beginning.
         items: Vec<Self>,
     },
-    /// Addresses that are there for some values of a tag.
+    /// Addresses that exist for some values of a tag.
     Tagged {
         /// Where the tag is.
         offset: u64,
@@ -51,9 +52,10 @@ pub enum AddressItem {
         size: u64,
         /// The first of the values.
         first: u128,
-        /// The last of them. If it is less than `first`, the values go on with 0 after the greatest.
+        /// The last of them. If it is less than `first`, the range wraps around from the greatest
+        /// value to 0.
         last: u128,
-        /// What is there.
+        /// The contents for these values.
         items: Vec<Self>,
     },
 }
@@ -63,9 +65,9 @@ pub enum AddressItem {
 pub struct Address {
     /// Where it is; it need not be aligned.
     pub offset: u64,
-    /// Nothing changes what is there while the kernel runs.
+    /// Whether nothing changes the memory there while the kernel runs.
     pub read_only: bool,
-    /// It may be something else, or nothing that was ever written: it lies in a union.
+    /// Whether it may be something else, or uninitialised: it lies in a union.
     pub uncertain: bool,
 }
 
@@ -76,7 +78,8 @@ impl Addresses {
         self.0.is_empty()
     }
 
-    /// Calls `found` for each address that is there, until that breaks. `tag` reads the tag at an offset, of so many bytes.
+    /// Calls `found` for each address, until it breaks. `tag` reads the tag at an offset, with a
+    /// size.
     ///
     /// # Errors
     /// What `found` breaks with.
@@ -88,7 +91,7 @@ impl Addresses {
         visit(&self.0, 0, &mut tag, &mut found)
     }
 
-    /// From their text; `None` if it is not the one that they are written as, or if they do not fit into `size` bytes.
+    /// Parses the text form; `None` if it is not canonical, or does not fit into `size` bytes.
     pub(crate) fn parse(text: &str, size: u64) -> Option<Self> {
         let mut parser = Parser { rest: text, depth: 0 };
         let items = parser.items()?;
@@ -129,7 +132,7 @@ fn visit<B>(
     ControlFlow::Continue(())
 }
 
-/// How many bytes items reach over; `None` if one of them breaks a rule.
+/// How many bytes items span; `None` if one of them breaks a rule.
 fn extent(items: &[AddressItem]) -> Option<u64> {
     let mut end = 0;
     for item in items {
@@ -202,7 +205,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// Takes a text, if it is what comes next.
+    /// Consumes a text, if it comes next.
     fn take(&mut self, text: &str) -> bool {
         let rest = self.rest.strip_prefix(text);
         self.rest = rest.unwrap_or(self.rest);

@@ -1,12 +1,12 @@
-//! The container as plain owned data: what a writer fills in.
+//! The container as plain owned data, for writers.
 
 use std::fmt;
 
 use crate::{Addresses, HcfError, ObjectId, Target, write};
 
-/// Everything that one crate embeds: device images, and the kernels in them.
+/// What one crate embeds: device images, and the kernels in them.
 ///
-/// The same container always gives the same bytes, so its id can stand for it in a cache key.
+/// The same container always has the same bytes, so its id can represent it in a cache key.
 ///
 /// ```
 /// use schism_hcf::{Container, Image, RecordRef};
@@ -22,7 +22,7 @@ use crate::{Addresses, HcfError, ObjectId, Target, write};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Container {
-    /// What wrote the container, for people: `schism 0.1.0`.
+    /// The program that wrote the container, for people: `schism 0.1.0`.
     pub generator: String,
     /// The LLVM release whose bitcode the images hold: `22.1.2`. Empty if no image depends on it.
     pub llvm_version: String,
@@ -36,10 +36,10 @@ pub struct Container {
     pub kernels: Vec<Kernel>,
 }
 
-/// A static with values that a launch can replace before its kernel is compiled.
+/// A static whose values a launch can replace before its kernel is compiled.
 ///
-/// An image that gets the values of all constants in one buffer has them in the container's order, each at the next multiple of
-/// its alignment.
+/// In a buffer with the values of all constants, they are in the container's order, each at the
+/// next multiple of its alignment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpecConstant {
     /// The symbol of the constant's bytes in every image. Not empty.
@@ -48,27 +48,29 @@ pub struct SpecConstant {
     pub path: String,
     /// The alignment of the constant in bytes: a power of two, at most [`MAX_ALIGN`](crate::format::MAX_ALIGN).
     pub align: u64,
-    /// The bytes of the static unless a launch has others; as many as in every launch.
+    /// The bytes of the static, which a launch can replace by as many others.
     pub default: Vec<u8>,
-    /// The values that a launch can replace, by their offsets: one, which is all of the bytes, or those of a static that is an array, a
-    /// tuple or a struct. At least one; they do not overlap.
+    /// The values that a launch can replace, by offset: one that covers all bytes, or those of a
+    /// static that is an array, a tuple or a struct. At least one; they do not overlap.
     pub parts: Vec<SpecPart>,
 }
 
 /// A value that a launch can replace: all of a [`SpecConstant`]'s bytes, or some.
 ///
-/// The host knows it by its place and its type.
+/// The host identifies it by its place and its type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpecPart {
-    /// For people, what follows the constant's path: `[3]`, `.radius`. Empty if the part is all of it.
+    /// For people, the suffix of the constant's path: `[3]`, `.radius`. Empty if the part is the
+    /// whole constant.
     pub path: String,
-    /// The name that its declaration gives it, or the source file of the declaration.
+    /// The name in its declaration, or the source file of the declaration.
     pub place: String,
     /// The line of the declaration, from 1; 0 if `place` is a name.
     pub line: u32,
     /// The column of the declaration, from 1; 0 if `place` is a name.
     pub column: u32,
-    /// The compiler's hash of the value's type: the number in its `TypeId`, the least byte first.
+    /// The compiler's hash of the value's type: the number in its `TypeId`, least significant byte
+    /// first.
     pub type_id: [u8; 16],
     /// Where the value begins, in bytes.
     pub offset: u64,
@@ -79,41 +81,44 @@ pub struct SpecPart {
 /// One device binary, or one module of generic IR.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
-    /// What kernels refer to: `llvm-ir.global`, `ptx.sm_90`, `host.x86-64-v3`. Not empty.
+    /// How kernels refer to it: `llvm-ir.global`, `ptx.sm_90`, `host.x86-64-v3`. Not empty.
     pub name: String,
-    /// What `data` is: `llvm-ir`, `ptx`, `spirv`, `elf`. With `code` it is the target's: see [`Code::target`].
+    /// The format of `data`: `llvm-ir`, `ptx`, `spirv`, `elf`. With `code` it is the target's: see
+    /// [`Code::target`].
     pub format: String,
     /// Which of several images in that format: `global-module` for the generic one.
     pub variant: String,
-    /// What is to be known of code that was made ahead of time; `None` for what stage 2 makes code of.
+    /// The description of AOT code; `None` for an image that stage 2 compiles.
     pub code: Option<Code>,
     /// Symbols that other images may link against; unique, not empty.
     pub exported_symbols: Vec<String>,
-    /// Symbols that must come from other images, of whatever containers the program has; unique, not empty. What every target defines
-    /// (builtins, mathematics) is not among them.
+    /// Symbols that must come from other images, of any container of the program; unique, not
+    /// empty. Symbols that every target defines (builtins, mathematics) are not among them.
     pub imported_symbols: Vec<String>,
     /// The image itself. Within a record it starts at a multiple of [`ALIGNMENT`](crate::format::ALIGNMENT).
     pub data: Vec<u8>,
 }
 
-/// Code of one kernel that was made ahead of time: what whoever loads it must know, and else would hear from stage 2.
+/// AOT code of one kernel: what its loader must know, and stage 2 would otherwise report.
 ///
-/// Numbers are those of the interface between the runtime and stage 2, in the version that is said here.
+/// Numbers are those of the interface between the runtime and stage 2, in the version given here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// What it was made for. The image's format is `ptx` or, for the host's processors, `elf`.
+    /// The target that it was compiled for. The image's format is `ptx` or, for the host's
+    /// processors, `elf`.
     pub target: Target,
-    /// The version of the interface that the code keeps to.
+    /// The version of the interface.
     pub interface: u32,
     /// The entry's symbol in the code. Not empty.
     pub entry: String,
-    /// How it was asked for: a sum of flags.
+    /// The flags of the request: a sum of flags.
     pub flags: u32,
-    /// What holds for all launches of it: a sum of facts.
-    pub facts: u32,
+    /// What every launch of it satisfies, a sum of assumptions; the key `facts`.
+    pub assumptions: u32,
     /// What it needs and takes: a sum of flags.
     pub needs: u32,
-    /// The most bytes of stack that it takes, without those of functions that it finds where it is loaded; `None` if that is not known.
+    /// The stack that it needs in bytes, without that of functions outside its object; `None` if
+    /// unknown.
     pub stack: Option<u64>,
 }
 
@@ -128,7 +133,7 @@ impl Code {
     }
 }
 
-/// One kernel: how it is called, and which images hold it.
+/// One kernel: its name, and the images that contain it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kernel {
     /// The symbol of the kernel's function in every image of `images` without code. Not empty.
@@ -141,59 +146,66 @@ pub struct Kernel {
     pub closure_size: u64,
     /// Alignment of the closure in bytes: a power of two, at most [`MAX_ALIGN`](crate::format::MAX_ALIGN).
     pub closure_align: u64,
-    /// The function's parameters in order; each is a piece of the closure.
+    /// The function's parameters in order; each is a part of the closure.
     pub parameters: Vec<Parameter>,
-    /// Names of the images that hold the kernel, most general first; at least one, unique, each in the container.
+    /// Names of the images that contain the kernel, most general first; at least one, unique, each
+    /// in the container.
     pub images: Vec<String>,
-    /// Whether a launch can end in a panic, so that the host must look.
+    /// Whether a launch can end in a panic, so that the host must check.
     pub can_panic: bool,
-    /// What it asks of a work-group; `None` if it can run without groups.
+    /// What it requires of a work-group; `None` if it can run without groups.
     pub groups: Option<Groups>,
-    /// The symbol of a variant of the function that takes three parameters more, 64-bit integers: where the launch begins, x
-    /// first. A kernel without one does not depend on that. Not empty, and no other kernel's or variant's symbol.
+    /// The symbol of the offset variant: a variant of the function with three more parameters,
+    /// 64-bit integers, for the launch's offset, x first. A kernel without one does not depend on
+    /// the offset. Not empty, and no other kernel's or variant's symbol.
     pub offset_variant: Option<String>,
     /// Symbols of the specialization constants that it reads; unique, each in the container.
     pub spec_constants: Vec<String>,
-    /// Those of the image's imported symbols that it reaches; unique, not empty.
+    /// The imported symbols of the image that it reaches; unique, not empty.
     pub imports: Vec<String>,
-    /// What it needs that not every device has, as words of small letters, digits and `-`: `atomic64`, `fp128`, `fp16`, `fp64`,
-    /// `groups`, `indirect-calls`, `int128`, `recursion`. In ascending order, none twice. A device without one of them cannot run it.
-    pub aspects: Vec<String>,
-    /// The hash of what it is: kernels with the same hash, parameters and needs become the same code on the same device, in
-    /// whatever container they are.
+    /// The capabilities that it needs and not every device has, as words of lower-case letters,
+    /// digits and `-`: `atomic64`, `fp128`, `fp16`, `fp64`, `groups`, `indirect-calls`, `int128`,
+    /// `recursion`; the key `aspects`. In ascending order, none twice. A device without one of them
+    /// cannot run it.
+    pub capabilities: Vec<String>,
+    /// The structural hash: kernels with the same hash, parameters and capabilities compile to the
+    /// same code on the same device, whatever container they are in.
     pub content: Option<[u8; 32]>,
-    /// Whether nothing that it reaches on the host uses thread-local variables, so that work-items which wait for each other may share a
-    /// thread. `false` if that is not known.
+    /// Whether nothing that it reaches on the host uses thread-local variables, so that work-items
+    /// which wait for each other may share a thread. `false` if unknown.
     pub no_thread_locals: bool,
 }
 
-/// What a kernel asks of its work-groups.
+/// What a kernel requires of its work-groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// Bytes of local memory that it has at constant offsets, from the start of the group's memory. What a launch
-    /// adds comes after them.
+    /// Bytes of local memory at constant offsets, from the start of the group's memory. Memory that
+    /// a launch adds follows them.
     pub local_size: u64,
     /// The alignment of the group's memory in bytes: a power of two, at most [`MAX_ALIGN`](crate::format::MAX_ALIGN).
     pub local_align: u64,
 }
 
-/// One parameter of a kernel: a piece of its closure.
+/// One flattened parameter of a kernel: a part of its closure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Where the piece starts in the closure, in bytes.
+    /// Where the part starts in the closure, in bytes.
     pub offset: u64,
     /// Its size in bytes, at least 1; it ends within the closure.
     pub size: u64,
-    /// The alignment that holds for it, in bytes: a power of two, at most [`MAX_ALIGN`](crate::format::MAX_ALIGN).
+    /// Its guaranteed alignment in bytes: a power of two, at most
+    /// [`MAX_ALIGN`](crate::format::MAX_ALIGN).
     pub align: u64,
     /// How it is passed.
     pub kind: ParameterKind,
     /// Whether it is an address of memory that nothing changes while the kernel runs.
     pub read_only: bool,
-    /// Whether the program asks for the value to be a constant of the code that is compiled. Not what is or has an address.
+    /// Whether the program wants the value to be a constant of the compiled code. Never for
+    /// addresses.
     pub specialized: bool,
-    /// Where addresses are in the bytes of a parameter of the kind [`ParameterKind::Bytes`]. All other bytes of parameters are no
-    /// addresses, but for those of the kind [`ParameterKind::Pointer`].
+    /// Where addresses are in the bytes of a parameter of the kind [`ParameterKind::Bytes`]. No
+    /// other bytes of parameters are addresses, except those of the kind
+    /// [`ParameterKind::Pointer`].
     pub addresses: Addresses,
 }
 
@@ -240,7 +252,7 @@ impl fmt::Display for ParameterKind {
 }
 
 impl Container {
-    /// The container as one framed record: ready to be put into a section, or into a file.
+    /// The container as one framed record, for a section or a file.
     ///
     /// The length is a multiple of [`ALIGNMENT`](crate::format::ALIGNMENT), and the record should be placed at such
     /// an address.
@@ -254,7 +266,7 @@ impl Container {
 
     /// The content hash that the container's record carries.
     ///
-    /// Defined for every container, also for one that [`to_record`](Self::to_record) refuses.
+    /// Defined for every container, even for one that [`to_record`](Self::to_record) refuses.
     pub fn object_id(&self) -> ObjectId {
         write::object_id(self)
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with a record, where, and what to do about it.
+//! Errors: what is wrong with a record, where, and what to do about it.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use crate::{
 
 /// Why something is not a record that this crate reads or writes.
 ///
-/// Prints as one sentence: the problem, the place, and what to do.
+/// Displays as one sentence: the problem, the place, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{problem} ({}); {}", Place(self), problem.advice())]
+#[error("{problem} ({}); {}", Location(self), problem.advice())]
 pub struct HcfError {
     problem: Problem,
     offset: usize,
@@ -28,7 +28,7 @@ impl HcfError {
         self
     }
 
-    /// Moves the place: what was read starts at `base` in what the caller knows.
+    /// Moves the place: the input starts at offset `base` of the caller's data.
     pub(crate) fn after(mut self, base: usize) -> Self {
         self.offset = self.offset.saturating_add(base);
         self
@@ -39,20 +39,22 @@ impl HcfError {
         &self.problem
     }
 
-    /// Where: bytes from the start of what was read (a record, a section or a file), or of the record to be written.
+    /// Where: bytes from the start of the input (a record, a section or a file), or of the record
+    /// to be written.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// The innermost node that is concerned, as `kernels/saxpy/parameters/0`; empty outside of the header's nodes.
+    /// The innermost node with the problem, such as `kernels/saxpy/parameters/0`; empty outside the
+    /// header's nodes.
     pub fn node(&self) -> &str {
         &self.node
     }
 }
 
-struct Place<'a>(&'a HcfError);
+struct Location<'a>(&'a HcfError);
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for Location<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "at byte {}", self.0.offset)?;
         if !self.0.node.is_empty() {
@@ -69,7 +71,7 @@ pub enum Problem {
     /// The bytes do not start with [`MAGIC`](crate::format::MAGIC).
     #[error("no HCF record starts here")]
     NotARecord,
-    /// The record is of another version of the format.
+    /// The record has another version of the format.
     #[error("the HCF record has version {found}, and only version {VERSION} can be read")]
     UnsupportedVersion {
         /// The record's version.
@@ -78,9 +80,10 @@ pub enum Problem {
     /// The record's end is missing.
     #[error("the HCF record is cut off: it needs {needed} bytes and has {available}")]
     Truncated {
-        /// Bytes that the record (or its frame, if not even that is there) has by its own account.
+        /// The length of the record (or of its frame, if not even that is complete) by its own
+        /// account.
         needed: u64,
-        /// Bytes that there are.
+        /// Available bytes.
         available: usize,
     },
     /// The record is complete, but something follows it.
@@ -105,7 +108,7 @@ pub enum Problem {
     /// The lengths in the frame contradict each other or the format.
     #[error("the lengths in the HCF record's frame are inconsistent")]
     InconsistentLengths,
-    /// Bytes that are there for alignment only are not zero.
+    /// Padding bytes are not zero.
     #[error("the padding is not zero")]
     DirtyPadding,
     /// There is more space between the records of a section than a linker leaves.
@@ -117,9 +120,9 @@ pub enum Problem {
     /// A limit of the format is exceeded.
     #[error("there are too many {what}: the limit is {limit}")]
     TooMany {
-        /// What is counted.
+        /// What exceeds the limit.
         what: &'static str,
-        /// The greatest number that is allowed.
+        /// The maximum.
         limit: usize,
     },
     /// The header is not UTF-8.
@@ -137,7 +140,7 @@ pub enum Problem {
     /// A node has two children of one name.
     #[error("there are two nodes `{0}`")]
     DuplicateNode(String),
-    /// A node has not the entry that must come next.
+    /// A node lacks the entry that must come next.
     #[error("{expected} was expected, and {found} was found")]
     Unexpected {
         /// What must come next.
@@ -145,14 +148,14 @@ pub enum Problem {
         /// What comes next.
         found: String,
     },
-    /// A value is not one of those that its key can have.
+    /// A key has an invalid value.
     #[error("`{key}={value}` is not allowed: {allowed}")]
     InvalidValue {
         /// The key.
         key: &'static str,
         /// Its value, as written.
         value: String,
-        /// What is allowed instead.
+        /// The valid values.
         allowed: &'static str,
     },
     /// A kernel names no image.
@@ -164,7 +167,7 @@ pub enum Problem {
     /// A kernel names a specialization constant that the container does not have.
     #[error("there is no specialization constant `{0}`")]
     UnknownConstant(String),
-    /// A file is of a kind in which no section can be looked for.
+    /// A file is of a kind that cannot contain sections.
     #[error("the file is not ELF, no archive and no HCF record")]
     UnknownFile,
     /// A file's own structure is broken.

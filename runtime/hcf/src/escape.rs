@@ -1,4 +1,4 @@
-//! How any string fits on a line: `%XX` for what would break one.
+//! Escapes that make any string fit on a line: `%XX`.
 
 use std::{borrow::Cow, fmt::Write};
 
@@ -24,11 +24,11 @@ pub(crate) fn encode(raw: &str) -> Cow<'_, str> {
     Cow::Owned(written)
 }
 
-/// The string whose written form is `written`; none if it is nobody's.
+/// The string with this written form; none if there is none.
 pub(crate) fn decode(written: &str) -> Option<Cow<'_, str>> {
     let raw =
         if written.contains('%') { Cow::Owned(unescape(written)?) } else { Cow::Borrowed(written) };
-    // One spelling for each string: this also finds what should have been escaped.
+    // Each string has one spelling: this also detects what should have been escaped.
     (encode(&raw) == written).then_some(raw)
 }
 

@@ -16,12 +16,13 @@
 //!          0-15 padding           zeros, up to the record length
 //! ```
 //!
-//! The checksum covers the frame, the frame holds the object id, and the object id covers the rest: no bit of a record
-//! can change unnoticed. A record starts at a multiple of 16 in its section, so images are aligned in memory too.
-//! A later version may change everything but the first 12 bytes.
+//! The checksum covers the frame, the frame contains the object id, and the object id covers the
+//! rest: every change of a bit is detected. A record starts at a multiple of 16 in its section, so
+//! images are aligned in memory, too. A later version may change everything but the first 12 bytes.
 //!
 //! # Header
-//! UTF-8 text in AdaptiveCpp's grammar and with its key names; cut off the frame, and its tools can read the rest.
+//! UTF-8 text in AdaptiveCpp's grammar and with its key names; without the frame, its tools can
+//! read the rest.
 //!
 //! ```text
 //! header := line* "\n"{0..15} "__acpp_hcf_binary_appendix"     the line feeds fill up to a multiple of 16
@@ -29,14 +30,15 @@
 //! key    := [a-z0-9-]+
 //! ```
 //!
-//! Within a node its keys come first, then its child nodes; `}.` closes the node that was opened last and not closed,
-//! and repeats its name. Keys and names are unique within a node. A list is a node whose children's names are the
-//! elements. Numbers are decimal, without sign or leading zero, and fit 64 bits.
+//! Within a node its keys come first, then its child nodes; `}.` closes the most recently opened
+//! node, and repeats its name. Keys and names are unique within a node. A list is a node whose
+//! children's names are the elements. Numbers are decimal, without sign or leading zero, and fit 64
+//! bits.
 //!
-//! In values and names, the bytes of a control character (Unicode `Cc`), of `%`, and of a space at either end are
-//! written `%XX` (capital digits), and no others are. A name is not empty.
+//! In values and names, the bytes of control characters (Unicode `Cc`), of `%`, and of a space at
+//! either end are written `%XX` (capital digits), and no others are. A name is not empty.
 //!
-//! This is all there may be, in this order; `*` marks a node that is there once per element:
+//! These are all entries, in this order; `*` marks a node that occurs once per element:
 //!
 //! ```text
 //! hcf-version=2
@@ -102,7 +104,7 @@
 //!     {.imported-symbols           list; absent if it is empty
 //! ```
 //!
-//! An `ITEM` says where an address is in the bytes of the parameter, and ends within them:
+//! An `ITEM` says where an address is in the bytes of the parameter, and lies within them:
 //!
 //! ```text
 //! ITEM := N ["r"] ["?"]                          an address of 8 bytes at offset N; with r of memory that nothing changes
@@ -116,8 +118,8 @@
 //!
 //! Brackets are nested 256 deep at most. Values of a tag may have 128 bits.
 //!
-//! (Indented here for reading only.) So there is one spelling for each container: what a reader accepts, a writer
-//! gives back byte for byte.
+//! (Indented here for readability only.) So each container has one spelling: a writer reproduces
+//! what a reader accepts, byte for byte.
 //!
 //! # Section
 //! Linkers concatenate the records of all objects into one section, [`SECTION`]. Up to [`MAX_PADDING`] zeros may stand
@@ -132,7 +134,7 @@ pub const MAGIC: [u8; 8] = *b"\x89HCF\r\n\x1a\n";
 /// The version of the format that this crate reads and writes.
 pub const VERSION: u32 = 2;
 
-/// What ends the header.
+/// The marker that ends the header.
 pub const MARKER: &str = "__acpp_hcf_binary_appendix";
 
 /// The alignment in bytes of a record, of its appendix, and of every image; a divisor of every record's length.
@@ -141,20 +143,20 @@ pub const ALIGNMENT: usize = 16;
 /// The size of the frame in bytes; the header starts here.
 pub const FRAME_LEN: usize = 64;
 
-/// The greatest length of a header in bytes.
+/// The maximum length of a header in bytes.
 pub const MAX_HEADER_LEN: usize = 64 << 20;
 
-/// The greatest length of a line of the header in bytes. Rust's symbols can be long.
+/// The maximum length of a line of the header in bytes. Rust's symbols can be long.
 pub const MAX_LINE_LEN: usize = 1 << 20;
 
-/// The greatest number of lines in a header.
+/// The maximum number of lines in a header.
 pub const MAX_LINES: usize = 1 << 20;
 
-/// The greatest number of nodes around a line.
+/// The maximum number of nodes around a line.
 pub const MAX_DEPTH: usize = 8;
 
-/// The greatest number of zero bytes before, between or after the records of a section.
+/// The maximum number of zero bytes before, between or after the records of a section.
 pub const MAX_PADDING: usize = 4096;
 
-/// The greatest alignment in bytes of a closure or a parameter; rustc's own limit.
+/// The maximum alignment in bytes of a closure or a parameter; rustc's own limit.
 pub const MAX_ALIGN: u64 = 1 << 29;

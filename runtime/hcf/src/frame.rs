@@ -6,10 +6,10 @@ use crate::{
     object_id::digest,
 };
 
-/// Where the checksum is; what precedes it is what it covers.
+/// The range of the checksum, which covers everything before it.
 const CHECKSUM: usize = FRAME_LEN - 16;
 
-/// A frame whose checksum and lengths are right.
+/// A frame with a valid checksum and valid lengths.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub header_len: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// The frame of the record with which `bytes` begins. All of that record is there.
+    /// The frame of the record with which `bytes` begins. The record is complete.
     pub fn parse(bytes: &[u8]) -> Result<Self, HcfError> {
         let error = |problem, offset| Err(HcfError::new(problem, offset));
         let present = bytes.len().min(MAGIC.len());
@@ -33,7 +33,7 @@ impl Frame {
                 0,
             );
         };
-        // Before the checksum: another version may check itself in another way.
+        // Before the checksum: another version may use another one.
         let version = u32::from_le_bytes(field(frame, 8));
         if version != VERSION {
             return error(Problem::UnsupportedVersion { found: version }, 8);
@@ -60,7 +60,7 @@ impl Frame {
         if record_len > bytes.len() as u64 {
             return error(Problem::Truncated { needed: record_len, available: bytes.len() }, 0);
         }
-        // The record is in memory, so all its lengths fit `usize`.
+        // The record is in memory, so all its lengths fit in `usize`.
         Ok(Self {
             header_len: header_len as usize,
             appendix_len: appendix_len as usize,

@@ -2,8 +2,8 @@
 //! # Where things are
 //! - [`mod@format`]: the format, byte by byte.
 //! - [`Container`], [`Image`], [`Kernel`], [`Parameter`]: plain data, written by [`Container::to_record`].
-//! - [`Addresses`]: where addresses are in what is passed as bytes.
-//! - [`Target`], [`Targets`]: what code is made for ahead of time.
+//! - [`Addresses`]: where addresses are in parameters that are passed as bytes.
+//! - [`Target`], [`Targets`]: the targets of AOT code.
 //! - [`RecordRef`]: a record in memory, read without copying it; [`records`]: all of a section.
 //! - [`Tree`]: a record's header, to be printed.
 #![cfg_attr(

@@ -13,7 +13,7 @@ impl ObjectId {
         Self(bytes)
     }
 
-    /// The hash of a record's contents: all that follows its frame.
+    /// The hash of a record's contents: everything after its frame.
     pub(crate) fn of(contents: &[u8]) -> Self {
         Self(digest(contents))
     }

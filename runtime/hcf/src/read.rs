@@ -1,4 +1,5 @@
-//! From a tree of nodes to images and kernels: what [`format`](mod@crate::format) lists, and nothing else.
+//! Reads images and kernels from a tree of nodes: what [`format`](mod@crate::format) lists, and
+//! nothing else.
 
 use std::{borrow::Cow, collections::HashSet, fmt};
 
@@ -9,7 +10,7 @@ use crate::{
     tree::{Node, Pair, shown},
 };
 
-/// What a record's contents say.
+/// The contents of a record.
 #[derive(Clone, Debug)]
 pub(crate) struct Contents<'a> {
     pub generator: Cow<'a, str>,
@@ -102,7 +103,7 @@ fn image<'a>(
 fn code(node: &Node<'_>, path: Path<'_>, format: &str) -> Result<Code, HcfError> {
     let mut entries = Entries::of(node, path);
     let written = entries.text("target")?;
-    // No name is written in two ways, so a container has one spelling.
+    // Each name has one spelling, so a container has one, too.
     let Ok(target) = written.parse::<Target>() else {
         return Err(entries.invalid("target", "`host:` and a level, or `ptx:` and a processor"));
     };
@@ -111,7 +112,7 @@ fn code(node: &Node<'_>, path: Path<'_>, format: &str) -> Result<Code, HcfError>
     }
     let interface = entries.small("interface")?;
     let flags = entries.small("flags")?;
-    let facts = entries.small("facts")?;
+    let assumptions = entries.small("facts")?;
     let needs = entries.small("needs")?;
     let stack = if entries.has("stack") { Some(entries.number("stack")?) } else { None };
     let entry = entries.text("entry")?.into_owned();
@@ -119,17 +120,17 @@ fn code(node: &Node<'_>, path: Path<'_>, format: &str) -> Result<Code, HcfError>
         return Err(entries.invalid("entry", "a symbol, which is not empty"));
     }
     entries.finish()?;
-    Ok(Code { target, interface, entry, flags, facts, needs, stack })
+    Ok(Code { target, interface, entry, flags, assumptions, needs, stack })
 }
 
-/// The appendix, as far as the images before have not used it up.
+/// The rest of the appendix, after the images before.
 struct Appendix<'a> {
     bytes: &'a [u8],
     used: usize,
 }
 
 impl<'a> Appendix<'a> {
-    /// Goes on to the next multiple of the alignment; the bytes between.
+    /// Skips to the next multiple of the alignment; returns the bytes between.
     fn pad(&mut self) -> &'a [u8] {
         let end = self.used.next_multiple_of(ALIGNMENT).min(self.bytes.len());
         let padding = &self.bytes[self.used..end];
@@ -171,7 +172,7 @@ fn spec_constant<'a>(node: &Node<'a>, path: Path<'_>) -> Result<SpecConstantRef<
     Ok(SpecConstantRef { symbol, path: constant_path, align, default, parts })
 }
 
-/// A part of a constant of `size` bytes, behind the parts that end at `begin`.
+/// A part of a constant of `size` bytes, after parts that end at `begin`.
 fn spec_part(
     node: &Node<'_>,
     path: Path<'_>,
@@ -223,7 +224,7 @@ fn kernels<'a>(
     let mut symbols: HashSet<&str> = node.children.iter().map(|kernel| &*kernel.name).collect();
     Entries::of(node, path).each(|node, path| {
         let kernel = kernel(node, path, &known, &constants)?;
-        // The value is looked at where it lies in the tree, which lives as long as the set.
+        // The value is compared where it lies in the tree, which lives as long as the set.
         let variant = node.pairs.iter().find(|pair| pair.key == "offset-variant");
         if variant.is_some_and(|pair| pair.value.is_empty() || !symbols.insert(&pair.value)) {
             return Err(Entries::of(node, path)
@@ -259,8 +260,8 @@ fn kernel<'a>(
         None
     };
     let offset_variant = entries.optional_text("offset-variant");
-    let aspects = match entries.optional_text("aspects") {
-        Some(written) => aspects(&written).ok_or_else(|| {
+    let capabilities = match entries.optional_text("aspects") {
+        Some(written) => capabilities(&written).ok_or_else(|| {
             entries.invalid("aspects", "words of [a-z0-9-] in ascending order, none twice")
         })?,
         None => Vec::new(),
@@ -324,14 +325,14 @@ fn kernel<'a>(
         offset_variant,
         spec_constants,
         imports,
-        aspects,
+        capabilities,
         content,
         no_thread_locals,
     })
 }
 
-/// The words of a list of aspects, if it is one.
-fn aspects(written: &str) -> Option<Vec<String>> {
+/// The words of a list of capabilities, if it is a valid one.
+fn capabilities(written: &str) -> Option<Vec<String>> {
     let words: Vec<String> = written.split(' ').map(str::to_owned).collect();
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is_word = |word: &String| !word.is_empty() && word.bytes().all(letter);
@@ -397,7 +398,7 @@ fn numbered(node: &Node<'_>, path: Path<'_>, number: &str) -> Result<(), HcfErro
     Err(error(problem, node.offset, path))
 }
 
-/// The names of a node's children, which have nothing in them.
+/// The names of a node's children, which are empty.
 fn list<'a>(node: &Node<'a>, path: Path<'_>) -> Result<Vec<Cow<'a, str>>, HcfError> {
     Entries::of(node, path).each(|node, path| {
         Entries::of(node, path).finish()?;
@@ -434,7 +435,7 @@ impl<'n, 'a> Entries<'n, 'a> {
         }
     }
 
-    /// The value of a key that need not be there.
+    /// The value of an optional key.
     fn optional_text(&mut self, key: &str) -> Option<Cow<'a, str>> {
         let next = self.pairs.as_slice().first().filter(|pair| pair.key == key)?;
         self.pairs.next();
@@ -480,7 +481,7 @@ impl<'n, 'a> Entries<'n, 'a> {
         }
     }
 
-    /// Reads a child that need not be there, and is not there for nothing.
+    /// Reads an optional child, which must not be empty.
     fn optional_child<T>(
         &mut self,
         name: &str,
@@ -509,7 +510,7 @@ impl<'n, 'a> Entries<'n, 'a> {
         children.map(|child| read(child, self.path.of_child(child))).collect()
     }
 
-    /// Nothing more may come.
+    /// Checks that nothing follows.
     fn finish(&self) -> Result<(), HcfError> {
         let pair = self.pairs.as_slice().first().map(Entry::Pair);
         match pair.or(self.children.as_slice().first().map(Entry::Node)) {
@@ -527,7 +528,7 @@ impl<'n, 'a> Entries<'n, 'a> {
         error(Problem::Unexpected { expected, found }, offset, self.path)
     }
 
-    /// The value of `key`, which has been read, is a wrong one.
+    /// The error for an invalid value of `key`, which has been read.
     fn invalid(&self, key: &'static str, allowed: &'static str) -> HcfError {
         let pair = self.node.pairs.iter().find(|pair| pair.key == key);
         let value = pair.map(|pair| shown(&pair.value)).unwrap_or_default();
@@ -545,7 +546,7 @@ fn error(problem: Problem, offset_in_header: usize, path: Path<'_>) -> HcfError 
     HcfError::new(problem, offset_in_header).in_node(path).after(FRAME_LEN)
 }
 
-/// The names from the root to a node, which only an error spells out.
+/// The names from the root to a node, which only errors format.
 #[derive(Clone, Copy)]
 struct Path<'p> {
     parent: Option<&'p Path<'p>>,

@@ -11,7 +11,7 @@ use crate::{
     tree::Node,
 };
 
-/// A checked record: what it says, borrowed from its bytes.
+/// A checked record, borrowed from its bytes.
 #[derive(Clone)]
 pub struct RecordRef<'a> {
     bytes: &'a [u8],
@@ -42,19 +42,19 @@ pub struct KernelRef<'a> {
     pub images: Vec<Cow<'a, str>>,
     /// Whether a launch can end in a panic.
     pub can_panic: bool,
-    /// What it asks of a work-group; `None` if it can run without groups.
+    /// What it requires of a work-group; `None` if it can run without groups.
     pub groups: Option<Groups>,
-    /// The symbol of the variant that takes where the launch begins, if there is one.
+    /// The symbol of the offset variant, if there is one.
     pub offset_variant: Option<Cow<'a, str>>,
-    /// What it needs that not every device has, in ascending order.
-    pub aspects: Vec<String>,
-    /// The hash of what it is, if the container says it.
+    /// The capabilities that it needs and not every device has, in ascending order.
+    pub capabilities: Vec<String>,
+    /// The structural hash, if the container has it.
     pub content: Option<[u8; 32]>,
-    /// Whether nothing that it reaches on the host uses thread-local variables, as far as that is known.
+    /// Whether nothing that it reaches on the host uses thread-local variables, as far as known.
     pub no_thread_locals: bool,
     /// Symbols of the specialization constants that it reads, each in the record.
     pub spec_constants: Vec<Cow<'a, str>>,
-    /// Those of its image's imported symbols that it reaches.
+    /// The imported symbols of its image that it reaches.
     pub imports: Vec<Cow<'a, str>>,
 }
 
@@ -68,9 +68,9 @@ pub struct SpecConstantRef<'a> {
     pub path: Cow<'a, str>,
     /// The alignment of the constant in bytes.
     pub align: u64,
-    /// The bytes of the static unless a launch has others.
+    /// The bytes of the static, which a launch can replace.
     pub default: Vec<u8>,
-    /// The values that a launch can replace: at least one, by their offsets, each within the bytes.
+    /// The values that a launch can replace: at least one, by offset, each within the bytes.
     pub parts: Vec<SpecPart>,
 }
 
@@ -78,13 +78,13 @@ pub struct SpecConstantRef<'a> {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImageRef<'a> {
-    /// What kernels refer to.
+    /// How kernels refer to it.
     pub name: Cow<'a, str>,
-    /// What `data` is.
+    /// The format of `data`.
     pub format: Cow<'a, str>,
     /// Which of several images in that format.
     pub variant: Cow<'a, str>,
-    /// What is to be known of code that was made ahead of time; `None` for what stage 2 makes code of.
+    /// The description of AOT code; `None` for an image that stage 2 compiles.
     pub code: Option<Code>,
     /// Symbols that other images may link against.
     pub exported_symbols: Vec<Cow<'a, str>>,
@@ -95,7 +95,7 @@ pub struct ImageRef<'a> {
 }
 
 impl<'a> RecordRef<'a> {
-    /// Reads and checks the record that `bytes` are, all of it: after this, nothing about it can fail.
+    /// Reads and checks the record that `bytes` are, completely: after this, no access can fail.
     ///
     /// The bytes may lie at any address. Names and image data are borrowed; only names with escapes are copied.
     /// Takes time and memory in proportion to the record's length.
@@ -145,7 +145,7 @@ impl<'a> RecordRef<'a> {
         self.bytes
     }
 
-    /// What wrote the record.
+    /// The program that wrote the record.
     pub fn generator(&self) -> &str {
         &self.contents.generator
     }
@@ -193,7 +193,7 @@ impl<'a> RecordRef<'a> {
         self.contents.images.iter().find(|image| image.name == name)
     }
 
-    /// What the header says, to be printed.
+    /// The header's contents, for printing.
     pub fn tree(&self) -> Tree<'_> {
         Tree {
             object_id: self.frame.object_id,
@@ -248,7 +248,7 @@ impl KernelRef<'_> {
             can_panic: self.can_panic,
             groups: self.groups,
             offset_variant: self.offset_variant.as_ref().map(ToString::to_string),
-            aspects: self.aspects.clone(),
+            capabilities: self.capabilities.clone(),
             content: self.content,
             no_thread_locals: self.no_thread_locals,
             spec_constants: owned(&self.spec_constants),
@@ -299,10 +299,10 @@ fn owned(names: &[Cow<'_, str>]) -> Vec<String> {
     names.iter().map(|name| name.to_string()).collect()
 }
 
-/// The records of a section: whatever a linker has concatenated, with zeros between.
+/// The records of a section: what a linker has concatenated, with zeros between.
 ///
-/// After an error nothing more comes, since the next record's place is not known. Offsets in errors are from the
-/// section's start.
+/// Iteration ends after an error, since the place of the next record is unknown. Offsets in errors
+/// count from the section's start.
 ///
 /// ```
 /// use schism_hcf::{Container, records};

@@ -1,12 +1,12 @@
-//! What code is made for ahead of time.
+//! Targets of AOT code.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What code is made for ahead of time: a kind of device and its processor.
+/// A target of AOT code: a kind of device and its processor.
 ///
-/// Written `ptx:sm_90` or `host:x86-64-v3`. `host` alone, which [`Targets`] knows, is not a target before somebody says which
-/// processors the program runs on.
+/// Written `ptx:sm_90` or `host:x86-64-v3`. `host` alone, which [`Targets`] accepts, is not a
+/// target until the processors of the program are known.
 ///
 /// ```
 /// use schism_hcf::{Level, Target};
@@ -22,11 +22,11 @@ use std::str::FromStr;
 pub enum Target {
     /// The device `cpu`, on processors of at least this level.
     Host(Level),
-    /// NVIDIA's GPUs, as the text that their driver compiles.
+    /// NVIDIA GPUs, as PTX, which their driver compiles.
     Ptx(Processor),
 }
 
-/// A level of x86-64 processors, as the psABI counts them. Each has all that the ones before have.
+/// A level of x86-64 processors, as the psABI defines them. Each includes the ones before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// Every x86-64 processor.
@@ -39,7 +39,7 @@ pub enum Level {
     V4,
 }
 
-/// A processor of NVIDIA's, or a family of them.
+/// An NVIDIA processor, or a family of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Processor {
     major: u32,
@@ -47,18 +47,18 @@ pub struct Processor {
     scope: Scope,
 }
 
-/// On which other processors code for one runs.
+/// On which other processors code for a processor runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Scope {
     /// Newer ones.
     Open,
     /// Newer ones of the same family.
     Family,
-    /// None.
-    Exact,
+    /// None: the code is architecture-specific.
+    ArchSpecific,
 }
 
-/// The processors that code can be made for.
+/// The processors that can be targets.
 pub const PROCESSORS: [&str; 28] = [
     "sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a",
     "sm_100", "sm_100a", "sm_100f", "sm_101", "sm_101a", "sm_101f", "sm_103", "sm_103a", "sm_103f",
@@ -80,7 +80,7 @@ impl Level {
         }
     }
 
-    /// What the level adds to the one before, by the names that rustc has for features.
+    /// The features that the level adds to the one before, by rustc's names.
     #[must_use]
     pub const fn added_features(self) -> &'static [&'static str] {
         match self {
@@ -91,7 +91,7 @@ impl Level {
         }
     }
 
-    /// The highest level all of whose features are there.
+    /// The highest level all of whose features are available.
     ///
     /// ```
     /// use schism_hcf::Level;
@@ -100,13 +100,14 @@ impl Level {
     /// ```
     pub fn highest(has: impl Fn(&str) -> bool) -> Self {
         let has_all = |level: &Self| level.added_features().iter().all(|feature| has(feature));
-        // Every processor has the first.
+        // Every processor supports the first.
         Self::ALL[1..].iter().copied().take_while(has_all).last().unwrap_or(Self::V1)
     }
 }
 
 impl Processor {
-    /// Whether code for this processor runs on one of a compute capability: major and minor number.
+    /// Whether code for this processor runs on one with a compute capability: major and minor
+    /// number.
     ///
     /// ```
     /// use schism_hcf::Processor;
@@ -123,7 +124,7 @@ impl Processor {
         match self.scope {
             Scope::Open => own <= capability,
             Scope::Family => self.major == capability.0 && own <= capability,
-            Scope::Exact => own == capability,
+            Scope::ArchSpecific => own == capability,
         }
     }
 
@@ -140,25 +141,25 @@ impl Processor {
     }
 }
 
-/// Why a text names no target.
+/// Why a text is not a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
-    /// There is nothing.
+    /// The text is empty.
     #[error("no target is named; name some, such as `host,ptx:sm_80`")]
     Empty,
-    /// It is of no kind.
+    /// Its kind is unknown.
     #[error(
         "there is no target `{0}`; a target is `host`, `host:LEVEL` such as `host:x86-64-v3`, or `ptx:PROCESSOR` such as `ptx:sm_80`"
     )]
     Kind(String),
-    /// There is no such processor.
+    /// The processor is unknown.
     #[error("there is no processor `{0}`; `ptx:` takes one of {list}", list = PROCESSORS.join(", "))]
     Processor(String),
-    /// There is no such level.
+    /// The level is unknown.
     #[error("there is no level `{0}` of the host's processors; `host:` takes one of {list}", list = Level::ALL.map(Level::as_str).join(", "))]
     Level(String),
-    /// It is there twice.
+    /// It is named twice.
     #[error("the target `{0}` is named twice; name it once")]
     Twice(String),
 }
@@ -171,7 +172,7 @@ impl FromStr for Processor {
             let known = PROCESSORS.iter().find(|known| **known == text)?;
             let digits = known.strip_prefix("sm_")?;
             let (digits, scope) = match digits.strip_suffix(['a', 'f']) {
-                Some(rest) if digits.ends_with('a') => (rest, Scope::Exact),
+                Some(rest) if digits.ends_with('a') => (rest, Scope::ArchSpecific),
                 Some(rest) => (rest, Scope::Family),
                 None => (digits, Scope::Open),
             };
@@ -208,7 +209,7 @@ impl fmt::Display for Processor {
         let letter = match self.scope {
             Scope::Open => "",
             Scope::Family => "f",
-            Scope::Exact => "a",
+            Scope::ArchSpecific => "a",
         };
         write!(f, "sm_{}{}{letter}", self.major, self.minor)
     }
@@ -229,7 +230,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// The targets that a build is asked for: a list such as `host,ptx:sm_80,ptx:sm_90`.
+/// The targets that a build requests: a list such as `host,ptx:sm_80,ptx:sm_90`.
 ///
 /// ```
 /// use schism_hcf::{Level, Targets};

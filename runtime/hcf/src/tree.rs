@@ -1,4 +1,4 @@
-//! The header's text as a tree of nodes, without any idea of what they mean.
+//! The header's text as a tree of nodes, without their meaning.
 
 use std::{borrow::Cow, collections::HashSet, fmt};
 
@@ -111,7 +111,7 @@ impl<'a> Parser<'a> {
 
     fn close(&mut self, name: &'a str, offset: usize) -> Result<(), Problem> {
         let name = text(name)?;
-        // The root has no name, so it can only be met with an empty one.
+        // The root has no name, so only an empty name matches it.
         if name.is_empty() || self.innermost().node.name != name {
             return Err(Problem::Syntax("a node is closed that is not the innermost open one"));
         }
@@ -152,7 +152,7 @@ fn text(written: &str) -> Result<Cow<'_, str>, Problem> {
     decode(written).ok_or_else(|| Problem::Escape(shown(written)))
 }
 
-/// Any text as an error can show it: on one line, and not too long.
+/// A text as errors show it: on one line, and not too long.
 pub(crate) fn shown(text: &str) -> String {
     const MAX: usize = 200;
     match text.char_indices().nth(MAX) {
@@ -161,10 +161,10 @@ pub(crate) fn shown(text: &str) -> String {
     }
 }
 
-/// A record's header, to be printed.
+/// A record's header, for printing.
 ///
-/// Names and values are printed as they are written in the record, so that each is on one line and none can disturb a
-/// terminal.
+/// Names and values are printed as they are written in the record, so each is on one line and
+/// cannot affect a terminal.
 #[derive(Clone, Debug)]
 pub struct Tree<'a> {
     pub(crate) object_id: ObjectId,

@@ -1,4 +1,4 @@
-//! From a container to a record. The reader has the last word, so each rule is stated once.
+//! Writes a container as a record. The reader checks the result, so each rule is implemented once.
 
 use std::fmt::{Display, Write};
 
@@ -42,7 +42,8 @@ pub(crate) fn object_id(container: &Container) -> ObjectId {
     ObjectId::of(&contents)
 }
 
-/// Appends header, appendix and final padding to what ends at a multiple of the alignment; the appendix's length.
+/// Appends header, appendix and final padding to a record that ends at a multiple of the alignment;
+/// returns the appendix's length.
 fn append_contents(record: &mut Vec<u8>, header: String, container: &Container) -> usize {
     record.extend_from_slice(header.as_bytes());
     let appendix = record.len();
@@ -59,7 +60,7 @@ fn align(record: &mut Vec<u8>) {
     record.resize(record.len().next_multiple_of(ALIGNMENT), 0);
 }
 
-/// Bytes that an image takes up in the appendix.
+/// Bytes of an image in the appendix.
 fn room(image: &Image) -> usize {
     image.data.len().next_multiple_of(ALIGNMENT)
 }
@@ -139,7 +140,7 @@ impl Text {
         self.pair("target", code.target);
         self.pair("interface", code.interface);
         self.pair("flags", code.flags);
-        self.pair("facts", code.facts);
+        self.pair("facts", code.assumptions);
         self.pair("needs", code.needs);
         if let Some(stack) = code.stack {
             self.pair("stack", stack);
@@ -160,9 +161,10 @@ impl Text {
         if let Some(variant) = &kernel.offset_variant {
             self.pair("offset-variant", encode(variant));
         }
-        if !kernel.aspects.is_empty() {
+        if !kernel.capabilities.is_empty() {
             // A blank in a word must not make two words of it: the reader refuses two blanks.
-            let words: Vec<_> = kernel.aspects.iter().map(|word| word.replace(' ', "  ")).collect();
+            let words: Vec<_> =
+                kernel.capabilities.iter().map(|word| word.replace(' ', "  ")).collect();
             self.pair("aspects", encode(&words.join(" ")));
         }
         if let Some(content) = &kernel.content {

@@ -24,10 +24,10 @@
 //!
 //! A module is made for each function that is exported. It has all that the function needs: what several functions share is in the
 //! modules of all of them (`linkonce_odr`), and linked once. Only other exported functions are declared, not defined: those that some
-//! devices compute exactly by themselves. They are called by their exported names.
+//! devices compute by themselves with correct rounding. They are called by their exported names.
 //!
 //! **What is left to stage 2** is all that depends on the device: how long loops look, what is a vector, and whether what is large or rare
-//! is a function of its own. No operation becomes inexact: LLVM's passes keep results, bit for bit, unless an instruction allows
+//! is a function of its own. No operation is relaxed: LLVM's passes keep results, bit for bit, unless an instruction allows
 //! them not to, and none does.
 
 use std::ffi::CStr;
@@ -39,9 +39,9 @@ use super::llvm::{Linkage, Llvm, Module, Value};
 /// What comes before a function's name in C, in the name of its symbol.
 const PREFIX: &str = "schism.lib.";
 
-/// What some devices compute exactly by themselves. Each is a function of `libm`, by its module and its name, and has an exported one
+/// What some devices compute by themselves with correct rounding. Each is a function of `libm`, by its module and its name, and has an exported one
 /// that only calls it.
-const EXACT: [&str; 7] = ["sqrt", "fma", "floor", "ceil", "trunc", "rint", "round"];
+const CORRECTLY_ROUNDED: [&str; 7] = ["sqrt", "fma", "floor", "ceil", "trunc", "rint", "round"];
 
 /// Where the functions of `libm` are, in their symbols.
 const MATH: &str = "_4libm4math";
@@ -72,7 +72,7 @@ pub fn prepare(llvm: &Llvm, exports: &Path, libm: &Path, folder: &Path) -> Strin
     library.link(llvm.read(libm));
     library.set_layout(LAYOUT);
     hide(&library);
-    export_exact(&library);
+    export_correctly_rounded(&library);
     simplify(&library);
     split(&library, folder)
 }
@@ -112,8 +112,8 @@ fn hide(library: &Module<'_>) {
 }
 
 /// Has what some devices compute by themselves be called by its exported name.
-fn export_exact(library: &Module<'_>) {
-    for name in EXACT {
+fn export_correctly_rounded(library: &Module<'_>) {
+    for name in CORRECTLY_ROUNDED {
         for (suffix, length) in [("", name.len()), ("f", name.len() + 1)] {
             let exported = format!("{PREFIX}{name}{suffix}");
             let end = format!("{MATH}{}{name}{length}{name}{suffix}", name.len());
@@ -138,21 +138,23 @@ fn is_rare(function: &Value<'_>) -> bool {
 }
 
 /// Whether a function, exported or not, may be exchanged for an instruction.
-fn is_exact(name: &str) -> bool {
+fn is_correctly_rounded(name: &str) -> bool {
     name.strip_prefix(PREFIX).is_some_and(|name| {
-        EXACT.iter().any(|exact| name == *exact || name.strip_suffix('f') == Some(exact))
+        CORRECTLY_ROUNDED
+            .iter()
+            .any(|known| name == *known || name.strip_suffix('f') == Some(known))
     })
 }
 
-/// Inlines and simplifies, so that no exact function is lost.
+/// Inlines and simplifies, so that no correctly rounded function is lost.
 fn simplify(library: &Module<'_>) {
-    let exact = |function: &Value<'_>| is_exact(&function.name());
-    let exact: Vec<_> = library.functions().into_iter().filter(exact).collect();
-    for function in &exact {
+    let found = |function: &Value<'_>| is_correctly_rounded(&function.name());
+    let functions: Vec<_> = library.functions().into_iter().filter(found).collect();
+    for function in &functions {
         function.add_attribute("noinline");
     }
     library.run_passes(SIMPLIFY);
-    for function in exact {
+    for function in functions {
         function.remove_attribute("noinline");
     }
 }
@@ -169,7 +171,8 @@ fn split(library: &Module<'_>, folder: &Path) -> String {
         }
     }
     names.sort();
-    let mut table = format!("Library {{\n    exact: &{EXACT:?},\n    functions: &[\n");
+    let mut table =
+        format!("Library {{\n    correctly_rounded: &{CORRECTLY_ROUNDED:?},\n    functions: &[\n");
     for name in &names {
         let part = part(library, name, &names);
         let file = folder.join(format!("{name}.bc"));

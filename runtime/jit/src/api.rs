@@ -168,7 +168,7 @@ unsafe fn copy_gpu_request(request: &GpuRequest) -> Result<(Request, PtxOptions)
             .map_err(|_| invalid("an architecture that is not UTF-8"))?,
         isa: request.isa,
         group: request.group,
-        facts: request.facts,
+        assumptions: request.assumptions,
         base: request.flags & FLAG_BASE != 0,
         local_align: request.local_align,
         aligned: request.aligned,
@@ -196,7 +196,7 @@ unsafe fn copy_request(request: &CpuRequest) -> Result<Request, JitError> {
     let invalid = |reason: &str| JitError::InvalidRequest(reason.to_owned());
     let has = |flag| request.flags & flag != 0;
     let math = match (has(FLAG_RELAXED_MATH), has(FLAG_FINITE_MATH)) {
-        (false, false) => FastMath::EXACT,
+        (false, false) => FastMath::PRECISE,
         (true, false) => FastMath::RELAXED,
         (true, true) => FastMath::RELAXED_AND_FINITE,
         (false, true) => return Err(invalid("finite mathematics that is not relaxed")),

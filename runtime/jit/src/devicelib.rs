@@ -3,7 +3,7 @@
 //! The crate `schism-devicelib` and the crate `libm` that it is over travel in this library as LLVM bitcode: a module for each function,
 //! with all that it needs, simplified as far as that is the same for all devices (see `build/library.rs`). The pass `device-library`
 //! makes calls of them where a device needs them; what is called is linked into the kernel's module as internal functions and
-//! optimised with the kernel. What a device computes exactly by itself takes the place of the library's function, in the library too:
+//! optimised with the kernel. What a device computes by itself with correct rounding takes the place of the library's function, in the library too:
 //!
 //! ```llvm
 //! define void @schism.kernel(ptr %out, double %x) {
@@ -24,8 +24,8 @@
 //!
 //! What it asks of the code generator (`__nvvm_reflect`: the processor, whether subnormal numbers are kept) LLVM answers.
 //!
-//! No operation of it is allowed to be inexact, so each function gives the same bits on all devices that take it from here.
-//! That holds for launches with inexact mathematics too: they allow what is the kernel's own.
+//! None of its operations may be relaxed, so each function gives the same bits on all devices that take it from here.
+//! That holds for launches with relaxed mathematics too: they allow what is the kernel's own.
 
 use std::collections::HashSet;
 
@@ -39,7 +39,7 @@ use schism_llvm::{Context, Value};
 struct Library {
     /// What can be exchanged for what a device computes by itself: names in C, of the functions for 64 bits. Whatever of them a
     /// function calls it calls by its exported name.
-    exact: &'static [&'static str],
+    correctly_rounded: &'static [&'static str],
     /// The functions by their names in C, in order, and a module for each: it defines the function and all that this needs, but
     /// for what can be exchanged.
     functions: &'static [(&'static str, &'static [u8])],
@@ -98,7 +98,7 @@ fn link<'c>(
         }
         for symbol in declared {
             let name = symbol.strip_prefix(PREFIX).unwrap_or_default();
-            if let Some((intrinsic, bits)) = exact_intrinsic(name, device) {
+            if let Some((intrinsic, bits)) = correctly_rounded_intrinsic(name, device) {
                 let function = module.function(&symbol).ok_or("a function is gone")?;
                 let intrinsic = module.float_intrinsic(intrinsic, bits)?;
                 function.replace_uses(intrinsic);
@@ -177,15 +177,20 @@ fn call_vendor<'c>(
     module.verify()
 }
 
-/// The intrinsic that a function of the library is the same as, if the device computes it exactly, and the bits of its numbers.
-fn exact_intrinsic(name: &str, device: &TargetLibraryInfo) -> Option<(&'static str, u32)> {
-    LIBRARY.exact.iter().filter(|exact| device.exact.contains(exact)).find_map(|exact| {
-        match name.strip_prefix(exact)? {
-            "" => Some((*exact, 64)),
-            "f" => Some((*exact, 32)),
+/// The intrinsic that a function of the library is the same as, if the device computes it with correct rounding, and the bits of its numbers.
+fn correctly_rounded_intrinsic(
+    name: &str,
+    device: &TargetLibraryInfo,
+) -> Option<(&'static str, u32)> {
+    LIBRARY
+        .correctly_rounded
+        .iter()
+        .filter(|name| device.correctly_rounded.contains(name))
+        .find_map(|known| match name.strip_prefix(known)? {
+            "" => Some((*known, 64)),
+            "f" => Some((*known, 32)),
             _ => None,
-        }
-    })
+        })
 }
 
 #[cfg(test)]
@@ -266,7 +271,7 @@ mod tests {
                 let found = text.lines().find(|line| line.contains(forbidden));
                 assert_eq!(found, None, "{forbidden} for {device:?}");
             }
-            assert_eq!(text.contains("@llvm.sqrt.f64"), !device.exact.is_empty());
+            assert_eq!(text.contains("@llvm.sqrt.f64"), !device.correctly_rounded.is_empty());
         }
     }
 
@@ -294,7 +299,10 @@ mod tests {
     #[test]
     fn what_devices_compute_by_themselves_can_be_exchanged() {
         for device in [TargetLibraryInfo::NOTHING, TargetLibraryInfo::CPU, TargetLibraryInfo::PTX] {
-            let missing = device.exact.iter().find(|name| !LIBRARY.exact.contains(name));
+            let missing = device
+                .correctly_rounded
+                .iter()
+                .find(|name| !LIBRARY.correctly_rounded.contains(name));
             assert_eq!(missing, None, "{device:?}");
         }
     }

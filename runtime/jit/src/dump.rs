@@ -15,7 +15,7 @@ use crate::module::Module;
 const VARIABLE: &str = "SCHISM_DUMP_DIR";
 
 /// Says what is wrong, whether anybody reads it or not.
-fn tell(what: std::fmt::Arguments<'_>) {
+fn report(what: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "schism: {VARIABLE}: {what}");
 }
 
@@ -33,7 +33,7 @@ impl Dump {
         };
         let directory = PathBuf::from(directory);
         if let Err(error) = std::fs::create_dir_all(&directory) {
-            tell(format_args!("cannot make {}: {error}", directory.display()));
+            report(format_args!("cannot make {}: {error}", directory.display()));
             return Self { prefix: None };
         }
         Self { prefix: Some(directory.join(file_name(request, &target()))) }
@@ -58,7 +58,7 @@ impl Dump {
         path.push(".");
         path.push(step);
         if let Err(error) = std::fs::write(&path, bytes) {
-            tell(format_args!("cannot write {}: {error}", PathBuf::from(path).display()));
+            report(format_args!("cannot write {}: {error}", PathBuf::from(path).display()));
         }
     }
 }

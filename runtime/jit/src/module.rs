@@ -139,7 +139,7 @@ impl<'c> Module<'c> {
         Ok(())
     }
 
-    /// Lets floating-point operations be as inexact as that.
+    /// Relaxes floating-point operations as far as `math` says.
     pub fn allow_fast_math(&self, math: FastMath) {
         fast_math::run(self.handle(), math);
     }

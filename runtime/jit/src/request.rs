@@ -24,7 +24,7 @@ pub struct Request {
     pub dimensions: u32,
     /// Whether the kernel takes the launch's offset, in three parameters after its own.
     pub offset: bool,
-    /// How exact floating-point results are.
+    /// How precise floating-point results are.
     pub math: FastMath,
     /// Whether mathematics comes from the device library on a device that has its own.
     pub portable_math: bool,

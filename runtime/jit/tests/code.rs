@@ -80,7 +80,7 @@ fn the_generated_code() {
         assert!(dumps.legalized.contains("!llvm.access.group"));
     }
     let slice = dumps(directory, &saxpy("saxpy_slice")).legalized;
-    assert!(slice.contains("ptr noalias readonly align 4 %p1"), "facts are kept:\n{slice}");
+    assert!(slice.contains("ptr noalias readonly align 4 %p1"), "attributes are kept:\n{slice}");
 
     // A sum is one after the other, unless the launch allows other orders; then it is a vector loop.
     let sums = |flags| {
@@ -88,9 +88,11 @@ fn the_generated_code() {
         let source = Source::new(include_str!("kernels/special.ll"), "sums", params).flags(flags);
         dumps(&directory.join(flags.to_string()), &source)
     };
-    let exact = sums(0);
-    assert!(exact.legalized.contains("= fadd float") && exact.optimised.contains("= fadd float"));
-    assert!(!exact.optimised.contains("vector.body:"), "{}", exact.optimised);
+    let precise = sums(0);
+    assert!(
+        precise.legalized.contains("= fadd float") && precise.optimised.contains("= fadd float")
+    );
+    assert!(!precise.optimised.contains("vector.body:"), "{}", precise.optimised);
     let relaxed = sums(FLAG_RELAXED_MATH);
     assert!(relaxed.legalized.contains("= fadd reassoc nsz arcp contract afn float"));
     assert!(relaxed.optimised.contains("vector.body:"), "{}", relaxed.optimised);

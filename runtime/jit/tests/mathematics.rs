@@ -47,16 +47,16 @@ fn mathematics_comes_with_the_kernel() {
         }
         // What is not the entry is a function of the library that was too large to be inlined.
         assert_eq!(ptx.count(&[".extern"]), 0, "{name}: {}", ptx.text);
-        // The same bits as on all devices: no approximation but those that a step makes exact, each with the exact instruction as
-        // its detour.
+        // The same bits as on all devices: no approximation but those that a step corrects, each with the precise instruction as
+        // its slow path.
         let mut begun = 0;
-        for (near, exact) in [("rcp", "rcp.rn.f32"), ("rsqrt", "sqrt.rn.f32")] {
+        for (near, precise) in [("rcp", "rcp.rn.f32"), ("rsqrt", "sqrt.rn.f32")] {
             let near = ptx.count(&[&format!("{near}.approx.ftz.f32")]);
-            assert!(near <= ptx.count(&[exact]), "{name}: {}", ptx.text);
+            assert!(near <= ptx.count(&[precise]), "{name}: {}", ptx.text);
             begun += near;
         }
-        for inexact in [".approx", ".ftz"] {
-            assert_eq!(ptx.count(&[inexact]), begun, "{name}: {}", ptx.text);
+        for approximate in [".approx", ".ftz"] {
+            assert_eq!(ptx.count(&[approximate]), begun, "{name}: {}", ptx.text);
         }
     }
     // What the GPU has is inlined.

@@ -1,4 +1,4 @@
-//! What a request may ask for beside the kernel: the launch's offset, constants, inexact mathematics.
+//! What a request may ask for beside the kernel: the launch's offset, constants, relaxed mathematics.
 
 mod support;
 
@@ -137,7 +137,7 @@ fn sums(flags: u32, input: &[f32]) -> f32 {
 }
 
 #[test]
-fn sums_are_exact_unless_they_need_not_be() {
+fn sums_are_precise_unless_they_need_not_be() {
     let input: Vec<f32> = (0..100_003).map(|i| (i % 1000) as f32 * 0.37 + 0.1).collect();
     let host = input.iter().fold(0.0_f32, |sum, value| sum + value * value);
     let truth: f64 = input.iter().map(|value| f64::from(*value) * f64::from(*value)).sum();

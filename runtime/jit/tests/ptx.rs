@@ -34,16 +34,17 @@ fn saxpy_is_what_one_would_write() {
 }
 
 #[test]
-fn facts_about_a_launch_make_its_code_smaller() {
+fn assumptions_about_a_launch_make_its_code_smaller() {
     let plain = Gpu::new(saxpy("saxpy_slice"));
-    let ptx = plain.clone().group([256, 1, 1]).facts(FACT_INDEX_32 | FACT_GROUP_EXACT).build();
+    let ptx =
+        plain.clone().group([256, 1, 1]).assumptions(ASSUME_INDEX_32 | ASSUME_DIVISIBLE).build();
     let text = &ptx.text;
     assert_eq!(ptx.flags, 0);
     assert_eq!(ptx.parameters().len(), 3, "no range is needed:\n{text}");
     assert!(!text.contains("ntid"), "{text}");
     assert!(!text.contains("setp"), "no guard is needed:\n{text}");
     // Ids of 32 bits are compared as such, and elements' addresses are one multiplication and addition.
-    let ptx = plain.facts(FACT_INDEX_32).build();
+    let ptx = plain.assumptions(ASSUME_INDEX_32).build();
     assert_eq!(ptx.count(&["mad.lo.s32"]), 1, "{}", ptx.text);
     assert_eq!(ptx.count(&["setp.ge.u32"]), 1, "{}", ptx.text);
     assert_eq!(ptx.count(&["cvt.u64"]), 0, "{}", ptx.text);
@@ -65,8 +66,8 @@ fn narrow_integers_are_parameters_of_32_bits() {
         }";
     let params = words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]);
     let source = Source::new(text, "columns", params).dimensions(2);
-    let facts = FACT_INDEX_32 | FACT_GROUP_EXACT;
-    let plain = Gpu::new(source).group([32, 8, 1]).facts(facts);
+    let assumptions = ASSUME_INDEX_32 | ASSUME_DIVISIBLE;
+    let plain = Gpu::new(source).group([32, 8, 1]).assumptions(assumptions);
     let ptx = plain.clone().build();
     assert_eq!(ptx.parameters()[2], ".u64", "{}", ptx.text);
     assert_eq!(ptx.count(&["mad.lo.s64"]), 1, "{}", ptx.text);
@@ -94,25 +95,25 @@ fn rows_of_a_width_that_is_a_multiple_begin_at_aligned_addresses() {
           %row = mul i64 %y, %width
           %first = getelementptr inbounds float, ptr %from, i64 %row
           %is.empty = icmp eq i64 %width, 0
-          br i1 %is.empty, label %end, label %turn
-        turn:
-          %k = phi i64 [ 0, %start ], [ %k.next, %turn ]
-          %sum = phi float [ 0.0, %start ], [ %sum.next, %turn ]
+          br i1 %is.empty, label %end, label %iteration
+        iteration:
+          %k = phi i64 [ 0, %start ], [ %k.next, %iteration ]
+          %sum = phi float [ 0.0, %start ], [ %sum.next, %iteration ]
           %at = getelementptr inbounds float, ptr %first, i64 %k
           %value = load float, ptr %at, align 4
           %sum.next = fadd float %sum, %value
           %k.next = add nuw i64 %k, 1
           %is.last = icmp eq i64 %k.next, %width
-          br i1 %is.last, label %end, label %turn
+          br i1 %is.last, label %end, label %iteration
         end:
-          %result = phi float [ 0.0, %start ], [ %sum.next, %turn ]
+          %result = phi float [ 0.0, %start ], [ %sum.next, %iteration ]
           %to.at = getelementptr inbounds float, ptr %to, i64 %y
           store float %result, ptr %to.at, align 4
           ret void
         }";
     let params = words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]);
     let plain = Gpu::new(Source::new(text, "sums", params)).group([32, 1, 1]);
-    let plain = plain.facts(FACT_INDEX_32 | FACT_GROUP_EXACT);
+    let plain = plain.assumptions(ASSUME_INDEX_32 | ASSUME_DIVISIBLE);
     // Neither of the two is enough.
     for aligned in [0b010, 0b100] {
         let ptx = plain.clone().aligned(aligned).build();
@@ -144,7 +145,7 @@ fn places_in_a_block_of_known_size_need_no_check() {
           ret void
         }";
     let source = Source::new(text, "places", words(&[PARAM_POINTER])).dimensions(2);
-    let plain = Gpu::new(source).facts(FACT_INDEX_32);
+    let plain = Gpu::new(source).assumptions(ASSUME_INDEX_32);
     assert_eq!(plain.clone().build().count(&["setp"]), 1);
     let ptx = plain.clone().group([32, 8, 1]).build();
     assert_eq!(ptx.count(&["setp"]), 0, "{}", ptx.text);
@@ -153,7 +154,7 @@ fn places_in_a_block_of_known_size_need_no_check() {
 }
 
 #[test]
-fn pieces_of_launches_and_offsets_are_parameters_in_their_order() {
+fn sub_grids_and_offsets_are_parameters_in_their_order() {
     let ptx = Gpu::new(saxpy("saxpy").flags(FLAG_BASE).dimensions(2)).build();
     assert_eq!(ptx.flags, GPU_RANGE);
     let types: Vec<String> = ptx.parameters().split_off(3);
@@ -380,7 +381,7 @@ fn requests_that_make_no_sense_are_refused() {
         (gpu.clone().group([1024, 2, 1]), "blocks of 1024 by 2 by 1"),
         (gpu.clone().group([32, 0, 0]), "blocks of 32 by 0 by 0"),
         (gpu.clone().group([32, 2, 1]), "blocks of more than 1 dimensions"),
-        (gpu.facts(1 << 20), "unknown facts"),
+        (gpu.assumptions(1 << 20), "unknown assumptions"),
     ] {
         let (code, text) = wrong.error();
         assert_eq!(code, INVALID_REQUEST);
@@ -446,16 +447,17 @@ fn what_kernels_contain_is_assembled_for_all_processors() {
         "shown_text",
         "shown_number",
     ] {
-        for (group, facts) in [([0; 3], 0), ([128, 1, 1], FACT_INDEX_32 | FACT_GROUP_EXACT)] {
+        for (group, assumptions) in [([0; 3], 0), ([128, 1, 1], ASSUME_INDEX_32 | ASSUME_DIVISIBLE)]
+        {
             let source = panics(kernel).flags(FLAG_BASE);
-            let ptx = Gpu::new(source).arch("sm_90").group(group).facts(facts).build();
+            let ptx = Gpu::new(source).arch("sm_90").group(group).assumptions(assumptions).build();
             ptxas::assemble(&ptxas, "sm_90", &ptx.text);
         }
     }
 }
 
 #[test]
-fn floating_point_is_as_exact_as_on_the_host() {
+fn floating_point_is_as_precise_as_on_the_host() {
     let ptx = Gpu::new(subject("floats")).build();
     let text = &ptx.text;
     for (words, count) in [
@@ -600,18 +602,22 @@ fn checks_are_decided_before_loops_and_together() {
         let (_, entry) = ptx.text.split_once(".entry").expect("an entry");
         entry.to_owned()
     };
-    // One of the loops has many turns in one block: loads, products and sums, and one comparison, that of its end.
+    // One of the loops has many iterations in one block: loads, products and sums, and one comparison, that of its end.
     let entry = checks("product", &[POINTER, POINTER, INTEGER, POINTER, INTEGER, INTEGER]);
     let unrolled = entry
         .split("\n$L__BB")
         .find(|block| block.matches("add.rn.f32").count() >= 4)
         .unwrap_or_else(|| panic!("no unrolled loop in\n{entry}"));
     let count = |what: &str| unrolled.matches(what).count();
-    let turns = count("add.rn.f32");
-    assert_eq!((count("mul.rn.f32"), count("ld.global")), (turns, 2 * turns), "{unrolled}");
+    let iterations = count("add.rn.f32");
+    assert_eq!(
+        (count("mul.rn.f32"), count("ld.global")),
+        (iterations, 2 * iterations),
+        "{unrolled}"
+    );
     assert_eq!((count("setp."), count("fma.")), (1, 0), "{unrolled}");
     // The checked one is there, too.
-    assert!(entry.matches("add.rn.f32").count() > turns, "{entry}");
+    assert!(entry.matches("add.rn.f32").count() > iterations, "{entry}");
 
     // Both loads are in one block, and in the copy that panics there is the first again.
     let entry = checks("neighbours", &[POINTER, POINTER, INTEGER]);
@@ -633,7 +639,7 @@ fn closures_that_a_launch_cannot_pass_are_refused() {
 #[test]
 fn printing_takes_a_record_with_room() {
     let ptx = Gpu::new(subject("prints")).build();
-    assert_eq!(ptx.flags, GPU_RANGE | GPU_RECORD | GPU_PRINT, "{}", ptx.text);
+    assert_eq!(ptx.flags, GPU_RANGE | GPU_MESSAGES | GPU_PRINT, "{}", ptx.text);
 }
 
 #[test]

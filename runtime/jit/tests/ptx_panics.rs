@@ -20,7 +20,7 @@ fn a_panic_leaves_a_message_and_ends_the_work_item() {
     ] {
         let ptx = Gpu::new(panics(kernel)).build();
         let text = &ptx.text;
-        assert!(ptx.flags & GPU_RECORD != 0 && ptx.flags & GPU_PRINT == 0, "{kernel}");
+        assert!(ptx.flags & GPU_MESSAGES != 0 && ptx.flags & GPU_PRINT == 0, "{kernel}");
         let parameters = ptx.parameters();
         assert_eq!(parameters.last().expect("a record"), ".u64 .ptr .global .align 16", "{text}");
         assert!(ptx.count(&["exit;"]) >= 1, "{text}");
@@ -83,7 +83,7 @@ fn what_is_left_lies_where_the_host_looks_for_it() {
         assert_eq!(text.matches("atom.relaxed.gpu.global.cas.b32").count(), 1, "{text}");
         offsets
     };
-    let at = |offset: usize| size_of::<GpuRecord>() + offset;
+    let at = |offset: usize| size_of::<GpuMessageBuffer>() + offset;
     let id = |axis: usize| at(offset_of!(GpuMessage, global_id) + 8 * axis);
     let word = |index: usize| at(size_of::<GpuMessage>() + 8 * index);
     let (shape, location) = (offset_of!(GpuMessage, template), offset_of!(GpuMessage, location));

@@ -1,9 +1,12 @@
-//! The work-item that runs on a thread, for builtins and panics in functions that are not part of the loop function.
+//! The work-item that runs on a thread, for builtins and panics in functions outside the loop
+//! function.
 //!
-//! The entry function makes an [`ItemContext`] on its stack and a thread-local points to it while the box runs.
+//! The entry function creates an [`ItemContext`] on its stack and a thread-local points to it while
+//! the box runs.
 //!
-//! A barrier, or an operation of a sub-group, lets other work-items of the group run on this thread, each with a context of its own:
-//! [`barrier`] and [`sub_group`] put the thread-local back as the entry function found it, and set it again afterwards.
+//! A barrier or a sub-group operation lets other work-items of the group run on this thread, each
+//! with a context of its own: [`barrier`] and [`sub_group`] restore the thread-local to what the
+//! entry function found, and set it again afterwards.
 
 use std::cell::Cell;
 use std::ptr::null_mut;
@@ -20,7 +23,7 @@ pub extern "C" fn current() -> *mut ItemContext {
     CONTEXT.get()
 }
 
-/// Called by generated code: sets the thread's context and gives the one before.
+/// Called by generated code: sets the thread's context and returns the previous one.
 pub extern "C" fn swap(context: *mut ItemContext) -> *mut ItemContext {
     CONTEXT.replace(context)
 }
@@ -38,7 +41,7 @@ pub unsafe extern "C" fn barrier(group: *const CpuGroup) {
     });
 }
 
-/// Called by generated code: does what a sub-group does together.
+/// Called by generated code: runs a sub-group operation.
 ///
 /// # Safety
 /// `group` is that of the running work-item.
@@ -51,26 +54,27 @@ pub unsafe extern "C" fn sub_group(
     // SAFETY: the caller's promise; a kernel with such operations gets groups that have them.
     away(|| unsafe {
         match (*group).sub_group {
-            Some(meet) => meet((*group).data, operation, value, argument),
+            Some(operate) => operate((*group).data, operation, value, argument),
             None => value,
         }
     })
 }
 
-/// Called by generated code: nanoseconds since some beginning, the same for all threads of the system.
+/// Called by generated code: nanoseconds since an unspecified origin, the same for all threads of
+/// the system.
 pub extern "C" fn time() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the place can be written; the clock is always there.
+    // SAFETY: the place can be written; the clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
     (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
 }
 
-/// Lets other work-items run on this thread meanwhile. If `wait` never returns, this frame is given up with the rest of its stack, and has
-/// nothing to clean up.
+/// Lets other work-items run on this thread meanwhile. If `wait` never returns, this frame is
+/// discarded with the rest of its stack, and has nothing to clean up.
 #[inline(always)]
 fn away<R: Copy>(wait: impl FnOnce() -> R) -> R {
     let context = CONTEXT.get();
-    // SAFETY: a context that is set is that of the entry function that runs the work-item.
+    // SAFETY: a context that is set belongs to the entry function that runs the work-item.
     let before = unsafe { context.as_ref() }.map_or(null_mut(), |context| context.previous);
     CONTEXT.set(before);
     let result = wait();

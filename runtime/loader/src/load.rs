@@ -1,12 +1,14 @@
-//! From an object file in memory to code that can run.
+//! Loads an object file from memory as code that can run.
 //!
-//! The object is LLVM's own output, for one module and one architecture, so this handles what that contains
-//! and refuses the rest by name. Against LLVM's general linker this starts in microseconds instead of milliseconds, takes
-//! no lock, and knows by itself which symbols are missing.
+//! The object is LLVM's own output, for one module and one architecture, so this supports what that
+//! contains and rejects the rest by name. Compared with LLVM's general linker it starts in
+//! microseconds instead of milliseconds, takes no lock, and knows by itself which symbols are
+//! missing.
 //!
-//! One mapping holds three areas, each a whole number of pages: code with stubs, constants with the offset table, and data.
-//! The areas are within 2 GiB of each other by construction. What is outside (the maths library) may be anywhere, so calls
-//! to it go through stubs that jump to an address in the table.
+//! One mapping holds three areas, each a whole number of pages: code with stubs, constants with the
+//! offset table, and data. The areas are within 2 GiB of each other by construction. Functions
+//! outside (the maths library) may be anywhere, so calls to them go through stubs that jump to an
+//! address in the table.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ptr::{NonNull, null_mut};
@@ -34,16 +36,16 @@ pub enum LoadError {
         /// The functions' (linker) names, sorted.
         Vec<String>,
     ),
-    /// The system gave no memory.
+    /// The system could not allocate memory.
     #[error("no memory for its code: {0}")]
     NoMemory(std::io::Error),
-    /// The object has something that kernels' objects do not have.
+    /// The object contains something that kernels' objects do not contain.
     #[error("its code cannot be loaded: {0}")]
     Unexpected(String),
 }
 
 impl LoadError {
-    /// The code of [`schism_jit_abi`] that stands for this error.
+    /// The code of [`schism_jit_abi`] for this error.
     #[must_use]
     pub const fn code(&self) -> u32 {
         match self {
@@ -79,12 +81,12 @@ pub struct Code {
 }
 
 impl Code {
-    /// Loads an object. What the code prints goes to `print`.
+    /// Loads an object. Kernels print through `print`.
     ///
-    /// Nothing in `object` can make this read or write where it should not, but the code in it will be run.
+    /// Nothing in `object` can make this read or write out of bounds, but the code in it will run.
     ///
     /// # Errors
-    /// If the object is not one of stage 2's, or needs what is not there.
+    /// If the object was not made by stage 2, or needs symbols that do not exist.
     ///
     /// # Safety
     /// The object was made by stage 2, for this processor and this version of the interface.
@@ -93,8 +95,9 @@ impl Code {
         unsafe { Self::load_with(object, print, &[]) }
     }
 
-    /// Loads an object in which specialization constants are open, and gives these their values: place in the request, and bytes.
-    /// Others keep the image's own. A constant that nothing reads has no symbol, and takes any value.
+    /// Loads an object with open specialization constants, and sets them: index in the request, and
+    /// bytes. Others keep the image's own value. A constant that nothing reads has no symbol, and
+    /// accepts any value.
     ///
     /// # Errors
     /// As [`load`](Self::load); if a value is larger than its constant.
@@ -174,7 +177,7 @@ fn outside_symbols(
             Some(address) => {
                 addresses.insert(index, address as usize);
             }
-            // A weak symbol that nobody has is null.
+            // A weak symbol without a definition is null.
             None if symbol.is_weak() => {
                 addresses.insert(index, 0);
             }
@@ -190,7 +193,7 @@ fn outside_symbols(
     }
 }
 
-/// The sections that are part of a program in memory. Tables for unwinding are not needed: kernels do not unwind.
+/// The sections that belong into memory. Unwind tables are not needed: kernels do not unwind.
 fn loaded_sections<'d, 'f>(
     file: &'f File<'d>,
 ) -> impl Iterator<Item = object::read::elf::ElfSection64<'d, 'f, object::Endianness>> {
@@ -208,7 +211,7 @@ fn section_flags<'d>(section: &impl ObjectSection<'d>) -> u64 {
     }
 }
 
-/// What may be done with an area's memory.
+/// The protection of an area's memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Area {
     Code,
@@ -221,7 +224,7 @@ const STUB: usize = 8;
 /// Bytes of an entry of the offset table.
 const SLOT: usize = 8;
 
-/// Where everything goes, as offsets in the mapping.
+/// The layout: offsets in the mapping.
 struct Plan {
     sections: HashMap<SectionIndex, usize>,
     stubs: HashMap<SymbolIndex, usize>,
@@ -234,7 +237,8 @@ struct Plan {
 
 impl Plan {
     fn new(file: &File<'_>, outside: &HashMap<SymbolIndex, usize>) -> Result<Self, LoadError> {
-        // Outside functions get a stub and, as symbols whose address is read from the table, a slot.
+        // Outside functions get a stub and, like symbols whose address is read from the table, a
+        // slot.
         let mut stubs = BTreeSet::new();
         let mut slots = BTreeSet::new();
         for section in loaded_sections(file) {
@@ -297,7 +301,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Writes the value of an open constant.
+    /// Sets the value of an open constant.
     fn set_constant(
         &self,
         file: &File<'_>,
@@ -435,7 +439,7 @@ fn page_size() -> usize {
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
-/// Memory of our own, in whole pages; writable until it is protected.
+/// A memory mapping of whole pages; writable until it is protected.
 #[derive(Debug)]
 struct Mapping {
     start: NonNull<u8>,

@@ -1,7 +1,8 @@
-//! What generated code calls to leave a message: of a panic, and of what it prints.
+//! Functions that generated code calls to write a message: of a panic, or of a print.
 //!
-//! Both read the message where it lies, on the kernel's stack, and format it before they return. Nothing here unwinds or
-//! panics: formatting is `schism_message`'s, of values that the kernel's own types describe.
+//! Both read the message where it lies, on the kernel's stack, and format it before they return.
+//! Nothing here unwinds or panics: `schism_message` formats, from values that the kernel's own
+//! types describe.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,14 +13,14 @@ use schism_message::Own;
 /// The longest message, in bytes.
 const LIMIT: usize = 1 << 16;
 
-/// Prints a message: the two words of a `core::fmt::Arguments`, to be made text of by [`text`]. Called by kernels while they run,
-/// on their threads, several at once. It must not unwind.
+/// Prints a message: the two words of a `core::fmt::Arguments`, for [`text`]. Kernels call it while
+/// they run, on their threads, concurrently. It must not unwind.
 ///
 /// # Safety
-/// The two are the words of a message of this process, which lives during the call.
+/// The arguments are the words of a message of this process, which lives during the call.
 pub type PrintFn = unsafe extern "C" fn(template: *const u8, arguments: usize);
 
-/// Called by generated code: the record of a panic whose message is text.
+/// Called by generated code: fills the record of a panic with a text message.
 ///
 /// # Safety
 /// `record` can be written, `text` is `len` bytes, and `location` is null or a location of the kernel's image.
@@ -37,7 +38,7 @@ pub(crate) unsafe extern "C" fn record_text(
     unsafe { record_format(record, text, arguments, location, x, y, z) };
 }
 
-/// Called by generated code: the record of a panic whose message has values.
+/// Called by generated code: fills the record of a panic whose message has values.
 ///
 /// # Safety
 /// `record` can be written, `template` and `arguments` are the two words of a message of this process, and `location` is null
@@ -79,9 +80,10 @@ pub unsafe fn take(record: &mut PanicRecord) -> String {
     if text.ptr.is_null() {
         return String::new();
     }
-    // SAFETY: `record_format` leaked a boxed slice of this length, and the record has forgotten it.
+    // SAFETY: `record_format` leaked a boxed slice of this length, and the record no longer refers
+    // to it.
     let bytes = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(text.ptr, text.len)) };
-    // It was made of a string.
+    // It was made from a string.
     String::from_utf8(bytes.into_vec()).unwrap_or_default()
 }
 
@@ -96,7 +98,7 @@ pub unsafe fn text(template: *const u8, arguments: usize) -> String {
         // SAFETY: as promised by the caller; nothing writes to the message while its kernel waits here.
         let memory = unsafe { Own::new() };
         let (template, arguments) = (template.expose_provenance() as u64, arguments as u64);
-        // A string takes everything.
+        // Writing to a `String` cannot fail.
         let _ = schism_message::format(&mut text, &memory, template, arguments, LIMIT);
         text
     };

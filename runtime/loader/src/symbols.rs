@@ -1,7 +1,8 @@
-//! What generated code may call that is not in its image.
+//! Symbols outside its image that generated code may use.
 //!
-//! First this crate's own, then the compiler's support functions in the form that Rust ships (the same code that the
-//! host half uses, so the same results), then whatever the C and maths libraries of this process have.
+//! First this crate's own, then the compiler's support functions in the form that Rust ships (the
+//! same code that the host half uses, so the same results), then those of the C and maths libraries
+//! of this process.
 
 use std::ffi::{CStr, CString, c_void};
 use std::sync::OnceLock;
@@ -13,8 +14,8 @@ use schism_jit_abi::code::{
 use crate::context;
 use crate::message::{self, PrintFn};
 
-/// Declares support functions by name and makes the table of their addresses. They are never called from here, so their
-/// types do not matter.
+/// Declares support functions by name and builds the table of their addresses. They are never
+/// called from here, so their types do not matter.
 macro_rules! support {
     ($($name:ident)*) => {
         unsafe extern "C" {
@@ -35,14 +36,15 @@ support! {
     __fixsfti __fixdfti __fixunssfti __fixunsdfti
     __powisf2 __powidf2
     __extendhfsf2 __truncsfhf2 __truncdfhf2
-    // Rust brings these for every target. Of `cbrt` there is more than one answer: the C library's differs in the last bit.
+    // Rust ships these for every target. The results of `cbrt` vary: the C library's differs in the
+    // last bit.
     cbrt cbrtf ceil ceilf floor floorf fma fmaf fmod fmodf rint rintf round roundf trunc truncf
 }
 
-/// The C library's part for mathematics. Programs that use none of it do without.
+/// The C library's mathematics. Programs that do not use it have not loaded it.
 const MATHS: &CStr = c"libm.so.6";
 
-/// The address of a symbol; `print` is what prints.
+/// The address of a symbol; `print` is the function that prints.
 pub fn find(name: &str, print: PrintFn) -> Option<*const ()> {
     match name {
         CURRENT => return Some(context::current as *const ()),

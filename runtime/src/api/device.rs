@@ -9,14 +9,14 @@ use crate::code::compiler_path::Missing;
 use crate::code::images;
 use crate::error::DeviceError;
 use crate::hal::dispatch::{self, DeviceKind};
-use crate::util::fork::{self, Section};
+use crate::util::fork::{self, NoForkGuard};
 use crate::util::trace;
 use crate::util::warn_once::WarnOnce;
 
-/// Chooses the default device.
+/// The environment variable that chooses the default device.
 const VARIABLE: &str = "SCHISM_DEVICE";
 
-/// Something that runs kernels.
+/// A device that runs kernels.
 ///
 /// ```
 /// use schism::prelude::*;
@@ -28,7 +28,7 @@ const VARIABLE: &str = "SCHISM_DEVICE";
 #[derive(Clone, Debug)]
 pub struct Device {
     device: dispatch::BackendDevice,
-    /// Whether the user chose it. If so, nothing runs elsewhere instead.
+    /// Whether the user chose it by name. If so, nothing falls back to another device.
     demanded: bool,
 }
 
@@ -41,20 +41,21 @@ impl PartialEq for Device {
 impl Eq for Device {}
 
 impl Device {
-    /// All devices of this machine. The first call looks for them, which takes some milliseconds.
+    /// All devices of this machine. The first call searches for them, which takes some
+    /// milliseconds.
     ///
-    /// In a process that was forked, the GPUs that its parent used are left out. If it was forked while another thread was compiling a
-    /// kernel, and that took longer than a fork waits, nothing is left.
+    /// A forked process does not list the GPUs that its parent used. If it was forked while another
+    /// thread was compiling a kernel, and the fork timed out waiting for that, the list is empty.
     ///
-    /// Devices that need a compiler are left out where there is none. Where one is found that does not fit the program, the user is
-    /// told, once, unless `SCHISM_DEVICE` is `native`.
+    /// Devices that need a compiler are left out where there is none. If a compiler is found that
+    /// does not fit the program, the user is warned once, unless `SCHISM_DEVICE` is `native`.
     #[must_use]
     pub fn all() -> Vec<Self> {
         trace::install();
         if fork::is_broken() {
             return Vec::new();
         }
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         let (there, left_out): (Vec<_>, Vec<_>) = dispatch::BackendDevice::all()
             .into_iter()
             .map(|device| Self { device, demanded: true })
@@ -76,26 +77,27 @@ impl Device {
         there
     }
 
-    /// The device that the environment variable `SCHISM_DEVICE` names; without it `cpu`, or `native` where that cannot be had.
+    /// The device that the environment variable `SCHISM_DEVICE` names; without it `cpu`, or
+    /// `native` where `cpu` is unavailable.
     ///
-    /// A device that was chosen by name is the one that is used: where it cannot do something, there is an error. Without a
-    /// choice the program goes on with `native` and warns once.
+    /// A device chosen by name is always used: what it cannot do is an error. Without a choice, the
+    /// program falls back to `native` and warns once.
     ///
     /// # Errors
     /// As for [`Device::by_name`], for the named device.
     pub fn default_device() -> Result<Self, DeviceError> {
         trace::install();
         refuse_if_broken("default")?;
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         if let Some(name) = env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
             return Self::by_name(&name.to_string_lossy());
         }
         let default = dispatch::BackendDevice::DEFAULT;
-        // Programs without device code need not load LLVM; they are told at the first launch.
+        // Programs without device code need not load LLVM; the first launch warns about that.
         let device = if !images::has_device_code() {
             dispatch::BackendDevice::FALLBACK
         } else if default.aot_target().is_some_and(|target| aot::is_there(&*target)) {
-            // Code that was made ahead of time needs no compiler, so nobody looks for one.
+            // AOT code needs no compiler, so none is searched for.
             default
         } else {
             match stage2() {
@@ -109,7 +111,8 @@ impl Device {
         Ok(Self { device, demanded: false })
     }
 
-    /// The device of that name: `cpu`, `native`, or `cuda:0`, `cuda:1` and so on; `cuda` is the first of these.
+    /// The device with this name: `cpu`, `native`, or `cuda:0`, `cuda:1` and so on; `cuda` is the
+    /// first GPU.
     ///
     /// # Errors
     /// [`DeviceError::Unknown`]; [`DeviceError::Stage2`] if the compiler for `cpu` or `cuda` cannot be loaded, and
@@ -118,7 +121,7 @@ impl Device {
     pub fn by_name(name: &str) -> Result<Self, DeviceError> {
         trace::install();
         refuse_if_broken(name)?;
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         let name = name.trim();
         let found = dispatch::BackendDevice::by_name(name).unwrap_or_else(|| {
             let names: Vec<_> = Self::all().iter().map(|device| device.name().to_owned()).collect();
@@ -139,23 +142,24 @@ impl Device {
         self.device.kind()
     }
 
-    /// For people: what runs the kernels.
+    /// A description for people: the hardware and what compiles for it.
     #[must_use]
     pub fn description(&self) -> String {
         if fork::is_broken() {
             return "not known in this process".to_owned();
         }
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         self.device.description(stage2().ok())
     }
 
-    /// The most work-items that a work-group can have.
+    /// The maximum number of work-items in a work-group.
     #[must_use]
     pub fn max_group_size(&self) -> usize {
         self.device.max_group_size()
     }
 
-    /// Bytes of local memory that a work-group can have: the kernel's arrays, and those that the launch adds.
+    /// The maximum local memory of a work-group in bytes: the kernel's arrays plus those that the
+    /// launch adds.
     #[must_use]
     pub fn local_memory_size(&self) -> usize {
         self.device.local_memory_size()
@@ -169,7 +173,7 @@ impl Device {
         self.demanded
     }
 
-    /// Whether there is nothing that this process could do with it.
+    /// Returns an error if this process cannot use any device.
     pub(crate) fn refuse_if_broken(&self) -> Result<(), DeviceError> {
         refuse_if_broken(self.name())
     }
@@ -182,9 +186,9 @@ fn refuse_if_broken(device: &str) -> Result<(), DeviceError> {
     Err(DeviceError::Forked { device: device.to_owned(), reason: fork::BROKEN_BY.to_owned() })
 }
 
-/// Tells the user, once in a process, what comes of it that there is no stage 2.
+/// Warns once in a process that stage 2 is missing, with the consequence and a remedy.
 fn report_missing(consequence: impl fmt::Display, missing: &Missing) {
-    static NOTICE: WarnOnce = WarnOnce::new();
+    static WARNING: WarnOnce = WarnOnce::new();
     let remedy = match missing {
         Missing::Version { .. } => {
             "run `cargo schism setup` and build the program again, both with one version, point SCHISM_JIT at the libschism_jit.so of the \
@@ -195,7 +199,7 @@ fn report_missing(consequence: impl fmt::Display, missing: &Missing) {
         }
         _ => "run `cargo schism setup`, point SCHISM_JIT at libschism_jit.so",
     };
-    NOTICE.warn(format_args!(
+    WARNING.warn(format_args!(
         "{consequence}, because the compiler for kernels cannot be loaded: {missing}; {remedy}, or set SCHISM_DEVICE=native to be content with \
          this"
     ));

@@ -1,4 +1,4 @@
-//! The end of a launch that was not waited for.
+//! Events: completion of a launch that was submitted to a scope.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
@@ -13,15 +13,15 @@ use crate::util::fork;
 #[derive(Clone, Debug)]
 pub struct Event {
     batch: Arc<Batch>,
-    /// Which of the batch it is.
+    /// Its index in the batch.
     index: usize,
 }
 
-/// Launches that are submitted one after another have their ends in one piece of memory: to get one for each, and to give it back,
-/// takes as long as much of the rest of a launch.
+/// The completion states of several consecutive launches, in one allocation: allocating and freeing
+/// one for each would take as long as much of the rest of a launch.
 #[derive(Debug)]
 struct Batch {
-    /// The process that they are launched in.
+    /// The process that submitted them.
     generation: u32,
     launches: [Completion; BATCH],
 }
@@ -33,8 +33,8 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// Whether this process was forked from the one that has the launches. They are over, or never will be; and locks may be held for
-    /// ever.
+    /// Whether this process was forked from the one that submitted the launches. They have ended
+    /// already or never will, and locks may be held forever.
     fn is_of_parent(&self) -> bool {
         self.generation != fork::generation()
     }
@@ -42,11 +42,11 @@ impl Batch {
 
 const BATCH: usize = 16;
 
-/// The launches of a scope, in their order.
+/// The launches of a scope, in order of submission.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     batches: Vec<Arc<Batch>>,
-    /// How many of the last batch are launches.
+    /// How many entries of the last batch are in use.
     used: usize,
 }
 
@@ -56,22 +56,22 @@ struct Completion {
     changed: Condvar,
     complete: AtomicBool,
     duration: OnceLock<Duration>,
-    /// Whether the user has got the result.
+    /// Whether the user has received the result.
     observed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 enum Outcome {
-    /// Somebody will call [`Event::complete`].
+    /// [`Event::complete`] will be called.
     #[default]
     Unknown,
-    /// Whoever wants to know asks the device.
+    /// The device runs it; ask the device.
     Pending(BackendPending),
     Known(Result<(), LaunchError>),
 }
 
 impl Events {
-    /// Another launch, which somebody will [complete](Event::complete).
+    /// Adds a launch; the caller will [complete](Event::complete) it.
     pub(crate) fn add(&mut self) -> Event {
         let batch = match self.batches.last() {
             Some(batch) if self.used < BATCH && !batch.is_of_parent() => batch,
@@ -86,7 +86,7 @@ impl Events {
         event
     }
 
-    /// As many launches as there may be, or some more.
+    /// An upper bound for the number of launches.
     pub(crate) fn len(&self) -> usize {
         self.batches.len() * BATCH
     }
@@ -100,7 +100,7 @@ impl Events {
         })
     }
 
-    /// Forgets launches that are over, and were well, as far as that is known without asking a device.
+    /// Drops launches that have succeeded, as far as that is known without asking a device.
     pub(crate) fn forget_complete(&mut self) {
         let last = self.batches.last().filter(|_| self.used < BATCH).map(Arc::as_ptr);
         self.batches.retain(|batch| {
@@ -118,7 +118,7 @@ impl Event {
         &self.batch.launches[self.index]
     }
 
-    /// A device runs the launch by itself, or it is over.
+    /// The device runs the launch asynchronously, or it has ended already.
     pub(crate) fn submitted(&self, started: Result<Option<BackendPending>, LaunchError>) {
         match started {
             Ok(Some(pending)) => {
@@ -130,24 +130,24 @@ impl Event {
         }
     }
 
-    /// The launch is over; what it borrowed is not used any more.
+    /// The launch has ended; what it borrowed is no longer used.
     pub(crate) fn complete(&self, result: Result<(), LaunchError>) {
         let completion = self.completion();
         let mut known = completion.result.lock().unwrap_or_else(PoisonError::into_inner);
         *known = Outcome::Known(result);
-        // Under the lock, so that whoever has waited also sees it complete.
+        // Under the lock, so that whoever has waited also sees it as complete.
         completion.complete.store(true, Ordering::Release);
         drop(known);
         completion.changed.notify_all();
     }
 
-    /// Whether the launch is over, well or not.
+    /// Whether the launch has ended, successfully or not.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_complete_by(BackendPending::is_over)
     }
 
-    /// As [`is_complete`](Self::is_complete), by what is known of the device without asking it.
+    /// Like [`is_complete`](Self::is_complete), but does not ask the device.
     pub(crate) fn is_known_complete(&self) -> bool {
         self.is_complete_by(BackendPending::is_known_over)
     }
@@ -159,7 +159,7 @@ impl Event {
         if self.batch.is_of_parent() {
             return true;
         }
-        // If another thread has it, that thread waits for the launch.
+        // If another thread holds the lock, that thread waits for the launch.
         let Ok(mut result) = self.completion().result.try_lock() else { return false };
         match &*result {
             Outcome::Pending(pending) if is_over(pending) => {
@@ -171,7 +171,7 @@ impl Event {
         }
     }
 
-    /// Waits for the device, if it runs the launch by itself.
+    /// Waits for the device if it runs the launch asynchronously.
     fn finish(&self, result: &mut Outcome) {
         if let Outcome::Pending(pending) = std::mem::take(result) {
             let (ended, duration) = pending.finish();
@@ -183,8 +183,9 @@ impl Event {
         }
     }
 
-    /// How long the launch took on its device: once it is over, if it was submitted by way of [`Queue::with_timing`](crate::Queue::with_timing).
-    /// Time that it waited for its turn does not count; time to compile its kernel does on the host devices.
+    /// How long the launch ran on its device: available once it has ended, if it was submitted
+    /// through [`Queue::with_timing`](crate::Queue::with_timing). Time in the queue does not count;
+    /// on the host devices, the time to compile its kernel does.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -204,15 +205,16 @@ impl Event {
     }
 
     pub(crate) fn took(&self, duration: Duration) {
-        // Known once: a launch ends once.
+        // A launch ends once, so this is set once.
         let _ = self.completion().duration.set(duration);
     }
 
-    /// Waits for the end of the launch. Its error is returned here, each time, and then no more by the scope.
+    /// Waits for the end of the launch. Each call returns its error; the scope then no longer
+    /// returns it.
     ///
     /// # Errors
-    /// What the launch failed with; [`LaunchError::InsideKernel`] if a kernel calls this; [`LaunchError::Forked`] in a process that was
-    /// forked before the launch was over.
+    /// The error of the launch; [`LaunchError::InsideKernel`] if a kernel calls this;
+    /// [`LaunchError::Forked`] in a process that was forked before the launch ended.
     pub fn wait(&self) -> Result<(), LaunchError> {
         if failure::inside() && !self.is_complete() {
             return Err(LaunchError::InsideKernel);
@@ -221,7 +223,7 @@ impl Event {
         self.result()
     }
 
-    /// The end of a launch that the process submitted which this one was forked from.
+    /// The result of a launch that the parent of this forked process submitted.
     #[cold]
     fn result_of_parent(&self) -> Result<(), LaunchError> {
         if let Ok(result) = self.completion().result.try_lock()

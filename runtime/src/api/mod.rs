@@ -1,4 +1,4 @@
-//! What users call: devices, queues, scopes, events.
+//! The user's interface: devices, queues, scopes, events.
 
 pub(crate) mod device;
 pub(crate) mod event;

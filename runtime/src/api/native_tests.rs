@@ -1,4 +1,5 @@
-//! What only closures that refer to the host can show. Under the schism compiler no kernel may do that.
+//! Tests with closures that refer to the host, which the schism compiler does not accept as
+//! kernels.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -28,7 +29,7 @@ fn closures_may_use_the_host() {
     assert_eq!(runs.into_inner(), 10_000);
 }
 
-/// On the native device a closure could call the runtime; that would wait for itself.
+/// On the native device a closure could call the runtime, which would wait for itself.
 #[test]
 fn kernels_cannot_launch() {
     let queue = queue();
@@ -72,7 +73,7 @@ fn captures_that_panic() {
     queue.parallel_for(1, |_| ()).expect("the queue goes on");
 }
 
-/// Submitting does not wait; the events tell the end.
+/// Submitting does not wait; the events signal the end.
 #[test]
 fn submitting_does_not_wait() {
     let queue = queue();
@@ -94,7 +95,7 @@ fn submitting_does_not_wait() {
         .expect("launches");
 }
 
-/// Few expensive work-items are spread over the threads: the caller does not do them all.
+/// A few expensive work-items are distributed over the threads: the caller does not run them all.
 #[test]
 fn few_heavy_work_items_are_shared() {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
@@ -115,7 +116,7 @@ fn few_heavy_work_items_are_shared() {
     assert!(workers.into_inner().expect("no panic").len() >= 2);
 }
 
-/// A scope waits also for what its kernels submit, by threads that do not count as kernels.
+/// A scope also waits for launches that its kernels submit from threads of their own.
 #[test]
 fn kernels_that_submit_by_threads() {
     let queue = queue();
@@ -142,7 +143,7 @@ fn kernels_that_submit_by_threads() {
     assert_eq!((runs.into_inner(), refused.into_inner()), (32, 4));
 }
 
-/// What a kernel throws may itself panic, again and again.
+/// A panic payload may itself panic when dropped, repeatedly.
 #[test]
 fn panics_that_panic() {
     struct Hydra;
@@ -160,8 +161,8 @@ fn panics_that_panic() {
     queue.parallel_for(1000, |_| ()).expect("the queue goes on");
 }
 
-/// A work-item that waits keeps its thread: what it has in a thread-local variable stays there, and is set back before what it refers to
-/// goes. (The crate `scoped-tls` works so.)
+/// A work-item that waits keeps its thread: its thread-local variables stay, and are reset before
+/// their referents are dropped. (The crate `scoped-tls` works like this.)
 #[test]
 fn thread_locals_stay_with_their_work_item() {
     thread_local! {
@@ -176,7 +177,7 @@ fn thread_locals_stay_with_their_work_item() {
     let found = || {
         let value = VALUE.get();
         assert!(!value.is_null(), "it is set");
-        // SAFETY: whoever sets it sets it back before the value goes, on this thread.
+        // SAFETY: whoever sets it resets it before the value is dropped, on this thread.
         unsafe { *value }
     };
     let queue = queue();
@@ -205,12 +206,12 @@ fn thread_locals_stay_with_their_work_item() {
 }
 
 thread_local! {
-    /// The work-item that has this thread.
+    /// The work-item that owns this thread.
     static OWNER: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// Work-items that wait are told to unwind where they are, with their own thread-local variables, and the next launch finds their threads
-/// again.
+/// Waiting work-items unwind in place, with their own thread-local variables, and the next launch
+/// reuses their threads.
 #[test]
 fn a_group_that_is_given_up_unwinds_on_its_threads() {
     struct Count<'a>(&'a AtomicUsize, usize, thread::ThreadId);
@@ -252,7 +253,7 @@ fn a_group_that_is_given_up_unwinds_on_its_threads() {
     assert_eq!(ended.into_inner(), 64);
 }
 
-/// More groups at once, from many threads, than there may be threads for.
+/// More concurrent groups, from many threads, than there may be threads for.
 #[test]
 fn groups_wait_for_threads() {
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Queues: where launches go.
+//! Queues and their launch functions.
 
 use std::any::type_name;
 use std::fmt;
@@ -21,14 +21,16 @@ use crate::launch::erased::RawKernel;
 use crate::launch::failure;
 use crate::launch::options::{Math, Options};
 use crate::launch::shape::{LaunchRange, LaunchShape};
-use crate::util::fork::{self, Section};
+use crate::util::fork::{self, NoForkGuard};
 use crate::util::trace;
 
-/// An in-order queue of launches on one device: each launch begins when the one before it is over.
+/// An in-order queue of launches on one device: each launch begins when the previous one has ended.
 ///
-/// A queue may be shared by threads, and clones of it are the same queue. Launches of different queues run at the same time.
+/// Threads may share a queue, and its clones are the same queue. Launches of different queues may
+/// run at the same time.
 ///
-/// The launches of this type return when the work is done. [`scope`](Self::scope) has those that do not wait.
+/// The launch functions of this type return when the work is done. Those of a
+/// [`scope`](Self::scope) do not wait.
 #[derive(Clone)]
 pub struct Queue {
     device: Device,
@@ -37,30 +39,32 @@ pub struct Queue {
     adaptivity: Adaptivity,
     /// Threads of a block on GPUs, for launches without groups.
     block_size: Option<usize>,
-    /// Launches in scopes say how long they took.
+    /// Whether launches in scopes are timed.
     timed: bool,
 }
 
 impl Queue {
-    /// A queue on the [default device](Device::default_device).
+    /// Creates a queue on the [default device](Device::default_device).
     ///
     /// # Errors
-    /// [`DeviceError`] if `SCHISM_DEVICE` names a device that cannot be had, or threads cannot be started.
+    /// [`DeviceError`] if `SCHISM_DEVICE` names a device that is unavailable, or threads cannot be
+    /// started.
     pub fn new() -> Result<Self, DeviceError> {
         trace::install();
         Self::on(&Device::default_device()?)
     }
 
-    /// A queue on `device`.
+    /// Creates a queue on `device`.
     ///
     /// # Errors
-    /// [`DeviceError::Threads`] if threads cannot be started, [`DeviceError::CpuMath`] if `SCHISM_CPU_MATH` is not understood,
-    /// [`DeviceError::CpuStack`] if `SCHISM_CPU_STACK` is not, [`DeviceError::Driver`] if a GPU's driver refuses,
-    /// [`DeviceError::Forked`] for a GPU that the process's parent used.
+    /// [`DeviceError::Threads`] if threads cannot be started, [`DeviceError::CpuMath`] or
+    /// [`DeviceError::CpuStack`] if `SCHISM_CPU_MATH` or `SCHISM_CPU_STACK` is invalid,
+    /// [`DeviceError::Driver`] if a GPU's driver fails, [`DeviceError::Forked`] for a GPU that the
+    /// parent process used.
     pub fn on(device: &Device) -> Result<Self, DeviceError> {
         trace::install();
         device.refuse_if_broken()?;
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         failure::install_hook();
         let queue = device.backend().queue()?;
         let adaptivity = Adaptivity::from_environment();
@@ -82,7 +86,8 @@ impl Queue {
 
     /// Returns a handle to this queue; launches made through it use `value` for `constant`.
     ///
-    /// It is one queue: launches through both run one after the other. A kernel that does not read the constant is not affected.
+    /// The handle is the same queue: launches through both run one after the other. Kernels that do
+    /// not read the constant are not affected.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -107,7 +112,7 @@ impl Queue {
         self.changed(|options| constant.set(options, value))
     }
 
-    /// Returns a handle to this queue; launches made through it compute as exactly as `math` says.
+    /// Returns a handle to this queue; launches made through it compute as precisely as `math` says.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -130,8 +135,9 @@ impl Queue {
         self.changed(|options| options.math = math)
     }
 
-    /// Returns a handle to this queue; kernels that are launched through it are compiled for the launches that there have been, as far as
-    /// `adaptivity` says. The default is what the environment variable `SCHISM_ADAPTIVITY` says (`off`, `basic`, `full`), or else [`Adaptivity::Basic`].
+    /// Returns a handle to this queue; kernels launched through it are specialized for the launches
+    /// that occur, as far as `adaptivity` says. The default is the value of the environment
+    /// variable `SCHISM_ADAPTIVITY` (`off`, `basic`, `full`), or [`Adaptivity::Basic`].
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -152,11 +158,13 @@ impl Queue {
         Self { adaptivity, ..self.clone() }
     }
 
-    /// Returns a handle to this queue; launches without groups that are made through it run in blocks of `threads` on GPUs. Their code is
-    /// compiled for blocks of that size: it gets as many registers as leave room for one. By default a block has 256 threads, or fewer if
-    /// the range is small. No block is larger than the device allows.
+    /// Returns a handle to this queue; launches without groups made through it run in blocks of
+    /// `threads` on GPUs. Their code is compiled for blocks of that size, with as many registers as
+    /// still allow one block. By default a block has 256 threads, or fewer for a small range. No
+    /// block is larger than the device allows.
     ///
-    /// Results do not depend on it, and other devices take no notice. A launch over an [`NdRange`](crate::NdRange) has the blocks that it says.
+    /// Results do not depend on the block size, and other devices ignore it. A launch over an
+    /// [`NdRange`](crate::NdRange) uses the blocks of that range.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -174,7 +182,8 @@ impl Queue {
         Self { block_size: Some(threads.max(1)), ..self.clone() }
     }
 
-    /// Returns a handle to this queue; launches in [scopes](Self::scope) made through it are timed: see [`Event::duration`].
+    /// Returns a handle to this queue; launches in [scopes](Self::scope) made through it are timed:
+    /// see [`Event::duration`].
     ///
     /// [`Event::duration`]: crate::Event::duration
     #[must_use]
@@ -192,17 +201,20 @@ impl Queue {
         Self { options: Some(Arc::new(options)), ..self.clone() }
     }
 
-    /// Runs `kernel` once for each point of `range`, and returns when all are done.
+    /// Runs `kernel` once for each point of `range`, and returns when all work-items have ended.
     ///
-    /// The kernel reads from captured [views](crate::View), and writes through captured views of atomics or, `unsafe`ly, through
-    /// a captured [`ViewMut`](crate::ViewMut). Where each work-item writes its own element, [`for_each`](Self::for_each) and
+    /// The kernel reads through captured [views](crate::View), and writes through captured views of
+    /// atomics or, with `unsafe`, through a captured [`ViewMut`](crate::ViewMut). Where each
+    /// work-item writes its own element, [`for_each`](Self::for_each) and
     /// [`for_each_in`](Self::for_each_in) are safe and faster.
     ///
-    /// An empty range is fine and runs nothing. A range may begin elsewhere than at zero, such as `5..100` or `[5..10, 3..9]`:
-    /// see [`IntoRange`](crate::range::IntoRange). The kernel gets its [place](crate::Item) in the range.
+    /// An empty range is allowed and runs nothing. A range need not begin at zero, for example
+    /// `5..100` or `[5..10, 3..9]`: see [`IntoRange`](crate::range::IntoRange). The kernel gets its
+    /// [place](crate::Item) in the range.
     ///
-    /// A range may also be an [`NdRange`](crate::NdRange). The work-items are then in work-groups, which share local memory and wait for each
-    /// other at barriers; the kernel gets its [place in the group](crate::NdItem), too.
+    /// A range may also be an [`NdRange`](crate::NdRange). The work-items then form work-groups,
+    /// which share local memory and wait for each other at barriers; the kernel also gets its
+    /// [place in the group](crate::NdItem).
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -246,9 +258,10 @@ impl Queue {
     /// ```
     ///
     /// # Errors
-    /// [`LaunchError`]. After [`LaunchError::Panicked`] some work-items have run and some have not; the queue goes on. Launches with groups
-    /// have errors of their own: [`LaunchError::GroupTooLarge`], [`LaunchError::LocalMemory`], [`LaunchError::DivergentBarrier`],
-    /// [`LaunchError::DivergentSubGroup`].
+    /// [`LaunchError`]. After [`LaunchError::Panicked`] some work-items have run and some have not;
+    /// the queue stays usable. Launches with groups have errors of their own:
+    /// [`LaunchError::GroupTooLarge`], [`LaunchError::LocalMemory`],
+    /// [`LaunchError::DivergentBarrier`], [`LaunchError::DivergentSubGroup`].
     pub fn parallel_for<const D: usize, R, F>(&self, range: R, kernel: F) -> Result<(), LaunchError>
     where
         R: LaunchRange<D>,
@@ -262,8 +275,9 @@ impl Queue {
         unsafe { self.run(raw, &shape, 0) }
     }
 
-    /// Runs `kernel` once for each element of `sources`, and returns when all are done. Each work-item gets its own element of
-    /// each source; [`IntoSource`] lists what can be a source.
+    /// Runs `kernel` once for each element of `sources`, and returns when all work-items have
+    /// ended. Each work-item gets its own element of each source; [`IntoSource`] lists the types
+    /// that are sources.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -284,7 +298,7 @@ impl Queue {
     /// # }
     /// ```
     ///
-    /// A work-item cannot keep its element:
+    /// A work-item cannot keep its element beyond the launch:
     ///
     /// ```compile_fail,E0521
     /// # fn main() -> Result<(), schism::Error> {
@@ -297,7 +311,7 @@ impl Queue {
     /// # }
     /// ```
     ///
-    /// It can lend it:
+    /// It can lend it to a function:
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -332,9 +346,9 @@ impl Queue {
         unsafe { self.run(raw, &shape, placement.bytes()) }
     }
 
-    /// Runs `kernel` once for each point of `range`, and returns when all are done. Each work-item gets its place in the range,
-    /// and its own element of each source, in row-major order: the first work-item of the range gets the first element, wherever
-    /// the range begins.
+    /// Runs `kernel` once for each point of `range`, and returns when all work-items have ended.
+    /// Each work-item gets its place in the range and its own element of each source, in row-major
+    /// order: the first work-item of the range gets the first element, wherever the range begins.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -353,8 +367,9 @@ impl Queue {
     /// # }
     /// ```
     ///
-    /// Over an [`NdRange`](crate::NdRange), in work-groups, there are sources with an element for each group
-    /// ([`per_group`](fn@crate::per_group)), and local memory is one, too ([`local`](fn@crate::local)):
+    /// Over an [`NdRange`](crate::NdRange), sources may also have one element for each group
+    /// ([`per_group`](fn@crate::per_group)), and local memory is a source, too
+    /// ([`local`](fn@crate::local)):
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -382,7 +397,8 @@ impl Queue {
     /// ```
     ///
     /// # Errors
-    /// [`LaunchError`], among others [`LaunchError::Length`] if a source has not as many elements as the range has points, or groups.
+    /// [`LaunchError`], among others [`LaunchError::Length`] if the length of a source differs from
+    /// the number of points of the range, or of groups.
     pub fn for_each_in<const D: usize, R, S, F>(
         &self,
         range: R,
@@ -408,7 +424,7 @@ impl Queue {
         unsafe { self.run(raw, &shape, placement.bytes()) }
     }
 
-    /// Waits for its turn, runs a launch, and waits for its end.
+    /// Locks the queue, runs a launch, and waits for its end.
     ///
     /// # Safety
     /// As for [`submit`](Self::submit).
@@ -423,11 +439,12 @@ impl Queue {
         unsafe { self.queue.run(&self.describe(&kernel, shape, dynamic)) }
     }
 
-    /// Runs a launch, or has the device run it; the caller has the queue's turn.
+    /// Runs a launch, or has the device run it asynchronously; the caller holds the queue.
     ///
     /// # Safety
-    /// The kernel's data lives until this returns, can be shared by threads, and allows this shape, with `dynamic` bytes of local memory
-    /// that the launch adds for each group. What it refers to lives until the launch is over.
+    /// The kernel's data lives until this returns, is `Sync`, and allows this shape, with `dynamic`
+    /// bytes of local memory that the launch adds for each group. What it refers to lives until the
+    /// launch has ended.
     pub(crate) unsafe fn submit(
         &self,
         kernel: RawKernel,
@@ -451,7 +468,7 @@ impl Queue {
         LaunchDesc { kernel, range, groups, options, adaptivity, block_size, timed, demanded }
     }
 
-    /// Refuses sources that are in the memory of a GPU, for a launch on the host. Other devices look at addresses themselves.
+    /// Refuses sources in GPU memory for a launch on the host. GPUs check addresses themselves.
     pub(crate) fn check_memory<F>(&self, lengths: &Lengths) -> Result<(), LaunchError> {
         if !lengths.is_in_device_memory() || self.queue.translates_addresses() {
             return Ok(());
@@ -465,8 +482,8 @@ impl Queue {
         LaunchError::ForeignBuffer { kernel, device, memory: "a GPU".to_owned() }
     }
 
-    /// A kernel that waited for another launch could wait for itself. Nothing can be launched in a process that was forked at the wrong
-    /// time.
+    /// Returns an error inside kernels, since a kernel that waits for another launch could wait for
+    /// itself; and in a process in which forking has left nothing usable.
     #[inline]
     pub(crate) fn refuse_inside_kernels(&self) -> Result<(), LaunchError> {
         if fork::is_broken() {

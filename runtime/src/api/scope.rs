@@ -1,4 +1,4 @@
-//! Launches that are not waited for, one by one.
+//! Scopes: launches that return at once.
 
 use std::any::{Any, type_name};
 use std::marker::PhantomData;
@@ -23,13 +23,13 @@ use crate::launch::elementwise::{ForEach, ForEachIn, ParallelFor};
 use crate::launch::erased::RawKernel;
 use crate::launch::failure;
 use crate::launch::shape::LaunchRange;
-use crate::util::fork::Section;
+use crate::util::fork::NoForkGuard;
 
 /// Submits launches that may borrow from outside the scope: see [`Queue::scope`].
 #[derive(Debug)]
 pub struct Scope<'scope, 'env: 'scope> {
     queue: Queue,
-    /// Launches that may not be over.
+    /// Launches that may still be running.
     launches: Mutex<Launches>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
@@ -38,18 +38,20 @@ pub struct Scope<'scope, 'env: 'scope> {
 #[derive(Debug)]
 struct Launches {
     events: Events,
-    /// With so many, those that are over are looked for.
+    /// The number of launches at which completed ones are dropped.
     many: usize,
 }
 
-/// A scope with more launches than this looks for those that are over.
+/// A scope with more launches than this drops completed ones.
 const MANY_EVENTS: usize = 256;
 
 impl Queue {
-    /// Gives `submit` a scope, whose launches return at once and run in order, and waits for all of them.
+    /// Runs `submit` with a scope, whose launches return at once and run in order, and then waits
+    /// for all of them.
     ///
-    /// Like [`std::thread::scope`]: launches may borrow whatever outlives the scope, because the scope does not end before they
-    /// do. A buffer that several of them use, and one of them changes, is [lent](Scope::lend) to the scope first.
+    /// Like [`std::thread::scope`]: launches may borrow anything that outlives the scope, because
+    /// the scope ends after them. A buffer that several launches use, one of which changes it, is
+    /// [lent](Scope::lend) to the scope first.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -72,11 +74,11 @@ impl Queue {
     /// ```
     ///
     /// # Errors
-    /// What `submit` returns; else the first error of a launch that was not already returned by [`Event::wait`];
-    /// [`LaunchError::InsideKernel`] if a kernel calls this.
+    /// The error of `submit`; otherwise the first error of a launch that [`Event::wait`] has not
+    /// returned already; [`LaunchError::InsideKernel`] if a kernel calls this.
     ///
     /// # Panics
-    /// If `submit` does, after waiting for its launches.
+    /// If `submit` panics, after waiting for its launches.
     pub fn scope<'env, R, F>(&self, submit: F) -> Result<R, Error>
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R, Error>,
@@ -90,8 +92,9 @@ impl Queue {
         };
         let submitted = panic::catch_unwind(AssertUnwindSafe(|| submit(&scope)));
         let mut launched = Ok(());
-        // A kernel on the native device may submit to its own scope, through threads of its own. What it submits is listed before
-        // its launch is over, so that there is nothing left when the list stays empty.
+        // A kernel on the native device may submit to its own scope, from threads of its own. Such
+        // a launch is listed before the launch of that kernel ends, so when the list stays empty
+        // nothing is left.
         loop {
             let events = std::mem::take(&mut scope.launches().events);
             if events.len() == 0 {
@@ -116,13 +119,13 @@ impl Queue {
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    /// Lends a buffer to the scope's launches, each of which may then read or change it in its turn.
+    /// Lends a buffer to the scope's launches; they may read or change it one after the other.
     #[must_use]
     pub fn lend<T: Element>(&'scope self, buffer: &'scope mut Buffer<T>) -> Lent<'scope, T> {
         Lent::new(buffer)
     }
 
-    /// Submits what [`Queue::parallel_for`] would wait for.
+    /// Submits what [`Queue::parallel_for`] runs.
     ///
     /// # Errors
     /// [`LaunchError::RangeOverflow`]; other errors come from the event and from the scope.
@@ -146,10 +149,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         }))
     }
 
-    /// Submits what [`Queue::for_each`] would wait for.
+    /// Submits what [`Queue::for_each`] runs.
     ///
     /// # Errors
-    /// Those of the sources' lengths; other errors come from the event and from the scope.
+    /// Errors of the sources' lengths; other errors come from the event and from the scope.
     pub fn for_each<S, F>(&'scope self, sources: S, kernel: F) -> Result<Event, LaunchError>
     where
         S: IntoSource<Scoped<'scope>>,
@@ -173,10 +176,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         }))
     }
 
-    /// Submits what [`Queue::for_each_in`] would wait for.
+    /// Submits what [`Queue::for_each_in`] runs.
     ///
     /// # Errors
-    /// Those of the range and of the sources' lengths; other errors come from the event and from the scope.
+    /// Errors of the range and of the sources' lengths; other errors come from the event and from
+    /// the scope.
     pub fn for_each_in<const D: usize, R, S, F>(
         &'scope self,
         range: R,
@@ -215,7 +219,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.launches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a launch into the queue. `run` has the queue's turn when it is called, and is gone when the event completes.
+    /// Submits a launch to the queue. `run` is called while the queue is held, and is dropped
+    /// before the event completes.
     fn submit(
         &'scope self,
         run: impl FnOnce(&Queue) -> Result<Option<BackendPending>, LaunchError> + Send + 'scope,
@@ -233,7 +238,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let event = self.list(|_| ());
         let (queue, completion) = (self.queue.clone(), event.clone());
         let task: Box<dyn FnOnce() + Send + 'scope> = Box::new(move || {
-            // Captures of the kernel are dropped here too; in a program for the native device only, that may be anything.
+            // The kernel's captures are dropped here too; in a program for the native device only,
+            // their destructors may do anything.
             let started = queue.is_timed().then(Instant::now);
             let result = panic::catch_unwind(AssertUnwindSafe(|| run(&queue)));
             if let Some(started) = started {
@@ -251,9 +257,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         event
     }
 
-    /// Adds a launch to those that the scope waits for; `begin` is told before anybody else knows it.
+    /// Adds a launch to those that the scope waits for; `begin` gets its event before anybody else
+    /// does.
     fn list(&self, begin: impl FnOnce(&Event)) -> Event {
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         let mut launches = self.launches();
         let event = launches.events.add();
         begin(&event);

@@ -2,11 +2,11 @@
 //!
 //! A container may have, beside the image that stage 2 makes code of, code for some targets. Of what serves a launch on a device,
 //! the code for the best target is taken. If it is exactly what the launch asks for, nothing else is tried: it costs no compilation.
-//! If the launch asks for more than it must have (inexact mathematics, constants with values built in), stage 2 is asked first, and
+//! If the launch asks for more than it must have (relaxed mathematics, constants with values built in), stage 2 is asked first, and
 //! the code serves where there is no stage 2.
 
 use schism_hcf::{Code, ImageRef, KernelRef, RecordRef, Target};
-use schism_jit_abi::{ABI_VERSION, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS};
+use schism_jit_abi::{ABI_VERSION, ASSUME_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS};
 
 use crate::code::assumptions::Assumptions;
 use crate::code::images;
@@ -48,7 +48,7 @@ fn takes(on: &dyn AotTarget, image: &ImageRef<'_>, code: &Code) -> bool {
     const KNOWN: u32 = FLAG_OFFSET | FLAG_BASE | FLAG_OPEN_CONSTANTS;
     let understood = code.interface == ABI_VERSION
         && code.flags & !KNOWN == 0
-        && code.facts & !FACT_INDEX_32 == 0;
+        && code.assumptions & !ASSUME_INDEX_32 == 0;
     understood && on.runs(code.target) && on.reads(image)
 }
 
@@ -69,12 +69,12 @@ pub(crate) fn find<'r, 'a>(
         has(FLAG_OFFSET) == offset
             && (has(FLAG_OPEN_CONSTANTS) || !constants)
             && (has(FLAG_BASE) || !variant.sub_grids)
-            && (code.facts & FACT_INDEX_32 == 0 || variant.assumptions.small)
+            && (code.assumptions & ASSUME_INDEX_32 == 0 || variant.assumptions.small)
     };
     // Of the same target, what is prepared for less is faster.
     let rank = |code: &Code| {
         let general = (code.flags & (FLAG_BASE | FLAG_OPEN_CONSTANTS)).count_ones();
-        (code.target, u32::MAX - general, code.facts & FACT_INDEX_32)
+        (code.target, u32::MAX - general, code.assumptions & ASSUME_INDEX_32)
     };
     let nothing_known = Assumptions { small: variant.assumptions.small, ..Assumptions::default() };
     let complete = variant.math == Math::Precise
@@ -139,7 +139,7 @@ pub(crate) fn choose<K>(
     compile().or_else(|reason| {
         let loaded = load(&aot_code).map_err(|_| reason.clone())?;
         tracing::debug!(
-            kernel = %name, %image, target = %aot_code.code.target, %reason, "made ahead of time, for any values and exact mathematics"
+            kernel = %name, %image, target = %aot_code.code.target, %reason, "made ahead of time, for any values and precise mathematics"
         );
         Ok(loaded)
     })
@@ -175,7 +175,7 @@ fn explain(
         wanted.push_str(" by this version of schism");
     }
     let targets: Vec<_> = targets.iter().map(ToString::to_string).collect();
-    ImageError::Ahead { available: targets.join(", "), wanted, reason }
+    ImageError::NoAotCode { available: targets.join(", "), wanted, reason }
 }
 
 /// Whether any kernel of the program has code for a device.

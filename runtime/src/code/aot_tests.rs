@@ -1,4 +1,4 @@
-//! Which code is taken for which device and launch.
+//! Tests of which AOT code serves a launch on a device.
 
 use schism_hcf::{Container, Image, Kernel, Level, SpecConstant, SpecPart};
 
@@ -7,7 +7,7 @@ use crate::code::assumptions::ConstantArgument;
 use crate::hal::cuda::aot::{PtxTarget, ptx_version};
 use crate::hal::host::aot::{HostTarget, level};
 
-fn image(target: &str, form: &str, flags: u32, facts: u32) -> Image {
+fn image(target: &str, form: &str, flags: u32, assumptions: u32) -> Image {
     let target: Target = target.parse().expect("a target");
     Image {
         name: format!("{target}/{form}"),
@@ -18,7 +18,7 @@ fn image(target: &str, form: &str, flags: u32, facts: u32) -> Image {
             interface: ABI_VERSION,
             entry: "kernel".to_owned(),
             flags,
-            facts,
+            assumptions,
             needs: 0,
             stack: None,
         }),
@@ -63,7 +63,7 @@ fn taken(bytes: &[u8], variant: &Variant, on: &dyn AotTarget) -> Option<(String,
     Some((found.image.name.to_string(), found.complete))
 }
 
-/// A launch that is not large.
+/// A launch with a small range.
 fn small() -> Variant {
     Variant {
         assumptions: Assumptions { small: true, ..Assumptions::default() },
@@ -121,18 +121,18 @@ fn an_old_driver_does_not_get_what_it_cannot_read() {
 fn a_launch_gets_what_serves_it() {
     let general = FLAG_BASE | FLAG_OPEN_CONSTANTS;
     let bytes = container(vec![
-        image("ptx:sm_80", "plain", 0, FACT_INDEX_32),
+        image("ptx:sm_80", "plain", 0, ASSUME_INDEX_32),
         image("ptx:sm_80", "general", general, 0),
-        image("ptx:sm_80", "offset", FLAG_OFFSET, FACT_INDEX_32),
+        image("ptx:sm_80", "offset", FLAG_OFFSET, ASSUME_INDEX_32),
         image("ptx:sm_80", "general-offset", general | FLAG_OFFSET, 0),
     ]);
     let one = |change: &dyn Fn(&mut Variant)| {
         let mut variant = small();
         change(&mut variant);
-        let (name, exact) = taken(&bytes, &variant, &gpu(8, 0)).expect("all are served");
-        (name.split_once('/').expect("a form").1.to_owned(), exact)
+        let (name, complete) = taken(&bytes, &variant, &gpu(8, 0)).expect("all are served");
+        (name.split_once('/').expect("a form").1.to_owned(), complete)
     };
-    let is = |form: &str, exact| (form.to_owned(), exact);
+    let is = |form: &str, complete| (form.to_owned(), complete);
     assert_eq!(one(&|_| ()), is("plain", true));
     assert_eq!(one(&|v| v.assumptions.small = false), is("general", true));
     assert_eq!(one(&|v| v.sub_grids = true), is("general", true));
@@ -154,7 +154,7 @@ fn a_launch_gets_what_serves_it() {
     assert_eq!(one(&known), is("plain", false));
 
     // Without the general code such launches have none.
-    let bytes = container(vec![image("ptx:sm_80", "plain", 0, FACT_INDEX_32)]);
+    let bytes = container(vec![image("ptx:sm_80", "plain", 0, ASSUME_INDEX_32)]);
     let variant = Variant::default();
     assert_eq!(taken(&bytes, &variant, &gpu(8, 0)), None);
     let mut variant = small();
@@ -182,7 +182,7 @@ fn code_of_other_versions_is_left_alone() {
     assert_eq!(code(&|code| code.interface -= 1), None);
     assert_eq!(code(&|code| code.interface += 1), None);
     assert_eq!(code(&|code| code.flags = 1 << 20), None);
-    assert_eq!(code(&|code| code.facts = 1 << 20), None);
+    assert_eq!(code(&|code| code.assumptions = 1 << 20), None);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -192,7 +192,7 @@ fn the_processor_gets_what_it_has() {
     let bytes = container(all.to_vec());
     let best = taken(&bytes, &Variant::default(), &HostTarget).expect("there is the least of them");
     assert_eq!(best.0, format!("host:{}/plain", level()));
-    // Mathematics of schism's own was not asked for when the code was made.
+    // The code was not made for schism's own mathematics library.
     let portable = Variant { portable: true, ..Variant::default() };
     assert_eq!(taken(&bytes, &portable, &HostTarget), None);
 }

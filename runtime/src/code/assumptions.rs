@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_hold_where_no_less_is_known() {
+    fn assumptions_hold_where_no_less_is_known() {
         let all = assumptions(true, true, 256, 0b101);
         assert!(Assumptions::default().hold_for(all) && all.hold_for(all));
         for less in [

@@ -1,7 +1,8 @@
-//! One thread that compiles what is better, and that nobody waits for.
+//! A background thread that compiles better versions, while launches use what there is.
 //!
-//! It is there while there is work, and has the lowest priority. Two things have to wait for the piece of work that it is at: the end
-//! of the process, since LLVM's own clean-up must not run under it, and the unloading of the shared object that the kernel is in.
+//! It exists while there is work, and has the lowest priority. Two events wait for its current job:
+//! the end of the process, because LLVM's own clean-up must not run during it, and unloading the
+//! kernel's shared object.
 
 use std::collections::VecDeque;
 use std::os::unix::thread::JoinHandleExt;
@@ -11,13 +12,13 @@ use std::thread::{self, JoinHandle};
 
 use crate::code::compiler::stage2;
 use crate::launch::failure;
-use crate::util::fork::{PerProcess, Section};
+use crate::util::fork::{NoForkGuard, PerProcess};
 use crate::util::monitor::Monitor;
 
-/// More than this is not kept waiting; kernels will ask again.
+/// Further jobs are refused; kernels will ask again.
 const MOST_WAITING: usize = 32;
 
-/// A piece of work for a kernel of a container.
+/// A job for a kernel of a container.
 struct Job {
     container: usize,
     run: Box<dyn FnOnce() + Send>,
@@ -26,17 +27,18 @@ struct Job {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Job>,
-    /// The container of the work that is being done.
+    /// The container of the current job.
     running: Option<usize>,
-    /// The thread takes what is waiting.
+    /// Whether a thread takes jobs.
     active: bool,
     /// The latest thread.
     thread: Option<JoinHandle<()>>,
-    /// The process ends.
+    /// Whether the process is ending.
     ending: bool,
 }
 
-/// What is shared with the thread; who waits does so for a piece of work to be done. A forked process has not got the thread, and
+/// State shared with the thread; waiting means waiting for the end of a job. A forked process does
+/// not have the thread, and starts with nothing.
 /// begins with nothing.
 fn shared() -> &'static Monitor<State> {
     static SHARED: PerProcess<Monitor<State>> = PerProcess::new();
@@ -47,11 +49,13 @@ fn state() -> MutexGuard<'static, State> {
     shared().lock()
 }
 
-/// Leaves work to the thread. Says whether there was room.
+/// Queues a job for the thread. Returns whether there was room.
 ///
-/// What the work refers to in the container's shared object is there while it runs: see [`forget`].
+/// The job's references into the container's shared object stay valid while it runs: see
+/// [`forget`].
 pub(crate) fn submit(container: usize, run: Box<dyn FnOnce() + Send>) -> bool {
-    // At the end of a process, what was registered last runs first. This is for a compiler that is not open yet.
+    // At the end of a process, the function registered last runs first. This one is for a compiler
+    // that is not open yet.
     static AT_EXIT: Once = Once::new();
     AT_EXIT.call_once(wait_at_exit);
     let mut state = state();
@@ -59,7 +63,7 @@ pub(crate) fn submit(container: usize, run: Box<dyn FnOnce() + Send>) -> bool {
         return false;
     }
     if !state.active {
-        // The one before is on its way out, and waits for nothing.
+        // The previous thread is ending, and waits for nothing.
         if let Some(before) = state.thread.take() {
             let _ = before.join();
         }
@@ -72,17 +76,19 @@ pub(crate) fn submit(container: usize, run: Box<dyn FnOnce() + Send>) -> bool {
     true
 }
 
-/// The thread: does what is waiting, and ends.
+/// The thread: runs queued jobs, and then ends.
 fn work() {
     static AT_EXIT: Once = Once::new();
-    // SAFETY: it asks for less time for the thread that calls it. Threads that the compiler starts get the same.
+    // SAFETY: it lowers the priority of the calling thread only. Threads that the compiler starts
+    // inherit that.
     #[cfg(target_os = "linux")]
     unsafe {
         libc::setpriority(libc::PRIO_PROCESS, 0, 19);
     }
-    // Opened before the function is registered, the compiler is cleaned up after it has run. The work tells if there is none.
+    // Opening the compiler before the function is registered makes the compiler's clean-up run
+    // after it. The job reports a missing compiler.
     {
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         let _ = stage2();
     }
     AT_EXIT.call_once(wait_at_exit);
@@ -90,11 +96,11 @@ fn work() {
     while let Some(job) = state.waiting.pop_front() {
         state.running = Some(job.container);
         drop(state);
-        let section = Section::enter();
+        let no_fork = NoForkGuard::enter();
         if let Err(payload) = catch_unwind(AssertUnwindSafe(job.run)) {
             failure::discard(payload);
         }
-        drop(section);
+        drop(no_fork);
         state = self::state();
         state.running = None;
         shared().notify_all();
@@ -102,7 +108,7 @@ fn work() {
     state.active = false;
 }
 
-/// The container is going: its work is dropped, and what is being done is waited for.
+/// Handles unloading of a container: drops its queued jobs, and waits for the current one.
 pub(crate) fn forget(container: usize) {
     let mut state = state();
     let (dropped, kept) = state.waiting.drain(..).partition(|job| job.container == container);
@@ -111,11 +117,11 @@ pub(crate) fn forget(container: usize) {
         state = shared().wait(state);
     }
     drop(state);
-    // Without the lock: what the work has may be the last of something.
+    // Without the lock: a job may hold the last reference to something.
     drop::<VecDeque<Job>>(dropped);
 }
 
-/// Has the end of the process, or of the shared object that this is in, wait for the thread.
+/// Makes the end of the process, or of this shared object, wait for the thread.
 fn wait_at_exit() {
     extern "C" fn wait() {
         let (thread, dropped) = {
@@ -123,7 +129,7 @@ fn wait_at_exit() {
             state.ending = true;
             (state.thread.take(), std::mem::take(&mut state.waiting))
         };
-        // The process ends anyway, and what the work has with it.
+        // The process is ending, and frees what the jobs hold.
         std::mem::forget(dropped);
         // SAFETY: it only compares.
         let is_own = |thread: &JoinHandle<()>| unsafe {
@@ -133,7 +139,8 @@ fn wait_at_exit() {
             let _ = thread.join();
         }
     }
-    // SAFETY: the function does not unwind, and may be called at the end. If there is no room for it nothing is waited for.
+    // SAFETY: the function does not unwind, and may be called at the end. If it cannot be
+    // registered, nothing is waited for.
     unsafe { libc::atexit(wait) };
 }
 
@@ -171,7 +178,7 @@ mod tests {
         assert_eq!(is_done.try_recv(), Ok(1), "what was begun is waited for");
         assert_eq!((is_done.recv(), is_done.recv()), (Ok(2), Ok(4)));
         drop(done);
-        // There is room for so much.
+        // There is room for that many.
         let (go, may_go) = mpsc::channel::<()>();
         assert!(submit(7, Box::new(move || may_go.recv().expect("it is told"))));
         let taken = (0..100).filter(|_| submit(8, Box::new(|| ()))).count();

@@ -1,4 +1,4 @@
-//! Addresses among the bytes of a closure.
+//! Device addresses among the bytes of a closure.
 
 use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
@@ -8,19 +8,19 @@ use schism_hcf::Addresses;
 /// An address in a closure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CapturedAddress {
-    /// Where it is in its parameter.
+    /// Its offset in its parameter.
     pub(crate) offset: usize,
     pub(crate) address: usize,
-    /// Nothing changes what is there while the kernel runs.
+    /// Whether the kernel only reads through it.
     pub(crate) read_only: bool,
-    /// It may be anything else, for it lies in a union.
+    /// Whether it may be something else, because it is in a union.
     pub(crate) uncertain: bool,
 }
 
-/// Calls `found` for each address that is in a parameter's bytes, until that fails.
+/// Calls `found` for each address in a parameter's bytes, until that fails.
 ///
 /// # Safety
-/// A value of the type that the addresses are those of is at `place`.
+/// A value of the type that `addresses` describes is at `place`.
 pub(crate) unsafe fn for_each_address<E>(
     addresses: &Addresses,
     place: *const u8,
@@ -28,7 +28,7 @@ pub(crate) unsafe fn for_each_address<E>(
 ) -> Result<(), E> {
     let tag = |offset: u64, size: u64| {
         let mut bytes = [0_u8; 16];
-        // SAFETY: the tag lies in the value, and has a value of its own: it says which variant there is.
+        // SAFETY: the tag lies in the value and is initialised: it says which variant there is.
         unsafe {
             place.add(offset as usize).copy_to_nonoverlapping(bytes.as_mut_ptr(), size as usize)
         };
@@ -50,7 +50,7 @@ pub(crate) unsafe fn for_each_address<E>(
     }
 }
 
-/// Reads a word of which some bytes may have no value, such as those of a union.
+/// Reads a word whose bytes may be partly uninitialised, for example in a union.
 ///
 /// # Safety
 /// Eight bytes can be read.
@@ -59,7 +59,8 @@ unsafe fn word(place: *const u8) -> usize {
     let word = unsafe { place.cast::<MaybeUninit<usize>>().read_unaligned() };
     let number;
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: it copies a register. As far as the compiler knows it makes the number, so that it has a value.
+    // SAFETY: it copies a register. As far as the compiler knows it writes the number, so that it
+    // is initialised.
     unsafe {
         std::arch::asm!("mov {0}, {1}", out(reg) number, in(reg) word, options(pure, nomem, nostack, preserves_flags));
     }

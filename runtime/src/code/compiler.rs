@@ -1,4 +1,4 @@
-//! Opening stage 2, the shared library that turns device images into machine code.
+//! Opens stage 2, the shared library that compiles images to machine code.
 
 use schism_cache::{Key, Value};
 use schism_jit_abi::{ABI_VERSION, ENTRY_SYMBOL, EntryFn, JitApi, version_of};
@@ -16,7 +16,7 @@ pub(crate) struct Stage2 {
     pub(crate) about: About,
 }
 
-/// What stage 2 says of itself.
+/// What identifies a stage 2.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
     /// Name and version of stage 2 and of its LLVM.
@@ -25,14 +25,15 @@ pub(crate) struct About {
     pub(crate) cpu: String,
 }
 
-/// Stage 2, loaded by the first call. What may be otherwise at another time is tried again, by the rule of [`crate::util::retry`].
+/// Stage 2; the first call loads it. Transient failures are retried by the rule of
+/// [`crate::util::retry`].
 pub(crate) fn stage2() -> Result<&'static Stage2, Missing> {
     static STAGE2: Kept<Stage2, Missing> = Kept::new();
     STAGE2.get(|| open(location()?), Missing::is_transient)
 }
 
-/// What stage 2 says of itself. A stage 2 that was opened once, in whatever process, and that is still the same, is not opened to
-/// be asked again: that takes longer than to launch a kernel that was kept.
+/// What identifies stage 2. If any process has opened this stage 2 before and it has not changed,
+/// it is not opened for this: that takes longer than launching a cached kernel.
 pub(crate) fn about() -> Result<&'static About, Missing> {
     static ABOUT: Kept<About, Missing> = Kept::new();
     let ask = || {
@@ -52,7 +53,7 @@ pub(crate) fn about() -> Result<&'static About, Missing> {
     ABOUT.get(ask, Missing::is_transient)
 }
 
-/// Whether code can be made for a device.
+/// Returns an error if nothing can compile for a device.
 ///
 /// # Errors
 /// [`DeviceError::Stage2`] and [`DeviceError::Stage2Version`], if there is no stage 2.
@@ -64,8 +65,8 @@ fn open(location: &Location) -> Result<Stage2, Missing> {
     let Location { path, named, .. } = location;
     let started = std::time::Instant::now();
     let unusable = |reason| Missing::Unusable { reason, named: *named };
-    // Code is kept under the name of the file that was looked at, so it is that which must be loaded. Only somebody who is trusted can
-    // have replaced it.
+    // Cached code is keyed by the file that was examined, so that file must be the one that is
+    // loaded. Only somebody who is trusted can have replaced it.
     let is_same = || {
         let file = schism_trust::open(path).and_then(|file| inode(path, &file));
         match file {
@@ -78,11 +79,11 @@ fn open(location: &Location) -> Result<Stage2, Missing> {
         }
     };
     is_same()?;
-    // SAFETY: nobody but root, the user and the program's owner can have changed the file, or put another one in its place; whoever of
-    // them chose it vouches for its initialisers.
+    // SAFETY: only root, the user and the program's owner can have changed the file, or put another
+    // one in its place; whoever of them chose it vouches for its initialisers.
     let library = unsafe { library::open(path) }.map_err(unusable)?;
     is_same()?;
-    // SAFETY: the symbol's type is fixed by the interface; the name is its own.
+    // SAFETY: the interface fixes the symbol's type; the name is its own.
     let entry = unsafe { library.get::<EntryFn>(ENTRY_SYMBOL.to_bytes_with_nul()) };
     let entry = entry.map_err(|error| Missing::Foreign {
         path: path.clone(),

@@ -1,4 +1,4 @@
-//! Finding the file of stage 2, without opening it.
+//! Finds the file of stage 2, without opening it.
 
 use std::env;
 use std::fmt;
@@ -13,11 +13,11 @@ use schism_trust::{Home, Untrusted};
 
 use crate::code::toolchain_id;
 use crate::error::DeviceError;
-use crate::util::fork::Section;
+use crate::util::fork::NoForkGuard;
 use crate::util::retry::Kept;
 use crate::util::warn_once::{self, WarnOnce};
 
-/// Names the library; nothing else is tried then.
+/// Names the library; no other place is searched then.
 const VARIABLE: &str = "SCHISM_JIT";
 
 /// Names schism's home.
@@ -25,22 +25,22 @@ const HOME: &str = "SCHISM_HOME";
 
 const FILE_NAME: &str = "libschism_jit.so";
 
-/// Why there is no stage 2: what was tried, and what came of it.
+/// Why there is no stage 2: what was tried, with the results.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Missing {
-    /// There is no file of that name in any of the places, and none was named.
+    /// No file with that name in any of the places, and none was named.
     #[error("{}, and there is none of {tried}", NotNamed(.ignored))]
     NoFile { tried: String, ignored: Vec<&'static str> },
-    /// There are such files, which somebody else may have put there or changed.
+    /// There are such files, which somebody untrusted may have put there or changed.
     #[error("{reason}{}", From(*.named))]
     Untrusted { reason: String, named: bool },
-    /// The system cannot load the file or what that needs, as another LLVM.
+    /// The system cannot load the file or one of its dependencies, such as another LLVM.
     #[error("{reason}{}", From(*.named))]
     Unusable { reason: String, named: bool },
     /// It is another library.
     #[error("{} is not schism's stage 2: {reason}{}", .path.display(), From(*.named))]
     Foreign { path: PathBuf, reason: String, named: bool },
-    /// It was replaced after it was looked at.
+    /// It was replaced after it was examined.
     #[error("{} was replaced while this process was using it; start the program again{}", .path.display(), From(*.named))]
     Replaced { path: PathBuf, named: bool },
     /// It belongs to another version of schism.
@@ -52,7 +52,7 @@ pub(crate) enum Missing {
     Version { path: PathBuf, found: Option<u32>, named: bool },
 }
 
-/// Why the variable names none.
+/// Why the variable names no file.
 struct NotNamed<'a>(&'a [&'static str]);
 
 impl fmt::Display for NotNamed<'_> {
@@ -65,7 +65,7 @@ impl fmt::Display for NotNamed<'_> {
     }
 }
 
-/// Who says where the library is.
+/// What determined the library's place.
 struct From(bool);
 
 impl fmt::Display for From {
@@ -75,16 +75,16 @@ impl fmt::Display for From {
 }
 
 impl Missing {
-    /// Whether somebody would think that there is a stage 2.
+    /// Whether the user probably expects a stage 2.
     pub(crate) const fn is_a_surprise(&self) -> bool {
         !matches!(self, Self::NoFile { ignored, .. } if ignored.is_empty())
     }
 
-    /// Whether it may be otherwise at another time.
+    /// Whether a later attempt may succeed.
     pub(super) fn is_transient(&self) -> bool {
         match self {
             Self::NoFile { .. } | Self::Unusable { .. } => true,
-            // Of these somebody would have to mean something else by the file, and then the process should be started again.
+            // Fixing these changes the file, and then the process should be restarted.
             Self::Untrusted { .. }
             | Self::Foreign { .. }
             | Self::Replaced { .. }
@@ -92,7 +92,7 @@ impl Missing {
         }
     }
 
-    /// The error of who asked for a device.
+    /// The error for a device that the user requested.
     pub(crate) fn error_for(&self, device: &str) -> DeviceError {
         let device = device.to_owned();
         match self {
@@ -107,7 +107,7 @@ impl Missing {
     }
 }
 
-/// Which stage 2 this is, as far as that can be told without opening it.
+/// The identity of a stage 2, as far as it is known without opening it.
 pub(crate) fn identity() -> Option<Key> {
     location().ok()?.identity
 }
@@ -116,7 +116,7 @@ pub(crate) fn identity() -> Option<Key> {
 #[derive(Debug)]
 pub(super) struct Location {
     pub(super) path: PathBuf,
-    /// The variable says so.
+    /// Whether the variable names it.
     pub(super) named: bool,
     /// Device and inode.
     pub(super) file: (u64, u64),
@@ -128,16 +128,16 @@ pub(super) fn location() -> Result<&'static Location, Missing> {
     LOCATION.get(find, Missing::is_transient)
 }
 
-/// Whether there was a file that may be stage 2 when this was first asked: launches ask each time.
+/// Whether a file that may be stage 2 existed when this was first called: each launch asks.
 pub(crate) fn is_there() -> bool {
     static THERE: OnceLock<bool> = OnceLock::new();
     THERE.get().copied().unwrap_or_else(|| {
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         *THERE.get_or_init(|| location().is_ok())
     })
 }
 
-/// The first trusted file of the places where stage 2 may be.
+/// The first trusted file among the places where stage 2 may be.
 fn find() -> Result<Location, Missing> {
     if let Some(path) = schism_trust::variable(VARIABLE).map(PathBuf::from) {
         return look_at(path, true).map_err(|(path, error)| match error {
@@ -151,7 +151,7 @@ fn find() -> Result<Location, Missing> {
     for path in candidates() {
         match look_at(path, false) {
             Ok(location) => {
-                // What is passed over is told, but for where there is nothing.
+                // Files that are skipped are reported, except where there is none.
                 untrusted.iter().for_each(|reason| {
                     warn_once::warn(format_args!("{reason}; {} is used", location.path.display()));
                 });
@@ -188,7 +188,8 @@ pub(super) fn inode(path: &Path, file: &File) -> Result<(u64, u64), Untrusted> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
-/// Where the library may be: beside the program, in `lib` there (a bundle), in `../lib` of it, in schism's home.
+/// The places searched for the library: beside the program, in `lib` there (a bundle), in `../lib`,
+/// in schism's home.
 fn candidates() -> Vec<PathBuf> {
     let mut candidates = Vec::new();
     if let Some(folder) = env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned())) {
@@ -204,5 +205,5 @@ fn candidates() -> Vec<PathBuf> {
     candidates
 }
 
-/// Variables that are passed over are told here, or by the cache.
+/// Variables that are ignored are reported here, or by the cache.
 static RELATIVE: WarnOnce = WarnOnce::new();

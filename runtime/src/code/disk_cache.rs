@@ -1,4 +1,5 @@
-//! The kernels that were compiled once, by whatever program: `schism-cache` with this runtime's keys.
+//! The on-disk cache of compiled kernels, shared by all programs: `schism-cache` with this
+//! runtime's keys.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -22,7 +23,8 @@ const WATCHED: [&str; 3] = ["SCHISM_DUMP_DIR", "SCHISM_TIME_PASSES", "SCHISM_PRI
 const DISABLED: &str = "SCHISM_DISABLE_PASSES";
 
 fn cache() -> &'static Cache {
-    // A forked process opens the folder anew: by the parent's descriptors the locks would be the parent's, too.
+    // A forked process opens the folder again: with the parent's descriptors it would share the
+    // parent's locks.
     static CACHE: PerProcess<Cache> = PerProcess::new();
     CACHE.get(|| {
         let report = |problem: &Problem| warn_once::warn(problem);
@@ -36,7 +38,7 @@ fn is_watched() -> bool {
     *WATCHED_NOW.get_or_init(|| WATCHED.into_iter().any(is_set))
 }
 
-/// The value of `key`: one that was kept, or else what `compile` makes. Without a key nothing is kept.
+/// The cached value of `key`, or else the result of `compile`. Without a key nothing is cached.
 pub(crate) fn get_or_compile<E>(
     key: Option<Key>,
     compile: impl FnOnce() -> Result<Value, E>,
@@ -47,9 +49,10 @@ pub(crate) fn get_or_compile<E>(
     }
 }
 
-/// The key of what stage 2 makes of a kernel, for a purpose (which kind of target, in which form), with `flags` of
-/// `schism_jit_abi`, what is linked to it, the values of specialization constants, and those of parameters that are known. What else the code depends on (the target, what is known of
-/// launches) is for the caller to add. `None` if stage 2 is not known well enough.
+/// The key of what stage 2 makes of a kernel, for a purpose (which kind of target, in which form):
+/// `flags` of `schism_jit_abi`, linked images, and the values of specialization constants and known
+/// parameters. The caller adds what else the code depends on (the target, assumptions). `None` if
+/// stage 2 cannot be identified.
 pub(crate) fn key_of(
     purpose: &str,
     record: &RecordRef<'_>,
@@ -61,7 +64,7 @@ pub(crate) fn key_of(
     let mut key = Key::builder(purpose).part("stage 2", compiler_path::identity()?.as_bytes());
     key = match &kernel.content {
         Some(content) => key.part("content", content),
-        // Of an older compiler: then the whole container counts.
+        // An older compiler wrote no hash of the kernel: then the whole container counts.
         None => key
             .part("container", record.object_id().as_bytes())
             .part("kernel", kernel.name.as_bytes()),
@@ -107,7 +110,7 @@ fn disabled_passes(list: &str) -> BTreeSet<&str> {
     list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect()
 }
 
-/// A version of a kernel is there for launches, since `started`.
+/// Traces that a version of a kernel is ready, since `started`.
 pub(crate) fn trace(
     kernel: &KernelRef<'_>,
     device: &str,
@@ -127,7 +130,7 @@ pub(crate) fn trace(
     );
 }
 
-/// A value that this runtime cannot have written.
+/// The error for a value that this runtime cannot have written.
 pub(crate) fn damaged(what: &str) -> ImageError {
     ImageError::Compile {
         code: schism_jit_abi::INTERNAL,

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use schism_hcf::{HcfError, RecordRef};
 
 use crate::kernel::abi::Descriptor;
-use crate::util::fork::Section;
+use crate::util::fork::NoForkGuard;
 
-/// One container, by its place in memory.
+/// One container, by its address.
 #[derive(Debug)]
 pub(crate) struct Container {
     begin: usize,
@@ -18,18 +18,18 @@ pub(crate) struct Container {
 }
 
 impl Container {
-    /// What is in the container.
+    /// The parsed container.
     ///
     /// # Safety
-    /// The container's shared object is loaded, and stays so for as long as the result is used.
+    /// The container's shared object is loaded, and stays so as long as the result is used.
     pub(crate) unsafe fn record(&self) -> Result<&RecordRef<'static>, HcfError> {
         let read = || {
             let (begin, len) = (self.begin as *const u8, self.end.saturating_sub(self.begin));
-            // A linker or a strip tool may have left nothing: addresses of an empty section, or null.
+            // A linker or a strip tool may have removed it: addresses of an empty section, or null.
             let bytes: &'static [u8] = if begin.is_null() || len > isize::MAX as usize {
                 &[]
             } else {
-                // SAFETY: stage 1 put a constant there, and the caller vouches for its object.
+                // SAFETY: stage 1 put a constant there; the caller keeps its object loaded.
                 unsafe { slice::from_raw_parts(begin, len) }
             };
             RecordRef::parse(bytes).inspect(|record| {
@@ -42,7 +42,7 @@ impl Container {
         self.record.get_or_init(read).as_ref().map_err(Clone::clone)
     }
 
-    /// The content's id, if anyone has read it.
+    /// The id of its content, if it was read.
     pub(crate) fn known_id(&self) -> Option<schism_hcf::ObjectId> {
         self.record.get()?.as_ref().ok().map(RecordRef::object_id)
     }
@@ -59,12 +59,12 @@ pub(crate) fn has_device_code() -> bool {
     !containers().is_empty()
 }
 
-/// Whether any registered container satisfies `predicate`. Damaged ones are passed over: whoever launches a kernel of theirs gets an
-/// error.
+/// Whether any registered container satisfies `predicate`. Damaged ones are skipped: launching one
+/// of their kernels returns an error.
 pub(crate) fn any_record(predicate: impl Fn(&RecordRef<'_>) -> bool) -> bool {
     // A shared object unregisters its container before it is unloaded, which waits for the lock.
     let containers = containers();
-    // SAFETY: so what is registered stays loaded for as long as the lock is held.
+    // SAFETY: so registered objects stay loaded as long as the lock is held.
     containers.iter().any(|container| unsafe { container.record() }.is_ok_and(&predicate))
 }
 
@@ -77,15 +77,16 @@ pub(crate) struct Exporter {
     pub(crate) object: schism_hcf::ObjectId,
     /// Its name there.
     pub(crate) name: String,
-    /// What it imports itself.
+    /// Its own imports.
     pub(crate) imports: Vec<String>,
     /// The image.
     pub(crate) data: Vec<u8>,
 }
 
-/// The images of the program that export a symbol. A crate that is linked twice counts once; containers that are damaged are passed over.
+/// The images of the program that export a symbol. A crate that is linked twice counts once;
+/// damaged containers are skipped.
 pub(crate) fn exporters(symbol: &str) -> Vec<Exporter> {
-    // As above; what is returned is copied before a shared object can go.
+    // As above; the result is copied before a shared object can be unloaded.
     let containers = containers();
     let mut found: Vec<Exporter> = Vec::new();
     for container in containers.iter() {
@@ -109,7 +110,8 @@ pub(crate) fn exporters(symbol: &str) -> Vec<Exporter> {
     found
 }
 
-/// The container of a kernel. Loading registers them; a container whose registration a linker lost is added here.
+/// The container of a kernel. Loading a shared object registers its container; one whose
+/// registration a linker lost is added here.
 pub(crate) fn container_of(descriptor: &Descriptor) -> Arc<Container> {
     let (begin, end) = (descriptor.container_begin as usize, descriptor.container_end as usize);
     let mut containers = containers();
@@ -121,21 +123,22 @@ pub(crate) fn container_of(descriptor: &Descriptor) -> Arc<Container> {
     container
 }
 
-/// Runs before `main` and inside `dlopen`: it only takes note.
+/// Runs before `main` and inside `dlopen`: it only records the container.
 pub(crate) fn register(begin: *const u8, end: *const u8) {
     let container = Container { begin: begin as usize, end: end as usize, record: OnceLock::new() };
-    let _section = Section::enter();
+    let _no_fork = NoForkGuard::enter();
     containers().push(Arc::new(container));
 }
 
-/// A container goes. Returns the ids of those that stay; nothing if it is the program's own.
+/// Unregisters a container. Returns the ids of the remaining ones; nothing if it is the program's
+/// own.
 pub(crate) fn unregister(begin: *const u8) -> Option<Vec<schism_hcf::ObjectId>> {
-    // The program itself never goes before the process does. Its other threads may be running kernels even now, and freeing
-    // their code would be for nothing.
+    // The program itself is unloaded only when the process ends. Its other threads may be running
+    // kernels even now, and freeing their code would be pointless.
     if in_main_program(begin) {
         return None;
     }
-    let _section = Section::enter();
+    let _no_fork = NoForkGuard::enter();
     let mut containers = containers();
     containers.retain(|container| container.begin != begin as usize);
     Some(containers.iter().filter_map(|container| container.known_id()).collect())
@@ -146,12 +149,13 @@ pub(crate) fn unregister(begin: *const u8) -> Option<Vec<schism_hcf::ObjectId>> 
 fn in_main_program(address: *const u8) -> bool {
     let base = |address: *const u8| {
         let mut info = std::mem::MaybeUninit::<libc::Dl_info>::uninit();
-        // SAFETY: any address may be asked about; `info` is ours to be written.
+        // SAFETY: any address is allowed; `info` can be written.
         let found = unsafe { libc::dladdr(address.cast(), info.as_mut_ptr()) } != 0;
         // SAFETY: filled if anything was found.
         found.then(|| unsafe { info.assume_init() }.dli_fbase)
     };
-    // SAFETY: any key may be asked for. The answer is the address of the executable's program headers, or 0.
+    // SAFETY: any key is allowed. The result is the address of the executable's program headers, or
+    // 0.
     let headers = unsafe { libc::getauxval(libc::AT_PHDR) } as *const u8;
     !headers.is_null() && base(headers).is_some_and(|program| base(address) == Some(program))
 }

@@ -1,20 +1,21 @@
-//! What a kernel has of other crates' device code: the images that are linked to its own before it is compiled.
+//! Imports: the images of other crates that are linked to a kernel's own before it is compiled.
 
 use schism_hcf::{KernelRef, ObjectId};
 
 use crate::code::images::{self, Exporter};
 use crate::error::ImageError;
 
-/// The images that define what a kernel imports, and what those import.
+/// The images that define what a kernel imports, transitively.
 #[derive(Debug, Default)]
 pub(crate) struct Linked(Vec<Exporter>);
 
 impl Linked {
-    /// Looks for the images among those of the program.
+    /// Searches the program's images.
     ///
     /// # Errors
-    /// If a symbol that the kernel imports is exported by none of them; if several export one. A symbol that only another image imports
-    /// may be missing: what the kernel reaches of that image may do without it, and stage 2 says if not.
+    /// If no image exports a symbol that the kernel imports, or if several do. A symbol that only
+    /// another image imports may be missing: the kernel may not need it, and stage 2 reports it
+    /// otherwise.
     pub(crate) fn of(kernel: &KernelRef<'_>) -> Result<Self, ImageError> {
         let mut linked: Vec<Exporter> = Vec::new();
         let mut open: Vec<(String, bool)> =
@@ -45,7 +46,8 @@ impl Linked {
             }
             looked_for.push(symbol);
         }
-        // The same program links the same images in the same order, whatever order its shared objects were loaded in.
+        // The same program links the same images in the same order, whatever order its shared
+        // objects were loaded in.
         linked.sort_by(|a, b| {
             (&a.krate, &a.name, a.object.as_bytes()).cmp(&(&b.krate, &b.name, b.object.as_bytes()))
         });

@@ -25,7 +25,7 @@ use crate::kernel::abi::{DESCRIPTOR_ABI, Descriptor};
 use crate::launch::adaptivity::Adaptivity;
 use crate::launch::erased::RawKernel;
 use crate::launch::options::Math;
-use crate::util::fork::{self, Section};
+use crate::util::fork::{self, NoForkGuard};
 
 /// What a descriptor's slot points to. Entries are never freed, so a launch may look at one at any time; the code that they lead to
 /// is.
@@ -277,7 +277,7 @@ unsafe fn version<L: CodeLoader>(
     if let Some(compiled) = unsafe { ready(all, set, loader, site, launch) } {
         return Ok(compiled);
     }
-    let _section = Section::enter();
+    let _no_fork = NoForkGuard::enter();
     // SAFETY: the caller's promises.
     let compile = |key: &SpecializationKey| unsafe { make(loader, site, &set.variant, key) };
     // SAFETY: as above.
@@ -353,7 +353,7 @@ fn known(descriptor: &Descriptor) -> Option<&'static Entry> {
 
 /// The descriptor's entry, made by whoever comes first in a process.
 fn entry(descriptor: &Descriptor) -> &'static Entry {
-    let _section = Section::enter();
+    let _no_fork = NoForkGuard::enter();
     let mut entries = entries();
     if let Some(entry) = known(descriptor) {
         return entry;
@@ -377,7 +377,7 @@ unsafe fn look_up<L: CodeLoader>(
     site: Site,
     asked: &LaunchRequirements<'_>,
 ) -> Result<AnyVersionSet, ImageError> {
-    let _section = Section::enter();
+    let _no_fork = NoForkGuard::enter();
     // SAFETY: the caller's promise.
     let descriptor = unsafe { &*site.descriptor };
     let container = images::container_of(descriptor);
@@ -409,7 +409,7 @@ unsafe fn look_up<L: CodeLoader>(
 /// code until they end.
 pub(crate) fn forget(container: usize, remaining: &[ObjectId]) {
     background::forget(container);
-    let _section = Section::enter();
+    let _no_fork = NoForkGuard::enter();
     entries().retain(|entry| {
         let stays = entry.container != container;
         // Of those of the parent, locks may be held by threads that are not there.

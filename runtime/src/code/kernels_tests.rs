@@ -92,7 +92,7 @@ fn container(format: &str, closure_size: u64) -> Vec<u8> {
         offset_variant: None,
         spec_constants: Vec::new(),
         imports: Vec::new(),
-        aspects: Vec::new(),
+        capabilities: Vec::new(),
         content: None,
         no_thread_locals: false,
     };

@@ -1,4 +1,4 @@
-//! What a container says of a kernel, and whether that is the kernel which is launched.
+//! Finds a kernel in its container, and checks that it is the kernel that is launched.
 
 use std::alloc::Layout;
 use std::str;
@@ -22,8 +22,8 @@ pub(super) fn name_of(descriptor: &Descriptor) -> Result<&str, ImageError> {
         .map_err(|_| ImageError::Mismatch { reason: "a kernel's name is not UTF-8".to_owned() })
 }
 
-/// The values that a launch gives to the constants that a kernel reads, where those are not the defaults: for each constant all of its
-/// bytes.
+/// The values that a launch gives to the constants that a kernel reads, where they differ from the
+/// defaults: for each constant all of its bytes.
 pub(super) fn values(
     record: &RecordRef<'_>,
     kernel: &str,
@@ -46,7 +46,7 @@ pub(super) fn values(
     Ok(values)
 }
 
-/// The value that a launch gives to a part of a constant, if it does.
+/// The value that a launch gives to a part of a constant, if any.
 fn value_of<'o>(
     record: &RecordRef<'_>,
     constant: &SpecConstantRef<'_>,
@@ -73,7 +73,7 @@ fn value_of<'o>(
     {
         return ambiguous(format!("{}{}", other.path, part.path));
     }
-    // Of the other one, the container has nothing.
+    // The container does not have the other one.
     if options.values().iter().filter(|value| is_of(value, part)).count() > 1 {
         let ConstantPlace { name, line, column } = value.place;
         return ambiguous(format!("{name}:{line}:{column}"));
@@ -81,7 +81,7 @@ fn value_of<'o>(
     Ok(Some(&value.bytes))
 }
 
-/// Whether a launch's value is that of a part: the place and the type say so.
+/// Whether a launch's value is for a part: place and type identify it.
 fn is_of(value: &options::Value, part: &SpecPart) -> bool {
     let ConstantPlace { name, line, column } = value.place;
     (name, line, column, value.type_id)
@@ -90,7 +90,7 @@ fn is_of(value: &options::Value, part: &SpecPart) -> bool {
         && value.bytes.len() as u64 == part.size
 }
 
-/// What stage 2 makes code of, if a kernel has that.
+/// The image that stage 2 compiles a kernel from, if there is one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KernelImage<'r, 'a>(Option<&'r ImageRef<'a>>);
 

@@ -1,9 +1,10 @@
-//! What launches of a kernel have in common, for as long as somebody looks.
+//! Profiles launches of a kernel: what they have in common.
 //!
-//! A hundred launches are a *window*. What held in all of them (assumptions, and values of numbers) makes a key for a version that
-//! counts on it, which is compiled in the background. The first window begins with the first launches, so kernels that are launched
-//! seldom cost nothing; the next ones come after a thousand launches, ten thousand, and so on. Between windows a launch counts down
-//! a number, and after the last one it does nothing.
+//! A *window* is a hundred launches. What held in all of them (assumptions, and values of numbers)
+//! makes a key for a version that relies on it, which is compiled in the background. The first
+//! window begins with the first launch, so kernels that are launched rarely cost nothing; the next
+//! ones come after a thousand launches, ten thousand, and so on. Between windows a launch
+//! decrements a counter, and after the last one it does nothing.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,19 +18,19 @@ use crate::launch::adaptivity::Adaptivity;
 /// The launches of a window.
 const WINDOW: u32 = 100;
 
-/// How many windows there are, and so at most as many keys.
+/// The number of windows, and so the maximum number of keys.
 const WINDOWS: u32 = 5;
 
-/// At most so many numbers become constants: each is compared at each launch.
+/// The maximum number of numbers that become constants: each is compared at each launch.
 const MOST_VALUES: usize = 16;
 
-/// Nobody looks any more.
+/// Profiling has ended.
 const FOREVER: u32 = u32::MAX;
 
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Profiler {
-    /// Whether there is a key in basic adaptivity.
+    /// Whether basic adaptivity makes keys.
     basic: bool,
     /// Launches until the next window.
     asleep: AtomicU32,
@@ -38,28 +39,29 @@ pub(crate) struct Profiler {
 
 #[derive(Debug, Default)]
 struct Window {
-    /// Windows that are over.
+    /// Windows that have ended.
     number: u32,
     /// Launches of this window.
     seen: u32,
     /// What held for all of them.
     assumptions: Assumptions,
-    /// The values in all of them, by the scalars and then by what is specialized; `None` where they differed.
+    /// The values in all of them, first the scalars and then the `Specialized` ones; `None` where
+    /// they differed.
     values: Vec<Option<Box<[u8]>>>,
 }
 
 impl Profiler {
-    /// Without `basic`, only full adaptivity has keys.
+    /// Without `basic`, only full adaptivity makes keys.
     pub(crate) fn new(basic: bool) -> Self {
         Self { basic, asleep: AtomicU32::new(0), window: Mutex::default() }
     }
 
-    /// One for a kernel about which there is nothing to know.
+    /// The profiler of a kernel with nothing to specialize.
     pub(crate) fn blind() -> Self {
         Self { basic: false, asleep: AtomicU32::new(FOREVER), window: Mutex::default() }
     }
 
-    /// Takes note of a launch that the version `now` runs.
+    /// Records a launch that the version `now` runs.
     ///
     /// # Safety
     /// The closure is of the kernel's type.
@@ -79,7 +81,7 @@ impl Profiler {
                 (launch.adaptivity >= least).then(look)?
             }
             left => {
-                // If two threads write the same, a launch is not counted.
+                // If two threads store the same value, one launch is not counted.
                 self.asleep.store(left - 1, Ordering::Relaxed);
                 None
             }
@@ -95,7 +97,7 @@ impl Profiler {
         now: &SpecializationKey,
         flattened: &FlattenedParameters,
     ) -> Option<Box<SpecializationKey>> {
-        // Launches that come at the same time need not all be looked at.
+        // Not all of several concurrent launches need to be examined.
         let mut window = self.window.try_lock().ok()?;
         let Window { seen, assumptions, values, .. } = &mut *window;
         let all = flattened.scalars.iter().chain(&flattened.specialized);
@@ -138,7 +140,7 @@ impl Profiler {
 }
 
 impl Window {
-    /// What a version could count on; `None` if what is specialized did not stay the same.
+    /// The key of a better version; `None` if a `Specialized` value changed.
     fn key(
         &self,
         flattened: &FlattenedParameters,
@@ -169,8 +171,8 @@ impl Window {
     }
 }
 
-/// Whether code becomes simpler by knowing a number. With such a factor or divisor there is nothing to multiply or divide; such
-/// numbers are also switches that are on or off, and strides of rows.
+/// Whether knowing a number simplifies code. A multiplication or division by such a number
+/// disappears; such numbers are also switches that are on or off, and strides of rows.
 fn is_simple(parameter: &Scalar, bytes: &[u8]) -> bool {
     let mut wide = [0; 16];
     wide[..bytes.len()].copy_from_slice(bytes);
@@ -219,7 +221,7 @@ mod tests {
         values: Vec::new(),
     };
 
-    /// The launches after which there was a key, and the parameters that it is about.
+    /// The launches after which there was a key, and the parameters that it contains.
     fn wishes(
         profiler: &Profiler,
         adaptivity: Adaptivity,
@@ -251,7 +253,7 @@ mod tests {
         assert_eq!(wishes(&Profiler::blind(), Full, same([8, half])), []);
         let changing = (0..2000).map(|number| [number, half]);
         assert_eq!(wishes(&Profiler::new(true), Full, changing)[0], (first, vec![4]));
-        // One launch that was different, the last of the first window.
+        // One different launch, the last of the first window.
         let once = (0..2000).map(|number| [if number == 99 { 3 } else { 4 }, number]);
         assert_eq!(wishes(&Profiler::new(true), Full, once), [(second, vec![3])]);
     }

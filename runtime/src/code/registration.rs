@@ -1,17 +1,19 @@
-//! Containers come and go with the shared objects that hold them.
+//! Registration of containers when their shared objects are loaded and unloaded.
 
 use crate::code::{images, kernels};
 
-/// Called by the objects of stage 1 when the shared object that holds a container is loaded.
+/// Called by the objects of stage 1 when the shared object with a container is loaded.
 ///
 /// # Safety
-/// `begin..end` is one readable, immutable piece of memory until [`__schism_hcf_unregister`] is called with the same `begin`.
+/// `begin..end` is one readable, immutable range of memory until [`__schism_hcf_unregister`] is
+/// called with the same `begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __schism_hcf_register(begin: *const u8, end: *const u8) {
     images::register(begin, end);
 }
 
-/// Called when the shared object that holds a container goes: inside `dlclose`, and when the process ends.
+/// Called when the shared object with a container is unloaded: inside `dlclose`, and when the
+/// process ends.
 ///
 /// # Safety
 /// No launch of a kernel of this container is running or starts later.

@@ -11,10 +11,10 @@ use crate::code::imports::Linked;
 use crate::code::variant::Variant;
 use crate::launch::options::Math;
 
-/// What a request for any device says of a kernel.
+/// The parts of a compile request that are the same for all devices.
 pub(crate) struct Lists<'a> {
-    /// The kernel's function in the image. One without a variant for launches that begin elsewhere than at zero does not ask where
-    /// they begin.
+    /// The kernel's function in the image: its offset variant for a launch with an offset, if it
+    /// has one. A kernel without such a variant does not read the offset.
     pub(crate) symbol: &'a str,
     pub(crate) params: Vec<Param>,
     pub(crate) constants: Vec<Constant>,
@@ -48,7 +48,7 @@ impl<'a> Lists<'a> {
     }
 }
 
-/// What a request for the kernel says: a sum of `schism_jit_abi::FLAG_` constants.
+/// The flags of a compile request: a sum of `schism_jit_abi::FLAG_` constants.
 pub(crate) fn flags(kernel: &KernelRef<'_>, variant: &Variant) -> u32 {
     let math = match variant.math {
         Math::Precise => 0,

@@ -8,7 +8,7 @@ use crate::launch::desc::LaunchDesc;
 use crate::launch::range::Extent;
 use crate::util::warn_once::WarnOnce;
 
-/// Waits for the queue's turn, runs a launch, and waits for its end.
+/// Locks the queue, runs a launch, and waits for its end.
 ///
 /// # Errors
 /// [`LaunchError`].
@@ -20,12 +20,12 @@ pub(crate) unsafe fn run<Q: QueueOps>(
     queue: &Q,
     launch: &LaunchDesc<'_>,
 ) -> Result<(), LaunchError> {
-    let _turn = queue.turn()?;
+    let _guard = queue.lock()?;
     // SAFETY: the caller's promises.
     unsafe { submit(queue, launch)? }.map_or(Ok(()), |pending| pending.finish().0)
 }
 
-/// Runs a launch, or has the device run it; the caller has the queue's turn.
+/// Runs a launch, or has the device run it; the caller holds the queue.
 ///
 /// # Errors
 /// [`LaunchError`].
@@ -157,8 +157,8 @@ unsafe fn not_compiled<Q: QueueOps>(
     // SAFETY: the caller's promises.
     match unsafe { native::<Q>(launch) } {
         Some(code) if !launch.demanded => {
-            static NOTICE: WarnOnce = WarnOnce::new();
-            NOTICE.warn(format_args!(
+            static WARNING: WarnOnce = WarnOnce::new();
+            WARNING.warn(format_args!(
                 "kernel `{kernel}` runs on the device `native`, because on `{}` {cause}",
                 queue.device_name()
             ));
@@ -173,8 +173,8 @@ unsafe fn not_compiled<Q: QueueOps>(
 
 /// Tells the user, once, that there is no code for devices.
 fn plain_program() {
-    static NOTICE: WarnOnce = WarnOnce::new();
-    NOTICE.warn(
+    static WARNING: WarnOnce = WarnOnce::new();
+    WARNING.warn(
         "this program was compiled by plain rustc, so its kernels run on the device `native`; build it with `cargo schism build` to \
          have them compiled for devices, or set SCHISM_DEVICE=native to be content with this",
     );

@@ -1,6 +1,6 @@
-//! Which stage 2 this is, and which processor: what code depends on beside what it is made of.
+//! The identity of stage 2 and of the processor: what code depends on, besides its input.
 //!
-//! Neither is asked of stage 2 itself. To open it takes longer than to launch a kernel that was kept on disk.
+//! Stage 2 itself is not opened for this: that takes longer than launching a cached kernel.
 
 use std::env;
 use std::fs::{self, File};
@@ -16,8 +16,9 @@ use object::read::elf::{Dyn, FileHeader, Note, ProgramHeader};
 use object::read::{ReadCache, ReadRef};
 use schism_cache::{Key, KeyBuilder};
 
-/// The identity of the stage 2 that is open, and lies at `path`: of its contents, by the build id that the linker has hashed them to, and of the LLVM
-/// that it will load. `None` if the file is not what it should be.
+/// The identity of the stage 2 that is open and lies at `path`: of its contents, by the build id
+/// into which the linker hashed them, and of the LLVM that it will load. `None` if the file is not
+/// a valid stage 2.
 pub(crate) fn of_stage2(file: &File, path: &Path) -> Option<Key> {
     let data = ReadCache::new(file);
     let elf = Elf::read(&data).ok()?;
@@ -38,7 +39,8 @@ pub(crate) fn of_stage2(file: &File, path: &Path) -> Option<Key> {
     Some(key.finish())
 }
 
-/// Adds the processor of this process: all that it says of itself that code could depend on. `None` if that is not known.
+/// Adds the processor of this process: everything that `cpuid` reports and that code could depend
+/// on. `None` if that is unknown.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn add_processor(key: KeyBuilder) -> Option<KeyBuilder> {
     use std::arch::x86_64::{__cpuid_count, _xgetbv};
@@ -52,14 +54,14 @@ pub(crate) fn add_processor(key: KeyBuilder) -> Option<KeyBuilder> {
     let highest = __cpuid_count(0, 0);
     let extended = __cpuid_count(0x8000_0000, 0).eax;
     let mut key = key.part("vendor", &bytes([highest.ebx, highest.edx, highest.ecx]));
-    // Of the second, EBX says which of the cores this is.
+    // In the second, EBX identifies the core.
     let model = __cpuid_count(1, 0);
     key = key.part("model", &bytes([model.eax, model.ecx, model.edx]));
     for (leaf, part) in [(7, 0), (7, 1), (0xd, 1), (0x14, 0), (0x19, 0), (0x1e, 1), (0x24, 0)] {
         if leaf <= highest.eax {
             let said = __cpuid_count(leaf, part);
             let said = match leaf {
-                // The others are sizes, which follow from what is enabled.
+                // The others are sizes, which follow from the enabled features.
                 0xd => [said.eax, 0, 0, 0],
                 _ => [said.eax, said.ebx, said.ecx, said.edx],
             };

@@ -35,9 +35,9 @@ impl fmt::Display for Variant {
             (self.math == Math::Relaxed, "math=relaxed"),
             (self.math == Math::RelaxedFinite, "math=relaxed-finite"),
             (self.portable, "math=portable"),
-            (self.sub_grids, "pieces"),
+            (self.sub_grids, "sub-grids"),
             (self.assumptions.small, "index=32"),
-            (self.assumptions.divisible, "exact"),
+            (self.assumptions.divisible, "divisible"),
         ] {
             words.extend(is_so.then(|| word.to_owned()));
         }
@@ -82,7 +82,7 @@ mod tests {
         let variant = Variant { assumptions, values, math: Math::Relaxed, ..Variant::default() };
         assert_eq!(
             variant.to_string(),
-            "math=relaxed index=32 exact block=32x8x1 aligned=0,2 narrow=1 value[3]=0x0001 value[4]=0xff"
+            "math=relaxed index=32 divisible block=32x8x1 aligned=0,2 narrow=1 value[3]=0x0001 value[4]=0xff"
         );
         let assumptions = Assumptions { block: [64, 1, 1], ..Assumptions::default() };
         assert_eq!(Variant { assumptions, ..Variant::default() }.to_string(), "block=64");

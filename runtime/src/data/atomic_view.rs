@@ -1,4 +1,4 @@
-//! Buffers as atomics.
+//! Atomic views of buffers.
 
 use std::slice;
 
@@ -7,10 +7,10 @@ use crate::data::view::View;
 use crate::kernel::atomic::AtomicElement;
 
 impl<T: AtomicElement> Buffer<T> {
-    /// A view through which all work-items may change all elements, atomically. It borrows the buffer exclusively: plain
-    /// reads at the same time would be races.
+    /// A view through which all work-items may change all elements atomically. It borrows the
+    /// buffer exclusively: plain reads at the same time would be data races.
     ///
-    /// If the buffer is in memory of its device's own, the atomics are there, and the host cannot use the view itself: it would panic.
+    /// If the buffer is in a device's own memory, the host cannot use the view itself: that panics.
     #[must_use]
     pub fn atomic_view(&mut self) -> View<'_, T::Atomic> {
         let len = self.len();

@@ -14,15 +14,17 @@ use crate::hal::dispatch::BackendMemory;
 use crate::kernel::element::Element;
 use crate::launch::options::bytes_of;
 
-/// Buffers start on a boundary of this many bytes: a cache line on any host, and wide enough for any vector instruction.
+/// Alignment of buffers in bytes: a cache line on any host, and enough for any vector instruction.
 const ALIGNMENT: usize = 128;
 
-/// `len` elements of type `T` in memory that a device reaches. A buffer is made on a [queue](crate::Queue) or on a
-/// [device](crate::Device); all queues of the device can use it.
+/// `len` elements of type `T` in memory of a device. A buffer is created on a [queue](crate::Queue)
+/// or on a [device](crate::Device); all queues of the device can use it.
 ///
-/// The host reads and writes it by copying ([`read`](Self::read), [`write`](Self::write), [`to_vec`](Self::to_vec)). Kernels reach it
-/// as sources of [`Queue::for_each`](crate::Queue::for_each), or through captured views ([`view`](Self::view), [`view_mut`](Self::view_mut),
-/// [`atomic_view`](Self::atomic_view)). The borrow checker keeps these apart: while a launch may still use a buffer, the host cannot.
+/// The host reads and writes it by copying ([`read`](Self::read), [`write`](Self::write),
+/// [`to_vec`](Self::to_vec)). Kernels use it as a source of
+/// [`Queue::for_each`](crate::Queue::for_each), or through captured views ([`view`](Self::view),
+/// [`view_mut`](Self::view_mut), [`atomic_view`](Self::atomic_view)). The borrow checker separates
+/// the two: while a launch may still use a buffer, the host cannot.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -36,10 +38,10 @@ const ALIGNMENT: usize = 128;
 /// # }
 /// ```
 pub struct Buffer<T: Element> {
-    /// On a device with memory of its own, an address that stands for the device's.
+    /// For device memory, an address in the address window that represents it.
     elements: NonNull<T>,
     len: usize,
-    /// `None` if the elements take no room.
+    /// `None` if the elements have no bytes.
     memory: Option<BackendMemory>,
 }
 
@@ -49,7 +51,7 @@ unsafe impl<T: Element> Send for Buffer<T> {}
 unsafe impl<T: Element> Sync for Buffer<T> {}
 
 impl<T: Element> Buffer<T> {
-    /// A buffer with a copy of `data`.
+    /// Creates a buffer with a copy of `data`.
     ///
     /// # Errors
     /// [`BufferError`], among others [`BufferError::OutOfMemory`] and [`BufferError::TooLarge`].
@@ -68,7 +70,7 @@ impl<T: Element> Buffer<T> {
         Ok(buffer)
     }
 
-    /// A buffer of `len` times `value`.
+    /// Creates a buffer of `len` times `value`.
     ///
     /// # Errors
     /// [`BufferError`], among others [`BufferError::OutOfMemory`] and [`BufferError::TooLarge`].
@@ -87,7 +89,7 @@ impl<T: Element> Buffer<T> {
         Ok(buffer)
     }
 
-    /// A buffer of `len` default values: zeros, for numbers.
+    /// Creates a buffer of `len` default values: zeros, for numbers.
     ///
     /// # Errors
     /// [`BufferError::OutOfMemory`] or [`BufferError::TooLarge`].
@@ -98,7 +100,7 @@ impl<T: Element> Buffer<T> {
         Self::filled(on, len, T::default())
     }
 
-    /// Memory for `capacity` elements, of which none counts yet.
+    /// Allocates memory for `capacity` elements; none is initialised yet.
     fn allocate(on: &impl BufferHome, capacity: usize) -> Result<Self, BufferError> {
         let layout = Layout::array::<T>(capacity)
             .and_then(|layout| layout.align_to(ALIGNMENT))
@@ -137,7 +139,8 @@ impl<T: Element> Buffer<T> {
         self.exclusive(false)
     }
 
-    /// The view; if it is `atomic`, only kernels of the buffer's device reach the elements through what is made of it.
+    /// The view; if it is `atomic`, only kernels of the buffer's device may access the elements
+    /// through it.
     pub(crate) fn exclusive(&mut self, atomic: bool) -> ViewMut<'_, T> {
         if let Some(memory) = &mut self.memory {
             memory.exclusive(atomic);
@@ -165,15 +168,15 @@ impl<T: Element> Buffer<T> {
         self.view_mut().slice(range)
     }
 
-    /// A source that gives each work-item `size` neighbouring elements to read, such as a row of an image; the last one gets
-    /// what is left. A launch with a `size` of 0 is an error.
+    /// A source that gives each work-item `size` consecutive elements to read, such as a row of an
+    /// image; the last work-item gets the rest. A `size` of 0 is a launch error.
     #[must_use]
     pub fn chunks(&self, size: usize) -> Chunks<'_, T> {
         self.view().chunks(size)
     }
 
-    /// A source that gives each work-item `size` neighbouring elements to change; the last one gets what is left. A launch with
-    /// a `size` of 0 is an error.
+    /// A source that gives each work-item `size` consecutive elements to change; the last work-item
+    /// gets the rest. A `size` of 0 is a launch error.
     #[must_use]
     pub fn chunks_mut(&mut self, size: usize) -> ChunksMut<'_, T> {
         self.view_mut().chunks_mut(size)
@@ -191,13 +194,13 @@ impl<T: Element> Buffer<T> {
         self.memory.as_mut()
     }
 
-    /// The elements, which the host must not look at if they are in a device's memory.
+    /// The elements; the host must not access them if they are in device memory.
     pub(super) const fn elements(&self) -> &[T] {
         // SAFETY: `len` elements are initialised, and `&self` excludes writers.
         unsafe { slice::from_raw_parts(self.elements.as_ptr(), self.len) }
     }
 
-    /// The same, to be changed.
+    /// Like `elements`, to be changed.
     pub(super) const fn elements_mut(&mut self) -> &mut [T] {
         // SAFETY: `len` elements are initialised, and `&mut self` excludes everyone else.
         unsafe { slice::from_raw_parts_mut(self.elements.as_ptr(), self.len) }

@@ -1,4 +1,4 @@
-//! Where buffers are made.
+//! Where buffers are created.
 
 use crate::api::device::Device;
 use crate::api::queue::Queue;
@@ -9,12 +9,12 @@ mod sealed {
     use crate::error::BufferError;
     use crate::hal::dispatch::BackendMemory;
 
-    /// Memory that belongs to no buffer yet.
+    /// Memory that no buffer owns yet.
     #[derive(Debug)]
     pub struct Allocated(pub(crate) BackendMemory);
 
     pub trait Home {
-        /// Memory of the device, of a layout with a size that is not 0.
+        /// Allocates memory of the device, with a layout whose size is not 0.
         fn allocate(&self, layout: Layout) -> Result<Allocated, BufferError>;
 
         /// The device, for people.
@@ -46,7 +46,8 @@ mod sealed {
     }
 }
 
-/// What a buffer is made on: a [`Queue`], or a [`Device`]. The buffer belongs to the device either way.
+/// Where a buffer is created: a [`Queue`] or a [`Device`]. The buffer belongs to the device in both
+/// cases.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {

@@ -1,4 +1,4 @@
-//! A kernel cannot capture a buffer, but its views.
+//! Kernels cannot capture buffers, only their views.
 // A file of its own, because plain rustc warns of the syntax even where it is configured away.
 
 use crate::data::buffer::Buffer;

@@ -10,8 +10,8 @@ impl<T: Element> Buffer<T> {
     /// Copies the elements to a new `Vec`.
     ///
     /// # Panics
-    /// If the buffer is in a device's memory and the copy fails, as it does when the device was lost. [`try_to_vec`](Self::try_to_vec)
-    /// returns an error then.
+    /// If the buffer is in device memory and the copy fails, for example because the device was
+    /// lost. [`try_to_vec`](Self::try_to_vec) returns an error instead.
     #[must_use]
     #[track_caller]
     pub fn to_vec(&self) -> Vec<T> {
@@ -24,7 +24,7 @@ impl<T: Element> Buffer<T> {
     /// Copies the elements to a new `Vec`.
     ///
     /// # Errors
-    /// [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer in a device's memory.
+    /// [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer in device memory.
     pub fn try_to_vec(&self) -> Result<Vec<T>, BufferError> {
         let mut elements = Vec::<T>::with_capacity(self.len());
         // SAFETY: there is room for as many elements.
@@ -35,8 +35,9 @@ impl<T: Element> Buffer<T> {
         Ok(elements)
     }
 
-    /// The element at `index`, or `None` if there are not as many. This is one copy from the device; for many elements use
-    /// [`read`](Self::read), [`read_at`](Self::read_at) or [`to_vec`](Self::to_vec).
+    /// The element at `index`, or `None` if `index` is out of bounds. Each call copies from the
+    /// device; for many elements use [`read`](Self::read), [`read_at`](Self::read_at) or
+    /// [`to_vec`](Self::to_vec).
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -67,12 +68,12 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// Replaces the element at `index`. This is one copy to the device; for many elements use [`write`](Self::write) or
-    /// [`write_at`](Self::write_at).
+    /// Replaces the element at `index`. Each call copies to the device; for many elements use
+    /// [`write`](Self::write) or [`write_at`](Self::write_at).
     ///
     /// # Errors
-    /// [`BufferError::Range`] if there are not as many elements; [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer in a
-    /// device's memory.
+    /// [`BufferError::Range`] if `index` is out of bounds; [`BufferError::DeviceLost`] and
+    /// [`BufferError::Driver`], for a buffer in device memory.
     pub fn set(&mut self, index: usize, value: T) -> Result<(), BufferError> {
         self.write_at(index, &[value])
     }
@@ -80,8 +81,8 @@ impl<T: Element> Buffer<T> {
     /// Copies all elements to `to`.
     ///
     /// # Errors
-    /// [`BufferError::Length`] unless `to` is as long as the buffer; [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a
-    /// buffer in a device's memory.
+    /// [`BufferError::Length`] unless `to` is as long as the buffer; [`BufferError::DeviceLost`]
+    /// and [`BufferError::Driver`], for a buffer in device memory.
     pub fn read(&self, to: &mut [T]) -> Result<(), BufferError> {
         if to.len() != self.len() {
             return Err(BufferError::Length { buffer: self.len(), host: to.len() });
@@ -89,7 +90,7 @@ impl<T: Element> Buffer<T> {
         self.read_at(0, to)
     }
 
-    /// Copies some elements to `to`: as many as it has, from `begin` on.
+    /// Copies elements to `to`: as many as it has, starting at `begin`.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -106,8 +107,8 @@ impl<T: Element> Buffer<T> {
     /// ```
     ///
     /// # Errors
-    /// [`BufferError::Range`] if there are not as many elements; [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer in a
-    /// device's memory.
+    /// [`BufferError::Range`] if the buffer has fewer elements; [`BufferError::DeviceLost`] and
+    /// [`BufferError::Driver`], for a buffer in device memory.
     pub fn read_at(&self, begin: usize, to: &mut [T]) -> Result<(), BufferError> {
         let (begin, _) = bounds(begin..begin.saturating_add(to.len()), self.len())?;
         // SAFETY: there is room for as many elements, which the buffer has.
@@ -119,7 +120,7 @@ impl<T: Element> Buffer<T> {
     /// Copies elements to the host.
     ///
     /// # Safety
-    /// There are so many elements from `begin` on, and room for them at `to`.
+    /// The buffer has `count` elements from `begin` on, and there is room for them at `to`.
     unsafe fn read_elements(
         &self,
         begin: usize,
@@ -139,8 +140,9 @@ impl<T: Element> Buffer<T> {
     /// Replaces all elements by those of `from`.
     ///
     /// # Errors
-    /// [`BufferError::Length`] unless `from` is as long as the buffer; [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a
-    /// buffer in a device's memory, whose elements may then be any of both.
+    /// [`BufferError::Length`] unless `from` is as long as the buffer; [`BufferError::DeviceLost`]
+    /// and [`BufferError::Driver`], for a buffer in device memory. Each element then has its old or
+    /// its new value.
     pub fn write(&mut self, from: &[T]) -> Result<(), BufferError> {
         if from.len() != self.len() {
             return Err(BufferError::Length { buffer: self.len(), host: from.len() });
@@ -148,11 +150,12 @@ impl<T: Element> Buffer<T> {
         self.write_at(0, from)
     }
 
-    /// Replaces some elements by those of `from`: as many as it has, from `begin` on.
+    /// Replaces elements by those of `from`: as many as it has, starting at `begin`.
     ///
     /// # Errors
-    /// [`BufferError::Range`] if there are not as many elements; [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer in a
-    /// device's memory, whose elements may then be any of both.
+    /// [`BufferError::Range`] if the buffer has fewer elements; [`BufferError::DeviceLost`] and
+    /// [`BufferError::Driver`], for a buffer in device memory. Each element then has its old or its
+    /// new value.
     pub fn write_at(&mut self, begin: usize, from: &[T]) -> Result<(), BufferError> {
         let (begin, _) = bounds(begin..begin.saturating_add(from.len()), self.len())?;
         if let Some(memory) = self.memory_mut()
@@ -170,7 +173,8 @@ impl<T: Element> Buffer<T> {
     /// Replaces all elements by `value`.
     ///
     /// # Errors
-    /// [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer in a device's memory, whose elements may then be any of both.
+    /// [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer in device memory. Each
+    /// element then has its old or its new value.
     pub fn fill(&mut self, value: T) -> Result<(), BufferError> {
         match self.memory_mut() {
             Some(memory) if !memory.is_on_host() => memory.fill(&bytes_of(value)),
@@ -181,7 +185,8 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// Replaces all elements by those of another buffer, which may be on another device. Within a device nothing goes by way of the host.
+    /// Replaces all elements by those of another buffer, which may be on another device. Copies
+    /// within a device do not pass through the host.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -199,8 +204,9 @@ impl<T: Element> Buffer<T> {
     /// ```
     ///
     /// # Errors
-    /// [`BufferError::Length`] unless the buffers are of one length; [`BufferError::DeviceLost`] and [`BufferError::Driver`], for a buffer
-    /// in a device's memory, whose elements may then be any of both.
+    /// [`BufferError::Length`] unless the buffers have the same length; [`BufferError::DeviceLost`]
+    /// and [`BufferError::Driver`], for a buffer in device memory. Each element then has its old or
+    /// its new value.
     pub fn copy_from(&mut self, from: &Self) -> Result<(), BufferError> {
         if from.len() != self.len() {
             return Err(BufferError::Length { buffer: self.len(), host: from.len() });

@@ -45,7 +45,7 @@ impl<'a, T> View<'a, T> {
         Self(elements)
     }
 
-    /// What kernels see. If the buffer is in memory of its device's own, the host cannot read there.
+    /// What kernels see. If the buffer is in its device's own memory, the host cannot read there.
     #[inline(always)]
     pub(crate) const fn raw(self) -> &'a [T] {
         self.0
@@ -53,11 +53,11 @@ impl<'a, T> View<'a, T> {
 
     /// The elements as a slice that lives as long as the borrow of the buffer.
     ///
-    /// On the host, this and every other access to the elements reads a copy, if the buffer is in memory of its device's own. The copy
-    /// is made when it is first needed; take the slice once, not for each element.
+    /// On the host, this and every other access reads a copy if the buffer is in its device's own
+    /// memory. The copy is made when it is first needed; call this once, not for each element.
     ///
     /// # Panics
-    /// On the host: if the device was lost; if this is a view of atomics of such a buffer.
+    /// On the host: if the device was lost, or if this is a view of atomics of such a buffer.
     #[inline(always)]
     #[must_use]
     pub fn as_slice(self) -> &'a [T] {
@@ -100,15 +100,17 @@ impl<T: fmt::Debug> fmt::Debug for View<'_, T> {
 
 /// An exclusive view of a buffer's elements.
 ///
-/// Hand it to [`for_each`](crate::Queue::for_each) and each work-item gets `&mut` of its own element; that is safe. Captured by a
-/// kernel it gives access to all elements from every work-item. That is `unsafe`, because nothing keeps two work-items from the same
-/// element, and seldom needed: groups write their rows and tiles by [`per_group`](fn@crate::per_group), elements in another order are
-/// [`permuted_mut`](Self::permuted_mut), and numbers that any work-item may write are an [atomic view](crate::Buffer::atomic_view).
+/// As a source of [`for_each`](crate::Queue::for_each) it gives each work-item `&mut` of its own
+/// element; that is safe. Captured by a kernel it gives every work-item access to all elements.
+/// That is `unsafe`, because nothing keeps two work-items from the same element. It is rarely
+/// needed: groups write their rows and tiles through [`per_group`](fn@crate::per_group),
+/// [`permuted_mut`](Self::permuted_mut) gives elements in another order, and numbers that any
+/// work-item may write are an [atomic view](crate::Buffer::atomic_view).
 ///
-/// [`read`](Self::read) and [`write`](Self::write) check the index; methods whose names say `unchecked` do not. The elements of a buffer in
-/// memory of its device's own are out of the host's reach: all of these panic there.
+/// [`read`](Self::read) and [`write`](Self::write) check the index; methods with `unchecked` in
+/// their names do not. The host cannot access elements in device memory: all of these panic there.
 ///
-/// It is neither `Copy` nor `Clone`: whoever has it is the only one who reaches the elements.
+/// It is neither `Copy` nor `Clone`: its owner has exclusive access to the elements.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -144,7 +146,7 @@ unsafe impl<T: Element> Sync for ViewMut<'_, T> {}
 
 impl<'a, T: Element> ViewMut<'a, T> {
     /// # Safety
-    /// For `'a`, nothing else reaches the `len` valid elements at `elements`.
+    /// For `'a`, nothing else accesses the `len` valid elements at `elements`.
     #[inline(always)]
     pub(crate) const unsafe fn new(elements: NonNull<T>, len: usize) -> Self {
         Self { elements, len, lifetime: PhantomData }
@@ -169,7 +171,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         self.len == 0
     }
 
-    /// The element at `index`.
+    /// Reads the element at `index`.
     ///
     /// # Panics
     /// If `index` is not less than the length.
@@ -181,7 +183,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     #[track_caller]
     pub unsafe fn read(&self, index: usize) -> T {
         self.check(index);
-        // SAFETY: the index is below the length; the caller vouches for the absence of writers.
+        // SAFETY: the index is below the length; the caller excludes writers.
         unsafe { self.get_unchecked(index) }
     }
 
@@ -196,7 +198,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     #[track_caller]
     pub unsafe fn write(&self, index: usize, value: T) {
         self.check(index);
-        // SAFETY: the index is below the length; the caller vouches for being alone with the element.
+        // SAFETY: the index is below the length; the caller excludes other accesses.
         unsafe { self.set_unchecked(index, value) }
     }
 
@@ -207,56 +209,56 @@ impl<'a, T: Element> ViewMut<'a, T> {
         assert!(index < len, "index out of bounds: the len is {len} but the index is {index}");
     }
 
-    /// The element at `index`, which is not checked.
+    /// Reads the element at `index` without a bounds check.
     ///
     /// # Safety
     /// `index < self.len()`, and no other work-item writes this element during the launch.
     #[inline(always)]
     #[must_use]
     pub unsafe fn get_unchecked(&self, index: usize) -> T {
-        // SAFETY: the caller vouches for the index and for the absence of writers.
+        // SAFETY: the caller checks the index and excludes writers.
         unsafe { *device_memory::reachable(self.elements).add(index).as_ref() }
     }
 
-    /// Writes the element at `index`, which is not checked.
+    /// Writes the element at `index` without a bounds check.
     ///
     /// # Safety
     /// `index < self.len()`, and no other work-item reads or writes this element during the launch.
     #[inline(always)]
     pub unsafe fn set_unchecked(&self, index: usize, value: T) {
-        // SAFETY: the caller vouches for the index and for being alone with the element.
+        // SAFETY: the caller checks the index and excludes other accesses.
         unsafe { *device_memory::reachable(self.elements).add(index).as_mut() = value }
     }
 
-    /// The element at `index`, which is not checked, to be changed in place.
+    /// The element at `index`, to be changed in place, without a bounds check.
     ///
     /// # Safety
-    /// `index < self.len()`, and while the reference lives nothing else reaches this element: no other work-item, and no second
-    /// reference in this one.
+    /// `index < self.len()`, and while the reference lives nothing else accesses this element: no
+    /// other work-item, and no second reference in this one.
     #[inline(always)]
     #[must_use]
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn get_unchecked_mut(&self, index: usize) -> &mut T {
-        // SAFETY: the caller vouches for the index and for being alone with the element.
+        // SAFETY: the caller checks the index and excludes other accesses.
         unsafe { device_memory::reachable(self.elements).add(index).as_mut() }
     }
 
-    /// The first element's address, for code that does its own arithmetic. It means something where the buffer is: to kernels on its
-    /// device, and to the host if the device has the host's memory.
+    /// The first element's address, for pointer arithmetic. It is valid where the buffer is: for
+    /// kernels on its device, and for the host if the device uses the host's memory.
     #[inline(always)]
     #[must_use]
     pub const fn as_mut_ptr(&self) -> *mut T {
         self.elements.as_ptr()
     }
 
-    /// The same view for a shorter time.
+    /// Reborrows the view for a shorter lifetime.
     #[must_use]
     pub const fn reborrow(&mut self) -> ViewMut<'_, T> {
         // SAFETY: `self` is borrowed exclusively for as long as the new view lives.
         unsafe { ViewMut::new(self.elements, self.len) }
     }
 
-    /// Turns this into a shared, read-only view.
+    /// Converts this into a shared, read-only view.
     #[must_use]
     pub fn into_view(self) -> View<'a, T> {
         device_memory::exclusive(self.elements, self.len);
@@ -274,7 +276,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         Ok(unsafe { Self::new(self.elements.add(begin), end - begin) })
     }
 
-    /// Two exclusive views: of the elements before `middle`, and of the rest.
+    /// Splits the view in two: the elements before `middle`, and the rest.
     ///
     /// # Errors
     /// [`BufferError::Range`] if `middle` is beyond the end.
@@ -296,7 +298,7 @@ impl<T> fmt::Debug for ViewMut<'_, T> {
     }
 }
 
-/// The half-open interval that `range` means in `len` elements.
+/// Resolves `range` in `len` elements to a half-open interval.
 pub(crate) fn bounds(
     range: impl RangeBounds<usize>,
     len: usize,

@@ -1,30 +1,33 @@
-//! Addresses of the host that stand for memory of a device.
+//! The address window: host addresses that represent device memory.
 //!
-//! A view is a slice: an address and a length, which kernels of all devices understand. The address of a buffer in a device's memory
-//! means nothing on the host, though, and a slice must not have such an address. So each block of device memory has a *window*: as
-//! many bytes of the host's address space, in a part of it that is for nothing else ([`is_in_window`] is a comparison). The window is
-//! memory that can be read, and is never written: it holds zeros, and takes no room. Views hold addresses in the window, and a
-//! launch puts the device's in their place.
+//! A view is a slice: an address and a length, which kernels on all devices understand. But the
+//! device address of a buffer is meaningless on the host, and a slice must not have such an
+//! address. So each block of device memory has a *window*: a range of the same size in a reserved
+//! part of the host's address space ([`is_in_window`] is a comparison). The window is mapped
+//! readable, is never written, contains zeros and uses no physical memory. Views hold addresses in
+//! the window, and a launch replaces them by the device's.
 //!
-//! What the host reads through a view is a copy, which lies elsewhere: see the backends.
+//! When the host reads through a view it reads a copy, which lies elsewhere: see the backends.
 
 use std::io;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// The windows' part of the address space: 16 TiB from here on. Allocators that choose addresses themselves stay below.
+/// The reserved part of the address space: 16 TiB from here on. Allocators that choose addresses
+/// themselves stay below.
 const RANGE: usize = 0x3000_0000_0000;
 const RANGE_BITS: u32 = 44;
 
-/// Windows begin at multiples of this, and at least as much lies between two.
+/// The alignment of windows, and the minimum distance between two.
 const STEP: usize = 2 << 20;
 
-/// Whether an address stands for memory of a device.
+/// Whether an address represents memory of a device.
 #[inline(always)]
 pub(crate) const fn is_in_window(address: usize) -> bool {
     address >> RANGE_BITS == RANGE >> RANGE_BITS
 }
 
-/// Whether an address stands for memory that a device has now: in contrast to any number that would be one.
+/// Whether an address lies in a window that exists now, unlike arbitrary numbers in the reserved
+/// part.
 pub(crate) fn is_in_buffer(address: usize) -> bool {
     is_in_window(address) && Windows::read().find(address).is_some()
 }
@@ -37,7 +40,7 @@ pub(crate) struct Window {
     pub(crate) size: usize,
     /// The first address on the device.
     pub(crate) device: u64,
-    /// The id of the context that has the memory.
+    /// The id of the context that owns the memory.
     pub(crate) context: u64,
 }
 
@@ -48,7 +51,7 @@ fn write() -> RwLockWriteGuard<'static, Vec<Window>> {
     WINDOWS_IN_USE.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The windows, for some translations.
+/// A snapshot of the windows, for several translations.
 #[derive(Debug)]
 pub(crate) struct Windows(RwLockReadGuard<'static, Vec<Window>>);
 
@@ -57,12 +60,12 @@ impl Windows {
         Self(WINDOWS_IN_USE.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The window that an address lies in, or just behind.
+    /// The window that contains an address, or ends there.
     pub(crate) fn find(&self, address: usize) -> Option<Window> {
         find(&self.0, address)
     }
 
-    /// The address that stands for one of a context's device.
+    /// The window address of an address of a context's device.
     pub(crate) fn of_device(&self, device: u64, context: u64) -> Option<usize> {
         self.0.iter().filter(|window| window.context == context).find_map(|window| {
             let offset = usize::try_from(device.checked_sub(window.device)?).ok()?;
@@ -93,7 +96,7 @@ impl Window {
                     windows.insert(at, window);
                     return Ok(window);
                 }
-                // Something of the program's lies there, which is none of this crate's business.
+                // The program has mapped something else there; skip it.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     least = begin + size.next_multiple_of(STEP);
                 }
@@ -102,7 +105,7 @@ impl Window {
         }
     }
 
-    /// Ends a window. No view refers to it any more.
+    /// Releases a window. No view refers to it any more.
     pub(crate) fn release(device: u64, context: u64) {
         let mut windows = write();
         let here = |window: &Self| window.device == device && window.context == context;
@@ -112,13 +115,13 @@ impl Window {
         }
     }
 
-    /// The same memory on the device.
+    /// The device address of a window address.
     pub(crate) const fn translate(&self, address: usize) -> u64 {
         self.device + (address - self.begin) as u64
     }
 }
 
-/// The first place for `size` bytes at or above `least`, and below `end`.
+/// The first gap of `size` bytes at or above `least`, and below `end`.
 fn gap(windows: &[Window], least: usize, end: usize, size: usize) -> Option<usize> {
     if size >= end - RANGE {
         return None;
@@ -141,14 +144,14 @@ fn map(begin: usize, size: usize) -> io::Result<()> {
     let flags =
         libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     let address = std::ptr::without_provenance_mut(begin);
-    // SAFETY: new memory, at a place where nothing is, or nowhere.
+    // SAFETY: new memory, at an address where nothing is, or nowhere.
     let mapped = unsafe { libc::mmap(address, size, libc::PROT_READ, flags, -1, 0) };
     if mapped == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
     if mapped.addr() != begin {
         // Linux before 4.17 ignores MAP_FIXED_NOREPLACE and treats the address as a hint.
-        // SAFETY: it was mapped just now, and nobody knows it.
+        // SAFETY: it was mapped just now, and is not shared yet.
         unsafe { libc::munmap(mapped, size) };
         return Err(io::ErrorKind::AlreadyExists.into());
     }
@@ -186,7 +189,7 @@ mod tests {
         assert_eq!(windows.find(first.begin + 3 * STEP + 1), None);
         assert_eq!(windows.find(4096), None);
         drop(windows);
-        // SAFETY: the window can be read, and nobody writes to it.
+        // SAFETY: the window is readable, and nobody writes to it.
         assert_eq!(unsafe { std::ptr::with_exposed_provenance::<u8>(first.begin).read() }, 0);
         Window::release(0x7000_0000, 901);
         Window::release(0x9000_0000, 902);

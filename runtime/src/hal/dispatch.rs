@@ -1,7 +1,8 @@
-//! The backends, and the only place that matches on them.
+//! The backends. This is the only module that matches on them.
 //!
-//! Each line of [`backends!`] becomes a kind of devices that users see, and a variant of what holds a device, a queue, memory and a
-//! launch of any backend. The match is static, so a launch costs no more than one comparison.
+//! Each line of [`backends!`] becomes a device kind that users see, and a variant of the enums for
+//! the devices, queues, memory and pending launches of all backends. The match is static, so it
+//! costs a launch one comparison.
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
@@ -25,7 +26,7 @@ type PendingOf<B> = <QueueOf<B> as QueueOps>::Pending;
 
 macro_rules! backends {
     ($($(#[doc = $doc:literal])* $(#[cfg($cfg:meta)])? $Kind:ident($backend:ty),)*) => {
-        /// What kind of device.
+        /// The kinds of devices.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum DeviceKind {
@@ -50,7 +51,7 @@ macro_rules! backends {
             $($(#[cfg($cfg)])? $Kind(MemoryOf<$backend>),)*
         }
 
-        /// A launch that a device runs by itself, of any backend.
+        /// A launch that a device runs asynchronously, of any backend.
         #[derive(Debug)]
         pub(crate) enum BackendPending {
             $($(#[cfg($cfg)])? $Kind(PendingOf<$backend>),)*
@@ -64,7 +65,7 @@ macro_rules! backends {
                 all
             }
 
-            /// The device of a name; `None` if devices of no kind have such names.
+            /// The device with this name; `None` if no kind has devices with such names.
             pub(crate) fn by_name(name: &str) -> Option<Result<Self, DeviceError>> {
                 $($(#[cfg($cfg)])? if let Some(found) = <$backend>::by_name(name) {
                     return Some(found.map(Self::$Kind));
@@ -106,7 +107,7 @@ macro_rules! backends {
         }
 
         impl BackendQueue {
-            /// Waits for its turn, runs a launch, and waits for its end.
+            /// Locks the queue, runs a launch, and waits for its end.
             ///
             /// # Errors
             /// [`LaunchError`].
@@ -119,7 +120,7 @@ macro_rules! backends {
                 unsafe { match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => submit::run(queue, launch),)* } }
             }
 
-            /// Runs a launch, or has the device run it; the caller has the queue's turn.
+            /// Runs a launch, or has the device run it asynchronously; the caller holds the queue.
             ///
             /// # Errors
             /// [`LaunchError`].
@@ -148,7 +149,7 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.poll(),)* }
             }
 
-            /// Whether closures may have addresses of a device's memory.
+            /// Whether closures may contain addresses of a device's memory.
             #[inline]
             pub(crate) const fn translates_addresses(&self) -> bool {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(_) => QueueOf::<$backend>::TRANSLATES_ADDRESSES,)* }
@@ -164,7 +165,7 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.address(),)* }
             }
 
-            /// Whether the host reaches the memory itself.
+            /// Whether the host can access the memory directly.
             pub(crate) const fn is_on_host(&self) -> bool {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(_) => MemoryOf::<$backend>::ON_HOST,)* }
             }
@@ -193,7 +194,8 @@ macro_rules! backends {
                 unsafe { match self { $($(#[cfg($cfg)])? Self::$Kind(memory) => memory.read(offset, to, bytes),)* } }
             }
 
-            /// Copies all bytes from other memory of the same size, if that needs no help of the host; returns whether it did.
+            /// Copies all bytes from other memory of the same size, if the device can do that
+            /// without the host; returns whether it did.
             pub(crate) fn copy_from(&mut self, from: &Self) -> Result<bool, BufferError> {
                 match (self, from) {
                     $($(#[cfg($cfg)])? (Self::$Kind(memory), Self::$Kind(from)) => memory.copy_from(from),)*
@@ -230,14 +232,15 @@ macro_rules! backends {
             }
         }
 
-        /// Where the host reads what an address of the window stands for; `None` if it stands for nothing.
+        /// Where the host can read the contents at a window address; `None` if the address
+        /// represents nothing.
         pub(crate) fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {
             let found: Option<Result<*const u8, Unreadable>> = None;
             $($(#[cfg($cfg)])? let found = found.or_else(|| <$backend>::readable(address));)*
             found
         }
 
-        /// Nobody but the caller has a view of the `bytes` at an address of the window.
+        /// Records that nobody but the caller has a view of the `bytes` at a window address.
         pub(crate) fn exclusive(address: usize, bytes: usize) {
             $($(#[cfg($cfg)])? <$backend>::exclusive(address, bytes);)*
         }
@@ -245,20 +248,23 @@ macro_rules! backends {
 }
 
 backends! {
-    /// All cores of the host, running code that LLVM made for exactly this processor from the program's device half.
+    /// All cores of the host, running code that LLVM compiled for this very processor from the
+    /// program's device half.
     Cpu(host::Cpu),
-    /// All cores of the host, running the host half's own bodies: what rustc compiled. It needs nothing but the program.
+    /// All cores of the host, running the host half's own bodies as rustc compiled them. It needs
+    /// nothing but the program.
     Native(host::Native),
-    /// A GPU of NVIDIA's, by its driver, running code that LLVM made from the program's device half. It has memory of its own.
+    /// An NVIDIA GPU, through its driver, running code that LLVM compiled from the program's device
+    /// half. It has memory of its own.
     Cuda(cuda::Cuda),
-    /// Runs nothing, and takes note of what it is asked.
+    /// Runs nothing, and records what is requested.
     #[cfg(test)] Recording(recording::Recording),
 }
 
 impl BackendDevice {
-    /// The device that a program uses which asks for none.
+    /// The device of programs that choose none.
     pub(crate) const DEFAULT: Self = Self::Cpu(host::Cpu);
 
-    /// The device that is there without a compiler, and without code for devices.
+    /// The device that needs neither a compiler nor device code.
     pub(crate) const FALLBACK: Self = Self::Native(host::Native);
 }

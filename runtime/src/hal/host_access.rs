@@ -1,14 +1,15 @@
-//! What the host does where it uses a view of a device's memory. `data::device_memory` knows these functions by name.
+//! Host access through views of device memory. `data::device_memory` declares these functions by
+//! name.
 
 use crate::hal::{Unreadable, dispatch};
 
-/// Where the host reads what a window's address stands for.
+/// Where the host can read the contents at a window address.
 ///
 /// # Safety
 /// The address is that of a view.
 #[cold]
 #[unsafe(no_mangle)]
-unsafe fn __schism_remote_readable(address: *const u8) -> *const u8 {
+unsafe fn __schism_device_memory_readable(address: *const u8) -> *const u8 {
     match dispatch::readable(address.addr()) {
         Some(Ok(readable)) => readable,
         Some(Err(Unreadable::Atomic { device })) => panic!(
@@ -24,7 +25,7 @@ unsafe fn __schism_remote_readable(address: *const u8) -> *const u8 {
 
 #[cold]
 #[unsafe(no_mangle)]
-fn __schism_remote_unreachable() -> ! {
+fn __schism_device_memory_unreachable() -> ! {
     panic!(
         "the elements of an exclusive view are in a GPU's memory, out of the host's reach; only kernels on that device can use them"
     )
@@ -34,6 +35,6 @@ fn __schism_remote_unreachable() -> ! {
 /// Nobody but the caller has a view of the `bytes` at the address.
 #[cold]
 #[unsafe(no_mangle)]
-unsafe fn __schism_remote_exclusive(address: *const u8, bytes: usize) {
+unsafe fn __schism_device_memory_exclusive(address: *const u8, bytes: usize) {
     dispatch::exclusive(address.addr(), bytes);
 }

@@ -3,13 +3,14 @@
 //! | trait | concern |
 //! |---|---|
 //! | [`Backend`] | which devices there are |
-//! | [`DeviceOps`] | what a device is and can do; its queues |
+//! | [`DeviceOps`] | properties of a device; its queues |
 //! | [`QueueOps`] | runs launches in order |
-//! | [`PendingOps`] | a launch that the device runs by itself |
+//! | [`PendingOps`] | a launch that the device runs asynchronously |
 //! | [`MemoryOps`] | a buffer's memory, and copies |
-//! | [`CodeLoader`] | makes and loads a kernel's machine code |
+//! | [`CodeLoader`] | compiles and loads a kernel's machine code |
 //!
-//! [`dispatch`] is the only module that knows which backends there are. To add one: a folder here, and a line there.
+//! [`dispatch`] is the only module that knows which backends exist. To add one: a folder here, and
+//! a line there.
 
 pub(crate) mod address_window;
 pub(crate) mod cuda;
@@ -42,28 +43,29 @@ use crate::launch::erased::NativeBody;
 pub(crate) trait Backend {
     type Device: DeviceOps;
 
-    /// Those of this machine that this process can use, whether or not there is code for them.
+    /// The devices of this kind that this process can use, whether or not there is code for them.
     fn devices() -> Vec<Self::Device>;
 
-    /// The device of a name; `None` if devices of this kind have other names.
+    /// The device with this name; `None` if devices of this kind have other names.
     ///
     /// # Errors
-    /// There is no such device, or nothing that makes code for it.
+    /// There is no such device, or no compiler for it.
     fn by_name(name: &str) -> Option<Result<Self::Device, DeviceError>>;
 
-    /// Where the host reads what an address of the [window](address_window) stands for; `None` if it is of no memory of this backend's.
+    /// Where the host can read the contents at an address of the [window](address_window); `None`
+    /// if the memory is not of this backend.
     fn readable(_address: usize) -> Option<Result<*const u8, Unreadable>> {
         None
     }
 
-    /// Nobody but the caller has a view of the `bytes` at an address of the window.
+    /// Records that nobody but the caller has a view of the `bytes` at a window address.
     fn exclusive(_address: usize, _bytes: usize) {}
 }
 
 /// Why the host cannot read through a view.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
-    /// It is a view of atomics, which lie elsewhere.
+    /// It is a view of atomics, which only kernels can access.
     Atomic { device: String },
     /// The copy failed.
     Failed(BufferError),
@@ -73,27 +75,27 @@ pub(crate) enum Unreadable {
 pub(crate) trait DeviceOps: Clone + Debug + Send + Sync + 'static {
     type Queue: QueueOps;
 
-    /// The name, as `SCHISM_DEVICE` takes it.
+    /// The name, in the form of `SCHISM_DEVICE`.
     fn name(&self) -> &str;
 
-    /// For people: what runs the kernels. `compiler` makes the code, where there is one.
+    /// A description for people. `compiler` compiles for the device, if there is one.
     fn description(&self, compiler: Option<&About>) -> String;
 
-    /// The most work-items of a group.
+    /// The maximum number of work-items of a group.
     fn max_group_size(&self) -> usize;
 
-    /// The most bytes of local memory of a group.
+    /// The maximum local memory of a group in bytes.
     fn local_memory_size(&self) -> usize;
 
-    /// Which code that was made ahead of time runs on it; `None` for a device that needs no code but the program's own.
+    /// Which AOT code runs on it; `None` for a device that needs no code but the program's own.
     fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
         None
     }
 
-    /// Another queue.
+    /// Creates a queue.
     ///
     /// # Errors
-    /// There are no threads, or the driver refuses.
+    /// Threads cannot be started, or the driver fails.
     fn queue(&self) -> Result<Self::Queue, DeviceError>;
 
     /// Memory of the device, of a layout with a size that is not 0.
@@ -106,52 +108,54 @@ pub(crate) trait DeviceOps: Clone + Debug + Send + Sync + 'static {
 /// An in-order queue of a device. Clones are the same queue.
 pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     type Loader: CodeLoader;
-    /// What runs a kernel.
+    /// The code of a kernel that the device runs.
     type Code;
     type Memory: MemoryOps;
     type Pending: PendingOps;
-    /// How a launch is divided, which its requirements depend on.
+    /// How a launch is divided; its requirements depend on it.
     type Plan;
-    /// Held while a thread has the queue's turn.
-    type Turn<'a>;
+    /// Held by a thread while its launch runs in the queue.
+    type Guard<'a>;
 
-    /// Whether closures may have addresses of a device's memory, which the queue then replaces by the device's own.
+    /// Whether closures may contain window addresses, which the queue then replaces by the device's
+    /// own.
     const TRANSLATES_ADDRESSES: bool = false;
 
     /// The device's name.
     fn device_name(&self) -> &str;
 
-    /// The most work-items of a group.
+    /// The maximum number of work-items of a group.
     fn max_group_size(&self) -> usize;
 
-    /// What makes code of kernels; `None` where the host half's own bodies run.
+    /// The loader that compiles kernels; `None` where the host half's own bodies run.
     fn loader(&self) -> Option<&Self::Loader>;
 
-    /// The code of a kernel that was made for this device.
+    /// Wraps a kernel that was compiled for this device.
     fn compiled(kernel: Arc<<Self::Loader as CodeLoader>::Kernel>) -> Self::Code;
 
-    /// The host half's own body as code; `None` where that cannot run.
+    /// Wraps the host half's own body; `None` where that cannot run.
     fn native(body: NativeBody) -> Option<Self::Code>;
 
-    /// Waits until all launches before are over, unless the device itself keeps the order.
+    /// Waits until all earlier launches have ended and holds the queue, unless the device itself keeps the order.
     ///
     /// # Errors
     /// [`LaunchError::Forked`].
-    fn turn(&self) -> Result<Self::Turn<'_>, LaunchError>;
+    fn lock(&self) -> Result<Self::Guard<'_>, LaunchError>;
 
-    /// What runs launches that nobody waits for, in the queue's order; `None` if the device itself does.
+    /// The queue that runs launches of scopes in order; `None` if the device itself does.
     ///
     /// # Errors
     /// [`LaunchError::Forked`].
     fn tasks(&self) -> Result<Option<&dyn TaskQueue>, LaunchError>;
 
-    /// How a launch will be divided.
+    /// Decides how to divide a launch.
     ///
     /// # Errors
-    /// The device cannot run the launch, whatever its code is.
+    /// The device cannot run the launch, with any code.
     fn plan(&self, launch: &LaunchDesc<'_>) -> Result<Self::Plan, LaunchError>;
 
-    /// What the launch asks of its code. If `strict`, only code for exactly this size of groups will do.
+    /// What the launch requires of its code. If `strict`, only code for exactly this group size
+    /// will do.
     fn requirements<'a>(
         &self,
         launch: &LaunchDesc<'a>,
@@ -161,22 +165,22 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
         LaunchRequirements::of(launch)
     }
 
-    /// Whether the code can run groups of the launch's size.
+    /// Checks that the code can run groups of the launch's size.
     ///
     /// # Errors
-    /// [`LaunchError::GroupTooLarge`], if stricter requirements have the same result.
+    /// [`LaunchError::GroupTooLarge`]; the caller tries stricter requirements once.
     fn admits(&self, _launch: &LaunchDesc<'_>, _code: &Self::Code) -> Result<(), LaunchError> {
         Ok(())
     }
 
-    /// Runs a launch, or has the device run it; the caller has the queue's turn.
+    /// Runs a launch, or has the device run it asynchronously; the caller holds the queue.
     ///
     /// # Errors
     /// [`LaunchError`].
     ///
     /// # Safety
-    /// The code is the kernel's. The kernel's data lives until this returns, can be shared by threads, and allows this range, which is
-    /// not empty. What it refers to lives until the launch is over.
+    /// The code is the kernel's. The kernel's data lives until this returns, is `Sync`, and allows
+    /// this range, which is not empty. What it refers to lives until the launch has ended.
     unsafe fn submit(
         &self,
         launch: &LaunchDesc<'_>,
@@ -184,43 +188,43 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
         plan: Self::Plan,
     ) -> Result<Option<Self::Pending>, LaunchError>;
 
-    /// Asks the device which launches are over, for all of them at once.
+    /// Polls the device for completed launches.
     fn poll(&self) {}
 
-    /// Memory of the device, of a layout with a size that is not 0.
+    /// Allocates memory of the device, with a layout whose size is not 0.
     ///
     /// # Errors
     /// [`BufferError`].
     fn allocate(&self, layout: Layout) -> Result<Self::Memory, BufferError>;
 }
 
-/// A part of a program that waits for a queue's turn. It must not unwind.
+/// A task that a queue runs in order. It must not unwind.
 pub(crate) type Task = Box<dyn FnOnce() + Send>;
 
 /// Runs tasks one after the other.
 pub(crate) trait TaskQueue {
-    /// Leaves a task to other threads, after everything that came before.
+    /// Hands a task to other threads, to run after everything submitted before.
     fn submit(&self, task: Task);
 }
 
-/// A launch that the device runs by itself, or has run.
+/// A launch that the device runs asynchronously, or has run.
 pub(crate) trait PendingOps: Debug + Send {
-    /// Whether it is known to be over, well or not.
+    /// Whether it is known to have ended, successfully or not.
     fn is_over(&self) -> bool;
 
-    /// As [`is_over`](Self::is_over), without asking the device.
+    /// Like [`is_over`](Self::is_over), without asking the device.
     fn is_known_over(&self) -> bool;
 
-    /// Waits for its end, and says how long it took, if it was to be timed.
+    /// Waits for its end, and returns how long it ran, if it was timed.
     fn finish(self) -> (Result<(), LaunchError>, Option<Duration>);
 }
 
 /// Memory of a buffer.
 pub(crate) trait MemoryOps: Debug + Send + Sync {
-    /// The first byte, or an address of the [window](address_window) that stands for it.
+    /// The first byte, or an address of the [window](address_window) that represents it.
     fn address(&self) -> NonNull<u8>;
 
-    /// Whether the host reaches the memory itself.
+    /// Whether the host can access the memory directly.
     const ON_HOST: bool;
 
     /// Copies `bytes` bytes to the memory.
@@ -229,7 +233,7 @@ pub(crate) trait MemoryOps: Debug + Send + Sync {
     /// [`BufferError`].
     ///
     /// # Safety
-    /// So many bytes can be read at `from`, and so many there are in the memory behind `offset`.
+    /// `bytes` bytes can be read at `from`, and lie in the memory from `offset` on.
     unsafe fn write(
         &mut self,
         offset: usize,
@@ -243,10 +247,11 @@ pub(crate) trait MemoryOps: Debug + Send + Sync {
     /// [`BufferError`].
     ///
     /// # Safety
-    /// So many bytes can be written at `to`, and so many there are in the memory behind `offset`.
+    /// `bytes` bytes can be written at `to`, and lie in the memory from `offset` on.
     unsafe fn read(&self, offset: usize, to: *mut u8, bytes: usize) -> Result<(), BufferError>;
 
-    /// Copies all bytes from other memory of the same size, if the device can do that by itself; returns whether it has.
+    /// Copies all bytes from other memory of the same size, if the device can do that by itself;
+    /// returns whether it did.
     ///
     /// # Errors
     /// [`BufferError`].
@@ -260,38 +265,39 @@ pub(crate) trait MemoryOps: Debug + Send + Sync {
     /// [`BufferError`].
     fn fill(&mut self, pattern: &[u8]) -> Result<(), BufferError>;
 
-    /// The buffer is borrowed exclusively, so nobody has a view. If `atomic`, the next views are of atomics.
+    /// The buffer is borrowed exclusively, so there are no views. If `atomic`, the next views are
+    /// of atomics.
     fn exclusive(&mut self, _atomic: bool) {}
 
-    /// The buffer gives out a view that is not of atomics.
+    /// The buffer creates a view that is not of atomics.
     fn shared(&self) {}
 }
 
-/// Makes and loads machine code of kernels for a device, or for what a process has of one.
+/// Compiles and loads machine code of kernels for a device, or for a context of it.
 pub(crate) trait CodeLoader: Clone + Send + 'static {
     type Kernel: Send + Sync + 'static;
 
-    /// Whether code counts on what closures hold: alignments of addresses, small numbers.
+    /// Whether code relies on what closures contain: alignments of addresses, small numbers.
     const COUNTS_ON_CAPTURES: bool;
 
-    /// Tells loaders apart. Those below [`PERMANENT`] are there as long as the process.
+    /// The loader's id. Loaders with ids below [`PERMANENT`] exist as long as the process.
     fn id(&self) -> u64;
 
     /// The device's name.
     fn name(&self) -> &str;
 
-    /// Takes note of launches of a kernel.
+    /// Creates the profiler for launches of a kernel.
     fn profiler(flattened: &FlattenedParameters) -> Profiler;
 
-    /// Whether mathematics comes from schism's own library where the device has another.
+    /// Whether mathematics comes from schism's own library although the device has another one.
     fn portable_math(&self) -> bool {
         false
     }
 
-    /// Which code that was made ahead of time is looked for.
+    /// Which AOT code it can load.
     fn aot_target(&self) -> Box<dyn AotTarget>;
 
-    /// Loads code that was made ahead of time.
+    /// Loads AOT code.
     ///
     /// # Errors
     /// [`ImageError`].
@@ -302,7 +308,7 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
         variant: &Variant,
     ) -> Result<Self::Kernel, ImageError>;
 
-    /// Finds or makes code.
+    /// Finds code in the cache or compiles it.
     ///
     /// # Errors
     /// [`ImageError`].
@@ -316,5 +322,5 @@ pub(crate) trait CodeLoader: Clone + Send + 'static {
     ) -> Result<Self::Kernel, ImageError>;
 }
 
-/// How many [loaders](CodeLoader::id) are there as long as the process.
+/// How many [loaders](CodeLoader::id) exist as long as the process.
 pub(crate) const PERMANENT: usize = 1;

@@ -1,11 +1,13 @@
-//! What stage 1 and the runtime agree on. Not for users: nothing here is stable.
+//! The interface between stage 1 and the runtime. Not for users: nothing here is stable.
 //!
-//! A launch site calls [`descriptor`] for its kernel type. Plain rustc compiles the body below, a null pointer: the program then has
-//! no device image and runs on the native device. The code generator puts its own body there, which answers with the address of a
-//! [`Descriptor`] in the same shared object. The device half is made from [`device_entry`], instantiated for the same kernel type.
+//! A launch site calls [`descriptor`] for its kernel type. Plain rustc compiles the body below, a
+//! null pointer: the program then has no device image and runs on the native device. The code
+//! generator replaces the body by one that returns the address of a [`Descriptor`] in the same
+//! shared object. The device half is made from [`device_entry`], instantiated for the same kernel
+//! type.
 //!
-//! Everything that [`device_entry`] reaches in this crate must stay free of panics, formatting and allocation: it becomes device code
-//! even of programs that are built without optimisation.
+//! Everything that [`device_entry`] reaches in this crate must not panic, format or allocate: it
+//! becomes device code even in programs that are built without optimisation.
 
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
@@ -14,7 +16,7 @@ use crate::kernel::item::Item;
 /// The value of [`Descriptor::abi`] that this runtime understands.
 pub const DESCRIPTOR_ABI: u32 = 1;
 
-/// What stage 1 leaves in the host half for each kernel.
+/// What stage 1 adds to the host half for each kernel.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Descriptor {
@@ -30,7 +32,7 @@ pub struct Descriptor {
     pub container_begin: *const u8,
     /// One past the container's last byte.
     pub container_end: *const u8,
-    /// The runtime's own; null when the program is loaded.
+    /// Belongs to the runtime; null when the program is loaded.
     pub slot: AtomicPtr<()>,
 }
 
@@ -39,7 +41,7 @@ unsafe impl Sync for Descriptor {}
 
 /// A body for work-items: a closure, or one of this crate's adaptors around a closure.
 ///
-/// The bytes of an implementor are what a device receives.
+/// A device receives the bytes of an implementor.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot run as a kernel over {D} dimension(s)",
     note = "a kernel is a closure that takes `Item<{D}>` and returns nothing"
@@ -48,7 +50,8 @@ pub trait Kernel<const D: usize> {
     /// Runs one work-item.
     fn run(&self, item: Item<D>);
 
-    /// Runs one work-item on the host, of a launch that begins at `offset` (x, y, z), which `item` does not include.
+    /// Runs one work-item on the host, in a launch that begins at `offset` (x, y, z), which `item`
+    /// does not include.
     #[inline(always)]
     fn run_native(&self, item: Item<D>, offset: [usize; 3]) {
         let _ = offset;
@@ -65,8 +68,8 @@ impl<F: Fn(Item<D>), const D: usize> Kernel<D> for F {
 
 /// The descriptor of kernel `K`, or null when the program was compiled without the code generator.
 ///
-/// One instance for each kernel type, never inlined: the code generator finds the instances of this function and gives them another
-/// body.
+/// There is one instance for each kernel type, never inlined: the code generator finds the
+/// instances of this function and replaces their bodies.
 #[inline(never)]
 #[must_use]
 pub fn descriptor<K: Kernel<D>, const D: usize>() -> *const Descriptor {
@@ -98,8 +101,8 @@ pub unsafe extern "C" fn device_entry<K: Kernel<D>, const D: usize>(
 #[allow(non_upper_case_globals)]
 pub static __schism_is_device: AtomicU8 = AtomicU8::new(0);
 
-/// Lists functions for the kernels of other crates: what [`export_to_device!`](crate::export_to_device) implements. The code generator reads
-/// the type of what the function returns; nothing calls it.
+/// Lists functions for the kernels of other crates; [`export_to_device!`](crate::export_to_device)
+/// implements it. The code generator reads the type that the function returns; nothing calls it.
 pub trait ExportToDevice {
     /// The functions, in a tuple.
     fn functions() -> impl Sized;
@@ -115,6 +118,6 @@ pub trait ImportToDevice {
 #[inline(always)]
 #[must_use]
 pub fn is_device() -> bool {
-    // Plain rustc makes no device half, and does not know that the variable never changes.
+    // Plain rustc makes no device half, and cannot know that the variable never changes.
     cfg!(schism_driver) && __schism_is_device.load(Ordering::Relaxed) != 0
 }

@@ -5,13 +5,14 @@ unsafe extern "C" {
     safe fn __schism_time() -> u64;
 }
 
-/// Ticks of the processor that the work-item runs on, from any beginning.
+/// A tick counter of the processor that the work-item runs on; its origin is unspecified.
 ///
-/// On the host devices they are those of the time-stamp counter (`rdtsc`), which has one rate whatever the processor's clock does. On an
-/// NVIDIA GPU they are clock cycles of the multiprocessor (`%clock64`). The difference of two readings of one work-item says how long what
-/// lies in between took; those of work-items that run elsewhere have another beginning.
+/// On the host devices it is the time-stamp counter (`rdtsc`), which has a constant rate. On an
+/// NVIDIA GPU it counts clock cycles of the multiprocessor (`%clock64`). The difference of two
+/// readings in one work-item is the time between them. Readings of work-items on other processors
+/// have another origin.
 ///
-/// Compilers move computations past a reading if nothing forbids it, as they do on the host.
+/// Compilers may move computations past a reading, as they may on the host.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -35,10 +36,12 @@ pub fn device_clock() -> u64 {
     __schism_clock()
 }
 
-/// Nanoseconds from any beginning, which is the same for all work-items of a device, and all launches on it.
+/// A clock in nanoseconds. Its unspecified origin is the same for all work-items of a device and
+/// all launches on it.
 ///
-/// How fine it is depends on the device: on the host devices it is the system's monotonic clock; an NVIDIA GPU has a timer
-/// (`%globaltimer`) that goes on once a microsecond or less often. For short times see [`device_clock`].
+/// The resolution depends on the device: the host devices use the system's monotonic clock; the
+/// timer of an NVIDIA GPU (`%globaltimer`) advances once a microsecond or less often. For short
+/// times see [`device_clock`].
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -59,7 +62,7 @@ pub fn device_time() -> u64 {
     __schism_time()
 }
 
-/// What the host half links.
+/// The functions that the host half links.
 mod host {
     #[unsafe(no_mangle)]
     extern "C" fn __schism_clock() -> u64 {

@@ -1,10 +1,10 @@
-//! What a buffer may hold.
+//! The element types of buffers.
 
 use crate::kernel::capture::Capture;
 
 /// Values that a buffer may hold: `Copy` data without borrows, such as numbers, arrays, tuples and structs of them.
 ///
-/// Implemented for every type that fits; there is nothing to write.
+/// Implemented for every type that qualifies; users implement nothing.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a device buffer",
     label = "not plain data",

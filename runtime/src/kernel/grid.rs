@@ -13,8 +13,8 @@ pub(crate) const fn size([x, y, z]: [usize; 3]) -> usize {
     x.wrapping_mul(y).wrapping_mul(z)
 }
 
-/// A point of a grid, of work-items or of groups: its row-major index, and its row and column, where all dimensions but the fastest count
-/// as rows.
+/// A point of a grid of work-items or of groups: its row-major index, and its row and column. All
+/// dimensions but the fastest count as rows.
 #[derive(Clone, Copy, Debug)]
 pub struct GridPoint {
     pub(crate) index: usize,
@@ -38,13 +38,14 @@ impl GridPoint {
         Self { index, row: 0, column: index, columns: points }
     }
 
-    /// The row and the column in a grid of the same number of points that has `columns` in a row.
+    /// The row and the column in a grid with the same number of points and `columns` points in a
+    /// row.
     #[inline(always)]
     pub(crate) const fn in_rows_of(self, columns: usize) -> [usize; 2] {
         if self.columns == columns {
             return [self.row, self.column];
         }
-        // Divided by 0 only where there are no points.
+        // A division by 0 occurs only where there are no points.
         match (self.index.checked_div(columns), self.index.checked_rem(columns)) {
             (Some(row), Some(column)) => [row, column],
             _ => [0; 2],

@@ -21,8 +21,9 @@ use crate::kernel::grid::GridPoint;
 /// # }
 /// ```
 ///
-/// Ids of a launch over a range with a beginning, such as `[5..10, 3..9]`, begin there; [`linear_id`](Self::linear_id) still
-/// counts from 0, and [`range`](Item::<2>::range) is the number of work-items.
+/// In a launch over a range that begins elsewhere, such as `[5..10, 3..9]`, ids begin there;
+/// [`linear_id`](Self::linear_id) still counts from 0, and [`range`](Item::<2>::range) is the
+/// number of work-items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<const D: usize> {
     /// x, y, z.
@@ -39,10 +40,11 @@ impl<const D: usize> Item<D> {
         Self { id, range, offset: [0; 3] }
     }
 
-    /// The same work-item of a launch that begins elsewhere.
+    /// The same work-item in a launch that begins elsewhere.
     #[inline(always)]
     pub(crate) const fn begun_at(self, offset: [usize; 3]) -> Self {
-        // What a range ends with is a `usize`, so the sums are, too; wrapping keeps debug builds free of checks.
+        // The end of a range is a `usize`, so these sums fit; wrapping keeps debug builds free of
+        // checks.
         let id = [
             self.id[0].wrapping_add(offset[0]),
             self.id[1].wrapping_add(offset[1]),
@@ -51,7 +53,7 @@ impl<const D: usize> Item<D> {
         Self { id, range: self.range, offset }
     }
 
-    /// The position (x, y, z) counted from where the launch begins.
+    /// The position (x, y, z), counted from the beginning of the launch.
     #[inline(always)]
     pub(crate) const fn place(&self) -> [usize; 3] {
         [
@@ -88,8 +90,8 @@ impl<const D: usize> Item<D> {
         self.id[2]
     }
 
-    /// The row-major index of this work-item within its launch: from 0, less than [`size`](Self::size), wherever the range
-    /// begins.
+    /// The row-major index of this work-item in its launch: from 0 to [`size`](Self::size) - 1,
+    /// wherever the range begins.
     #[inline(always)]
     #[must_use]
     pub const fn linear_id(&self) -> usize {

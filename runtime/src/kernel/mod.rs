@@ -1,4 +1,4 @@
-//! What kernels see. Nothing here is host code: what a kernel reaches of it becomes device code.
+//! What kernels use. There is no host code here: what a kernel calls of it becomes device code.
 
 pub(crate) mod abi;
 pub(crate) mod atomic;

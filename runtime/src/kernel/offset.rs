@@ -1,7 +1,7 @@
-//! Where a launch begins.
+//! The offset of a launch.
 //!
-//! Whether a launch has a beginning of its own is a matter of types: the kernel of one that has is another type, whose device
-//! code asks for the offset. So all other kernels are not even asked.
+//! The type of a kernel says whether its launch has an offset: only the device code of such a type
+//! reads it, so all other kernels pay nothing for it.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -16,9 +16,11 @@ mod sealed {
     impl Sealed for super::WithOffset {}
 }
 
-/// Where a launch begins, as far as types know it: at zero, [`NoOffset`], or where the launch says, [`WithOffset`].
+/// Where a launch begins, as a type: at zero, [`NoOffset`], or at the launch's offset,
+/// [`WithOffset`].
 ///
-/// It is a part of the type [`NdRange`](crate::NdRange), and follows from the range that one is made of.
+/// It is a part of the type [`NdRange`](crate::NdRange), and follows from the range that the
+/// `NdRange` is made of.
 pub trait Origin: Copy + Eq + Hash + Debug + Send + Sync + 'static + sealed::Sealed {
     /// On a device.
     #[doc(hidden)]
@@ -33,7 +35,7 @@ pub trait Origin: Copy + Eq + Hash + Debug + Send + Sync + 'static + sealed::Sea
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NoOffset {}
 
-/// The launch says where it begins.
+/// The launch has an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WithOffset {}
 
@@ -49,7 +51,7 @@ impl Origin for NoOffset {
     }
 }
 
-// Stage 1 gives these their values; the host half never calls them.
+// Stage 1 defines these; the host half never calls them.
 unsafe extern "C" {
     safe fn __schism_global_offset_x() -> usize;
     safe fn __schism_global_offset_y() -> usize;

@@ -1,4 +1,4 @@
-//! What kernels print.
+//! Printing from kernels.
 
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
@@ -10,8 +10,8 @@ type Words = [*const (); 2];
 
 const _: () = assert!(size_of::<fmt::Arguments<'_>>() == size_of::<Words>());
 
-// Of the Rust ABI: on the host these may unwind, and a crate that calls such a function of another ABI cannot be linked into
-// programs that abort on panics.
+// They have the Rust ABI: on the host they may unwind, and a crate that calls such a function of
+// another ABI cannot be linked into programs that abort on panics.
 unsafe extern "Rust" {
     /// On a device, the builtin of this name; on the host, the function below.
     #[link_name = "__schism_print"]
@@ -21,7 +21,7 @@ unsafe extern "Rust" {
 /// What [`dprint!`](crate::dprint) calls.
 #[inline(always)]
 pub(crate) fn print(message: fmt::Arguments<'_>) {
-    // SAFETY: both are two words, and nothing is asked of words.
+    // SAFETY: both types are two words, and any words are valid.
     let [template, arguments] =
         unsafe { std::mem::transmute::<fmt::Arguments<'_>, Words>(message) };
     // SAFETY: the two words of a message that lives during the call.
@@ -31,7 +31,7 @@ pub(crate) fn print(message: fmt::Arguments<'_>) {
 /// The builtin of the host half.
 ///
 /// # Safety
-/// The two are the words of a message.
+/// The arguments are the words of a message.
 #[unsafe(no_mangle)]
 unsafe fn __schism_print(template: *const (), arguments: *const ()) {
     // SAFETY: the caller's promise.
@@ -40,20 +40,21 @@ unsafe fn __schism_print(template: *const (), arguments: *const ()) {
     out(message);
 }
 
-/// What kernels of stage 2 print.
+/// Prints for kernels that stage 2 compiled.
 ///
 /// # Safety
-/// The two are the words of a message.
+/// The arguments are the words of a message.
 pub(crate) unsafe extern "C" fn from_kernel(template: *const u8, arguments: usize) {
     // SAFETY: the caller's promise.
     let text = unsafe { schism_loader::message::text(template, arguments) };
     out(format_args!("{text}"));
 }
 
-/// Prints a message in one piece: work-items on several threads do not mix within it. A kernel does not end because nobody reads
-/// what it prints.
+/// Prints a message in one piece: messages of different threads do not interleave. An error of
+/// standard output does not end the kernel.
 pub(crate) fn out(message: fmt::Arguments<'_>) {
-    // First as a whole: what is formatted while standard output is locked would come out in pieces if it prints, too.
+    // Formats first: a value whose formatting prints would interleave with its message if standard
+    // output were locked.
     let text = message.to_string();
     let _inside = Inside::enter();
     if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| print!("{text}"))) {

@@ -8,12 +8,13 @@ use crate::kernel::element::Element;
 use crate::kernel::spec_place::{ConstantPlace, type_identity};
 use crate::launch::options::{self, Options};
 
-/// A value that a launch can replace, and that is a constant when its kernel is compiled for the device: loops over it are
-/// unrolled, branches on it are gone.
+/// A value that a launch can replace, and that is a constant when its kernel is compiled for the
+/// device: loops over it are unrolled, branches on it disappear.
 ///
-/// Declared as a `static` with a default, read in kernels (and in functions that they call) by [`get`](Self::get), replaced for
-/// the launches of [`Queue::with_constant`](crate::Queue::with_constant). A launch with values that were not used before compiles its kernel once
-/// more; the compiled kernels of the latest few hundred values are kept.
+/// It is declared as a `static` with a default, read in kernels (and in functions that they call)
+/// by [`get`](Self::get), and replaced for the launches of
+/// [`Queue::with_constant`](crate::Queue::with_constant). A launch with new values compiles its
+/// kernel once more; the compiled kernels of the latest few hundred values are kept.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -39,12 +40,14 @@ use crate::launch::options::{self, Options};
 /// # }
 /// ```
 ///
-/// A constant is known by the place in the source where it is declared, and by its type. Constants of one type that one use of a
-/// macro declares have the same place, as have the elements of `[const { SpecConst::new(1) }; 2]`: give them names, by
-/// [`named`](Self::named). A launch with a value for one of them is an error
-/// ([`ImageError::AmbiguousConstant`](crate::ImageError::AmbiguousConstant)) where kernels of one crate read both; a kernel that reads one
-/// of them takes the value of another. The device `native` knows them by their addresses, and mistakes none. Constants of different types are
-/// never mistaken for each other, whatever their places and names.
+/// A constant is identified by its type and by the place of its declaration in the source.
+/// Constants of one type that one use of a macro declares have the same place, as do the elements
+/// of `[const { SpecConst::new(1) }; 2]`: give those names with [`named`](Self::named). If kernels
+/// of one crate read two constants with one identity, a launch with a value for one of them is an
+/// error ([`ImageError::AmbiguousConstant`](crate::ImageError::AmbiguousConstant)); a kernel that
+/// reads only one of them takes the value of either. The device `native` identifies constants by
+/// address, and confuses none. Constants of different types are never confused, whatever their
+/// places and names.
 ///
 /// The `static` may also be an array, a tuple or a struct with constants in it; each is a constant of its own.
 ///
@@ -60,12 +63,14 @@ use crate::launch::options::{self, Options};
 /// # }
 /// ```
 ///
-/// Beside constants, such a `static` may hold plain data, but no references, nothing else that can change, and no constant in an enum.
+/// Besides constants, such a `static` may hold plain data, but no references, no other interior
+/// mutability, and no constant in an enum.
 #[derive(Debug)]
 #[repr(C)]
 pub struct SpecConst<T> {
-    // Stage 1 knows the order of the fields. A device has only the first one. In a cell, because the compiler would read what
-    // else never changes while it optimises, before any launch has a say.
+    // Stage 1 knows the order of the fields. A device has only the first one. It is in a cell,
+    // because the compiler would otherwise fold reads of it before any launch can replace the
+    // value.
     default: UnsafeCell<T>,
     name: &'static str,
     line: u32,
@@ -76,7 +81,7 @@ pub struct SpecConst<T> {
 unsafe impl<T: Sync> Sync for SpecConst<T> {}
 
 impl<T: Element> SpecConst<T> {
-    /// A constant that is `default` unless a launch says otherwise.
+    /// Creates a constant that is `default` unless a launch replaces it.
     #[must_use]
     #[track_caller]
     pub const fn new(default: T) -> Self {
@@ -85,13 +90,13 @@ impl<T: Element> SpecConst<T> {
         Self { default, name: place.file(), line: place.line(), column: place.column() }
     }
 
-    /// A constant with a name that no other constant of the program has.
+    /// Creates a constant with a name that is unique in the program.
     #[must_use]
     pub const fn named(name: &'static str, default: T) -> Self {
         Self { default: UnsafeCell::new(default), name, line: 0, column: 0 }
     }
 
-    /// The value: in a kernel that of the launch, elsewhere the default.
+    /// The value: in a kernel the one of the launch, elsewhere the default.
     #[inline(always)]
     #[must_use]
     pub fn get(&self) -> T {
@@ -100,12 +105,12 @@ impl<T: Element> SpecConst<T> {
         if is_device() { default } else { options::value_at(self.address()).unwrap_or(default) }
     }
 
-    /// Where it is in the host's memory.
+    /// Its address on the host.
     fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Gives it another value in the options of a launch.
+    /// Sets its value in the options of a launch.
     pub(crate) fn set(&'static self, options: &mut Options, value: T) {
         let place = ConstantPlace { name: self.name, line: self.line, column: self.column };
         options.set(self.address(), place, type_identity::<T>(), value);

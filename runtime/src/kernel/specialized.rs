@@ -3,12 +3,14 @@
 use std::fmt;
 use std::ops::Deref;
 
-/// A captured value that is a constant when its kernel is compiled: loops over it are unrolled, branches on it are gone.
+/// A captured value that is a constant when its kernel is compiled: loops over it are unrolled,
+/// branches on it disappear.
 ///
-/// A kernel that captures one by value is compiled once more for each value that launches come with; the compiled versions are
-/// kept, for up to 32 sets of values. Launches with further values run code that reads the value like any other capture. So this
-/// is for values that change seldom: sizes of tiles and filters, modes, coefficients. In contrast to a
-/// [`SpecConst`](crate::SpecConst) it needs no name, and no option of the queue.
+/// A kernel that captures one by value is compiled once for each value that launches pass; these
+/// versions are kept, for up to 32 sets of values. Launches with further values run code that reads
+/// the value like any other capture. So use it for values that change rarely: sizes of tiles and
+/// filters, modes, coefficients. Unlike a [`SpecConst`](crate::SpecConst) it needs no name, and no
+/// option of the queue.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -33,15 +35,16 @@ use std::ops::Deref;
 /// # }
 /// ```
 ///
-/// It is the value and nothing more: where the value cannot be made a constant it is read, with the same result. That is so on the
-/// device `native`, with [`Adaptivity::Off`](crate::Adaptivity::Off), for what an enum holds, for addresses such as those in views,
-/// and where this type itself is in an enum or in an array of more than sixteen.
+/// Where the value cannot be made a constant it is read, with the same result: on the device
+/// `native`, with [`Adaptivity::Off`](crate::Adaptivity::Off), inside an enum, for addresses such
+/// as those in views, and where this type itself is in an enum or in an array of more than sixteen
+/// elements.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Specialized<T>(T);
 
 impl<T: Copy> Specialized<T> {
-    /// Marks a value.
+    /// Wraps a value.
     #[inline(always)]
     #[must_use]
     pub const fn new(value: T) -> Self {

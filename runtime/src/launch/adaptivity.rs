@@ -1,4 +1,4 @@
-//! How far code is made for the launches that there are.
+//! How far code is specialized for the launches that occur.
 
 use std::env;
 use std::ffi::OsStr;
@@ -8,25 +8,29 @@ use crate::util::warn_once;
 
 const VARIABLE: &str = "SCHISM_ADAPTIVITY";
 
-/// How far kernels are compiled for the launches that there are: see [`Queue::with_adaptivity`](crate::Queue::with_adaptivity).
+/// How far kernels are specialized for the launches that occur: see
+/// [`Queue::with_adaptivity`](crate::Queue::with_adaptivity).
 ///
-/// No choice changes what a kernel computes.
+/// Results do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Adaptivity {
-    /// One version of a kernel for all launches. Values of [`Specialized`](crate::Specialized) are not made constants either.
+    /// One version of a kernel for all launches. Values of [`Specialized`](crate::Specialized) are
+    /// not made constants either.
     Off,
-    /// A GPU's code is made for the size of the blocks, for ranges that are a multiple of it, and for aligned buffers, as the
-    /// launches have them. When a kernel was launched many times with the same numbers, those among them that make code simpler (0,
-    /// 1, -1, powers of two) become constants of another version, which is compiled in the background.
+    /// A GPU's code is compiled for the block size, for ranges that it divides, and for aligned
+    /// buffers, as launches have them. When a kernel was launched many times with the same numbers,
+    /// those that make code simpler (0, 1, -1, powers of two) become constants of another version,
+    /// which is compiled in the background.
     #[default]
     Basic,
-    /// As [`Basic`](Self::Basic), on the device `cpu` as well, and every number becomes a constant that stays the same.
+    /// Like [`Basic`](Self::Basic), also on the device `cpu`, and every number that stays the same
+    /// becomes a constant.
     Full,
 }
 
 impl Adaptivity {
-    /// What `SCHISM_ADAPTIVITY` asks for.
+    /// The value of `SCHISM_ADAPTIVITY`.
     pub(crate) fn from_environment() -> Self {
         static ASKED: OnceLock<Adaptivity> = OnceLock::new();
         *ASKED.get_or_init(|| {

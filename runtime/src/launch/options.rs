@@ -1,4 +1,5 @@
-//! What a launch says beside its kernel and its range: values of specialization constants, how exact its mathematics is.
+//! Launch options beside kernel and range: values of specialization constants, and how precise
+//! floating-point results are.
 
 use std::any::Any;
 use std::arch::asm;
@@ -9,23 +10,25 @@ use std::sync::Arc;
 use crate::kernel::element::Element;
 use crate::kernel::spec_place::{ConstantPlace, TypeIdentity};
 
-/// How exact floating-point results are.
+/// How precise floating-point results are.
 ///
-/// On the device `native` they are always exact: the program's own code runs there.
+/// On the device `native` they are always precise: the program's own code runs there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Math {
-    /// What the same code computes on the host, bit for bit.
+    /// The same results as on the host, bit for bit.
     #[default]
     Precise,
-    /// Rounding may differ. Sums may be taken in another order, a multiplication and an addition may become one operation, a
-    /// division a multiplication by the reciprocal; functions may be approximated, and zeros lose their sign. Infinities and NaNs
-    /// keep their meaning. (LLVM's flags `reassoc contract arcp afn nsz`.)
+    /// Rounding may differ. Sums may be reassociated, a multiplication and an addition may be
+    /// fused, a division may become a multiplication by the reciprocal; functions may be
+    /// approximated, and zeros may lose their sign. Infinities and NaNs keep their meaning. (LLVM's
+    /// flags `reassoc contract arcp afn nsz`.)
     Relaxed,
-    /// As [`Relaxed`](Self::Relaxed), for computations in which nothing is ever infinite or NaN: if something is, the numbers that come
-    /// of it mean nothing. They are numbers all the same: a kernel of safe code has no undefined behaviour, and an index that is computed
-    /// of them is checked. (So LLVM's flags `nnan ninf` are not used, by which such a value would be none; today all devices compute
-    /// what they compute for [`Relaxed`](Self::Relaxed).)
+    /// Like [`Relaxed`](Self::Relaxed), for computations without infinities and NaNs: where one
+    /// occurs, the numbers computed from it are meaningless. They are still numbers: a kernel in
+    /// safe code has no undefined behaviour, and an index computed from them is checked. (So LLVM's
+    /// flags `nnan ninf`, which would make such values poison, are not used; today all devices
+    /// compute the same as for [`Relaxed`](Self::Relaxed).)
     RelaxedFinite,
 }
 
@@ -36,10 +39,10 @@ pub(crate) struct Options {
     pub(crate) math: Math,
 }
 
-/// The value that a launch gives a constant.
+/// The value that a launch gives to a constant.
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
-    /// Where the constant is in the host's memory.
+    /// The constant's address on the host.
     address: usize,
     pub(crate) place: ConstantPlace,
     pub(crate) type_id: TypeIdentity,
@@ -66,14 +69,14 @@ impl Options {
     }
 }
 
-/// The bytes of a value, with those that its type leaves open as they happen to be.
+/// The bytes of a value; padding has unspecified bytes.
 pub(crate) fn bytes_of<T: Copy>(value: T) -> Box<[u8]> {
     let mut bytes = vec![0_u8; size_of::<T>()];
     let to = bytes.as_mut_ptr();
     // SAFETY: there is room for a `T`, whatever its alignment.
     unsafe { to.cast::<T>().write_unaligned(value) };
-    // SAFETY: a comment does nothing. But as far as the compiler knows it has written all of the bytes, also those between the
-    // fields of `T`, which nobody else has: from here on they have values.
+    // SAFETY: a comment does nothing. But as far as the compiler knows it has written all of the
+    // bytes, including the padding of `T`: from here on they are initialised.
     unsafe { asm!("/* {0} */", in(reg) to, options(nostack, preserves_flags)) };
     bytes.into_boxed_slice()
 }
@@ -83,7 +86,7 @@ thread_local! {
     static CURRENT: Cell<*const Options> = const { Cell::new(ptr::null()) };
 }
 
-/// While this lives, the thread runs work-items of a launch with some options.
+/// While this lives, the thread runs work-items of a launch with these options.
 #[derive(Debug)]
 pub(crate) struct Entered<'a> {
     before: *const Options,
@@ -98,18 +101,19 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// Work-items that this thread runs from now on are of a launch with these options.
+/// Work-items that this thread runs from now on belong to a launch with these options.
 #[inline]
 pub(crate) fn enter(options: Option<&Options>) -> Entered<'_> {
     let before = CURRENT.replace(options.map_or(ptr::null(), ptr::from_ref));
     Entered { before, options }
 }
 
-/// The value that the running launch gives the constant at an address, if it does.
+/// The value that the running launch gives to the constant at an address, if any.
 pub(crate) fn value_at<T: Element>(address: usize) -> Option<T> {
     // The thread's locals may be gone when a destructor of another local asks.
     let options = CURRENT.try_with(Cell::get).ok()?;
-    // SAFETY: null, or set by `enter`, whose result borrows the options and takes the pointer back on this thread.
+    // SAFETY: null, or set by `enter`, whose result borrows the options and resets the pointer on
+    // this thread.
     let options = unsafe { options.as_ref() }?;
     let value = options.values.iter().find(|value| value.address == address)?;
     value.value.downcast_ref::<T>().copied()

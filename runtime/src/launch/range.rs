@@ -7,8 +7,8 @@ use crate::kernel::offset::{NoOffset, Origin, WithOffset};
 
 /// The range of a launch: how many work-items along each of `D` dimensions, 1 to 3. The last dimension is the fastest.
 ///
-/// Wherever a range is asked for, `usize` (one dimension) and arrays of one to three `usize` do as well; and so do Rust's own
-/// ranges, for launches that do not begin at zero: see [`IntoRange`].
+/// Every function that takes a range also takes `usize` (one dimension), arrays of one to three
+/// `usize`, and Rust's own ranges, for launches that do not begin at zero: see [`IntoRange`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Range<const D: usize>(pub [usize; D]);
 
@@ -33,7 +33,7 @@ mod sealed {
     impl<const D: usize> Sealed for super::Range<D> {}
 }
 
-/// What can be the range of a launch.
+/// Types that are launch ranges.
 ///
 /// | range | work-items | ids |
 /// |---|---|---|
@@ -63,7 +63,7 @@ mod sealed {
     note = "a range that does not begin at zero is `a..b`, `[a..b, c..d]` or `[a..b, c..d, e..f]`"
 )]
 pub trait IntoRange<const D: usize>: sealed::Sealed {
-    /// Whether the launch says where it begins.
+    /// Whether the launch has an offset.
     #[doc(hidden)]
     type Origin: Origin;
 
@@ -90,7 +90,8 @@ impl IntoRange<1> for usize {
 trait Interval {
     fn first(&self) -> usize;
 
-    /// How many numbers there are; one more than fits counts as the most that fits, which is too many for a launch.
+    /// The length. One more than `usize::MAX` counts as `usize::MAX`, which is too many for a
+    /// launch.
     fn numbers(&self) -> usize;
 }
 
@@ -176,7 +177,7 @@ macro_rules! into_range_alone {
 }
 into_range_alone!(ops::Range<usize> ops::RangeInclusive<usize>);
 
-/// A range that is known to have a size, in the order x, y, z, with 1 for the dimensions that it has not.
+/// A range whose size is known to fit, in the order x, y, z, with 1 for missing dimensions.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     pub(crate) xyz: [usize; 3],
@@ -186,7 +187,8 @@ pub struct Extent {
     pub(crate) dimensions: u32,
 }
 
-/// More work-items than this are refused: sizes of allocations and differences of pointers end here as well.
+/// The maximum number of work-items: `isize::MAX`, which also limits sizes of allocations and
+/// differences of pointers.
 const MOST_ITEMS: usize = isize::MAX as usize;
 
 impl Extent {
@@ -195,7 +197,7 @@ impl Extent {
         Ok(Self::new(range.into_range().0)?.begun_at(begin))
     }
 
-    /// The same range with another beginning.
+    /// The same range with another offset.
     pub(crate) fn begun_at<const D: usize>(mut self, begin: [usize; D]) -> Self {
         for (to, from) in self.offset.iter_mut().zip(begin.iter().rev()) {
             *to = *from;

@@ -1,4 +1,4 @@
-//! What a launch runs over, with or without work-groups.
+//! The index space of a launch, with or without work-groups.
 
 use crate::data::source::length::Lengths;
 use crate::data::source::per_group::InGroups;
@@ -11,9 +11,11 @@ use crate::kernel::offset::Origin;
 use crate::launch::desc::GroupDesc;
 use crate::launch::range::{Extent, IntoRange};
 
-/// What a launch runs over: a range of work-items, or an [`NdRange`], whose work-items are in work-groups.
+/// The index space of a launch: a range of work-items, or an [`NdRange`], whose work-items form
+/// work-groups.
 ///
-/// What a kernel gets of its place follows from it: an [`Item`] of the range, or an [`NdItem`] of the groups.
+/// It determines how a kernel gets its place: as an [`Item`] of the range, or as an [`NdItem`] of
+/// the groups.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a range of a launch",
     note = "a range is `usize`, `[usize; 1]`, `[usize; 2]` (`[height, width]`), `[usize; 3]` or `Range<D>` of 1 to 3 dimensions",
@@ -21,10 +23,10 @@ use crate::launch::range::{Extent, IntoRange};
     note = "a range in work-groups is `NdRange::new(range, group)?`"
 )]
 pub trait LaunchRange<const D: usize> {
-    /// What a kernel gets of its place.
+    /// How a kernel gets its place.
     type Item<'g>;
 
-    /// Whether the launch says where it begins.
+    /// Whether the launch has an offset.
     #[doc(hidden)]
     type Origin: Origin;
 
@@ -78,7 +80,7 @@ impl<const D: usize, O: Origin> LaunchRange<D> for NdRange<D, O> {
 /// The sizes of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchShape {
-    /// The work-items.
+    /// The groups, if there are any.
     pub(crate) range: Extent,
     /// The same in groups, if it has any.
     pub(crate) groups: Option<NdExtent>,

@@ -1,20 +1,25 @@
-//! Processes that are forked while this crate is in use.
+//! Support for forking a process that uses this crate.
 //!
-//! A forked process has a copy of the memory, and one thread: the one that forked. What other threads were at will never be finished
-//! there, and locks that they held stay locked. Three things make this crate work in such a process:
+//! A forked process has a copy of the memory, and one thread: the one that forked. The work of
+//! other threads is never finished there, and locks that they held stay locked. Three things make
+//! this crate work in such a process:
 //!
-//! - Whoever is in a *section* ([`Section`]: looking for kernels, compiling, opening a library) holds locks or changes what all threads
-//!   share. A fork waits until nobody is, so the child finds all of it whole. Kernels run outside of sections, however long they take.
-//! - What belongs to threads, and what each launch locks (the pool, the order of a queue, stacks, the background, the kernels), is made
-//!   anew in the child, see [`PerProcess`]. What the parent has of it is left alone: it may be locked. So a child loads its kernels anew.
-//! - What cannot be had again (launches that the parent had submitted, contexts of GPUs) is of a *generation*, a number that a fork
-//!   raises in the child, and whoever asks for it there gets an error.
+//! - While a thread looks for kernels, compiles, or opens a library, it holds a [`NoForkGuard`],
+//!   because it holds locks or changes shared state. A fork waits until no thread has one, so the
+//!   child finds all state consistent. Kernels run without a guard, however long they take.
+//! - State that belongs to threads, or that each launch locks (the thread pool, in-order queues,
+//!   stacks, the background thread, the kernels), is created again in the child, see
+//!   [`PerProcess`]. The parent's copy is left alone, because it may be locked. So a child loads
+//!   its kernels again.
+//! - State that cannot be recreated (launches that the parent had submitted, contexts of GPUs)
+//!   belongs to a *generation*, a number that a fork increments in the child. Using such state
+//!   there is an error.
 //!
-//! A fork waits for [`PATIENCE`] at most. If a section has not ended by then, or a thread in one forks, the child is *broken*: there,
-//! all devices and launches say so at once.
+//! A fork waits for [`PATIENCE`] at most. If a guard is still held by then, or the forking thread
+//! holds one itself, the child is *broken*: all devices and launches return errors there.
 //!
-//! The system tells of forks by `pthread_atfork`. A process that was made by the system call itself, past the C library, has no way to
-//! use this crate, nor most of the standard library.
+//! `pthread_atfork` notifies this module of forks. A process that was made by a raw system call,
+//! bypassing the C library, cannot use this crate, nor most of the standard library.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -25,74 +30,77 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a fork waits for other threads. To compile a kernel takes a tenth of a second, mostly.
+/// How long a fork waits for other threads. Compiling a kernel usually takes a tenth of a second.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A thread that waits for a fork, or a fork for threads, looks so often.
+/// The polling interval of a thread that waits for a fork, and of a fork that waits for threads.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// How many forks lie between this process and the first one that used this crate.
+/// The number of forks between this process and the first one that used this crate.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// The parent was in a section.
+/// Whether the parent was forked while a guard was held.
 static BROKEN: AtomicBool = AtomicBool::new(false);
 
-/// So many threads are forking.
+/// The number of threads that are forking.
 static FORKING: AtomicU32 = AtomicU32::new(0);
 
-/// A fork that is under way did not get what it waited for.
+/// Whether the current fork timed out.
 static UNCLEAN: AtomicBool = AtomicBool::new(false);
 
-/// Threads in sections. Several counters, so that threads that launch at the same time have one each.
+/// Threads with guards. Several counters, so that threads that launch at the same time do not share
+/// one.
 static INSIDE: [Counter; 16] = [const { Counter(AtomicUsize::new(0)) }; 16];
 
-/// Alone in its cache lines.
+/// A counter in cache lines of its own.
 #[repr(align(128))]
 struct Counter(AtomicUsize);
 
 thread_local! {
-    /// In how many sections the thread is, one in the other.
+    /// How many nested guards the thread holds.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// Its counter; 0 as long as it has none, else one more.
+    /// The index of its counter plus one; 0 if it has none yet.
     static COUNTER: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A function that runs in each forked process, first of all; null if there is none.
+/// A function that runs first in each forked process; null if there is none.
 static IN_CHILD: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-/// Has a function run in each forked process, first of all. It takes no lock and no memory. There is one such function.
+/// Registers a function that runs first in each forked process. It must neither lock nor allocate.
+/// There is only one such function.
 pub(crate) fn in_child_run(hook: fn()) {
     IN_CHILD.store(hook as *mut (), Release);
 }
 
-/// Why a launch does not end in a forked process.
+/// Why a launch never completes in a forked process.
 pub(crate) const OF_PARENT: &str = "the launch is its parent's";
 
-/// What is said of a process that cannot use this crate.
+/// The reason that errors give in a process that cannot use this crate.
 pub(crate) const BROKEN_BY: &str =
     "other threads of its parent were looking for or compiling kernels at that time";
 
-/// The number of this process: another one in each forked process. What was made in a process is that process's.
+/// The number of this process, which differs in each forked process. State of another generation
+/// belongs to the parent.
 #[inline]
 pub(crate) fn generation() -> u32 {
-    // A fork is seen by the one thread of the child, in which it happened.
+    // The child's only thread, which forked, sees the change.
     GENERATION.load(Acquire)
 }
 
-/// Whether this process was forked when the parent could not be waited for.
+/// Whether the fork of this process timed out waiting for the parent's threads.
 #[inline]
 pub(crate) fn is_broken() -> bool {
     BROKEN.load(Acquire)
 }
 
-/// While this lives, forks of other threads wait.
+/// While this lives, forks by other threads wait.
 #[derive(Debug)]
-pub(crate) struct Section {
+pub(crate) struct NoForkGuard {
     /// It belongs to the thread.
     thread: PhantomData<*const ()>,
 }
 
-impl Section {
+impl NoForkGuard {
     #[inline]
     pub(crate) fn enter() -> Self {
         static REGISTERED: Once = Once::new();
@@ -112,7 +120,7 @@ impl Section {
     }
 }
 
-impl Drop for Section {
+impl Drop for NoForkGuard {
     fn drop(&mut self) {
         let depth = DEPTH.get() - 1;
         DEPTH.set(depth);
@@ -138,21 +146,24 @@ fn wait_for_forks() {
     }
 }
 
-/// Has the system tell of forks.
+/// Registers the handlers for forks.
 #[cold]
 fn register() {
-    // SAFETY: the functions do not unwind and stay as long as this crate does: the C library forgets them when it unloads the shared
-    // object that they are in. If it has no room for them, forks are not noticed.
+    // SAFETY: the functions do not unwind and stay as long as this crate does: the C library
+    // forgets them when it unloads the shared object that contains them. If it cannot register
+    // them, forks go unnoticed.
     unsafe { libc::pthread_atfork(Some(prepare), Some(in_parent), Some(in_child)) };
 }
 
-/// Runs in the thread that forks, before it does.
+/// Runs in the thread that forks, before the fork.
 extern "C" fn prepare() {
     FORKING.fetch_add(1, SeqCst);
-    // A driver that starts a helper, say, which runs another program at once. Others may be waiting for this very thread.
+    // The thread may hold a guard itself, for example in a driver that starts a helper process.
+    // Others may be waiting for it.
     let inside = DEPTH.get() != 0;
     let begin = Instant::now();
-    // Who wants to enter is counted for a moment, and then waits for the fork; so one look at which nobody is counted is enough.
+    // A thread that wants a guard is counted for a moment, and then waits for the fork; so it is
+    // enough to see all counters at 0 once.
     let nobody = || INSIDE.iter().all(|counter| counter.0.load(SeqCst) == 0);
     let mut clean = !inside && nobody();
     while !clean && !inside && begin.elapsed() < PATIENCE {
@@ -186,15 +197,16 @@ extern "C" fn in_child() {
     GENERATION.fetch_add(1, SeqCst);
 }
 
-/// A value that each process makes for itself. A forked process makes another one, and leaves that of the parent alone.
+/// A value that each process creates for itself. A forked process creates another one, and leaves
+/// the parent's alone.
 #[derive(Debug)]
 pub(crate) struct PerProcess<T> {
-    current: AtomicPtr<Made<T>>,
+    current: AtomicPtr<Initialised<T>>,
     value: PhantomData<T>,
 }
 
 #[derive(Debug)]
-struct Made<T> {
+struct Initialised<T> {
     generation: u32,
     value: T,
 }
@@ -207,7 +219,7 @@ impl<T> PerProcess<T> {
         Self { current: AtomicPtr::new(null_mut()), value: PhantomData }
     }
 
-    /// This process's value, if there is one.
+    /// This process's value, if it exists.
     #[inline]
     pub(crate) fn known(&self) -> Option<&T> {
         // SAFETY: null, or a value that stays as long as `self` does.
@@ -215,7 +227,7 @@ impl<T> PerProcess<T> {
         made.filter(|made| made.generation == generation()).map(|made| &made.value)
     }
 
-    /// This process's value, which is made if there is none.
+    /// This process's value; created if there is none.
     #[inline]
     pub(crate) fn get(&self, make: impl FnOnce() -> T) -> &T {
         match self.known() {
@@ -233,17 +245,18 @@ impl<T> PerProcess<T> {
             // SAFETY: as above.
             return unsafe { &(*known).value };
         }
-        let new = Box::into_raw(Box::new(Made { generation: generation(), value }));
+        let new = Box::into_raw(Box::new(Initialised { generation: generation(), value }));
         let made = match self.current.compare_exchange(known, new, AcqRel, Acquire) {
-            // What the parent had is leaked: locks in it may be held by threads that are not there.
+            // The parent's value is leaked: threads that do not exist here may hold its locks.
             Ok(_) => new,
             Err(other) => {
-                // SAFETY: made just now, and nobody else knows it.
+                // SAFETY: created just now, and not shared yet.
                 drop(unsafe { Box::from_raw(new) });
                 other
             }
         };
-        // SAFETY: it is in its place, where it stays as long as `self` does, unless a fork replaces it; then it is leaked.
+        // SAFETY: `current` has it, where it stays as long as `self` does, unless a fork replaces
+        // it; then it is leaked.
         unsafe { &(*made).value }
     }
 }
@@ -253,7 +266,8 @@ impl<T> Drop for PerProcess<T> {
         let current = *self.current.get_mut();
         // SAFETY: null, or a value that stays as long as `self` does.
         if unsafe { current.as_ref() }.is_some_and(|made| made.generation == generation()) {
-            // SAFETY: it came from a box, and nobody has a reference: they live no longer than `self`.
+            // SAFETY: it came from a box, and there are no references: they live no longer than
+            // `self`.
             drop(unsafe { Box::from_raw(current) });
         }
     }
@@ -282,10 +296,10 @@ mod tests {
 
     #[test]
     fn sections_are_left_by_panics() {
-        let _outer = Section::enter();
+        let _outer = NoForkGuard::enter();
         let depth = DEPTH.get();
         let caught = std::panic::catch_unwind(|| {
-            let _inner = Section::enter();
+            let _inner = NoForkGuard::enter();
             assert_eq!(DEPTH.get(), depth + 1);
             std::panic::resume_unwind(Box::new(()));
         });

@@ -1,4 +1,4 @@
-//! Opening shared libraries, with the system's own words for what is wrong: it is there that a library's missing library is named.
+//! Opens shared libraries. Errors contain the system's text, which names a missing dependency.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use libloading::Library;
 
-/// Opens a library, or says which one and why not.
+/// Opens a library, or returns an error that names it and the reason.
 ///
 /// # Safety
 /// The library's initialisers may run.
@@ -16,12 +16,12 @@ pub(crate) unsafe fn open(path: impl AsRef<OsStr>) -> Result<Library, String> {
     unsafe { Library::new(path) }.map_err(|error| {
         let reason = reason(&error);
         let path = Path::new(path).display().to_string();
-        // Mostly the system begins with the path, unless it is another library that is missing.
+        // The system's text usually begins with the path, unless a dependency is missing.
         if reason.starts_with(&path) { reason } else { format!("{path}: {reason}") }
     })
 }
 
-/// What the system says of an error.
+/// The system's text of an error.
 pub(crate) fn reason(error: &libloading::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }

@@ -1,4 +1,4 @@
-//! What any module may use: locks across forks, retries, shared libraries, messages to the user.
+//! Helpers for all modules: forks, retries, shared libraries, warnings, the trace.
 
 pub(crate) mod fork;
 pub(crate) mod library;

@@ -1,11 +1,13 @@
-//! A state behind a lock, and a condition to wait on: a monitor (C. A. R. Hoare, "Monitors: an operating system structuring concept",
-//! 1974; with the signals of Lampson and Redell, "Experience with processes and monitors in Mesa", 1980: who was woken looks again).
+//! Monitors: state behind a lock, with a condition to wait on (C. A. R. Hoare, "Monitors: an
+//! operating system structuring concept", 1974; with the signals of Lampson and Redell, "Experience
+//! with processes and monitors in Mesa", 1980: a woken thread checks the condition again).
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A state that threads share.
+/// State that threads share.
 ///
-/// A thread that panics while it has the lock does not keep others out: all that is done under such a lock leaves the state whole.
+/// A panic with the lock held does not poison it: every critical section leaves the state
+/// consistent.
 #[derive(Debug, Default)]
 pub(crate) struct Monitor<S> {
     state: Mutex<S>,
@@ -17,12 +19,12 @@ impl<S> Monitor<S> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the lock away until somebody has [told](Self::notify_all) of a change, or for no reason at all.
+    /// Releases the lock until [`notify_all`](Self::notify_all), or a spurious wake-up.
     pub(crate) fn wait<'a>(&self, state: MutexGuard<'a, S>) -> MutexGuard<'a, S> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes all who wait.
+    /// Wakes all waiting threads.
     pub(crate) fn notify_all(&self) {
         self.changed.notify_all();
     }

@@ -1,11 +1,12 @@
-//! What `main` returns.
+//! The return type of `main`.
 
 use std::error::Error;
 use std::fmt;
 
-/// Any error, for programs whose `main` returns it: it is printed in its own words, with its causes.
+/// Any error, as the return type of `main`: it is printed as text, with its causes.
 ///
-/// Rust prints the error that `main` returns by its `Debug`, which shows fields and not sentences. That of a report is the text.
+/// Rust prints the error that `main` returns with `Debug`, which shows fields instead of sentences.
+/// The `Debug` of a report is the text.
 ///
 /// ```
 /// use schism::prelude::*;
@@ -20,7 +21,7 @@ use std::fmt;
 /// }
 /// ```
 ///
-/// It takes every error that `?` is used on, and is none itself.
+/// `?` converts every error to it; it is not an error itself.
 pub struct Report(Box<dyn Error>);
 
 impl<E: Into<Box<dyn Error>>> From<E> for Report {
@@ -35,7 +36,7 @@ impl fmt::Display for Report {
         let mut cause = self.0.source();
         while let Some(error) = cause {
             let words = error.to_string();
-            // Many errors name their causes themselves.
+            // Many errors already include their causes.
             if !text.contains(&words) {
                 text = format!("{text}: {words}");
             }

@@ -1,24 +1,25 @@
-//! What failed once, and is tried again.
+//! Retries of failed operations.
 //!
-//! A failure is *permanent* if the same input gives the same failure: an image that is damaged, code that a driver refuses. It is kept.
-//! Others are *transient*: a driver without memory, a file that cannot be opened because too many are. They are tried again by one rule:
+//! A failure is *permanent* if the same input fails again: a damaged image, code that a driver
+//! rejects. It is remembered. Others are *transient*: a driver without memory, a file that cannot
+//! be opened because too many are open. They are retried by one rule:
 //!
-//! - after the first failure at once, when next asked for;
-//! - after each further one only when a pause is over, of 10 ms the first time and twice as long each time, up to a minute. Whoever asks
-//!   before gets the last failure.
+//! - after the first failure immediately, at the next request;
+//! - after each further one when a pause has passed: 10 ms the first time, doubled each time, at
+//!   most a minute. Requests before that get the last failure.
 //!
-//! So in a loop that launches a million times in a second, what fails is tried nine times.
+//! So in a loop with a million launches in a second, a failing operation is tried nine times.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 pub(crate) use schism_cache::Failures;
 
-/// A value that is made once, if that does not fail.
+/// A value that is created once, unless that fails.
 #[derive(Debug)]
 pub(crate) struct Kept<T, E> {
     value: OnceLock<T>,
-    /// Held by whoever makes it.
+    /// Locked while the value is created.
     failed: Mutex<Option<Failed<E>>>,
 }
 
@@ -34,7 +35,7 @@ impl<T, E: Clone> Kept<T, E> {
         Self { value: OnceLock::new(), failed: Mutex::new(None) }
     }
 
-    /// The value, which `make` makes if there is none and it is time to try.
+    /// The value; `make` creates it if there is none and a retry is due.
     pub(crate) fn get(
         &self,
         make: impl FnOnce() -> Result<T, E>,

@@ -1,7 +1,8 @@
 //! `SCHISM_TRACE`: what the runtime does, on standard error.
 //!
-//! Events go to the program's own `tracing` subscriber, if it has one when it first asks for a device or a queue. If not, the variable
-//! installs a small one: `1` shows each step (as `debug`), and `error`, `warn`, `info`, `debug`, `trace` choose a level.
+//! Events go to the program's own `tracing` subscriber, if it has one when it first asks for a
+//! device or a queue. Otherwise the variable installs a small one: `1` shows each step (as
+//! `debug`), and `error`, `warn`, `info`, `debug`, `trace` choose a level.
 
 #[cfg(not(feature = "trace"))]
 pub(crate) fn install() {}
@@ -45,7 +46,8 @@ mod subscriber {
             };
             let to_stderr = fmt::layer()
                 .with_writer(io::stderr)
-                // They would be printed to standard error as well, by what panics if that cannot be written.
+                // Internal errors would be printed to standard error, by a function that panics if
+                // that fails.
                 .log_internal_errors(false)
                 .with_ansi(io::stderr().is_terminal())
                 .with_target(false);

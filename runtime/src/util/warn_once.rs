@@ -1,19 +1,19 @@
-//! What the user must be told.
+//! Warnings for the user.
 
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the trace goes to standard error, with warnings.
+/// Whether the trace already prints warnings to standard error.
 static TRACED: AtomicBool = AtomicBool::new(false);
 
-/// From now on the trace shows warnings on standard error.
+/// Records that the trace prints warnings to standard error.
 #[cfg(feature = "trace")]
 pub(crate) fn are_traced() {
     TRACED.store(true, Ordering::Relaxed);
 }
 
-/// Something to be said at most once in a process.
+/// A warning that is printed at most once in a process.
 #[derive(Debug)]
 pub(crate) struct WarnOnce(AtomicBool);
 
@@ -22,7 +22,7 @@ impl WarnOnce {
         Self(AtomicBool::new(false))
     }
 
-    /// Warns in the trace and on standard error, the first time.
+    /// Warns in the trace and on standard error, once.
     pub(crate) fn warn(&self, text: impl Display) {
         // Each launch of such a program comes here, so most of them only read.
         if self.0.load(Ordering::Relaxed) || self.0.swap(true, Ordering::Relaxed) {
@@ -35,13 +35,13 @@ impl WarnOnce {
 /// Warns in the trace and on standard error.
 pub(crate) fn warn(text: impl Display) {
     tracing::warn!("{text}");
-    // Not twice, if the trace goes to standard error as well.
+    // Not twice, if the trace goes to standard error, too.
     if !TRACED.load(Ordering::Relaxed) {
         say(text);
     }
 }
 
-/// Writes a line to standard error, where that can be written: a program does not end because nobody hears this.
+/// Writes a line to standard error. Errors are ignored: a warning must not end the program.
 pub(crate) fn say(text: impl Display) {
     let _ = writeln!(io::stderr(), "schism: {text}");
 }

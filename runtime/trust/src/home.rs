@@ -1,25 +1,27 @@
-//! Schism's home: where set-up puts things, and compiled kernels are kept.
+//! Schism's home: the folder of the installation and of cached kernels.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Where schism's home is: `$SCHISM_HOME`, or `schism` in the user's cache folder, `${XDG_CACHE_HOME:-$HOME/.cache}`.
+/// The location of schism's home: `$SCHISM_HOME`, or `schism` in the user's cache folder,
+/// `${XDG_CACHE_HOME:-$HOME/.cache}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Home {
     /// The folder, if the environment names one.
     pub path: Option<PathBuf>,
-    /// Variables that name no path from the root, with their values. They are passed over.
+    /// Variables without an absolute path, with their values. They are ignored.
     pub relative: Vec<(&'static str, OsString)>,
 }
 
 impl Home {
-    /// What the environment says; nothing, if it has no say ([`is_privileged`](crate::is_privileged)).
+    /// Reads the environment; nothing, if it must be ignored
+    /// ([`is_privileged`](crate::is_privileged)).
     #[must_use]
     pub fn from_environment() -> Self {
         Self::from_variables(crate::variable)
     }
 
-    /// What variables say.
+    /// Reads the variables.
     pub fn from_variables(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let mut relative = Vec::new();
         let mut folder = |name| {
@@ -37,7 +39,7 @@ impl Home {
         Self { path, relative }
     }
 
-    /// What the user is told of variables that are passed over: one text for each.
+    /// Warnings for the user about ignored variables: one text for each.
     pub fn told(&self) -> impl Iterator<Item = String> {
         self.relative.iter().map(|(name, value)| {
             format!(

@@ -1,39 +1,44 @@
-//! Which files and folders schism loads or believes.
+//! Which files and folders schism loads.
 //!
-//! Code that is loaded runs with all rights of the program, and so in effect does what a compiler is told. So there is one rule for
-//! all that comes from a file: the compiler (`libschism_jit.so`), a driver that is named, the vendor's libraries, compiled kernels,
-//! the index of the standard library.
+//! Loaded code runs with all rights of the program, and a compiler determines what code does. So
+//! there is one rule for everything that comes from a file: the compiler (`libschism_jit.so`), a
+//! driver that a variable names, the vendor's libraries, compiled kernels, the index of the
+//! standard library.
 //!
 //! # The rule
-//! **Whoever could change the file is trusted.** Trusted are root, the user of the process, and the owner of the program: they
-//! decide what the process does in any case. The rule looks at the file, and at each folder and link on the way to it:
+//! **Whoever could change the file must be trusted.** Root, the user of the process, and the owner
+//! of the program are trusted: they decide what the process does in any case. The rule checks the
+//! file, and each folder and link on the path to it:
 //!
 //! | what | is trusted if |
 //! |---|---|
 //! | the file | a trusted user owns it, and no other user can write to it |
-//! | a folder on the way | the same; others may write to it if it is sticky, as `/tmp`, where nobody can replace another's files |
-//! | a link on the way | a trusted user owns it |
-//! | a folder that the program lies in, too | always: whoever can change it could replace the program |
+//! | a folder on the path | the same; others may write to it if it is sticky, such as `/tmp`, where nobody can replace another's files |
+//! | a link on the path | a trusted user owns it |
+//! | a folder that contains the program, too | always: whoever can change it could replace the program |
 //! | a group that can write | it is private: it has its owner's name, nobody else is in it, and there is no access control list |
 //!
-//! **A path begins at the root.** A relative path means another file in every folder that a program is started in, so it is refused
-//! ([`Why::Relative`]).
+//! **Paths are absolute.** A relative path means another file in every folder in which a program is
+//! started, so it is refused ([`Why::Relative`]).
 //!
-//! **A program with more rights than its user** (setuid, setgid, capabilities: [`is_privileged`]) obeys no variable of the environment
-//! that names code or a folder ([`variable`], [`Home`]), and trusts only root and the owner of the program. Private groups and the
-//! program's folders do not count there.
+//! **A program with more rights than its user** (setuid, setgid, capabilities: [`is_privileged`])
+//! ignores all variables of the environment that name code or a folder ([`variable`], [`Home`]),
+//! and trusts only root and the owner of the program. Private groups and the program's folders do
+//! not count there.
 //!
-//! # What is defended
-//! The way is walked from the root by descriptors, one name after the other, and each is looked at after it was opened. [`open`]
-//! returns the descriptor that was looked at. A path that passed means the same file later on, as long as no *trusted* user changes
-//! it: nobody else can replace anything on it. So a library may be given to the system's loader by its path.
+//! # What is protected
+//! The path is walked from the root with descriptors, one name after the other, and each is checked
+//! after it was opened. [`open`] returns the descriptor that was checked. A path that passed means
+//! the same file later on, as long as no *trusted* user changes it: nobody else can replace
+//! anything on it. So a library may be given to the system's loader by its path.
 //!
-//! # What is not
+//! # What is not protected
 //! - Trusted users may do anything at any time.
-//! - What a library needs is found by the system's loader, by its rules; so is a library that is named without any folder.
-//! - Other systems that a network's file system is mounted on, and whoever can write to the disk itself.
-//! - In a user namespace that does not map all users, owners that are not mapped count as root: whoever has set up the namespace has
-//!   chosen what is mounted in it.
+//! - The system's loader finds the dependencies of a library by its own rules, and so it does a
+//!   library that is named without a folder.
+//! - File systems on a network that other hosts mount, and whoever can write to the disk itself.
+//! - In a user namespace that does not map all users, owners that are not mapped count as root:
+//!   whoever set up the namespace chose what is mounted in it.
 
 mod home;
 mod process;
@@ -48,24 +53,24 @@ pub use home::Home;
 
 use crate::process::Process;
 
-/// A file or folder that is not used.
+/// An untrusted file or folder.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", Said(self))]
 pub struct Untrusted {
-    /// The file or folder that was asked for, or the folder or link on the way to it.
+    /// The requested file or folder, or the folder or link on the path to it.
     pub path: PathBuf,
-    /// Why it is not used.
+    /// Why it is untrusted.
     pub why: Why,
 }
 
-/// Why a file or folder is not used.
+/// Why a file or folder is untrusted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Why {
     /// The path is relative.
     #[error("is no path from the root; use the whole path")]
     Relative,
-    /// Its owner is somebody else.
+    /// Somebody else owns it.
     #[error("belongs to user {0}, so it is not trusted; use one that belongs to you or to root")]
     Owner(u32),
     /// Anybody can change it.
@@ -78,16 +83,16 @@ pub enum Why {
         "can be written to by group {0}, so it is not trusted; take the right from it with `chmod g-w`"
     )]
     Group(u32),
-    /// It is another kind of thing, or a part of the way to it is.
+    /// It, or a part of the path to it, is of another kind.
     #[error("is no {0}")]
     Kind(&'static str),
-    /// There are more links on the way than the system follows.
+    /// There are more links on the path than the system follows.
     #[error("has too many links on the way")]
     Links,
-    /// It is larger than what was asked for can be.
+    /// It is larger than such a file can be.
     #[error("is larger than {0} bytes")]
     TooLarge(u64),
-    /// The system refuses.
+    /// The system returned an error.
     #[error("cannot be opened: {0}")]
     System(#[source] io::Error),
 }
@@ -97,7 +102,7 @@ impl Untrusted {
         Self { path: path.to_owned(), why }
     }
 
-    /// What is said to somebody who asked for `path`, which need not be what is wrong.
+    /// The text for somebody who requested `path`, which need not be the path with the problem.
     #[must_use]
     pub fn about(&self, path: &Path) -> String {
         if *path == self.path {
@@ -107,7 +112,7 @@ impl Untrusted {
         }
     }
 
-    /// Whether there is nothing of that name.
+    /// Whether it does not exist.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         let kind = match &self.why {
@@ -117,7 +122,7 @@ impl Untrusted {
         matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
     }
 
-    /// Whether it may be otherwise at another time, without anybody having done something about it: the process has too many open
+    /// Whether it may succeed later without any change to files: the process has too many open
     /// files, or the system no memory.
     #[must_use]
     pub fn is_transient(&self) -> bool {
@@ -136,7 +141,7 @@ impl Untrusted {
     }
 }
 
-/// The path, and what is wrong with it.
+/// The path, and its problem.
 struct Said<'a>(&'a Untrusted);
 
 impl std::fmt::Display for Said<'_> {
@@ -164,20 +169,22 @@ impl std::fmt::Display for Shown<'_> {
     }
 }
 
-/// Whether the process has rights that its user lacks: the program is setuid or setgid, or has capabilities of its own. The kernel
-/// says so (`AT_SECURE`), by the same rule by which the system's loader ignores `LD_LIBRARY_PATH`.
+/// Whether the process has rights that its user lacks: the program is setuid or setgid, or has
+/// capabilities of its own. The kernel reports it (`AT_SECURE`), by the same rule by which the
+/// system's loader ignores `LD_LIBRARY_PATH`.
 #[must_use]
 pub fn is_privileged() -> bool {
     process::is_privileged()
 }
 
-/// The value of a variable that names code or a folder: `None` if it is empty or not set, or if it is not for the environment to say.
+/// The value of a variable that names code or a folder: `None` if it is empty or not set, or if the
+/// environment must be ignored.
 #[must_use]
 pub fn variable(name: &str) -> Option<OsString> {
     if is_privileged() { None } else { set(name) }
 }
 
-/// Whether a variable has a value, which is not obeyed.
+/// Whether a variable has a value that is ignored.
 #[must_use]
 pub fn is_ignored(name: &str) -> bool {
     is_privileged() && set(name).is_some()
@@ -187,22 +194,22 @@ fn set(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Opens a file for reading that nobody has changed who is not trusted.
+/// Opens a file for reading that nobody untrusted can have changed.
 ///
 /// # Errors
-/// [`Untrusted`]: it is not trusted, no regular file, or cannot be opened.
+/// [`Untrusted`]: it is untrusted, not a regular file, or cannot be opened.
 pub fn open(path: &Path) -> Result<File, Untrusted> {
     walk::file(path, &Process::current())
 }
 
-/// The contents of a trusted file, if those are no more than `most` bytes.
+/// The contents of a trusted file of at most `most` bytes.
 ///
 /// # Errors
 /// As for [`open`]; [`Why::TooLarge`].
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, Untrusted> {
     let file = open(path)?;
     let mut contents = Vec::new();
-    // What its length says may change meanwhile.
+    // Its length may change meanwhile.
     file.take(most.saturating_add(1))
         .read_to_end(&mut contents)
         .map_err(|error| Untrusted::new(path, Why::System(error)))?;
@@ -212,7 +219,8 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, Untrusted> {
     Ok(contents)
 }
 
-/// Checks a folder that files are kept in: nobody who is not trusted can change what is there, or add to it.
+/// Checks a folder in which files are stored: nobody untrusted can change its contents or add to
+/// it.
 ///
 /// # Errors
 /// [`Untrusted`].
@@ -220,10 +228,10 @@ pub fn check_folder(path: &Path) -> Result<(), Untrusted> {
     walk::folder(path, &Process::current())
 }
 
-/// Checks a file in a trusted folder, which is open and was not opened by way of a link.
+/// Checks an open file in a trusted folder, which was not opened through a link.
 ///
 /// # Errors
-/// Why it is not trusted.
+/// Why it is untrusted.
 pub fn check_file(metadata: &Metadata) -> Result<(), Why> {
     if !metadata.is_file() {
         return Err(Why::Kind("file"));

@@ -11,16 +11,18 @@ use crate::Why;
 /// The running program, as a file.
 const PROGRAM: &str = "/proc/self/exe";
 
-/// What the rule asks of the process.
+/// The properties of the process that the rule depends on.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
     /// The effective user.
     pub(crate) user: u32,
-    /// It has rights that its user lacks.
+    /// Whether it has rights that its user lacks.
     pub(crate) privileged: bool,
-    /// The owner of the program, if that is known. Asked for when an owner is neither root nor the user: almost never.
+    /// The owner of the program, if known. Determined when an owner is neither root nor the user:
+    /// almost never.
     pub(crate) program: OnceCell<Option<u32>>,
-    /// What owners seem to be that the user namespace does not map, if there are any. Asked for likewise.
+    /// The id that unmapped owners have in the user namespace, if there are any. Determined
+    /// likewise.
     pub(crate) unmapped: OnceCell<Option<u32>>,
 }
 
@@ -53,8 +55,8 @@ impl Process {
             || Some(owner) == *self.unmapped.get_or_init(unmapped)
     }
 
-    /// Who could change something that is open. `path` is where its access control list is found: that of a descriptor, or `None` if
-    /// lists do not matter.
+    /// Checks who could change an open file or folder. `path` is where its access control list is
+    /// found: that of a descriptor, or `None` if lists do not matter.
     pub(crate) fn check(&self, metadata: &Metadata, path: Option<&Path>) -> Result<(), Why> {
         if !self.trusts(metadata.uid()) {
             return Err(Why::Owner(metadata.uid()));
@@ -77,8 +79,8 @@ impl Process {
         Ok(())
     }
 
-    /// As [`check`](Self::check), for a folder on the way to something.
-    pub(crate) fn check_way(&self, folder: &Metadata, path: &Path) -> Result<(), Why> {
+    /// Like [`check`](Self::check), for a folder on the path.
+    pub(crate) fn check_on_path(&self, folder: &Metadata, path: &Path) -> Result<(), Why> {
         const STICKY: u32 = 0o1000;
         let owner = folder.uid();
         let result = if !self.trusts(owner) {
@@ -105,7 +107,8 @@ fn has_program(folder: &Metadata) -> bool {
     program.ancestors().skip(1).any(is_it)
 }
 
-/// Whether others than owner and group may have been given rights. The group's rights then are the most that any of them have.
+/// Whether others than owner and group may have been given rights. The group's rights are then the
+/// maximum that any of them have.
 fn has_access_list(path: &Path) -> bool {
     use std::os::unix::ffi::OsStrExt;
     #[cfg(target_os = "linux")]
@@ -124,8 +127,8 @@ fn has_access_list(path: &Path) -> bool {
     }
 }
 
-/// Whether a group is its user's own: it has the user's name, and nobody else is in it. Many systems make such a group for each user,
-/// and then let groups write by default.
+/// Whether a group is its user's own: it has the user's name, and nobody else is in it. Many
+/// systems create such a group for each user, and then let groups write by default.
 fn is_private(group: u32, user: u32) -> bool {
     let Some(user) = with_entry(|buffer, len| {
         // SAFETY: all zeros are a value: numbers and null pointers.
@@ -163,7 +166,7 @@ fn is_private(group: u32, user: u32) -> bool {
     private.unwrap_or(false)
 }
 
-/// Asks for an entry with larger and larger buffers. `ask` returns an error's number, and what it found.
+/// Calls `ask` with larger and larger buffers. It returns an error number, and its result.
 fn with_entry<T>(ask: impl Fn(*mut libc::c_char, usize) -> (i32, Option<T>)) -> Option<T> {
     let mut buffer = vec![0; 1 << 10];
     loop {
@@ -178,7 +181,7 @@ fn owner_of_program() -> Option<u32> {
     fs::metadata(PROGRAM).ok().map(|program| program.uid())
 }
 
-/// What owners seem to be that this process's user namespace does not map.
+/// The id that unmapped owners have in this process's user namespace.
 fn unmapped() -> Option<u32> {
     let map = fs::read_to_string("/proc/self/uid_map").ok()?;
     // All of them, each to itself.

@@ -1,4 +1,4 @@
-//! The way to a file, walked by descriptors.
+//! Walks a path to a file with descriptors.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions};
@@ -11,13 +11,14 @@ use std::path::{Component, Path, PathBuf};
 use crate::process::Process;
 use crate::{Untrusted, Why};
 
-/// As many links as the system follows.
+/// The maximum number of links that the system follows.
 const MOST_LINKS: u32 = 40;
 
-/// Only the place, not the contents: this needs no right to read, waits for nothing, and tells a device nothing.
+/// Opens the path only, not the contents: this needs no right to read, never blocks, and does not
+/// affect devices.
 const PLACE: i32 = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
 
-/// What a walk came to.
+/// The result of a walk.
 struct Found {
     /// The folder that it is in.
     folder: File,
@@ -75,7 +76,7 @@ fn by_descriptor(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Walks to the end of a path. All on the way is trusted; what is at its end is for the caller to judge.
+/// Walks to the end of a path. Everything on the path is trusted; the caller judges its end.
 fn walk(path: &Path, process: &Process) -> Result<Found, Untrusted> {
     if !path.is_absolute() {
         return Err(Untrusted::new(path, Why::Relative));
@@ -84,7 +85,7 @@ fn walk(path: &Path, process: &Process) -> Result<Found, Untrusted> {
         let path = path.to_owned();
         move |error| Untrusted { path, why: Why::System(error) }
     };
-    // Has the system mount what it mounts on demand, and tells in one step what is not there.
+    // Makes the system mount what it mounts on demand, and detects missing files in one step.
     path.metadata().map_err(|error| match error.raw_os_error() {
         Some(libc::ELOOP) => Untrusted::new(path, Why::Links),
         _ => system(path)(error),
@@ -102,7 +103,7 @@ fn walk(path: &Path, process: &Process) -> Result<Found, Untrusted> {
             return Ok(Found { folder, name, place, metadata, path: so_far });
         };
         process
-            .check_way(&of_folder, &by_descriptor(&folder))
+            .check_on_path(&of_folder, &by_descriptor(&folder))
             .map_err(|why| Untrusted::new(&so_far, why))?;
         let here = so_far.join(&name);
         let place = open_at(&folder, &name, PLACE).map_err(system(&here))?;
@@ -147,7 +148,7 @@ pub(crate) fn file(path: &Path, process: &Process) -> Result<File, Untrusted> {
         .check(&metadata, Some(&by_descriptor(&place)))
         .map_err(|why| Untrusted::new(&path, why))?;
     let system = |error| Untrusted::new(&path, Why::System(error));
-    // Not blocking, in case that a trusted user puts a pipe there just now.
+    // Non-blocking, in case a trusted user puts a pipe there just now.
     let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
     let file = open_at(&folder, &name, flags).map_err(system)?;
     let opened = file.metadata().map_err(system)?;

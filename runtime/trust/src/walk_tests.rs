@@ -57,9 +57,10 @@ fn modes_of_files_and_folders() {
     mode(&path, 0o644);
     let inner = folder.join("in");
     // Of a sticky folder, too, the file's own mode counts; and a folder that files are kept in is nobody else's to add to.
-    for (bits, way, kept) in [(0o700, true, true), (0o1777, true, false), (0o777, false, false)] {
+    for (bits, on_path, kept) in [(0o700, true, true), (0o1777, true, false), (0o777, false, false)]
+    {
         mode(&inner, bits);
-        assert_eq!(file(&path, &process()).is_ok(), way, "{bits:o}");
+        assert_eq!(file(&path, &process()).is_ok(), on_path, "{bits:o}");
         assert_eq!(super::folder(&inner, &process()).is_ok(), kept, "{bits:o}");
     }
     // A program with rights of its own does not ask whose group it is.

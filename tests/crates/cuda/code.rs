@@ -16,7 +16,7 @@ fn sums(queue: &Queue, len: usize, from: usize) {
 }
 
 /// What code is made for.
-pub fn facts() {
+pub fn assumptions() {
     on_launch(note);
     let queue = queue("cuda:0");
     let run = |len: usize, from: usize| {
@@ -142,11 +142,16 @@ pub fn off() {
 
 /// Code is made for a processor, in a version of PTX, both of which the test knows.
 pub fn processor() {
-    let [own, processor, version] = [2, 3, 4].map(|index| env::args().nth(index).expect("what is there"));
+    let [own, processor, version] =
+        [2, 3, 4].map(|index| env::args().nth(index).expect("what is there"));
     on_launch(note);
     let device = Device::by_name("cuda:0").expect("a device");
     let said = device.description();
-    let expected = if own == processor { format!(", {own}, ") } else { format!(", {own} with code for {processor}, ") };
+    let expected = if own == processor {
+        format!(", {own}, ")
+    } else {
+        format!(", {own} with code for {processor}, ")
+    };
     assert!(said.contains(&expected), "{said}");
     let queue = queue("cuda:0");
     let mut numbers = Buffer::filled(&queue, 10, 1_u32).expect("memory");

@@ -38,7 +38,7 @@ fn main() {
         "large-copies-plain" => large_copies::large_copies_plain(),
         "large-copies-fail" => large_copies::large_copies_fail(),
         "large-copies-lost" => large_copies::large_copies_lost(),
-        "mirrors" => memory::mirrors(),
+        "host_copies" => memory::host_copies(),
         "out-of-memory" => memory::out_of_memory(),
         "pool" => memory::pool(),
         "parameters" => launches::parameters(),
@@ -63,7 +63,7 @@ fn main() {
         }
         "order" => launches::order(),
         "driver-calls" => launches::driver_calls(),
-        "facts" => code::facts(),
+        "assumptions" => code::assumptions(),
         "group-sizes" => code::group_sizes(),
         "off" => code::off(),
         "background" => code::background(false),
@@ -84,7 +84,8 @@ fn queue(device: &str) -> Queue {
 
 fn panic_of(run: impl FnOnce()) -> String {
     let payload = catch_unwind(AssertUnwindSafe(run)).expect_err("it panics");
-    payload.downcast_ref::<String>().cloned().unwrap_or_else(|| {
-        payload.downcast_ref::<&str>().expect("a text").to_string()
-    })
+    payload
+        .downcast_ref::<String>()
+        .cloned()
+        .unwrap_or_else(|| payload.downcast_ref::<&str>().expect("a text").to_string())
 }

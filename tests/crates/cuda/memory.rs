@@ -49,7 +49,7 @@ pub extern "C" fn add_one(
 }
 
 /// What the host reads through views.
-pub fn mirrors() {
+pub fn host_copies() {
     on_launch(add_one);
     let queue = queue("cuda:0");
     let mut buffer = Buffer::from_slice(&queue, &[1_u32, 2, 3, 4]).expect("memory");

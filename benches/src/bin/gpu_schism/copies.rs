@@ -19,14 +19,14 @@ pub fn run(bench: &Bench) -> Outcome {
     let case = |kernel| Case { kernel, element: "f32", size: numbers, bytes: 4 * numbers };
     let from = between(3, numbers, 0.0, 1.0);
     let mut buffer = Buffer::filled(bench.queue(), numbers, 0.0_f32)?;
-    for run in bench.runs(case("copy_in")).filter(|run| run.is_exact()) {
+    for run in bench.runs(case("copy_in")).filter(|run| run.is_precise()) {
         let times = time(bench, || Ok(buffer.write(&from)?))?;
         run.report(&times, &buffer)?;
         run.check(&buffer, 0.0, || from.clone());
     }
     buffer.write(&from)?;
     let mut to = vec![0.0_f32; numbers];
-    for run in bench.runs(case("copy_out")).filter(|run| run.is_exact()) {
+    for run in bench.runs(case("copy_out")).filter(|run| run.is_precise()) {
         let times = time(bench, || Ok(buffer.read(&mut to)?))?;
         run.report_values(&times, &to);
         run.check_near(&to, 0.0, || from.clone());

@@ -16,7 +16,7 @@ pub fn run(bench: &Bench) -> Outcome {
     // Not the runs' own queues, whose launches are timed one by one.
     let queue = bench.queue();
     let samples = bench.settings().runs * 10;
-    for run in bench.runs(case("launch_wait")).filter(|run| run.is_exact()) {
+    for run in bench.runs(case("launch_wait")).filter(|run| run.is_precise()) {
         let once = || -> Outcome<f64> {
             let start = Instant::now();
             queue.parallel_for(1, |_| ())?;
@@ -27,7 +27,7 @@ pub fn run(bench: &Bench) -> Outcome {
         let times = (0..samples).map(|_| once()).collect::<Outcome<_>>()?;
         run.report_values::<u32>(&Times::new(first, times, Clock::Host), &[]);
     }
-    for run in bench.runs(case("launch_submit")).filter(|run| run.is_exact()) {
+    for run in bench.runs(case("launch_submit")).filter(|run| run.is_precise()) {
         let once = || -> Outcome<f64> {
             let start = Instant::now();
             queue.scope(|scope| {

@@ -1,6 +1,6 @@
 //! The kernels of `cargo schism bench gpu`, one module each, as a user of schism would write them.
 //!
-//! Every kernel has a twin in CUDA C++ (`benches/gpu/*.cuh`): the same algorithm, sizes, data and groups. Both programs print
+//! Every kernel has a baseline in CUDA C++ (`benches/gpu/*.cuh`): the same algorithm, sizes, data and groups. Both programs print
 //! the same lines, see [`measure`]. By itself this program runs on any device:
 //!
 //! ```text

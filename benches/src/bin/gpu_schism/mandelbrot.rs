@@ -43,7 +43,7 @@ pub fn run(bench: &Bench) -> Outcome {
             })
         })?;
         run.report(&times, &picture)?;
-        if run.is_exact() {
+        if run.is_precise() {
             run.check(&picture, 0.0, || {
                 (0..side * side).map(|at| steps(side, [at / side, at % side])).collect()
             });

@@ -5,7 +5,7 @@
 //! | key | value |
 //! |---|---|
 //! | `kernel`, `type`, `size` | what was measured |
-//! | `variant` | `exact`, `relaxed`, `specialised` (exact, and sizes are constants); the twins say `nofma`, `fma` |
+//! | `variant` | `precise`, `relaxed`, `specialised` (precise, and sizes are constants); the baselines say `nofma`, `fma` |
 //! | `bytes` | what a run must read and write at least; 0 where that is not what limits it |
 //! | `clock` | `device` or `host` |
 //! | `median`, `min`, `p95` | seconds of a run, among `runs` timed ones after [`WARM_UP`] others |
@@ -80,10 +80,10 @@ pub struct Case {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// As Rust computes: the default.
-    Exact,
+    Precise,
     /// With [`Math::Relaxed`].
     Relaxed,
-    /// As `Exact`; the kernel captures its sizes as [`schism::Specialized`].
+    /// As `Precise`; the kernel captures its sizes as [`schism::Specialized`].
     Specialised,
 }
 
@@ -148,12 +148,12 @@ impl Bench {
 
     /// The variants in which a kernel is measured: none, if it is not asked for.
     pub fn runs(&self, case: Case) -> impl Iterator<Item = Run<'_>> {
-        self.variants(case, &[Variant::Exact, Variant::Relaxed])
+        self.variants(case, &[Variant::Precise, Variant::Relaxed])
     }
 
     /// The same for a kernel whose sizes may be constants of the code.
     pub fn sized_runs(&self, case: Case) -> impl Iterator<Item = Run<'_>> {
-        self.variants(case, &[Variant::Exact, Variant::Relaxed, Variant::Specialised])
+        self.variants(case, &[Variant::Precise, Variant::Relaxed, Variant::Specialised])
     }
 
     fn variants<'a>(
@@ -170,7 +170,7 @@ impl Bench {
         variants.iter().filter(move |_| wanted).map(move |&variant| {
             let math = match variant {
                 Variant::Relaxed => Math::Relaxed,
-                Variant::Exact | Variant::Specialised => Math::Precise,
+                Variant::Precise | Variant::Specialised => Math::Precise,
             };
             Run { bench: self, case, variant, queue: queue.with_math(math) }
         })
@@ -198,7 +198,7 @@ where
 
 impl Run<'_> {
     /// Whether results must equal the host's bit by bit.
-    pub fn is_exact(&self) -> bool {
+    pub fn is_precise(&self) -> bool {
         self.variant != Variant::Relaxed
     }
 
@@ -249,7 +249,7 @@ impl Run<'_> {
     fn print(&self, times: &Times, bits: u64, sum: f64) {
         let Case { kernel, element, size, bytes } = self.case;
         let variant = match self.variant {
-            Variant::Exact => "exact",
+            Variant::Precise => "precise",
             Variant::Relaxed => "relaxed",
             Variant::Specialised => "specialised",
         };
@@ -262,7 +262,7 @@ impl Run<'_> {
         );
     }
 
-    /// Compares the result with the host's, if that is asked for: all bits, when mathematics is exact, else within a relative
+    /// Compares the result with the host's, if that is asked for: all bits, when mathematics is precise, else within a relative
     /// difference of `tolerance`.
     pub fn check<T: Digest>(
         &self,
@@ -271,8 +271,8 @@ impl Run<'_> {
         host: impl FnOnce() -> Vec<T>,
     ) {
         if self.bench.settings.check {
-            let exact = self.is_exact();
-            self.compare(&result.to_vec(), &host(), if exact { 0.0 } else { tolerance });
+            let precise = self.is_precise();
+            self.compare(&result.to_vec(), &host(), if precise { 0.0 } else { tolerance });
         }
     }
 

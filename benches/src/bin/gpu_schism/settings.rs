@@ -1,4 +1,4 @@
-//! What the command line says. The twin takes the same options.
+//! What the command line says. The baseline takes the same options.
 
 use crate::Outcome;
 
@@ -10,7 +10,7 @@ usage: gpu_schism [--small] [--elements N] [--runs N] [--only KERNEL,…] [--clo
   --only K,…    these kernels only
   --clock C     device, the default: how long each launch took, as the device says; host: from before a launch to
                 after the wait for it
-  --check       compare all results with the host's (not the twin's option: this is about schism)";
+  --check       compare all results with the host's (not the baseline's option: this is about schism)";
 
 /// Which time counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,26 +1,26 @@
-//! `cargo schism bench gpu`: kernels on an NVIDIA GPU beside twins in CUDA C++.
+//! `cargo schism bench gpu`: kernels on an NVIDIA GPU beside baselines in CUDA C++.
 //!
-//! Three programs take turns in one session: `gpu_schism` of the package `schism-bench`, and its twin, `benches/gpu/main.cu`, compiled
+//! Three programs take turns in one session: `gpu_schism` of the package `schism-bench`, and its baseline, `benches/gpu/main.cu`, compiled
 //! by nvcc in two ways: as it does by default, which contracts a product and a sum to one operation, and with `-fmad=false`, which rounds
 //! each, as Rust does. So there are four ratios, nvcc's time by schism's:
 //!
-//! - `exact`: schism by default beside `-fmad=false`. Like with like: both round every operation, and the results agree bit by bit.
+//! - `precise`: schism by default beside `-fmad=false`. Like with like: both round every operation, and the results agree bit by bit.
 //! - `specialised`: the same, of kernels whose sizes schism makes constants of their code (`Specialized`); nvcc's are the same programs as
-//!   before, which read them. With `exact` beside it this shows what specialization does.
+//!   before, which read them. With `precise` beside it this shows what specialization does.
 //! - `relaxed`: schism with `Math::Relaxed` beside nvcc by default. Both may contract.
 //! - `default`: each as it is when nobody asks for anything.
 
+mod baseline;
 mod options;
 mod pack;
 mod record;
 mod table;
-mod twin;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use self::options::{Options, Place, USAGE};
+use self::options::{Mode, Options, USAGE};
 use self::record::Record;
 use self::table::{Line, Table};
 use super::{cpu, workspace};
@@ -33,7 +33,7 @@ use crate::setup;
 /// The program with schism's kernels, and the name of its binary.
 const PROGRAM: &str = "gpu_schism";
 
-/// Where the twins' sources are, in a checkout and in a pack.
+/// Where the baselines' sources are, in a checkout and in a pack.
 const SOURCES: &str = "gpu";
 
 /// What is needed to measure.
@@ -41,7 +41,7 @@ struct Bench {
     /// schism's program, with what it needs in its environment.
     program: PathBuf,
     stage2: PathBuf,
-    /// The folder of the twins' sources.
+    /// The folder of the baselines' sources.
     sources: PathBuf,
     /// A folder for what is made on the way.
     work: PathBuf,
@@ -54,13 +54,13 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let options = Options::read(arguments)?;
-    if let Place::Pack(folder) = &options.place {
+    if let Mode::Pack(folder) = &options.mode {
         return pack::pack(folder);
     }
-    let nvcc = if options.check { None } else { Some(twin::find()?) };
+    let nvcc = if options.check { None } else { Some(baseline::find()?) };
     let record = Record::begin(options.save.as_deref())?;
-    let bench = match &options.place {
-        Place::Unpacked(folder) => Bench::unpacked(folder)?,
+    let bench = match &options.mode {
+        Mode::Unpacked(folder) => Bench::unpacked(folder)?,
         _ => Bench::built()?,
     };
     match nvcc {
@@ -118,10 +118,10 @@ impl Bench {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Builds the twins, runs all three in turn, prints the ratios.
+    /// Builds the baselines, runs all three in turn, prints the ratios.
     fn measure(&self, options: &Options, nvcc: &Path, mut record: Record) -> Result<ExitCode> {
         std::fs::create_dir_all(&self.work).at("create", &self.work)?;
-        let twins = twin::build(nvcc, &self.sources, &self.work)?;
+        let baselines = baseline::build(nvcc, &self.sources, &self.work)?;
         let caches = self.fresh_caches()?;
         let mut table = Table::default();
         let mut all = String::new();
@@ -134,12 +134,12 @@ impl Bench {
             let mut lines = Line::all(&output);
             record.add(&output);
             all.push_str(&output);
-            // The twins use the clock that schism's program has chosen.
+            // The baselines use the clock that schism's program has chosen.
             let clock = clock.get_or_insert_with(|| Line::clock(&lines).to_owned());
             // The one that goes first changes, so that neither always finds the GPU cold.
             let order = if pair % 2 == 1 { [0, 1] } else { [1, 0] };
-            for twin in order.map(|index| &twins[index]) {
-                let mut run = Command::new(twin);
+            for baseline in order.map(|index| &baselines[index]) {
+                let mut run = Command::new(baseline);
                 run.args(&options.passed).args(["--clock", clock]);
                 let output = command::capture(run, "to measure", "it was just built")?;
                 lines.extend(Line::all(&output));
@@ -151,7 +151,7 @@ impl Bench {
         for line in all.lines().filter(|line| line.starts_with("device ")).take(2) {
             println!("{line}");
         }
-        println!("{}", twin::version(nvcc)?);
+        println!("{}", baseline::version(nvcc)?);
         print!("{}", table.render());
         record.end()?;
         Ok(if table.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

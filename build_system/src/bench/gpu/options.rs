@@ -17,7 +17,7 @@ usage: cargo schism bench gpu [PAIRS] [--small] [--elements N] [--runs N] [--onl
 
 /// What to measure with.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Mode {
     /// The checkout at hand.
     Checkout,
     /// A folder to pack into.
@@ -31,8 +31,8 @@ pub enum Place {
 pub struct Options {
     /// How often the programs take turns.
     pub pairs: usize,
-    pub place: Place,
-    /// Whether results are compared with the host's, and nothing with a twin.
+    pub mode: Mode,
+    /// Whether results are compared with the host's, and nothing with a baseline.
     pub check: bool,
     /// Where the programs' own lines go.
     pub save: Option<PathBuf>,
@@ -44,7 +44,7 @@ impl Options {
     /// Reads them.
     pub fn read(words: &[OsString]) -> Result<Self> {
         let mut options =
-            Self { pairs: 3, place: Place::Checkout, check: false, save: None, passed: Vec::new() };
+            Self { pairs: 3, mode: Mode::Checkout, check: false, save: None, passed: Vec::new() };
         let misused = |error| match arguments::misused("bench gpu", error) {
             Error::Usage(text) => Error::Usage(format!("{text}\n\n{USAGE}")),
             other => other,
@@ -60,10 +60,10 @@ impl Options {
                 }
                 Long("save") => options.save = Some(parser.value().map_err(misused)?.into()),
                 Long("pack") => {
-                    options.place = Place::Pack(parser.value().map_err(misused)?.into());
+                    options.mode = Mode::Pack(parser.value().map_err(misused)?.into());
                 }
                 Long("unpacked") => {
-                    options.place = Place::Unpacked(parser.value().map_err(misused)?.into());
+                    options.mode = Mode::Unpacked(parser.value().map_err(misused)?.into());
                 }
                 Value(number) => {
                     let pairs = number.to_str().and_then(|text| text.parse().ok());
@@ -93,8 +93,8 @@ mod tests {
         assert_eq!((options.pairs, options.check), (5, false));
         assert_eq!(options.passed, ["--small", "--only", "dot,scan"]);
         assert_eq!(options.save, Some("lines".into()));
-        assert_eq!(read("--pack there").unwrap().place, Place::Pack("there".into()));
-        assert_eq!(read("").unwrap().place, Place::Checkout);
+        assert_eq!(read("--pack there").unwrap().mode, Mode::Pack("there".into()));
+        assert_eq!(read("").unwrap().mode, Mode::Checkout);
     }
 
     #[test]

@@ -21,7 +21,7 @@ const DRIVER: &str = "cargo-schism";
 const LIMIT: u64 = 60 << 20;
 
 const SCRIPT: &str = r#"#!/bin/sh
-# Measures schism's kernels beside their twins in CUDA C++; the arguments are those of `cargo schism bench gpu`.
+# Measures schism's kernels beside their baselines in CUDA C++; the arguments are those of `cargo schism bench gpu`.
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 for packed in "$here"/*.xz; do

@@ -55,10 +55,10 @@ impl Line {
 
 /// What is compared: a variant of schism's with one of nvcc's.
 const RATIOS: [(&str, &str, &str); 4] = [
-    ("exact", "exact", "nofma"),
+    ("precise", "precise", "nofma"),
     ("specialised", "specialised", "nofma"),
     ("relaxed", "relaxed", "fma"),
-    ("default", "exact", "fma"),
+    ("default", "precise", "fma"),
 ];
 
 /// What memory's speed decides: it would hide in the mean what compilers do.
@@ -120,7 +120,7 @@ impl Table {
                 Row::new(line.bytes)
             });
             row.times.entry(line.variant.clone()).or_default().push(line.median);
-            if line.variant == "exact" {
+            if line.variant == "precise" {
                 row.compiled.push((line.first - line.median).max(0.0));
             }
         }
@@ -133,7 +133,7 @@ impl Table {
                 row.sizes_differ |= ours.size != theirs.size;
             }
             for (ours, theirs, best) in [
-                ("exact", "nofma", Agreement::Bits),
+                ("precise", "nofma", Agreement::Bits),
                 ("specialised", "nofma", Agreement::Bits),
                 ("relaxed", "fma", Agreement::Near),
             ] {
@@ -181,7 +181,7 @@ impl Table {
         let _ = writeln!(text, "results");
         let mut means = [const { Vec::new() }; RATIOS.len()];
         for ((kernel, element), row) in self.kernels() {
-            let _ = write!(text, "{kernel:15}{element:6} {}", seconds(row.time("exact")));
+            let _ = write!(text, "{kernel:15}{element:6} {}", seconds(row.time("precise")));
             for (ratios, mean) in row.ratios.iter().zip(&mut means) {
                 let mut ratios = ratios.clone();
                 if ratios.is_empty() {
@@ -208,11 +208,11 @@ impl Table {
         let _ = writeln!(
             text,
             "\nthe mean is without copies and the kernels of BabelStream, which are as fast as memory is\n\
-             exact: as Rust rounds, beside nvcc -fmad=false (like with like: the same results, bit by bit)\n\
-             specialised: exact, and the kernel's sizes are constants of its code (`Specialized`), beside nvcc -fmad=false, which\n\
+             precise: as Rust rounds, beside nvcc -fmad=false (like with like: the same results, bit by bit)\n\
+             specialised: precise, and the kernel's sizes are constants of its code (`Specialized`), beside nvcc -fmad=false, which\n\
              reads them; only kernels that have sizes\n\
              relaxed: Math::Relaxed beside nvcc by default (both may contract)\n\
-             default: exact beside nvcc by default (nobody asks for anything)"
+             default: precise beside nvcc by default (nobody asks for anything)"
         );
     }
 
@@ -225,7 +225,7 @@ impl Table {
             let copy = copy.and_then(|copy| rate(copy, "nofma"));
             let stream = ["copy", "mul", "add", "triad", "dot"].contains(&kernel.as_str());
             let (Some(copy), true) = (copy, stream) else { continue };
-            let (Some(ours), Some(theirs)) = (rate(row, "exact"), rate(row, "nofma")) else {
+            let (Some(ours), Some(theirs)) = (rate(row, "precise"), rate(row, "nofma")) else {
                 continue;
             };
             if !begun {
@@ -258,7 +258,7 @@ impl Table {
                 );
                 begun = true;
             }
-            let (ours, theirs) = (row.time("exact"), row.time("nofma"));
+            let (ours, theirs) = (row.time("precise"), row.time("nofma"));
             let _ = writeln!(text, "{:21} {} {:>5}{}", name.0, seconds(ours), "", seconds(theirs));
         }
     }
@@ -341,13 +341,13 @@ mod tests {
     #[test]
     fn ratios_compare_like_with_like() {
         let table = table(&[
-            line("triad", "exact", 0.002, 7, 1.0),
+            line("triad", "precise", 0.002, 7, 1.0),
             line("triad", "relaxed", 0.001, 8, 1.001),
             line("triad", "specialised", 0.0016, 7, 1.0),
             line("triad", "nofma", 0.004, 7, 1.0),
             line("triad", "fma", 0.003, 9, 1.002),
             line("memcpy", "nofma", 0.002, 7, 1.0),
-            line("scan", "exact", 0.002, 7, 1.0),
+            line("scan", "precise", 0.002, 7, 1.0),
             line("scan", "nofma", 0.003, 7, 1.0),
         ]);
         let text = table.render();
@@ -362,14 +362,16 @@ mod tests {
 
     #[test]
     fn results_that_differ_are_told() {
-        let near = table(&[line("dot", "exact", 1.0, 1, 5.0), line("dot", "nofma", 1.0, 2, 5.01)]);
+        let near =
+            table(&[line("dot", "precise", 1.0, 1, 5.0), line("dot", "nofma", 1.0, 2, 5.01)]);
         assert!(near.render().contains("near") && near.is_right());
         let other =
             table(&[line("dot", "specialised", 1.0, 1, 5.0), line("dot", "nofma", 1.0, 2, 5.01)]);
         assert!(other.render().contains("near"));
-        let wrong = table(&[line("dot", "exact", 1.0, 1, 5.0), line("dot", "nofma", 1.0, 2, 6.0)]);
+        let wrong =
+            table(&[line("dot", "precise", 1.0, 1, 5.0), line("dot", "nofma", 1.0, 2, 6.0)]);
         assert!(wrong.render().contains("DIFFERENT") && !wrong.is_right());
-        let ours = line("dot", "exact", 1.0, 1, 5.0);
+        let ours = line("dot", "precise", 1.0, 1, 5.0);
         let sizes = table(&[ours, line("dot", "nofma", 1.0, 1, 5.0).replace("size=8", "size=9")]);
         assert!(sizes.render().contains("SIZES DIFFER") && !sizes.is_right());
     }

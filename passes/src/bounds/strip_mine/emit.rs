@@ -320,7 +320,7 @@ impl<'m> Emitter<'_, 'm> {
         }
         let mut done = self.least(iteration, int(plan.strip as i64));
         for load in plan.loads.iter().filter(|load| load.early) {
-            let stride = load.stride.expect("early loads go on by a constant");
+            let stride = load.stride.expect("hoisted loads have a constant stride");
             let address = self.address(load.instruction.operand(0), &self.state);
             let address = self.builder.ptrtoint(address, self.int(64));
             let address = self.builder.trunc(address, self.int(32));

@@ -1,6 +1,6 @@
 //! Tests of the container format, from outside.
 
-mod ahead;
+mod aot;
 mod corpus;
 #[cfg(feature = "file")]
 mod files;

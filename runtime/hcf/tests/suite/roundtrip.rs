@@ -52,12 +52,12 @@ fn code() -> impl Strategy<Value = Code> {
     let targets = PROCESSORS.iter().map(|name| Target::Ptx(name.parse().unwrap()));
     let targets: Vec<_> = targets.chain(Level::ALL.map(Target::Host)).collect();
     (prop::sample::select(targets), any::<[u32; 4]>(), any::<Option<u64>>(), name()).prop_map(
-        |(target, [interface, flags, facts, needs], stack, entry)| Code {
+        |(target, [interface, flags, assumptions, needs], stack, entry)| Code {
             target,
             interface,
             entry,
             flags,
-            facts,
+            assumptions,
             needs,
             stack,
         },
@@ -147,15 +147,15 @@ fn end_of(items: &[AddressItem]) -> u64 {
 fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
     let providers = subsequence(images.clone(), 1..=images.len()).prop_shuffle();
     let parameters = proptest::collection::vec(parameter(), 0..5);
-    let aspects = proptest::collection::btree_set("[a-z0-9-]{1,8}", 0..3);
+    let capabilities = proptest::collection::btree_set("[a-z0-9-]{1,8}", 0..3);
     let content = proptest::option::of(any::<[u8; 32]>());
     let imports = proptest::collection::btree_set("[a-z0-9_.$ %]{1,8}", 0..3);
     let groups = proptest::option::of((any::<u64>(), align()));
     let flags = (any::<bool>(), any::<bool>());
-    let needs = (flags, groups, aspects, imports, content);
+    let needs = (flags, groups, capabilities, imports, content);
     (text(), 1_u32..=3, any::<u64>(), align(), parameters, providers, needs).prop_map(
         move |(display_name, dimensions, size, closure_align, parameters, images, needs)| {
-            let ((can_panic, no_thread_locals), groups, aspects, imports, content) = needs;
+            let ((can_panic, no_thread_locals), groups, capabilities, imports, content) = needs;
             Kernel {
                 name: name.clone(),
                 display_name,
@@ -174,7 +174,7 @@ fn kernel(name: String, images: Vec<String>) -> impl Strategy<Value = Kernel> {
                 offset_variant: None,
                 spec_constants: Vec::new(),
                 imports: imports.into_iter().collect(),
-                aspects: aspects.into_iter().collect(),
+                capabilities: capabilities.into_iter().collect(),
                 content,
                 no_thread_locals,
             }

@@ -280,7 +280,7 @@ fn constants_are_bytes_that_kernels_name() {
 fn aspects_are_words_in_order() {
     let with = |words: &[&str]| {
         let mut container = sample();
-        container.kernels[0].aspects = words.iter().map(|&word| word.to_owned()).collect();
+        container.kernels[0].capabilities = words.iter().map(|&word| word.to_owned()).collect();
         container
     };
     let good = with(&["atomic64", "fp64", "indirect-calls"]);

@@ -103,13 +103,13 @@ pub fn constants() -> Container {
 
 /// The sample with code that was made ahead of time.
 #[allow(dead_code, reason = "the fuzz targets do without")]
-pub fn ahead() -> Container {
+pub fn aot() -> Container {
     let code = |target: &str, entry: &str, needs| Code {
         target: target.parse().unwrap(),
         interface: 7,
         entry: entry.into(),
         flags: 9,
-        facts: 1,
+        assumptions: 1,
         needs,
         stack: target.starts_with("host").then_some(3 << 20),
     };

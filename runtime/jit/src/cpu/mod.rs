@@ -56,7 +56,7 @@
 //! **Independence.** Work-items do not race, so no two of them touch the same memory unless all only read it or use
 //! atomics. [`parallel_loop_metadata`] tells the vectoriser so where that is all there is to a kernel's memory.
 //!
-//! **Exactness.** Unless the request asks for it, nothing here allows LLVM to change a result: no fast-math flags are added
+//! **Precision.** Unless the request asks for it, nothing here allows LLVM to change a result: no fast-math flags are added
 //! and no multiply and add are contracted, so a kernel computes what the same loop on the host computes, bit for bit.
 //!
 //! **Fallback.** [`fallback`]: a kernel on which LLVM's loop vectoriser works for ever is compiled without it.
@@ -146,14 +146,14 @@ struct Cpu {
 
 /// What steps find out.
 #[derive(Default)]
-struct State {
+struct CpuState {
     /// What the entry function asks of a chunk.
     flags: u32,
 }
 
 impl Target for Cpu {
     type Code = (Vec<u8>, u32, u64);
-    type State = State;
+    type State = CpuState;
     const DEVICE: &'static str = "cpu";
     const LINES: bool = false;
     const PIPELINE: &'static [Step] = pipeline::CPU;
@@ -167,7 +167,7 @@ impl Target for Cpu {
         &'c self,
         step: &'static str,
         work: &Work<'_, 'c>,
-        state: &mut State,
+        state: &mut CpuState,
         _cx: &mut PassContext<'_>,
     ) -> Result<(), JitError> {
         let Work { context, module, kernel, request, .. } = *work;
@@ -183,7 +183,7 @@ impl Target for Cpu {
             "choose-inlining" => inline::choose(module, builtins()),
             "resolve-builtins" => work_loop::resolve(context, module)?,
             "unfuse-multiply-add" => {
-                if request.math == FastMath::EXACT {
+                if request.math == FastMath::PRECISE {
                     precise_math::unfuse(module);
                 }
             }
@@ -196,7 +196,7 @@ impl Target for Cpu {
         Ok(())
     }
 
-    fn emit<'c>(&self, work: &Work<'_, 'c>, state: State) -> Result<Self::Code, JitError> {
+    fn emit<'c>(&self, work: &Work<'_, 'c>, state: CpuState) -> Result<Self::Code, JitError> {
         let Work { context, module, machine, dump, .. } = *work;
         let calls = stack::Calls::of(module);
         let failed = |reason| work.failed(reason);

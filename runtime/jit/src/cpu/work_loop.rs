@@ -145,14 +145,14 @@ pub fn wrap<'c>(
     let nest = Module::from_text(context, &text).map_err(JitError::Internal)?;
     nest.set_target_of(module);
     let outer = nest.function(LOOP).ok_or_else(|| missing(LOOP))?;
-    keep_facts(kernel, outer, &request.params);
+    copy_parameter_attributes(kernel, outer, &request.params);
     module.link(context, nest).map_err(JitError::InvalidImage)?;
     kernel.set_internal();
     Ok(())
 }
 
-/// Facts about the kernel's parameters hold on those of the function around it, which are the same.
-pub fn keep_facts<'m>(kernel: Value<'m>, outer: Value<'m>, params: &[Param]) {
+/// Copies attributes from the kernel's parameters to those of the function around it, which are the same.
+pub fn copy_parameter_attributes<'m>(kernel: Value<'m>, outer: Value<'m>, params: &[Param]) {
     let kept = KEPT_ATTRIBUTES.map(enum_kind);
     for (index, param) in params.iter().enumerate() {
         if param.kind == PARAM_BYTES {

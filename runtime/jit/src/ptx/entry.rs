@@ -4,14 +4,14 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 use schism_jit_abi::{
-    ALIGNED, FACT_GROUP_EXACT, FACT_INDEX_32, GPU_BARRIER, GPU_GROUPS, GPU_PRINT, GPU_RANGE,
-    GPU_RECORD, NARROW, PARAM_BYTES, PARAM_INTEGER, PARAM_POINTER, Param,
+    ALIGNED, ASSUME_DIVISIBLE, ASSUME_INDEX_32, GPU_BARRIER, GPU_GROUPS, GPU_MESSAGES, GPU_PRINT,
+    GPU_RANGE, NARROW, PARAM_BYTES, PARAM_INTEGER, PARAM_POINTER, Param,
 };
 use schism_passes::nvptx::launch_bounds::BLOCK;
 
 use super::{PtxOptions, message, sub_group};
 use crate::cpu::work_loop::{
-    AXES, keep_facts, known_value, needs_groups, offset_values, type_text,
+    AXES, copy_parameter_attributes, known_value, needs_groups, offset_values, type_text,
 };
 use crate::image::{
     BARRIER, GLOBAL_ID, GLOBAL_RANGE, GROUP_ID, GROUP_RANGE, KERNEL, LOCAL_ID, LOCAL_RANGE, PANIC,
@@ -33,7 +33,7 @@ const HIDDEN: [&str; 7] = [
     "schism.base.x",
     "schism.base.y",
     "schism.base.z",
-    "schism.record",
+    "schism.messages",
 ];
 
 /// The entry that is being made.
@@ -62,10 +62,10 @@ fn plan(module: &Module<'_>, request: &Request, options: &PtxOptions) -> Entry {
         // Otherwise the grid is the range.
         options.base && (uses(&GLOBAL_RANGE) || uses(&GROUP_RANGE))
     } else {
-        options.facts & FACT_GROUP_EXACT == 0 || uses(&GLOBAL_RANGE)
+        options.assumptions & ASSUME_DIVISIBLE == 0 || uses(&GLOBAL_RANGE)
     };
     add(GPU_RANGE, range);
-    add(GPU_RECORD, uses(&[PANIC, PANIC_FORMAT, PRINT]) || !message::shaped(module).is_empty());
+    add(GPU_MESSAGES, uses(&[PANIC, PANIC_FORMAT, PRINT]) || !message::shaped(module).is_empty());
     add(GPU_PRINT, uses(&[PRINT]));
 
     let mut next = request.params.len() as u32 + if request.offset { 3 } else { 0 };
@@ -82,7 +82,7 @@ fn plan(module: &Module<'_>, request: &Request, options: &PtxOptions) -> Entry {
     if options.base {
         take(3..6);
     }
-    if flags & GPU_RECORD != 0 {
+    if flags & GPU_MESSAGES != 0 {
         take(6..7);
     }
     Entry { name: entry_name(&request.kernel), flags, hidden }
@@ -130,7 +130,7 @@ pub fn wrap<'c>(
             kernel.align_parameter(index, ALIGNED);
         }
     }
-    keep_facts(kernel, outer, &request.params);
+    copy_parameter_attributes(kernel, outer, &request.params);
     module.link(context, around).map_err(JitError::InvalidImage)?;
     kernel.set_internal();
     if copies {
@@ -203,7 +203,7 @@ fn text(
         arguments.push(format!("i64 {value}"));
         declared.push("i64".to_owned());
     }
-    let small = options.facts & FACT_INDEX_32 != 0;
+    let small = options.assumptions & ASSUME_INDEX_32 != 0;
     let mut kept = Vec::new();
     for (name, place) in HIDDEN.iter().zip(&entry.hidden) {
         let ty = hidden_type(name);
@@ -212,7 +212,7 @@ fn text(
             continue;
         }
         kept.push(match *name {
-            "schism.record" => {
+            "schism.messages" => {
                 parameters.push(format!("{ty} noundef nonnull align 16 %{name}"));
                 format!("{ty} %{name}")
             }
@@ -268,7 +268,7 @@ fn text(
         writeln!(o, "  %{name}.even = and i64 %{name}, {}", ALIGNED.cast_signed().wrapping_neg())?;
     }
     writeln!(o, "  call void @{KEEP}({})", kept.join(", "))?;
-    if !groups && options.facts & FACT_GROUP_EXACT == 0 {
+    if !groups && options.assumptions & ASSUME_DIVISIBLE == 0 {
         for (index, axis) in axes.iter().enumerate() {
             writeln!(o, "  %{axis} = call i64 @{}()", GLOBAL_ID[index])?;
             let range =
@@ -298,7 +298,7 @@ fn narrow_type() -> String {
 }
 
 fn hidden_type(name: &str) -> &'static str {
-    if name == "schism.record" { "ptr" } else { "i64" }
+    if name == "schism.messages" { "ptr" } else { "i64" }
 }
 
 fn keep_types() -> String {
@@ -312,7 +312,7 @@ fn builtin_bodies(
     options: &PtxOptions,
     groups: bool,
 ) -> std::fmt::Result {
-    let small = options.facts & FACT_INDEX_32 != 0;
+    let small = options.assumptions & ASSUME_INDEX_32 != 0;
     let used = request.dimensions as usize;
     let mut define = |name: &str, lines: String, result: &str| {
         writeln!(o, "define i64 @{name}() alwaysinline nounwind {{\n{lines}  ret i64 {result}\n}}")
@@ -519,7 +519,7 @@ pub fn trim(module: &Module<'_>, entry: &mut Entry) -> Result<(), JitError> {
     let is_used =
         |place: &u32| params.get(*place as usize).is_none_or(|param| !param.users().is_empty());
     let mut unused = Vec::new();
-    for (flag, places) in [(GPU_RANGE, 0..3), (GPU_RECORD, 6..7)] {
+    for (flag, places) in [(GPU_RANGE, 0..3), (GPU_MESSAGES, 6..7)] {
         let places: Vec<u32> = entry.hidden[places].iter().flatten().copied().collect();
         if entry.flags & flag != 0 && !places.iter().any(is_used) {
             entry.flags &= !flag;

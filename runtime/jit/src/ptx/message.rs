@@ -1,9 +1,9 @@
-//! What a work-item does that panics or prints: it leaves a message in the launch's record.
+//! What a work-item does that panics or prints: it leaves a message in the message buffer of its launch.
 //!
 //! **Panics with plain values** (`schism_passes::gpu::panic_sites`) call nothing and use no memory of their own. While LLVM optimises,
 //! each is one call that does not return:
 //! ```llvm
-//!   call void @__schism_panic_site.1(ptr %schism.record, ptr @schism.shape, ptr @location, i64 %index)
+//!   call void @__schism_panic_site.1(ptr %schism.messages, ptr @schism.shape, ptr @location, i64 %index)
 //!   unreachable
 //! ```
 //! Afterwards all of a function go to one block (`schism_passes::gpu::merge_panic_exits`), where the call becomes what it means: the first
@@ -17,12 +17,12 @@
 //! ```
 //! become, where they stand,
 //! ```llvm
-//!   call void @schism.panic(ptr %schism.record, ptr %text, ptr inttoptr (i64 9 to ptr), ptr @location, i64 %x, i64 0, i64 0)
+//!   call void @schism.panic(ptr %schism.messages, ptr %text, ptr inttoptr (i64 9 to ptr), ptr @location, i64 %x, i64 0, i64 0)
 //!   unreachable
 //! ```
 //! and that function, which is never inlined, copies the message and ends the work-item. The copying itself is Rust
 //! (`recorder.rs`, of which the build script makes bitcode): it follows the message's template, its arguments and their descriptors.
-//! The host formats from the copies (`schism_message::record`). Kernels without such messages have none of it.
+//! The host formats from the copies (`schism_message::buffer`). Kernels without such messages have none of it.
 
 use std::fmt::Write;
 
@@ -30,7 +30,7 @@ use std::mem::{offset_of, size_of};
 
 use schism_jit_abi::{
     GPU_MESSAGE_COMPLETE, GPU_MESSAGE_IN_GROUP, GPU_MESSAGE_SHAPED, GPU_STATE_CLAIMED,
-    GPU_STATE_COMPLETE, GPU_STATE_FREE, GpuMessage, GpuRecord,
+    GPU_STATE_COMPLETE, GPU_STATE_FREE, GpuMessage, GpuMessageBuffer,
 };
 use schism_message::{Kind, MAGIC, recorder};
 
@@ -128,19 +128,19 @@ pub fn bodies(o: &mut String, groups: bool, plain: bool) -> std::fmt::Result {
     writeln!(o, "declare void @{copy_print}(ptr, ptr, ptr, {types}) nounwind")?;
     writeln!(
         o,
-        "define internal void @schism.panic(ptr %record, ptr %template, ptr %args, ptr %location, {ids}) cold noinline noreturn {{
+        "define internal void @schism.panic(ptr %messages, ptr %template, ptr %args, ptr %location, {ids}) cold noinline noreturn {{
          {locals}
-           call void @{copy_panic}(ptr %record, ptr %template, ptr %args, ptr %location, {ids}, {places}, i1 zeroext {in_group})
+           call void @{copy_panic}(ptr %messages, ptr %template, ptr %args, ptr %location, {ids}, {places}, i1 zeroext {in_group})
            call void @{END}()
            unreachable
          }}
-         define internal void @{PRINTS}(ptr %record, ptr %template, ptr %args, {ids}) cold noinline nounwind {{
+         define internal void @{PRINTS}(ptr %messages, ptr %template, ptr %args, {ids}) cold noinline nounwind {{
          {locals}
-           call void @{copy_print}(ptr %record, ptr %template, ptr %args, {ids}, {places}, i1 zeroext {in_group})
+           call void @{copy_print}(ptr %messages, ptr %template, ptr %args, {ids}, {places}, i1 zeroext {in_group})
            ret void
          }}"
     )?;
-    let mut known = "  %record = call ptr @schism.record()\n".to_owned();
+    let mut known = "  %messages = call ptr @schism.messages()\n".to_owned();
     for (value, builtin) in ["x", "y", "z"].into_iter().zip(GLOBAL_ID) {
         writeln!(known, "  %{value} = call i64 @{builtin}()")?;
     }
@@ -152,17 +152,17 @@ pub fn bodies(o: &mut String, groups: bool, plain: bool) -> std::fmt::Result {
            %twice = shl i64 %len, 1
            %odd = or disjoint i64 %twice, 1
            %args = inttoptr i64 %odd to ptr
-           call void @schism.panic(ptr %record, ptr %text, ptr %args, ptr %location, {ids})
+           call void @schism.panic(ptr %messages, ptr %text, ptr %args, ptr %location, {ids})
            unreachable
          }}
          define void @{PANIC_FORMAT}(ptr %template, ptr %args, ptr %location) alwaysinline cold noreturn {{
          {known}
-           call void @schism.panic(ptr %record, ptr %template, ptr %args, ptr %location, {ids})
+           call void @schism.panic(ptr %messages, ptr %template, ptr %args, ptr %location, {ids})
            unreachable
          }}
          define void @{PRINT}(ptr %template, ptr %args) alwaysinline nounwind {{
          {known}
-           call void @{PRINTS}(ptr %record, ptr %template, ptr %args, {ids})
+           call void @{PRINTS}(ptr %messages, ptr %template, ptr %args, {ids})
            ret void
          }}"
     )
@@ -193,12 +193,12 @@ fn with_words(module: &Module<'_>, name: &str) -> Vec<Shaped> {
         .collect()
 }
 
-/// What is in front of a site's words: `%record`, the first ids of this piece of the launch if there are several, `%shape`,
+/// What is in front of a site's words: `%messages`, the first ids of this sub-grid of the launch if there are several, `%shape`,
 /// `%location`.
 fn site_parameters(base: bool, words: usize) -> String {
     let base = if base { ", i64 %base.x, i64 %base.y, i64 %base.z" } else { "" };
     let words: String = (0..words).map(|word| format!(", i64 %w{word}")).collect();
-    format!("ptr %record{base}, ptr %shape, ptr %location{words}")
+    format!("ptr %messages{base}, ptr %shape, ptr %location{words}")
 }
 
 impl Shaped {
@@ -215,7 +215,7 @@ impl Shaped {
         writeln!(
             o,
             "define void @{name}(ptr %shape, ptr %location{own}) alwaysinline cold noreturn {{
-               %record = call ptr @schism.record()"
+               %messages = call ptr @schism.messages()"
         )?;
         for (name, axis) in base.into_iter().flatten().zip(AXES) {
             writeln!(o, "  %base.{axis} = call i64 @{name}()")?;
@@ -272,25 +272,25 @@ impl Shaped {
         options: &PtxOptions,
         groups: bool,
     ) -> std::fmt::Result {
-        const HEAD: usize = size_of::<GpuRecord>();
+        const HEAD: usize = size_of::<GpuMessageBuffer>();
         let Self { name, words } = self;
         let all = site_parameters(options.base, *words);
         writeln!(
             o,
             "define void @{name}({all}) alwaysinline cold noreturn nounwind {{
-               %state = getelementptr inbounds i8, ptr %record, i64 {}
+               %state = getelementptr inbounds i8, ptr %messages, i64 {}
                %claim = cmpxchg ptr %state, i32 {GPU_STATE_FREE}, i32 {GPU_STATE_CLAIMED} syncscope(\"device\") monotonic monotonic
                %won = extractvalue {{ i32, i1 }} %claim, 1
                br i1 %won, label %leave, label %end
              leave:",
-            offset_of!(GpuRecord, state)
+            offset_of!(GpuMessageBuffer, state)
         )?;
         let mut stores = 0;
         let mut store = |o: &mut String, ty: &str, value: &str, offset: usize| {
             stores += 1;
             writeln!(
                 o,
-                "  %at.{stores} = getelementptr inbounds i8, ptr %record, i64 {}
+                "  %at.{stores} = getelementptr inbounds i8, ptr %messages, i64 {}
                    store {ty} {value}, ptr %at.{stores}, align {}",
                 HEAD + offset,
                 if ty == "i32" { 4 } else { 8 },

@@ -25,10 +25,10 @@
 //! }
 //! ```
 //!
-//! **Exactness.** As on the CPU, nothing allows LLVM to change a result: a multiply and an add stay two operations, divisions and
+//! **Precision.** As on the CPU, nothing allows LLVM to change a result: a multiply and an add stay two operations, divisions and
 //! square roots are IEEE's, subnormal numbers are kept.
 //!
-//! **Panics and prints.** A work-item that panics leaves its message in a record which the host can read ([`message`]), and ends
+//! **Panics and prints.** A work-item that panics leaves its message in a message buffer that the host can read ([`message`]), and ends
 //! with `exit`; other work-items go on. It never traps: that would end the host's context, and all memory in it.
 //!
 //! **Constants and statics** of the image are in global memory: code reads tables at places that differ between work-items, which
@@ -73,9 +73,9 @@ pub struct PtxOptions {
     pub isa: u32,
     /// The work-items of a block in each dimension, or 0.
     pub group: [u32; 3],
-    /// What holds for every launch: a sum of `FACT_` constants.
-    pub facts: u32,
-    /// Whether the launch comes in pieces.
+    /// What holds for every launch: a sum of `ASSUME_` constants.
+    pub assumptions: u32,
+    /// Whether the launch is divided into sub-grids.
     pub base: bool,
     /// The alignment that local memory needs.
     pub local_align: u64,
@@ -164,13 +164,13 @@ fn parameter_bytes(request: &Request) -> u64 {
 
 /// Whether the options obey the interface's rules.
 fn check(request: &Request, options: &PtxOptions) -> Result<(), JitError> {
-    use schism_jit_abi::{FACT_GROUP_EXACT, FACT_INDEX_32};
+    use schism_jit_abi::{ASSUME_DIVISIBLE, ASSUME_INDEX_32};
     /// Threads of a block, at most, and in each dimension.
     const BLOCK: [u32; 4] = [1024, 1024, 1024, 64];
 
     let wrong = |reason: String| Err(JitError::InvalidRequest(reason));
-    if options.facts & !(FACT_INDEX_32 | FACT_GROUP_EXACT) != 0 {
-        return wrong("unknown facts".to_owned());
+    if options.assumptions & !(ASSUME_INDEX_32 | ASSUME_DIVISIBLE) != 0 {
+        return wrong("unknown assumptions".to_owned());
     }
     if options.local_align != 0
         && (!options.local_align.is_power_of_two() || options.local_align > 1 << 16)
@@ -217,12 +217,12 @@ struct Ptx {
 
 /// What steps find out.
 #[derive(Default)]
-struct State {
+struct PtxState {
     /// The entry, once the kernel is wrapped.
     entry: Option<entry::Entry>,
 }
 
-impl State {
+impl PtxState {
     fn entry(&self) -> Result<&entry::Entry, JitError> {
         self.entry.as_ref().ok_or_else(no_entry)
     }
@@ -238,7 +238,7 @@ fn no_entry() -> JitError {
 
 impl Target for Ptx {
     type Code = PtxCode;
-    type State = State;
+    type State = PtxState;
     const DEVICE: &'static str = "cuda";
     const LINES: bool = true;
     const PIPELINE: &'static [Step] = pipeline::PTX;
@@ -255,7 +255,7 @@ impl Target for Ptx {
         &'c self,
         step: &'static str,
         work: &Work<'_, 'c>,
-        state: &mut State,
+        state: &mut PtxState,
         cx: &mut PassContext<'_>,
     ) -> Result<(), JitError> {
         let Work { context, module, kernel, request, .. } = *work;
@@ -267,7 +267,7 @@ impl Target for Ptx {
             }
             "define-clock" => clock::add(context, module, Time::Target)?,
             "choose-inlining" => {
-                // What panics need not be in the entry, for the record is found from everywhere; but a kernel that calls nothing has
+                // What panics need not be in the entry, for the message buffer is found from everywhere; but a kernel that calls nothing has
                 // all its registers for itself.
                 let ids = GLOBAL_ID.into_iter().chain(GLOBAL_RANGE).chain(group_builtins());
                 inline::choose(module, ids.chain([PANIC, PANIC_FORMAT]));
@@ -279,7 +279,7 @@ impl Target for Ptx {
             "resolve-builtins" => entry::resolve(context, module, state.entry()?)?,
             "hide-code" => code::hide(context, module)?,
             "unfuse-multiply-add" => {
-                if request.math == FastMath::EXACT {
+                if request.math == FastMath::PRECISE {
                     precise_math::unfuse(module);
                 }
             }
@@ -300,7 +300,7 @@ impl Target for Ptx {
         Ok(())
     }
 
-    fn emit<'c>(&self, work: &Work<'_, 'c>, mut state: State) -> Result<PtxCode, JitError> {
+    fn emit<'c>(&self, work: &Work<'_, 'c>, mut state: PtxState) -> Result<PtxCode, JitError> {
         let Work { context, module, machine, request, dump, .. } = *work;
         let entry = state.entry.take().ok_or_else(no_entry)?;
         unresolved(module, request)?;

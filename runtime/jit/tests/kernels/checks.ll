@@ -6,8 +6,8 @@
 define void @product(ptr %out, ptr noalias readonly %a, i64 %a.len, ptr noalias readonly %b, i64 %b.len, i64 %n) {
 start:
   %x = call i64 @__schism_global_id_x()
-  br label %turn
-turn:
+  br label %iteration
+iteration:
   %k = phi i64 [ 0, %start ], [ %k.next, %both ]
   %sum = phi float [ 0.0, %start ], [ %sum.next, %both ]
   %more = icmp ult i64 %k, %n
@@ -28,7 +28,7 @@ both:
   %product = fmul float %a.value, %b.value
   %sum.next = fadd float %sum, %product
   %k.next = add i64 %k, 1
-  br label %turn
+  br label %iteration
 bad:
   call void @__schism_panic(ptr @text, i64 19, ptr null)
   unreachable

@@ -12,7 +12,7 @@ pub struct Gpu {
     pub arch: String,
     pub isa: u32,
     pub group: [u32; 3],
-    pub facts: u32,
+    pub assumptions: u32,
     pub local_align: u64,
     pub aligned: u64,
     pub narrow: u64,
@@ -41,7 +41,7 @@ impl Gpu {
             arch: "sm_80".to_owned(),
             isa: 0,
             group: [0; 3],
-            facts: 0,
+            assumptions: 0,
             local_align: 0,
             aligned: 0,
             narrow: 0,
@@ -64,8 +64,8 @@ impl Gpu {
         self
     }
 
-    pub fn facts(mut self, facts: u32) -> Self {
-        self.facts = facts;
+    pub fn assumptions(mut self, assumptions: u32) -> Self {
+        self.assumptions = assumptions;
         self
     }
 
@@ -121,7 +121,7 @@ impl Gpu {
             isa: self.isa,
             arch: Bytes::new(self.arch.as_bytes()),
             group: self.group,
-            facts: self.facts,
+            assumptions: self.assumptions,
             local_align: self.local_align,
             aligned: self.aligned,
             narrow: self.narrow,

@@ -67,7 +67,7 @@ pub fn many_loops(count: u64) -> String {
     loops(count, false)
 }
 
-/// The same, and each turn of each loop checks that its number, and that of the loop, make less than `at` together.
+/// The same, and each iteration of each loop checks that its number, and that of the loop, make less than `at` together.
 pub fn many_checked_loops(count: u64) -> String {
     loops(count, true)
 }
@@ -77,7 +77,7 @@ fn loops(count: u64, checked: bool) -> String {
         define void @many(ptr noalias %out, i64 %at) {\nstart:\n\
           %x = call i64 @__schism_global_id_x()\n\
           %to = getelementptr inbounds i64, ptr %out, i64 %x\n\
-          %turns = and i64 %x, 15\n  br label %loop.0\n"
+          %iterations = and i64 %x, 15\n  br label %loop.0\n"
         .to_owned();
     for number in 0..count {
         let (before, from) = match number {
@@ -85,7 +85,7 @@ fn loops(count: u64, checked: bool) -> String {
             _ => (format!("%s.{}", number - 1), format!("done.{}", number - 1)),
         };
         let (check, end) = match checked {
-            false => (String::new(), "turn"),
+            false => (String::new(), "iteration"),
             true => (
                 format!(
                     "  %sum.{number} = add i64 %k.{number}, {number}
@@ -103,9 +103,9 @@ fn loops(count: u64, checked: bool) -> String {
             "loop.{number}:
                %k.{number} = phi i64 [ 0, %{from} ], [ %k.{number}.next, %{end}.{number} ]
                %s.{number} = phi i64 [ {before}, %{from} ], [ %s.{number}.next, %{end}.{number} ]
-               %more.{number} = icmp ult i64 %k.{number}, %turns
-               br i1 %more.{number}, label %turn.{number}, label %done.{number}
-             turn.{number}:
+               %more.{number} = icmp ult i64 %k.{number}, %iterations
+               br i1 %more.{number}, label %iteration.{number}, label %done.{number}
+             iteration.{number}:
              {check}
                %t.{number} = mul i64 %s.{number}, 31
                %s.{number}.next = add i64 %t.{number}, %k.{number}
@@ -135,8 +135,8 @@ fn loops(count: u64, checked: bool) -> String {
 
 /// What the loops of [`many_loops`] make of a work-item's id.
 pub fn many_loops_on_host(count: u64, x: u64) -> u64 {
-    let turn = |s: u64, k: u64| s.wrapping_mul(31).wrapping_add(k);
-    (0..count).fold(x, |s, _| (0..x & 15).fold(s, turn))
+    let iteration = |s: u64, k: u64| s.wrapping_mul(31).wrapping_add(k);
+    (0..count).fold(x, |s, _| (0..x & 15).fold(s, iteration))
 }
 
 /// Parameters of 8 bytes each, one after the other.

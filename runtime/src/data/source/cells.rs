@@ -1,4 +1,4 @@
-//! Parts of a buffer that all work-items of a group write, in any order.
+//! Cells: parts of a buffer that all work-items of a group write, in any order.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,15 +16,17 @@ use crate::kernel::group::local::Placement;
 use crate::kernel::group::member::Member;
 use crate::kernel::group::value::{GroupValue, InBuffer};
 
-/// A part of a buffer that the work-items of a group read and write in any order: like [`Local`](crate::Local) memory, but in the buffer,
-/// where it stays after the launch.
+/// A part of a buffer that the work-items of a group read and write in any order: like
+/// [`Local`](crate::Local) memory, but in the buffer, where it stays after the launch.
 ///
-/// Kernels get it from [`per_group`](fn@crate::per_group) and [`per_sub_group`](fn@crate::per_sub_group) around
-/// [`cells`](crate::Buffer::cells). Where each work-item writes elements that are known beforehand, a [`Share`](crate::Share) is simpler
-/// and faster on CPUs, whose vector instructions cannot write cells.
+/// Kernels get it from [`per_group`](fn@crate::per_group) and
+/// [`per_sub_group`](fn@crate::per_sub_group) around [`cells`](crate::Buffer::cells). Where it is
+/// known beforehand which elements each work-item writes, a [`Share`](crate::Share) is simpler, and
+/// faster on CPUs, whose vector instructions cannot write cells.
 ///
-/// [`get`](Self::get) and [`set`](Self::set) work from any work-item at any time. Two work-items that touch the same number without a
-/// [barrier](crate::NdItem::barrier) between them get one order or the other.
+/// [`get`](Self::get) and [`set`](Self::set) work from any work-item at any time. Without a
+/// [barrier](crate::NdItem::barrier) between them, the order of two accesses to the same number is
+/// unspecified.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -46,8 +48,9 @@ use crate::kernel::group::value::{GroupValue, InBuffer};
 /// ```
 ///
 /// # Why this is sound
-/// All accesses through it are relaxed atomics for the work-items of one group, and nobody else has the part: parts of distinct groups do
-/// not overlap, and the launch has the buffer to itself. An atomic store of a GPU that is for one group is as fast as a plain one.
+/// All accesses through it are relaxed atomics with the scope of one group, and nothing else has
+/// the part: parts of distinct groups do not overlap, and the launch has exclusive access to the
+/// buffer. On a GPU, an atomic store with the scope of a group is as fast as a plain one.
 pub struct Cells<'g, T> {
     elements: NonNull<T>,
     len: usize,
@@ -71,7 +74,7 @@ impl<T> fmt::Debug for Cells<'_, T> {
 
 impl<T> Cells<'_, T> {
     /// # Safety
-    /// The elements are valid for the lifetime, and reached by cells only.
+    /// The elements are valid for the lifetime, and accessed through cells only.
     #[inline(always)]
     const unsafe fn new(part: *mut [T]) -> Self {
         // SAFETY: the elements are valid.
@@ -106,7 +109,7 @@ impl<T> Cells<'_, T> {
 }
 
 impl<T: GroupValue> Cells<'_, T> {
-    /// The element at `index`.
+    /// Reads the element at `index`.
     ///
     /// # Panics
     /// If `index` is not less than the length.
@@ -114,7 +117,7 @@ impl<T: GroupValue> Cells<'_, T> {
     #[must_use]
     #[track_caller]
     pub fn get(&self, index: usize) -> T {
-        // SAFETY: it is one of the elements, which only cells reach.
+        // SAFETY: it is one of the elements, which only cells access.
         unsafe { T::load::<InBuffer>(self.cell(index)) }
     }
 
@@ -130,7 +133,7 @@ impl<T: GroupValue> Cells<'_, T> {
     }
 }
 
-/// Runs of neighbouring elements, as cells: see [`Buffer::cells`](crate::Buffer::cells).
+/// Chunks of consecutive elements, as cells: see [`Buffer::cells`](crate::Buffer::cells).
 #[derive(Debug)]
 pub struct CellChunks<'a, T>(ChunksMut<'a, T>);
 
@@ -188,9 +191,9 @@ impl<'a, T: Element> ViewMut<'a, T> {
 }
 
 impl<T: Element> Buffer<T> {
-    /// A source that gives each group `size` neighbouring elements, which all of its work-items read and write in any order: see
-    /// [`Cells`](crate::Cells), and [`per_group`](fn@crate::per_group). The last group gets what is left. A launch with a `size` of 0
-    /// is an error.
+    /// A source that gives each group `size` consecutive elements, which all of its work-items read
+    /// and write in any order: see [`Cells`](crate::Cells), and [`per_group`](fn@crate::per_group).
+    /// The last group gets the rest. A `size` of 0 is a launch error.
     #[must_use]
     pub fn cells(&mut self, size: usize) -> CellChunks<'_, T>
     where

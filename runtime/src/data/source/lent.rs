@@ -1,4 +1,4 @@
-//! Buffers that several launches of one scope use in turn.
+//! Loans: buffers that several launches of one scope use one after the other.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -21,17 +21,18 @@ use crate::kernel::grid::GridPoint;
 use crate::kernel::group::local::Placement;
 use crate::kernel::group::value::GroupValue;
 
-/// A buffer lent to a [scope](crate::Queue::scope): the scope's launches use it one after the other, exclusively or shared, as
-/// each one needs.
+/// A buffer lent to a [scope](crate::Queue::scope): the scope's launches use it one after the
+/// other, exclusively or shared, as each one needs.
 ///
-/// A launch that was submitted may still be running when the next one is written down, so the borrow checker would not let
-/// both borrow the buffer. The queue runs them in order, however, and each one's access ends with it. A loan expresses that: it
-/// is borrowed only for the call that submits, and is accepted by the launches of its own scope only.
+/// A submitted launch may still be running when the next one is submitted, so the borrow checker
+/// would not let both borrow the buffer. The queue runs them in order, however, and each one's
+/// access ends with it. A loan expresses that: it is borrowed only for the call that submits, and
+/// only launches of its own scope accept it.
 ///
 /// As a source, `&mut loan` gives `&mut T`, `&loan` gives `&T`; [`chunks`](Self::chunks), [`chunks_mut`](Self::chunks_mut) and
 /// [`whole`](Self::whole) work as they do for buffers.
 ///
-/// One launch cannot have it both ways:
+/// One launch cannot use it both shared and exclusively:
 ///
 /// ```compile_fail,E0502
 /// # fn main() -> Result<(), schism::Error> {

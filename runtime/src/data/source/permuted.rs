@@ -1,4 +1,4 @@
-//! Elements in another order, which work-items own.
+//! Permuted sources: each work-item owns an element in another order.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -13,7 +13,7 @@ use crate::kernel::element::Element;
 use crate::kernel::grid::GridPoint;
 use crate::kernel::group::local::Placement;
 
-/// An order of elements: a bijection of the indices below a length.
+/// A permutation: a bijection of the indices below a length.
 ///
 /// # Safety
 /// For any length that [`fits`](Self::fits), `index` of what [`kernel`](Self::kernel) gives maps the indices below the
@@ -23,7 +23,7 @@ pub unsafe trait Permutes {
     #[doc(hidden)]
     type Kernel: Kernel + Send + Sync;
 
-    /// Why it is no order of `len` elements.
+    /// Why it is no permutation of `len` elements.
     #[doc(hidden)]
     fn fits(&self, len: usize) -> Result<(), String>;
 
@@ -38,14 +38,14 @@ pub unsafe trait Permutes {
     }
 }
 
-/// The part of an order that kernels have.
+/// The part of a permutation that kernels have.
 pub trait Kernel {
     /// Where the element `index` goes.
     #[doc(hidden)]
     fn index(&self, index: usize) -> usize;
 }
 
-/// The last element first: the order of [`Buffer::permuted_mut`] that turns everything around.
+/// The last element first: with it, [`Buffer::permuted_mut`] reverses the order.
 #[derive(Clone, Copy, Debug)]
 pub struct Reversal;
 
@@ -73,7 +73,8 @@ impl Kernel for FromLast {
     }
 }
 
-/// The bits of the index in reverse: the order in which a fast Fourier transform leaves its results, for lengths that are powers of two.
+/// The bits of the index in reverse: the order of the results of a fast Fourier transform, for
+/// lengths that are powers of two.
 #[derive(Clone, Copy, Debug)]
 pub struct BitReversal;
 
@@ -109,7 +110,8 @@ impl Kernel for ReversedBits {
     }
 }
 
-/// An order that is listed: element `i` is where the list says. It is known to be one, since making it checks that.
+/// A permutation given as a list: element `i` goes where the list says. Creating it checks the
+/// list.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -132,7 +134,7 @@ impl Kernel for ReversedBits {
 pub struct Permutation(Buffer<u32>);
 
 impl Permutation {
-    /// The order in which element `i` is at `places[i]`.
+    /// Creates the permutation in which element `i` is at `places[i]`.
     ///
     /// # Errors
     /// [`BufferError::Permutation`] unless each index below the length is there once, and fewer than 2^32 of them; those of
@@ -270,9 +272,9 @@ impl<'a, T: Element> ViewMut<'a, T> {
 }
 
 impl<T: Element> Buffer<T> {
-    /// A source that gives each work-item one element to change, in another order: work-item `i` gets the element where `order` has `i`.
-    /// `order` is [`Reversal`](crate::Reversal), [`BitReversal`](crate::BitReversal), or the list of a
-    /// [`Permutation`](crate::Permutation).
+    /// A source that gives each work-item one element to change, in another order: work-item `i`
+    /// gets the element to which `order` maps `i`. `order` is [`Reversal`](crate::Reversal),
+    /// [`BitReversal`](crate::BitReversal), or the list of a [`Permutation`](crate::Permutation).
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {

@@ -1,4 +1,4 @@
-//! What one work-item owns of the part of a group.
+//! Shares: what one work-item owns of its group's part.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,13 +7,15 @@ use std::ptr::NonNull;
 
 use crate::kernel::group::member::Member;
 
-/// A work-item's share of a part that belongs to its group, such as a row of a matrix: of `n` work-items, number `i` owns the elements `i`,
-/// `i + n`, `i + 2n` and so on of the part. It may change them at any time, in any order, without asking anybody.
+/// A work-item's share of a part that belongs to its group, such as a row of a matrix: of `n`
+/// work-items, number `i` owns the elements `i`, `i + n`, `i + 2n` and so on of the part. It may
+/// change them at any time, in any order, without synchronization.
 ///
-/// Kernels get it from [`per_group`](fn@crate::per_group) and [`per_sub_group`](fn@crate::per_sub_group) around
-/// [`chunks_mut`](crate::Buffer::chunks_mut). It works like a slice of its own elements: [`len`](Self::len) of them, with indices from 0;
-/// iteration gives each one with its index in the part. Neighbouring work-items own neighbouring elements, which is what a GPU
-/// reads and writes fastest.
+/// Kernels get it from [`per_group`](fn@crate::per_group) and
+/// [`per_sub_group`](fn@crate::per_sub_group) around [`chunks_mut`](crate::Buffer::chunks_mut). It
+/// works like a slice of its own elements: [`len`](Self::len) of them, with indices from 0;
+/// iterators yield each one with its index in the part. Neighbouring work-items own neighbouring
+/// elements, so a GPU can coalesce their accesses.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -37,9 +39,10 @@ use crate::kernel::group::member::Member;
 /// ```
 ///
 /// # Why this is sound
-/// The numbers of the work-items of a group are distinct and less than their count, so no two of them own an element of the same index.
-/// Parts of distinct groups do not overlap, and the launch has the buffer to itself. A share cannot be copied, all access goes through
-/// a borrow of it, and a work-item cannot keep it or give it away: the kernel takes it for any lifetime.
+/// The numbers of the work-items of a group are distinct and less than their count, so no two of
+/// them own an element of the same index. Parts of distinct groups do not overlap, and the launch
+/// has exclusive access to the buffer. A share cannot be copied, all access goes through a borrow
+/// of it, and a work-item cannot keep it or give it away: the kernel accepts it for any lifetime.
 /// Therefore two `&mut` to one element never exist, and stores are plain stores.
 pub struct Share<'g, T> {
     /// The first element of the part.

@@ -100,15 +100,16 @@ impl<T: Element, const H: usize, const W: usize, M> Prepare<M> for TilesMut<'_, 
     }
 }
 
-/// A work-item's share of a tile of a row-major matrix, of `H` rows and `W` columns: of the `n` work-items of the tile's group, number `i`
-/// owns the elements `i`, `i + n`, `i + 2n` and so on of the tile, in row-major order. Tiles at the lower and at the right edge may be
-/// cut off; each work-item then owns those of its elements that there are.
+/// A work-item's share of a tile of a row-major matrix, of `H` rows and `W` columns: of the `n`
+/// work-items of the tile's group, number `i` owns the elements `i`, `i + n`, `i + 2n` and so on of
+/// the tile, in row-major order. Tiles at the bottom and right edges may be cut off; each work-item
+/// then owns those of its elements that exist.
 ///
 /// Kernels get it from [`per_group`](fn@crate::per_group) around [`tiles_mut`](crate::Buffer::tiles_mut). Without `per_group`, a work-item
 /// owns its whole tile. If a group has `W` work-items along `x`, each of them owns elements of one column, its own
 /// [`local_x`](crate::NdItem::local_x).
 ///
-/// What it says of [`Share`](crate::Share) holds here: no two work-items own the same element, so this is sound.
+/// As for [`Share`](crate::Share), no two work-items own the same element, so this is sound.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -277,11 +278,13 @@ impl<'a, T: Element> ViewMut<'a, T> {
 }
 
 impl<T: Element> Buffer<T> {
-    /// A source of the tiles of a matrix, which has rows of `width` elements one after the other: `H` rows and `W` columns each, row by
-    /// row of tiles. Tiles at the right and the lower edge may be cut off.
+    /// A source of the tiles of a matrix with rows of `width` elements, one after the other: `H`
+    /// rows and `W` columns each, row by row of tiles. Tiles at the right and bottom edges may be
+    /// cut off.
     ///
-    /// There are as many tiles as it takes to cover the matrix. With [`per_group`](fn@crate::per_group), each group gets a tile, and each of its
-    /// work-items a [share](crate::TileShare) of it. A launch whose matrix has no whole number of rows is an error.
+    /// There are as many tiles as cover the matrix. With [`per_group`](fn@crate::per_group), each
+    /// group gets a tile, and each of its work-items a [share](crate::TileShare) of it. A matrix
+    /// that is not a whole number of rows is a launch error.
     #[must_use]
     pub fn tiles_mut<const H: usize, const W: usize>(
         &mut self,

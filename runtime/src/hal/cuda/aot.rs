@@ -1,15 +1,15 @@
-//! Which code that was made ahead of time runs on a GPU of NVIDIA's.
+//! Which AOT code runs on an NVIDIA GPU.
 
 use schism_hcf::{ImageRef, Target};
 
 use crate::code::aot::AotTarget;
 
-/// A GPU, as code for it sees it.
+/// The properties of a GPU that AOT code depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PtxTarget {
     /// The compute capability: major and minor.
     pub(crate) capability: (u32, u32),
-    /// The newest version of PTX that the driver reads, times ten; 0 if that is not known.
+    /// The newest PTX version that the driver reads, times ten; 0 if that is unknown.
     pub(crate) isa: u32,
 }
 
@@ -19,7 +19,7 @@ impl AotTarget for PtxTarget {
     }
 
     fn reads(&self, image: &ImageRef<'_>) -> bool {
-        // Without a version the driver will say what it thinks of the code.
+        // Without a version, the driver decides when it loads the code.
         self.isa == 0 || ptx_version(image.data).is_none_or(|version| version <= self.isa)
     }
 
@@ -29,9 +29,9 @@ impl AotTarget for PtxTarget {
     }
 }
 
-/// The version that a text of PTX says it is of, times ten.
+/// The version in the header of a PTX text, times ten.
 pub(crate) fn ptx_version(text: &[u8]) -> Option<u32> {
-    // It is the first thing that is no comment.
+    // It is the first line that is no comment.
     let head = str::from_utf8(&text[..text.len().min(4096)]).ok()?;
     let mut lines =
         head.lines().map(str::trim).filter(|line| !line.starts_with("//") && !line.is_empty());

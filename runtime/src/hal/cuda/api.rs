@@ -1,22 +1,23 @@
-//! The functions of NVIDIA's driver that the device `cuda` calls, as a table that is filled when the driver is opened.
+//! The functions of NVIDIA's driver that the device `cuda` calls, as a table that is filled when
+//! the driver is opened.
 //!
-//! Result codes are plain numbers: newer drivers have codes that this crate does not know. Symbols are spelled out with the suffix
-//! that fixes their signature (`_v2`); the library keeps all versions that ever were.
+//! Result codes are plain numbers: newer drivers have codes that this crate does not know. Symbols
+//! include the suffix that fixes their signature (`_v2`); the library keeps all versions.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use libloading::Library;
 
-/// What every function returns; 0 is success.
-pub(super) type Code = u32;
+/// The result of every function; 0 is success.
+pub(super) type CuResult = u32;
 
 /// An address in a device's memory.
 pub(super) type DevicePtr = u64;
 
-/// A device's number in the driver.
+/// The driver's number of a device.
 pub(super) type DeviceNumber = c_int;
 
-/// Something that the driver knows by an address, which only it looks at.
+/// Opaque handles of the driver.
 macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
@@ -36,11 +37,11 @@ macro_rules! handles {
     )*};
 }
 handles! {
-    /// A context: everything that a process has on one device.
+    /// A context: all state of a process on one device.
     RawContext
     /// A queue of work.
     RawStream
-    /// A place in a stream.
+    /// A position in a stream.
     RawEvent
     /// Loaded code.
     RawModule
@@ -53,14 +54,14 @@ macro_rules! functions {
         /// The driver's functions.
         #[derive(Debug)]
         pub(super) struct Api {
-            $(pub(super) $name: unsafe extern "C" fn($($argument: $type),*) -> Code,)*
+            $(pub(super) $name: unsafe extern "C" fn($($argument: $type),*) -> CuResult,)*
         }
 
         impl Api {
-            /// Looks all of them up.
+            /// Looks up all of them.
             ///
             /// # Errors
-            /// The name of the first that the library has not.
+            /// The name of the first function that the library lacks.
             ///
             /// # Safety
             /// The library is a driver, or behaves like one, and stays loaded.
@@ -68,7 +69,7 @@ macro_rules! functions {
                 $(
                     // SAFETY: the symbol of a driver has this type.
                     let $name = *unsafe {
-                        library.get::<unsafe extern "C" fn($($argument: $type),*) -> Code>(
+                        library.get::<unsafe extern "C" fn($($argument: $type),*) -> CuResult>(
                             concat!($symbol, "\0").as_bytes(),
                         )
                     }
@@ -89,8 +90,8 @@ macro_rules! functions {
 functions! {
     init = "cuInit": fn(flags: c_uint);
     driver_version = "cuDriverGetVersion": fn(version: *mut c_int);
-    error_name = "cuGetErrorName": fn(code: Code, name: *mut *const c_char);
-    error_text = "cuGetErrorString": fn(code: Code, text: *mut *const c_char);
+    error_name = "cuGetErrorName": fn(code: CuResult, name: *mut *const c_char);
+    error_text = "cuGetErrorString": fn(code: CuResult, text: *mut *const c_char);
 
     device_count = "cuDeviceGetCount": fn(count: *mut c_int);
     device_get = "cuDeviceGet": fn(device: *mut DeviceNumber, ordinal: c_int);
@@ -151,20 +152,20 @@ functions! {
     );
 }
 
-/// Numbers of the driver's interface.
+/// Constants of the driver's interface.
 pub(super) mod number {
     use std::ffi::c_uint;
 
-    use super::Code;
+    use super::CuResult;
 
-    pub(in crate::hal::cuda) const SUCCESS: Code = 0;
-    pub(in crate::hal::cuda) const OUT_OF_MEMORY: Code = 2;
-    pub(in crate::hal::cuda) const NOT_INITIALIZED: Code = 3;
-    pub(in crate::hal::cuda) const NO_DEVICE: Code = 100;
-    pub(in crate::hal::cuda) const INVALID_CONTEXT: Code = 201;
-    pub(in crate::hal::cuda) const INVALID_HANDLE: Code = 400;
-    pub(in crate::hal::cuda) const NOT_FOUND: Code = 500;
-    pub(in crate::hal::cuda) const NOT_READY: Code = 600;
+    pub(in crate::hal::cuda) const SUCCESS: CuResult = 0;
+    pub(in crate::hal::cuda) const OUT_OF_MEMORY: CuResult = 2;
+    pub(in crate::hal::cuda) const NOT_INITIALIZED: CuResult = 3;
+    pub(in crate::hal::cuda) const NO_DEVICE: CuResult = 100;
+    pub(in crate::hal::cuda) const INVALID_CONTEXT: CuResult = 201;
+    pub(in crate::hal::cuda) const INVALID_HANDLE: CuResult = 400;
+    pub(in crate::hal::cuda) const NOT_FOUND: CuResult = 500;
+    pub(in crate::hal::cuda) const NOT_READY: CuResult = 600;
 
     /// Attributes of devices.
     pub(in crate::hal::cuda) const MAX_BLOCK: c_uint = 1;
@@ -188,15 +189,15 @@ pub(super) mod number {
 
     /// The context may map host memory.
     pub(in crate::hal::cuda) const CONTEXT_MAP_HOST: c_uint = 8;
-    /// Bytes of a thread's stack, of kernels that say nothing of how much they need.
+    /// Bytes of a thread's stack, for kernels whose need is unknown.
     pub(in crate::hal::cuda) const LIMIT_STACK: c_uint = 0;
-    /// Every context sees it, and the device can reach it.
+    /// Every context sees it, and the device can access it.
     pub(in crate::hal::cuda) const HOST_PORTABLE_MAPPED: c_uint = 1 | 2;
-    /// It does not wait for the stream that legacy code uses.
+    /// It does not synchronize with the legacy default stream.
     pub(in crate::hal::cuda) const STREAM_NON_BLOCKING: c_uint = 1;
-    /// Events have a time.
+    /// Events with time stamps.
     pub(in crate::hal::cuda) const EVENT: c_uint = 0;
-    /// Events have none, and cost less.
+    /// Events without time stamps, which cost less.
     pub(in crate::hal::cuda) const EVENT_WITHOUT_TIME: c_uint = 2;
 
     /// Options of loading code.

@@ -1,9 +1,11 @@
-//! A context: what this process has on one GPU. Its memory, its streams, its code.
+//! A context: the memory, the streams and the code of this process on one GPU.
 //!
-//! Some errors of a kernel, such as an address that is nobody's, end the context in which they happen: the driver answers
-//! everything with the same error from then on. Such a context is *lost*. What belongs to it says so in its errors, and a new queue
-//! asks for a new context. Whether there is one is the driver's to say: after an illegal address it refuses until the process ends,
-//! and the new queue's error says that. The process goes on in any case, and with it its other devices.
+//! Some errors of a kernel, such as an illegal address, destroy the context in which they happen:
+//! from then on the driver returns the same error for every call. Such a context is *lost*.
+//! Operations on its buffers and queues return that error, and a new queue asks for a new context.
+//! The driver decides whether it gets one: after an illegal address it refuses until the process
+//! ends, and the new queue's error says so. The process continues in any case, and so do its other
+//! devices.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +18,7 @@ use crate::hal::cuda::free_list::FreeList;
 use crate::hal::cuda::handle::Handle;
 use crate::hal::cuda::messages::MessageBuffers;
 use crate::hal::cuda::properties::Properties;
-use crate::hal::cuda::staging::{Staging, Way};
+use crate::hal::cuda::staging::{Direction, Staging};
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -29,14 +31,15 @@ pub(crate) struct Context {
     staging: Staging,
 }
 
-/// Blocks of memory are at least so large, except where there is no room for that.
+/// The minimum size of a memory block, unless less is free.
 const BLOCK: usize = 32 << 20;
 
-/// Larger blocks are multiples of this.
+/// The granularity of larger blocks.
 const LARGE_STEP: usize = 2 << 20;
 
-/// Bytes of stack for each thread of a kernel of which the driver cannot tell how much it needs: one that calls itself. Such a kernel
-/// takes as much for all threads that the device can have at a time; others take what they need.
+/// Bytes of stack for each thread of a kernel whose need the driver cannot determine: a recursive
+/// one. Such a kernel takes as much for all threads that the device can run at a time; others take
+/// what they need.
 const STACK: usize = 16 << 10;
 
 impl Deref for Context {
@@ -59,7 +62,7 @@ impl Context {
             staging: Staging::default(),
         });
         let _ = this.transfers.set(this.create_stream()?);
-        // SAFETY: the context is the thread's.
+        // SAFETY: the context is the thread's current one.
         let code = unsafe { (this.api().context_limit)(number::LIMIT_STACK, STACK) };
         this.check(code, symbol::context_limit)?;
         tracing::debug!(
@@ -79,10 +82,11 @@ impl Context {
         self.finish(self.transfers())
     }
 
-    /// Copies bytes of the host to the device.
+    /// Copies bytes from the host to the device.
     ///
     /// # Safety
-    /// So many bytes can be read at `from`, and written at `to`, where nothing else reads or writes.
+    /// `bytes` bytes can be read at `from`, and written at `to`, with no other access at the same
+    /// time.
     pub(super) unsafe fn write(
         &self,
         to: DevicePtr,
@@ -91,7 +95,9 @@ impl Context {
     ) -> Result<(), DriverError> {
         self.enter()?;
         // SAFETY: the caller's promises.
-        if unsafe { self.staging.copy(self, self.transfers(), to, Way::ToDevice(from), bytes) }? {
+        if unsafe {
+            self.staging.copy(self, self.transfers(), to, Direction::ToDevice(from), bytes)
+        }? {
             return Ok(());
         }
         // SAFETY: the caller's promises; the copy is over when this function is.
@@ -100,10 +106,10 @@ impl Context {
         self.finish_transfers()
     }
 
-    /// Copies bytes of the device to the host.
+    /// Copies bytes from the device to the host.
     ///
     /// # Safety
-    /// So many bytes can be read at `from`, where nobody writes, and written at `to`.
+    /// `bytes` bytes can be read at `from`, where nobody writes, and written at `to`.
     pub(super) unsafe fn read(
         &self,
         to: *mut u8,
@@ -112,7 +118,8 @@ impl Context {
     ) -> Result<(), DriverError> {
         self.enter()?;
         // SAFETY: the caller's promises.
-        if unsafe { self.staging.copy(self, self.transfers(), from, Way::ToHost(to), bytes) }? {
+        if unsafe { self.staging.copy(self, self.transfers(), from, Direction::ToHost(to), bytes) }?
+        {
             return Ok(());
         }
         // SAFETY: the caller's promises; the copy is over when this function is.
@@ -121,10 +128,11 @@ impl Context {
         self.finish_transfers()
     }
 
-    /// Copies bytes within the memory of the device.
+    /// Copies bytes within the device's memory.
     ///
     /// # Safety
-    /// So many bytes can be read at `from`, where nobody writes, and written at `to`, which nothing else reads or writes.
+    /// `bytes` bytes can be read at `from`, where nobody writes, and written at `to`, with no other
+    /// access at the same time.
     pub(super) unsafe fn copy(
         &self,
         to: DevicePtr,
@@ -138,17 +146,17 @@ impl Context {
         self.finish_transfers()
     }
 
-    /// Copies bytes of the device to the host, from wherever the driver has memory: it refuses other addresses. What somebody writes
-    /// meanwhile may be either.
+    /// Copies bytes from the device to the host, from any memory that the driver knows: it refuses
+    /// other addresses. Of concurrent writes, either value may be copied.
     pub(super) fn read_bytes(&self, to: &mut [u8], from: DevicePtr) -> Result<(), DriverError> {
-        // SAFETY: the bytes are ours to be written. It is the driver that reads, and it knows its memory.
+        // SAFETY: the bytes can be written. The driver reads, and it knows its memory.
         unsafe { self.read(to.as_mut_ptr(), from, to.len()) }
     }
 
-    /// Fills memory of the device with a pattern of `pattern.len()` bytes, from its beginning.
+    /// Fills device memory by repeating `pattern`.
     ///
     /// # Safety
-    /// So many bytes can be written at `to`, and nothing else reads or writes them.
+    /// `bytes` bytes can be written at `to`, with no other access at the same time.
     pub(super) unsafe fn fill(
         &self,
         to: DevicePtr,
@@ -165,7 +173,7 @@ impl Context {
             self.check(code, symbol::fill_bytes)?;
             return self.finish_transfers();
         }
-        // A piece from here; then the device doubles what it has.
+        // One copy of a chunk from the host; then the device doubles what it has.
         let most = bytes.min((64 << 10) / pattern.len() * pattern.len()).max(pattern.len());
         let piece: Vec<u8> = pattern.iter().copied().cycle().take(most.min(bytes)).collect();
         // SAFETY: the caller's promises; the piece lives until the copy is over.
@@ -187,7 +195,8 @@ impl Context {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Memory for so many bytes, not 0: its address, the size that [`give`](Self::give) takes, and the address of its window.
+    /// Allocates memory, not 0 bytes: returns its address, the size that [`give`](Self::give)
+    /// takes, and its window address.
     pub(super) fn take(&self, bytes: usize) -> Result<(DevicePtr, usize, usize), BufferError> {
         let out_of_memory = || self.out_of_memory(bytes);
         let size = FreeList::piece(bytes).ok_or_else(out_of_memory)?;
@@ -199,7 +208,7 @@ impl Context {
             let large = size.checked_next_multiple_of(LARGE_STEP).ok_or_else(out_of_memory)?;
             let mut added = self.add_block(&mut free, large.max(BLOCK))?;
             if !added {
-                // What is not in use goes back first.
+                // First frees blocks that are not in use.
                 let unused = free.take_unused_blocks();
                 self.free_blocks(unused);
                 added = self.add_block(&mut free, large.max(BLOCK))?
@@ -215,15 +224,15 @@ impl Context {
         Ok((address, size, window))
     }
 
-    /// Takes memory back.
+    /// Frees memory.
     pub(super) fn give(&self, address: DevicePtr, size: usize) {
         self.free().give(address, size);
     }
 
-    /// Gets a block from the driver; `false` if there is no room for it.
+    /// Allocates a block from the driver; `false` if there is no room for it.
     fn add_block(&self, free: &mut FreeList, size: usize) -> Result<bool, BufferError> {
         let mut address: DevicePtr = 0;
-        // SAFETY: the address is ours to be written.
+        // SAFETY: the address can be written.
         let code = unsafe { (self.api().memory_allocate)(&raw mut address, size) };
         if code == number::OUT_OF_MEMORY {
             return Ok(false);
@@ -242,7 +251,8 @@ impl Context {
     fn free_blocks(&self, blocks: Vec<(DevicePtr, usize)>) {
         for (address, _) in blocks {
             Window::release(address, self.id);
-            // SAFETY: allocated by `add_block`, and nothing uses it. If it fails, the memory stays taken until the context goes.
+            // SAFETY: allocated by `add_block`, and nothing uses it. If it fails, the memory stays
+            // allocated until the context is destroyed.
             unsafe { (self.api().memory_free)(address) };
         }
     }
@@ -250,7 +260,7 @@ impl Context {
     #[cold]
     fn out_of_memory(&self, bytes: usize) -> BufferError {
         let (mut free, mut total) = (0, 0);
-        // SAFETY: the numbers are ours to be written.
+        // SAFETY: the numbers can be written.
         let known = self.enter().is_ok()
             && unsafe { (self.api().memory_info)(&raw mut free, &raw mut total) }
                 == number::SUCCESS;
@@ -265,14 +275,15 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         if self.forked().is_some() {
-            // All of it is the parent's.
+            // All of it belongs to the parent.
             return;
         }
         let blocks = self.free.get_mut().unwrap_or_else(PoisonError::into_inner).take_all_blocks();
         for (address, _) in blocks {
             Window::release(address, self.id);
         }
-        // SAFETY: nothing of the context is in use: buffers, queues and kernels keep it alive. Its memory and streams go with it.
+        // SAFETY: nothing of the context is in use: buffers, queues and kernels keep it alive. Its
+        // memory and streams are destroyed with it.
         unsafe { (self.api().context_destroy)(self.handle.raw) };
     }
 }

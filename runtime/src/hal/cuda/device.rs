@@ -1,4 +1,4 @@
-//! The GPUs of a machine, and the context of each in which this process uses it.
+//! The GPUs of a machine, and for each the context in which this process uses it.
 
 use std::alloc::Layout;
 use std::ffi::c_int;
@@ -18,12 +18,12 @@ use crate::hal::cuda::properties::Properties;
 use crate::hal::cuda::queue::CudaQueue;
 use crate::hal::cuda::stream::Stream;
 use crate::hal::{Backend, DeviceOps, Unreadable};
-use crate::util::fork::Section;
+use crate::util::fork::NoForkGuard;
 
-/// The name of all GPUs of NVIDIA's.
+/// The name prefix of NVIDIA GPUs.
 const GPUS: &str = "cuda";
 
-/// GPUs of NVIDIA's.
+/// NVIDIA GPUs.
 #[derive(Debug)]
 pub(crate) enum Cuda {}
 
@@ -34,7 +34,7 @@ pub(crate) struct Gpu {
     context: Mutex<Option<Arc<Context>>>,
 }
 
-/// The driver and its devices, looked for by the first call; or why there are none.
+/// The driver and its devices, which the first call searches for; or why there are none.
 fn gpus() -> Result<&'static [Gpu], &'static str> {
     static GPUS: OnceLock<Result<Vec<Gpu>, String>> = OnceLock::new();
     GPUS.get_or_init(find).as_deref().map_err(String::as_str)
@@ -77,7 +77,8 @@ impl Gpu {
         Ok(Self { properties: Properties::new(driver, ordinal)?, context: Mutex::default() })
     }
 
-    /// The context for what is made from now on: a new one, if there is none or the last one was lost.
+    /// The context for new queues and buffers: a new one, if there is none or the last one was
+    /// lost.
     fn context(&'static self) -> Result<Arc<Context>, DeviceError> {
         let properties = &self.properties;
         if let Some(reason) = properties.forked() {
@@ -89,7 +90,7 @@ impl Gpu {
         {
             return Ok(Arc::clone(context));
         }
-        // What still has the lost one keeps it alive; the kernels in it are of no more use.
+        // Remaining users of the lost one keep it alive; its kernels are useless.
         if let Some(lost) = slot.take() {
             kernels::forget_loader(lost.id());
         }
@@ -138,7 +139,7 @@ impl Backend for Cuda {
     }
 }
 
-/// Whether a name is that of a GPU, here or elsewhere.
+/// Whether a name is that of a GPU, on this machine or another.
 fn is_gpu(name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = name.strip_prefix(GPUS).and_then(|rest| rest.strip_prefix(':'));
@@ -181,7 +182,7 @@ impl DeviceOps for &'static Gpu {
     }
 
     fn allocate(&self, layout: Layout) -> Result<CudaMemory, BufferError> {
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         let context = self.context().map_err(|error| BufferError::Unavailable {
             device: self.properties.name.clone(),
             reason: error.to_string(),

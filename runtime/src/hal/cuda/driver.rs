@@ -6,29 +6,30 @@ use std::path::Path;
 use libloading::Library;
 
 use crate::error::DriverError;
-use crate::hal::cuda::api::{Api, Code, DeviceNumber, number, symbol};
+use crate::hal::cuda::api::{Api, CuResult, DeviceNumber, number, symbol};
 use crate::util::{fork, library, warn_once};
 
-/// Names the driver's library; nothing else is tried then. An empty value: there is no driver.
+/// Names the driver's library; no other place is searched then. An empty value means that there is
+/// no driver.
 const VARIABLE: &str = "SCHISM_CUDA";
 
 /// Where the driver is installed, as the dynamic linker knows it.
 const FILE_NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 
-/// The driver, opened and initialised. It stays until the process ends.
+/// The driver, opened and initialised. It stays open until the process ends.
 #[derive(Debug)]
 pub(crate) struct Driver {
     pub(super) api: Api,
-    /// Of the interface: 1000 times the major number, plus 10 times the minor one.
+    /// The version of the interface: 1000 times the major number, plus 10 times the minor one.
     pub(super) version: u32,
-    /// The process that has initialised it. In one that was forked from that, it does nothing.
+    /// The process that initialised it. It does not work in processes forked from that.
     pub(super) generation: u32,
 }
 
 /// Opens and initialises the driver.
 ///
 /// # Errors
-/// Why there is none, for users.
+/// Why there is none, as a text for users.
 pub(super) fn initialise() -> Result<&'static Driver, String> {
     let named = std::env::var_os(VARIABLE);
     if named.as_ref().is_some_and(|path| path.is_empty()) {
@@ -57,23 +58,23 @@ pub(super) fn initialise() -> Result<&'static Driver, String> {
     // SAFETY: the first call of the driver.
     driver.check(unsafe { (driver.api.init)(0) }, symbol::init).map_err(|e| e.to_string())?;
     let mut version: c_int = 0;
-    // SAFETY: the number is ours to be written.
+    // SAFETY: the number can be written.
     let code = unsafe { (driver.api.driver_version)(&raw mut version) };
     driver.check(code, symbol::driver_version).map_err(|e| e.to_string())?;
     driver.version = u32::try_from(version).unwrap_or(0);
     Ok(driver)
 }
 
-/// Opens a library that the user names: a trusted file, or a name without a folder, which the system's loader looks for as for that of
-/// any driver.
+/// Opens a library that the user names: a trusted file, or a name without a folder, which the
+/// system's loader searches for as for any driver.
 fn open_named(path: &OsString) -> Result<Library, String> {
     if path.as_encoded_bytes().contains(&b'/') {
-        // Nobody who is not trusted can put another file there until it is loaded.
+        // Nobody untrusted can put another file there before it is loaded.
         let path = Path::new(path);
         schism_trust::open(path).map_err(|error| {
             let reason = error.about(path);
             if !error.is_missing() {
-                // Who does not ask for a GPU by its name gets no error.
+                // Programs that do not ask for a GPU by name get no error.
                 warn_once::warn(format_args!(
                     "{reason} (from {VARIABLE}); GPUs of NVIDIA's are left out"
                 ));
@@ -85,25 +86,25 @@ fn open_named(path: &OsString) -> Result<Library, String> {
 }
 
 fn open(path: &OsString) -> Result<Library, String> {
-    // SAFETY: the system's driver, or a library that was named on purpose and that nobody who is not trusted has changed: its
-    // initialisers may run.
+    // SAFETY: the system's driver, or a library that was named on purpose and that nobody untrusted
+    // can have changed: its initialisers may run.
     unsafe { library::open(path) }
 }
 
 impl Driver {
-    /// Turns a code into an error.
-    pub(super) fn check(&self, code: Code, call: &'static str) -> Result<(), DriverError> {
+    /// Converts a code to an error.
+    pub(super) fn check(&self, code: CuResult, call: &'static str) -> Result<(), DriverError> {
         if code == number::SUCCESS { Ok(()) } else { Err(self.error(code, call)) }
     }
 
     #[cold]
-    pub(super) fn error(&self, code: Code, call: &'static str) -> DriverError {
-        type Ask = unsafe extern "C" fn(Code, *mut *const c_char) -> Code;
+    pub(super) fn error(&self, code: CuResult, call: &'static str) -> DriverError {
+        type Ask = unsafe extern "C" fn(CuResult, *mut *const c_char) -> CuResult;
         let ask = |ask: Ask| {
             let mut text: *const c_char = std::ptr::null();
-            // SAFETY: any code may be asked for, and the pointer is ours to be written.
+            // SAFETY: any code is allowed, and the pointer can be written.
             let known = unsafe { ask(code, &raw mut text) } == number::SUCCESS && !text.is_null();
-            // SAFETY: a text of the driver, which stays.
+            // SAFETY: a static text of the driver.
             known.then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
         };
         let name = ask(self.api.error_name).unwrap_or_else(|| format!("error {code}"));

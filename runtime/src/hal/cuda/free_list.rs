@@ -1,11 +1,12 @@
-//! Which parts of the blocks of device memory are free.
+//! The free list of device memory.
 //!
-//! Getting memory from the driver takes as long as some launches and waits for all of them, so memory is taken in blocks, and
-//! buffers are pieces of blocks. This is the bookkeeping alone: it knows addresses and touches nothing.
+//! Allocating from the driver takes as long as some launches and waits for all of them, so memory
+//! is allocated in blocks, and buffers are parts of blocks. This is the bookkeeping only: it
+//! handles addresses and accesses no memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Pieces begin at multiples of this, and are multiples of it.
+/// The granularity and alignment of allocations.
 pub(super) const GRAIN: usize = 512;
 
 /// The free parts of a set of blocks.
@@ -13,25 +14,25 @@ pub(super) const GRAIN: usize = 512;
 pub(super) struct FreeList {
     /// Size of each block, by its address.
     blocks: BTreeMap<u64, usize>,
-    /// Size of each free part, by its address. No two of one block touch each other.
+    /// Size of each free part, by its address. Adjacent free parts of one block are merged.
     parts: BTreeMap<u64, usize>,
     /// The same by size.
     by_size: BTreeSet<(usize, u64)>,
 }
 
 impl FreeList {
-    /// The size of the piece for so many bytes; `None` if there is no such number.
+    /// Rounds a size up to an allocation; `None` if that overflows.
     pub(super) fn piece(bytes: usize) -> Option<usize> {
         bytes.max(1).checked_next_multiple_of(GRAIN)
     }
 
-    /// Adds a block, all of it free.
+    /// Adds a block, which is free.
     pub(super) fn add_block(&mut self, address: u64, size: usize) {
         self.blocks.insert(address, size);
         self.insert(address, size);
     }
 
-    /// The address of a piece of that size: in the smallest part that is large enough.
+    /// Allocates from the smallest part that is large enough (best fit).
     pub(super) fn take(&mut self, size: usize) -> Option<u64> {
         let &(found, address) = self.by_size.range((size, 0)..).next()?;
         self.remove(address, found);
@@ -41,7 +42,7 @@ impl FreeList {
         Some(address)
     }
 
-    /// Takes a piece back.
+    /// Frees an allocation.
     pub(super) fn give(&mut self, address: u64, size: usize) {
         let Some((&block, &block_size)) = self.blocks.range(..=address).next_back() else { return };
         let (mut begin, mut size) = (address, size);
@@ -60,7 +61,7 @@ impl FreeList {
         self.insert(begin, size);
     }
 
-    /// Takes out the blocks of which nothing is in use.
+    /// Removes the blocks of which nothing is in use.
     pub(super) fn take_unused_blocks(&mut self) -> Vec<(u64, usize)> {
         let unused = |(address, size): &(u64, usize)| self.parts.get(address) == Some(size);
         let blocks = self.blocks.iter().map(|(address, size)| (*address, *size));
@@ -72,7 +73,7 @@ impl FreeList {
         blocks
     }
 
-    /// Takes out all blocks.
+    /// Removes all blocks.
     pub(super) fn take_all_blocks(&mut self) -> Vec<(u64, usize)> {
         self.parts.clear();
         self.by_size.clear();
@@ -122,7 +123,7 @@ mod tests {
     }
 
     proptest! {
-        /// Pieces in use never overlap and lie in blocks; when all are given back, whole blocks are free.
+        /// Allocations never overlap and lie in blocks; when all are freed, whole blocks are free.
         #[test]
         fn pieces_do_not_overlap(steps in proptest::collection::vec((0_usize..40, any::<bool>()), 1..200)) {
             let mut list = FreeList::default();

@@ -1,4 +1,4 @@
-//! A context as the driver knows it: whose it is, whether it was lost, and calls in it.
+//! A driver context: which process owns it, whether it was lost, and calls in it.
 
 use std::cell::Cell;
 use std::ffi::c_uint;
@@ -6,47 +6,48 @@ use std::sync::OnceLock;
 
 use crate::error::{BufferError, DriverError, LaunchError};
 use crate::hal::cuda::api::{
-    Api, Code, DevicePtr, RawContext, RawEvent, RawStream, number, symbol,
+    Api, CuResult, DevicePtr, RawContext, RawEvent, RawStream, number, symbol,
 };
 use crate::hal::cuda::properties::Properties;
 
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Handle {
-    /// No two contexts of a process have the same.
+    /// Unique in the process.
     pub(super) id: u64,
     pub(super) gpu: &'static Properties,
     pub(super) raw: RawContext,
-    /// What it was lost by.
+    /// The error that it was lost by.
     lost: OnceLock<DriverError>,
 }
 
 thread_local! {
-    /// The id of the context that this crate made the thread's last. Other code of the program may have made another one the
-    /// thread's since.
+    /// The id of the context that this crate made current in this thread last. Other code of the
+    /// program may have changed the current context since.
     static ENTERED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Ends a context: the driver answers everything with it from then on.
-const fn is_sticky(code: Code) -> bool {
+/// Whether an error destroys the context: the driver returns it for all later calls.
+const fn is_sticky(code: CuResult) -> bool {
     matches!(
         code,
-        // The driver is going, or the context has gone.
+        // The driver is shutting down, or the context is destroyed.
         4 | 46 | 201 | 709
-        // Errors of the memory or of the links between GPUs that cannot be corrected.
+        // Uncorrectable errors of memory or of links between GPUs.
         | 214 | 220 | 226
-        // Illegal address, time limit, assertion, stack, instruction, alignment, address space, program counter, and others.
+        // Illegal address, time limit, assertion, stack, instruction, alignment, address space,
+        // program counter, and others.
         | 700 | 702 | 710 | 714..=719 | 721 | 999
     )
 }
 
 impl Handle {
-    /// A new context of a GPU.
+    /// Creates a context of a GPU.
     pub(super) fn new(gpu: &'static Properties, id: u64) -> Result<Self, DriverError> {
         let driver = gpu.driver;
         let mut raw = RawContext::NULL;
         let flags = number::CONTEXT_MAP_HOST;
-        // SAFETY: the context is ours to be written.
+        // SAFETY: the context can be written.
         let code = unsafe { (driver.api.context_create)(&raw mut raw, flags, gpu.number) };
         driver.check(code, symbol::context_create)?;
         Ok(Self { id, gpu, raw, lost: OnceLock::new() })
@@ -61,13 +62,13 @@ impl Handle {
         &self.gpu.name
     }
 
-    /// Why this process cannot use the context, if it was forked from the one that has made it.
+    /// Why this process cannot use the context, if it was forked from the one that created it.
     #[inline]
     pub(crate) fn forked(&self) -> Option<String> {
         self.gpu.forked()
     }
 
-    /// The error of a call that is not made for that reason.
+    /// The error for a call that is refused for that reason.
     fn refuse_if_forked(&self, call: &'static str) -> Result<(), DriverError> {
         match self.forked() {
             None => Ok(()),
@@ -80,7 +81,7 @@ impl Handle {
         }
     }
 
-    /// What the context was lost by, if it was.
+    /// The error that the context was lost by, if it was.
     pub(crate) fn lost(&self) -> Option<&DriverError> {
         self.lost.get()
     }
@@ -89,7 +90,7 @@ impl Handle {
         &self.gpu.driver.api
     }
 
-    /// Makes the context that of the calling thread.
+    /// Makes the context current in the calling thread.
     pub(super) fn enter(&self) -> Result<(), DriverError> {
         self.refuse_if_forked(symbol::context_set)?;
         if let Some(lost) = self.lost.get() {
@@ -101,23 +102,27 @@ impl Handle {
         Ok(())
     }
 
-    /// Calls a function of the driver that is given a stream or an event of this context, and so either does what it shall or
-    /// refuses: it cannot do it in another context. Making a context the thread's is a call of the driver too, so that is left out
-    /// where this crate has done it before. If other code has changed it since, the driver refuses, and `function` is called again.
+    /// Calls a driver function with a stream or an event of this context. It either works or fails:
+    /// it cannot act on another context. Making a context current is a call of the driver too, so
+    /// that is skipped where this crate has done it before. If other code has changed the current
+    /// context since, the driver refuses, and `function` is called again.
     #[inline]
     pub(super) fn call(
         &self,
         call: &'static str,
-        function: impl Fn() -> Code,
+        function: impl Fn() -> CuResult,
     ) -> Result<(), DriverError> {
         self.refuse_if_forked(call)?;
         let code = self.call_for_code(function)?;
         self.check(code, call)
     }
 
-    /// As [`call`](Self::call), for functions with codes that are no errors.
+    /// Like [`call`](Self::call), for functions that return codes which are no errors.
     #[inline]
-    pub(super) fn call_for_code(&self, function: impl Fn() -> Code) -> Result<Code, DriverError> {
+    pub(super) fn call_for_code(
+        &self,
+        function: impl Fn() -> CuResult,
+    ) -> Result<CuResult, DriverError> {
         if let Some(lost) = self.lost.get() {
             return Err(lost.clone());
         }
@@ -131,14 +136,14 @@ impl Handle {
         Ok(function())
     }
 
-    /// Turns a code into an error, and takes note of the loss of the context.
+    /// Converts a code to an error, and records the loss of the context.
     #[inline]
-    pub(super) fn check(&self, code: Code, call: &'static str) -> Result<(), DriverError> {
+    pub(super) fn check(&self, code: CuResult, call: &'static str) -> Result<(), DriverError> {
         if code == number::SUCCESS { Ok(()) } else { Err(self.error(code, call)) }
     }
 
     #[cold]
-    fn error(&self, code: Code, call: &'static str) -> DriverError {
+    fn error(&self, code: CuResult, call: &'static str) -> DriverError {
         let error = self.gpu.driver.error(code, call);
         if is_sticky(code) && self.lost.set(error.clone()).is_ok() {
             tracing::error!(device = self.gpu.name, %error, "the context is lost");
@@ -146,7 +151,7 @@ impl Handle {
         error
     }
 
-    /// Before locks are taken that are held for ever in a forked process.
+    /// Call this before taking locks, which may be held forever in a forked process.
     pub(super) fn refuse_buffer_if_forked(&self) -> Result<(), BufferError> {
         match self.forked() {
             None => Ok(()),
@@ -154,7 +159,7 @@ impl Handle {
         }
     }
 
-    /// The error of a buffer.
+    /// Converts to the error of a buffer.
     #[cold]
     pub(super) fn buffer_error(&self, source: DriverError) -> BufferError {
         let (device, source) = (self.gpu.name.clone(), Box::new(source));
@@ -167,7 +172,7 @@ impl Handle {
         }
     }
 
-    /// The error of a launch.
+    /// Converts to the error of a launch.
     #[cold]
     pub(super) fn launch_error(&self, kernel: String, source: DriverError) -> LaunchError {
         let (device, source) = (self.gpu.name.clone(), Box::new(source));
@@ -183,51 +188,52 @@ impl Handle {
     pub(super) fn create_stream(&self) -> Result<RawStream, DriverError> {
         self.enter()?;
         let mut stream = RawStream::NULL;
-        // SAFETY: the stream is ours to be written.
+        // SAFETY: the stream can be written.
         let code =
             unsafe { (self.api().stream_create)(&raw mut stream, number::STREAM_NON_BLOCKING) };
         self.check(code, symbol::stream_create)?;
         Ok(stream)
     }
 
-    /// An event, of the context that is the thread's.
+    /// Creates an event; the context is current.
     pub(super) fn create_event(&self) -> Result<RawEvent, DriverError> {
         self.create_event_with(number::EVENT_WITHOUT_TIME)
     }
 
-    /// An event whose time is taken, of the context that is the thread's.
+    /// Creates an event with a time stamp; the context is current.
     pub(super) fn create_timed_event(&self) -> Result<RawEvent, DriverError> {
         self.create_event_with(number::EVENT)
     }
 
     fn create_event_with(&self, flags: c_uint) -> Result<RawEvent, DriverError> {
         let mut event = RawEvent::NULL;
-        // SAFETY: the event is ours to be written.
+        // SAFETY: the event can be written.
         let code = unsafe { (self.api().event_create)(&raw mut event, flags) };
         self.check(code, symbol::event_create)?;
         Ok(event)
     }
 
-    /// Waits for a stream of this context, which is the thread's.
+    /// Waits for a stream of this context, which is current.
     pub(super) fn finish(&self, stream: RawStream) -> Result<(), DriverError> {
-        // SAFETY: callers give a stream of this context, which is the thread's.
+        // SAFETY: callers pass a stream of this context, which is current.
         let code = unsafe { (self.api().stream_synchronize)(stream) };
         self.check(code, symbol::stream_synchronize)
     }
 
-    /// Memory of the host that this and every other context of the device reach at the same address.
+    /// Allocates host memory that this and every other context of the device can access at the same
+    /// address.
     pub(super) fn pinned(&self, bytes: usize) -> Result<(*mut u8, DevicePtr), DriverError> {
         self.enter()?;
         let mut host = std::ptr::null_mut();
         let flags: c_uint = number::HOST_PORTABLE_MAPPED;
-        // SAFETY: the address is ours to be written.
+        // SAFETY: the address can be written.
         let code = unsafe { (self.api().host_allocate)(&raw mut host, bytes, flags) };
         self.check(code, symbol::host_allocate)?;
         let mut device: DevicePtr = 0;
-        // SAFETY: memory of the host that the driver has just allocated; the address is ours to be written.
+        // SAFETY: host memory that the driver has just allocated; the address can be written.
         let code = unsafe { (self.api().host_device_address)(&raw mut device, host, 0) };
         if let Err(error) = self.check(code, symbol::host_device_address) {
-            // SAFETY: nobody else knows it.
+            // SAFETY: it is not shared yet.
             unsafe { (self.api().host_free)(host) };
             return Err(error);
         }

@@ -10,8 +10,8 @@ use schism_cache::Value;
 use schism_hcf::{Addresses, KernelRef, ParameterKind, RecordRef};
 use schism_jit_abi::code::OPEN_CONSTANT;
 use schism_jit_abi::{
-    Bytes, FACT_GROUP_EXACT, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH, GPU_GROUPS,
-    GPU_PRINT, GPU_RANGE, GPU_RECORD, GpuKernel, GpuRequest, OK, TARGET_PTX, Text,
+    ASSUME_DIVISIBLE, ASSUME_INDEX_32, Bytes, FLAG_BASE, FLAG_OFFSET, FLAG_PORTABLE_MATH,
+    GPU_GROUPS, GPU_MESSAGES, GPU_PRINT, GPU_RANGE, GpuKernel, GpuRequest, OK, TARGET_PTX, Text,
 };
 
 use crate::code::aot::{self, AotCode, AotTarget};
@@ -37,11 +37,11 @@ pub(super) struct FlattenedParameter {
 
 #[derive(Clone, Debug)]
 pub(super) enum FlattenedKind {
-    /// Taken from where it is: a number, or bytes without addresses.
+    /// Passed from where it is: a number, or bytes without addresses.
     Value,
     /// An address.
     Pointer { readonly: bool },
-    /// So many bytes, with addresses among them.
+    /// So many bytes that contain addresses.
     Bytes { size: usize, addresses: Addresses },
 }
 
@@ -53,29 +53,29 @@ pub(crate) struct CudaKernel {
     pub(super) function: RawFunction,
     /// A sum of `GPU_` constants of the interface.
     flags: u32,
-    /// With it, the kernel takes where the launch begins.
+    /// Whether the kernel takes the launch's offset.
     pub(super) offset: bool,
-    /// With it, the kernel takes the first id of the launch's piece.
+    /// Whether the kernel takes the first id of the sub-grid.
     pub(super) base: bool,
     pub(super) flattened: Box<[FlattenedParameter]>,
-    /// The most threads of a block that its registers allow.
+    /// The maximum threads of a block, which its registers limit.
     pub(crate) max_block: u32,
-    /// Bytes of local memory that groups need, without what a launch adds.
+    /// Bytes of local memory that a group needs, without what a launch adds.
     pub(super) local_memory: usize,
-    /// Bytes of it that the driver was told of.
+    /// The bytes of it that the driver knows of.
     shared_memory: AtomicU32,
     /// For the trace.
     pub(super) version: Box<str>,
 }
 
-/// What names a line of the source.
+/// The directive of a source line.
 const LINE: &[u8] = b"\t.loc\t";
 
-/// Bytes for what the driver's compiler says.
+/// Bytes for the output of the driver's compiler.
 const LOG: usize = 16 << 10;
 
 impl CudaKernel {
-    /// Loads what was compiled of `kernel`, as a launch asks for it, or else what stage 2 makes of it now, from its image.
+    /// Loads cached code of `kernel` for a launch, or else compiles its image with stage 2.
     pub(crate) fn get_or_compile(
         context: &Arc<Context>,
         record: &RecordRef<'_>,
@@ -95,7 +95,7 @@ impl CudaKernel {
                 .part("arch", context.gpu.processor.as_bytes())
                 .number("isa", context.gpu.isa.into())
                 .number("driver", context.gpu.driver.version.into())
-                .number("facts", facts(variant).into())
+                .number("assumptions", assumptions(variant).into())
                 .number("aligned", variant.assumptions.aligned)
                 .number("narrow", variant.assumptions.narrow);
             if let Some(libdevice) = libdevice() {
@@ -116,7 +116,7 @@ impl CudaKernel {
         Ok(loaded)
     }
 
-    /// Loads code that was made ahead of time.
+    /// Loads AOT code.
     pub(crate) fn of_aot(
         context: &Arc<Context>,
         aot_code: &AotCode<'_, '_>,
@@ -137,7 +137,7 @@ impl CudaKernel {
         Ok(loaded)
     }
 
-    /// Gives code to the driver; `flags` are those of the request that it was made by.
+    /// Loads code into the driver; `flags` are those of the request that it was made by.
     fn of_code(
         context: &Arc<Context>,
         code: &PtxCode<'_>,
@@ -167,7 +167,7 @@ impl CudaKernel {
             base: flags & FLAG_BASE != 0,
             flattened: flattened.collect(),
             max_block: 0,
-            // What does not fit is refused when it is launched.
+            // What does not fit is an error at the launch.
             local_memory: usize::try_from(kernel.groups.unwrap_or_default().local_size)
                 .unwrap_or(usize::MAX),
             shared_memory: AtomicU32::new(0),
@@ -180,12 +180,12 @@ impl CudaKernel {
         Ok(this)
     }
 
-    /// Writes the value of an open constant. The context is the thread's.
+    /// Writes the value of an open constant. The context is current.
     fn set_constant(&self, index: usize, value: &[u8]) -> Result<(), ImageError> {
         let refused = |source| ImageError::Driver { source: Box::new(source), log: String::new() };
         let name = CString::new(format!("{OPEN_CONSTANT}{index}")).unwrap_or_default();
         let (mut address, mut bytes) = (0, 0);
-        // SAFETY: the name ends with a NUL; address and size are ours to be written.
+        // SAFETY: the name ends with a NUL; address and size can be written.
         let code = unsafe {
             let (address, bytes) = (&raw mut address, &raw mut bytes);
             (self.context.api().module_global)(address, bytes, self.module, name.as_ptr())
@@ -199,14 +199,15 @@ impl CudaKernel {
             let reason = format!("a constant of {bytes} bytes has a value of {}", value.len());
             return Err(ImageError::Mismatch { reason });
         }
-        // SAFETY: the module's own memory, which has room for the value; nothing runs in the module yet.
+        // SAFETY: the module's own memory, which has room for the value; nothing runs in the module
+        // yet.
         unsafe { self.context.write(address, value.as_ptr(), value.len()) }.map_err(refused)
     }
 
     /// Finds the entry in the loaded module.
     fn find(&mut self, entry: &CStr) -> Result<(), DriverError> {
         let api = self.context.api();
-        // SAFETY: the name ends with a NUL; the function is ours to be written.
+        // SAFETY: the name ends with a NUL; the function can be written.
         let result =
             unsafe { (api.module_function)(&raw mut self.function, self.module, entry.as_ptr()) };
         self.context.check(result, symbol::module_function)?;
@@ -216,7 +217,7 @@ impl CudaKernel {
 
     fn attribute(&self, attribute: c_uint) -> Result<u32, DriverError> {
         let mut value: c_int = 0;
-        // SAFETY: a function of this context; the number is ours to be written.
+        // SAFETY: a function of this context; the number can be written.
         let code = unsafe {
             (self.context.api().function_attribute)(&raw mut value, attribute, self.function)
         };
@@ -233,21 +234,21 @@ impl CudaKernel {
     }
 
     pub(super) const fn takes_message_buffer(&self) -> bool {
-        self.flags & GPU_RECORD != 0
+        self.flags & GPU_MESSAGES != 0
     }
 
     pub(super) const fn prints(&self) -> bool {
         self.flags & GPU_PRINT != 0
     }
 
-    /// Sees to it that a block may have so much shared memory.
+    /// Allows a block to have that much shared memory.
     pub(super) fn allow_shared_memory(&self, bytes: u32) -> Result<(), DriverError> {
         let allowed = self.shared_memory.load(Ordering::Relaxed);
         if bytes <= allowed.max(self.context.gpu.shared_memory_unasked) {
             return Ok(());
         }
         self.context.enter()?;
-        // SAFETY: a function of this context, which is the thread's.
+        // SAFETY: a function of this context, which is current.
         let code = unsafe {
             (self.context.api().set_function_attribute)(
                 self.function,
@@ -264,7 +265,7 @@ impl CudaKernel {
 impl Drop for CudaKernel {
     fn drop(&mut self) {
         if self.context.enter().is_ok() {
-            // SAFETY: no launch has the kernel any more.
+            // SAFETY: no launch uses the kernel any more.
             unsafe { (self.context.api().module_unload)(self.module) };
         }
     }
@@ -312,7 +313,8 @@ impl CodeLoader for Arc<Context> {
     }
 }
 
-/// What stage 2 made of a kernel, as it is kept: the flags apart, then the entry's name and the text, with a NUL behind each.
+/// The cached form of a kernel that stage 2 compiled: the flags, then the entry's name and the
+/// text, with a NUL after each.
 struct PtxCode<'a> {
     /// A sum of `GPU_` constants of the interface.
     flags: u32,
@@ -332,13 +334,13 @@ impl<'a> PtxCode<'a> {
     }
 }
 
-/// What the code counts on, as stage 2 takes it.
-fn facts(variant: &Variant) -> u32 {
-    let small = if variant.assumptions.small { FACT_INDEX_32 } else { 0 };
-    small | if variant.assumptions.divisible { FACT_GROUP_EXACT } else { 0 }
+/// The assumptions of the code, in the form of stage 2's interface.
+fn assumptions(variant: &Variant) -> u32 {
+    let small = if variant.assumptions.small { ASSUME_INDEX_32 } else { 0 };
+    small | if variant.assumptions.divisible { ASSUME_DIVISIBLE } else { 0 }
 }
 
-/// Has stage 2 make PTX of a kernel.
+/// Compiles a kernel to PTX with stage 2.
 fn compile(
     context: &Context,
     image: &[u8],
@@ -347,8 +349,8 @@ fn compile(
     lists: &Lists<'_>,
     flags: u32,
 ) -> Result<Value, ImageError> {
-    // A word that stage 1 gives kernels; of those there are, the only one that no GPU of NVIDIA's can do.
-    if kernel.aspects.iter().any(|aspect| aspect == "fp128") {
+    // The only capability of stage 1's that no NVIDIA GPU has.
+    if kernel.capabilities.iter().any(|capability| capability == "fp128") {
         return Err(ImageError::Lacks { what: "floating-point numbers of 128 bits" });
     }
     let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_string() })?;
@@ -371,7 +373,7 @@ fn compile(
         isa: context.gpu.isa,
         arch: Bytes::new(context.gpu.processor.as_bytes()),
         group: variant.assumptions.block,
-        facts: facts(variant),
+        assumptions: assumptions(variant),
         local_align: kernel.groups.unwrap_or_default().local_align,
         aligned: variant.assumptions.aligned,
         narrow: variant.assumptions.narrow,
@@ -379,7 +381,8 @@ fn compile(
     };
     let mut made = MaybeUninit::<GpuKernel>::uninit();
     let mut error = Text::EMPTY;
-    // SAFETY: all that the request points to lives until the end of this function; the rest is ours to be written.
+    // SAFETY: everything that the request points to lives until the end of this function; the rest
+    // can be written.
     let status =
         unsafe { (stage2.api.compile_gpu)(&raw const request, made.as_mut_ptr(), &raw mut error) };
     if status != OK {
@@ -389,7 +392,7 @@ fn compile(
     }
     // SAFETY: filled when the status is OK.
     let made = unsafe { made.assume_init() };
-    // SAFETY: both texts are there until the handle is released.
+    // SAFETY: both texts live until the handle is released.
     let (entry, text) = unsafe { (made.entry.as_slice(), made.code.as_slice()) };
     let bytes = [entry, b"\0", text, b"\0"].concat();
     tracing::debug!(
@@ -400,24 +403,24 @@ fn compile(
     Ok(Value { meta: made.flags.to_le_bytes().to_vec(), bytes })
 }
 
-/// Gives the code to the driver, which compiles it for its device.
+/// Loads the code into the driver, which compiles it for its device.
 fn load(context: &Context, code: &PtxCode<'_>) -> Result<RawModule, ImageError> {
     let failed = |source, log: String| ImageError::Driver { source: Box::new(source), log };
     context.enter().map_err(|error| failed(error, String::new()))?;
     let started = Instant::now();
     let mut log = vec![0_u8; LOG];
     let mut options = [number::LOG_BUFFER, number::LOG_BYTES, number::LINES];
-    // The others are numbers in a pointer's place.
+    // The others are numbers in place of pointers.
     let mut values: [*mut c_void; 3] = [
         log.as_mut_ptr().cast(),
         std::ptr::without_provenance_mut(LOG),
         std::ptr::without_provenance_mut(1),
     ];
-    // Code with lines of its source, which profilers show.
+    // With lines of the source, which profilers show.
     let lines = code.text.to_bytes().windows(LINE.len()).any(|bytes| bytes == LINE);
     let count = if lines { options.len() } else { options.len() - 1 };
     let mut module = RawModule::NULL;
-    // SAFETY: the code ends with a NUL; the log is as long as it says; the module is ours to be written.
+    // SAFETY: the code ends with a NUL; the log is as long as it says; the module can be written.
     let result = unsafe {
         (context.api().module_load)(
             &raw mut module,

@@ -1,7 +1,7 @@
-//! One launch: its shape, its parameters, its way into the stream, its end.
+//! One launch: its grid, its parameters, its submission to the stream, and its completion.
 //!
-//! Parameters are given to the driver as addresses of their values, so most come straight out of the closure. Addresses of buffers
-//! are translated on the way: a closure holds those of the windows.
+//! The driver takes parameters as addresses of their values, so most come straight from the
+//! closure. Buffer addresses are translated: a closure contains window addresses.
 
 use std::cell::LazyCell;
 use std::ffi::c_void;
@@ -34,9 +34,9 @@ pub(crate) struct Shape {
     pub(crate) dimensions: u32,
     pub(crate) range: [usize; 3],
     pub(crate) offset: [usize; 3],
-    /// Work-items of a group, for launches that have groups.
+    /// Work-items of a group, in a launch with groups.
     pub(crate) group: Option<[usize; 3]>,
-    /// Threads of a block that a launch without groups asks for.
+    /// Threads of a block that a launch without groups requests.
     pub(crate) block_size: Option<usize>,
     /// Bytes of local memory that the launch adds.
     pub(crate) dynamic: usize,
@@ -51,13 +51,13 @@ pub(crate) struct Grid {
     divisible: bool,
 }
 
-/// Work-items of a block, where the launch does not say.
+/// Work-items of a block, where the launch does not choose.
 const BLOCK: usize = 256;
 
-/// Most kernels have fewer parameters, which then take no allocation.
+/// Most kernels have fewer parameters, which then need no allocation.
 const MOST_PARAMETERS: usize = 48;
 
-/// An empty buffer has such an address: small, and aligned.
+/// Dangling addresses of empty buffers are below: small, and aligned.
 const LARGEST_DANGLING: usize = 1 << 16;
 
 impl Shape {
@@ -68,7 +68,7 @@ impl Shape {
         Self { dimensions, range, offset, group, block_size: launch.block_size, dynamic }
     }
 
-    /// Whether a block can be a group, of a kernel that allows blocks of `most` threads.
+    /// Whether a block can be a group, for a kernel whose blocks have at most `most` threads.
     pub(crate) fn group_fits(&self, context: &Context, most: u32) -> bool {
         let gpu = context.gpu;
         self.group.is_none_or(|group| {
@@ -77,8 +77,8 @@ impl Shape {
         })
     }
 
-    /// What the code must be prepared for, and what it can count on. A `strict` launch has groups that are too large for code that is
-    /// made for all sizes.
+    /// What the code must support, and what it can assume. A `strict` launch has groups that are
+    /// too large for code that is compiled for all sizes.
     pub(super) fn requirements<'a>(
         &self,
         context: &Context,
@@ -114,13 +114,14 @@ impl Shape {
     pub(crate) fn grid(&self, context: &Context) -> Grid {
         let block = self.group.unwrap_or_else(|| {
             let [nx, ny, nz] = self.range;
-            // No more than the device allows; 1 at least.
+            // At most what the device allows; at least 1.
             let asked = self.block_size.map(|asked| asked.min(context.gpu.max_block as usize));
             if let (1, Some(threads)) = (self.dimensions, asked) {
                 return [threads, 1, 1];
             }
             if self.dimensions == 1 {
-                // A small range is spread over all multiprocessors: there are no fewer blocks than those, if possible.
+                // A small range is distributed over all multiprocessors: at least one block for
+                // each, if possible.
                 let others = (context.gpu.multiprocessors as usize).saturating_sub(1);
                 let mut block = BLOCK;
                 while block > 32 && nx <= block * others {
@@ -147,7 +148,8 @@ impl Shape {
     }
 }
 
-/// Quotient and rest. Almost all blocks are powers of two, for which this takes a tenth of the time of a division.
+/// Quotient and remainder. Almost all blocks are powers of two, for which this takes a tenth of the
+/// time of a division.
 fn divide(items: usize, block: usize) -> (usize, usize) {
     if block.is_power_of_two() {
         (items >> block.trailing_zeros(), items & (block - 1))
@@ -157,37 +159,37 @@ fn divide(items: usize, block: usize) -> (usize, usize) {
 }
 
 impl Grid {
-    /// The threads of a block, as the driver wants them: no block has more than fit into this type.
+    /// The threads of a block, as the driver takes them: no block has more than fit in this type.
     fn threads(&self) -> [u32; 3] {
         self.block.map(|items| items as u32)
     }
 
-    /// Whether it takes several launches.
+    /// Whether it needs several sub-grids.
     fn is_too_large(&self, context: &Context) -> bool {
         (0..3).any(|axis| self.blocks[axis] > context.gpu.max_grid_xyz[axis] as usize)
     }
 }
 
-/// A launch that is in its stream, or over.
+/// A launch that is in its stream, or has ended.
 #[derive(Debug)]
 pub(crate) struct CudaPending {
     stream: Arc<Stream>,
     number: u64,
-    /// Kept until it is over.
+    /// Kept until it has ended.
     kernel: Arc<CudaKernel>,
     buffer: Option<MessageBuffer>,
     timer: Option<Timer>,
-    /// The user's closure.
+    /// The name of the user's closure.
     name: fn() -> &'static str,
     dimensions: u32,
     offset: [usize; 3],
 }
 
-/// Puts a launch into the stream.
+/// Submits a launch to the stream.
 ///
 /// # Safety
-/// The closure is of the type that the kernel is compiled for, allows this range, and what it refers to is there until the launch is
-/// over. The closure itself may go when this returns.
+/// The closure is of the type that the kernel is compiled for and allows this range, and what it
+/// refers to lives until the launch has ended. The closure itself may be dropped when this returns.
 pub(crate) unsafe fn launch(
     stream: &Arc<Stream>,
     kernel: Arc<CudaKernel>,
@@ -202,7 +204,8 @@ pub(crate) unsafe fn launch(
     let shared = shared_memory(context, &kernel, raw, shape)?;
     kernel.allow_shared_memory(shared).map_err(failed)?;
 
-    // Everything that parameters point to lives until the driver has copied it, which is before this returns.
+    // Everything that parameters point to lives until the driver has copied it, which is before
+    // this returns.
     let flattened = kernel.flattened.len();
     let mut words_here = [const { MaybeUninit::<u64>::uninit() }; MOST_PARAMETERS];
     let mut words_there;
@@ -254,8 +257,9 @@ pub(crate) unsafe fn launch(
     }
 
     let launch_sub_grid = |stream, blocks: [usize; 3]| {
-        // SAFETY: the parameters are those that the kernel was compiled for, and can be read; function and stream are of the context;
-        // the caller vouches for what the kernel does. The driver does nothing where it refuses.
+        // SAFETY: the parameters are those that the kernel was compiled for, and can be read;
+        // function and stream are of the context; the caller vouches for what the kernel does. The
+        // driver does nothing where it refuses.
         let launch = || unsafe {
             (context.api().launch)(
                 kernel.function,
@@ -278,11 +282,11 @@ pub(crate) unsafe fn launch(
         if !in_sub_grids {
             return launch_sub_grid(stream, grid.blocks);
         }
-        // Of work-items; of groups where there are some.
+        // In work-items, or in groups where there are some.
         let unit = if kernel.has_groups() { [1; 3] } else { grid.block };
         let most = context.gpu.max_grid_xyz.map(|most| most as usize);
         for_each_sub_grid(grid.blocks, most, |first, blocks| {
-            // SAFETY: it lives, and the driver has copied what it was for the sub-grid before.
+            // SAFETY: it lives, and the driver has copied its value for the sub-grid before.
             unsafe {
                 hidden_base.write(std::array::from_fn(|axis| (first[axis] * unit[axis]) as u64));
             }
@@ -293,7 +297,8 @@ pub(crate) unsafe fn launch(
     let number = match submitted {
         Ok(number) => number,
         Err(error) => {
-            // A part of it may be running, so the buffer stays out of use; it goes with the context.
+            // A part of it may be running, so the buffer is not used again; it is freed with the
+            // context.
             if let Some(buffer) = buffer.filter(|_| !in_sub_grids) {
                 context.message_buffers.give(buffer);
             }
@@ -316,7 +321,7 @@ pub(crate) unsafe fn launch(
     })
 }
 
-/// The hidden parameters: offset, range, base, message buffer.
+/// The maximum number of hidden parameters: offset, range, base, message buffer.
 const HIDDEN: usize = 10;
 
 /// Addresses of parameters' values.
@@ -324,7 +329,7 @@ struct Parameters {
     /// The first `len` have values.
     here: [MaybeUninit<*mut c_void>; MOST_PARAMETERS + HIDDEN],
     len: usize,
-    /// In place of the others, if there are many.
+    /// Used instead, if there are many.
     there: Vec<*mut c_void>,
 }
 
@@ -352,10 +357,11 @@ impl Parameters {
     }
 }
 
-/// Where the driver finds a flattened parameter's value: in the closure, or in `word` or `copies`.
+/// The address of a flattened parameter's value for the driver: in the closure, or in `word` or
+/// `copies`.
 ///
 /// # Errors
-/// An address that means nothing to the device.
+/// An address that is invalid on the device.
 ///
 /// # Safety
 /// `place` is the flattened parameter in a closure of the kernel's type.
@@ -379,7 +385,7 @@ unsafe fn value(
             Ok(std::ptr::from_ref(word).cast())
         }
         FlattenedKind::Bytes { size, ref addresses } => {
-            // Words, as far as the bytes are some; they need not be initialised, so they are only copied as such.
+            // Words may be partly uninitialised, so they are only copied as such.
             let mut copy = vec![0_u64; size.div_ceil(8)].into_boxed_slice();
             let to = copy.as_mut_ptr().cast::<u8>();
             // SAFETY: there is as much room.
@@ -393,7 +399,8 @@ unsafe fn value(
                     if !found.read_only {
                         memory::becomes_stale(found.address);
                     }
-                    // SAFETY: the copy is as large as the flattened parameter, in which the address lies.
+                    // SAFETY: the copy is as large as the flattened parameter, which contains the
+                    // address.
                     to.add(found.offset).cast::<u64>().write_unaligned(device);
                     Ok(())
                 })
@@ -405,16 +412,16 @@ unsafe fn value(
     }
 }
 
-/// Copies bytes of which some may have no value.
+/// Copies bytes that may be partly uninitialised.
 ///
 /// # Safety
-/// So many bytes can be read and written, and the two do not overlap.
+/// `size` bytes can be read and written, and the two ranges do not overlap.
 unsafe fn copy_bytes(from: *const u8, to: *mut u8, size: usize) {
     // SAFETY: the caller's promises. Bytes without a value stay so, and only the driver looks at them.
     unsafe { std::ptr::copy_nonoverlapping(from, to, size) };
 }
 
-/// The device's address for one of a closure.
+/// Translates an address of a closure to the device's.
 fn translate(windows: &LazyCell<Windows>, context: &Context, address: usize) -> Result<u64, usize> {
     if is_in_window(address)
         && let Some(window) = windows.find(address)
@@ -425,13 +432,13 @@ fn translate(windows: &LazyCell<Windows>, context: &Context, address: usize) -> 
     if address < LARGEST_DANGLING { Ok(address as u64) } else { Err(address) }
 }
 
-/// The device's address for one among a flattened parameter's bytes; `None` if it stays as it is.
+/// Translates an address among a flattened parameter's bytes; `None` if it stays as it is.
 fn translated(
     windows: &LazyCell<Windows>,
     context: &Context,
     found: CapturedAddress,
 ) -> Result<Option<u64>, usize> {
-    // What a union holds is taken for an address of a buffer if it is one.
+    // A word of a union is translated if it is an address of a buffer.
     if found.uncertain && (!is_in_window(found.address) || windows.find(found.address).is_none()) {
         return Ok(None);
     }
@@ -519,7 +526,7 @@ impl CudaPending {
     fn wait(&mut self) -> Result<(), LaunchError> {
         let context = &*self.stream.context;
         if let Some(reason) = context.forked() {
-            // The buffer is memory that this process has not got.
+            // The buffer is memory that this process does not have.
             return Err(LaunchError::Forked { reason });
         }
         if let Err(error) = self.stream.wait(self.number) {
@@ -571,7 +578,8 @@ impl Drop for CudaPending {
         if self.stream.context.forked().is_some() {
             return;
         }
-        // Only if it was never asked for does this wait; the code must stay until the launch is over.
+        // This waits only if the result was never requested; the code must stay until the launch
+        // has ended.
         let over = self.stream.wait(self.number).is_ok();
         if let Some(buffer) = self.buffer.take().filter(|_| over) {
             self.kernel.context.message_buffers.give(buffer);

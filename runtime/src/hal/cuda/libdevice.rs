@@ -1,7 +1,8 @@
-//! NVIDIA's library of mathematics, for programs that ask for it in place of schism's own.
+//! NVIDIA's mathematics library, for programs that ask for it instead of schism's own.
 //!
-//! It comes with NVIDIA's compilers, and not with the driver, so most machines that run programs have none. Functions of it are as fast
-//! as those of CUDA's programs, and give the same results as there; they are not always the results of the other devices.
+//! It comes with NVIDIA's compilers, and not with the driver, so most machines that run programs do
+//! not have it. Its functions are as fast as in CUDA programs, and give the same results; these may
+//! differ from those of other devices.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,7 +14,8 @@ use schism_trust::Untrusted;
 
 use crate::util::warn_once;
 
-/// Asks for it: `1` for wherever the toolkit is, else the file. Code that was made ahead of time is as it is.
+/// Requests it: `1` for that of the installed toolkit, or the path of the file. AOT code does not
+/// change.
 const VARIABLE: &str = "SCHISM_LIBDEVICE";
 
 /// Where it is in a toolkit.
@@ -26,11 +28,11 @@ const INSTALLED: &str = "/usr/local";
 pub(super) struct Libdevice {
     /// LLVM bitcode.
     pub(super) bitcode: Vec<u8>,
-    /// Tells it from others.
+    /// Identifies it in cache keys.
     pub(super) key: Key,
 }
 
-/// The library, if it is asked for and there; if it is not there, the user is told once.
+/// The library, if it is requested and exists; if it does not exist, the user is warned once.
 pub(super) fn libdevice() -> Option<&'static Libdevice> {
     static LIBDEVICE: OnceLock<Option<Libdevice>> = OnceLock::new();
     LIBDEVICE
@@ -51,7 +53,7 @@ pub(super) fn libdevice() -> Option<&'static Libdevice> {
         .as_ref()
 }
 
-/// No library is larger, by far.
+/// No such library is nearly as large.
 const MOST: u64 = 64 << 20;
 
 fn find(asked: &OsString) -> Result<Libdevice, String> {
@@ -76,7 +78,8 @@ fn find(asked: &OsString) -> Result<Libdevice, String> {
     ))
 }
 
-/// Where it may be: in the toolkit that the environment names, or in those that are installed, `cuda` first.
+/// Where it may be: in the toolkit that the environment names, or in those that are installed,
+/// `cuda` first.
 fn places() -> Vec<PathBuf> {
     let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(schism_trust::variable);
     let mut places: Vec<PathBuf> = named.map(PathBuf::from).collect();

@@ -1,9 +1,11 @@
-//! Buffers' memory on a GPU, and what the host sees of it.
+//! Buffers in GPU memory, and the host copies of them.
 //!
-//! The host reads a buffer through a view by a copy, the *host copy*, which is made when it is first needed. It lies in memory of its
-//! own, since what a slice refers to must not change: as long as views may have given out slices of a host copy, it is not written to
-//! again. When the device may have changed the elements, it is *stale*, and the next one who reads gets another host copy. The old ones
-//! go when the buffer is borrowed exclusively, because then nobody has a slice of them.
+//! When the host reads a buffer through a view it reads a *host copy*, which is made when it is
+//! first needed. It lies in memory of its own, since the contents of a slice must not change: as
+//! long as views may have given out slices of a host copy, it is not written again. When the device
+//! may have changed the elements, the copy is *stale*, and the next read makes another one. Old
+//! copies are freed when the buffer is borrowed exclusively, because then there are no slices of
+//! them.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::BTreeMap;
@@ -15,39 +17,39 @@ use crate::error::BufferError;
 use crate::hal::cuda::api::DevicePtr;
 use crate::hal::cuda::context::Context;
 use crate::hal::{MemoryOps, Unreadable};
-use crate::util::fork::Section;
+use crate::util::fork::NoForkGuard;
 
-/// A piece of a device's memory that belongs to a buffer.
+/// An allocation of a device's memory that belongs to a buffer.
 #[derive(Debug)]
-pub(crate) struct CudaMemory(Arc<Piece>);
+pub(crate) struct CudaMemory(Arc<Allocation>);
 
 #[derive(Debug)]
-struct Piece {
+struct Allocation {
     context: Arc<Context>,
     device: DevicePtr,
-    /// Where it seems to be.
+    /// Its window address.
     window: usize,
-    /// Of the buffer.
+    /// Bytes of the buffer.
     bytes: usize,
-    /// Of the piece.
+    /// Bytes of the allocation.
     size: usize,
     host_copies: Mutex<HostCopies>,
-    /// The device may have changed the elements since the host copy was made.
+    /// Whether the device may have changed the elements since the host copy was made.
     stale: AtomicBool,
-    /// The current views are of atomics.
+    /// Whether the current views are of atomics.
     atomic: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct HostCopies {
     current: Option<HostCopy>,
-    /// Slices of these may be in use.
+    /// There may be slices of these.
     old: Vec<HostCopy>,
-    /// Nobody has a slice of it.
+    /// There are no slices of it.
     spare: Option<HostCopy>,
 }
 
-/// A copy of a piece.
+/// A copy of an allocation.
 #[derive(Debug)]
 struct HostCopy {
     address: NonNull<u8>,
@@ -78,55 +80,57 @@ impl Drop for HostCopy {
     }
 }
 
-/// The pieces of all buffers, by the addresses of their windows.
-static PIECES: RwLock<BTreeMap<usize, Arc<Piece>>> = RwLock::new(BTreeMap::new());
+/// The allocations of all buffers, by the addresses of their windows.
+static ALLOCATIONS: RwLock<BTreeMap<usize, Arc<Allocation>>> = RwLock::new(BTreeMap::new());
 
-/// How many pieces have a host copy. While none has, launches need not look for those that become stale.
+/// How many allocations have a host copy. While none has, launches need not look for those that
+/// become stale.
 static COPIED: AtomicUsize = AtomicUsize::new(0);
 
-/// The piece that an address lies in.
-fn piece(address: usize) -> Option<Arc<Piece>> {
-    let _section = Section::enter();
-    let pieces = PIECES.read().unwrap_or_else(PoisonError::into_inner);
-    let (begin, piece) = pieces.range(..=address).next_back()?;
-    (address - begin < piece.bytes).then(|| Arc::clone(piece))
+/// The allocation that contains an address.
+fn allocation(address: usize) -> Option<Arc<Allocation>> {
+    let _no_fork = NoForkGuard::enter();
+    let allocations = ALLOCATIONS.read().unwrap_or_else(PoisonError::into_inner);
+    let (begin, allocation) = allocations.range(..=address).next_back()?;
+    (address - begin < allocation.bytes).then(|| Arc::clone(allocation))
 }
 
-/// The device may change what lies at this address.
+/// Records that the device may change the contents at this address.
 pub(super) fn becomes_stale(address: usize) {
     if COPIED.load(Ordering::Acquire) != 0
-        && let Some(piece) = piece(address)
+        && let Some(allocation) = allocation(address)
     {
-        piece.stale.store(true, Ordering::Release);
+        allocation.stale.store(true, Ordering::Release);
     }
 }
 
-/// Where the host reads what lies at an address of a window; `None` if the buffer is gone, which no view outlives.
+/// Where the host can read the contents at a window address; `None` if the buffer is gone, which no
+/// view outlives.
 pub(super) fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {
-    piece(address).map(|piece| readable_in(&piece, address))
+    allocation(address).map(|allocation| readable_in(&allocation, address))
 }
 
-fn readable_in(piece: &Piece, address: usize) -> Result<*const u8, Unreadable> {
-    piece.context.refuse_buffer_if_forked().map_err(Unreadable::Failed)?;
-    if piece.atomic.load(Ordering::Relaxed) {
-        return Err(Unreadable::Atomic { device: piece.context.gpu.name.clone() });
+fn readable_in(allocation: &Allocation, address: usize) -> Result<*const u8, Unreadable> {
+    allocation.context.refuse_buffer_if_forked().map_err(Unreadable::Failed)?;
+    if allocation.atomic.load(Ordering::Relaxed) {
+        return Err(Unreadable::Atomic { device: allocation.context.gpu.name.clone() });
     }
-    let host_copy = piece.host_copy().map_err(Unreadable::Failed)?;
-    // SAFETY: the address lies in the piece, and the host copy is as large.
-    Ok(unsafe { host_copy.add(address - piece.window) }.as_ptr())
+    let host_copy = allocation.host_copy().map_err(Unreadable::Failed)?;
+    // SAFETY: the address lies in the allocation, and the host copy is as large.
+    Ok(unsafe { host_copy.add(address - allocation.window) }.as_ptr())
 }
 
-/// Nobody but the caller has a view of the `bytes` at an address.
+/// Records that nobody but the caller has a view of the `bytes` at an address.
 pub(super) fn exclusive(address: usize, bytes: usize) {
     if COPIED.load(Ordering::Acquire) != 0
-        && let Some(piece) = piece(address)
-        && bytes == piece.bytes
+        && let Some(allocation) = allocation(address)
+        && bytes == allocation.bytes
     {
-        piece.exclusive();
+        allocation.exclusive();
     }
 }
 
-impl Piece {
+impl Allocation {
     fn host_copies(&self) -> MutexGuard<'_, HostCopies> {
         self.host_copies.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -146,8 +150,8 @@ impl Piece {
             device: "host".to_owned(),
             available: None,
         })?;
-        // SAFETY: the host copy is as large as the piece and nobody has a slice of it. A view of the elements is at hand, so no launch
-        // changes them.
+        // SAFETY: the host copy is as large as the allocation and there are no slices of it. A view
+        // of the elements exists, so no launch changes them.
         let read = unsafe { self.context.read(new.address.as_ptr(), self.device, self.bytes) };
         read.map_err(|error| self.context.buffer_error(error))?;
         tracing::debug!(
@@ -163,7 +167,7 @@ impl Piece {
 
     fn exclusive(&self) {
         if self.context.forked().is_some() {
-            // Nobody gets a slice any more.
+            // There are no slices any more.
             return;
         }
         let mut host_copies = self.host_copies();
@@ -178,12 +182,12 @@ impl Piece {
 }
 
 impl CudaMemory {
-    /// Memory for so many bytes, not 0.
+    /// Allocates memory, not 0 bytes.
     pub(crate) fn new(context: &Arc<Context>, bytes: usize) -> Result<Self, BufferError> {
         context.refuse_buffer_if_forked()?;
-        let _section = Section::enter();
+        let _no_fork = NoForkGuard::enter();
         let (device, size, window) = context.take(bytes)?;
-        let piece = Arc::new(Piece {
+        let allocation = Arc::new(Allocation {
             context: Arc::clone(context),
             device,
             window,
@@ -193,8 +197,11 @@ impl CudaMemory {
             stale: AtomicBool::new(false),
             atomic: AtomicBool::new(false),
         });
-        PIECES.write().unwrap_or_else(PoisonError::into_inner).insert(window, Arc::clone(&piece));
-        Ok(Self(piece))
+        ALLOCATIONS
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(window, Arc::clone(&allocation));
+        Ok(Self(allocation))
     }
 }
 
@@ -213,14 +220,14 @@ impl MemoryOps for CudaMemory {
         bytes: usize,
     ) -> Result<(), BufferError> {
         self.exclusive(false);
-        let Piece { context, device, .. } = &*self.0;
+        let Allocation { context, device, .. } = &*self.0;
         // SAFETY: the caller's promise; the memory is the buffer's, which is borrowed exclusively.
         let written = unsafe { context.write(*device + offset as u64, from, bytes) };
         written.map_err(|error| context.buffer_error(error))
     }
 
     unsafe fn read(&self, offset: usize, to: *mut u8, bytes: usize) -> Result<(), BufferError> {
-        let Piece { context, device, .. } = &*self.0;
+        let Allocation { context, device, .. } = &*self.0;
         // SAFETY: the caller's promise; the memory is the buffer's, which is borrowed, so that no launch changes it.
         let read = unsafe { context.read(to, *device + offset as u64, bytes) };
         read.map_err(|error| context.buffer_error(error))
@@ -231,8 +238,9 @@ impl MemoryOps for CudaMemory {
             return Ok(false);
         }
         self.exclusive(false);
-        let Piece { context, device, bytes, .. } = &*self.0;
-        // SAFETY: both are as large. This is borrowed exclusively, and the other one so that no launch changes it.
+        let Allocation { context, device, bytes, .. } = &*self.0;
+        // SAFETY: both are as large. This is borrowed exclusively, and the other one so that no
+        // launch changes it.
         unsafe { context.copy(*device, from.0.device, from.0.bytes.min(*bytes)) }
             .map_err(|error| context.buffer_error(error))?;
         Ok(true)
@@ -240,7 +248,7 @@ impl MemoryOps for CudaMemory {
 
     fn fill(&mut self, pattern: &[u8]) -> Result<(), BufferError> {
         self.exclusive(false);
-        let Piece { context, device, bytes, .. } = &*self.0;
+        let Allocation { context, device, bytes, .. } = &*self.0;
         // SAFETY: the memory is the buffer's, which is borrowed exclusively.
         let filled = unsafe { context.fill(*device, pattern, *bytes) };
         filled.map_err(|error| context.buffer_error(error))
@@ -259,12 +267,12 @@ impl MemoryOps for CudaMemory {
 impl Drop for CudaMemory {
     fn drop(&mut self) {
         self.0.exclusive();
-        let _section = Section::enter();
-        PIECES.write().unwrap_or_else(PoisonError::into_inner).remove(&self.0.window);
+        let _no_fork = NoForkGuard::enter();
+        ALLOCATIONS.write().unwrap_or_else(PoisonError::into_inner).remove(&self.0.window);
     }
 }
 
-impl Drop for Piece {
+impl Drop for Allocation {
     fn drop(&mut self) {
         if self.context.forked().is_some() {
             return;

@@ -1,16 +1,17 @@
-//! Records: where kernels leave the messages of panics, and what they print.
+//! Message buffers: kernels write the messages of panics and of prints there.
 //!
-//! A message buffer lies in memory of the host that the device reaches. Each launch in flight that may leave a message has one; the host
-//! reads it when the launch is over. The layout is `schism_jit_abi`'s. Most panics refer to constants of the kernel, which the host
-//! then copies from the device: the kernel is loaded as long as the launch is known.
+//! A message buffer lies in host memory that the device can access. Each launch in flight that may
+//! write a message has one; the host reads it when the launch has ended. `schism_jit_abi` defines
+//! the layout. Most panic messages refer to constants of the kernel, which the host then copies
+//! from the device: the kernel stays loaded as long as the launch is known.
 
 use std::cell::{Cell, OnceCell};
 use std::fmt::Write as _;
 use std::mem::size_of;
 use std::sync::{Mutex, PoisonError};
 
-use schism_jit_abi::{GPU_STATE_FREE, GpuRecord};
-use schism_message::record::{Left as Message, Record as Content};
+use schism_jit_abi::{GPU_STATE_FREE, GpuMessageBuffer};
+use schism_message::buffer::{Message, MessageBuffer as Content};
 use schism_message::{Memory, Recorded};
 
 use crate::error::DriverError;
@@ -20,18 +21,19 @@ use crate::launch::failure::Panic;
 
 /// Room for a panic's message.
 const PANIC_BYTES: usize = 16 << 10;
-/// Room for what a launch prints: some thousand lines with several values each, which come with all that is needed to write them.
+/// Room for the output of a launch: some thousand lines with several values each, including the
+/// data to format them.
 pub(super) const PRINT_BYTES: usize = 8 << 20;
 /// The longest message, in bytes.
 const LIMIT: usize = 1 << 16;
-/// Records are got from the driver so many at a time, or one with room for printing.
+/// The number of buffers that are allocated from the driver at once, without room for printing.
 const AT_ONCE: usize = 8;
 
-const HEADER: usize = size_of::<GpuRecord>();
+const HEADER: usize = size_of::<GpuMessageBuffer>();
 const PLAIN: usize = HEADER + PANIC_BYTES;
 const PRINTING: usize = PLAIN + PRINT_BYTES;
 
-/// A message buffer. It is the driver's memory, and goes with the context.
+/// A message buffer. The driver owns the memory and frees it with the context.
 #[derive(Debug)]
 pub(super) struct MessageBuffer {
     host: *mut u8,
@@ -39,32 +41,32 @@ pub(super) struct MessageBuffer {
     prints: bool,
 }
 
-// SAFETY: it is the only one that refers to its memory, but for a launch in flight.
+// SAFETY: nothing else refers to its memory, except for a launch in flight.
 unsafe impl Send for MessageBuffer {}
 // SAFETY: its memory is read and written through `&mut` only.
 unsafe impl Sync for MessageBuffer {}
 
-/// The message buffers of a context that no launch has.
+/// The unused message buffers of a context.
 #[derive(Debug, Default)]
 pub(super) struct MessageBuffers {
     plain: Mutex<Vec<MessageBuffer>>,
     printing: Mutex<Vec<MessageBuffer>>,
 }
 
-/// What a launch left.
+/// The messages of a launch.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     pub(super) panic: Option<Panic>,
     pub(super) printed: Vec<String>,
-    /// Messages that had no room.
+    /// Messages that did not fit.
     pub(super) lost: u64,
 }
 
-/// Copies bytes of the device to the host, from wherever the driver has memory.
+/// Copies bytes from the device to the host, from any memory that the driver knows.
 pub(super) type Read<'a> = &'a dyn Fn(&mut [u8], DevicePtr) -> Result<(), DriverError>;
 
 impl MessageBuffers {
-    /// An empty message buffer, with room for printing or without.
+    /// Takes an empty message buffer, with room for printing or without.
     pub(super) fn take(
         &self,
         context: &Handle,
@@ -72,48 +74,49 @@ impl MessageBuffers {
     ) -> Result<MessageBuffer, DriverError> {
         let (kept, size) = if prints { (&self.printing, PRINTING) } else { (&self.plain, PLAIN) };
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(record) = kept.pop() {
-            return Ok(record);
+        if let Some(buffer) = kept.pop() {
+            return Ok(buffer);
         }
         let count = if prints { 1 } else { AT_ONCE };
         let (host, device) = context.pinned(size * count)?;
-        // SAFETY: so many bytes were allocated, and nobody else knows them.
+        // SAFETY: that many bytes were allocated, and are not shared yet.
         unsafe { host.write_bytes(0, size * count) };
         for index in 0..count {
             let offset = index * size;
-            let mut record = MessageBuffer {
-                // SAFETY: inside of what was allocated.
+            let mut buffer = MessageBuffer {
+                // SAFETY: inside the allocation.
                 host: unsafe { host.add(offset) },
                 device: device + offset as u64,
                 prints,
             };
-            record.clear(0);
-            kept.push(record);
+            buffer.clear(0);
+            kept.push(buffer);
         }
         kept.pop().ok_or_else(|| DriverError {
             call: "",
             code: 0,
             name: String::new(),
-            text: "no record".to_owned(),
+            text: "no message buffer".to_owned(),
         })
     }
 
-    /// Takes a message buffer back whose launch is over.
-    pub(super) fn give(&self, record: MessageBuffer) {
-        let kept = if record.prints { &self.printing } else { &self.plain };
-        kept.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+    /// Returns the message buffer of a launch that has ended.
+    pub(super) fn give(&self, buffer: MessageBuffer) {
+        let kept = if buffer.prints { &self.printing } else { &self.plain };
+        kept.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
     }
 }
 
 impl MessageBuffer {
-    fn header(&self) -> GpuRecord {
-        // SAFETY: every message buffer begins with an aligned header; any bytes are numbers. Volatile, because the device wrote it.
-        unsafe { self.host.cast::<GpuRecord>().read_volatile() }
+    fn header(&self) -> GpuMessageBuffer {
+        // SAFETY: every message buffer begins with an aligned header; any bytes are numbers.
+        // Volatile, because the device wrote it.
+        unsafe { self.host.cast::<GpuMessageBuffer>().read_volatile() }
     }
 
-    /// Makes it as a launch wants it; `used` bytes of the room for printing are in use.
+    /// Resets it for a launch; `used` bytes of the room for printing are in use.
     fn clear(&mut self, used: usize) {
-        let header = GpuRecord {
+        let header = GpuMessageBuffer {
             state: GPU_STATE_FREE,
             panic_bytes: PANIC_BYTES as u32,
             print_bytes: if self.prints { PRINT_BYTES as u64 } else { 0 },
@@ -121,14 +124,14 @@ impl MessageBuffer {
             print_lost: 0,
         };
         let rooms = PANIC_BYTES + if self.prints { used.min(PRINT_BYTES) } else { 0 };
-        // SAFETY: the message buffer is as large, and no launch has it.
+        // SAFETY: the message buffer is as large, and no launch uses it.
         unsafe {
-            self.host.cast::<GpuRecord>().write_volatile(header);
+            self.host.cast::<GpuMessageBuffer>().write_volatile(header);
             self.host.add(HEADER).write_bytes(0, rooms);
         }
     }
 
-    /// What the launch left, which is over. The message buffer is empty again then.
+    /// Takes the messages of a launch that has ended, and empties the buffer.
     #[inline]
     pub(super) fn collect(&mut self, read: Read<'_>) -> Option<Messages> {
         let header = self.header();
@@ -138,16 +141,16 @@ impl MessageBuffer {
     }
 
     #[cold]
-    fn collect_all(&mut self, read: Read<'_>, header: GpuRecord) -> Messages {
+    fn collect_all(&mut self, read: Read<'_>, header: GpuMessageBuffer) -> Messages {
         let size = if self.prints { PRINTING } else { PLAIN };
-        // SAFETY: so many initialised bytes, which nobody writes now that the launch is over.
+        // SAFETY: that many initialised bytes, which nobody writes after the end of the launch.
         let bytes = unsafe { std::slice::from_raw_parts(self.host, size) };
         let content = Content::new(bytes);
         let mut messages = Messages { lost: header.print_lost, ..Messages::default() };
         if header.state != GPU_STATE_FREE {
             messages.panic = Some(panic(content.and_then(|content| content.panic()), read));
         }
-        // What is printed was copied as a whole.
+        // Prints were copied completely.
         let prints = content.into_iter().flat_map(|content| content.prints());
         messages.printed.extend(prints.map(|message| text(&message, &Recorded(&[]))));
         self.clear(usize::try_from(header.print_used).unwrap_or(usize::MAX));
@@ -157,7 +160,7 @@ impl MessageBuffer {
 
 fn text(message: &Message<'_>, device: &dyn Memory) -> String {
     let mut text = String::new();
-    // A `String` takes everything.
+    // Writing to a `String` cannot fail.
     let _ = message.write(device, &mut text, LIMIT);
     if message.is_cut() {
         let _ = write!(text, " (the rest of the message had no room)");
@@ -191,40 +194,41 @@ fn panic(message: Option<Message<'_>>, read: Read<'_>) -> Panic {
     }
 }
 
-/// The memory of a device, as far as a message needs it. Each part is copied when it is first asked for, and kept; what the device
-/// refuses is not there.
+/// The memory of a device, as far as a message needs it. Each part is copied when it is first read,
+/// and kept; what the driver refuses to copy does not exist.
 struct DeviceMemory<F> {
-    /// Fills bytes from an address on, or says that it cannot.
+    /// Copies bytes from an address, or returns `false`.
     copy: F,
-    first: OnceCell<Box<Piece>>,
+    first: OnceCell<Box<Fetched>>,
     /// Copies that may still be made.
-    messages: Cell<usize>,
+    copies_left: Cell<usize>,
 }
 
-struct Piece {
+struct Fetched {
     address: u64,
     bytes: Box<[u8]>,
-    next: OnceCell<Box<Piece>>,
+    next: OnceCell<Box<Fetched>>,
 }
 
 impl<F: Fn(&mut [u8], DevicePtr) -> bool> DeviceMemory<F> {
-    /// The most copies for one message. Those that kernels leave take a dozen.
+    /// The maximum number of copies for one message. Messages of kernels need a dozen.
     const COPIES: usize = 256;
-    /// What is below is no data's address, but a function's: where kernels format for themselves, messages refer to such.
+    /// Addresses below are of functions, not of data: where kernels format for themselves, messages
+    /// refer to such.
     const BEGIN: u64 = 1 << 24;
-    /// Addresses of devices are below.
+    /// The end of device addresses.
     const END: u64 = 1 << 56;
 
     fn new(copy: F) -> Self {
-        Self { copy, first: OnceCell::new(), messages: Cell::new(Self::COPIES) }
+        Self { copy, first: OnceCell::new(), copies_left: Cell::new(Self::COPIES) }
     }
 
     /// Copies `begin..end`.
-    fn fetch(&self, begin: u64, end: u64) -> Option<Box<Piece>> {
-        self.messages.set(self.messages.get().checked_sub(1)?);
+    fn fetch(&self, begin: u64, end: u64) -> Option<Box<Fetched>> {
+        self.copies_left.set(self.copies_left.get().checked_sub(1)?);
         let mut bytes = vec![0; usize::try_from(end - begin).ok()?].into_boxed_slice();
         let copied = (self.copy)(&mut bytes, begin);
-        copied.then(|| Box::new(Piece { address: begin, bytes, next: OnceCell::new() }))
+        copied.then(|| Box::new(Fetched { address: begin, bytes, next: OnceCell::new() }))
     }
 }
 
@@ -237,21 +241,22 @@ impl<F: Fn(&mut [u8], DevicePtr) -> bool> Memory for DeviceMemory<F> {
         if len > LIMIT || address < Self::BEGIN {
             return None;
         }
-        let part = |piece: &Piece| {
-            let from = usize::try_from(address.checked_sub(piece.address)?).ok()?;
-            Some(from..from.checked_add(len).filter(|end| *end <= piece.bytes.len())?)
+        let part = |fetched: &Fetched| {
+            let from = usize::try_from(address.checked_sub(fetched.address)?).ok()?;
+            Some(from..from.checked_add(len).filter(|end| *end <= fetched.bytes.len())?)
         };
         let mut place = &self.first;
-        while let Some(piece) = place.get() {
-            if let Some(part) = part(piece) {
-                return piece.bytes.get(part);
+        while let Some(fetched) = place.get() {
+            if let Some(part) = part(fetched) {
+                return fetched.bytes.get(part);
             }
-            place = &piece.next;
+            place = &fetched.next;
         }
-        // No byte more: constants lie close to where the device has no memory, and what it refuses is an error that tools report.
-        let piece = self.fetch(address, end)?;
-        let piece = place.get_or_init(|| piece);
-        piece.bytes.get(part(piece)?)
+        // Not one byte more: constants lie close to unmapped device memory, and tools report
+        // refused copies as errors.
+        let fetched = self.fetch(address, end)?;
+        let fetched = place.get_or_init(|| fetched);
+        fetched.bytes.get(part(fetched)?)
     }
 }
 
@@ -261,7 +266,7 @@ mod tests {
 
     use super::*;
 
-    /// A device with bytes from an address on, and a list of what was copied.
+    /// A device with bytes from an address on, and a log of the copies.
     fn device(
         begin: u64,
         bytes: &[u8],
@@ -311,7 +316,7 @@ mod tests {
         }
         assert_eq!(memory.bytes(u64::MAX, 0), Some(&[][..]));
         assert!(copies.borrow().is_empty());
-        // Nor is it asked for ever.
+        // The number of copies is limited.
         for address in 1..2000 {
             assert_eq!(memory.bytes(address << 20, 8), None);
         }

@@ -1,19 +1,19 @@
-//! NVIDIA's GPUs, by their driver: devices of the kind [`Cuda`](crate::DeviceKind::Cuda).
+//! NVIDIA GPUs, through their driver: devices of the kind [`Cuda`](crate::DeviceKind::Cuda).
 //!
 //! | file | concern |
 //! |---|---|
 //! | `api` | the table of the driver's functions |
-//! | `driver` | opening it, its errors |
-//! | `properties` | what a device is and can do |
+//! | `driver` | opens it; its errors |
+//! | `properties` | properties of a device |
 //! | `device` | the devices, and the context of each |
-//! | `handle` | a context as the driver knows it; calls in it, its loss |
+//! | `handle` | a driver context: calls in it, its loss |
 //! | `context` | memory and copies of a process on a device |
-//! | `free_list` | which parts of the memory are free |
+//! | `free_list` | the free parts of the memory |
 //! | `memory` | a buffer's memory, and what the host reads of it |
 //! | `kernel` | a kernel, compiled and loaded |
 //! | `queue`, `stream`, `launch` | launches |
-//! | `aot` | which code made ahead of time a device takes |
-//! | `libdevice` | the vendor's mathematics, where it is asked for |
+//! | `aot` | which AOT code a device can load |
+//! | `libdevice` | the vendor's mathematics library, if requested |
 //! | `messages` | messages of kernels |
 //! | `staging` | large copies |
 

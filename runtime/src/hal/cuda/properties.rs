@@ -1,4 +1,4 @@
-//! What a GPU is and can do.
+//! The properties of a GPU.
 
 use std::ffi::{c_char, c_int};
 use std::fmt;
@@ -16,24 +16,25 @@ use crate::util::fork;
 pub(crate) struct Properties {
     pub(super) driver: &'static Driver,
     pub(super) number: DeviceNumber,
-    /// As `SCHISM_DEVICE` takes it.
+    /// The name, in the form of `SCHISM_DEVICE`.
     pub(crate) name: String,
-    /// The vendor's.
+    /// The vendor's name of the model.
     pub(crate) model: String,
     pub(crate) memory: usize,
     /// The compute capability: major and minor.
     pub(crate) capability: (u32, u32),
-    /// What stage 2 calls the processor that code is made for: this one, or the newest one before it that stage 2 and the driver know.
+    /// The processor that stage 2 compiles for: this one, or the newest one before it that stage 2
+    /// and the driver know.
     pub(super) processor: &'static str,
-    /// The newest version of PTX that the driver reads, times ten.
+    /// The newest PTX version that the driver reads, times ten.
     pub(super) isa: u32,
-    /// Threads of a block, altogether and in each dimension.
+    /// The maximum number of threads of a block, in total and in each dimension.
     pub(crate) max_block: u32,
     pub(super) max_block_xyz: [u32; 3],
     pub(super) max_grid_xyz: [u32; 3],
-    /// Bytes of shared memory that a block can have, if its kernel asks for that.
+    /// Bytes of shared memory that a block can have if its kernel opts in.
     pub(crate) shared_memory: u32,
-    /// Bytes of shared memory that a kernel gets without asking.
+    /// Bytes of shared memory that a kernel gets by default.
     pub(super) shared_memory_unasked: u32,
     pub(super) multiprocessors: u32,
 }
@@ -41,23 +42,23 @@ pub(crate) struct Properties {
 impl Properties {
     pub(super) fn new(driver: &'static Driver, ordinal: c_int) -> Result<Self, DriverError> {
         let mut device: DeviceNumber = 0;
-        // SAFETY: the number is ours to be written.
+        // SAFETY: the number can be written.
         let code = unsafe { (driver.api.device_get)(&raw mut device, ordinal) };
         driver.check(code, symbol::device_get)?;
         let mut model = [0_u8; 256];
         let (text, len) = (model.as_mut_ptr().cast::<c_char>(), model.len() as c_int);
-        // SAFETY: the text is ours to be written, up to its length.
+        // SAFETY: the text can be written, up to its length.
         let code = unsafe { (driver.api.device_name)(text, len, device) };
         driver.check(code, symbol::device_name)?;
         let end = model.iter().position(|byte| *byte == 0).unwrap_or(model.len());
         let mut memory = 0;
-        // SAFETY: the number is ours to be written.
+        // SAFETY: the number can be written.
         let code = unsafe { (driver.api.device_memory)(&raw mut memory, device) };
         driver.check(code, symbol::device_memory)?;
         let get = |attribute| driver.attribute(device, attribute);
         let shared_memory_unasked = get(number::SHARED_MEMORY)?;
         if get(number::UNIFIED_ADDRESSING)? == 0 || get(number::MAPS_HOST_MEMORY)? == 0 {
-            // Then kernels could not leave messages; no 64-bit driver is like that.
+            // Then kernels could not write messages; no 64-bit driver is like that.
             return Err(DriverError {
                 call: symbol::device_attribute,
                 code: number::SUCCESS,
@@ -109,7 +110,7 @@ impl Properties {
         })
     }
 
-    /// Why this process cannot use it, if it was forked from one that has.
+    /// Why this process cannot use it, if it was forked from one that did.
     #[inline]
     pub(crate) fn forked(&self) -> Option<String> {
         (self.driver.generation != fork::generation()).then(|| {
@@ -117,7 +118,7 @@ impl Properties {
         })
     }
 
-    /// For people.
+    /// A description for people.
     pub(crate) fn description(&self) -> String {
         let (major, minor) = self.capability;
         let gib = self.memory as f64 / f64::from(1 << 30);
@@ -128,14 +129,15 @@ impl Properties {
         format!("{}, {own}, {gib:.0} GiB", self.model)
     }
 
-    /// Which code that was made ahead of time it takes.
+    /// Which AOT code it can load.
     pub(crate) fn aot_target(&self) -> PtxTarget {
         PtxTarget { capability: self.capability, isa: self.isa }
     }
 }
 
-/// The newest version of PTX that a driver reads, times ten; 0 if that is not known. It counts with the driver: 11.0 reads 7.0, 12.0
-/// reads 8.0, and so on, but for two steps that a version left out. Newer drivers read all that older ones do.
+/// The newest PTX version that a driver reads, times ten; 0 if that is unknown. It increases with
+/// the driver's version: 11.0 reads 7.0, 12.0 reads 8.0, and so on, except for two steps that a
+/// version skipped. Newer drivers read everything that older ones do.
 fn newest_ptx(driver: u32) -> u32 {
     match (driver / 1000, driver % 1000 / 10) {
         (..=10, _) => 0,
@@ -147,7 +149,7 @@ fn newest_ptx(driver: u32) -> u32 {
     }
 }
 
-/// The newest processor whose code runs on a compute capability, and which a version of PTX knows.
+/// The newest processor whose code runs on a compute capability, and that a PTX version knows.
 fn processor_for(capability: (u32, u32), isa: u32) -> Option<&'static str> {
     PTX_PROCESSORS
         .iter()
@@ -173,7 +175,7 @@ mod tests {
 
     #[test]
     fn code_is_for_the_newest_processor_that_all_know() {
-        // Each processor of today has its own.
+        // Each current processor has its own.
         for (name, first) in PTX_PROCESSORS {
             let processor: Processor = name.parse().unwrap();
             if processor.is_open() {
@@ -182,7 +184,7 @@ mod tests {
                 assert_eq!(processor_for(processor.capability(), 0), Some(name));
             }
         }
-        // Those of tomorrow, and one that was left out.
+        // Future ones, and one that was skipped.
         assert_eq!(processor_for((12, 2), 90), Some("sm_121"));
         assert_eq!(processor_for((15, 0), 99), Some("sm_121"));
         assert_eq!(processor_for((9, 9), 99), Some("sm_90"));
@@ -190,7 +192,7 @@ mod tests {
         assert_eq!(processor_for((12, 1), 87), Some("sm_120"));
         assert_eq!(processor_for((12, 0), 86), Some("sm_101"));
         assert_eq!(processor_for((9, 0), 70), Some("sm_80"));
-        // A processor that is older than all.
+        // A processor that is older than all of them.
         assert_eq!(processor_for((6, 1), 99), None);
     }
 

@@ -1,4 +1,4 @@
-//! A queue of a GPU: a stream, whose order the driver keeps.
+//! A queue of a GPU: a stream, which the driver keeps in order.
 
 use std::alloc::Layout;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::hal::cuda::stream::Stream;
 use crate::hal::{QueueOps, TaskQueue};
 use crate::launch::desc::LaunchDesc;
 use crate::launch::erased::NativeBody;
-use crate::util::fork::Section;
+use crate::util::fork::NoForkGuard;
 
 /// See the module's documentation.
 #[derive(Clone)]
@@ -27,7 +27,7 @@ pub(crate) struct LaunchPlan {
     shape: Shape,
     grid: Grid,
     #[expect(dead_code, reason = "it only keeps a fork waiting until the launch is submitted")]
-    section: Section,
+    no_fork: NoForkGuard,
 }
 
 impl CudaQueue {
@@ -49,7 +49,7 @@ impl QueueOps for CudaQueue {
     type Memory = CudaMemory;
     type Pending = CudaPending;
     type Plan = LaunchPlan;
-    type Turn<'a> = ();
+    type Guard<'a> = ();
 
     const TRANSLATES_ADDRESSES: bool = true;
 
@@ -69,12 +69,12 @@ impl QueueOps for CudaQueue {
         kernel
     }
 
-    /// What a launch works on is in the GPU's memory, so there is no other code for it.
+    /// The data of a launch is in GPU memory, so only device code can run it.
     fn native(_: NativeBody) -> Option<Arc<CudaKernel>> {
         None
     }
 
-    fn turn(&self) -> Result<(), LaunchError> {
+    fn lock(&self) -> Result<(), LaunchError> {
         Ok(())
     }
 
@@ -87,7 +87,7 @@ impl QueueOps for CudaQueue {
         if let Some(reason) = context.forked() {
             return Err(LaunchError::Forked { reason });
         }
-        let section = Section::enter();
+        let no_fork = NoForkGuard::enter();
         if let Some(lost) = context.lost() {
             let (kernel, device) = (launch.kernel.name(), self.device_name().to_owned());
             return Err(LaunchError::DeviceLost { kernel, device, source: Box::new(lost.clone()) });
@@ -97,7 +97,7 @@ impl QueueOps for CudaQueue {
             return Err(self.group_too_large(&shape, u32::MAX));
         }
         let grid = shape.grid(context);
-        Ok(LaunchPlan { shape, grid, section })
+        Ok(LaunchPlan { shape, grid, no_fork })
     }
 
     fn requirements<'a>(

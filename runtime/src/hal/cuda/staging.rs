@@ -1,11 +1,12 @@
 //! Large copies between the host's memory and a device's.
 //!
-//! A device reaches only memory of the host that stays in its place, which the driver has to give. Other memory the driver copies
-//! through such memory of its own, on the thread that asks, one piece after the other. Here pieces go both ways at once: a *lane* is two
-//! buffers of memory that stays; while the device copies one of them, a thread fills or empties the other. Copies that are large
-//! enough have several lanes, each with a thread. Pieces may be copied in any order, for none is a part of another.
+//! A device accesses only pinned host memory, which the driver has to allocate. The driver copies
+//! other memory through a pinned buffer of its own, on the calling thread, chunk by chunk. This
+//! module overlaps the two steps: while the device copies one buffer of a pair, a thread fills or
+//! empties the other. Sufficiently large copies use several pairs, each with a thread. Chunks may
+//! be copied in any order, because they do not overlap.
 //!
-//! What is small goes as it is, and so does everything where the driver has no such memory left.
+//! Small copies go directly, and so does everything when the driver has no pinned memory left.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,31 +17,32 @@ use crate::error::DriverError;
 use crate::hal::cuda::api::{DevicePtr, RawEvent, RawStream, number, symbol};
 use crate::hal::cuda::handle::Handle;
 
-/// Bytes of a piece, and of each buffer of a lane: large enough for the link to be busy, small enough for the processor's cache.
-const PIECE: usize = 2 << 20;
+/// Bytes of a chunk, and of each buffer of a pair: large enough to keep the link busy, small enough
+/// for the processor's cache.
+const CHUNK: usize = 2 << 20;
 
-/// Smaller copies go as they are.
-const LEAST: usize = 2 * PIECE;
+/// Smaller copies go directly.
+const LEAST: usize = 2 * CHUNK;
 
-/// A copy has a lane for so many bytes.
+/// A copy uses one pair for each such number of bytes.
 const FOR_ANOTHER: usize = 16 << 20;
 
-/// No more threads than this: by then they wait for the link, or for the host's memory.
+/// The maximum number of threads: more would only wait for the link, or for the host's memory.
 const MOST: usize = 4;
 
-/// The lanes of a context, which come into being when they are first needed, and stay.
+/// The buffer pairs of a context, which are created when they are first needed, and kept.
 #[derive(Debug, Default)]
-pub(super) struct Staging(Mutex<Lanes>);
+pub(super) struct Staging(Mutex<BufferPairs>);
 
 #[derive(Debug, Default)]
-struct Lanes {
-    /// Nobody uses these.
+struct BufferPairs {
+    /// Unused pairs.
     free: Vec<BufferPair>,
-    /// How many there are.
+    /// How many pairs exist.
     made: usize,
 }
 
-/// Two buffers that a thread and the device share. They are the driver's, and go with the context.
+/// Two pinned buffers that a thread and the device share. The driver frees them with the context.
 #[derive(Debug)]
 struct BufferPair {
     buffers: [Buffer; 2],
@@ -49,66 +51,71 @@ struct BufferPair {
 #[derive(Debug)]
 struct Buffer {
     host: *mut u8,
-    /// Behind the buffer's latest copy.
+    /// Recorded after the buffer's latest copy.
     event: RawEvent,
 }
 
-// SAFETY: memory and event are nobody else's.
+// SAFETY: memory and event have no other owner.
 unsafe impl Send for Buffer {}
 
-/// What is copied, and which way.
+/// The direction of a copy, and its address on the host.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Way {
+pub(super) enum Direction {
     /// From an address of the host.
     ToDevice(*const u8),
     /// To an address of the host.
     ToHost(*mut u8),
 }
 
-/// A copy that threads share. The next piece is the one that the counter says.
-struct Copy<'a> {
+/// A copy that threads share. A counter holds the next chunk.
+struct StagedCopy<'a> {
     context: &'a Handle,
     stream: RawStream,
     device: DevicePtr,
-    way: Way,
+    direction: Direction,
     bytes: usize,
     next: AtomicUsize,
 }
 
-// SAFETY: each piece of the host's memory is accessed by the thread that has taken it. Whoever made this vouches for the memory.
-unsafe impl Sync for Copy<'_> {}
+// SAFETY: each chunk of host memory is accessed by the thread that has taken it. The creator
+// vouches for the memory.
+unsafe impl Sync for StagedCopy<'_> {}
 
-/// Where a piece begins, and its bytes.
-type Piece = (usize, usize);
+/// Offset and size of a chunk.
+type Chunk = (usize, usize);
 
 impl Staging {
-    fn lanes(&self) -> MutexGuard<'_, Lanes> {
+    fn pairs(&self) -> MutexGuard<'_, BufferPairs> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Copies by way of lanes. Returns `false` if it is not for them to do, and then has done nothing.
+    /// Copies through buffer pairs. Returns `false`, without having copied, if the copy is too
+    /// small or no pairs are available.
     ///
     /// # Safety
-    /// As for [`Context::write`](super::context::Context::write) and [`Context::read`](super::context::Context::read). The context is the thread's, and the stream is its own for copies.
+    /// As for [`Context::write`](super::context::Context::write) and
+    /// [`Context::read`](super::context::Context::read). The context is current, and the stream is
+    /// its own for copies.
     pub(super) unsafe fn copy(
         &self,
         context: &Handle,
         stream: RawStream,
         device: DevicePtr,
-        way: Way,
+        direction: Direction,
         bytes: usize,
     ) -> Result<bool, DriverError> {
         if bytes < LEAST {
             return Ok(false);
         }
-        let mut lanes = self.take(context, bytes)?;
-        let Some(mut own) = lanes.pop() else { return Ok(false) };
-        let copy = Copy { context, stream, device, way, bytes, next: AtomicUsize::new(0) };
+        let mut pairs = self.take(context, bytes)?;
+        let Some(mut own) = pairs.pop() else { return Ok(false) };
+        let copy =
+            StagedCopy { context, stream, device, direction, bytes, next: AtomicUsize::new(0) };
         let copied = thread::scope(|scope| {
-            let helpers: Vec<_> = lanes
+            let helpers: Vec<_> = pairs
                 .iter_mut()
-                .map_while(|lane| {
-                    let help = || context.enter().and_then(|()| copy.run(lane));
+                .map_while(|pair| {
+                    let help = || context.enter().and_then(|()| copy.run(pair));
                     thread::Builder::new()
                         .name("schism-copy".to_owned())
                         .spawn_scoped(scope, help)
@@ -116,39 +123,40 @@ impl Staging {
                 })
                 .collect();
             let copied = copy.run(&mut own);
-            // A helper does not panic; if it did, a piece would be missing.
+            // A helper does not panic; if it did, a chunk would be missing.
             helpers.into_iter().fold(copied, |copied, helper| {
                 copied.and(helper.join().unwrap_or_else(|_| Err(panicked())))
             })
         });
-        // What one thread has begun when another one failed is over here. If that cannot be known, buffers are not used again.
+        // Waits for copies that are still running when a thread has failed. If waiting fails, the
+        // buffers are not used again.
         let ended = context.finish(stream);
         if ended.is_ok() {
-            lanes.push(own);
-            self.lanes().free.append(&mut lanes);
+            pairs.push(own);
+            self.pairs().free.append(&mut pairs);
         }
         copied.and(ended).map(|()| true)
     }
 
-    /// Lanes for so many bytes: none, if there is no memory for them or others have all of them.
+    /// Takes pairs for a copy: none, if there is no memory for them or all are in use.
     fn take(&self, context: &Handle, bytes: usize) -> Result<Vec<BufferPair>, DriverError> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let wanted = (bytes / FOR_ANOTHER).clamp(1, MOST.min(threads));
-        let mut lanes = self.lanes();
+        let mut pairs = self.pairs();
         let mut taken = Vec::with_capacity(wanted);
         while taken.len() < wanted {
-            if let Some(lane) = lanes.free.pop() {
-                taken.push(lane);
-            } else if lanes.made < MOST {
+            if let Some(pair) = pairs.free.pop() {
+                taken.push(pair);
+            } else if pairs.made < MOST {
                 match BufferPair::new(context) {
-                    Ok(lane) => taken.push(lane),
+                    Ok(pair) => taken.push(pair),
                     Err(error) if context.lost().is_some() => return Err(error),
                     Err(error) => {
                         tracing::debug!(device = context.name(), %error, "copies go as they are");
                         break;
                     }
                 }
-                lanes.made += 1;
+                pairs.made += 1;
             } else {
                 break;
             }
@@ -164,35 +172,35 @@ fn panicked() -> DriverError {
 }
 
 impl BufferPair {
-    /// The context is the thread's.
+    /// The context is current.
     fn new(context: &Handle) -> Result<Self, DriverError> {
-        let (host, _) = context.pinned(2 * PIECE)?;
+        let (host, _) = context.pinned(2 * CHUNK)?;
         let first = Buffer { host, event: context.create_event()? };
-        let second = Buffer { host: host.wrapping_add(PIECE), event: context.create_event()? };
+        let second = Buffer { host: host.wrapping_add(CHUNK), event: context.create_event()? };
         Ok(Self { buffers: [first, second] })
     }
 }
 
-impl Copy<'_> {
-    /// Takes a piece that nobody has.
-    fn take(&self) -> Option<Piece> {
-        let begin = self.next.fetch_add(1, Ordering::Relaxed).checked_mul(PIECE)?;
-        (begin < self.bytes).then(|| (begin, PIECE.min(self.bytes - begin)))
+impl StagedCopy<'_> {
+    /// Takes the next chunk.
+    fn take(&self) -> Option<Chunk> {
+        let begin = self.next.fetch_add(1, Ordering::Relaxed).checked_mul(CHUNK)?;
+        (begin < self.bytes).then(|| (begin, CHUNK.min(self.bytes - begin)))
     }
 
-    /// Copies pieces until there are none. The context is the thread's.
-    fn run(&self, lane: &mut BufferPair) -> Result<(), DriverError> {
-        // The pieces that the device is at.
-        let mut busy: [Option<Piece>; 2] = [None, None];
+    /// Copies chunks until there are none left. The context is current.
+    fn run(&self, pair: &mut BufferPair) -> Result<(), DriverError> {
+        // The chunks that the device is copying.
+        let mut busy: [Option<Chunk>; 2] = [None, None];
         loop {
-            for (buffer, busy) in lane.buffers.iter().zip(&mut busy) {
-                if let Some(piece) = busy.take() {
+            for (buffer, busy) in pair.buffers.iter().zip(&mut busy) {
+                if let Some(chunk) = busy.take() {
                     self.wait(buffer)?;
-                    self.empty(buffer, piece);
+                    self.empty(buffer, chunk);
                 }
                 *busy = self.take();
-                if let Some(piece) = *busy {
-                    self.begin(buffer, piece)?;
+                if let Some(chunk) = *busy {
+                    self.begin(buffer, chunk)?;
                 }
             }
             if busy == [None, None] {
@@ -201,20 +209,22 @@ impl Copy<'_> {
         }
     }
 
-    /// Has the device copy a piece.
-    fn begin(&self, buffer: &Buffer, (begin, bytes): Piece) -> Result<(), DriverError> {
+    /// Starts a copy of a chunk on the device.
+    fn begin(&self, buffer: &Buffer, (begin, bytes): Chunk) -> Result<(), DriverError> {
         let api = self.context.api();
         let device = self.device + begin as u64;
-        let (code, call) = match self.way {
-            Way::ToDevice(from) => {
-                // SAFETY: the piece can be read, as whoever made this says; the buffer is as large, and the device is not at it.
+        let (code, call) = match self.direction {
+            Direction::ToDevice(from) => {
+                // SAFETY: the creator says that the chunk can be read; the buffer is as large, and
+                // the device does not use it.
                 unsafe { buffer.host.copy_from_nonoverlapping(from.add(begin), bytes) };
-                // SAFETY: the device's memory is whoever's made this; the buffer stays as it is until its event is over.
+                // SAFETY: the creator vouches for the device's memory; the buffer is not touched
+                // until its event has completed.
                 let code =
                     unsafe { (api.copy_to_device)(device, buffer.host.cast(), bytes, self.stream) };
                 (code, symbol::copy_to_device)
             }
-            Way::ToHost(_) => {
+            Direction::ToHost(_) => {
                 // SAFETY: as above; nobody looks at the buffer until its event is over.
                 let code =
                     unsafe { (api.copy_to_host)(buffer.host.cast(), device, bytes, self.stream) };
@@ -222,22 +232,23 @@ impl Copy<'_> {
             }
         };
         self.context.check(code, call)?;
-        // SAFETY: event and stream are of this context, which is the thread's.
+        // SAFETY: event and stream are of this context, which is current.
         let code = unsafe { (api.event_record)(buffer.event, self.stream) };
         self.context.check(code, symbol::event_record)
     }
 
     /// Waits for the device.
     fn wait(&self, buffer: &Buffer) -> Result<(), DriverError> {
-        // SAFETY: an event of this context, which is the thread's.
+        // SAFETY: an event of this context, which is current.
         let code = unsafe { (self.context.api().event_synchronize)(buffer.event) };
         self.context.check(code, symbol::event_synchronize)
     }
 
-    /// Takes a piece out of its buffer.
-    fn empty(&self, buffer: &Buffer, (begin, bytes): Piece) {
-        if let Way::ToHost(to) = self.way {
-            // SAFETY: the piece can be written, as whoever made this says, and is this thread's; the device has filled the buffer.
+    /// Copies a chunk from its buffer to the host.
+    fn empty(&self, buffer: &Buffer, (begin, bytes): Chunk) {
+        if let Direction::ToHost(to) = self.direction {
+            // SAFETY: the creator says that the chunk can be written, and it belongs to this
+            // thread; the device has filled the buffer.
             unsafe { to.add(begin).copy_from_nonoverlapping(buffer.host, bytes) };
         }
     }

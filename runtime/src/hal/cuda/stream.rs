@@ -1,4 +1,4 @@
-//! A queue's stream: launches go into it one by one, and are over in the same order.
+//! A queue's stream: launches are submitted one by one, and complete in the same order.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,17 +14,17 @@ use crate::hal::cuda::context::Context;
 pub(crate) struct Stream {
     pub(crate) context: Arc<Context>,
     raw: RawStream,
-    /// Launches so far that are known to be over.
+    /// The number of launches that are known to have ended.
     done: AtomicU64,
     state: Mutex<StreamState>,
 }
 
 #[derive(Debug, Default)]
 struct StreamState {
-    /// Launches so far.
+    /// The number of launches submitted.
     submitted: u64,
-    /// Places in the stream, each behind so many launches.
-    marks: VecDeque<(u64, RawEvent)>,
+    /// Events in the stream, with the number of launches before each.
+    events: VecDeque<(u64, RawEvent)>,
     spare: Vec<RawEvent>,
     timers: Vec<Timer>,
 }
@@ -46,15 +46,15 @@ impl Stream {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a launch into the stream by `launch`, between the events of a timer, and gives its number.
-    /// With a timer, the context is the thread's.
+    /// Submits a launch by calling `launch`, between the events of a timer, and returns its number.
+    /// With a timer, the context must be current.
     pub(super) fn submit(
         &self,
         timer: Option<&Timer>,
         launch: impl FnOnce(RawStream) -> Result<(), DriverError>,
     ) -> Result<u64, DriverError> {
         let mut state = self.state();
-        // A part of a launch may be there even if it fails.
+        // A part of a launch may be in the stream even if it fails.
         state.submitted += 1;
         if let Some(timer) = timer {
             self.record(timer.begin)?;
@@ -72,7 +72,7 @@ impl Stream {
         self.context.check(code, symbol::event_record)
     }
 
-    /// A timer that nothing uses. Makes the context the thread's.
+    /// Takes an unused timer. Makes the context current.
     pub(super) fn take_timer(&self) -> Result<Timer, DriverError> {
         self.context.enter()?;
         let kept = self.state().timers.pop();
@@ -85,11 +85,11 @@ impl Stream {
         )
     }
 
-    /// The time between a timer's events, which are over.
+    /// Returns a timer whose events have completed, and the time between them.
     pub(super) fn give_timer(&self, timer: Timer) -> Option<Duration> {
         self.context.enter().ok()?;
         let mut milliseconds = 0.0;
-        // SAFETY: events of this context; the number is ours to be written.
+        // SAFETY: events of this context; the number can be written.
         let code = unsafe {
             (self.context.api().event_elapsed)(&raw mut milliseconds, timer.begin, timer.end)
         };
@@ -98,7 +98,7 @@ impl Stream {
         known.then(|| Duration::try_from_secs_f32(milliseconds / 1000.0).ok()).flatten()
     }
 
-    /// Waits until the launch with that number is over, and perhaps some behind it.
+    /// Waits until the launch with that number has ended, and perhaps later ones.
     pub(super) fn wait(&self, launch: u64) -> Result<(), DriverError> {
         if self.done.load(Ordering::Acquire) >= launch {
             return Ok(());
@@ -111,42 +111,45 @@ impl Stream {
         Ok(())
     }
 
-    /// Whether the launch with that number is known to be over, well or not, without asking the device.
+    /// Whether the launch with that number is known to have ended, successfully or not, without
+    /// asking the device.
     pub(super) fn is_known_over(&self, launch: u64) -> bool {
         self.done.load(Ordering::Acquire) >= launch
             || self.context.lost().is_some()
             || self.context.forked().is_some()
     }
 
-    /// Whether the launch with that number is known to be over, well or not. Whoever asks again and again is told at last.
+    /// Whether the launch with that number has ended, successfully or not. Repeated calls
+    /// eventually return `true`.
     pub(super) fn is_over(&self, launch: u64) -> bool {
         if self.is_known_over(launch) {
             return true;
         }
         let mut state = self.state();
-        if self.look_at_marks(&mut state).is_err() || self.is_known_over(launch) {
+        if self.poll_events(&mut state).is_err() || self.is_known_over(launch) {
             return true;
         }
-        self.mark(&mut state, launch);
+        self.ensure_event(&mut state, launch);
         false
     }
 
-    /// Asks the device which launches are over, for all of them at once. What it was not asked before it may know the next time.
+    /// Polls the device for all launches that have ended. An event that is recorded now can be seen
+    /// by the next call.
     pub(crate) fn look(&self) {
         if self.context.forked().is_some() {
             return;
         }
         let mut state = self.state();
-        if self.look_at_marks(&mut state).is_ok() {
+        if self.poll_events(&mut state).is_ok() {
             let submitted = state.submitted;
-            self.mark(&mut state, submitted);
+            self.ensure_event(&mut state, submitted);
         }
     }
 
-    /// Takes note of the launches in front of the marks that the stream has come to.
-    fn look_at_marks(&self, state: &mut StreamState) -> Result<(), DriverError> {
+    /// Processes the events that the stream has completed.
+    fn poll_events(&self, state: &mut StreamState) -> Result<(), DriverError> {
         let api = self.context.api();
-        while let Some((behind, event)) = state.marks.front().copied() {
+        while let Some((behind, event)) = state.events.front().copied() {
             // SAFETY: an event of this context.
             let code = self.context.call_for_code(|| unsafe { (api.event_query)(event) })?;
             if code == number::NOT_READY {
@@ -154,31 +157,31 @@ impl Stream {
             }
             self.context.check(code, symbol::event_query)?;
             self.done.fetch_max(behind, Ordering::AcqRel);
-            state.marks.pop_front();
+            state.events.pop_front();
             state.spare.push(event);
         }
         Ok(())
     }
 
-    /// Sees to it that there is a mark behind a launch that is not over.
-    fn mark(&self, state: &mut StreamState, launch: u64) {
-        let behind = state.marks.back().map_or(0, |(behind, _)| *behind);
+    /// Records an event, unless the given launch has ended or an event follows it already.
+    fn ensure_event(&self, state: &mut StreamState, launch: u64) {
+        let behind = state.events.back().map_or(0, |(behind, _)| *behind);
         if behind.max(self.done.load(Ordering::Acquire)) >= launch {
             return;
         }
-        if let Err(error) = self.add_mark(state) {
+        if let Err(error) = self.record_event(state) {
             tracing::warn!(%error, "no event");
         }
     }
 
-    /// Puts an event behind all launches so far.
-    fn add_mark(&self, state: &mut StreamState) -> Result<(), DriverError> {
+    /// Records an event after all launches so far.
+    fn record_event(&self, state: &mut StreamState) -> Result<(), DriverError> {
         self.context.enter()?;
         let event = match state.spare.pop() {
             Some(event) => event,
             None => self.context.create_event()?,
         };
-        state.marks.push_back((state.submitted, event));
+        state.events.push_back((state.submitted, event));
         self.record(event)
     }
 }
@@ -186,18 +189,18 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.context.enter().is_err() {
-            // They have gone with the context, or go with it.
+            // They are destroyed with the context.
             return;
         }
         let api = self.context.api();
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let marks = state.marks.drain(..).map(|(_, event)| event);
+        let events = state.events.drain(..).map(|(_, event)| event);
         let timers = state.timers.drain(..).flat_map(|timer| [timer.begin, timer.end]);
-        for event in marks.chain(state.spare.drain(..)).chain(timers) {
+        for event in events.chain(state.spare.drain(..)).chain(timers) {
             // SAFETY: an event of this context, which nobody uses any more.
             unsafe { (api.event_destroy)(event) };
         }
-        // SAFETY: the stream is this one's; what is still in it ends first.
+        // SAFETY: the stream belongs to this object; its remaining work completes first.
         unsafe { (api.stream_destroy)(self.raw) };
     }
 }

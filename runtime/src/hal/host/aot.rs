@@ -1,4 +1,4 @@
-//! Which code that was made ahead of time runs on this processor.
+//! Which AOT code runs on this processor.
 
 use std::sync::OnceLock;
 
@@ -25,13 +25,13 @@ impl AotTarget for HostTarget {
     }
 }
 
-/// The highest level that this processor is of.
+/// The highest level that this processor supports.
 pub(crate) fn level() -> Level {
     static LEVEL: OnceLock<Level> = OnceLock::new();
     *LEVEL.get_or_init(|| Level::highest(has))
 }
 
-/// Whether this processor has a feature, and the system lets programs use it.
+/// Whether this processor has a feature, and the system enables it for programs.
 #[cfg(target_arch = "x86_64")]
 fn has(feature: &str) -> bool {
     macro_rules! detect {

@@ -1,4 +1,4 @@
-//! Code of kernels for the host's cores.
+//! The code of a kernel on the host's cores.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::launch::failure::{Failure, Panic};
 /// Code that runs a box of work-items.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
-    /// The host half's own.
+    /// The host half's own body.
     Native(NativeBody),
-    /// Made from the device half by stage 2.
+    /// Compiled from the device half by stage 2.
     Cpu(Arc<CpuKernel>),
 }
 
 impl Body {
-    /// The most bytes of stack that a work-item takes, if that is known.
+    /// The stack that a work-item needs in bytes, if that is known.
     pub(super) fn stack(&self) -> Option<usize> {
         match self {
             Self::Native(_) => None,
@@ -27,7 +27,7 @@ impl Body {
         }
     }
 
-    /// What is said of a kernel whose stack is not enough.
+    /// What an overflow message says about the kernel.
     pub(crate) const fn runs(&self, kernel: &RawKernel) -> Runs {
         let device = match self {
             Self::Native(_) => "native",
@@ -56,7 +56,7 @@ pub(crate) unsafe fn run_cpu(
 }
 
 /// # Safety
-/// A kernel wrote the record, and its code is still there.
+/// A kernel wrote the record, and its code is still loaded.
 unsafe fn failure(mut record: PanicRecord) -> Failure {
     // SAFETY: the file's name lives as long as the kernel.
     let file = unsafe { record.file.as_slice() };

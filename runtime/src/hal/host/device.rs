@@ -1,4 +1,4 @@
-//! The two devices of the host, as the other modules see devices.
+//! The two host devices.
 
 use std::alloc::Layout;
 

@@ -1,4 +1,4 @@
-//! In-order execution: one launch of a queue after the other.
+//! In-order execution of the launches of a queue.
 
 use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
@@ -19,80 +19,81 @@ use crate::util::monitor::Monitor;
 enum Next {
     /// A task for the worker threads.
     Task(Task),
-    /// The turn of a thread that waits for it.
-    Turn(Arc<Turn>),
+    /// A thread that waits for the queue.
+    Waiter(Arc<Waiter>),
 }
 
 #[derive(Debug, Default)]
-struct Turn {
-    come: Monitor<bool>,
+struct Waiter {
+    woken: Monitor<bool>,
 }
 
-// Who has the turn.
+// The states of a queue.
 
-/// Nobody.
+/// Nobody holds the queue.
 const FREE: u8 = 0;
-/// Somebody, who hands it to nobody: nothing is waiting. To take and to give back such a turn takes no lock.
+/// Somebody holds the queue and nothing waits. Taking and releasing it then needs no mutex.
 const ALONE: u8 = 1;
-/// Somebody, who hands it on with the lock: something is waiting, or was.
+/// Somebody holds the queue, and something waits or did. Releasing it needs the mutex.
 const SHARED: u8 = 2;
 
-/// Runs the launches of one queue one after the other. A forked process begins anew: it has none of the launches that were in it, nor the threads that ran them.
+/// Runs the launches of one queue one after the other. A forked process starts with an empty queue:
+/// it has neither the parent's launches nor the threads that ran them.
 pub(crate) struct InOrderExecutor {
-    here: PerProcess<Arc<InProcess>>,
+    here: PerProcess<Arc<InOrderQueue>>,
 }
 
-/// The order in one process.
-pub(crate) struct InProcess {
-    /// [`FREE`], [`ALONE`] or [`SHARED`]. It becomes `SHARED` with the lock, and is no longer `SHARED` with the lock.
-    turn: AtomicU8,
-    /// What waits for the turn; empty if it is not `SHARED`.
+/// The state of the queue in one process.
+pub(crate) struct InOrderQueue {
+    /// [`FREE`], [`ALONE`] or [`SHARED`]. It enters and leaves `SHARED` under the mutex only.
+    state: AtomicU8,
+    /// What waits for the queue; empty unless the state is `SHARED`.
     waiting: Mutex<VecDeque<Next>>,
     pool: &'static ThreadPool,
 }
 
-/// The calling thread's turn; it ends when this is dropped.
-pub(crate) struct TurnGuard<'a> {
-    order: &'a Arc<InProcess>,
+/// Holds the queue for the calling thread; dropping it releases the queue.
+pub(crate) struct InOrderGuard<'a> {
+    queue: &'a Arc<InOrderQueue>,
 }
 
-impl Drop for TurnGuard<'_> {
+impl Drop for InOrderGuard<'_> {
     #[inline]
     fn drop(&mut self) {
-        InProcess::hand_on(self.order);
+        InOrderQueue::unlock(self.queue);
     }
 }
 
 impl InOrderExecutor {
     /// # Errors
-    /// [`DeviceError::Threads`] if there are no threads to be had.
+    /// [`DeviceError::Threads`] if the worker threads cannot be started.
     pub(crate) fn new() -> Result<Arc<Self>, DeviceError> {
         let this = Self { here: PerProcess::new() };
         this.here()?;
         Ok(Arc::new(this))
     }
 
-    /// The order in this process, if it has begun.
+    /// The queue of this process, if it exists already.
     #[inline]
-    pub(crate) fn known(&self) -> Option<&Arc<InProcess>> {
+    pub(crate) fn known(&self) -> Option<&Arc<InOrderQueue>> {
         self.here.known()
     }
 
-    /// The order in this process, which begins with the first call.
+    /// The queue of this process; the first call creates it.
     ///
     /// # Errors
     /// As for [`new`](Self::new), the first time in a process.
-    pub(crate) fn here(&self) -> Result<&Arc<InProcess>, DeviceError> {
+    pub(crate) fn here(&self) -> Result<&Arc<InOrderQueue>, DeviceError> {
         let pool = pool()?;
         Ok(self.here.get(|| {
-            let (turn, waiting) = (AtomicU8::new(FREE), Mutex::default());
-            Arc::new(InProcess { turn, waiting, pool })
+            let (state, waiting) = (AtomicU8::new(FREE), Mutex::default());
+            Arc::new(InOrderQueue { state, waiting, pool })
         }))
     }
 }
 
-impl InProcess {
-    /// The threads that work.
+impl InOrderQueue {
+    /// The worker threads.
     pub(crate) const fn pool(&self) -> &'static ThreadPool {
         self.pool
     }
@@ -101,77 +102,78 @@ impl InProcess {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the turn was `from`, and is `to` now.
+    /// Changes the state from `from` to `to`. Returns whether it was `from`.
     #[inline]
     fn change(&self, from: u8, to: u8) -> bool {
-        self.turn.compare_exchange(from, to, AcqRel, Acquire).is_ok()
+        self.state.compare_exchange(from, to, AcqRel, Acquire).is_ok()
     }
 
-    /// Takes the turn if nobody has it, or else makes sure that whoever has it looks at what is waiting. Returns whether the turn was
-    /// taken, which is then `SHARED`, too. The caller has the lock.
-    fn take_or_share(&self) -> bool {
+    /// Takes the queue if nobody holds it; otherwise makes sure that the holder looks at what waits.
+    /// The state is `SHARED` afterwards in both cases. Returns whether the queue was taken. The
+    /// caller holds the mutex.
+    fn lock_or_share(&self) -> bool {
         loop {
             if self.change(FREE, SHARED) {
                 return true;
             }
-            // Without the lock it may become free in between.
-            if self.change(ALONE, SHARED) || self.turn.load(Acquire) == SHARED {
+            // It may become free in between: that does not need the mutex.
+            if self.change(ALONE, SHARED) || self.state.load(Acquire) == SHARED {
                 return false;
             }
         }
     }
 
-    /// Waits until everything that came before is over.
+    /// Waits until everything submitted before has ended, and takes the queue.
     #[inline]
-    pub(crate) fn turn(this: &Arc<Self>) -> TurnGuard<'_> {
+    pub(crate) fn lock(this: &Arc<Self>) -> InOrderGuard<'_> {
         if !this.change(FREE, ALONE) {
-            this.queue_up();
+            this.wait_in_line();
         }
-        TurnGuard { order: this }
+        InOrderGuard { queue: this }
     }
 
-    /// Waits behind all who wait.
+    /// Waits behind everything that waits already.
     #[cold]
-    fn queue_up(&self) {
+    fn wait_in_line(&self) {
         let mut waiting = self.waiting();
-        if self.take_or_share() {
+        if self.lock_or_share() {
             return;
         }
-        let turn = Arc::new(Turn::default());
-        waiting.push_back(Next::Turn(Arc::clone(&turn)));
+        let waiter = Arc::new(Waiter::default());
+        waiting.push_back(Next::Waiter(Arc::clone(&waiter)));
         drop(waiting);
-        let mut come = turn.come.lock();
-        while !*come {
-            come = turn.come.wait(come);
+        let mut woken = waiter.woken.lock();
+        while !*woken {
+            woken = waiter.woken.wait(woken);
         }
     }
 
-    /// Ends the caller's turn: gives it to whoever is next.
+    /// Releases the queue to what waits next.
     #[inline]
-    fn hand_on(this: &Arc<Self>) {
+    fn unlock(this: &Arc<Self>) {
         if !this.change(ALONE, FREE) {
-            Self::hand_to_next(this);
+            Self::unlock_to_next(this);
         }
     }
 
     #[cold]
-    fn hand_to_next(this: &Arc<Self>) {
+    fn unlock_to_next(this: &Arc<Self>) {
         let mut waiting = this.waiting();
         match waiting.pop_front() {
-            None => this.turn.store(FREE, Release),
-            Some(Next::Turn(turn)) => {
-                *turn.come.lock() = true;
-                turn.come.notify_all();
+            None => this.state.store(FREE, Release),
+            Some(Next::Waiter(waiter)) => {
+                *waiter.woken.lock() = true;
+                waiter.woken.notify_all();
             }
             Some(Next::Task(task)) => {
                 drop(waiting);
-                let order = Arc::clone(this);
-                this.pool.spawn(move || Self::run_tasks(&order, task));
+                let queue = Arc::clone(this);
+                this.pool.spawn(move || Self::run_tasks(&queue, task));
             }
         }
     }
 
-    /// Runs tasks until none is next, and hands on.
+    /// Runs tasks until the next entry is not one, then releases the queue.
     fn run_tasks(this: &Arc<Self>, first: Task) {
         let mut task = first;
         loop {
@@ -183,26 +185,26 @@ impl InProcess {
             match waiting.pop_front() {
                 Some(Next::Task(next)) => task = next,
                 other => {
-                    if let Some(turn) = other {
-                        waiting.push_front(turn);
+                    if let Some(waiter) = other {
+                        waiting.push_front(waiter);
                     }
                     break;
                 }
             }
         }
-        Self::hand_on(this);
+        Self::unlock(this);
     }
 }
 
-impl TaskQueue for Arc<InProcess> {
-    /// Leaves a task to the worker threads, after everything that came before.
+impl TaskQueue for Arc<InOrderQueue> {
+    /// Hands a task to the worker threads, to run after everything submitted before.
     fn submit(&self, task: Task) {
         let mut waiting = self.waiting();
         waiting.push_back(Next::Task(task));
-        let taken = self.take_or_share();
+        let taken = self.lock_or_share();
         drop(waiting);
         if taken {
-            InProcess::hand_on(self);
+            InOrderQueue::unlock(self);
         }
     }
 }
@@ -214,50 +216,51 @@ mod tests {
 
     use super::*;
 
-    /// What only who has the turn touches.
+    /// Touched only by the holder of the queue.
     struct Guarded(UnsafeCell<Vec<u32>>);
 
     // SAFETY: that is what is tested.
     unsafe impl Sync for Guarded {}
 
-    /// Threads that take their turn and tasks, all at once: one at a time, nobody is left out, and a thread's own are in order.
+    /// Many threads lock the queue and submit tasks at once: one runs at a time, none is lost, and
+    /// each thread's own run in order.
     #[test]
     fn one_at_a_time_and_in_order() {
         const THREADS: u32 = 6;
         const ROUNDS: u32 = 300;
-        let order = InOrderExecutor::new().expect("threads");
+        let executor = InOrderExecutor::new().expect("threads");
         let guarded = Arc::new(Guarded(UnsafeCell::new(Vec::new())));
         thread::scope(|scope| {
             for number in 0..THREADS {
-                let (order, guarded) = (&order, &guarded);
+                let (executor, guarded) = (&executor, &guarded);
                 scope.spawn(move || {
-                    let order = order.known().expect("it has begun");
+                    let queue = executor.known().expect("it exists");
                     for round in 0..ROUNDS {
                         let entry = number * ROUNDS + round;
                         if (round / 7 + number) % 3 == 0 {
                             let guarded = Arc::clone(guarded);
-                            // SAFETY: the task has the turn.
+                            // SAFETY: the task holds the queue.
                             let task = move || unsafe { (*guarded.0.get()).push(entry) };
-                            order.submit(Box::new(task));
+                            queue.submit(Box::new(task));
                         } else {
-                            let _turn = InProcess::turn(order);
-                            // SAFETY: this thread has the turn.
+                            let _guard = InOrderQueue::lock(queue);
+                            // SAFETY: this thread holds the queue.
                             unsafe { (*guarded.0.get()).push(entry) };
                         }
                     }
                 });
             }
         });
-        let order = order.known().expect("it has begun");
-        let turn = InProcess::turn(order);
-        // SAFETY: this thread has the turn.
+        let queue = executor.known().expect("it exists");
+        let guard = InOrderQueue::lock(queue);
+        // SAFETY: this thread holds the queue.
         let entries = unsafe { &*guarded.0.get() }.clone();
-        drop(turn);
+        drop(guard);
         assert_eq!(entries.len() as u32, THREADS * ROUNDS);
         for number in 0..THREADS {
             let own = entries.iter().filter(|entry| **entry / ROUNDS == number);
             assert!(own.is_sorted(), "the order of thread {number}");
         }
-        assert_eq!(order.turn.load(Acquire), FREE);
+        assert_eq!(queue.state.load(Acquire), FREE);
     }
 }

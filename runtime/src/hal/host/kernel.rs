@@ -41,21 +41,22 @@ pub(crate) struct CpuObject {
 pub(crate) struct CpuKernel {
     code: Code,
     flags: u32,
-    /// The most bytes of stack that it takes, without those of this process's functions that it calls, if that is known.
+    /// The stack that it needs in bytes, without those of this process's functions that it calls,
+    /// if that is known.
     stack: Option<usize>,
     /// Size and alignment of the local memory that groups need, without what a launch adds.
     local_memory: (usize, usize),
-    /// Where parameters that are addresses are in the closure.
+    /// The offsets in the closure of parameters that are addresses.
     pointers: Box<[usize]>,
-    /// Where parameters are that have addresses among their bytes.
+    /// The offsets of parameters that contain addresses among their bytes.
     aggregates: Box<[(usize, Addresses)]>,
     /// For the trace.
     pub(crate) version: Box<str>,
 }
 
 impl CpuObject {
-    /// What was compiled of `kernel`, as a launch asks for it, or else what stage 2 makes of it now, from its image. A
-    /// kernel without a variant for launches that begin elsewhere than at zero does not ask where they begin.
+    /// Loads cached code of `kernel` for a launch, or else compiles its image with stage 2. A
+    /// kernel without an offset variant does not read the offset.
     pub(crate) fn get_or_compile(
         record: &RecordRef<'_>,
         kernel: &KernelRef<'_>,
@@ -113,16 +114,17 @@ impl CpuObject {
         };
         let mut made = std::mem::MaybeUninit::uninit();
         let mut error = Text::EMPTY;
-        // SAFETY: all that the request points to lives until the end of this function; the rest is ours to be written.
+        // SAFETY: everything that the request points to lives until the end of this function; the
+        // rest can be written.
         let status = unsafe {
             (stage2.api.compile_cpu)(&raw const request, made.as_mut_ptr(), &raw mut error)
         };
         if status == OK {
             // SAFETY: filled when the status is OK.
             let made = unsafe { made.assume_init() };
-            // SAFETY: the bytes are there until the handle is released.
+            // SAFETY: the bytes live until the handle is released.
             let object = unsafe { made.object.as_slice() }.to_vec();
-            // SAFETY: released once, and nothing of it is read again.
+            // SAFETY: released once, and not read again.
             unsafe { (stage2.api.release_cpu)(made.handle) };
             let (flags, stack) = (made.flags, made.stack);
             return Ok(Self { object, flags, stack, lower_micros: made.lower_micros });
@@ -134,7 +136,7 @@ impl CpuObject {
 }
 
 impl CpuKernel {
-    /// Loads what was found of `kernel`.
+    /// Loads an object of `kernel`.
     pub(crate) fn load(
         found: &Value,
         kernel: &KernelRef<'_>,
@@ -156,14 +158,15 @@ impl CpuKernel {
         }
     }
 
-    /// Loads code that was made ahead of time.
+    /// Loads AOT code.
     pub(crate) fn of_aot(
         aot_code: &AotCode<'_, '_>,
         kernel: &KernelRef<'_>,
         variant: &Variant,
     ) -> Result<Self, ImageError> {
         let constants = aot::values(kernel, variant);
-        // SAFETY: stage 2 made it, for this version of the interface and for a level that this processor is of.
+        // SAFETY: stage 2 made it, for this version of the interface and for a level that this
+        // processor supports.
         unsafe {
             let (object, needs) = (aot_code.image.data, (aot_code.code.needs, aot_code.code.stack));
             Self::of_object(object, needs, &constants, kernel, aot_code.version())
@@ -186,7 +189,7 @@ impl CpuKernel {
             ImageError::Compile { code: error.code(), reason }
         })?;
         let groups = kernel.groups.unwrap_or_default();
-        // What does not fit is refused when it is launched.
+        // What does not fit is an error at the launch.
         let bytes = |number| usize::try_from(number).unwrap_or(usize::MAX);
         let local_memory = (bytes(groups.local_size), bytes(groups.local_align));
         let pointers = kernel.parameters.iter().filter_map(|parameter| {
@@ -209,13 +212,13 @@ impl CpuKernel {
         self.code.size()
     }
 
-    /// What [`run`](Self::run) asks of a chunk: a sum of `schism_jit_abi::CPU_` constants.
+    /// What [`run`](Self::run) requires of a chunk: a sum of `schism_jit_abi::CPU_` constants.
     pub(crate) const fn flags(&self) -> u32 {
         self.flags
     }
 
-    /// The most bytes of stack that [`run`](Self::run) takes, without those of this process's functions that the kernel calls, if that
-    /// is known.
+    /// The stack that [`run`](Self::run) needs in bytes, without that of this process's functions
+    /// that the kernel calls, if that is known.
     pub(crate) const fn stack(&self) -> Option<usize> {
         self.stack
     }
@@ -225,7 +228,7 @@ impl CpuKernel {
         self.local_memory
     }
 
-    /// Whether a closure refers to memory that only another device has.
+    /// Whether a closure refers to memory of another device.
     ///
     /// # Safety
     /// The closure is of the kernel's type.
@@ -235,7 +238,8 @@ impl CpuKernel {
             true => address_window::is_in_buffer(found.address),
         };
         self.pointers.iter().any(|offset| {
-            // SAFETY: a flattened parameter of the closure, as large as a pointer; it need not be aligned in a packed struct.
+            // SAFETY: a flattened parameter of the closure, as large as a pointer; it need not be
+            // aligned in a packed struct.
             address_window::is_in_window(unsafe {
                 closure.add(*offset).cast::<usize>().read_unaligned()
             })
@@ -263,7 +267,7 @@ impl CpuKernel {
     }
 }
 
-/// Makes and loads code for the processor of this process.
+/// Compiles and loads code for the processor of this process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CpuLoader;
 
@@ -282,12 +286,12 @@ impl CodeLoader for CpuLoader {
     }
 
     fn profiler(flattened: &FlattenedParameters) -> Profiler {
-        // What a GPU gains by a simple number, this one's vectors and predictions mostly have anyway.
+        // The vectors and predictions of a CPU gain little from what simple numbers give a GPU.
         if flattened.scalars.is_empty() { Profiler::blind() } else { Profiler::new(false) }
     }
 
     fn portable_math(&self) -> bool {
-        // There is no queue for the device if this is an error.
+        // If this is an error, no queue can be created for the device.
         math::portable().unwrap_or_default()
     }
 

@@ -1,4 +1,4 @@
-//! Which mathematics library kernels call on the device `cpu`.
+//! The mathematics library that kernels call on the device `cpu`.
 
 use std::env;
 use std::ffi::OsStr;
@@ -6,11 +6,12 @@ use std::sync::OnceLock;
 
 use crate::error::DeviceError;
 
-/// Chooses it.
+/// The variable that chooses it.
 const VARIABLE: &str = "SCHISM_CPU_MATH";
 
-/// Whether kernels take their mathematics from schism's own library, as on devices that have none: then they give the same bits
-/// there and here. By default they call the host's, as the host half does.
+/// Whether kernels use schism's own mathematics library, as on devices that have none: then they
+/// give the same bits on all of them. By default they call the host's library, as the host half
+/// does.
 pub(crate) fn portable() -> Result<bool, DeviceError> {
     static PORTABLE: OnceLock<Result<bool, DeviceError>> = OnceLock::new();
     PORTABLE.get_or_init(|| read(env::var_os(VARIABLE).as_deref())).clone()

@@ -1,4 +1,4 @@
-//! Memory of the host, which kernels and the host reach alike.
+//! Host memory, which kernels and the host access alike.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
@@ -67,7 +67,7 @@ impl MemoryOps for HostMemory {
     fn fill(&mut self, pattern: &[u8]) -> Result<(), BufferError> {
         let (size, mut done) = (self.layout.size(), pattern.len().min(self.layout.size()));
         let to = self.address.as_ptr();
-        // SAFETY: no more than there is room for; a pattern is not in the memory.
+        // SAFETY: it fits; the pattern is not in the memory.
         unsafe { std::ptr::copy_nonoverlapping(pattern.as_ptr(), to, done) };
         while done != 0 && done < size {
             let more = done.min(size - done);

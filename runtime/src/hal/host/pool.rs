@@ -11,16 +11,16 @@ use crate::hal::host::stack;
 use crate::util::fork::PerProcess;
 use crate::util::retry::Kept;
 
-/// Sets the number of threads; by default there are as many as the process may use cores.
+/// The variable for the number of threads; by default the number of cores that the process may use.
 const THREADS: &str = "SCHISM_CPU_THREADS";
 
-/// More threads than this are taken for a typing error.
+/// A larger number is treated as a typing error.
 const MOST_THREADS: usize = 4096;
 
-/// The threads, which are started by the first call in a process.
+/// The thread pool, which the first call in a process starts.
 pub(crate) fn pool() -> Result<&'static ThreadPool, DeviceError> {
     static POOL: PerProcess<Kept<ThreadPool, DeviceError>> = PerProcess::new();
-    // The system may have no room for threads now, and some later.
+    // Starting threads may fail now and succeed later.
     POOL.get(Kept::new).get(start, |_| true)
 }
 

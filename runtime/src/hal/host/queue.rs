@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::{BufferError, DeviceError, KernelPanic, LaunchError};
 use crate::hal::host::body::Body;
 use crate::hal::host::groups::{GroupWork, limits};
-use crate::hal::host::in_order::{InOrderExecutor, InProcess, TurnGuard};
+use crate::hal::host::in_order::{InOrderExecutor, InOrderGuard, InOrderQueue};
 use crate::hal::host::kernel::{CpuKernel, CpuLoader};
 use crate::hal::host::memory::HostMemory;
 use crate::hal::host::run::Work;
@@ -28,7 +28,7 @@ pub(crate) struct HostQueue {
     executor: Arc<InOrderExecutor>,
 }
 
-/// There is none: a launch is over when its submission returns.
+/// There is none: a launch has ended when its submission returns.
 #[derive(Debug)]
 pub(crate) enum NoPending {}
 
@@ -47,7 +47,8 @@ impl PendingOps for NoPending {
 }
 
 impl HostQueue {
-    /// A queue of a device, which runs what the loader makes, or else the host half's own bodies.
+    /// Creates a queue of a device, which runs what the loader compiles, or else the host half's
+    /// own bodies.
     ///
     /// # Errors
     /// [`DeviceError::CpuStack`], [`DeviceError::Threads`].
@@ -59,14 +60,14 @@ impl HostQueue {
         Ok(Self { device, loader, executor: InOrderExecutor::new()? })
     }
 
-    /// The order in this process. Only in one that was forked it may have to be made, and with it threads.
+    /// The queue in this process. Only a forked process may have to create it, and threads with it.
     #[inline]
-    fn in_process(&self) -> Result<&Arc<InProcess>, LaunchError> {
+    fn in_order_queue(&self) -> Result<&Arc<InOrderQueue>, LaunchError> {
         self.executor.known().map_or_else(|| self.begin(), Ok)
     }
 
     #[cold]
-    fn begin(&self) -> Result<&Arc<InProcess>, LaunchError> {
+    fn begin(&self) -> Result<&Arc<InOrderQueue>, LaunchError> {
         self.executor.here().map_err(|error| LaunchError::Forked { reason: error.to_string() })
     }
 
@@ -98,7 +99,7 @@ impl HostQueue {
         work: &Work,
         launch: &LaunchDesc<'_>,
     ) -> Result<Option<NoPending>, LaunchError> {
-        let (kernel, executor) = (launch.kernel, self.in_process()?);
+        let (kernel, executor) = (launch.kernel, self.in_order_queue()?);
         if let Body::Cpu(code) = &work.body
             // SAFETY: the closure is of the kernel's type.
             && unsafe { code.captures_device_memory(work.closure.cast()) }
@@ -208,7 +209,7 @@ impl QueueOps for HostQueue {
     type Memory = HostMemory;
     type Pending = NoPending;
     type Plan = ();
-    type Turn<'a> = TurnGuard<'a>;
+    type Guard<'a> = InOrderGuard<'a>;
 
     #[inline]
     fn device_name(&self) -> &str {
@@ -236,12 +237,12 @@ impl QueueOps for HostQueue {
     }
 
     #[inline]
-    fn turn(&self) -> Result<TurnGuard<'_>, LaunchError> {
-        Ok(InProcess::turn(self.in_process()?))
+    fn lock(&self) -> Result<InOrderGuard<'_>, LaunchError> {
+        Ok(InOrderQueue::lock(self.in_order_queue()?))
     }
 
     fn tasks(&self) -> Result<Option<&dyn TaskQueue>, LaunchError> {
-        Ok(Some(self.in_process()?))
+        Ok(Some(self.in_order_queue()?))
     }
 
     #[inline]

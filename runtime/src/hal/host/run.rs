@@ -1,4 +1,4 @@
-//! Kernel bodies that run on the host's cores.
+//! The work of a launch on the host's cores.
 
 use std::sync::Arc;
 
@@ -15,24 +15,25 @@ use crate::launch::range::Extent;
 
 /// One launch's body, data and range.
 ///
-/// It is large, and most launches need it in one place: so it is passed by reference, and copied where helpers need it.
+/// It is large, and most launches need it in one place only: it is passed by reference, and copied
+/// where helpers need it.
 #[derive(Clone, Debug)]
 pub(crate) struct Work {
     pub(crate) body: Body,
     pub(crate) closure: *const (),
-    /// What is spread over threads: work-items, or groups of them.
+    /// What is distributed over the threads: work-items, or groups of them.
     pub(crate) extent: Extent,
     pub(crate) groups: Option<GroupWork>,
     options: Option<Arc<Options>>,
-    /// What is said where the stack is not enough.
+    /// What an overflow message says.
     runs: Runs,
-    /// The stack that one work-item takes.
+    /// The stack that one work-item needs.
     item: Need,
-    /// Work-items may wait for others: they then run on stacks of their own.
+    /// Whether work-items may wait for others: they then run on stacks of their own.
     waits: bool,
 }
 
-// SAFETY: `closure` is a kernel that work-items on several threads share: launches ask for `Sync`.
+// SAFETY: `closure` is a kernel that work-items on several threads share: launches require `Sync`.
 unsafe impl Send for Work {}
 // SAFETY: as above.
 unsafe impl Sync for Work {}
@@ -52,7 +53,7 @@ impl Work {
         Self { body, closure, extent: *extent, groups, options, runs, item, waits }
     }
 
-    /// Whether it takes more stack than there is.
+    /// Whether it needs more stack than is available.
     #[inline]
     pub(crate) fn too_much_stack(&self) -> Option<TooMuch> {
         let waiting = self.groups.as_ref().filter(|_| self.waits).map(GroupWork::items);
@@ -62,8 +63,8 @@ impl Work {
     /// Runs the work-items with the linear ids `begin..end`.
     ///
     /// # Safety
-    /// `closure` is alive and of the body's type; `begin < end`, at most the extent's items; nobody runs these work-items a
-    /// second time.
+    /// `closure` is alive and of the body's type; `begin < end`, at most the extent's items; each
+    /// work-item runs once.
     #[inline]
     pub(crate) unsafe fn run(&self, begin: usize, end: usize) -> Result<(), Failure> {
         let need = if self.waits { Need::of_scheduler() } else { self.item };
@@ -71,7 +72,7 @@ impl Work {
         stack::with_room(need, &self.runs, || unsafe { self.run_here(begin, end) })
     }
 
-    /// The same, where there is room enough.
+    /// The same, on the current stack.
     ///
     /// # Safety
     /// As for [`run`](Self::run).

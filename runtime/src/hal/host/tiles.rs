@@ -1,4 +1,4 @@
-//! Intervals of linear ids as boxes of a range.
+//! Divides intervals of linear ids into boxes of a range.
 
 use schism_jit_abi::CpuChunk;
 

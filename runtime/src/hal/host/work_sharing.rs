@@ -1,12 +1,13 @@
-//! How a launch is spread over the cores.
+//! Distribution of a launch over the cores (work sharing).
 //!
-//! The calling thread starts alone. Most launches that are small end there, without waking anyone. When it has run for
-//! [`ALONE`], or knows that much is left, the rest becomes a job that all threads take intervals of linear ids from: large ones
-//! first, smaller ones towards the end, so that uneven work ends at the same time everywhere.
+//! The calling thread starts alone. Most small launches end there, without waking another thread.
+//! When it has run for [`ALONE`], or knows that much is left, the rest becomes a job from which all
+//! threads take intervals of linear ids: large ones first, smaller ones towards the end, so that
+//! uneven work ends at the same time everywhere (guided self-scheduling).
 //!
-//! The job never waits for a helper that has not begun: the caller takes intervals too, and at the end waits only for those
-//! that are being worked on. A helper that comes late finds nothing left and never looks at the kernel's data, which may be
-//! gone by then.
+//! The job never waits for a helper that has not begun: the caller takes intervals too, and at the
+//! end waits only for those in progress. A helper that comes late finds nothing left and never
+//! accesses the kernel's data, which may be gone by then.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,35 +23,36 @@ use crate::util::fork;
 /// How long the caller works alone. Waking a thread costs about as much.
 const ALONE: Duration = Duration::from_micros(10);
 
-/// What is measured in less time than this says nothing about the rest.
+/// A shorter measurement says nothing about the rest.
 const MEANINGFUL: Duration = Duration::from_micros(1);
 
-/// When at least this much is known to be left, helpers come at once.
+/// When at least this much is known to be left, helpers are woken at once.
 const WORTH_HELP: Duration = Duration::from_micros(100);
 
-/// The least work that is worth taking as an interval of its own.
+/// The minimum work of an interval.
 const GRAIN: Duration = Duration::from_micros(2);
 
 /// An interval is at most the rest, divided by this and by the number of threads.
 const SHARES: usize = 16;
 
-/// Intervals of at least this many work-items end at multiples of it: their elements then share no cache line, and vector
-/// loops need no remainder.
+/// Intervals of at least this many work-items end at multiples of it: their elements then share no
+/// cache line, and vector loops need no remainder.
 const ALIGN: usize = 64;
 
-/// How often a caller who has run out of work looks whether the others are done, before it sleeps.
+/// How often a caller without work polls the others before it sleeps.
 const SPINS: usize = 2000;
 
-/// What happened, for the trace.
+/// Statistics for the trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dispatch {
-    /// Intervals that the range was cut into.
+    /// Intervals that the range was divided into.
     pub(crate) intervals: usize,
-    /// Threads that were asked to help.
+    /// Threads that were woken.
     pub(crate) helpers: usize,
 }
 
-/// Runs all work-items and returns when none is running any more. After a panic the ones not yet begun are left out.
+/// Runs all work-items and returns when none is running any more. After a panic, work-items that
+/// have not begun are skipped.
 ///
 /// # Safety
 /// `work.closure` is alive until this returns, and of the type that the body expects. There is at least one work-item.
@@ -89,7 +91,7 @@ pub(crate) unsafe fn run(work: &Work, pool: &'static ThreadPool) -> Result<Dispa
     failure.map_or(Ok(dispatch), Err)
 }
 
-/// How fast the work went so far.
+/// The measured speed so far.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     items: usize,
@@ -108,13 +110,15 @@ impl Pace {
     }
 }
 
-/// The caller's start. Returns how many work-items have run, in how many intervals, and at what pace.
+/// Runs the caller's start. Returns how many work-items have run, in how many intervals, and the
+/// pace.
 ///
 /// # Safety
 /// As for [`run`].
 unsafe fn alone(work: &Work, threads: usize) -> Result<(usize, usize, Pace), Failure> {
     let items = work.extent.items;
-    // A clock takes a good part of the time of a small launch, so none is read that decides nothing.
+    // Reading the clock takes a good part of a small launch, so it is read only where it decides
+    // something.
     let done = |intervals| (items, intervals, Pace { items, time: ALONE });
     if threads == 1 || items == 1 {
         // SAFETY: the caller's promises.
@@ -135,41 +139,41 @@ unsafe fn alone(work: &Work, threads: usize) -> Result<(usize, usize, Pace), Fai
         let now = start.elapsed();
         let pace = Pace { items: end - begun, time: now - elapsed };
         (begun, elapsed) = (end, now);
-        // The very first work-item says little: nothing is in the caches yet.
+        // The very first work-item says little: the caches are cold.
         let known = intervals > 1 && pace.time >= MEANINGFUL;
         let enough = elapsed >= ALONE || (known && pace.time_of(items - begun) >= WORTH_HELP);
         if enough {
             return Ok((begun, intervals, pace));
         }
-        // At most four times as long as the last one, and about as long as is left. Of a kernel that does nothing, work-items take no
-        // time, however many they are.
+        // At most four times as long as the last one, and about as long as is left. The work-items
+        // of an empty kernel take no time, however many there are.
         size = pace.items_in(ALONE - elapsed).clamp(1, pace.items.saturating_mul(4));
     }
 }
 
-/// What is left of a launch when the caller's start is over.
+/// The rest of a launch after the caller's start.
 #[derive(Debug)]
 struct Job {
     work: Work,
-    /// The first work-item that nobody has taken.
+    /// The first work-item that is not taken.
     next: AtomicUsize,
     /// Work-items that have not ended.
     left: AtomicUsize,
     intervals: AtomicUsize,
     helpers: AtomicUsize,
     threads: usize,
-    /// The least number of work-items to take: what takes [`GRAIN`] at the latest pace.
+    /// The minimum number of work-items to take: what takes [`GRAIN`] at the latest pace.
     grain: AtomicUsize,
     failure: Mutex<Option<Failure>>,
     caller: Thread,
     pool: &'static ThreadPool,
-    /// The process that the helpers are in.
+    /// The process of the helpers.
     generation: u32,
 }
 
 impl Job {
-    /// Asks for up to two more threads. Each asks for two more in its turn, so that on many cores no one thread has to wake
-    /// all the others.
+    /// Wakes up to two more threads. Each of them wakes two more, so that on many cores no single
+    /// thread has to wake all the others.
     fn call_helpers(job: &Arc<Self>) {
         for _ in 0..2 {
             let more = job.next.load(Ordering::Relaxed) < job.work.extent.items;
@@ -190,7 +194,8 @@ impl Job {
     fn participate(&self) {
         while let Some((begin, end)) = self.take() {
             let start = Instant::now();
-            // SAFETY: `run` keeps the closure alive while `left` counts these work-items, and `take` gives them out once.
+            // SAFETY: `run` keeps the closure alive while `left` counts these work-items, and
+            // `take` gives them out once.
             if let Err(failure) = unsafe { self.work.run(begin, end) } {
                 self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
                 self.abandon();
@@ -226,18 +231,19 @@ impl Job {
         let grain = self.grain.load(Ordering::Relaxed);
         let size = (rest / (self.threads * SHARES)).max(grain).min(rest);
         let unit = [row * rows, row, ALIGN].into_iter().find(|unit| *unit <= size).unwrap_or(1);
-        // A unit, and where an interval ends, are at most isize::MAX, so their sum does not overflow.
+        // A unit, and the end of an interval, are at most isize::MAX, so their sum does not
+        // overflow.
         (begin + size).next_multiple_of(unit).min(items)
     }
 
-    /// Gives up what nobody has taken.
+    /// Drops the work-items that are not taken.
     fn abandon(&self) {
         let items = self.work.extent.items;
         let begin = self.next.swap(items, Ordering::Relaxed);
         self.finish(items - begin);
     }
 
-    /// The last one to finish wakes the caller.
+    /// Counts work-items that have ended; the last thread wakes the caller.
     fn finish(&self, items: usize) {
         if items != 0 && self.left.fetch_sub(items, Ordering::AcqRel) == items {
             self.caller.unpark();

@@ -1,6 +1,6 @@
-//! A device that runs nothing and takes note of what it is asked: what a backend needs at least.
+//! A device that runs nothing and records what is requested: the minimum of a backend.
 //!
-//! It is a folder here and a line in `dispatch`; tests ask for it by its name.
+//! It is a folder here and a line in `dispatch`; tests choose it by name.
 
 use std::alloc::Layout;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use crate::hal::{Backend, DeviceOps, QueueOps, TaskQueue};
 use crate::launch::desc::LaunchDesc;
 use crate::launch::erased::NativeBody;
 
-/// What the device was asked, by all queues.
+/// The requests to the device, of all queues.
 static ASKED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn note(what: String) {
@@ -78,7 +78,7 @@ impl QueueOps for Queue {
     type Memory = HostMemory;
     type Pending = NoPending;
     type Plan = ();
-    type Turn<'a> = ();
+    type Guard<'a> = ();
 
     fn device_name(&self) -> &str {
         Recording.name()
@@ -100,7 +100,7 @@ impl QueueOps for Queue {
         Some(Body::Native(body))
     }
 
-    fn turn(&self) -> Result<(), LaunchError> {
+    fn lock(&self) -> Result<(), LaunchError> {
         Ok(())
     }
 
@@ -128,7 +128,7 @@ impl QueueOps for Queue {
     }
 }
 
-/// A program that uses the device goes through everything that launches go through, but for code.
+/// A program that uses the device goes through the whole path of a launch, except for code.
 #[test]
 fn a_device_is_a_folder_and_a_line() {
     use crate::prelude::*;

@@ -1,7 +1,8 @@
-//! The builtins of atomics with scopes: what the device half calls, and functions of the same names for the host half to link. Wherever the
-//! host half runs, it asks the standard library instead.
+//! The builtins of scoped atomics: what the device half calls, and functions with the same names
+//! for the host half to link, which call the standard library.
 //!
-//! The last arguments are an order and a scope, by their numbers in `schism_passes::frontend::lower_scoped_atomics`.
+//! The last arguments are an order and a scope, numbered as in
+//! `schism_passes::frontend::lower_scoped_atomics`.
 
 macro_rules! updates {
     ($($name:ident: $number:ident $atomic:ident $method:ident;)*) => {

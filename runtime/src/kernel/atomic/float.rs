@@ -1,4 +1,4 @@
-//! Floats that several work-items may change at a time.
+//! Atomic floats.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -28,21 +28,21 @@ macro_rules! floats {
         pub struct $atomic($bits);
 
         impl $atomic {
-            /// An atomic with a value.
+            /// Creates an atomic with a value.
             #[inline(always)]
             #[must_use]
             pub const fn new(value: $number) -> Self {
                 Self($bits::new(value.to_bits()))
             }
 
-            /// The value.
+            /// The value; this consumes the atomic.
             #[inline(always)]
             #[must_use]
             pub const fn into_inner(self) -> $number {
                 $number::from_bits(self.0.into_inner())
             }
 
-            /// The value.
+            /// Loads the value.
             ///
             /// # Panics
             /// If the order is [`Ordering::Release`] or [`Ordering::AcqRel`].
@@ -53,7 +53,7 @@ macro_rules! floats {
                 $number::from_bits(self.0.load(order))
             }
 
-            /// Writes the value.
+            /// Stores the value.
             ///
             /// # Panics
             /// If the order is [`Ordering::Acquire`] or [`Ordering::AcqRel`].
@@ -63,16 +63,16 @@ macro_rules! floats {
                 self.0.store(value.to_bits(), order);
             }
 
-            /// Writes the value. Returns what it was.
+            /// Stores the value. Returns the previous one.
             #[inline(always)]
             pub fn swap(&self, value: $number, order: Ordering) -> $number {
                 $number::from_bits(self.0.swap(value.to_bits(), order))
             }
 
-            /// Writes `new` if the value is `current`, bit for bit. Returns what the value was, as an error if it was another one.
+            /// Stores `new` if the value is `current`, bit for bit. Returns the previous value.
             ///
             /// # Errors
-            /// What the value was, if it was not `current`.
+            /// The previous value, if it was not `current`.
             #[inline(always)]
             pub fn compare_exchange(
                 &self,
@@ -87,14 +87,14 @@ macro_rules! floats {
                     .map_err($number::from_bits)
             }
 
-            /// The atomic of its bits.
+            /// The atomic integer of its bits.
             #[inline(always)]
             pub(super) const fn bits(&self) -> &$bits {
                 &self.0
             }
         }
 
-        /// What the host does.
+        /// The implementation on the host.
         #[inline]
         pub(super) fn $add(bits: &$bits, value: $number, order: Ordering) -> $number {
             let sum = |old: $number| (old + value).to_bits();

@@ -1,4 +1,4 @@
-//! Atomics of floats, and for some work-items only; what can be an atomic.
+//! Atomic floats, scoped atomics, and the types with an atomic form.
 
 mod builtins;
 mod float;
@@ -13,7 +13,7 @@ pub use crate::kernel::atomic::float::{AtomicF32, AtomicF64};
 pub use crate::kernel::atomic::scoped::{AtomicRef, MemoryScope, fence, memory_scope};
 use crate::kernel::element::Element;
 
-/// Numbers that can be changed by several work-items at once.
+/// Numbers that several work-items can change at once.
 ///
 /// # Safety
 /// `Atomic` has the size, alignment and valid values of `Self`.
@@ -26,8 +26,9 @@ macro_rules! atomic_elements {
     ($($plain:ty => $atomic:ty),* $(,)?) => {$(
         const _: () = assert!(size_of::<$plain>() == size_of::<$atomic>());
 
-        // SAFETY: the standard library guarantees the same size and bit validity, and floats have that of their bits. A buffer's alignment is larger than any of
-        // these, and that of its elements is their size, which is what the atomics need.
+        // SAFETY: the standard library guarantees the same size and bit validity, and floats have
+        // those of their bits. A buffer's alignment is larger than any of these, and that of its
+        // elements is their size, which is what the atomics need.
         unsafe impl AtomicElement for $plain {
             type Atomic = $atomic;
         }

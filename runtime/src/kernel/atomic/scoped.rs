@@ -1,4 +1,4 @@
-//! Atomic accesses for some work-items and not for all: scopes.
+//! Atomic accesses with a memory scope.
 
 use std::marker::PhantomData;
 use std::sync::atomic::{
@@ -9,10 +9,11 @@ use crate::kernel::abi::is_device;
 use crate::kernel::atomic::builtins::*;
 use crate::kernel::atomic::float::{AtomicF32, AtomicF64, add_f32, add_f64};
 
-/// Who an atomic access or a [fence](fence()) is for: those that may look at the same time, and for whom the order counts.
+/// The memory scopes: which other threads of execution an atomic access or a [fence](fence())
+/// synchronizes with.
 ///
-/// The fewer there are, the less a device has to do. On a GPU an order for a group need not reach further than the caches of one
-/// multiprocessor.
+/// A smaller scope costs less. On a GPU, ordering within a group does not need to reach beyond the
+/// caches of one multiprocessor.
 pub mod memory_scope {
     /// The work-item alone.
     #[derive(Clone, Copy, Debug)]
@@ -23,11 +24,12 @@ pub mod memory_scope {
     /// The work-items of a group.
     #[derive(Clone, Copy, Debug)]
     pub enum WorkGroup {}
-    /// All work-items of a device. What the atomics of the standard library mean.
+    /// All work-items of a device: the scope of the standard library's atomics.
     #[derive(Clone, Copy, Debug)]
     pub enum Device {}
-    /// All devices that see the memory, and the host. While a kernel runs nobody else looks at buffers, so this is more than they need; on
-    /// a GPU updates (`swap`, `fetch_add` and their like) are for the device then, as with [`Device`].
+    /// All devices that access the memory, and the host. While a kernel runs nobody else accesses
+    /// buffers, so this is more than they need; on a GPU, read-modify-write operations (`swap`,
+    /// `fetch_add` and so on) have the scope [`Device`] then.
     #[derive(Clone, Copy, Debug)]
     pub enum System {}
 }
@@ -52,7 +54,8 @@ macro_rules! scopes {
 }
 scopes! { WorkItem 0 SubGroup 1 WorkGroup 2 Device 3 System 4 }
 
-/// A fence for those that a scope says, as [`std::sync::atomic::fence`] is for all of a device. With [`Ordering::Relaxed`] it does nothing.
+/// A fence with a memory scope; [`std::sync::atomic::fence`] has the scope of the device. With
+/// [`Ordering::Relaxed`] it does nothing.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -96,12 +99,13 @@ pub fn fence<S: MemoryScope>(order: Ordering) {
     }
 }
 
-/// An atomic whose accesses are for those that a [scope](memory_scope) says. `A` is an atomic of the standard library of 32 or 64 bits,
-/// [`AtomicF32`] or [`AtomicF64`].
+/// An atomic whose accesses have a [memory scope](memory_scope). `A` is an atomic of the standard
+/// library of 32 or 64 bits, [`AtomicF32`] or [`AtomicF64`].
 ///
-/// Elements of [atomic views](crate::Buffer::atomic_view) and of [local memory](crate::Local::as_atomics) are atomics that all
-/// work-items of a device may change at a time. Where only those of a group do, this says so. If others do all the same, each
-/// access is whole, but it is not said when they see it.
+/// Elements of [atomic views](crate::Buffer::atomic_view) and of [local
+/// memory](crate::Local::as_atomics) are atomics that all work-items of a device may change at the
+/// same time. Use this where only a smaller scope does. Accesses from outside the scope are still
+/// atomic, but when they become visible is unspecified.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -139,7 +143,7 @@ impl<A, S> Clone for AtomicRef<'_, A, S> {
 impl<A, S> Copy for AtomicRef<'_, A, S> {}
 
 impl<'a, A, S: MemoryScope> AtomicRef<'a, A, S> {
-    /// The same atomic, for those that `S` says.
+    /// The same atomic with scope `S`.
     #[inline(always)]
     #[must_use]
     pub const fn new(atomic: &'a A) -> Self {
@@ -147,7 +151,7 @@ impl<'a, A, S: MemoryScope> AtomicRef<'a, A, S> {
     }
 }
 
-/// Calls a builtin with the number of an order, which has to be a constant there.
+/// Calls a builtin with the number of an order, which must be a constant there.
 macro_rules! ordered {
     ($order:expr, $number:ident => $call:expr) => {
         match $order {
@@ -170,7 +174,7 @@ macro_rules! integers {
         $load:ident $store:ident $exchange:ident $swap:ident $add:ident $sub:ident $and:ident $or:ident $xor:ident
         $min:ident $max:ident;)*) => {$(
         impl<S: MemoryScope> AtomicRef<'_, $atomic, S> {
-            /// The value.
+            /// Loads the value.
             ///
             /// # Panics
             /// If the order is [`Ordering::Release`] or [`Ordering::AcqRel`].
@@ -185,7 +189,7 @@ macro_rules! integers {
                 ordered!(order, ORDER => $load(at, ORDER, S::NUMBER)) as $number
             }
 
-            /// Writes the value.
+            /// Stores the value.
             ///
             /// # Panics
             /// If the order is [`Ordering::Acquire`] or [`Ordering::AcqRel`].
@@ -199,7 +203,7 @@ macro_rules! integers {
                 ordered!(order, ORDER => $store(at, value as $bits, ORDER, S::NUMBER));
             }
 
-            /// Writes `new` if the value is `current`. Returns what the value was, as an error if it was another one.
+            /// Stores `new` if the value is `current`. Returns the previous value.
             ///
             /// # Errors
             /// What the value was, if it was not `current`.
@@ -275,7 +279,7 @@ integers! {
 
 macro_rules! floats {
     ($($atomic:ident $number:ident: $builtin:ident $add:ident $is_less:ident;)*) => {$(
-        /// Whether `old` is a number that stays when the less of it and `value` is looked for: it is less, or both are equal and it is not 0
+        /// Whether `old` stays when the minimum of it and `value` is taken: it is less, or both are equal and it is not 0
         /// where `value` is -0.
         #[inline(always)]
         fn $is_less(old: $number, value: $number) -> bool {
@@ -283,7 +287,7 @@ macro_rules! floats {
         }
 
         impl<S: MemoryScope> AtomicRef<'_, $atomic, S> {
-            /// The value.
+            /// Loads the value.
             ///
             /// # Panics
             /// If the order is [`Ordering::Release`] or [`Ordering::AcqRel`].
@@ -294,7 +298,7 @@ macro_rules! floats {
                 $number::from_bits(AtomicRef::<_, S>::new(self.atomic.bits()).load(order))
             }
 
-            /// Writes the value.
+            /// Stores the value.
             ///
             /// # Panics
             /// If the order is [`Ordering::Acquire`] or [`Ordering::AcqRel`].
@@ -304,17 +308,17 @@ macro_rules! floats {
                 AtomicRef::<_, S>::new(self.atomic.bits()).store(value.to_bits(), order);
             }
 
-            /// Writes the value. Returns what it was.
+            /// Stores the value. Returns the previous one.
             #[inline(always)]
             pub fn swap(&self, value: $number, order: Ordering) -> $number {
                 let bits = AtomicRef::<_, S>::new(self.atomic.bits());
                 $number::from_bits(bits.swap(value.to_bits(), order))
             }
 
-            /// Writes `new` if the value is `current`, bit for bit. Returns what the value was, as an error if it was another one.
+            /// Stores `new` if the value is `current`, bit for bit. Returns the previous value.
             ///
             /// # Errors
-            /// What the value was, if it was not `current`.
+            /// The previous value, if it was not `current`.
             #[inline(always)]
             pub fn compare_exchange(
                 &self,
@@ -329,10 +333,10 @@ macro_rules! floats {
                     .map_err($number::from_bits)
             }
 
-            /// Adds to the value. Returns what it was.
+            /// Adds to the value. Returns the previous one.
             ///
-            /// Work-items add in any order, so what comes out of many additions may differ from run to run. A GPU may also take numbers
-            /// below the least normal `f32`, about 1e-38, for 0.
+            /// The order of additions is unspecified, so the result of many additions may differ from run
+            /// to run. A GPU may also treat subnormal `f32` values (below about 1e-38) as 0.
             #[inline(always)]
             pub fn fetch_add(&self, value: $number, order: Ordering) -> $number {
                 if !is_device() {
@@ -342,13 +346,13 @@ macro_rules! floats {
                 ordered!(order, ORDER => $builtin(at, value, ORDER, S::NUMBER))
             }
 
-            /// Subtracts from the value, as [`fetch_add`](Self::fetch_add) adds. Returns what it was.
+            /// Subtracts from the value, as [`fetch_add`](Self::fetch_add) adds. Returns the previous one.
             #[inline(always)]
             pub fn fetch_sub(&self, value: $number, order: Ordering) -> $number {
                 self.fetch_add(-value, order)
             }
 
-            /// Makes the value the less of the two. Returns what it was.
+            /// Replaces the value by the minimum of the two. Returns the previous one.
             ///
             /// -0 is less than 0, and a NaN is greater than every number: it stays only if both are NaN.
             #[inline(always)]
@@ -356,7 +360,7 @@ macro_rules! floats {
                 self.replace_unless(value, order, |old| $is_less(old, value))
             }
 
-            /// Makes the value the greater of the two. Returns what it was.
+            /// Replaces the value by the maximum of the two. Returns the previous one.
             ///
             /// 0 is greater than -0, and a NaN is less than every number: it stays only if both are NaN.
             #[inline(always)]
@@ -364,7 +368,7 @@ macro_rules! floats {
                 self.replace_unless(value, order, |old| $is_less(-old, -value))
             }
 
-            /// Writes the value, unless the one that is there stays. Returns what it was.
+            /// Stores the value unless the previous one stays. Returns the previous one.
             #[inline(always)]
             fn replace_unless(
                 &self,
@@ -374,7 +378,7 @@ macro_rules! floats {
             ) -> $number {
                 let mut old = self.load(Ordering::Relaxed);
                 loop {
-                    // Written all the same: this is an update with an order.
+                    // Stored even if unchanged: this is a read-modify-write operation with an order.
                     let new = if value.is_nan() || stays(old) { old } else { value };
                     if matches!(order, Ordering::Relaxed) && new.to_bits() == old.to_bits() {
                         return old;
@@ -388,22 +392,22 @@ macro_rules! floats {
         }
 
         impl $atomic {
-            /// Adds to the value. Returns what it was.
+            /// Adds to the value. Returns the previous one.
             ///
-            /// Work-items add in any order, so what comes out of many additions may differ from run to run. A GPU may also take numbers
-            /// below the least normal `f32`, about 1e-38, for 0.
+            /// The order of additions is unspecified, so the result of many additions may differ from run
+            /// to run. A GPU may also treat subnormal `f32` values (below about 1e-38) as 0.
             #[inline(always)]
             pub fn fetch_add(&self, value: $number, order: Ordering) -> $number {
                 AtomicRef::<_, memory_scope::Device>::new(self).fetch_add(value, order)
             }
 
-            /// Subtracts from the value, as [`fetch_add`](Self::fetch_add) adds. Returns what it was.
+            /// Subtracts from the value, as [`fetch_add`](Self::fetch_add) adds. Returns the previous one.
             #[inline(always)]
             pub fn fetch_sub(&self, value: $number, order: Ordering) -> $number {
                 self.fetch_add(-value, order)
             }
 
-            /// Makes the value the less of the two. Returns what it was.
+            /// Replaces the value by the minimum of the two. Returns the previous one.
             ///
             /// -0 is less than 0, and a NaN is greater than every number: it stays only if both are NaN.
             #[inline(always)]
@@ -411,7 +415,7 @@ macro_rules! floats {
                 AtomicRef::<_, memory_scope::Device>::new(self).fetch_min(value, order)
             }
 
-            /// Makes the value the greater of the two. Returns what it was.
+            /// Replaces the value by the maximum of the two. Returns the previous one.
             ///
             /// 0 is greater than -0, and a NaN is less than every number: it stays only if both are NaN.
             ///

@@ -1,18 +1,21 @@
-//! The compiler decides what a kernel may capture.
+//! The types that a kernel may capture, as an auto trait.
 
 /// Values that a kernel may capture: plain data, and views of device memory.
 ///
-/// A kernel's captures are copied to the device byte by byte. Numbers, arrays, tuples and structs of such values can go there; a
-/// reference, a pointer, a `Vec` or a `Box` cannot, because what it points to stays behind on the host.
+/// A kernel's captures are copied to the device byte by byte. Numbers, arrays, tuples and structs
+/// of such values are allowed; a reference, a pointer, a `Vec` or a `Box` is not, because what it
+/// points to stays on the host.
 ///
-/// What can change behind a shared reference (an atomic, a `Cell`, an `UnsafeCell`, a lock) cannot go there by value, alone or within
-/// another type: it would be one for all work-items where the host runs them, and a copy for each elsewhere. What work-items share is in
-/// a buffer, whose [`atomic_view`](crate::Buffer::atomic_view) a kernel can capture.
+/// Types with interior mutability (an atomic, a `Cell`, an `UnsafeCell`, a lock) cannot be captured
+/// by value, alone or within another type: work-items would share one on the host, and have a copy
+/// each elsewhere. Data that work-items share lives in a buffer, whose
+/// [`atomic_view`](crate::Buffer::atomic_view) a kernel can capture.
 ///
 /// # Safety
-/// Nobody needs to implement it. Who does so promises that the bytes of the type mean on every device what they mean on the host, and
-/// that it makes no difference whether work-items share a value or have copies of it.
-// As `diagnostic::on_unimplemented`, which has no words for some types only.
+/// Users do not need to implement it. An implementation promises that the bytes of the type mean
+/// the same on every device as on the host, and that it makes no difference whether work-items
+/// share a value or have copies of it.
+// Like `diagnostic::on_unimplemented`, which has no messages for some types only.
 #[rustc_on_unimplemented(
     on(
         any(
@@ -41,8 +44,8 @@
 )]
 pub unsafe auto trait Capture {}
 
-// It has no bytes, so it says nothing of what a device gets.
-// SAFETY: there is nothing that could mean anything.
+// It has no bytes, so it says nothing about what a device receives.
+// SAFETY: there are no bytes that could mean anything else.
 unsafe impl<T: ?Sized> Capture for std::marker::PhantomData<T> {}
 
 mod host_only {
@@ -54,14 +57,14 @@ mod host_only {
     impl<T: ?Sized> !Capture for &mut T {}
     impl<T: ?Sized> !Capture for *const T {}
     impl<T: ?Sized> !Capture for *mut T {}
-    // Other collections hold one of these; the compiler's message names both.
+    // Other collections contain one of these; the compiler's message names both.
     impl<T: ?Sized, A: Allocator> !Capture for Box<T, A> {}
     impl<T, A: Allocator> !Capture for Vec<T, A> {}
     impl !Capture for String {}
     impl<T: ?Sized, A: Allocator> !Capture for std::rc::Rc<T, A> {}
     impl<T: ?Sized, A: Allocator> !Capture for std::sync::Arc<T, A> {}
-    // What can change by way of a shared reference; all of it has one of these. Those that are named often have a line of their own, so
-    // that the message names them.
+    // All types with interior mutability contain one of these. Types that messages should name have
+    // an implementation of their own.
     impl<T: ?Sized> !Capture for std::cell::UnsafeCell<T> {}
     impl<T: ?Sized> !Capture for std::cell::Cell<T> {}
     impl<T: ?Sized> !Capture for std::cell::RefCell<T> {}
@@ -76,7 +79,8 @@ mod host_only {
         AtomicBool AtomicI8 AtomicI16 AtomicI32 AtomicI64 AtomicIsize AtomicU8 AtomicU16 AtomicU32 AtomicU64 AtomicUsize
     }
 
-    // What has an implementation for one kind of its parameters has no automatic one for others, such as those of any lifetime.
+    // A type with an implementation for some of its parameters has no automatic one for others,
+    // such as those with any lifetime.
     macro_rules! function_pointers {
         ($(($($argument:ident)*))*) => {$(
             impl<R, $($argument),*> !Capture for fn($($argument),*) -> R {}

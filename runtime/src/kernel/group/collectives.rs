@@ -1,20 +1,24 @@
-//! What a work-group makes of the values of all its work-items, by its sub-groups and a little local memory.
+//! Group operations: reductions, scans, votes and broadcasts over a work-group, made of sub-group
+//! operations and a little local memory.
 
 use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::reduce::GroupNumber;
 use crate::kernel::group::value::GroupValue;
 use crate::local_array;
 
-/// The most sub-groups of a group, on every device.
+/// The maximum number of sub-groups of a group, on every device.
 const SUB_GROUPS: usize = 32;
 
-/// Reductions and scans of the group. All of its work-items must come to the same ones, as to [barriers](NdItem::barrier), and each of them is
-/// also one: what was written before is seen afterwards.
+/// Reductions and scans of the group. All work-items of the group must execute the same ones, as
+/// with [barriers](NdItem::barrier), and each of them is also a barrier: writes before it are
+/// visible after it.
 impl<const D: usize> NdItem<'_, D> {
-    /// What `both` makes of the `value`s of all work-items of the group; each of them gets it.
+    /// Reduces the `value`s of all work-items of the group with `both`; each work-item gets the
+    /// result.
     ///
-    /// The order is the same on every device: that of [`SubGroup::reduce`](crate::SubGroup::reduce) in each sub-group, then one sub-group
-    /// after the other. `both` must do nothing that work-items do together.
+    /// The order is the same on every device: that of [`SubGroup::reduce`](crate::SubGroup::reduce)
+    /// in each sub-group, then one sub-group after the other. `both` must not contain group or
+    /// sub-group operations.
     ///
     /// A value may be a tuple, an array, or a struct of [`group_value!`](crate::group_value):
     ///
@@ -59,7 +63,8 @@ impl<const D: usize> NdItem<'_, D> {
         self.over_sub_groups(of_lanes, both)
     }
 
-    /// The sum of the `value`s of all work-items of the group, for each of them. Integers wrap around.
+    /// The sum of the `value`s of all work-items of the group; each work-item gets it. Integers
+    /// wrap around.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -85,27 +90,28 @@ impl<const D: usize> NdItem<'_, D> {
         self.over_sub_groups(self.sub_group().reduce_add(value), T::plus)
     }
 
-    /// The least of the `value`s of all work-items of the group, for each of them; of floats as
-    /// [`SubGroup::reduce_min`](crate::SubGroup::reduce_min) says.
+    /// The minimum of the `value`s of all work-items of the group; each work-item gets it. Floats
+    /// compare as in [`SubGroup::reduce_min`](crate::SubGroup::reduce_min).
     #[inline(always)]
     #[must_use]
     pub fn reduce_min<T: GroupNumber>(&self, value: T) -> T {
         self.over_sub_groups(self.sub_group().reduce_min(value), T::least)
     }
 
-    /// The greatest of the `value`s of all work-items of the group, for each of them; of floats as
-    /// [`SubGroup::reduce_max`](crate::SubGroup::reduce_max) says.
+    /// The maximum of the `value`s of all work-items of the group; each work-item gets it. Floats
+    /// compare as in [`SubGroup::reduce_max`](crate::SubGroup::reduce_max).
     #[inline(always)]
     #[must_use]
     pub fn reduce_max<T: GroupNumber>(&self, value: T) -> T {
         self.over_sub_groups(self.sub_group().reduce_max(value), T::greatest)
     }
 
-    /// The sum of the `value`s of the work-items up to the caller in the row-major order of the group, its own included. Integers wrap
-    /// around.
+    /// Inclusive scan: the sum of the `value`s of the work-items up to and including the caller, in
+    /// the row-major order of the group. Integers wrap around.
     ///
     /// The order of additions is the same on every device: that of
-    /// [`SubGroup::inclusive_scan`](crate::SubGroup::inclusive_scan) in each sub-group, and in front of it the sum of those before.
+    /// [`SubGroup::inclusive_scan`](crate::SubGroup::inclusive_scan) in each sub-group, preceded by
+    /// the sum of the sub-groups before.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -130,8 +136,8 @@ impl<const D: usize> NdItem<'_, D> {
         }
     }
 
-    /// The sum of the `value`s of the work-items in front of the caller in the row-major order of the group; 0 for the first. Integers
-    /// wrap around.
+    /// Exclusive scan: the sum of the `value`s of the work-items before the caller, in the
+    /// row-major order of the group; 0 for the first. Integers wrap around.
     #[inline(always)]
     #[must_use]
     pub fn exclusive_scan_add<T: GroupNumber>(&self, value: T) -> T {
@@ -145,7 +151,7 @@ impl<const D: usize> NdItem<'_, D> {
         }
     }
 
-    /// Whether any work-item of the group has called this with `true`.
+    /// Whether any work-item of the group called this with `true`.
     #[inline(always)]
     #[must_use]
     pub fn any(&self, vote: bool) -> bool {
@@ -153,15 +159,16 @@ impl<const D: usize> NdItem<'_, D> {
         self.over_sub_groups(voted, |a, b| a | b) != 0
     }
 
-    /// Whether all work-items of the group have called this with `true`.
+    /// Whether all work-items of the group called this with `true`.
     #[inline(always)]
     #[must_use]
     pub fn all(&self, vote: bool) -> bool {
         !self.any(!vote)
     }
 
-    /// The `value` that the work-item with the [linear id](Self::local_linear_id) `from` in the group has called this with, for all of the
-    /// group. `from` is the same for all of them. If the group has no such work-item, each gets its own value.
+    /// Broadcast: the `value` of the work-item with the [linear id](Self::local_linear_id) `from`
+    /// in the group. `from` must be the same for all work-items. If the group has no such
+    /// work-item, each gets its own value.
     #[inline(always)]
     #[must_use]
     pub fn broadcast<T: GroupValue>(&self, value: T, from: usize) -> T {
@@ -175,7 +182,7 @@ impl<const D: usize> NdItem<'_, D> {
         if from < self.group_size() { given } else { value }
     }
 
-    /// What comes of a value of each sub-group, which all of its lanes have.
+    /// Combines one value of each sub-group, which all of its lanes have.
     #[inline(always)]
     fn over_sub_groups<T: GroupValue>(&self, of_lanes: T, both: impl Fn(T, T) -> T) -> T {
         let sub_group = self.sub_group();
@@ -194,7 +201,8 @@ impl<const D: usize> NdItem<'_, D> {
         all
     }
 
-    /// The sum of the last lanes' inclusive sums of all sub-groups in front of this one; `None` for the first.
+    /// The sum of the last lanes' inclusive sums of all sub-groups before this one; `None` for the
+    /// first.
     #[inline(always)]
     fn before_sub_group<T: GroupNumber>(&self, of_lanes: T) -> Option<T> {
         let sub_group = self.sub_group();

@@ -1,4 +1,4 @@
-//! Local memory: what the work-items of a group share.
+//! Local memory, which the work-items of a group share.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -10,29 +10,34 @@ use crate::kernel::element::Element;
 use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::value::{GroupValue, InLocal};
 
-// Of the Rust ABI: on the host these may unwind, and a crate that calls such a function of another ABI cannot be linked into
-// programs that abort on panics.
+// They have the Rust ABI: on the host they may unwind, and a crate that calls such a function of
+// another ABI cannot be linked into programs that abort on panics.
 unsafe extern "Rust" {
     fn __schism_local_static(tag: *const u8, size: usize, align: usize) -> *mut u8;
     fn __schism_local_dynamic() -> *mut u8;
 }
 
-/// The alignment of the memory that a launch adds. More than any element needs that is not made for it.
+/// The alignment of the memory that a launch adds. It suffices for every element without a larger
+/// alignment of its own.
 const DYNAMIC_ALIGN: usize = 128;
 
-/// An array in the local memory of a work-group: shared by the group's work-items, and by nobody else.
+/// An array in the local memory of a work-group, shared by the group's work-items only.
 ///
-/// Its elements are not initialised. At the start of a group they hold any values, such as those that an earlier group has left, and
-/// they may differ from device to device: write before you read.
+/// Its elements are not initialised. At the start of a group they have unspecified values, for
+/// example those of an earlier group, and they may differ from device to device: write before you
+/// read.
 ///
-/// Elements are [values that work-items can share](GroupValue): numbers, tuples, arrays, and structs of
-/// [`group_value!`](crate::group_value). [`get`](Self::get) and [`set`](Self::set) read and write them, from any work-item at any time: two
-/// work-items that touch the same number without a [barrier](NdItem::barrier) between them get one order or the other, not undefined
-/// behaviour. Numbers can also be changed [atomically](Self::as_atomics). For elements of other types, and where the compiler should be
-/// free to combine accesses, there is the [raw pointer](Self::as_mut_ptr).
+/// Elements are [values that work-items can share](GroupValue): numbers, tuples, arrays, and
+/// structs of [`group_value!`](crate::group_value). [`get`](Self::get) and [`set`](Self::set) read
+/// and write them, from any work-item at any time: without a [barrier](NdItem::barrier) between
+/// them, the order of two accesses to the same number is unspecified, but they are not undefined
+/// behaviour. Numbers can also be changed [atomically](Self::as_atomics). For elements of other
+/// types, and where the compiler should be free to combine accesses, there is the [raw
+/// pointer](Self::as_mut_ptr).
 ///
-/// A launch brings arrays whose length it chooses, see [`local`](fn@local); a kernel declares those of a constant length, see
-/// [`local_array!`](crate::local_array). [`Local2d`](crate::Local2d) is the same in two dimensions.
+/// A launch adds arrays whose length it chooses, see [`local`](fn@local); a kernel declares those
+/// of constant length, see [`local_array!`](crate::local_array). [`Local2d`](crate::Local2d) is the
+/// same in two dimensions.
 pub struct Local<'g, T> {
     elements: *mut T,
     len: usize,
@@ -57,7 +62,8 @@ impl<T> fmt::Debug for Local<'_, T> {
 
 impl<'g, T> Local<'g, T> {
     /// # Safety
-    /// `len` elements at the aligned, non-null `elements` are the group's alone during `'g`; their bytes are initialised.
+    /// `len` elements at the aligned, non-null `elements` belong to the group alone during `'g`;
+    /// their bytes are initialised.
     #[inline(always)]
     unsafe fn new(elements: *mut T, len: usize) -> Self {
         Self { elements, len, group: PhantomData }
@@ -77,9 +83,9 @@ impl<'g, T> Local<'g, T> {
         self.len == 0
     }
 
-    /// The first element's address. It may be used until the group ends, as the rules for all memory say: no work-item writes what
-    /// another one reads or writes unless there is a barrier between the two or both are atomic, and no reference to an element that
-    /// changes lives across a barrier.
+    /// The first element's address. It may be used until the group ends, under the usual rules: no
+    /// work-item writes what another one reads or writes unless there is a barrier between the two
+    /// or both are atomic, and no reference to an element that changes lives across a barrier.
     #[inline(always)]
     #[must_use]
     pub const fn as_mut_ptr(&self) -> *mut T {
@@ -91,8 +97,8 @@ impl<'g, T> Local<'g, T> {
     fn cells<A>(&self) -> &'g [A] {
         const { assert!(size_of::<A>() == size_of::<T>() && align_of::<A>() == align_of::<T>()) };
         let cells: *const [A] = std::ptr::slice_from_raw_parts(self.elements.cast(), self.len);
-        // SAFETY: the elements are there during `'g`, with the size and alignment of `A`; callers choose an atomic. A transmute,
-        // because `&*cells` would carry checks in debug builds.
+        // SAFETY: the elements exist during `'g`, with the size and alignment of `A`; callers
+        // choose an atomic. A transmute, because `&*cells` would have checks in debug builds.
         #[allow(clippy::transmute_ptr_to_ref)]
         unsafe {
             std::mem::transmute::<*const [A], &'g [A]>(cells)
@@ -101,7 +107,7 @@ impl<'g, T> Local<'g, T> {
 }
 
 impl<T: GroupValue> Local<'_, T> {
-    /// The element at `index`.
+    /// Reads the element at `index`.
     ///
     /// # Panics
     /// If `index` is not less than the length.
@@ -110,7 +116,8 @@ impl<T: GroupValue> Local<'_, T> {
     #[track_caller]
     pub fn get(&self, index: usize) -> T {
         let cell = self.cells::<UnsafeCell<MaybeUninit<T>>>()[index].get();
-        // SAFETY: it is one of the elements; work-items access them atomically, and whoever uses the raw pointer keeps away from others.
+        // SAFETY: it is one of the elements; work-items access them atomically, and users of the
+        // raw pointer must not interfere.
         unsafe { T::load::<InLocal>(cell.cast()) }
     }
 
@@ -163,8 +170,8 @@ impl<'g, T: AtomicElement> Local<'g, T> {
     }
 }
 
-/// A source of an array of `len` elements in the local memory of each group of a launch: every work-item of a group gets the same
-/// array, as [`Local`].
+/// A source: an array of `len` elements in the local memory of each group of a launch. Every
+/// work-item of a group gets the same array, as [`Local`].
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -191,10 +198,10 @@ pub const fn local<T: Element>(len: usize) -> LocalArray<T> {
     LocalArray { offset: 0, len, element: PhantomData }
 }
 
-/// An array that a launch asks for; see [`local`](fn@local).
+/// An array that a launch adds; see [`local`](fn@local).
 #[derive(Debug)]
 pub struct LocalArray<T> {
-    /// In bytes, from the start of what the launch adds.
+    /// Offset in bytes in the memory that the launch adds.
     offset: usize,
     len: usize,
     element: PhantomData<T>,
@@ -208,27 +215,27 @@ impl<T> Clone for LocalArray<T> {
 
 impl<T> Copy for LocalArray<T> {}
 
-/// Where the next array goes.
+/// Allocates offsets to the arrays that a launch adds.
 #[derive(Debug)]
 pub struct Placement {
-    /// Bytes so far; `None` if they do not fit in `usize`.
+    /// Bytes so far; `None` if they exceed `usize`.
     bytes: Option<usize>,
 }
 
 impl Placement {
-    /// No array has a place yet.
+    /// Starts with no arrays.
     pub(crate) const fn new() -> Self {
         Self { bytes: Some(0) }
     }
 
-    /// The bytes that the arrays take. What does not fit in `usize` is more than any launch allows.
+    /// The bytes that the arrays need. A sum that exceeds `usize` is more than any launch allows.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.unwrap_or(usize::MAX)
     }
 }
 
 impl<T: Element> LocalArray<T> {
-    /// Gives the array its place behind those that have one.
+    /// Gives the array the next free offset.
     pub(crate) fn place(&mut self, placement: &mut Placement) {
         placement.bytes = placement.bytes.and_then(|bytes| {
             self.offset = bytes.checked_next_multiple_of(align_of::<T>())?;
@@ -239,20 +246,20 @@ impl<T: Element> LocalArray<T> {
     /// The array of the running group.
     ///
     /// # Safety
-    /// It was placed, and the launch has made room for it.
+    /// It has an offset, and the launch has allocated the memory.
     #[inline(always)]
     pub(crate) unsafe fn handle<'g>(&self) -> Local<'g, T> {
-        // SAFETY: a launch with groups is running, which has made room for the array at its offset.
+        // SAFETY: a launch with groups is running, which has allocated the array at its offset.
         unsafe { Local::new(__schism_local_dynamic().wrapping_add(self.offset).cast(), self.len) }
     }
 }
 
-/// A place in the source that declares an array: its address is what counts.
+/// A declaration of an array in the source, identified by its address.
 #[derive(Debug)]
 pub struct LocalSite(u8);
 
 impl LocalSite {
-    /// A new place.
+    /// Creates a declaration.
     #[must_use]
     #[allow(clippy::new_without_default, reason = "only `local_array!` makes one")]
     pub const fn new() -> Self {
@@ -266,8 +273,8 @@ pub fn local_array<'g, T: Element, const N: usize, const D: usize>(
     _: &NdItem<'g, D>,
     site: &'static LocalSite,
 ) -> Local<'g, T> {
-    // SAFETY: a work-item is at hand, so a group is running. The memory has the size and alignment that is asked for, and belongs to
-    // the group for as long as it runs.
+    // SAFETY: there is a work-item, so a group is running. The memory has the requested size and
+    // alignment, and belongs to the group as long as it runs.
     unsafe {
         let elements = __schism_local_static(
             &raw const site.0,

@@ -6,11 +6,11 @@ use crate::kernel::group::value::{GroupValue, InLocal};
 
 /// An array of rows in the local memory of a work-group: [`Local`] with two indices.
 ///
-/// A launch brings it, see [`local_2d`](fn@local_2d), or the kernel declares it: `local_array!(item, f32; 32, 33)` has 32 rows of 33
-/// elements.
+/// A launch adds it, see [`local_2d`](fn@local_2d), or the kernel declares it: `local_array!(item,
+/// f32; 32, 33)` has 32 rows of 33 elements.
 ///
-/// Work-items that go down a column of 32 elements at the same time wait for each other on a GPU, whose memory has 32 banks. Rows of one
-/// element more than are used avoid that.
+/// On a GPU, work-items that access a column of 32 elements at the same time conflict, because
+/// local memory has 32 banks. Rows with one element more than are used avoid such bank conflicts.
 #[derive(Debug)]
 pub struct Local2d<'g, T> {
     /// As many as `rows` times `columns`.
@@ -29,10 +29,10 @@ impl<T> Clone for Local2d<'_, T> {
 impl<T> Copy for Local2d<'_, T> {}
 
 impl<'g, T> Local2d<'g, T> {
-    /// The elements of an array, as `rows` rows of `columns` elements.
+    /// Interprets an array as `rows` rows of `columns` elements.
     ///
     /// # Panics
-    /// If the array has not as many elements.
+    /// If the array does not have as many elements.
     #[inline(always)]
     #[must_use]
     #[track_caller]

@@ -1,4 +1,4 @@
-//! A work-item among those that have something in common.
+//! A work-item's index in its group and its sub-group.
 
 use crate::hal::host::groups::builtins;
 use crate::kernel::abi::is_device;
@@ -6,7 +6,7 @@ use crate::kernel::grid::{GridPoint, linear, size};
 use crate::kernel::group::nd_item::{NdItem, of_device};
 use crate::kernel::group::sub_group::{SIZE, SubGroup};
 
-/// The running work-item among those of its group and of its sub-group.
+/// The running work-item in its group and in its sub-group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Membership {
     local_id: [usize; 3],
@@ -24,7 +24,7 @@ impl Membership {
         Self { local_id, local_range, group_id, group_range }
     }
 
-    /// The group in the grid of groups, and the work-item among those of the group.
+    /// The group in the grid of groups, and the work-item in its group.
     #[inline(always)]
     pub(crate) fn in_group(&self) -> (GridPoint, Member) {
         let member = Member {
@@ -36,7 +36,7 @@ impl Membership {
         (GridPoint::new(self.group_id, self.group_range), member)
     }
 
-    /// The sub-group in a row of all sub-groups, and the work-item among those of the sub-group.
+    /// The sub-group in the row of all sub-groups, and the work-item in its sub-group.
     #[inline(always)]
     pub(crate) fn in_sub_group(&self) -> (GridPoint, Member) {
         let (index, count) = (linear(self.local_id, self.local_range), size(self.local_range));
@@ -55,23 +55,23 @@ impl Membership {
     }
 }
 
-/// One of the work-items that have something in common.
+/// An index in a set of work-items.
 #[derive(Clone, Copy, Debug)]
 pub struct Member {
-    /// Its own number, from 0. No other one has it.
+    /// The index, from 0; unique in the set.
     pub(crate) index: usize,
-    /// How many there are.
+    /// The size of the set.
     pub(crate) count: usize,
-    /// Its number is 0.
+    /// Whether the index is 0.
     pub(crate) is_first: bool,
 }
 
 impl Member {
-    /// A work-item that has nothing in common with others.
+    /// The only member of a set.
     pub(crate) const ALONE: Self = Self { index: 0, count: 1, is_first: true };
 }
 
-/// Indices that are a work-item's own: see [`NdItem::strided`].
+/// The indices that belong to a work-item: see [`NdItem::strided`].
 #[derive(Clone, Debug)]
 pub struct Strided {
     next: usize,
@@ -88,7 +88,7 @@ impl Iterator for Strided {
         if index >= self.len {
             return None;
         }
-        // Beyond the largest number there is no index.
+        // There is no index beyond the largest number.
         self.next = index.saturating_add(self.step);
         Some(index)
     }
@@ -101,9 +101,10 @@ impl Iterator for Strided {
 }
 
 impl<const D: usize> NdItem<'_, D> {
-    /// The indices below `len` that fall to this work-item, when those of the group take turns: its own
-    /// [`local_linear_id`](Self::local_linear_id), and from there on in steps of the [size of the group](Self::group_size). They are the
-    /// indices of a [`Share`](crate::Share) of `len` elements.
+    /// The indices below `len` that belong to this work-item when those of the group take turns:
+    /// its [`local_linear_id`](Self::local_linear_id), and further ones in steps of the [size of
+    /// the group](Self::group_size). They are the indices of a [`Share`](crate::Share) of `len`
+    /// elements.
     #[inline(always)]
     #[must_use]
     pub const fn strided(&self, len: usize) -> Strided {
@@ -112,8 +113,9 @@ impl<const D: usize> NdItem<'_, D> {
 }
 
 impl SubGroup<'_> {
-    /// The indices below `len` that fall to this work-item, when those of the sub-group take turns: its own
-    /// [`local_id`](Self::local_id), and from there on in steps of the sub-group's [size](Self::size).
+    /// The indices below `len` that belong to this work-item when those of the sub-group take
+    /// turns: its [`local_id`](Self::local_id), and further ones in steps of the sub-group's
+    /// [size](Self::size).
     #[inline(always)]
     #[must_use]
     pub const fn strided(&self, len: usize) -> Strided {

@@ -1,6 +1,6 @@
 //! Work-groups as kernels see them: their ranges, their work-items, local memory, sub-groups, and the values that work-items share.
 //!
-//! What runs groups on the host devices is `hal::host::groups`.
+//! `hal::host::groups` runs groups on the host devices.
 
 pub(crate) mod collectives;
 pub(crate) mod local;

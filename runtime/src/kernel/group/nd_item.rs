@@ -7,7 +7,7 @@ use crate::kernel::abi::is_device;
 use crate::kernel::grid::{linear, size};
 use crate::kernel::item::Item;
 
-// What devices answer; the host half has functions of these names too.
+// Builtins of devices; the host half has functions with the same names.
 unsafe extern "C" {
     safe fn __schism_local_id_x() -> usize;
     safe fn __schism_local_id_y() -> usize;
@@ -22,18 +22,20 @@ unsafe extern "C" {
     safe fn __schism_group_range_y() -> usize;
     safe fn __schism_group_range_z() -> usize;
 }
-// Of the Rust ABI: on the host these may unwind, and a crate that calls such a function of another ABI cannot be linked into
-// programs that abort on panics.
+// They have the Rust ABI: on the host they may unwind, and a crate that calls such a function of
+// another ABI cannot be linked into programs that abort on panics.
 unsafe extern "Rust" {
     fn __schism_barrier();
 }
 
-/// One work-item of a launch that is cut into work-groups: its place in the launch, its group, and its place in the group.
+/// One work-item of a launch that is divided into work-groups: its place in the launch, its group,
+/// and its place in the group.
 ///
-/// Ids are row major, as in nested arrays: the last dimension is the fastest, and `x` is a place along it.
+/// Ids are row major, as in nested arrays: the last dimension is the fastest, and `x` is the
+/// position along it.
 ///
-/// Of a launch over a range with a beginning, the positions in the launch begin there; those of groups and in groups, and all
-/// row-major indices, still count from 0.
+/// In a launch over a range with an offset, positions in the launch include it; those of groups and
+/// in groups, and all row-major indices, still count from 0.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -53,7 +55,7 @@ unsafe extern "Rust" {
 #[derive(Clone, Copy, Debug)]
 pub struct NdItem<'g, const D: usize> {
     item: Item<D>,
-    /// All x, y, z.
+    /// In the order x, y, z.
     local_id: [usize; 3],
     local_range: [usize; 3],
     group_id: [usize; 3],
@@ -76,7 +78,8 @@ pub(super) fn of_device() -> Ids {
 }
 
 impl<const D: usize> NdItem<'_, D> {
-    /// The running work-item, whose place in the launch is `item`. The lifetime must be that of its group's run.
+    /// The running work-item; `item` is its place in the launch. The lifetime must be that of its
+    /// group's run.
     #[inline(always)]
     pub(crate) fn current(item: Item<D>) -> Self {
         let (local_id, local_range, group_id, group_range) =
@@ -84,7 +87,7 @@ impl<const D: usize> NdItem<'_, D> {
         Self { item, local_id, local_range, group_id, group_range, group: PhantomData }
     }
 
-    /// The work-item's place in the launch, as kernels without groups get it.
+    /// The work-item's place in the launch, as in kernels without groups.
     #[inline(always)]
     #[must_use]
     pub const fn item(&self) -> Item<D> {
@@ -189,12 +192,12 @@ impl<const D: usize> NdItem<'_, D> {
         size(self.group_range)
     }
 
-    /// Waits until every work-item of the group is here. What any of them wrote before, to local memory or to buffers, all of them
-    /// see afterwards.
+    /// Waits until every work-item of the group is here. What any of them wrote before, to local
+    /// memory or to buffers, is visible to all of them afterwards.
     ///
-    /// All work-items of the group must come to the same barriers, equally often: a barrier in a branch is fine if either all or
-    /// none take the branch. If some end while others wait, the launch ends with [`LaunchError::DivergentBarrier`]; a GPU does not
-    /// notice.
+    /// All work-items of the group must execute the same barriers, equally often: a barrier in a
+    /// branch is allowed if either all or none take the branch. If some end while others wait, the
+    /// launch ends with [`LaunchError::DivergentBarrier`]; a GPU does not detect this.
     ///
     /// [`LaunchError::DivergentBarrier`]: crate::LaunchError::DivergentBarrier
     #[inline(always)]
@@ -222,7 +225,8 @@ macro_rules! positions {
                 self.item.range()
             }
 
-            /// Where the range of the launch begins, slowest dimension first; zeros unless the launch says otherwise.
+            /// Where the range of the launch begins, slowest dimension first; zeros unless the
+            /// launch has an offset.
             #[inline(always)]
             #[must_use]
             pub const fn offset(&self) -> [usize; $dimensions] {

@@ -1,4 +1,4 @@
-//! Ranges that are cut into work-groups.
+//! Ranges divided into work-groups.
 
 use std::marker::PhantomData;
 
@@ -6,7 +6,8 @@ use crate::error::LaunchError;
 use crate::kernel::offset::{NoOffset, Origin};
 use crate::launch::range::{Extent, IntoRange};
 
-/// The range of a launch with work-groups: how many work-items there are along each dimension, and how many of them are a group.
+/// The range of a launch with work-groups: the number of work-items along each dimension, and how
+/// many of them form a group.
 ///
 /// ```
 /// use schism::NdRange;
@@ -24,8 +25,9 @@ use crate::launch::range::{Extent, IntoRange};
 /// # Ok::<(), schism::LaunchError>(())
 /// ```
 ///
-/// `O` says whether the range has a beginning of its own, as the type of what it was made of does: `NdRange<2>` is a range from zero, and
-/// [`NdRange<2, WithOffset>`](crate::range::WithOffset) one that begins where it says.
+/// `O` says whether the range has an offset of its own: `NdRange<2>` begins at zero, and
+/// [`NdRange<2, WithOffset>`](crate::range::WithOffset) at its offset. It follows from the type
+/// that the range is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NdRange<const D: usize, O = NoOffset> {
     global: [usize; D],
@@ -35,12 +37,14 @@ pub struct NdRange<const D: usize, O = NoOffset> {
 }
 
 impl<const D: usize, O: Origin> NdRange<D, O> {
-    /// `global` work-items in groups of `local`. The last dimension is the fastest in both.
+    /// Creates a range of `global` work-items in groups of `local`. The last dimension is the
+    /// fastest in both.
     ///
     /// `global` may begin elsewhere than at zero, see [`IntoRange`]; `local` is a size.
     ///
-    /// A global range of 0 in some dimension is fine and has no groups. How large a group may be is the device's to say:
-    /// [`Device::max_group_size`](crate::Device::max_group_size); the launch checks it.
+    /// A global range of 0 in some dimension is allowed and has no groups. The device limits the
+    /// size of groups: [`Device::max_group_size`](crate::Device::max_group_size); the launch checks
+    /// it.
     ///
     /// If the work does not divide into groups, round the range up. The surplus work-items access no
     /// elements, and take part in all else:
@@ -80,7 +84,7 @@ impl<const D: usize, O: Origin> NdRange<D, O> {
         Extent::new(global)?;
         Extent::new(local)?;
         if global.iter().zip(&local).any(|(global, local)| global % local != 0) {
-            // An empty range may have any number in its other dimensions.
+            // An empty range may have any size in its other dimensions.
             let rounded = global
                 .iter()
                 .zip(&local)
@@ -131,7 +135,7 @@ impl<const D: usize, O: Origin> NdRange<D, O> {
 }
 
 impl<const D: usize> NdRange<D> {
-    /// `groups` groups of `local` work-items.
+    /// Creates a range of `groups` groups of `local` work-items.
     ///
     /// ```
     /// use schism::NdRange;
@@ -163,7 +167,7 @@ impl<const D: usize> NdRange<D> {
     }
 }
 
-/// The same in the order x, y, z, with 1 for the dimensions that it has not.
+/// The same in the order x, y, z, with 1 for missing dimensions.
 #[derive(Clone, Copy, Debug)]
 pub struct NdExtent {
     pub(crate) global: Extent,

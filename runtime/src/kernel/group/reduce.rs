@@ -1,11 +1,12 @@
-//! What a sub-group makes of the values of all its work-items: reductions and scans.
+//! Sub-group operations: reductions and scans.
 //!
-//! The order in which values come together is the same on every device, so that sums of floats are, bit for bit.
+//! Values are combined in the same order on every device, so sums of floats are the same, bit for
+//! bit.
 
 use crate::kernel::group::sub_group::SubGroup;
 use crate::kernel::group::value::GroupValue;
 
-// Of the Rust ABI: as the other operations of sub-groups.
+// They have the Rust ABI, like the other operations of sub-groups.
 unsafe extern "Rust" {
     fn __schism_reduce_add(value: u32) -> u32;
     fn __schism_reduce_min(value: u32) -> u32;
@@ -15,11 +16,13 @@ unsafe extern "Rust" {
 }
 
 impl SubGroup<'_> {
-    /// What `both` makes of the `value`s of all work-items of the sub-group; each of them gets it.
+    /// Reduces the `value`s of all work-items of the sub-group with `both`; each work-item gets the
+    /// result.
     ///
-    /// The order is the same on every device: first each lane below 16 takes in the one 16 behind it, as `both(own, other)`; then
-    /// those below 8 the one 8 behind, and so on with 4, 2 and 1, where there is such a lane. Lane 0 then has all. `both` must do
-    /// nothing that work-items do together.
+    /// The order is the same on every device: first each lane below 16 combines its value with that
+    /// of the lane 16 behind it, as `both(own, other)`; then the lanes below 8 with the lane 8
+    /// behind, and so on with 4, 2 and 1, where there is such a lane. Lane 0 then has the result.
+    /// `both` must not contain group or sub-group operations.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -49,7 +52,7 @@ impl SubGroup<'_> {
         let mut step = Self::MAX_SIZE / 2;
         while step > 0 {
             let other = self.shuffle_down(all, step);
-            // Only the lanes below count, and what others have must not be made anything of twice.
+            // Only the lanes below matter, and no value may be combined twice.
             if self.local_id() < step && self.local_id() + step < self.size() {
                 all = both(all, other);
             }
@@ -58,7 +61,8 @@ impl SubGroup<'_> {
         self.broadcast(all, 0)
     }
 
-    /// What `both` makes of two values whatever their order: each lane takes in its partner, so all have the result at the end.
+    /// Reduces with a commutative `both`: each lane combines its value with that of its partner, so
+    /// all have the result at the end.
     #[inline(always)]
     fn reduce_commutative<T: GroupValue>(&self, value: T, both: impl Fn(T, T) -> T) -> T {
         if self.size() < Self::MAX_SIZE {
@@ -73,7 +77,8 @@ impl SubGroup<'_> {
         all
     }
 
-    /// The sum of the `value`s of all work-items of the sub-group, for each of them. Integers wrap around.
+    /// The sum of the `value`s of all work-items of the sub-group; each work-item gets it. Integers
+    /// wrap around.
     ///
     /// Floats are added in the order of [`reduce`](Self::reduce), on every device.
     ///
@@ -96,28 +101,30 @@ impl SubGroup<'_> {
         value.sum_of(self)
     }
 
-    /// The least of the `value`s of all work-items of the sub-group, for each of them.
+    /// The minimum of the `value`s of all work-items of the sub-group; each work-item gets it.
     ///
-    /// Of floats, -0 is less than 0, and those that are no numbers do not count unless all are none.
+    /// For floats, -0 is less than 0, and NaNs are ignored unless all values are NaN.
     #[inline(always)]
     #[must_use]
     pub fn reduce_min<T: GroupNumber>(&self, value: T) -> T {
         value.least_of(self)
     }
 
-    /// The greatest of the `value`s of all work-items of the sub-group, for each of them.
+    /// The maximum of the `value`s of all work-items of the sub-group; each work-item gets it.
     ///
-    /// Of floats, 0 is greater than -0, and those that are no numbers do not count unless all are none.
+    /// For floats, 0 is greater than -0, and NaNs are ignored unless all values are NaN.
     #[inline(always)]
     #[must_use]
     pub fn reduce_max<T: GroupNumber>(&self, value: T) -> T {
         value.greatest_of(self)
     }
 
-    /// What `both` makes of the `value`s of the lanes up to the caller's, its own included.
+    /// Inclusive scan with `both`: combines the `value`s of the lanes up to and including the
+    /// caller's.
     ///
-    /// The order is the same on every device: first each lane takes in the one in front of it, as `both(other, own)`, then the one 2
-    /// in front, then 4, 8 and 16, where there is such a lane. `both` must do nothing that work-items do together.
+    /// The order is the same on every device: first each lane combines its value with that of the
+    /// lane before it, as `both(other, own)`, then with the lane 2 before, then 4, 8 and 16, where
+    /// there is such a lane. `both` must not contain group or sub-group operations.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -147,8 +154,8 @@ impl SubGroup<'_> {
         all
     }
 
-    /// What `both` makes of `first` and the `value`s of the lanes in front of the caller's: lane 0 gets `first`, others
-    /// `both(first, inclusive)` with the [inclusive scan](Self::inclusive_scan) of the lane in front.
+    /// Exclusive scan with `both`: lane 0 gets `first`, the others get `both(first, inclusive)`,
+    /// where `inclusive` is the [inclusive scan](Self::inclusive_scan) of the lane before.
     #[inline(always)]
     #[must_use]
     pub fn exclusive_scan<T: GroupValue>(&self, value: T, first: T, both: impl Fn(T, T) -> T) -> T {
@@ -157,16 +164,16 @@ impl SubGroup<'_> {
         if self.local_id() == 0 { first } else { both(first, before) }
     }
 
-    /// The sum of the `value`s of the lanes up to the caller's, its own included: an [inclusive scan](Self::inclusive_scan). Integers
-    /// wrap around.
+    /// The sum of the `value`s of the lanes up to and including the caller's: an [inclusive
+    /// scan](Self::inclusive_scan). Integers wrap around.
     #[inline(always)]
     #[must_use]
     pub fn inclusive_scan_add<T: GroupNumber>(&self, value: T) -> T {
         self.inclusive_scan(value, T::plus)
     }
 
-    /// The sum of the `value`s of the lanes in front of the caller's: 0 for lane 0, the [inclusive scan](Self::inclusive_scan) of the
-    /// lane in front for others. Integers wrap around.
+    /// Exclusive scan: the sum of the `value`s of the lanes before the caller's; 0 for lane 0, for
+    /// others the [inclusive scan](Self::inclusive_scan) of the lane before. Integers wrap around.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -193,7 +200,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Numbers that the work-items of a group, or of a sub-group, add and compare together.
+/// Numbers that a group, or a sub-group, can add and compare.
 pub trait GroupNumber: GroupValue + sealed::Sealed {
     #[doc(hidden)]
     const ZERO: Self;
@@ -246,10 +253,10 @@ macro_rules! integers {
                 self.max(other)
             }
             $(
-            // A device has these for 32 bits, to which smaller numbers are extended.
+            // A device has these for 32 bits; smaller numbers are extended.
             #[inline(always)]
             fn sum_of(self, _: &SubGroup<'_>) -> Self {
-                // SAFETY: whoever has a `SubGroup` runs in it.
+                // SAFETY: a `SubGroup` exists only within a running sub-group.
                 unsafe { $add(self as u32) as Self }
             }
             #[inline(always)]
@@ -292,7 +299,7 @@ macro_rules! floats {
                 } else if other < self || self.is_nan() {
                     other
                 } else {
-                    // Equal: the same bits, but for the sign of 0.
+                    // Equal: the same bits, except for the sign of 0.
                     Self::from_bits(self.to_bits() | other.to_bits())
                 }
             }

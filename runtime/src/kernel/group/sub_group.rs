@@ -1,15 +1,15 @@
-//! Sub-groups: the 32 work-items that give each other values without memory.
+//! Sub-groups: 32 work-items that exchange values without memory.
 
 use std::marker::PhantomData;
 
 use crate::kernel::group::nd_item::NdItem;
 use crate::kernel::group::value::GroupValue;
 
-/// The work-items of a sub-group, but for the last of a group.
+/// The number of work-items of a sub-group; the last one of a group may have fewer.
 pub(super) const SIZE: usize = schism_jit_abi::SUB_GROUP_SIZE;
 
-// Of the Rust ABI: on the host these may unwind, and a crate that calls such a function of another ABI cannot be linked into
-// programs that abort on panics.
+// They have the Rust ABI: on the host they may unwind, and a crate that calls such a function of
+// another ABI cannot be linked into programs that abort on panics.
 unsafe extern "Rust" {
     fn __schism_shuffle(value: u32, lane: u32) -> u32;
     fn __schism_shuffle_xor(value: u32, mask: u32) -> u32;
@@ -19,17 +19,19 @@ unsafe extern "Rust" {
     fn __schism_sub_group_barrier();
 }
 
-/// A part of a work-group whose work-items give each other values, vote, and wait for each other: a warp of a GPU. See
-/// [`NdItem::sub_group`].
+/// A part of a work-group whose work-items exchange values, vote, and wait for each other: a warp
+/// of a GPU. See [`NdItem::sub_group`].
 ///
-/// On every device a sub-group is 32 work-items that follow each other in the row-major order of their group
-/// ([`local_linear_id`](NdItem::local_linear_id)). If the size of the group is no multiple of 32, its last sub-group has
-/// fewer. The place of a work-item in its sub-group is its *lane*.
+/// On every device a sub-group is 32 consecutive work-items in the row-major order of their group
+/// ([`local_linear_id`](NdItem::local_linear_id)). If the size of the group is not a multiple of
+/// 32, its last sub-group has fewer. The index of a work-item in its sub-group is its *lane*.
 ///
-/// **What a sub-group does, all of its work-items do together.** All of them must come to the same operations, equally often and in the
-/// same order: an operation in a branch is fine if either all or none of a sub-group take the branch. If some come to one while others
-/// have ended, or wait elsewhere, the launch ends with [`LaunchError::DivergentSubGroup`]. A GPU does not notice: what such an operation
-/// gives there is any value of its type, or the launch never ends.
+/// **All work-items of a sub-group execute its operations together.** All of them must execute the
+/// same operations, equally often and in the same order: an operation in a branch is allowed if
+/// either all or none of a sub-group take the branch. If some execute one while others have ended,
+/// or wait elsewhere, the launch ends with [`LaunchError::DivergentSubGroup`]. A GPU does not
+/// detect this: there the result of such an operation is any value of its type, or the launch never
+/// ends.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -77,7 +79,7 @@ impl<'g, const D: usize> NdItem<'g, D> {
         // A group has at most a few thousand work-items.
         let (place, items) = (self.local_linear_id() as u32, self.group_size() as u32);
         let id = place / MOST;
-        // Where all groups are multiples of 32, there is nothing to compute.
+        // If all groups are multiples of 32, there is nothing to compute.
         let rest = items % MOST;
         let size = if rest != 0 && id == items / MOST { rest } else { MOST };
         let range = items.div_ceil(MOST);
@@ -86,10 +88,10 @@ impl<'g, const D: usize> NdItem<'g, D> {
 }
 
 impl SubGroup<'_> {
-    /// The most work-items that a sub-group has, on every device: 32.
+    /// The maximum number of work-items of a sub-group, on every device: 32.
     pub const MAX_SIZE: usize = SIZE;
 
-    /// The work-item's place in the sub-group, its lane: less than [`size`](Self::size).
+    /// The work-item's lane, its index in the sub-group: less than [`size`](Self::size).
     #[inline(always)]
     #[must_use]
     pub const fn local_id(&self) -> usize {
@@ -103,7 +105,7 @@ impl SubGroup<'_> {
         self.size as usize
     }
 
-    /// Which sub-group of the group this is: less than [`group_range`](Self::group_range).
+    /// The index of this sub-group in its group: less than [`group_range`](Self::group_range).
     #[inline(always)]
     #[must_use]
     pub const fn group_id(&self) -> usize {
@@ -117,9 +119,10 @@ impl SubGroup<'_> {
         self.range as usize
     }
 
-    /// The `value` that the work-item at `lane` has called this with. If the sub-group has no such lane, the caller's own.
+    /// Shuffle: the `value` of the work-item at `lane`. If the sub-group has no such lane, the
+    /// caller's own.
     ///
-    /// Lanes may ask for different ones. Where all ask for the same, see [`broadcast`](Self::broadcast).
+    /// Each lane may name another `lane`. If all name the same, see [`broadcast`](Self::broadcast).
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -143,7 +146,8 @@ impl SubGroup<'_> {
         value.exchange(|word| unsafe { __schism_shuffle(word, lane) })
     }
 
-    /// The `value` that the work-item at `lane` has called this with, for all of the sub-group. `lane` is the same for all of them.
+    /// Broadcast: the `value` of the work-item at `lane`, which must be the same for all of the
+    /// sub-group.
     ///
     /// If the sub-group has no such lane, each gets its own value.
     #[inline(always)]
@@ -152,8 +156,8 @@ impl SubGroup<'_> {
         self.shuffle(value, lane)
     }
 
-    /// The `value` of the lane whose number is the caller's with the bits of `mask` changed. If the sub-group has no such lane, the
-    /// caller's own.
+    /// Shuffle: the `value` of the lane whose number is the caller's xor `mask`. If the sub-group
+    /// has no such lane, the caller's own.
     ///
     /// With 1, neighbours exchange their values; with 16, the halves of the sub-group do.
     #[inline(always)]
@@ -166,7 +170,8 @@ impl SubGroup<'_> {
         if is_there { other } else { value }
     }
 
-    /// The `value` of the lane that many in front of the caller's. The first lanes, which have none there, get their own.
+    /// Shuffle: the `value` of the lane that many before the caller's. The first lanes, which have
+    /// none there, get their own.
     #[inline(always)]
     #[must_use]
     pub fn shuffle_up<T: GroupValue>(&self, value: T, distance: usize) -> T {
@@ -175,19 +180,21 @@ impl SubGroup<'_> {
         value.exchange(|word| unsafe { __schism_shuffle_up(word, distance) })
     }
 
-    /// The `value` of the lane that many behind the caller's. The last lanes, which have none there, get their own.
+    /// Shuffle: the `value` of the lane that many behind the caller's. The last lanes, which have
+    /// none there, get their own.
     #[inline(always)]
     #[must_use]
     pub fn shuffle_down<T: GroupValue>(&self, value: T, distance: usize) -> T {
         let distance = if distance < SIZE { distance as u32 } else { 0 };
-        // Of a whole one, the operation itself knows the last lane.
+        // In a full sub-group, the operation itself knows the last lane.
         let is_there = (self.size == SIZE as u32) | (self.lane + distance < self.size);
         // SAFETY: `self` belongs to a running group, and cannot leave its thread; the distance is less than 32.
         let other = value.exchange(|word| unsafe { __schism_shuffle_down(word, distance) });
         if is_there { other } else { value }
     }
 
-    /// A bit for each lane, lane 0 the lowest: set where the work-item has called this with `true`.
+    /// Ballot: a bit for each lane, lane 0 the lowest, set where the work-item called this with
+    /// `true`.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -215,22 +222,23 @@ impl SubGroup<'_> {
         unsafe { __schism_ballot(u32::from(vote)) }
     }
 
-    /// Whether any work-item of the sub-group has called this with `true`.
+    /// Whether any work-item of the sub-group called this with `true`.
     #[inline(always)]
     #[must_use]
     pub fn any(&self, vote: bool) -> bool {
         self.ballot(vote) != 0
     }
 
-    /// Whether all work-items of the sub-group have called this with `true`.
+    /// Whether all work-items of the sub-group called this with `true`.
     #[inline(always)]
     #[must_use]
     pub fn all(&self, vote: bool) -> bool {
         self.ballot(!vote) == 0
     }
 
-    /// Waits until every work-item of the sub-group is here. What any of them wrote before, to local memory or to buffers, all of them
-    /// see afterwards. Other operations of sub-groups do not say that.
+    /// Waits until every work-item of the sub-group is here. What any of them wrote before, to
+    /// local memory or to buffers, is visible to all of them afterwards. Other sub-group operations
+    /// do not guarantee that.
     #[inline(always)]
     pub fn barrier(&self) {
         // SAFETY: `self` belongs to a running group, and cannot leave its thread.

@@ -1,6 +1,6 @@
-//! Values that the work-items of a group give each other, piece by piece.
+//! Values that the work-items of a group exchange, number by number.
 
-// A transmute, because `&*pointer` would carry checks in debug builds, which panic.
+// A transmute, because `&*pointer` would have checks in debug builds, which panic.
 #![allow(clippy::transmute_ptr_to_ref)]
 
 use std::mem::transmute;
@@ -10,29 +10,32 @@ use crate::kernel::atomic::AtomicRef;
 use crate::kernel::atomic::memory_scope::WorkGroup;
 use crate::kernel::element::Element;
 
-/// Values that the work-items of a group can give each other at any time: through [local memory](crate::Local), through
-/// [cells](crate::Cells), and from lane to lane of a [sub-group](crate::SubGroup).
+/// Values that the work-items of a group can exchange at any time: through [local
+/// memory](crate::Local), through [cells](crate::Cells), and from lane to lane of a
+/// [sub-group](crate::SubGroup).
 ///
-/// Numbers, `bool` and `char` are such values; so are arrays and tuples of them, and structs that [`group_value!`](crate::group_value)
-/// lists the fields of.
+/// Numbers, `bool` and `char` implement it; so do arrays and tuples of them, and structs whose
+/// fields [`group_value!`](crate::group_value) lists.
 ///
-/// Each number in a value is a *piece*, which is read and written as a whole. If two work-items write a value of several pieces at the
-/// same time, what is there afterwards may have pieces of both. Every combination of pieces is a value of its type, so this is never
-/// undefined behaviour; nor is it to read memory that nobody has written.
+/// Each number in a value is read and written as a whole. If two work-items write a value of
+/// several numbers at the same time, the result may mix numbers of both. Every combination of
+/// numbers is a value of its type, so this is never undefined behaviour; nor is reading memory that
+/// nobody has written.
 ///
-/// On a device, values go from lane to lane in units of 32 bits; an `f64` costs twice what an `f32` does.
+/// On a device, values move from lane to lane in units of 32 bits; an `f64` costs twice as much as
+/// an `f32`.
 ///
 /// # Safety
-/// Every value that [`load`](Self::load) and [`exchange`](Self::exchange) make is valid, whatever bytes are in memory and whatever `give`
-/// returns. [`load`](Self::load) and [`store`](Self::store) access memory by `A` only. Use [`group_value!`](crate::group_value), which
-/// takes care of this.
+/// Every value that [`load`](Self::load) and [`exchange`](Self::exchange) make is valid, whatever
+/// bytes are in memory and whatever `give` returns. [`load`](Self::load) and [`store`](Self::store)
+/// access memory through `A` only. Use [`group_value!`](crate::group_value), which ensures this.
 #[diagnostic::on_unimplemented(
     message = "work-items of a group cannot give each other a `{Self}`",
     label = "not a value that work-items can share",
     note = "numbers, `bool`, `char`, arrays and tuples of them can be shared; for a struct of them write `schism::group_value!(Struct {{ field: Type }});`"
 )]
 pub unsafe trait GroupValue: Element {
-    /// Sends each unit of 32 bits through `give`, and makes a value of what comes back.
+    /// Sends each unit of 32 bits through `give`, and makes a value of the results.
     #[doc(hidden)]
     #[must_use]
     fn exchange(self, give: impl FnMut(u32) -> u32) -> Self;
@@ -58,7 +61,7 @@ mod sealed {
 
 macro_rules! access {
     ($($load:ident $store:ident $number:ident)*) => {
-        /// How pieces are read and written.
+        /// How the numbers of a value are read and written.
         ///
         /// All methods are relaxed atomic accesses.
         #[doc(hidden)]
@@ -117,7 +120,7 @@ macro_rules! group_access {
     )*};
 }
 
-/// Local memory: nobody outside of the group has it anyway.
+/// Local memory: only the group has access.
 #[derive(Debug)]
 pub(crate) enum InLocal {}
 
@@ -140,7 +143,7 @@ impl Access for InBuffer {
 
 macro_rules! numbers {
     ($($number:ty: $load:ident $store:ident |$value:ident| $to:expr, |$bits:ident| $from:expr;)*) => {$(
-        // SAFETY: all bits are a number, or are made one.
+        // SAFETY: any bits are a number, or are made one.
         unsafe impl GroupValue for $number {
             #[inline(always)]
             fn exchange(self, mut give: impl FnMut(u32) -> u32) -> Self {
@@ -179,7 +182,7 @@ numbers! {
 
 macro_rules! wide_numbers {
     ($($number:ty: |$value:ident| $to:expr, |$bits:ident| $from:expr;)*) => {$(
-        // SAFETY: all bits are a number.
+        // SAFETY: any bits are a number.
         unsafe impl GroupValue for $number {
             #[inline(always)]
             fn exchange(self, mut give: impl FnMut(u32) -> u32) -> Self {
@@ -271,11 +274,11 @@ tuples! {
     (A0 0, A1 1, A2 2, A3 3, A4 4, A5 5)
 }
 
-/// Makes a struct a [`GroupValue`](crate::GroupValue): its values can be in local memory, go from lane to lane of a sub-group, and be
-/// reduced by a group.
+/// Makes a struct a [`GroupValue`](crate::GroupValue): its values can be in local memory, move from
+/// lane to lane of a sub-group, and be reduced by a group.
 ///
-/// All fields are listed with their types, each of which is a [`GroupValue`](crate::GroupValue) itself. If one is missing or of another
-/// type, that is a compile error. So is a `repr(packed)` struct.
+/// List all fields with their types, each of which must be a [`GroupValue`](crate::GroupValue)
+/// itself. A missing field or another type is a compile error. So is a `repr(packed)` struct.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -304,8 +307,8 @@ tuples! {
 /// # }
 /// ```
 ///
-/// Every combination of values of the fields becomes a value of the struct, whatever its constructors say. A field that is left out is an
-/// error:
+/// Every combination of values of the fields becomes a value of the struct, even those that its
+/// constructors exclude. A field that is left out is an error:
 ///
 /// ```compile_fail,E0063
 /// #[derive(Clone, Copy)]
@@ -319,8 +322,8 @@ tuples! {
 macro_rules! group_value {
     ($name:ident { $($field:ident: $type:ty),* $(,)? }) => {
         const _: () = {
-            // SAFETY: field by field. The literal of the struct lists all of them, and the references say that each has the type that is
-            // listed, and is aligned.
+            // SAFETY: field by field. The literal of the struct lists all of them, and the
+            // references ensure that each has the listed type and is aligned.
             unsafe impl $crate::GroupValue for $name {
                 #[inline(always)]
                 fn exchange(self, mut give: impl FnMut(u32) -> u32) -> Self {

@@ -1,6 +1,6 @@
-//! The builtins of groups in the host half: what the device `native` runs.
+//! The builtins of groups in the host half, for the device `native`.
 //!
-//! A thread-local names the group that the thread is running.
+//! A thread-local variable refers to the group that the thread is running.
 
 use std::cell::{Cell, RefCell};
 use std::panic::resume_unwind;
@@ -17,31 +17,32 @@ pub(super) struct HostGroup<'a> {
     pub(super) id: [usize; 3],
     pub(super) range: [usize; 3],
     pub(super) fibers: &'a Fibers<'a>,
-    /// Its local memory: first what the launch adds, then arrays in the order in which they are asked for.
+    /// Its local memory: first what the launch adds, then arrays in the order in which they are
+    /// first used.
     pub(super) memory: *mut u8,
     pub(super) limit: usize,
     pub(super) arrays: RefCell<Arrays>,
-    /// Why a work-item could not go on.
+    /// Why a work-item could not continue.
     pub(super) failure: Cell<Option<Failure>>,
 }
 
 /// The arrays of a group.
 #[derive(Debug, Default)]
 pub(super) struct Arrays {
-    /// Bytes that are taken.
+    /// Bytes in use.
     used: usize,
     /// Tag, size, alignment and offset.
     known: Vec<(usize, usize, usize, usize)>,
 }
 
 impl Arrays {
-    /// None, behind `bytes` of the launch's.
+    /// No arrays yet, after `bytes` of the launch's.
     pub(super) fn after(bytes: usize) -> Self {
         Self { used: bytes, known: Vec::new() }
     }
 }
 
-/// What a work-item unwinds with when its group is given up.
+/// The panic payload of a work-item whose group is abandoned.
 pub(super) struct GivenUp;
 
 thread_local! {
@@ -60,10 +61,11 @@ pub(super) fn with<R>(group: &HostGroup<'_>, run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// The thread's group: as long as the calling work-item runs, whatever the type says.
+/// The thread's group. It is valid as long as the calling work-item runs, whatever the type says.
 #[track_caller]
 fn group() -> &'static HostGroup<'static> {
-    // SAFETY: `with` keeps the group alive while it is named, and a work-item uses the answer only while it runs.
+    // SAFETY: `with` keeps the group alive while the variable refers to it, and a work-item uses
+    // the result only while it runs.
     unsafe { GROUP.get().as_ref() }
         .expect("this belongs in a kernel that is launched with work-groups")
 }
@@ -85,7 +87,8 @@ pub(crate) fn membership() -> GroupPosition {
     (group.fibers.local_id(group.local_range), group.local_range, group.id, group.range)
 }
 
-/// Defines what devices have as builtins, so that the host half links. The host half itself asks `place`.
+/// Defines functions with the names of the devices' builtins, so that the host half links. The host
+/// half itself calls `place`.
 macro_rules! ids {
     ($($name:ident: $field:ident $axis:literal;)*) => {$(
         #[unsafe(no_mangle)]
@@ -121,7 +124,7 @@ local_ids! { __schism_local_id_x: 0; __schism_local_id_y: 1; __schism_local_id_z
 
 #[unsafe(no_mangle)]
 fn __schism_barrier() {
-    // A destructor that runs because of a panic must not give the thread to others: its work-item ends here anyway.
+    // A destructor that runs because of a panic must not suspend: its work-item ends here anyway.
     if std::thread::panicking() {
         return;
     }
@@ -131,14 +134,14 @@ fn __schism_barrier() {
     }
 }
 
-/// What a sub-group does together.
-fn meet(operation: u32, value: u32, argument: u32) -> u32 {
+/// Runs an operation of the sub-group.
+fn group_operation(operation: u32, value: u32, argument: u32) -> u32 {
     // As for a barrier.
     if std::thread::panicking() {
         return value;
     }
     // SAFETY: the fibers of the thread's group are those that run this.
-    match unsafe { group().fibers.meet(operation, value, argument) } {
+    match unsafe { group().fibers.group_operation(operation, value, argument) } {
         Some(result) => result,
         None => resume_unwind(Box::new(GivenUp)),
     }
@@ -146,34 +149,34 @@ fn meet(operation: u32, value: u32, argument: u32) -> u32 {
 
 #[unsafe(no_mangle)]
 fn __schism_shuffle(value: u32, lane: u32) -> u32 {
-    meet(schism_jit_abi::SUB_GROUP_SHUFFLE, value, lane)
+    group_operation(schism_jit_abi::SUB_GROUP_SHUFFLE, value, lane)
 }
 
 #[unsafe(no_mangle)]
 fn __schism_shuffle_xor(value: u32, mask: u32) -> u32 {
-    meet(schism_jit_abi::SUB_GROUP_SHUFFLE_XOR, value, mask)
+    group_operation(schism_jit_abi::SUB_GROUP_SHUFFLE_XOR, value, mask)
 }
 
 #[unsafe(no_mangle)]
 fn __schism_shuffle_up(value: u32, distance: u32) -> u32 {
-    meet(schism_jit_abi::SUB_GROUP_SHUFFLE_UP, value, distance)
+    group_operation(schism_jit_abi::SUB_GROUP_SHUFFLE_UP, value, distance)
 }
 
 #[unsafe(no_mangle)]
 fn __schism_shuffle_down(value: u32, distance: u32) -> u32 {
-    meet(schism_jit_abi::SUB_GROUP_SHUFFLE_DOWN, value, distance)
+    group_operation(schism_jit_abi::SUB_GROUP_SHUFFLE_DOWN, value, distance)
 }
 
 #[unsafe(no_mangle)]
 fn __schism_ballot(flag: u32) -> u32 {
-    meet(schism_jit_abi::SUB_GROUP_BALLOT, flag, 0)
+    group_operation(schism_jit_abi::SUB_GROUP_BALLOT, flag, 0)
 }
 
 macro_rules! reductions {
     ($($name:ident: $operation:ident;)*) => {$(
         #[unsafe(no_mangle)]
         fn $name(value: u32) -> u32 {
-            meet(schism_jit_abi::$operation, value, 0)
+            group_operation(schism_jit_abi::$operation, value, 0)
         }
     )*};
 }
@@ -187,7 +190,7 @@ reductions! {
 
 #[unsafe(no_mangle)]
 fn __schism_sub_group_barrier() {
-    meet(schism_jit_abi::SUB_GROUP_BARRIER, 0, 0);
+    group_operation(schism_jit_abi::SUB_GROUP_BARRIER, 0, 0);
 }
 
 #[unsafe(no_mangle)]

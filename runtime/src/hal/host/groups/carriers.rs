@@ -1,4 +1,4 @@
-//! What the work-items of groups run on: stacks, and threads where a stack is not enough.
+//! Carriers of work-items: stacks, and threads where a stack is not enough.
 
 use std::sync::Arc;
 
@@ -13,12 +13,13 @@ use crate::launch::failure::Failure;
 pub(super) struct Carriers<'a> {
     runs: &'a Runs,
     stacks: Stacks,
-    /// Where each work-item that waits needs a thread of its own.
+    /// Where each waiting work-item needs a thread of its own.
     threads: Option<Threads>,
 }
 
 impl<'a> Carriers<'a> {
-    /// Carriers for work-items that need so much stack, and, if they are kept `apart`, a thread each.
+    /// Carriers for work-items that need that much stack and, if they are kept `apart`, a thread
+    /// each.
     pub(super) fn new(need: Need, runs: &'a Runs, apart: bool) -> Self {
         Self { runs, stacks: Stacks::new(need), threads: apart.then(Threads::default) }
     }
@@ -28,10 +29,10 @@ impl<'a> Carriers<'a> {
         self.threads.is_some()
     }
 
-    /// Gets the right to have carriers for so many work-items.
+    /// Reserves carriers for that many work-items.
     pub(super) fn reserve(&mut self, items: usize) {
         match &mut self.threads {
-            // One is on the thread that runs the group.
+            // One work-item is on the thread that runs the group.
             Some(threads) => {
                 self.stacks.reserve(1);
                 threads.reserve(items - 1);
@@ -40,7 +41,7 @@ impl<'a> Carriers<'a> {
         }
     }
 
-    /// A stack. Who overflows it is told what it runs.
+    /// Takes a stack. Its overflow message says what runs on it.
     pub(super) fn take_stack(&mut self) -> Result<OwnStack, Failure> {
         let stack = self.stacks.take()?;
         stack.entry().begin(self.runs);
@@ -52,7 +53,7 @@ impl<'a> Carriers<'a> {
         self.stacks.give(stack);
     }
 
-    /// A thread. There are some only if work-items are kept [`apart`](Self::apart).
+    /// Takes a thread. There are threads only if work-items are kept [`apart`](Self::apart).
     pub(super) fn take_thread(&mut self) -> Result<Arc<Baton>, Failure> {
         self.threads.get_or_insert_default().take()
     }

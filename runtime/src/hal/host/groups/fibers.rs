@@ -1,16 +1,19 @@
-//! Runs the work-items of one group so that they can wait for each other.
+//! Fibers: runs the work-items of one group so that they can wait for each other.
 //!
-//! One thread runs a whole group. The work-items run one after the other on a stack that is not the thread's. When one comes to a
-//! barrier, its stack is put aside and the next ones run on another; when all have come, they go on in the same order. So a
-//! group whose kernel meets no barrier takes one stack, and no work-item is begun before those in front of it wait or have ended.
+//! One thread runs a whole group. The work-items run one after the other on a stack other than the
+//! thread's. When one reaches a barrier, its stack is suspended and the next ones run on another;
+//! when all have reached it, they continue in the same order. So a group without barriers needs one
+//! stack, and no work-item begins before the previous ones wait or have ended.
 //!
-//! **Threads.** Generated code has no thread-local variables but this crate's own. The host half may have any, and what is in them
-//! must be the work-item's own as long as it waits ([`threads`](super::threads)). Unless it is known that the kernel reaches none, a
-//! group of the device `native` whose work-items wait takes a thread for each: the first that waits keeps the one that runs the group, on which
-//! no other work-item then runs until it ends; the others get threads that hand each other the turn, in the same order.
+//! **Threads.** Generated code has no thread-local variables except this crate's own. The host half
+//! may have any, and their values must stay the work-item's own while it waits
+//! ([`threads`](super::threads)). Unless the kernel is known to reach none, a group of the device
+//! `native` whose work-items wait uses a thread for each: the first one that waits keeps the thread
+//! that runs the group, on which no other work-item then runs until it ends; the others get threads
+//! that run one at a time, in the same order.
 //!
-//! What a sub-group does together (`sub_group`) is done between two barriers of the group: one sub-group after the other goes on until
-//! all of its work-items wait at the barrier or have ended.
+//! A sub-group operation (`sub_group`) runs between two barriers of the group: one sub-group after
+//! the other runs until all of its work-items wait at the barrier or have ended.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -27,19 +30,19 @@ use crate::hal::host::stack::memory::OwnStack;
 use crate::hal::host::stack::watched::Watched;
 use crate::launch::failure::Failure;
 
-/// What happens to work-items that wait when their group is given up.
+/// What happens to waiting work-items of an abandoned group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GiveUp {
-    /// Their stacks are forgotten: generated code has nothing to clean up, and no tables to do it by.
+    /// Their stacks are discarded: generated code has nothing to clean up, and no unwind tables.
     Forget,
-    /// They go on, told that they shall unwind.
+    /// They resume, and unwind.
     Unwind,
 }
 
-/// A body for the work-item of an index. It must not unwind.
+/// Runs the work-item with an index. It must not unwind.
 pub(super) type Item<'a> = dyn Fn(usize) -> Result<(), Failure> + 'a;
 
-/// The state of one group, which its work-items reach.
+/// The state of one group, shared with its work-items.
 pub(super) struct Fibers<'a> {
     items: usize,
     next: Cell<usize>,
@@ -49,16 +52,16 @@ pub(super) struct Fibers<'a> {
     suspender: Cell<Suspender>,
     /// Whether a work-item waits on the thread that runs the group.
     thread_is_taken: Cell<bool>,
-    /// What the work-item waits for that has suspended itself last, and whether the running one ever did.
+    /// What the last suspended work-item waits for, and whether the running one ever waited.
     waits_for: Cell<WaitsFor>,
     has_waited: Cell<bool>,
-    /// Whether any work-item ever did.
+    /// Whether any work-item ever waited.
     anybody_waits: Cell<bool>,
-    /// What the lanes of the running sub-group give each other.
+    /// The values that the lanes of the running sub-group exchange.
     lanes: Lanes,
     given_up: Cell<bool>,
     failure: Cell<Option<Failure>>,
-    /// Set while it runs.
+    /// Set during `run`.
     item: Cell<Option<&'a Item<'a>>>,
 }
 
@@ -82,7 +85,7 @@ enum Suspender {
 enum Carrier {
     /// A stack, on the thread that runs the group.
     Stack(Coroutine<(), (), (), OwnStack>, Watched),
-    /// A thread, and what it shall do first.
+    /// A thread, and its first job.
     Thread(Arc<Baton>, Option<Job>),
 }
 
@@ -95,7 +98,7 @@ struct Waiting {
     suspender: Option<Suspender>,
 }
 
-/// The work-items that wait, by their place in the group. Empty until the first does.
+/// The waiting work-items, by their index in the group. Empty until the first one waits.
 #[derive(Default)]
 struct AllWaiting(Vec<Option<Waiting>>);
 
@@ -112,7 +115,7 @@ impl AllWaiting {
         self.0.get_mut(item)?.take()
     }
 
-    /// What those in a range wait for.
+    /// What the work-items of a range wait for.
     fn waits_for(&self, items: Range<usize>) -> impl Iterator<Item = WaitsFor> {
         let slots = self.0.get(items).unwrap_or_default();
         slots.iter().flatten().map(|fiber| fiber.waits_for)
@@ -142,7 +145,7 @@ impl<'a> Fibers<'a> {
         }
     }
 
-    /// Where the running work-item is in the group.
+    /// The position of the running work-item in the group.
     pub(super) fn local_id(&self, [nx, ny, _]: [usize; 3]) -> [usize; 3] {
         position(self.running.get(), [nx, ny])
     }
@@ -152,7 +155,8 @@ impl<'a> Fibers<'a> {
         matches!(self.suspender.get(), Suspender::Thread(_))
     }
 
-    /// Suspends the running work-item until all others have come here too. Returns whether it shall go on; if not, it must unwind.
+    /// Suspends the running work-item until all others of the group wait, too. Returns whether it
+    /// continues; if not, it must unwind.
     ///
     /// # Safety
     /// Called by a work-item that [`run`](Self::run) is running.
@@ -161,12 +165,17 @@ impl<'a> Fibers<'a> {
         unsafe { self.suspend(WaitsFor::Group, self.items) }
     }
 
-    /// Does one of the operations `schism_jit_abi::SUB_GROUP_` with the others of the running work-item's sub-group. If there is no
-    /// result, the work-item must unwind.
+    /// Runs one of the operations `schism_jit_abi::SUB_GROUP_` with the others of the running
+    /// work-item's sub-group. If there is no result, the work-item must unwind.
     ///
     /// # Safety
     /// Called by a work-item that [`run`](Self::run) is running.
-    pub(super) unsafe fn meet(&self, operation: u32, value: u32, argument: u32) -> Option<u32> {
+    pub(super) unsafe fn group_operation(
+        &self,
+        operation: u32,
+        value: u32,
+        argument: u32,
+    ) -> Option<u32> {
         let item = self.running.get();
         let lane = item % SIZE;
         let size = SIZE.min(self.items - (item - lane));
@@ -176,7 +185,8 @@ impl<'a> Fibers<'a> {
         go_on.then(|| self.lanes.result(round, operation, lane, size, argument))
     }
 
-    /// Suspends the running work-item, if there are others to wait for. Returns whether it shall go on.
+    /// Suspends the running work-item, if there are others to wait for. Returns whether it
+    /// continues.
     ///
     /// # Safety
     /// Called by a work-item that [`run`](Self::run) is running.
@@ -187,14 +197,15 @@ impl<'a> Fibers<'a> {
         if items > 1 {
             self.waits_for.set(waits_for);
             match self.suspender.get() {
-                // SAFETY: the yielder of the running work-item, which lies on its stack below this frame. Whoever lets it go on has
-                // come to that stack then.
+                // SAFETY: the yielder of the running work-item, which lies on its stack below this
+                // frame. Whoever resumes it runs on that stack then.
                 Suspender::Stack(yielder, watched) => unsafe {
                     watched.leave();
                     (*yielder).suspend(());
                     watched.arrive();
                 },
-                // SAFETY: the thread is that of the running work-item, which has the turn, and has its baton.
+                // SAFETY: the thread is that of the running work-item, and its baton says that it
+                // runs.
                 Suspender::Thread(baton) => unsafe { (*baton).wait() },
             }
             self.has_waited.set(true);
@@ -213,7 +224,7 @@ impl<'a> Fibers<'a> {
         carriers: &mut Carriers<'_>,
         give_up: GiveUp,
     ) -> Result<(), Failure> {
-        // SAFETY: only the lifetime changes, and the reference is taken out again before this returns.
+        // SAFETY: only the lifetime changes, and the reference is removed before this returns.
         let item = unsafe { std::mem::transmute::<&Item<'_>, &'a Item<'a>>(item) };
         self.item.set(Some(item));
         let mut waiting = AllWaiting::default();
@@ -244,7 +255,7 @@ impl<'a> Fibers<'a> {
         while !waiting.is_empty() {
             let ended = self.ended.get();
             if ended > 0 {
-                // Which group this is, is for the caller to say.
+                // The caller adds the group.
                 let waiting = self.items - ended;
                 return Err(Failure::DivergentBarrier { group: [0; 3], waiting, ended });
             }
@@ -256,7 +267,7 @@ impl<'a> Fibers<'a> {
         Ok(())
     }
 
-    /// Begins all work-items below `end` that have not begun.
+    /// Starts all work-items below `end` that have not begun.
     fn begin(
         &self,
         end: usize,
@@ -270,7 +281,7 @@ impl<'a> Fibers<'a> {
         Ok(())
     }
 
-    /// Lets those go on that wait.
+    /// Resumes waiting work-items.
     fn go_on(
         &self,
         items: Range<usize>,
@@ -285,7 +296,7 @@ impl<'a> Fibers<'a> {
         Ok(())
     }
 
-    /// Runs work-items on a carrier until one of them waits, or it is free.
+    /// Runs work-items on a carrier until one of them waits, or the carrier is free.
     fn run_one(
         &self,
         mut fiber: Waiting,
@@ -329,7 +340,8 @@ impl<'a> Fibers<'a> {
         }
     }
 
-    /// A carrier that takes work-items until one of them waits, and after it none: that is for whoever lets sub-groups go on.
+    /// A carrier that runs work-items until one of them waits, and no further one after that:
+    /// sub-groups are resumed by the caller.
     fn start(&self, carriers: &mut Carriers<'_>) -> Result<Waiting, Failure> {
         let this = from_ref(self);
         let carrier = if carriers.apart() && self.thread_is_taken.get() {
@@ -338,8 +350,8 @@ impl<'a> Fibers<'a> {
         } else {
             let stack = carriers.take_stack()?;
             let watched = Watched::new();
-            // SAFETY: `self` outlives the coroutine: `run` ends or forgets every one before it returns. It runs on the stack that is
-            // watched, and returns from there.
+            // SAFETY: `self` outlives the coroutine: `run` ends or discards every one before it
+            // returns. It runs on the watched stack, and returns from there.
             let coroutine = unsafe {
                 Coroutine::with_stack_unchecked(stack, move |yielder, ()| {
                     watched.arrive();
@@ -358,7 +370,8 @@ impl<'a> Fibers<'a> {
     /// The same on a thread.
     ///
     /// # Safety
-    /// `this` is the state of a group whose work-items the thread may run, and the thread has the turn.
+    /// `this` is the state of a group whose work-items the thread may run, and the thread holds the
+    /// baton.
     unsafe fn take_items_on_thread(this: *const (), baton: &Baton) {
         // SAFETY: the caller's promise.
         let this = unsafe { &*this.cast::<Self>() };
@@ -366,13 +379,13 @@ impl<'a> Fibers<'a> {
         this.take_items();
     }
 
-    /// A carrier that nothing runs on any more.
+    /// Frees a carrier on which nothing runs any more.
     fn free(&self, carrier: Carrier, carriers: &mut Carriers<'_>) {
         match carrier {
             Carrier::Stack(coroutine, watched) => {
                 self.thread_is_taken.set(false);
                 carriers.give_stack(coroutine.into_stack());
-                // SAFETY: the coroutine is gone, and nobody else has what belonged to its stack.
+                // SAFETY: the coroutine is gone, and nothing refers to its stack.
                 unsafe { watched.end() };
             }
             Carrier::Thread(baton, _) => carriers.give_thread(baton),
@@ -397,7 +410,8 @@ impl<'a> Fibers<'a> {
                 }
                 return;
             }
-            // Others may have run while it waited, but it came last, so this is its own answer.
+            // Others may have run while it waited, but it was resumed last, so this is its own
+            // result.
             if self.has_waited.get()
                 || (self.next.get().is_multiple_of(SIZE) && self.anybody_waits.get())
             {
@@ -406,7 +420,7 @@ impl<'a> Fibers<'a> {
         }
     }
 
-    /// Lets a work-item go on; whether its carrier is free then.
+    /// Resumes a work-item; returns whether its carrier is free afterwards.
     fn resume(&self, fiber: &mut Waiting) -> bool {
         if let Some(suspender) = fiber.suspender {
             self.suspender.set(suspender);
@@ -421,7 +435,8 @@ impl<'a> Fibers<'a> {
                 unsafe { watched.after_resume(left) };
                 matches!(result, CoroutineResult::Return(()))
             }
-            // SAFETY: the thread was taken, and `run` ends every work-item before it returns. Who has the turn alone uses this state.
+            // SAFETY: the thread was taken, and `run` ends every work-item before it returns. Only
+            // the holder of the baton uses this state.
             Carrier::Thread(baton, job) => unsafe { baton.give_turn(job.take()) },
         };
         if !is_over {
@@ -433,17 +448,19 @@ impl<'a> Fibers<'a> {
         is_over
     }
 
-    /// Ends a work-item of a group that is given up.
+    /// Ends a work-item of an abandoned group.
     fn finish(&self, fiber: &mut Waiting, give_up: GiveUp) {
         match give_up {
             GiveUp::Forget => match &mut fiber.carrier {
-                // SAFETY: the frames on the stack are those of generated code, of `stage 2`'s and this crate's functions for barriers
-                // and of `take_items`, none of which has anything to drop.
+                // SAFETY: the frames on the stack are those of generated code, of the functions of
+                // stage 2 and of this crate for barriers, and of `take_items`, none of which has
+                // anything to drop.
                 Carrier::Stack(coroutine, _) => unsafe { coroutine.force_reset() },
                 // Generated code has no threads of its own.
                 Carrier::Thread(..) => while !self.resume(fiber) {},
             },
-            // A work-item that catches what it shall unwind with, and comes to another barrier, is told again.
+            // A work-item that catches the unwinding payload, and reaches another barrier, unwinds
+            // again.
             GiveUp::Unwind => while !self.resume(fiber) {},
         }
     }

@@ -1,4 +1,4 @@
-//! What work-items of a sub-group give each other on the host devices.
+//! Exchange of values between the lanes of a sub-group, on the host devices.
 
 use std::cell::Cell;
 use std::fmt;
@@ -9,10 +9,10 @@ use schism_jit_abi::{
     SUB_GROUP_UMAX, SUB_GROUP_UMIN,
 };
 
-/// What the lanes of the sub-group that runs on this thread give each other, on the host devices.
+/// The values that the lanes of the sub-group on this thread exchange.
 ///
-/// A lane that goes on may give its value for the next operation before others have read those of the last. So there are two
-/// rounds: of the operation that lanes come to, and of the one that they come from.
+/// A resumed lane may write its value for the next operation before others have read those of the
+/// last. So there are two rounds of values: those of the next operation, and those of the last.
 #[derive(Default)]
 pub(crate) struct Lanes {
     values: [[Cell<u32>; SIZE]; 2],
@@ -26,19 +26,19 @@ impl fmt::Debug for Lanes {
 }
 
 impl Lanes {
-    /// Takes a lane's value for an operation. Gives the round that it belongs to.
+    /// Stores a lane's value for an operation. Returns its round.
     pub(crate) fn give(&self, lane: usize, value: u32) -> usize {
         let round = self.round.get();
         self.values[round][lane].set(value);
         round
     }
 
-    /// All lanes have given their values.
+    /// All lanes have stored their values.
     pub(crate) fn next_round(&self) {
         self.round.set(1 - self.round.get());
     }
 
-    /// What an operation of [`schism_jit_abi`] gives to a lane.
+    /// The result of an operation of [`schism_jit_abi`] for a lane.
     pub(crate) fn result(
         &self,
         round: usize,
@@ -69,7 +69,7 @@ impl Lanes {
     }
 }
 
-/// What an operation makes of all values, of which there is at least one.
+/// Reduces all values, of which there is at least one.
 fn fold(values: &[Cell<u32>], operation: impl Fn(u32, u32) -> u32) -> u32 {
     values.iter().map(Cell::get).reduce(operation).unwrap_or_default()
 }

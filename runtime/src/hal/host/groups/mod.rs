@@ -1,13 +1,13 @@
-//! Launches with work-groups: their ranges, their work-items, local memory and barriers.
+//! Launches with work-groups: ranges, work-items, local memory and barriers.
 //!
-//! A group runs on one thread, so barriers need no thread to wait; groups run on all threads at once. The range that is spread over
-//! threads is that of the groups. What runs a group depends on the kernel:
+//! A group runs on one thread, so barriers need no thread to wait; groups run on all threads at
+//! once, and are what is distributed over them. How a group runs depends on the kernel:
 //!
 //! | kernel | how |
 //! |---|---|
 //! | device `cpu`, no barrier | one call for the group: a box of the range |
 //! | device `cpu`, barriers | `fibers`: one call for each work-item, on stacks that are switched at barriers |
-//! | device `native` | the same, with the host half's body; barriers find the group through a thread-local (`builtins`). Work-items that wait have threads of their own, unless it is known that they use no thread-locals (`threads`) |
+//! | device `native` | the same, with the host half's body; barriers find the group through a thread-local variable (`builtins`). Waiting work-items have threads of their own, unless they are known to use no thread-local variables (`threads`) |
 
 pub(crate) mod builtins;
 mod carriers;
@@ -41,7 +41,7 @@ use crate::launch::failure::{self, Failure, Inside, Panic};
 use crate::launch::options::{self, Options};
 use crate::launch::range::Extent;
 
-/// What a launch says of its groups.
+/// The groups of a launch.
 #[derive(Clone, Debug)]
 pub(crate) struct GroupWork {
     range: NdExtent,
@@ -50,27 +50,27 @@ pub(crate) struct GroupWork {
     dynamic: usize,
 }
 
-/// What groups run.
+/// The code of the groups.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GroupLaunch<'a> {
     pub(crate) body: &'a Body,
     pub(crate) closure: *const (),
     pub(crate) options: Option<&'a Options>,
     pub(crate) runs: &'a Runs,
-    /// The stack that one work-item takes.
+    /// The stack that one work-item needs.
     pub(crate) need: Need,
 }
 
 impl GroupWork {
-    /// Groups of a range that run `body`.
+    /// The groups of a range that run `body`.
     ///
     /// # Errors
-    /// The bytes that the groups need, if that is more than there are.
+    /// The bytes that the groups need, if that is more than available.
     pub(crate) fn new(range: &Extent, groups: &GroupDesc<'_>, body: &Body) -> Result<Self, usize> {
         let GroupDesc { local, count, dynamic } = *groups;
         let range = NdExtent { global: *range, local: *local, groups: *count };
         let (size, align) = match body {
-            // Where arrays begin that are found on the way is not known before.
+            // The offsets of arrays are unknown before they are used.
             Body::Native(_) => (dynamic, LOCAL_MEMORY),
             Body::Cpu(kernel) => {
                 let (size, align) = kernel.local_memory();
@@ -139,7 +139,7 @@ impl GroupWork {
 
 /// One group that is about to run.
 struct Group<'a> {
-    /// The place of its first work-item in the range: its id, counted from where the launch begins.
+    /// The place of its first work-item in the range: its id, without the launch's offset.
     first: [usize; 3],
     id: [usize; 3],
     work: &'a GroupWork,
@@ -158,7 +158,7 @@ impl Group<'_> {
         CpuChunk { begin, end, range: global.xyz, offset: global.offset, group }
     }
 
-    /// Says where in the group a panic was, and which group it is that failed.
+    /// Adds the group, and the position in the group, to a failure.
     fn place(&self, failure: Failure) -> Failure {
         match failure {
             Failure::Panic(Panic { work_item: Some(place), message, location, .. }) => {
@@ -239,7 +239,7 @@ impl Group<'_> {
                 failure::catch(|| unsafe { (native.chunk)(self.launch.closure, &chunk) })
             };
             let result = if fibers.is_on_thread() {
-                // The thread knows nothing of the launch yet.
+                // The thread has not run the launch yet.
                 let (_inside, _entered) = (Inside::enter(), options::enter(self.launch.options));
                 let GroupLaunch { need, runs, .. } = self.launch;
                 stack::with_room(need, runs, || builtins::with(&group, run))
@@ -259,7 +259,7 @@ impl Group<'_> {
     }
 }
 
-/// What generated code calls at a barrier.
+/// Generated code calls this at a barrier.
 ///
 /// # Safety
 /// `data` is the [`Fibers`] that run the calling work-item.
@@ -268,7 +268,7 @@ unsafe extern "C" fn cpu_barrier(data: *mut c_void) {
     unsafe { (*data.cast::<Fibers<'_>>()).wait() };
 }
 
-/// What generated code calls for what a sub-group does together.
+/// Generated code calls this for sub-group operations.
 ///
 /// # Safety
 /// `data` is the [`Fibers`] that run the calling work-item.
@@ -279,5 +279,6 @@ unsafe extern "C" fn cpu_sub_group(
     argument: u32,
 ) -> u32 {
     // SAFETY: as above.
-    unsafe { (*data.cast::<Fibers<'_>>()).meet(operation, value, argument) }.unwrap_or(value)
+    unsafe { (*data.cast::<Fibers<'_>>()).group_operation(operation, value, argument) }
+        .unwrap_or(value)
 }

@@ -1,10 +1,11 @@
-//! Stacks for work-items that wait for each other.
+//! Stacks for waiting work-items.
 //!
-//! A work-item that waits at a barrier needs a stack of its own, as large as its kernel needs ([`stack`](crate::hal::host::stack)). Stacks are
-//! kept when a group ends, and shared by all threads. The system limits how many pieces of memory a process can have, and each stack with
-//! its guard page is two; so there is a most, and another for the bytes of all. A thread asks for one stack first, and for all that a
-//! group may need when its first work-item waits; whoever is kept waiting has the right to none, so that two groups never wait for each
-//! other.
+//! A work-item that waits at a barrier needs a stack of its own, as large as its kernel needs
+//! ([`stack`](crate::hal::host::stack)). Stacks are kept when a group ends, and shared by all
+//! threads. The system limits the number of mappings of a process, and each stack with its guard
+//! page is two; so there is a maximum number, and one for the bytes of all. A thread takes one
+//! stack first, and reserves all that a group may need when its first work-item waits. A thread
+//! that has to wait for a reservation holds none, so two groups never wait for each other.
 
 use crate::hal::host::stack::MOST_OF_ALL;
 use crate::hal::host::stack::memory::{OwnStack, size_for};
@@ -13,30 +14,30 @@ use crate::launch::failure::Failure;
 use crate::util::fork::PerProcess;
 use crate::util::monitor::Monitor;
 
-/// The most stacks. The system allows 65,530 pieces of memory, by default.
+/// The maximum number of stacks. By default the system allows 65,530 mappings.
 const MOST: usize = 24 << 10;
 
 #[derive(Default)]
 struct State {
     free: Vec<OwnStack>,
-    /// Stacks that groups may have: those that they have, and those that they may still make.
+    /// Reserved stacks: those that groups have, and those that they may still create.
     taken: usize,
     /// Bytes of these.
     bytes: usize,
 }
 
-/// Those of this process.
+/// The stacks of this process.
 fn shared() -> &'static Monitor<State> {
     static SHARED: PerProcess<Monitor<State>> = PerProcess::new();
     SHARED.get(Monitor::default)
 }
 
 impl State {
-    /// Takes out free stacks for which there is no room beside those that others have, or may still make.
+    /// Removes free stacks for which there is no room beside the reserved ones.
     fn surplus(&mut self) -> Vec<OwnStack> {
         let mut stacks = MOST.saturating_sub(self.taken);
         let mut bytes = MOST_OF_ALL.saturating_sub(self.bytes);
-        // Those that were given back last stay.
+        // Those that were freed last stay.
         let stays = |stack: &&OwnStack| {
             let stays = stacks > 0 && stack.size() <= bytes;
             if stays {
@@ -48,7 +49,7 @@ impl State {
         self.free.drain(..self.free.len() - kept).collect()
     }
 
-    /// Takes out up to `most` free stacks of a size.
+    /// Removes up to `most` free stacks of a size.
     fn of_size(&mut self, size: usize, most: usize) -> Vec<OwnStack> {
         let mut left = most;
         let fits = |stack: &mut OwnStack| {
@@ -60,7 +61,8 @@ impl State {
     }
 }
 
-/// The stacks of the groups that one thread runs, one after the other. Those that are not in use are in here.
+/// The stacks of the groups that one thread runs, one after the other. It holds those that are not
+/// in use.
 pub(super) struct Stacks {
     /// Bytes of each.
     size: usize,
@@ -71,12 +73,12 @@ pub(super) struct Stacks {
 }
 
 impl Stacks {
-    /// Stacks for work-items that need so much.
+    /// Stacks for work-items that need that much.
     pub(super) fn new(need: Need) -> Self {
         Self { size: size_for(need.bytes()), stacks: Vec::new(), reserved: 0, shared: None }
     }
 
-    /// Gets the right to have `most` stacks, which are at most `MOST` and at most `MOST_OF_ALL` bytes.
+    /// Reserves `most` stacks, which are at most `MOST` and at most `MOST_OF_ALL` bytes.
     pub(super) fn reserve(&mut self, most: usize) {
         let more = most.saturating_sub(self.reserved);
         if more == 0 {
@@ -85,7 +87,7 @@ impl Stacks {
         let shared = *self.shared.get_or_insert_with(shared);
         let bytes = |stacks: usize| stacks.saturating_mul(self.size);
         let mut state = shared.lock();
-        // Whoever waits has the right to none: so there is always somebody who does not wait.
+        // A waiting thread holds no reservation, so there is always one that does not wait.
         state.taken -= self.reserved;
         state.bytes -= bytes(self.reserved);
         let full = |state: &State| {
@@ -107,12 +109,12 @@ impl Stacks {
         self.reserved = most;
     }
 
-    /// A stack, made if there is none.
+    /// Takes a stack; creates one if there is none.
     pub(super) fn take(&mut self) -> Result<OwnStack, Failure> {
         self.stacks.pop().map_or_else(|| OwnStack::new(self.size), Ok)
     }
 
-    /// A stack that is not used any more.
+    /// Returns a stack that is not used any more.
     pub(super) fn give(&mut self, stack: OwnStack) {
         self.stacks.push(stack);
     }

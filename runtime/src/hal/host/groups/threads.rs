@@ -1,12 +1,15 @@
-//! Threads for work-items of the device `native` that wait for each other.
+//! Threads for waiting work-items of the device `native`.
 //!
-//! The body of the host half may use thread-local variables, by way of whatever it calls. A scoped one (`KEY.set(&value, || …)`) is set
-//! as long as a function runs, and relies on the thread doing nothing else meanwhile. So a work-item that waits at a barrier must have
-//! its thread to itself, unless it is known that it uses no such variable. Only one of a group's threads runs at a time: who has the turn
-//! hands it on. So work-items run in the same order as on stacks that one thread switches.
+//! The body of the host half may use thread-local variables, in anything that it calls. A scoped
+//! one (`KEY.set(&value, || …)`) is set as long as a function runs, and relies on the thread doing
+//! nothing else meanwhile. So a work-item that waits at a barrier must have its thread to itself,
+//! unless it is known to use no such variable. Only one of a group's threads runs at a time; it
+//! passes the right to run on, as a baton. So work-items run in the same order as on stacks that
+//! one thread switches.
 //!
-//! Threads are kept when a group ends, and end when nobody has needed them for a while. There is a most, for all groups together: a
-//! group that needs many waits until others have ended, and has the right to none meanwhile.
+//! Threads are kept when a group ends, and end when they have been idle for a while. There is a
+//! maximum number, for all groups together: a group that needs more waits until others have ended,
+//! and holds no reservation meanwhile.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -20,44 +23,44 @@ use crate::launch::failure::Failure;
 use crate::util::fork::PerProcess;
 use crate::util::monitor::Monitor;
 
-/// The most threads: those of two groups of the largest size.
+/// The maximum number of threads: those of two groups of the largest size.
 const MOST: usize = 2 * MOST_ITEMS;
 
-/// How long a thread waits for a group that needs it.
+/// How long an idle thread waits for a group.
 const IDLE: Duration = Duration::from_secs(10);
 
-// Whose turn it is, or what became of it.
+// Who holds the baton, or what the thread reported.
 
-/// That of whoever has taken the thread.
+/// The owner of the thread holds it.
 const NOBODY: u8 = 0;
-/// The thread's.
+/// The thread holds it.
 const THREAD: u8 = 1;
-/// The thread has given it back, and waits for the next.
+/// The thread has passed it back, and waits for it.
 const WAITS: u8 = 2;
-/// The thread has given it back, and has nothing to do.
+/// The thread has passed it back, and has nothing left to do.
 const OVER: u8 = 3;
 /// The thread shall end.
 const END: u8 = 4;
 
-/// What a thread does in its first turn: a function, and what it takes.
+/// The job of a thread: a function, and its argument.
 #[derive(Clone, Copy)]
 pub(super) struct Job {
     pub(super) run: unsafe fn(*const (), &Baton),
     pub(super) data: *const (),
 }
 
-/// How a thread and whoever has taken it give each other the turn.
+/// The baton that a thread and its owner pass to each other.
 pub(super) struct Baton {
     turn: AtomicU8,
     /// The thread.
     thread: OnceLock<Thread>,
-    /// What it shall do, and who waits for it. Written by who has the turn to give.
+    /// The thread's next job, and who waits for it. Written by the holder of the baton.
     next: UnsafeCell<Option<Job>>,
     giver: UnsafeCell<Option<Thread>>,
 }
 
-// SAFETY: `next` and `giver` are touched only by the side that has the turn; giving it is a release, and seeing it an acquire. What the
-// job's pointer means is for who gives the job.
+// SAFETY: `next` and `giver` are accessed only by the holder of the baton; passing it is a release,
+// and observing that an acquire. The meaning of the job's pointer is up to whoever passes the job.
 unsafe impl Send for Baton {}
 // SAFETY: as above.
 unsafe impl Sync for Baton {}
@@ -72,13 +75,14 @@ impl Baton {
         }
     }
 
-    /// Lets the thread run, with a job if it has none, until it waits or is done. Returns whether it is done.
+    /// Runs the thread, with a job if it has none, until it waits or is done. Returns whether it is
+    /// done.
     ///
     /// # Safety
-    /// The caller has taken the thread. What the job's data points to lives until this has returned `true`, and may be used by any
-    /// thread that has the turn.
+    /// The caller owns the thread. What the job's data points to lives until this has returned
+    /// `true`, and may be used by any thread that holds the baton.
     pub(super) unsafe fn give_turn(&self, job: Option<Job>) -> bool {
-        // SAFETY: the thread waits, so the turn is the caller's.
+        // SAFETY: the thread waits, so the caller holds the baton.
         unsafe {
             if job.is_some() {
                 *self.next.get() = job;
@@ -97,10 +101,10 @@ impl Baton {
         }
     }
 
-    /// Gives the turn back and waits for the next one.
+    /// Passes the baton back and waits for it.
     ///
     /// # Safety
-    /// Called by the thread, in its turn.
+    /// Called by the thread, which holds the baton.
     pub(super) unsafe fn wait(&self) {
         // SAFETY: the caller's promise.
         unsafe { self.give_back(WAITS) };
@@ -110,7 +114,7 @@ impl Baton {
     }
 
     /// # Safety
-    /// Called by the thread, in its turn.
+    /// Called by the thread, which holds the baton.
     unsafe fn give_back(&self, turn: u8) {
         // SAFETY: the caller's promise. Once the turn is given, others may write there.
         let giver = unsafe { (*self.giver.get()).clone() };
@@ -121,15 +125,16 @@ impl Baton {
     }
 }
 
-/// What a thread does.
+/// The main function of a thread.
 fn work(baton: &Arc<Baton>) {
     loop {
         match baton.turn.load(Ordering::Acquire) {
             THREAD => {
-                // SAFETY: the turn is this thread's.
+                // SAFETY: this thread holds the baton.
                 let job = unsafe { (*baton.next.get()).take() };
                 if let Some(job) = job {
-                    // SAFETY: who gives a job promises that its data is there until the thread is done.
+                    // SAFETY: whoever passes a job promises that its data lives until the thread is
+                    // done.
                     unsafe { (job.run)(job.data, baton) };
                 }
                 // SAFETY: as above.
@@ -149,23 +154,23 @@ fn work(baton: &Arc<Baton>) {
 #[derive(Default)]
 struct State {
     free: Vec<Free>,
-    /// Threads that groups may have: those that they have, and those that they may still make.
+    /// Reserved threads: those that groups have, and those that they may still start.
     taken: usize,
 }
 
-/// A thread that nobody has taken.
+/// A thread without an owner.
 struct Free {
     baton: Arc<Baton>,
     since: std::time::Instant,
 }
 
-/// Those of this process.
+/// The threads of this process.
 fn shared() -> &'static Monitor<State> {
     static SHARED: PerProcess<Monitor<State>> = PerProcess::new();
     SHARED.get(Monitor::default)
 }
 
-/// Whether a thread has been free for so long that it may end; nobody takes it then.
+/// Ends a thread that has been idle for long enough, if nobody owns it.
 fn leave(baton: &Arc<Baton>) -> bool {
     let mut state = shared().lock();
     let place = state
@@ -178,7 +183,8 @@ fn leave(baton: &Arc<Baton>) -> bool {
     })
 }
 
-/// The threads of the groups that one thread runs, one after the other. Those that are not in use are in here.
+/// The threads of the groups that one thread runs, one after the other. It holds those that are not
+/// in use.
 #[derive(Default)]
 pub(super) struct Threads {
     threads: Vec<Arc<Baton>>,
@@ -188,7 +194,7 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    /// Gets the right to have `most` threads, which are less than the limit of a group's size.
+    /// Reserves `most` threads, which are less than the limit of a group's size.
     pub(super) fn reserve(&mut self, most: usize) {
         let more = most.saturating_sub(self.reserved);
         if more == 0 {
@@ -196,7 +202,7 @@ impl Threads {
         }
         let shared = *self.shared.get_or_insert_with(shared);
         let mut state = shared.lock();
-        // Whoever waits has the right to none: so there is always somebody who does not wait.
+        // A waiting thread holds no reservation, so there is always one that does not wait.
         state.taken -= self.reserved;
         if state.taken + most > MOST {
             shared.notify_all();
@@ -213,7 +219,7 @@ impl Threads {
         self.reserved = most;
     }
 
-    /// A thread, made if there is none.
+    /// Takes a thread; starts one if there is none.
     pub(super) fn take(&mut self) -> Result<Arc<Baton>, Failure> {
         if let Some(baton) = self.threads.pop() {
             return Ok(baton);
@@ -225,12 +231,12 @@ impl Threads {
             .stack_size(stack::settings::default_size() + stack::OF_THREADS)
             .spawn(move || work(&own))
             .map_err(|error| Failure::NoThread { reason: error.to_string() })?;
-        // Before anybody gives it the turn.
+        // Before anybody passes it the baton.
         let _ = baton.thread.set(handle.thread().clone());
         Ok(baton)
     }
 
-    /// A thread that is done.
+    /// Returns a thread that is done.
     pub(super) fn give(&mut self, baton: Arc<Baton>) {
         self.threads.push(baton);
     }
@@ -254,7 +260,7 @@ impl Drop for Threads {
     }
 }
 
-/// Takes out free threads for which there is no room beside those that others have, or may still make.
+/// Removes free threads for which there is no room beside the reserved ones.
 fn surplus(state: &mut State) -> Vec<Free> {
     let surplus = state.free.len().saturating_sub(MOST.saturating_sub(state.taken));
     state.free.drain(..surplus).collect()

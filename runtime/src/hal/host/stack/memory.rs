@@ -1,4 +1,4 @@
-//! Memory that is used as a stack, with a guard page behind its end.
+//! Memory for a stack, with a guard page below it.
 
 use std::io;
 use std::num::NonZero;
@@ -7,23 +7,23 @@ use std::sync::OnceLock;
 
 use corosensei::stack::{Stack, StackPointer};
 
-use crate::hal::host::stack::overflow::Entry;
+use crate::hal::host::stack::overflow::StackEntry;
 use crate::launch::failure::Failure;
 
-/// The least size of a stack.
+/// The minimum size of a stack.
 const LEAST: usize = 256 << 10;
 
-/// A stack that is not a thread's own. Only what is touched takes memory.
+/// A stack other than a thread's own. Only pages that are touched use memory.
 #[derive(Debug)]
 pub(crate) struct OwnStack {
     /// The guard page's first byte.
     low: NonZero<usize>,
     /// One past the last byte.
     high: NonZero<usize>,
-    entry: &'static Entry,
+    entry: &'static StackEntry,
 }
 
-/// The size of the stacks that are made for something that needs so many bytes: few sizes, so that stacks can be used again.
+/// Rounds a need to a stack size: few different sizes, so that stacks can be reused.
 pub(crate) fn size_for(bytes: usize) -> usize {
     bytes.max(LEAST).checked_next_power_of_two().unwrap_or(usize::MAX)
 }
@@ -31,13 +31,13 @@ pub(crate) fn size_for(bytes: usize) -> usize {
 pub(super) fn page_size() -> usize {
     static SIZE: OnceLock<usize> = OnceLock::new();
     *SIZE.get_or_init(|| {
-        // SAFETY: it only asks for a number.
+        // SAFETY: it only returns a number.
         usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
     })
 }
 
 impl OwnStack {
-    /// A stack of at least so many bytes, [`size_for`] them.
+    /// Allocates a stack of [`size_for`] that many bytes.
     ///
     /// # Errors
     /// [`Failure::NoStack`], if the system has no memory for it.
@@ -52,7 +52,7 @@ impl OwnStack {
             .checked_add(guard)
             .filter(|len| *len <= isize::MAX as usize)
             .ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
-        // SAFETY: new memory, which nobody else knows; all calls are about it alone.
+        // SAFETY: new memory, which is not shared yet; all calls are about it alone.
         unsafe {
             let low = libc::mmap(
                 ptr::null_mut(),
@@ -71,8 +71,8 @@ impl OwnStack {
                 libc::munmap(low, len);
                 return Err(error);
             }
-            // A large page for the few bytes that a work-item touches would be a waste, times a thousand work-items. Systems without
-            // large pages do not know the advice.
+            // A large page for the few bytes that a work-item touches would be a waste, times a
+            // thousand work-items. Systems without large pages do not know the advice.
             libc::madvise(usable, size, libc::MADV_NOHUGEPAGE);
             let (Some(low), Some(high)) =
                 (NonZero::new(low.addr()), NonZero::new(low.addr() + len))
@@ -82,13 +82,13 @@ impl OwnStack {
             Ok(Self {
                 low,
                 high,
-                entry: Entry::add(low.get(), low.get() + guard, high.get(), false),
+                entry: StackEntry::add(low.get(), low.get() + guard, high.get(), false),
             })
         }
     }
 
-    /// How the stack is known to who looks at overflows.
-    pub(crate) const fn entry(&self) -> &'static Entry {
+    /// The stack's entry in the list of the overflow handler.
+    pub(crate) const fn entry(&self) -> &'static StackEntry {
         self.entry
     }
 
@@ -102,13 +102,14 @@ impl Drop for OwnStack {
     fn drop(&mut self) {
         self.entry.remove();
         let len = self.high.get() - self.low.get();
-        // SAFETY: the memory is this stack's, all of it, and nothing runs on it any more: what does has borrowed or taken the stack.
+        // SAFETY: the memory belongs to this stack, and nothing runs on it any more: whatever does
+        // has borrowed or taken the stack.
         unsafe { libc::munmap(ptr::with_exposed_provenance_mut(self.low.get()), len) };
     }
 }
 
-// SAFETY: the memory is there as long as the value, is at least `LEAST` bytes large and has a guard page below; both limits are
-// multiples of the page size.
+// SAFETY: the memory lives as long as the value, is at least `LEAST` bytes large and has a guard
+// page below; both limits are multiples of the page size.
 unsafe impl Stack for OwnStack {
     fn base(&self) -> StackPointer {
         self.high

@@ -1,18 +1,20 @@
-//! Stacks for kernels: how much each has, and what happens when that is not enough.
+//! Stacks for kernels: their sizes, and how overflows are handled.
 //!
 //! One rule for the devices `cpu` and `native`:
 //!
-//! - **A kernel whose need is known has what it needs.** On the device `cpu`, stage 2 knows the frames of all functions and who calls
-//!   whom, so it knows how much stack a work-item takes at most, unless functions call each other in a circle, are called through
-//!   pointers, or have frames whose size is computed. A need above [`MOST_OF_ITEM`] is [`LaunchError::Stack`], before anything runs.
-//! - **Any other kernel has as much as a thread of Rust's**: 2 MiB, or what `SCHISM_CPU_STACK` says. On the device `native` that is
-//!   all kernels: nobody knows the need of the host half.
-//! - **A thread that has less left gets another stack** for as long as it runs work-items. So it does not matter which thread launches a
-//!   kernel. Work-items that wait at barriers have a stack each anyway. If the system has no memory for a stack, that is
-//!   [`LaunchError::NoStack`].
-//! - **An overflow ends the process** with the message that Rust's own threads have, which says the kernel and the device
-//!   ([`overflow`]). All code touches its frames page by page, so it meets the guard page behind the stack: that of the host half because
-//!   rustc has it so, that of kernels because stage 2 does.
+//! - **A kernel whose need is known gets what it needs.** On the device `cpu`, stage 2 knows the
+//!   frames of all functions and the call graph, so it knows the maximum stack of a work-item,
+//!   unless there is recursion, calls through pointers, or frames of computed size. A need above
+//!   [`MOST_OF_ITEM`] is [`LaunchError::Stack`], before anything runs.
+//! - **Any other kernel gets as much as a thread of Rust's**: 2 MiB, or the value of
+//!   `SCHISM_CPU_STACK`. On the device `native` these are all kernels: the need of the host half is
+//!   unknown.
+//! - **A thread with less stack left switches to another stack** while it runs work-items. So it
+//!   does not matter which thread launches a kernel. Work-items that wait at barriers have a stack
+//!   each anyway. If the system has no memory for a stack, that is [`LaunchError::NoStack`].
+//! - **An overflow ends the process** with a message like that of Rust's own threads, which names
+//!   the kernel and the device ([`overflow`]). All code probes its frames page by page, so it hits
+//!   the guard page below the stack: rustc does this for the host half, and stage 2 for kernels.
 //!
 //! [`LaunchError::Stack`]: crate::LaunchError::Stack
 //! [`LaunchError::NoStack`]: crate::LaunchError::NoStack
@@ -30,23 +32,23 @@ use crate::hal::host::stack::overflow::Runs;
 use crate::hal::host::stack::settings::MOST_OF_ITEM;
 use crate::launch::failure::Failure;
 
-/// The most bytes of address space for the stacks of all work-items that wait for others.
+/// The maximum address space for the stacks of all waiting work-items, in bytes.
 pub(crate) const MOST_OF_ALL: usize = 256 << 30;
 
-/// Bytes that a thread of this crate's own has beside what a work-item may take.
+/// Bytes that a thread of this crate's own has beside the need of a work-item.
 pub(crate) const OF_THREADS: usize = 256 << 10;
 
-/// A launch that takes more stack than there is.
+/// A launch that needs more stack than is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooMuch {
-    /// What so many work-items need.
+    /// The need of all its work-items.
     pub(crate) bytes: usize,
     pub(crate) items: usize,
-    /// The most that so many have.
+    /// The limit for them.
     pub(crate) limit: usize,
 }
 
-/// Whether work-items that need so much, of which so many wait for each other, take more stack than there is.
+/// Whether the stacks of that many waiting work-items, with that need each, exceed the limit.
 #[inline]
 pub(crate) fn too_much(item: Need, waiting: Option<usize>) -> Option<TooMuch> {
     if item.bytes > MOST_OF_ITEM {
@@ -57,7 +59,8 @@ pub(crate) fn too_much(item: Need, waiting: Option<usize>) -> Option<TooMuch> {
     (bytes > MOST_OF_ALL).then_some(TooMuch { bytes, items, limit: MOST_OF_ALL })
 }
 
-/// Runs `run`, a part of a kernel, where there is as much stack as it needs: on the calling thread's, if it has so much left.
+/// Runs `run`, a part of a kernel, with enough stack: on the calling thread's, if it has that much
+/// left.
 ///
 /// # Errors
 /// Those of `run`; [`Failure::NoStack`].
@@ -76,8 +79,9 @@ pub(crate) fn with_room(
     }
 }
 
-/// Runs something of this crate that takes more than small stacks have left: what reads containers, files and opens stage 2. If there is
-/// no memory for another stack, it runs where it is.
+/// Runs a function of this crate that needs more than small stacks have left: one that reads
+/// containers or files, or opens stage 2. If there is no memory for another stack, it runs on the
+/// current one.
 pub(crate) fn spacious<R>(run: impl FnOnce() -> R) -> R {
     const NEED: Need = Need { bytes: 512 << 10, open: false };
     if thread::with_left(|left| left.enough_for(NEED)).is_some() {
@@ -93,7 +97,7 @@ pub(crate) fn spacious<R>(run: impl FnOnce() -> R) -> R {
     }
 }
 
-/// Runs `run` on a stack that is not the thread's.
+/// Runs `run` on a stack other than the thread's.
 #[cold]
 #[inline(never)]
 fn elsewhere(

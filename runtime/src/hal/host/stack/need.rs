@@ -1,12 +1,12 @@
-//! How much stack something takes.
+//! The stack need of a kernel.
 
 use crate::hal::host::stack::settings::default_size;
 
-/// Bytes that functions of the process may take which a kernel calls: those that write messages, and the mathematics library's. So
-/// much is added to what a kernel needs by itself.
+/// Bytes that functions of the process need which a kernel calls: those that write messages, and
+/// the mathematics library. They are added to the need of the kernel itself.
 const RESERVE: usize = 128 << 10;
 
-/// The stack that running something takes.
+/// The stack that running something needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Need {
     /// Bytes.
@@ -16,7 +16,7 @@ pub(crate) struct Need {
 }
 
 impl Need {
-    /// What one work-item takes, of a kernel of which so much is known.
+    /// The need of one work-item, if the kernel's need is known to be that much.
     #[inline]
     pub(crate) fn of_item(known: Option<usize>) -> Self {
         match known {
@@ -25,7 +25,7 @@ impl Need {
         }
     }
 
-    /// What this crate's own functions take, which run work-items on stacks of their own.
+    /// The need of this crate's own functions that run work-items on stacks of their own.
     pub(crate) const fn of_scheduler() -> Self {
         Self { bytes: RESERVE, open: false }
     }

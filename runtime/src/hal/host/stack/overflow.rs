@@ -1,12 +1,13 @@
-//! What happens when a kernel's stack is not enough.
+//! Handles stack overflows of kernels.
 //!
-//! The process gets a signal for an access to the guard page. Rust's own handler knows the stacks of its threads only, and not what they
-//! run. So a handler comes before it that knows all stacks that kernels run on: if the access was to one of them while it ran a kernel,
-//! the handler writes what happened, and ends the process. Any other signal goes on to the handler that was there before. A program that
-//! sets a handler later keeps it.
+//! An access to the guard page raises a signal. Rust's own handler knows the stacks of its own
+//! threads only, and not what runs on them. So this handler is installed before it, and knows all
+//! stacks that kernels run on: if the access was to one of them while it ran a kernel, the handler
+//! writes a message and ends the process. All other signals go to the previous handler. A handler
+//! that the program installs later stays in place.
 //!
-//! The handler runs on a stack for signal handlers. It takes no lock and no memory, and reads no thread-local variable: stacks are in
-//! a list that only grows, whose entries are used again.
+//! The handler runs on a stack for signal handlers. It neither locks nor allocates, and reads no
+//! thread-local variable: stacks are in a list that only grows, whose entries are reused.
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
@@ -22,44 +23,44 @@ use crate::util::fork::{self, PerProcess};
 pub(crate) struct Runs {
     /// The kernel's name.
     pub(crate) kernel: fn() -> &'static str,
-    /// The device's.
+    /// The device's name.
     pub(crate) device: &'static str,
 }
 
-/// A stack, as the handler knows it.
+/// A stack in the handler's list.
 #[derive(Debug)]
-pub(crate) struct Entry {
-    /// The first byte of the guard below it; 0 if there is no stack.
+pub(crate) struct StackEntry {
+    /// The first byte of the guard below it; 0 if the entry has no stack.
     guard: AtomicUsize,
     /// Its lowest byte, and one past the highest.
     low: AtomicUsize,
     high: AtomicUsize,
-    /// Whether the system made it, for a thread.
+    /// Whether it is a thread's own, which the system made.
     of_thread: AtomicBool,
     /// What runs on it; null if that is no kernel.
     runs: AtomicPtr<Runs>,
-    /// The entry that was added before.
-    next: AtomicPtr<Entry>,
+    /// The next entry of the list, which was added before.
+    next: AtomicPtr<StackEntry>,
 }
 
 /// All entries.
-static ENTRIES: AtomicPtr<Entry> = AtomicPtr::new(null_mut());
+static ENTRIES: AtomicPtr<StackEntry> = AtomicPtr::new(null_mut());
 
 /// Entries without a stack.
-fn free() -> MutexGuard<'static, Vec<&'static Entry>> {
-    static FREE: PerProcess<Mutex<Vec<&'static Entry>>> = PerProcess::new();
+fn free() -> MutexGuard<'static, Vec<&'static StackEntry>> {
+    static FREE: PerProcess<Mutex<Vec<&'static StackEntry>>> = PerProcess::new();
     FREE.get(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// While it lives, the stack runs a kernel.
+/// While this lives, the stack runs a kernel.
 #[derive(Debug)]
 pub(crate) struct Marked<'a> {
-    entry: &'static Entry,
+    entry: &'static StackEntry,
     before: *mut Runs,
     runs: std::marker::PhantomData<&'a Runs>,
 }
 
-impl Entry {
+impl StackEntry {
     /// Adds a stack with a guard at `guard..low`, a thread's own or another.
     pub(super) fn add(guard: usize, low: usize, high: usize, of_thread: bool) -> &'static Self {
         let free = free().pop();
@@ -87,7 +88,7 @@ impl Entry {
         entry
     }
 
-    /// The stack goes, and with it all that has run on it.
+    /// Removes the stack, which is freed.
     pub(super) fn remove(&'static self) {
         self.runs.store(null_mut(), Ordering::Relaxed);
         self.guard.store(0, Ordering::Relaxed);
@@ -95,9 +96,10 @@ impl Entry {
         free().push(self);
     }
 
-    /// Says what the stack runs, as long as the result lives.
+    /// Records what the stack runs, as long as the result lives.
     ///
-    /// Whoever overflows the stack runs on it, or has handed it over by means that order memory: so plain stores are enough.
+    /// The code that overflows the stack runs on it, or has passed it on with synchronization: so
+    /// plain stores are enough.
     #[inline]
     pub(crate) fn mark<'a>(&'static self, runs: &'a Runs) -> Marked<'a> {
         let before = self.runs.load(Ordering::Relaxed);
@@ -105,13 +107,14 @@ impl Entry {
         Marked { entry: self, before, runs: std::marker::PhantomData }
     }
 
-    /// The same until [`end`](Self::end) is called. Until then nothing else runs on the stack than what `runs` is alive for.
+    /// The same until [`end`](Self::end) is called. Until then the stack runs only this, and `runs`
+    /// stays alive.
     #[inline]
     pub(crate) fn begin(&self, runs: &Runs) {
         self.runs.store(ptr::from_ref(runs).cast_mut(), Ordering::Relaxed);
     }
 
-    /// Says that the stack runs no kernel.
+    /// Records that the stack runs no kernel.
     pub(crate) fn end(&self) {
         self.runs.store(null_mut(), Ordering::Relaxed);
     }
@@ -124,13 +127,13 @@ impl Drop for Marked<'_> {
     }
 }
 
-/// What runs on the stack that an address belongs to, and the stack's size.
+/// What runs on the stack that contains an address, and the stack's size.
 ///
 /// # Safety
 /// Called by the thread that has accessed the address, so that what it runs is alive.
 unsafe fn at(address: usize) -> Option<(Runs, usize)> {
     let mut next = ENTRIES.load(Ordering::Acquire);
-    // SAFETY: entries are never freed, and were whole before they were in the list.
+    // SAFETY: entries are never freed, and were complete before they were in the list.
     while let Some(entry) = unsafe { next.as_ref() } {
         let (guard, low) = (entry.guard.load(Ordering::Relaxed), entry.low.load(Ordering::Relaxed));
         let high = entry.high.load(Ordering::Relaxed);
@@ -144,12 +147,13 @@ unsafe fn at(address: usize) -> Option<(Runs, usize)> {
     None
 }
 
-/// Forgets the stacks of threads that a forked process does not have: the C library uses them for others. Takes no lock and no memory.
+/// Removes the stacks of threads that a forked process does not have: the C library reuses them.
+/// Neither locks nor allocates.
 fn forget_other_threads() {
     let here = 0_u8;
     let here = ptr::from_ref(&here).addr();
     let mut next = ENTRIES.load(Ordering::Acquire);
-    // SAFETY: entries are never freed, and were whole before they were in the list.
+    // SAFETY: entries are never freed, and were complete before they were in the list.
     while let Some(entry) = unsafe { next.as_ref() } {
         let guard = entry.guard.load(Ordering::Relaxed);
         let is_here = (guard..entry.high.load(Ordering::Relaxed)).contains(&here);
@@ -162,10 +166,10 @@ fn forget_other_threads() {
     }
 }
 
-/// The handler that was there before. Written once, before the own one can read it.
+/// The previous handler. Written once, before this handler can read it.
 struct Before(UnsafeCell<MaybeUninit<libc::sigaction>>);
 
-// SAFETY: written by `install` alone, inside of a `Once`, before anybody reads it.
+// SAFETY: written by `install` alone, inside a `Once`, before anybody reads it.
 unsafe impl Sync for Before {}
 
 static BEFORE: Before = Before(UnsafeCell::new(MaybeUninit::uninit()));
@@ -173,8 +177,9 @@ static BEFORE: Before = Before(UnsafeCell::new(MaybeUninit::uninit()));
 /// Installs the handler.
 pub(super) fn install() {
     static ONCE: Once = Once::new();
-    // SAFETY: `BEFORE` is written before the handler is installed, and never again; the handler has the type that its flags say, and
-    // does only what a handler may do. The actions are whole: zeros are good for all fields.
+    // SAFETY: `BEFORE` is written before the handler is installed, and never again; the handler has
+    // the type that its flags say, and is async-signal-safe. The actions are complete: zeros are
+    // valid for all fields.
     ONCE.call_once(|| unsafe {
         let before = &mut *BEFORE.0.get();
         if libc::sigaction(libc::SIGSEGV, ptr::null(), before.as_mut_ptr()) != 0 {
@@ -184,7 +189,7 @@ pub(super) fn install() {
         let mut action: libc::sigaction = std::mem::zeroed();
         let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = on_fault;
         action.sa_sigaction = handler as usize;
-        // What the handler before wants to be so is so: signals that are blocked, calls that go on.
+        // Keeps what the previous handler configured: blocked signals, restarted calls.
         action.sa_mask = before.sa_mask;
         action.sa_flags = libc::SA_SIGINFO
             | libc::SA_ONSTACK
@@ -194,8 +199,8 @@ pub(super) fn install() {
 }
 
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the system passes what it says of the signal. Only an access has an address: what a process has sent has a code of 0 or
-    // less.
+    // SAFETY: the system passes the information of the signal. Only an access has an address:
+    // signals sent by processes have a code of 0 or less.
     unsafe {
         if (*info).si_code > 0
             && let Some((runs, size)) = at((*info).si_addr().addr())
@@ -207,12 +212,13 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
     }
 }
 
-/// Leaves the signal to the handler that was there before.
+/// Passes the signal to the previous handler.
 ///
 /// # Safety
-/// Called by the handler, with what it was called with.
+/// Called by the handler, with its arguments.
 unsafe fn go_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: `install` has written it before there was a handler; each handler is of the type that its flags say.
+    // SAFETY: `install` has written it before there was a handler; each handler is of the type that
+    // its flags say.
     unsafe {
         let before = (*BEFORE.0.get()).assume_init_ref();
         let handler = before.sa_sigaction;
@@ -222,14 +228,15 @@ unsafe fn go_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void)
             return;
         }
         if default || before.sa_flags & libc::SA_RESETHAND != 0 {
-            // An access is tried again after this, and the system ends the process: it lets nobody ignore that.
+            // The access is repeated after this, and the system ends the process: it cannot be
+            // ignored.
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = libc::SIG_DFL;
             libc::sigaction(signal, &raw const action, null_mut());
         }
         if default {
             if sent {
-                // Nothing is tried again after a signal that a process has sent.
+                // A signal sent by a process is not repeated.
                 libc::raise(signal);
             }
         } else if before.sa_flags & libc::SA_SIGINFO != 0 {
@@ -243,7 +250,7 @@ unsafe fn go_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void)
     }
 }
 
-/// Writes what happened to standard error.
+/// Writes the message to standard error.
 fn report(runs: &Runs, size: usize) {
     let mut digits = [0_u8; 20];
     let mut first = digits.len();

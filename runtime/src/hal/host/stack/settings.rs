@@ -1,4 +1,4 @@
-//! What the environment says of stacks.
+//! The environment variable for stacks.
 
 use std::env;
 use std::ffi::OsStr;
@@ -6,16 +6,16 @@ use std::sync::OnceLock;
 
 use crate::error::DeviceError;
 
-/// The most bytes that a work-item has, if its need is known.
+/// The maximum stack of a work-item whose need is known, in bytes.
 pub(crate) const MOST_OF_ITEM: usize = 256 << 20;
 
-/// Sets the stack of work-items whose need is not known.
+/// Sets the stack of work-items whose need is unknown.
 const VARIABLE: &str = "SCHISM_CPU_STACK";
 
-/// What threads have that the standard library makes.
+/// The stack of threads that the standard library starts.
 const DEFAULT: usize = 2 << 20;
 
-/// Less is of no use to any kernel.
+/// Less is too small for any kernel.
 const LEAST: usize = 64 << 10;
 
 #[inline]
@@ -24,13 +24,13 @@ fn setting() -> &'static Result<usize, DeviceError> {
     SETTING.get_or_init(|| read(env::var_os(VARIABLE).as_deref()))
 }
 
-/// Bytes of stack for a work-item whose need is not known.
+/// The stack of a work-item whose need is unknown, in bytes.
 #[inline]
 pub(crate) fn default_size() -> usize {
     *setting().as_ref().unwrap_or(&DEFAULT)
 }
 
-/// Whether the environment makes sense.
+/// Checks the variable's value.
 ///
 /// # Errors
 /// [`DeviceError::CpuStack`].

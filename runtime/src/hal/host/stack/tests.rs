@@ -1,4 +1,4 @@
-//! Stacks that are not the thread's own.
+//! Tests of stacks other than the thread's own.
 
 use std::thread;
 
@@ -34,7 +34,7 @@ fn what_fits_stays_on_the_thread() {
     });
 }
 
-/// A megabyte on a thread that has a quarter; the stack is there again the next time.
+/// A megabyte on a thread that has a quarter; the stack is reused the next time.
 #[test]
 fn what_does_not_fit_gets_a_stack() {
     on_small_thread(|| {

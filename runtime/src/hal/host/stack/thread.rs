@@ -1,6 +1,6 @@
-//! The stacks of threads: where they end, and how much of them is left.
+//! The stacks of threads: their bounds, and how much of them is left.
 //!
-//! A thread is asked once, when it first runs a part of a kernel.
+//! The bounds are determined when a thread first runs a part of a kernel.
 
 use std::cell::Cell;
 use std::mem::MaybeUninit;
@@ -8,70 +8,72 @@ use std::ptr;
 
 use crate::hal::host::stack::memory::{self, OwnStack, page_size};
 use crate::hal::host::stack::need::Need;
-use crate::hal::host::stack::overflow::{self, Entry};
+use crate::hal::host::stack::overflow::{self, StackEntry};
 
-/// A stack of up to so many bytes is kept by its thread for the next time.
+/// The maximum size of a stack that its thread keeps for the next time.
 const MOST_KEPT: usize = 32 << 20;
 
-/// So many pages below the first thread's stack, which grows, the system keeps free of other memory.
+/// The number of pages below the first thread's stack, which grows, that the system keeps free of
+/// other mappings.
 const GAP: usize = 256;
 
-/// Bytes below the first byte of the first thread's stack where a program finds nothing when it starts (128 MiB; half of it, so that
-/// what the stack begins with and where it is put at random do not matter).
+/// Bytes below the first thread's stack that are free when a program starts (128 MiB; half of it,
+/// so that the initial contents of the stack and its random placement do not matter).
 const ALWAYS_FREE: usize = 64 << 20;
 
 /// Bytes of the stack that signal handlers run on.
 const ALTERNATE: usize = 64 << 10;
 
 thread_local! {
-    static HERE: Here = Here::new();
+    static HERE: ThreadStack = ThreadStack::new();
 }
 
-/// What is known of a thread.
-struct Here {
+/// The stack of a thread.
+struct ThreadStack {
     /// The lowest byte of its stack.
     low: usize,
     /// One past the highest.
     high: usize,
-    /// Whether the system stops who goes below `low`.
+    /// Whether the system stops accesses below `low`.
     guarded: bool,
-    entry: &'static Entry,
+    entry: &'static StackEntry,
     /// A stack for what needs more than the thread has.
     kept: Cell<Option<OwnStack>>,
     /// The stack for signal handlers, if the thread had none.
     alternate: Option<Alternate>,
 }
 
-/// A look at how much of a thread's stack is left.
-pub(super) struct Left<'a> {
-    here: &'a Here,
+/// How much of a thread's stack is left.
+pub(super) struct StackLeft<'a> {
+    here: &'a ThreadStack,
     bytes: usize,
 }
 
-impl Left<'_> {
-    /// The thread's stack, if there is so much left.
+impl StackLeft<'_> {
+    /// The thread's stack, if that much is left.
     #[inline]
-    pub(super) fn enough_for(&self, need: Need) -> Option<&'static Entry> {
+    pub(super) fn enough_for(&self, need: Need) -> Option<&'static StackEntry> {
         let enough = self.bytes >= need.bytes && (self.here.guarded || !need.open);
         enough.then_some(self.here.entry)
     }
 }
 
-/// Asks how much is left. `None` at the end of a thread, when its locals are gone.
+/// Calls `ask` with how much is left. `None` at the end of a thread, when its thread-locals are
+/// gone.
 #[inline]
-pub(super) fn with_left<R>(ask: impl FnOnce(Left<'_>) -> Option<R>) -> Option<R> {
+pub(super) fn with_left<R>(ask: impl FnOnce(StackLeft<'_>) -> Option<R>) -> Option<R> {
     let here = 0_u8;
     let at = (&raw const here).addr();
     HERE.try_with(|here| {
-        // Who has brought a stack of its own is not on that of the thread, and has nothing left of it.
+        // Code on a stack of its own is not on that of the thread, and has nothing left of it.
         let bytes = if at < here.high { at.saturating_sub(here.low) } else { 0 };
-        ask(Left { here, bytes })
+        ask(StackLeft { here, bytes })
     })
     .ok()
     .flatten()
 }
 
-/// The stack that the thread has kept, if it is large enough.
+/// Takes the stack that the thread has kept, if it is large enough.
 pub(super) fn take_kept(bytes: usize) -> Option<OwnStack> {
     let kept = HERE.try_with(|here| here.kept.take()).ok().flatten();
     kept.filter(|kept| kept.size() >= memory::size_for(bytes))
@@ -85,7 +87,7 @@ pub(super) fn keep(stack: OwnStack) {
     }
 }
 
-impl Here {
+impl ThreadStack {
     fn new() -> Self {
         overflow::install();
         let Bounds { low, high, guard } = bounds().unwrap_or_default();
@@ -93,14 +95,14 @@ impl Here {
             low,
             high,
             guarded: guard != 0,
-            entry: Entry::add(low.saturating_sub(guard), low, high, true),
+            entry: StackEntry::add(low.saturating_sub(guard), low, high, true),
             kept: Cell::new(None),
             alternate: Alternate::install(),
         }
     }
 }
 
-impl Drop for Here {
+impl Drop for ThreadStack {
     fn drop(&mut self) {
         self.entry.remove();
         // It is in use until here.
@@ -108,23 +110,23 @@ impl Drop for Here {
     }
 }
 
-/// Where a stack lies. The default is a stack of nothing.
+/// The bounds of a stack. The default is an empty stack.
 #[derive(Default)]
 struct Bounds {
     low: usize,
     high: usize,
-    /// Bytes below `low` that nobody can access.
+    /// Inaccessible bytes below `low`.
     guard: usize,
 }
 
-/// The calling thread's stack; `None` if the system does not say.
+/// The calling thread's stack; `None` if the system does not report it.
 fn bounds() -> Option<Bounds> {
-    // SAFETY: they only ask for numbers.
+    // SAFETY: they only return numbers.
     let is_first = unsafe { libc::getpid() == libc::gettid() };
     if is_first {
         let here = 0_u8;
         let here = (&raw const here).addr();
-        // Under another system than Linux's own the program's name may be elsewhere.
+        // On systems that emulate Linux the program's name may be elsewhere.
         let bounds = first_thread().filter(|bounds| (bounds.low..bounds.high).contains(&here));
         if bounds.is_some() {
             return bounds;
@@ -137,18 +139,20 @@ fn bounds() -> Option<Bounds> {
     Some(bounds)
 }
 
-/// The first thread's stack, which grows by itself. The C library would read through the list of all that is mapped, which takes longer
-/// than a kernel from the cache.
+/// The first thread's stack, which grows automatically. The C library would read the list of all
+/// mappings, which takes longer than a cached kernel.
 ///
-/// The kernel puts the name of the program at the highest address of the stack, a null pointer behind it, and lets the stack grow to as
-/// many bytes as `RLIMIT_STACK` says. When it starts a program it maps nothing for [`ALWAYS_FREE`] below it, whatever the limit is.
+/// The kernel puts the name of the program at the highest address of the stack, followed by a null
+/// pointer, and lets the stack grow to `RLIMIT_STACK` bytes. When it starts a program it maps
+/// nothing for [`ALWAYS_FREE`] below it, whatever the limit is.
 fn first_thread() -> Option<Bounds> {
-    // SAFETY: any key may be asked for.
+    // SAFETY: any key is allowed.
     let name = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const libc::c_char;
     if name.is_null() {
         return None;
     }
-    // SAFETY: the name lies on the stack until the process ends. If the program overwrites it, the null pointer behind it is its end.
+    // SAFETY: the name lies on the stack until the process ends. If the program overwrites it, the
+    // null pointer behind it is its end.
     let length = unsafe { libc::strlen(name) };
     let behind = name.addr() + length + 1 + size_of::<*const ()>();
     let high = behind.next_multiple_of(page_size());
@@ -160,13 +164,13 @@ fn first_thread() -> Option<Bounds> {
         }
         limit.assume_init().rlim_cur
     };
-    // A larger stack may meet other memory before it has its size.
+    // A larger stack may collide with other mappings before it reaches its limit.
     let size = usize::try_from(limit).ok().filter(|size| *size <= ALWAYS_FREE)?;
     let low = high.checked_sub(size & !(page_size() - 1))?;
     Some(Bounds { low, high, guard: GAP * page_size() })
 }
 
-/// What the C library says of the calling thread's stack.
+/// The calling thread's stack according to the C library.
 fn of_attributes() -> Option<Bounds> {
     let mut attributes = MaybeUninit::uninit();
     let (mut low, mut size, mut guard) = (ptr::null_mut(), 0, 0);
@@ -186,12 +190,13 @@ fn of_attributes() -> Option<Bounds> {
     Some(Bounds { low: low.addr(), high: low.addr() + size, guard })
 }
 
-/// A stack for the signal handlers of a thread that had none: one that the standard library has not made.
+/// A stack for the signal handlers of a thread that had none because the standard library did not
+/// start it.
 struct Alternate(*mut libc::c_void);
 
 impl Alternate {
     fn install() -> Option<Self> {
-        // SAFETY: the system is told of new memory, which is this value's until it is dropped.
+        // SAFETY: the system gets new memory, which belongs to this value until it is dropped.
         unsafe {
             let mut now = MaybeUninit::<libc::stack_t>::uninit();
             if libc::sigaltstack(ptr::null(), now.as_mut_ptr()) != 0
@@ -219,8 +224,8 @@ impl Alternate {
 
 impl Drop for Alternate {
     fn drop(&mut self) {
-        // SAFETY: the thread's own stack for handlers is asked for, and given up only if it is this one; then nobody uses its memory.
-        // Who has put another one in its place may put this one back.
+        // SAFETY: it queries the thread's stack for handlers, and disables it only if it is this
+        // one; then nobody uses its memory. Whoever has installed another one may restore this one.
         unsafe {
             let mut now = MaybeUninit::<libc::stack_t>::uninit();
             let ours = libc::sigaltstack(ptr::null(), now.as_mut_ptr()) == 0
@@ -242,7 +247,7 @@ impl Drop for Alternate {
 mod tests {
     use super::*;
 
-    /// Whatever thread asks, and whatever limit there is.
+    /// On any thread, and with any limit.
     #[test]
     #[cfg(target_os = "linux")]
     fn the_first_threads_stack_ends_where_the_system_says() {

@@ -1,12 +1,15 @@
-//! What ThreadSanitizer is told when a thread goes to another stack.
+//! Tells ThreadSanitizer about switches between stacks.
 //!
-//! It keeps a list of the functions that a thread is in, and what the thread has seen others do. Both belong to a stack, so a stack that
-//! work-items wait on is a *fiber* to ThreadSanitizer. The functions that switch stacks are watched too: a thread enters them on one
-//! stack and leaves them on another, and how many they are is for the optimiser to say. So what a thread enters and leaves around a switch
-//! goes to a second fiber, *between* the two stacks; on both stacks each function that is entered is left.
+//! ThreadSanitizer keeps a list of the functions that a thread is in, and what the thread has
+//! synchronized with. Both belong to a stack, so a stack that work-items wait on is a *fiber* to
+//! ThreadSanitizer. The functions that switch stacks are instrumented too: a thread enters them on
+//! one stack and leaves them on another, and their number is up to the optimiser. So entries and
+//! exits around a switch are attributed to a second fiber, *between* the two stacks; on both stacks
+//! each function that is entered is left.
 //!
-//! All this is there only with `--cfg schism_sanitize="thread"`, which `.ci/sanitize` sets. Otherwise a [`Watched`] has no bytes, and its
-//! functions do nothing. AddressSanitizer is told by the crate that switches stacks, which has a feature for it.
+//! All this exists only with `--cfg schism_sanitize="thread"`, which `.ci/sanitize` sets. Otherwise
+//! a [`Watched`] has no bytes, and its functions do nothing. AddressSanitizer is informed by the
+//! crate that switches stacks, which has a feature for it.
 
 #[cfg(not(schism_sanitize = "thread"))]
 pub(crate) use crate::hal::host::stack::watched::unwatched::Watched;
@@ -32,45 +35,46 @@ mod watched {
         between: *mut c_void,
     }
 
-    /// The stack that a thread has left for another.
+    /// The stack that a thread has switched away from.
     #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Left(*mut c_void);
+    pub(crate) struct LeftFiber(*mut c_void);
 
-    // All of them are inlined, as a function that switches would be entered on one fiber and left on another.
+    // All of them are inlined, because a function that switches would be entered on one fiber and
+    // left on another.
     impl Watched {
         pub(crate) const NONE: Self = Self { own: null_mut(), between: null_mut() };
 
         #[inline(always)]
         pub(crate) fn new() -> Self {
-            // SAFETY: the sanitizer is linked in, and gives new fibers.
+            // SAFETY: the sanitizer is linked in, and creates fibers.
             unsafe { Self { own: __tsan_create_fiber(0), between: __tsan_create_fiber(0) } }
         }
 
         #[inline(always)]
-        pub(crate) unsafe fn before_resume(self) -> Left {
-            // SAFETY: the fiber is there, by the caller's promise.
+        pub(crate) unsafe fn before_resume(self) -> LeftFiber {
+            // SAFETY: the caller promises that the fiber exists.
             unsafe {
-                let left = Left(__tsan_get_current_fiber());
+                let left = LeftFiber(__tsan_get_current_fiber());
                 __tsan_switch_to_fiber(self.between, 0);
                 left
             }
         }
 
         #[inline(always)]
-        pub(crate) unsafe fn after_resume(self, left: Left) {
+        pub(crate) unsafe fn after_resume(self, left: LeftFiber) {
             // SAFETY: the fiber is that of the stack that the thread is on again.
             unsafe { __tsan_switch_to_fiber(left.0, 0) };
         }
 
         #[inline(always)]
         pub(crate) unsafe fn arrive(self) {
-            // SAFETY: the fiber is there, by the caller's promise.
+            // SAFETY: the caller promises that the fiber exists.
             unsafe { __tsan_switch_to_fiber(self.own, 0) };
         }
 
         #[inline(always)]
         pub(crate) unsafe fn leave(self) {
-            // SAFETY: the fiber is there, by the caller's promise.
+            // SAFETY: the caller promises that the fiber exists.
             unsafe { __tsan_switch_to_fiber(self.between, 0) };
         }
 
@@ -87,60 +91,60 @@ mod watched {
 
 #[cfg(not(schism_sanitize = "thread"))]
 mod unwatched {
-    /// A stack that nobody watches.
+    /// A stack that is not instrumented.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Watched;
 
-    /// The stack that a thread has left for another.
+    /// The stack that a thread has switched away from.
     #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Left;
+    pub(crate) struct LeftFiber;
 
-    const _: () = assert!(size_of::<(Watched, Left)>() == 0);
+    const _: () = assert!(size_of::<(Watched, LeftFiber)>() == 0);
 
     impl Watched {
         /// No stack.
         pub(crate) const NONE: Self = Self;
 
-        /// For a stack that something begins on.
+        /// For a new stack.
         #[inline(always)]
         pub(crate) fn new() -> Self {
             Self
         }
 
-        /// Called before a thread goes to this stack.
+        /// Call before a thread switches to this stack.
         ///
         /// # Safety
-        /// It has not [ended](Self::end), and no other thread is on it. The next switch is to this stack, and
-        /// [`after_resume`](Self::after_resume) follows when the thread has come back.
+        /// It has not [ended](Self::end), and no other thread is on it. The next switch is to this
+        /// stack, and [`after_resume`](Self::after_resume) follows when the thread has come back.
         #[inline(always)]
-        pub(crate) unsafe fn before_resume(self) -> Left {
-            Left
+        pub(crate) unsafe fn before_resume(self) -> LeftFiber {
+            LeftFiber
         }
 
-        /// Called when the thread has come back.
+        /// Call when the thread has come back.
         ///
         /// # Safety
-        /// `left` is what the call before has returned.
+        /// `left` is the result of the call before.
         #[inline(always)]
-        pub(crate) unsafe fn after_resume(self, left: Left) {
-            let Left = left;
+        pub(crate) unsafe fn after_resume(self, left: LeftFiber) {
+            let LeftFiber = left;
         }
 
-        /// Called on this stack after a thread has come to it.
+        /// Call on this stack after a thread has switched to it.
         ///
         /// # Safety
         /// As said.
         #[inline(always)]
         pub(crate) unsafe fn arrive(self) {}
 
-        /// Called on this stack before the thread leaves it.
+        /// Call on this stack before the thread leaves it.
         ///
         /// # Safety
         /// As said.
         #[inline(always)]
         pub(crate) unsafe fn leave(self) {}
 
-        /// Nothing runs on the stack any more.
+        /// Call when nothing runs on the stack any more.
         ///
         /// # Safety
         /// No thread is on it or comes back to it, and this is not called again.

@@ -1,4 +1,4 @@
-//! The twins: what they need, and how they are built.
+//! The baselines: what they need, and how they are built.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 
 /// Both ways of compiling: by default, and with every operation rounded.
 const VARIANTS: [(&str, &[&str]); 2] =
-    [("gpu_twin_fma", &[]), ("gpu_twin_nofma", &["-fmad=false", "-DTWIN_EXACT"])];
+    [("gpu_baseline_fma", &[]), ("gpu_baseline_nofma", &["-fmad=false", "-DPRECISE"])];
 
 /// Finds nvcc, and sees that there is a GPU.
 ///
@@ -71,7 +71,7 @@ fn find_gpu() -> Result<(), String> {
 
 /// Builds both, at the same time.
 pub fn build(nvcc: &Path, sources: &Path, work: &Path) -> Result<Vec<PathBuf>> {
-    eprintln!("building the twins");
+    eprintln!("building the baselines");
     let programs = VARIANTS.map(|(name, _)| work.join(name));
     let mut running: Vec<(Command, std::io::Result<Child>)> = Vec::new();
     for ((_, flags), program) in VARIANTS.iter().zip(&programs) {
@@ -82,7 +82,7 @@ pub fn build(nvcc: &Path, sources: &Path, work: &Path) -> Result<Vec<PathBuf>> {
     for (build, child) in running {
         let ended = child.and_then(Child::wait_with_output).map_err(|source| Error::Tool {
             tool: nvcc.display().to_string(),
-            purpose: "to build the twins".to_owned(),
+            purpose: "to build the baselines".to_owned(),
             hint: String::new(),
             source,
         })?;
@@ -108,7 +108,7 @@ fn command(nvcc: &Path, sources: &Path, flags: &[&str], program: &Path) -> Comma
 pub fn version(nvcc: &Path) -> Result<String> {
     let mut ask = Command::new(nvcc);
     ask.arg("--version");
-    let text = command::capture(ask, "to build the twins", "")?;
+    let text = command::capture(ask, "to build the baselines", "")?;
     let release = text.lines().find(|line| line.contains("release")).unwrap_or_default();
     Ok(format!("nvcc {}", release.rsplit("release ").next().unwrap_or_default()))
 }
@@ -118,12 +118,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_twins_differ_in_contraction_alone() {
-        let [fma, exact] = VARIANTS.map(|(name, flags)| {
+    fn the_baselines_differ_in_contraction_alone() {
+        let [fma, precise] = VARIANTS.map(|(name, flags)| {
             command::describe(&command(Path::new("nvcc"), Path::new("gpu"), flags, Path::new(name)))
         });
-        assert_eq!(fma, "`nvcc -O3 -std=c++17 -arch=native -o gpu_twin_fma gpu/main.cu -ldl`");
-        let exact = exact.replace(" -fmad=false -DTWIN_EXACT", "").replace("nofma", "fma");
-        assert_eq!(exact, fma);
+        assert_eq!(fma, "`nvcc -O3 -std=c++17 -arch=native -o gpu_baseline_fma gpu/main.cu -ldl`");
+        let precise = precise.replace(" -fmad=false -DPRECISE", "").replace("nofma", "fma");
+        assert_eq!(precise, fma);
     }
 }

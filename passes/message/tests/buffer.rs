@@ -1,17 +1,17 @@
-//! Records: what does not fit, where panics stand, and bytes that are no record.
+//! Message buffers: what does not fit, where panics stand, and bytes that are no message buffer.
 
 use std::panic::Location;
 
-use schism_message::record::{Left, Record, empty};
-use schism_message::recorder::{Place, is_plain, panic, print};
+use schism_message::buffer::{Message, MessageBuffer, empty};
+use schism_message::recorder::{WorkItem, is_plain, panic, print};
 use schism_message::{Descriptor, Kind, MAGIC, Recorded};
 
 /// What a message has that was copied needs no other memory.
 const NOTHING: Recorded<'static> = Recorded(&[]);
 
-const PLACE: Place = Place { global_id: [7, 0, 0], local_id: [0; 3], in_group: false };
+const WORK_ITEM: WorkItem = WorkItem { global_id: [7, 0, 0], local_id: [0; 3], in_group: false };
 
-/// A record of so many bytes, aligned as it must be.
+/// A buffer of so many bytes, aligned as it must be.
 struct Room(Vec<u128>);
 
 impl Room {
@@ -35,20 +35,20 @@ impl Room {
         let (template, args) = Self::words(text);
         let location =
             location.map_or(0, |location| (&raw const *location).expose_provenance() as u64);
-        // SAFETY: the record is aligned and has the room that it says; text and location live.
-        unsafe { panic::<false>(self.0.as_mut_ptr().cast(), template, args, location, &PLACE) };
+        // SAFETY: the buffer is aligned and has the room that it says; text and location live.
+        unsafe { panic::<false>(self.0.as_mut_ptr().cast(), template, args, location, &WORK_ITEM) };
     }
 
     fn print(&mut self, text: &str) {
         let (template, args) = Self::words(text);
         // SAFETY: as in `panic`.
-        unsafe { print::<false>(self.0.as_mut_ptr().cast(), template, args, &PLACE) };
+        unsafe { print::<false>(self.0.as_mut_ptr().cast(), template, args, &WORK_ITEM) };
     }
 }
 
-fn text(left: Left<'_>) -> String {
+fn text(message: Message<'_>) -> String {
     let mut out = String::new();
-    left.write(&NOTHING, &mut out, 1 << 16).expect("a string takes everything");
+    message.write(&NOTHING, &mut out, 1 << 16).expect("a string takes everything");
     out
 }
 
@@ -83,13 +83,13 @@ fn plain_values_are_left_with_less() {
     let [mut all, mut plain] = [(); 2].map(|()| Room::new(8192, 1024));
     // SAFETY: the records are aligned and have the room that they say; all that the message refers to lives, and is plain.
     unsafe {
-        panic::<false>(all.0.as_mut_ptr().cast(), template, args, location, &PLACE);
-        panic::<true>(plain.0.as_mut_ptr().cast(), template, args, location, &PLACE);
-        print::<true>(plain.0.as_mut_ptr().cast(), template, args, &PLACE);
+        panic::<false>(all.0.as_mut_ptr().cast(), template, args, location, &WORK_ITEM);
+        panic::<true>(plain.0.as_mut_ptr().cast(), template, args, location, &WORK_ITEM);
+        print::<true>(plain.0.as_mut_ptr().cast(), template, args, &WORK_ITEM);
     }
-    let all = Record::new(all.bytes()).unwrap();
-    let plain = Record::new(plain.bytes()).unwrap();
-    let [all, panicked] = [all, plain].map(|record| record.panic().expect("it was left"));
+    let all = MessageBuffer::new(all.bytes()).unwrap();
+    let plain = MessageBuffer::new(plain.bytes()).unwrap();
+    let [all, panicked] = [all, plain].map(|buffer| buffer.panic().expect("it was left"));
     assert_eq!(text(all), "item     7 of 2.5");
     assert_eq!(text(panicked), text(all));
     assert_eq!(panicked.location(&NOTHING), all.location(&NOTHING));
@@ -109,16 +109,16 @@ fn plain_values_are_left_with_less() {
 #[test]
 fn the_first_panic_is_kept_with_its_place() {
     let mut room = Room::new(4096, 1024);
-    assert!(!Record::new(room.bytes()).unwrap().is_used());
+    assert!(!MessageBuffer::new(room.bytes()).unwrap().is_used());
     let here = Location::caller();
     room.panic("first", Some(here));
     room.panic("second", None);
-    let record = Record::new(room.bytes()).unwrap();
-    let left = record.panic().expect("it was left");
-    assert!(record.is_used() && !left.is_cut());
-    assert_eq!(text(left), "first");
-    assert_eq!((left.global_id(), left.local_id()), ([7, 0, 0], None));
-    let location = left.location(&NOTHING).expect("it was given");
+    let buffer = MessageBuffer::new(room.bytes()).unwrap();
+    let message = buffer.panic().expect("it was left");
+    assert!(buffer.is_used() && !message.is_cut());
+    assert_eq!(text(message), "first");
+    assert_eq!((message.global_id(), message.local_id()), ([7, 0, 0], None));
+    let location = message.location(&NOTHING).expect("it was given");
     assert_eq!(
         (location.file, location.line, location.column),
         (file!(), here.line(), here.column())
@@ -126,19 +126,19 @@ fn the_first_panic_is_kept_with_its_place() {
 
     let mut room = Room::new(4096, 1024);
     room.panic("nowhere", None);
-    let record = Record::new(room.bytes()).unwrap();
-    assert_eq!(record.panic().expect("it was left").location(&NOTHING), None);
+    let buffer = MessageBuffer::new(room.bytes()).unwrap();
+    assert_eq!(buffer.panic().expect("it was left").location(&NOTHING), None);
 }
 
 #[test]
 fn a_panic_that_is_too_long_is_cut_and_keeps_its_place() {
     let mut room = Room::new(4096, 1024);
     room.panic(&"x".repeat(2000), Some(Location::caller()));
-    let record = Record::new(room.bytes()).unwrap();
-    let left = record.panic().expect("it was left");
-    assert!(left.is_cut());
-    assert_eq!(text(left), "…");
-    assert_eq!(left.location(&NOTHING).expect("it had room").file, file!());
+    let buffer = MessageBuffer::new(room.bytes()).unwrap();
+    let message = buffer.panic().expect("it was left");
+    assert!(message.is_cut());
+    assert_eq!(text(message), "…");
+    assert_eq!(message.location(&NOTHING).expect("it had room").file, file!());
 }
 
 #[test]
@@ -148,14 +148,14 @@ fn what_is_printed_and_has_no_room_is_counted() {
     for index in 0..20 {
         room.print(&format!("{index:0100}"));
     }
-    let record = Record::new(room.bytes()).unwrap();
-    let prints: Vec<String> = record.prints().map(text).collect();
+    let buffer = MessageBuffer::new(room.bytes()).unwrap();
+    let prints: Vec<String> = buffer.prints().map(text).collect();
     assert!(prints.len() >= 12, "{}", prints.len());
     for (print, index) in prints.iter().zip(0..) {
         assert_eq!(*print, format!("{index:0100}"));
     }
-    assert_eq!(record.lost() + prints.len() as u64, 20);
-    assert!(record.is_used() && record.panic().is_none());
+    assert_eq!(buffer.lost() + prints.len() as u64, 20);
+    assert!(buffer.is_used() && buffer.panic().is_none());
 }
 
 #[test]
@@ -173,10 +173,15 @@ fn bytes_that_are_no_record_are_read_without_harm() {
             bytes[at] = [0, 1, 0xFF, random.u8(..)][random.usize(..4)];
         }
         let len = if random.usize(..4) == 0 { random.usize(..2048) } else { 2048 };
-        let Some(record) = Record::new(&bytes[..len]) else { continue };
+        let Some(buffer) = MessageBuffer::new(&bytes[..len]) else { continue };
         whole += 1;
-        for left in record.panic().into_iter().chain(record.prints()) {
-            let _ = (text(left), left.location(&NOTHING), left.global_id(), left.local_id());
+        for message in buffer.panic().into_iter().chain(buffer.prints()) {
+            let _ = (
+                text(message),
+                message.location(&NOTHING),
+                message.global_id(),
+                message.local_id(),
+            );
         }
     }
     assert!(whole > 1000, "{whole}");

@@ -1,13 +1,13 @@
 //! Code that was made ahead of time: its keys, and every way to damage them.
 
 use crate::sample;
-use crate::support::{ahead, framed};
+use crate::support::{aot, framed};
 use schism_hcf::{Problem, RecordRef, format};
 
 /// What is wrong after an edit of the header.
 #[track_caller]
 fn after(from: &str, to: &str) -> String {
-    let record = ahead().to_record().unwrap();
+    let record = aot().to_record().unwrap();
     let header_len = u32::from_le_bytes(record[12..16].try_into().unwrap()) as usize;
     let appendix_len = u64::from_le_bytes(record[24..32].try_into().unwrap()) as usize;
     let (header, appendix) = record[64..64 + header_len + appendix_len].split_at(header_len);
@@ -24,9 +24,9 @@ fn after(from: &str, to: &str) -> String {
 
 #[test]
 fn code_comes_back() {
-    let bytes = ahead().to_record().unwrap();
+    let bytes = aot().to_record().unwrap();
     let record = RecordRef::parse(&bytes).unwrap();
-    assert_eq!(record.to_container(), ahead());
+    assert_eq!(record.to_container(), aot());
     let code = record.image("b").unwrap().code.as_ref().unwrap();
     assert_eq!(
         (code.target.to_string().as_str(), code.entry.as_str()),
@@ -63,11 +63,11 @@ fn rules() {
 
 #[test]
 fn the_writer_refuses_what_the_reader_would() {
-    let mut container = ahead();
+    let mut container = aot();
     container.images[3].format = "elf".into();
     let error = container.to_record().unwrap_err();
     assert!(matches!(error.problem(), Problem::InvalidValue { key: "target", .. }), "{error}");
-    let mut container = ahead();
+    let mut container = aot();
     container.images[3].code.as_mut().unwrap().entry.clear();
     let error = container.to_record().unwrap_err();
     assert!(matches!(error.problem(), Problem::InvalidValue { key: "entry", .. }), "{error}");
@@ -75,7 +75,7 @@ fn the_writer_refuses_what_the_reader_would() {
 
 #[test]
 fn every_flipped_bit_is_noticed() {
-    let mut bytes = ahead().to_record().unwrap();
+    let mut bytes = aot().to_record().unwrap();
     for bit in 0..bytes.len() * 8 {
         bytes[bit / 8] ^= 1 << (bit % 8);
         assert!(RecordRef::parse(&bytes).is_err(), "bit {bit}");
@@ -85,5 +85,5 @@ fn every_flipped_bit_is_noticed() {
 
 #[test]
 fn every_flipped_bit_behind_a_correct_hash_is_noticed_or_means_something_else() {
-    sample::flip_every_bit_behind_a_correct_hash(&ahead());
+    sample::flip_every_bit_behind_a_correct_hash(&aot());
 }

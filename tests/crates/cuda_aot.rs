@@ -57,7 +57,7 @@ fn main() {
     tell("range", at(0, 1000));
     tell("other blocks", at(0, 10));
     tell("large range", at(0, 1 << 33));
-    tell("pieces", at(0, 1 << 40));
+    tell("sub-grids", at(0, 1 << 40));
     tell("shifted range", at(7, 1000));
     let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux has it");
     println!("{}", if maps.contains("libLLVM") { "compiled" } else { "not compiled" });

@@ -35,12 +35,10 @@ fn rustc(lab: &Lab, folder: &Path, targets: &str) -> Command {
 fn programs(lab: &Lab) -> &'static [PathBuf; 3] {
     static PROGRAMS: OnceLock<[PathBuf; 3]> = OnceLock::new();
     PROGRAMS.get_or_init(|| {
-        let folder = lab.folder("ahead");
-        [("none", ""), ("ahead", "host,ptx:sm_80"), ("gpus", "ptx:sm_75,ptx:sm_80,ptx:sm_90")].map(
+        let folder = lab.folder("aot");
+        [("none", ""), ("aot", "host,ptx:sm_80"), ("gpus", "ptx:sm_75,ptx:sm_80,ptx:sm_90")].map(
             |(name, targets)| {
-                text(
-                    rustc(lab, &folder, targets).arg(source("crates/ahead.rs")).args(["-o", name]),
-                );
+                text(rustc(lab, &folder, targets).arg(source("crates/aot.rs")).args(["-o", name]));
                 folder.join(name)
             },
         )
@@ -66,23 +64,23 @@ fn lines(command: &mut Command) -> (Vec<String>, String) {
 #[test]
 fn the_device_cpu_needs_no_compiler() {
     let Some(lab) = lab() else { return };
-    let [none, ahead, gpus] = programs(lab);
+    let [none, aot, gpus] = programs(lab);
     let (host, _) = lines(clean_command(none).env("SCHISM_DEVICE", "native"));
     assert!(
         host.iter().any(|line| line
-            .contains("panics index out of bounds: the len is 3 but the index is 7 at ahead.rs:")),
+            .contains("panics index out of bounds: the len is 3 but the index is 7 at aot.rs:")),
         "{host:?}"
     );
     assert!(host.iter().any(|line| line.ends_with("in Some([2])")), "{host:?}");
-    let (made, said) = lines(without_stage2(ahead).env("SCHISM_DEVICE", "cpu"));
+    let (made, said) = lines(without_stage2(aot).env("SCHISM_DEVICE", "cpu"));
     assert_eq!(made[..made.len() - 1], host[..host.len() - 1]);
     assert_eq!(made.last().map(String::as_str), Some("not compiled"));
     assert!(said.contains("cpu: made ahead of time, on x86-64"), "{said}");
     // Without a choice it is the device, too, and nobody is warned.
-    let (unasked, said) = lines(&mut without_stage2(ahead));
+    let (unasked, said) = lines(&mut without_stage2(aot));
     assert!(unasked == made && said.starts_with("cpu: ") && !said.contains("native"), "{said}");
-    // With a compiler, it compiles what the code does not fit: values of constants and inexact mathematics.
-    let (compiled, _) = lines(clean_command(ahead).env("SCHISM_DEVICE", "cpu"));
+    // With a compiler, it compiles what the code does not fit: values of constants and relaxed mathematics.
+    let (compiled, _) = lines(clean_command(aot).env("SCHISM_DEVICE", "cpu"));
     assert_eq!(compiled.last().map(String::as_str), Some("compiled"));
     assert_eq!(compiled[..compiled.len() - 1], host[..host.len() - 1]);
     // Code for other devices is none for this one.
@@ -104,9 +102,9 @@ fn container(program: &Path) -> Container {
 #[test]
 fn the_container_has_all_that_a_launch_needs() {
     let Some(lab) = lab() else { return };
-    let [none, ahead, gpus] = programs(lab);
+    let [none, aot, gpus] = programs(lab);
     assert!(container(none).images.iter().all(|image| image.code.is_none()));
-    let container_of_both = container(ahead);
+    let container_of_both = container(aot);
     for kernel in &container_of_both.kernels {
         let forms = |target: &str| -> Vec<&str> {
             let mut forms: Vec<_> = container_of_both
@@ -165,18 +163,18 @@ fn the_container_has_all_that_a_launch_needs() {
 #[test]
 fn two_builds_give_the_same_bytes() {
     let Some(lab) = lab() else { return };
-    let [_, ahead, _] = programs(lab);
-    let folder = lab.folder("ahead-again");
+    let [_, aot, _] = programs(lab);
+    let folder = lab.folder("aot-again");
     let mut again = rustc(lab, &folder, "ptx:sm_80,host");
-    text(again.arg(source("crates/ahead.rs")).args(["-o", "ahead"]));
+    text(again.arg(source("crates/aot.rs")).args(["-o", "aot"]));
     let bytes = |program: &Path| container(program).to_record().expect("a good container");
-    assert!(bytes(ahead) == bytes(&folder.join("ahead")));
+    assert!(bytes(aot) == bytes(&folder.join("aot")));
 }
 
 #[test]
 fn cargo_builds_anew_when_the_targets_change() {
     let Some(lab) = lab() else { return };
-    let folder = lab.folder("ahead-cargo");
+    let folder = lab.folder("aot-cargo");
     lab.project(&folder, &[
         ("Cargo.toml", "[package]\nname = \"targets\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[dependencies]\n@RUNTIME@\n[workspace]\n"),
         ("src/lib.rs", "use schism::prelude::*;\n/// A kernel of a library.\npub fn run(queue: &Queue) { queue.parallel_for(3, |item| assert!(item.x() < 3)).expect(\"it runs\"); }\n"),
@@ -256,7 +254,7 @@ const ONE_KERNEL: &str = "fn main() { let queue = Queue::new().expect(\"a device
 #[test]
 fn cargo_builds_anew_when_the_targets_change_and_the_runtime_has_another_name() {
     let Some(lab) = lab() else { return };
-    let folder = lab.folder("ahead-renamed");
+    let folder = lab.folder("aot-renamed");
     let runtime = workspace().join("runtime");
     let manifest = format!(
         "[package]\nname = \"renamed\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n\
@@ -273,7 +271,7 @@ fn cargo_builds_anew_when_the_targets_change_and_the_runtime_has_another_name() 
 #[test]
 fn cargo_builds_anew_when_the_targets_change_and_the_runtime_is_behind_another_crate() {
     let Some(lab) = lab() else { return };
-    let folder = lab.folder("ahead-behind");
+    let folder = lab.folder("aot-behind");
     let runtime = workspace().join("runtime");
     let manifest = "[package]\nname = \"behind\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
         [workspace]\nmembers = [\"facade\"]\n[dependencies]\nfacade = { path = \"facade\" }\n";
@@ -300,7 +298,7 @@ fn cargo_builds_anew_when_the_targets_change_and_the_runtime_is_behind_another_c
 #[test]
 fn a_crate_that_has_the_runtime_through_another_depends_on_the_targets() {
     let Some(lab) = lab() else { return };
-    let folder = lab.folder("ahead-facade");
+    let folder = lab.folder("aot-facade");
     let write = |name: &str, text: &str| {
         fs::write(folder.join(name), text).expect("a file can be written");
     };
@@ -335,7 +333,7 @@ fn a_crate_that_has_the_runtime_through_another_depends_on_the_targets() {
 #[test]
 fn a_library_brings_its_code() {
     let Some(lab) = lab() else { return };
-    let folder = lab.folder("ahead-cdylib");
+    let folder = lab.folder("aot-cdylib");
     let kernels = folder.join("kernels.rs");
     let text_of = "use schism::prelude::*;\n#[unsafe(no_mangle)]\npub extern \"C\" fn run() { Queue::new().unwrap().parallel_for(9, |item| assert!(item.x() < 9)).unwrap(); }\n";
     fs::write(&kernels, text_of).expect("a file can be written");
@@ -380,10 +378,10 @@ fn replace(program: &Path, to: &Path, change: impl Fn(&mut Container)) {
 #[test]
 fn code_that_cannot_be_loaded_is_compiled_anew_or_told() {
     let Some(lab) = lab() else { return };
-    let [none, ahead, _] = programs(lab);
-    let folder = lab.folder("ahead-damaged");
+    let [none, aot, _] = programs(lab);
+    let folder = lab.folder("aot-damaged");
     let program = folder.join("damaged");
-    replace(ahead, &program, |container| {
+    replace(aot, &program, |container| {
         for image in container.images.iter_mut().filter(|image| image.format == "elf") {
             let half = image.data.len() / 2;
             image.data[..half].fill(0);
@@ -401,9 +399,9 @@ fn code_that_cannot_be_loaded_is_compiled_anew_or_told() {
     );
 
     // A bit that flipped is another matter: the whole container is not believed.
-    let mut bytes = fs::read(ahead).expect("a program");
+    let mut bytes = fs::read(aot).expect("a program");
     let elf =
-        container(ahead).images.into_iter().find(|image| image.format == "elf").expect("code").data;
+        container(aot).images.into_iter().find(|image| image.format == "elf").expect("code").data;
     let at = bytes.windows(elf.len()).position(|window| window == elf).expect("it is there");
     bytes[at + elf.len() / 2] ^= 4;
     fs::write(&program, &bytes).expect("a file can be written");
@@ -416,9 +414,9 @@ fn code_that_cannot_be_loaded_is_compiled_anew_or_told() {
 #[test]
 fn code_of_another_version_is_left_alone() {
     let Some(lab) = lab() else { return };
-    let [none, ahead, _] = programs(lab);
-    let program = lab.folder("ahead-version").join("other");
-    replace(ahead, &program, |container| {
+    let [none, aot, _] = programs(lab);
+    let program = lab.folder("aot-version").join("other");
+    replace(aot, &program, |container| {
         for code in container.images.iter_mut().filter_map(|image| image.code.as_mut()) {
             code.interface -= 1;
         }
@@ -431,10 +429,10 @@ fn code_of_another_version_is_left_alone() {
 }
 
 #[test]
-fn mathematics_of_schisms_own_is_not_ahead() {
+fn mathematics_of_schisms_own_is_not_aot() {
     let Some(lab) = lab() else { return };
-    let [_, ahead, _] = programs(lab);
-    let mut command = without_stage2(ahead);
+    let [_, aot, _] = programs(lab);
+    let mut command = without_stage2(aot);
     command.env("SCHISM_DEVICE", "cpu").env("SCHISM_CPU_MATH", "portable");
     let (refused, _) = lines(&mut command);
     assert!(
@@ -447,7 +445,7 @@ fn mathematics_of_schisms_own_is_not_ahead() {
 #[test]
 fn a_kernel_that_a_target_cannot_have_is_a_warning() {
     let Some(lab) = lab() else { return };
-    let folder = lab.folder("ahead-missing");
+    let folder = lab.folder("aot-missing");
     let mut compile = rustc(lab, &folder, "ptx:sm_80,host");
     compile.env("RUSTC_BOOTSTRAP", "1").arg(source("crates/unstable_floats.rs"));
     let output = output(&mut compile);
@@ -463,12 +461,12 @@ fn a_kernel_that_a_target_cannot_have_is_a_warning() {
 fn on_gpus(lab: &Lab) -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        let folder = lab.folder("ahead-cuda");
+        let folder = lab.folder("aot-cuda");
         let mut driver = lab.rustc(Compiler::Stock, &folder);
         driver.args(["--crate-type=cdylib", "-O"]);
         text(driver.arg(source("crates/fake_cuda.rs")));
         let mut compile = rustc(lab, &folder, "ptx:sm_75,ptx:sm_80,ptx:sm_90");
-        text(compile.arg(source("crates/cuda_ahead.rs")).args(["-o", "program"]));
+        text(compile.arg(source("crates/cuda_aot.rs")).args(["-o", "program"]));
         folder.join("program")
     })
 }
@@ -499,7 +497,7 @@ fn a_gpu_gets_the_code_of_the_highest_processor_that_is_not_above_it() {
             format!("range: {}", code(3)),
             format!("other blocks: {}", code(3)),
             format!("large range: {}", code(6)),
-            format!("pieces: {}", code(6)),
+            format!("sub-grids: {}", code(6)),
             format!("shifted range: {}", code(6)),
             "not compiled".to_owned(),
         ];
@@ -524,7 +522,7 @@ fn with_a_compiler_a_gpu_gets_what_it_asks_for() {
     let program = on_gpus(lab);
     let (said, _) = lines(&mut on_gpu(program, clean_command(program), "86"));
     assert!(said[1].starts_with("elements: sm_80 with"), "what is there: {said:?}");
-    assert!(said[2].starts_with("elements: sm_86 with"), "inexact mathematics: {said:?}");
+    assert!(said[2].starts_with("elements: sm_86 with"), "relaxed mathematics: {said:?}");
     assert!(said[3].starts_with("elements: sm_86 with"), "values of constants: {said:?}");
     assert!(said[5].starts_with("range: sm_80 with"), "what is there: {said:?}");
     let (said, _) = lines(&mut on_gpu(program, clean_command(program), "70"));
@@ -548,8 +546,8 @@ fn with_a_compiler_a_gpu_gets_what_it_asks_for() {
 #[test]
 fn a_bundle_runs_where_it_is_moved_to() {
     let Some(lab) = lab() else { return };
-    let [none, ahead, _] = programs(lab);
-    let folder = lab.folder("ahead-bundle");
+    let [none, aot, _] = programs(lab);
+    let folder = lab.folder("aot-bundle");
     let tool = lab.subcommand();
     let bundle = |arguments: &[&str]| {
         let mut command = clean_command(&tool);
@@ -571,10 +569,10 @@ fn a_bundle_runs_where_it_is_moved_to() {
     let (host, _) = lines(clean_command(none).env("SCHISM_DEVICE", "native"));
     let results = &host[..host.len() - 1];
 
-    let (well, said) = bundle(&[&name(ahead)]);
+    let (well, said) = bundle(&[&name(aot)]);
     assert!(well, "{said}");
     for says in [
-        "ahead-bundle/ahead\n",
+        "aot-bundle/aot\n",
         "in all",
         "cpu     processors with x86-64\n",
         "(ptx:sm_80)",
@@ -582,7 +580,7 @@ fn a_bundle_runs_where_it_is_moved_to() {
     ] {
         assert!(said.contains(says), "{says}: {said}");
     }
-    let made = moved("ahead-bundle", "ahead");
+    let made = moved("aot-bundle", "aot");
     assert_eq!(made[..made.len() - 1], *results);
     assert_eq!(made.last().map(String::as_str), Some("not compiled"));
 
@@ -597,10 +595,10 @@ fn a_bundle_runs_where_it_is_moved_to() {
 
     // The other tools know such containers.
     let mut look = clean_command(&tool);
-    let tree = text(look.args(["schism", "hcf", &name(ahead)]));
+    let tree = text(look.args(["schism", "hcf", &name(aot)]));
     assert!(tree.contains("code: target = ptx:sm_80, interface = "), "{tree}");
     let mut lower = clean_command(&tool);
-    lower.args(["schism", "llvm-to-ptx", &name(ahead), "--kernel", "groups", "--arch", "sm_90"]);
+    lower.args(["schism", "llvm-to-ptx", &name(aot), "--kernel", "groups", "--arch", "sm_90"]);
     let ptx = text(&mut lower);
     assert!(ptx.contains(".target sm_90") && ptx.contains("bar.sync"), "{ptx}");
 }

@@ -1,4 +1,4 @@
-//! Launches of every kind, and what came of each, on a line of its own. Which code ran them is `ahead.rs`'s to know.
+//! Launches of every kind, and what came of each, on a line of its own. Which code ran them is `aot.rs`'s to know.
 
 use schism::prelude::*;
 use schism::{DeviceError, Error, LaunchError, Math};
@@ -134,7 +134,7 @@ fn main() {
     tell("other constant", other_constant(&queue.with_constant(&OTHER, [7, 8, 9])));
     tell("panics", panics(&queue));
     tell("prints", prints(&queue));
-    // Of inexact mathematics only that there is some.
+    // Of relaxed mathematics only that there is some.
     let relaxed = queue.with_math(Math::Relaxed);
     println!("relaxed {}", if elements(&relaxed).is_ok() { "runs" } else { "does not run" });
     let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux has it");

@@ -1,14 +1,14 @@
-//! The host's side of a record: the messages that a device's work-items have left in it.
+//! The host's side of a message buffer: the messages that a device's work-items have left in it.
 //!
 //! ```
-//! use schism_message::record::{Record, empty};
+//! use schism_message::buffer::{MessageBuffer, empty};
 //!
 //! let mut bytes = [0; 4096];
 //! empty(&mut bytes, 1024).expect("it has room for a panic");
 //! // … a launch …
-//! let record = Record::new(&bytes).expect("it is whole");
-//! assert!(record.panic().is_none() && record.prints().next().is_none());
-//! assert_eq!(record.lost(), 0);
+//! let buffer = MessageBuffer::new(&bytes).expect("it is whole");
+//! assert!(buffer.panic().is_none() && buffer.prints().next().is_none());
+//! assert_eq!(buffer.lost(), 0);
 //! ```
 
 use core::fmt::{self, Write};
@@ -16,7 +16,7 @@ use core::mem::{offset_of, size_of};
 
 use schism_jit_abi::{
     GPU_MESSAGE_COMPLETE, GPU_MESSAGE_CUT, GPU_MESSAGE_IN_GROUP, GPU_MESSAGE_SHAPED,
-    GPU_PANIC_LEAST, GPU_STATE_COMPLETE, GPU_STATE_FREE, GpuChunk, GpuMessage, GpuRecord,
+    GPU_PANIC_LEAST, GPU_STATE_COMPLETE, GPU_STATE_FREE, GpuChunk, GpuMessage, GpuMessageBuffer,
 };
 
 use crate::memory::{number, word, word_at};
@@ -24,25 +24,27 @@ use crate::shape::{self, ROOM_ADDRESS};
 use crate::template::{DAMAGED, format};
 use crate::{Memory, Recorded};
 
-/// A record's bytes, after a launch.
+/// A message buffer's bytes, after a launch.
 #[derive(Clone, Copy, Debug)]
-pub struct Record<'a> {
+pub struct MessageBuffer<'a> {
     bytes: &'a [u8],
     /// The rooms of a panic and of prints.
     panic: &'a [u8],
     prints: &'a [u8],
 }
 
-/// Makes bytes an empty record, with `panic_bytes` of room for a panic's message (rounded to what is allowed) and the rest for what is
+/// Makes bytes an empty message buffer, with `panic_bytes` of room for a panic's message (rounded to what is allowed) and the rest for what is
 /// printed. Only the first bytes of each room are written. Says how many bytes there are for prints; `None` if the bytes are too few.
 pub fn empty(bytes: &mut [u8], panic_bytes: u32) -> Option<u64> {
     let panic_bytes = panic_bytes.max(GPU_PANIC_LEAST) & !15;
-    let head = size_of::<GpuRecord>();
+    let head = size_of::<GpuMessageBuffer>();
     let rest = bytes.len().checked_sub(head + panic_bytes as usize)? & !15;
     bytes[..head].fill(0);
-    bytes[offset_of!(GpuRecord, panic_bytes)..][..4].copy_from_slice(&panic_bytes.to_le_bytes());
+    bytes[offset_of!(GpuMessageBuffer, panic_bytes)..][..4]
+        .copy_from_slice(&panic_bytes.to_le_bytes());
     let print_bytes = rest as u64;
-    bytes[offset_of!(GpuRecord, print_bytes)..][..8].copy_from_slice(&print_bytes.to_le_bytes());
+    bytes[offset_of!(GpuMessageBuffer, print_bytes)..][..8]
+        .copy_from_slice(&print_bytes.to_le_bytes());
     clear_head(&mut bytes[head..]);
     clear_head(&mut bytes[head + panic_bytes as usize..]);
     Some(print_bytes)
@@ -62,38 +64,38 @@ fn at<const N: usize>(bytes: &[u8], offset: usize) -> u64 {
     u64::from_le_bytes(wide)
 }
 
-impl<'a> Record<'a> {
-    /// The record that these bytes begin with; `None` if they are fewer than it says.
+impl<'a> MessageBuffer<'a> {
+    /// The message buffer that these bytes begin with; `None` if they are fewer than it says.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
-        let rooms = bytes.get(size_of::<GpuRecord>()..)?;
-        let panic = at::<4>(bytes, offset_of!(GpuRecord, panic_bytes));
-        let prints = at::<8>(bytes, offset_of!(GpuRecord, print_bytes));
+        let rooms = bytes.get(size_of::<GpuMessageBuffer>()..)?;
+        let panic = at::<4>(bytes, offset_of!(GpuMessageBuffer, panic_bytes));
+        let prints = at::<8>(bytes, offset_of!(GpuMessageBuffer, print_bytes));
         let (panic, rest) = rooms.split_at_checked(usize::try_from(panic).ok()?)?;
         let prints = rest.get(..usize::try_from(prints).ok()?)?;
         Some(Self { bytes, panic, prints })
     }
 
-    /// Whether anything was left: if not, the record is still empty.
+    /// Whether anything was left: if not, the buffer is still empty.
     #[must_use]
     pub fn is_used(&self) -> bool {
-        at::<4>(self.bytes, offset_of!(GpuRecord, state)) != u64::from(GPU_STATE_FREE)
-            || at::<8>(self.bytes, offset_of!(GpuRecord, print_used)) != 0
+        at::<4>(self.bytes, offset_of!(GpuMessageBuffer, state)) != u64::from(GPU_STATE_FREE)
+            || at::<8>(self.bytes, offset_of!(GpuMessageBuffer, print_used)) != 0
             || self.lost() != 0
     }
 
     /// The message of the work-item that panicked.
     #[must_use]
-    pub fn panic(&self) -> Option<Left<'a>> {
-        let state = at::<4>(self.bytes, offset_of!(GpuRecord, state));
-        (state == u64::from(GPU_STATE_COMPLETE)).then(|| Left::first(self.panic)).flatten()
+    pub fn panic(&self) -> Option<Message<'a>> {
+        let state = at::<4>(self.bytes, offset_of!(GpuMessageBuffer, state));
+        (state == u64::from(GPU_STATE_COMPLETE)).then(|| Message::first(self.panic)).flatten()
     }
 
     /// What was printed, in the order in which work-items found room for it.
-    pub fn prints(&self) -> impl Iterator<Item = Left<'a>> + use<'a> {
+    pub fn prints(&self) -> impl Iterator<Item = Message<'a>> + use<'a> {
         let mut rest = self.prints;
         core::iter::from_fn(move || {
-            let next = Left::first(rest)?;
+            let next = Message::first(rest)?;
             rest = &rest[next.bytes.len()..];
             Some(next)
         })
@@ -102,13 +104,13 @@ impl<'a> Record<'a> {
     /// How many messages found no room.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        at::<8>(self.bytes, offset_of!(GpuRecord, print_lost))
+        at::<8>(self.bytes, offset_of!(GpuMessageBuffer, print_lost))
     }
 }
 
 /// A message that a work-item has left.
 #[derive(Clone, Copy, Debug)]
-pub struct Left<'a> {
+pub struct Message<'a> {
     /// The whole message.
     bytes: &'a [u8],
 }
@@ -124,13 +126,13 @@ pub struct Location<'a> {
     pub column: u32,
 }
 
-impl<'a> Left<'a> {
+impl<'a> Message<'a> {
     /// The message that a room begins with, if it is complete.
     fn first(room: &'a [u8]) -> Option<Self> {
         let size = at::<4>(room, offset_of!(GpuMessage, size)) as usize;
         let bytes = room.get(..size)?;
-        let left = Self { bytes };
-        (size >= size_of::<GpuMessage>() && left.has(GPU_MESSAGE_COMPLETE)).then_some(left)
+        let message = Self { bytes };
+        (size >= size_of::<GpuMessage>() && message.has(GPU_MESSAGE_COMPLETE)).then_some(message)
     }
 
     fn has(&self, flag: u32) -> bool {

@@ -1,15 +1,17 @@
-//! Code that is made ahead of time: the kernels of a container, lowered by stage 2 while the crate is compiled.
+//! AOT code: the kernels of a container, compiled by stage 2 while the crate is compiled.
 //!
-//! `SCHISM_TARGETS` lists what for; `cargo schism build --targets` sets it. Each kernel gets some images for each target:
+//! `SCHISM_TARGETS` lists the targets; `cargo schism build --targets` sets it. Each kernel gets
+//! some images for each target:
 //!
 //! | variant | what it serves |
 //! |---|---|
 //! | `plain` | launches that begin at zero, with less than 2³¹ work-items in each dimension on a GPU |
-//! | `general` | any size, pieces, values of specialization constants; on the CPU only for kernels with such constants |
-//! | `offset`, `general-offset` | the same for launches that begin elsewhere, of kernels that ask for it |
+//! | `general` | any size, sub-grids, values of specialization constants; on the CPU only for kernels with such constants |
+//! | `offset`, `general-offset` | the same for launches with an offset, for kernels that read it |
 //!
-//! Stage 2 is the library that `SCHISM_JIT` names. It runs on the LLVM that this process has loaded anyway. Each kernel is lowered
-//! by itself, so the result depends neither on how many threads do it nor on what else the crate has.
+//! Stage 2 is the library that `SCHISM_JIT` names. It runs on the LLVM that this process has
+//! already loaded. Each kernel is compiled separately, so the result depends neither on the number
+//! of threads nor on the rest of the crate.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,46 +21,47 @@ use rustc_middle::ty::TyCtxt;
 use rustc_session::Session;
 use rustc_span::Symbol;
 use schism_hcf::{Code, Container, Image, KernelRef, Level, RecordRef, Target, Targets};
-use schism_jit_abi::library::{Made, Refused, Stage2, Wanted};
+use schism_jit_abi::library::{CompileRequest, CompiledKernel, Refused, Stage2};
 use schism_jit_abi::{
-    ABI_VERSION, BACKEND_FAILED, FACT_INDEX_32, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS,
+    ABI_VERSION, ASSUME_INDEX_32, BACKEND_FAILED, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS,
     STACK_UNKNOWN, UNRESOLVED_SYMBOLS, UNSUPPORTED,
 };
 use schism_passes::pipeline::DISABLE_PASSES;
 
 use crate::track;
 
-/// The environment variable that says what code is made for.
+/// The environment variable with the targets.
 pub(crate) const TARGETS: &str = "SCHISM_TARGETS";
 
 /// The environment variable that names stage 2.
 const STAGE2: &str = "SCHISM_JIT";
 
-/// The format of the images that code is made of.
+/// The format of the images that are compiled.
 const SOURCE: &str = "llvm-ir";
 
-/// The most threads that lower kernels.
+/// The maximum number of threads that compile kernels.
 const MOST_THREADS: usize = 8;
 
-/// What the environment asks for.
+/// The targets of the environment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     targets: Vec<Target>,
     stage2: PathBuf,
 }
 
-/// A kernel that a target cannot have.
+/// A kernel that cannot be compiled for a target.
 #[derive(Debug)]
 pub(crate) struct Missing {
     /// The kernel's name.
     pub kernel: String,
     /// Why it is missing, for people.
     pub text: String,
-    /// What that means for a launch.
+    /// The consequence for launches.
     pub note: &'static str,
 }
 
-/// Puts what code depends on into the crate's dependency information, so that cargo builds it anew when that changes.
+/// Adds the inputs to the crate's dependency information, so that cargo builds it again when they
+/// change.
 pub(crate) fn track(sess: &Session) {
     let note = |variable| track::variable(sess, variable).filter(|value| !value.is_empty());
     if note(TARGETS).is_some()
@@ -69,7 +72,7 @@ pub(crate) fn track(sess: &Session) {
     }
 }
 
-/// What the environment asks for; what makes no sense is an error.
+/// Reads the environment; invalid values are errors.
 pub(crate) fn plan(tcx: TyCtxt<'_>) -> Plan {
     let sess = tcx.sess;
     let asked = std::env::var(TARGETS).unwrap_or_default();
@@ -102,7 +105,7 @@ pub(crate) fn plan(tcx: TyCtxt<'_>) -> Plan {
 }
 
 impl Plan {
-    /// What a container that was made earlier must have been made by. Empty if nothing is asked for.
+    /// What the object of an earlier session must have been made with. Empty without targets.
     pub(crate) fn ingredients(&self) -> String {
         if self.targets.is_empty() {
             return String::new();
@@ -112,10 +115,10 @@ impl Plan {
         format!("{:?} {:?} {:?}", self, about.map(|about| about.len()), changed)
     }
 
-    /// Adds to a container the code of its kernels. What a target cannot have is returned.
+    /// Adds code of its kernels to a container. Returns the kernels that cannot be compiled.
     ///
     /// # Errors
-    /// What is wrong with stage 2, or with one of the kernels.
+    /// A problem of stage 2, or of one of the kernels.
     pub(crate) fn add_to(&self, container: &mut Container) -> Result<Vec<Missing>, String> {
         if self.targets.is_empty() {
             return Ok(Vec::new());
@@ -128,7 +131,7 @@ impl Plan {
         let mut missing: Vec<Missing> = Vec::new();
         for (index, kernel) in record.kernels().iter().enumerate() {
             if let Some(import) = kernel.imports.first() {
-                // The image that defines it may belong to a crate that this one knows nothing of.
+                // The image that defines it may belong to a crate that this one does not know.
                 missing.push(Missing {
                     kernel: kernel.name.to_string(),
                     text: format!(
@@ -166,7 +169,7 @@ impl Plan {
                         "kernel `{}` has no code for {target}: {reason}",
                         kernel.display_name
                     );
-                    // A kernel that a target cannot have lacks all its variants.
+                    // A kernel that cannot be compiled for a target lacks all its variants there.
                     if missing.last().is_none_or(|last| last.text != text) {
                         let note = "a launch of it on such a device is an error; on others it runs";
                         missing.push(Missing { kernel: kernel.name.to_string(), text, note });
@@ -190,20 +193,20 @@ impl Plan {
 struct Form {
     name: &'static str,
     flags: u32,
-    facts: u32,
+    assumptions: u32,
 }
 
 fn forms(kernel: &KernelRef<'_>, target: Target) -> impl Iterator<Item = Form> + use<> {
     let constants = if kernel.spec_constants.is_empty() { 0 } else { FLAG_OPEN_CONSTANTS };
-    let (plain_facts, general) = match target {
+    let (plain_assumptions, general) = match target {
         Target::Host(_) => (0, constants),
-        Target::Ptx(_) => (FACT_INDEX_32, constants | FLAG_BASE),
+        Target::Ptx(_) => (ASSUME_INDEX_32, constants | FLAG_BASE),
     };
     let forms = [
-        Form { name: "plain", flags: 0, facts: plain_facts },
-        Form { name: "general", flags: general, facts: 0 },
-        Form { name: "offset", flags: FLAG_OFFSET, facts: plain_facts },
-        Form { name: "general-offset", flags: general | FLAG_OFFSET, facts: 0 },
+        Form { name: "plain", flags: 0, assumptions: plain_assumptions },
+        Form { name: "general", flags: general, assumptions: 0 },
+        Form { name: "offset", flags: FLAG_OFFSET, assumptions: plain_assumptions },
+        Form { name: "general-offset", flags: general | FLAG_OFFSET, assumptions: 0 },
     ];
     let has_offset = kernel.offset_variant.is_some();
     forms.into_iter().enumerate().filter_map(move |(place, form)| {
@@ -213,30 +216,31 @@ fn forms(kernel: &KernelRef<'_>, target: Target) -> impl Iterator<Item = Form> +
     })
 }
 
-/// A piece of code to be made.
+/// A compilation of one kernel.
 struct PassContext<'a> {
     kernel: &'a KernelRef<'a>,
-    /// The kernel's place in the container.
+    /// The kernel's index in the container.
     index: usize,
     target: Target,
     form: Form,
 }
 
 impl PassContext<'_> {
-    fn run(&self, stage2: Stage2, record: &RecordRef<'_>) -> Result<Made, Refused> {
+    fn run(&self, stage2: Stage2, record: &RecordRef<'_>) -> Result<CompiledKernel, Refused> {
         let mut images = self.kernel.images.iter().filter_map(|name| record.image(name));
         let image = images.find(|image| image.format == SOURCE).map_or(&[][..], |image| image.data);
-        let wanted = Wanted { image, kernel: self.kernel, flags: self.form.flags, links: &[] };
+        let wanted =
+            CompileRequest { image, kernel: self.kernel, flags: self.form.flags, links: &[] };
         match self.target {
             Target::Host(level) => stage2.compile_cpu(wanted, level.as_str()),
             Target::Ptx(processor) => {
-                stage2.compile_ptx(wanted, &processor.to_string(), self.form.facts)
+                stage2.compile_ptx(wanted, &processor.to_string(), self.form.assumptions)
             }
         }
     }
 
-    fn image(&self, made: Made) -> Image {
-        let Form { name: form, flags, facts } = self.form;
+    fn image(&self, made: CompiledKernel) -> Image {
+        let Form { name: form, flags, assumptions } = self.form;
         let target = self.target.to_string().replacen(':', ".", 1);
         Image {
             name: format!("{target}.{}.{form}", self.kernel.name),
@@ -247,7 +251,7 @@ impl PassContext<'_> {
                 interface: ABI_VERSION,
                 entry: made.entry,
                 flags,
-                facts,
+                assumptions,
                 needs: made.needs,
                 stack: Some(made.stack).filter(|stack| *stack != STACK_UNKNOWN),
             }),
@@ -275,7 +279,7 @@ fn run_all<J: Sync, R: Send>(jobs: &[J], run: impl Fn(&J) -> R + Sync) -> Vec<R>
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            // Where there is no thread to be had, this one does the work.
+            // If no thread can be started, this one does the work.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
