@@ -11,6 +11,7 @@ use schism_hcf::ObjectId;
 
 use crate::code::aot::{self, AotCode};
 use crate::code::assumptions::FlattenedParameters;
+use crate::code::display_name::KernelName;
 use crate::code::imports::Linked;
 use crate::code::lookup::{self, name_of, values};
 use crate::code::requirements::{LaunchRequirements, SpecializationKey, VersionRequest};
@@ -301,12 +302,12 @@ unsafe fn leave_to_background<L: CodeLoader>(
         // SAFETY: the shared object is there: its end waits for this work, or drops it. It is `forget` that sees to that.
         let (made, name) = unsafe {
             let made = make(&loader, site, &set.variant, &key);
-            (made, name_of(&*site.descriptor).unwrap_or_default())
+            (made, KernelName::new(site.descriptor, || "a kernel"))
         };
         match made {
             Ok(made) => set.add(key, made),
             Err(error) => tracing::debug!(
-                kernel = name, device = loader.name(), %error,
+                kernel = %name, device = loader.name(), %error,
                 "no better version; launches go on with what there is"
             ),
         }
