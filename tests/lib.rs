@@ -3,6 +3,8 @@
 //! | file | tests |
 //! |---|---|
 //! | `tests/passes.rs` | passes, over the IR files in `passes/` |
+//! | `tests/pass_effects.rs` | passes that look for patterns in LLVM's output: a kernel of Rust for each, with and without the pass |
+//! | `tests/unroll.rs` | hints of how often loops are unrolled: the same results, and code as asked |
 //! | `tests/code_split.rs` | `SCHISM_DEVICE_CODE_SPLIT` |
 //! | `tests/random_ir.rs` | random modules through all passes, run before and after |
 //! | `tests/random_loops.rs` | random loops with checks, some of which fail, and with indices that are loaded, before and after the passes that move checks |

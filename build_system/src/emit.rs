@@ -7,13 +7,15 @@ use std::process::{Command, ExitCode, Stdio};
 use cargo_metadata::Message;
 use lexopt::Arg::{Long, Short, Value};
 use schism_hcf::{KernelRef, Level, PROCESSORS, Processor, RecordRef};
-use schism_jit_abi::library::{CompileRequest, Stage2};
+use schism_jit_abi::library::{CompileRequest, LaunchAssumptions, Stage2};
+use schism_jit_abi::{ASSUME_DIVISIBLE, ASSUME_INDEX_32};
 use tempfile::TempDir;
 
 use crate::arguments;
 use crate::cargo;
 use crate::command;
 use crate::error::{Error, FileContext, Result};
+use crate::group_size::GroupSize;
 use crate::hcf;
 use crate::home::Home;
 use crate::publish;
@@ -78,6 +80,8 @@ struct Request {
     kernel: Option<String>,
     /// The processor to make code for, if one is named.
     processor: Option<String>,
+    /// The groups of the launch that the code is for, if they are said.
+    group: Option<GroupSize>,
     output: Option<PathBuf>,
     /// For cargo.
     build: Vec<OsString>,
@@ -127,7 +131,11 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
         match job.emit(&request, dumps.as_ref().map(TempDir::path)) {
             Ok(code) => {
                 let mark = request.what.comment();
-                let text = format!("{mark} {}\n{}\n", kernel.display_name, code.trim_end());
+                let mut text = format!("{mark} {}\n", kernel.display_name);
+                if let Some(group) = &request.group {
+                    text += &format!("{mark} {}\n", about_launch(request.what, kernel, group));
+                }
+                text += &format!("{}\n", code.trim_end());
                 made.push((kernel.name.to_string(), text));
             }
             // The others may still be had.
@@ -288,6 +296,7 @@ fn parse(arguments: &[OsString]) -> Result<Request> {
         file: None,
         kernel: None,
         processor: None,
+        group: None,
         output: None,
         build: Vec::new(),
     };
@@ -303,6 +312,12 @@ fn parse(arguments: &[OsString]) -> Result<Request> {
                 let processor = parser.value().map_err(misused)?.to_string_lossy().into_owned();
                 check_processor(request.what, &processor)?;
                 request.processor = Some(processor);
+            }
+            Long("group") => {
+                let size = parser.value().map_err(misused)?;
+                let size = size.to_string_lossy().parse();
+                request.group =
+                    Some(size.map_err(|error| Error::Usage(format!("`--group`: {error}")))?);
             }
             Short('o') | Long("output") => {
                 request.output = Some(parser.value().map_err(misused)?.into());
@@ -432,19 +447,35 @@ struct Job<'a> {
 impl Job<'_> {
     fn emit(&self, request: &Request, dumps: Option<&Path>) -> Result<String> {
         let processor = request.processor.as_deref();
+        let group = request.group.as_ref();
+        if let Some(group) = group {
+            self.check_group(group)?;
+        }
         match (request.what, dumps) {
             (What::DeviceIr, Some(dumps)) => self.step(dumps, ".1-image.ll", ""),
             (What::Asm, Some(dumps)) => self.step(dumps, ".s", processor.unwrap_or_default()),
             (What::Sass, _) => {
                 let processor = processor.unwrap_or(PROCESSOR);
-                sass(&self.ptx(processor)?, processor)
+                sass(&self.ptx(processor, group)?, processor)
             }
-            _ => self.ptx(processor.unwrap_or(PROCESSOR)),
+            _ => self.ptx(processor.unwrap_or(PROCESSOR), group),
         }
     }
 
     fn problem(&self, problem: String) -> Error {
         Error::Container { path: self.file.to_owned(), problem }
+    }
+
+    /// Whether the kernel can be launched in such groups.
+    fn check_group(&self, group: &GroupSize) -> Result<()> {
+        let (has, given) = (self.kernel.dimensions as usize, group.dimensions());
+        if has == given {
+            return Ok(());
+        }
+        Err(self.problem(format!(
+            "its range has {has} dimension(s), and groups of {group} have {given}; `--group` takes a number \
+             for each dimension, as the launch does"
+        )))
     }
 
     fn image(&self) -> Result<&[u8]> {
@@ -464,8 +495,9 @@ impl Job<'_> {
         })
     }
 
-    fn ptx(&self, processor: &str) -> Result<String> {
-        let made = self.stage2.compile_ptx(self.wanted()?, processor, 0);
+    fn ptx(&self, processor: &str, group: Option<&GroupSize>) -> Result<String> {
+        let assumptions = group.map_or_else(Default::default, |group| assumed(self.kernel, group));
+        let made = self.stage2.compile_ptx(self.wanted()?, processor, assumptions);
         let made = made.map_err(|refused| self.problem(refused.reason))?;
         Ok(String::from_utf8_lossy(&made.code).into_owned())
     }
@@ -486,6 +518,34 @@ impl Job<'_> {
         text.ok_or_else(|| {
             self.problem(format!("stage 2 wrote no `{suffix}` to {}", dumps.display()))
         })
+    }
+}
+
+/// What the runtime knows of a launch in groups of this size when it asks stage 2 for PTX, as far as the
+/// size says it: the range is small, and groups divide it. A launch without groups has blocks of this
+/// size, which need not divide its range.
+fn assumed(kernel: &KernelRef<'_>, group: &GroupSize) -> LaunchAssumptions {
+    let divisible = if kernel.groups.is_some() { ASSUME_DIVISIBLE } else { 0 };
+    LaunchAssumptions { flags: ASSUME_INDEX_32 | divisible, block: group.xyz() }
+}
+
+/// What the size of groups means to the code, in a line for its reader. The trace describes a launch's
+/// version by the same words.
+fn about_launch(what: What, kernel: &KernelRef<'_>, group: &GroupSize) -> String {
+    let block = match group.xyz() {
+        [x, 1, 1] => x.to_string(),
+        [x, y, z] => format!("{x}x{y}x{z}"),
+    };
+    match (what, kernel.groups) {
+        (What::DeviceIr, _) => "the image is the same for groups of all sizes".to_owned(),
+        (What::Asm, _) => "a processor's code is the same for groups of all sizes".to_owned(),
+        (What::Ptx | What::Sass, Some(_)) => format!(
+            "launched in groups of {group}: index=32 divisible block={block}; captures may be anything"
+        ),
+        (What::Ptx | What::Sass, None) => format!(
+            "the kernel takes no groups: launched in blocks of {group} that need not divide the range: \
+             index=32 block={block}; captures may be anything"
+        ),
     }
 }
 
@@ -542,6 +602,8 @@ mod tests {
             (request.processor.as_deref(), request.kernel.as_deref()),
             (Some("sm_90"), Some("saxpy"))
         );
+        let request = ask("ptx program --group 8x32").unwrap();
+        assert_eq!(request.group.map(|group| group.xyz()), Some([32, 8, 1]));
         let request = ask("asm --example saxpy --release").unwrap();
         assert_eq!((request.file, request.build.len()), (None, 3));
         for (line, says) in [
@@ -558,6 +620,10 @@ mod tests {
             ("asm a --arch sm_80", "for `emit asm`\nthere are: x86-64, x86-64-v2"),
             ("asm a --arch x86_64-v3", "did you mean `x86-64-v3`?"),
             ("device-ir a --arch sm_80", "the same for all processors"),
+            ("ptx a --group", "needs a value"),
+            ("ptx a --group 0", "`--group`: a group of 0 has no work-items"),
+            ("asm a --group 64x32", "has 2048 work-items, and a GPU allows 1024"),
+            ("ptx a --group 16,16", "`16,16` is no size of a group; write one number"),
         ] {
             let error = ask(line).unwrap_err();
             assert!(error.contains(says), "{line}: {error}");

@@ -16,6 +16,7 @@ mod elf;
 mod emit;
 mod environment;
 mod error;
+mod group_size;
 mod hash;
 mod hcf;
 mod help;

@@ -21,7 +21,7 @@ use rustc_middle::ty::TyCtxt;
 use rustc_session::Session;
 use rustc_span::Symbol;
 use schism_hcf::{Code, Container, Image, KernelRef, Level, RecordRef, Target, Targets};
-use schism_jit_abi::library::{CompileRequest, CompiledKernel, Refused, Stage2};
+use schism_jit_abi::library::{CompileRequest, CompiledKernel, LaunchAssumptions, Refused, Stage2};
 use schism_jit_abi::{
     ABI_VERSION, ASSUME_INDEX_32, BACKEND_FAILED, FLAG_BASE, FLAG_OFFSET, FLAG_OPEN_CONSTANTS,
     STACK_UNKNOWN, UNRESOLVED_SYMBOLS, UNSUPPORTED,
@@ -234,7 +234,9 @@ impl PassContext<'_> {
         match self.target {
             Target::Host(level) => stage2.compile_cpu(wanted, level.as_str()),
             Target::Ptx(processor) => {
-                stage2.compile_ptx(wanted, &processor.to_string(), self.form.assumptions)
+                let flags = self.form.assumptions;
+                let assumptions = LaunchAssumptions { flags, ..LaunchAssumptions::default() };
+                stage2.compile_ptx(wanted, &processor.to_string(), assumptions)
             }
         }
     }

@@ -32,7 +32,7 @@ use rustc_middle::mir::{
 use rustc_middle::ty::{self, Ty, TyCtxt};
 use rustc_span::def_id::{DefId, LocalDefId};
 use rustc_span::sym;
-use schism_passes::frontend::mark_convergent;
+use schism_passes::frontend::{lower_unroll_markers, mark_convergent};
 use schism_passes::spec::builtins;
 
 use crate::runtime_items;
@@ -93,9 +93,14 @@ pub(crate) fn insert<'tcx>(
     tcx.alloc_steal_mir(body)
 }
 
-/// Whether assembly is a marker, without instructions.
+/// Whether assembly is a marker, of this file or of the runtime's `unroll`: it has no
+/// instructions.
 pub(crate) fn is_marker(template: &[InlineAsmTemplatePiece]) -> bool {
-    matches!(template, [InlineAsmTemplatePiece::String(text)] if text == mark_convergent::MARK)
+    match template {
+        [InlineAsmTemplatePiece::String(text)] if text == mark_convergent::MARK => true,
+        [InlineAsmTemplatePiece::String(text), ..] => text.starts_with(lower_unroll_markers::MARK),
+        _ => false,
+    }
 }
 
 /// Searches types for those with access to barriers.

@@ -234,7 +234,7 @@ pub(crate) fn make<'tcx>(
     let dump_to = std::env::var_os("SCHISM_DUMP_STAGE1");
     let names: Vec<_> = kernels
         .iter()
-        .map(|kernel| (&kernel.display_name, kernel.dimensions, &kernel.closure.addresses))
+        .map(|kernel| (kernel.located_name(), kernel.dimensions, &kernel.closure.addresses))
         .collect();
     let found =
         Found { spec_constants: unit.spec_constants, no_thread_locals: unit.no_thread_locals };
@@ -426,7 +426,7 @@ fn container(
         .enumerate()
         .map(|(index, (kernel, shaped))| Kernel {
             name: kernel.name.clone(),
-            display_name: kernel.display_name.clone(),
+            display_name: kernel.located_name(),
             dimensions: kernel.dimensions,
             closure_size: kernel.closure.size,
             closure_align: kernel.closure.align,

@@ -86,6 +86,7 @@ pub(crate) fn exports<'tcx>(tcx: TyCtxt<'tcx>, runtime: &[RuntimeItems]) -> Vec<
                     addresses: Vec::new(),
                 },
                 span: tcx.def_span(def_id),
+                location: None,
             };
             exports.insert(symbol, Export { instance, info });
         }

@@ -9,8 +9,8 @@ use rustc_hir::def::DefKind;
 use rustc_middle::mir::mono::{CodegenUnit, MonoItem};
 use rustc_middle::ty::print::{with_no_trimmed_paths, with_no_visible_paths};
 use rustc_middle::ty::{self, Instance, Ty, TyCtxt, TypeVisitableExt};
-use rustc_span::Span;
 use rustc_span::def_id::DefId;
+use rustc_span::{RemapPathScopeComponents, Span};
 
 use crate::layout;
 use crate::runtime_items::RuntimeItems;
@@ -40,6 +40,18 @@ pub(crate) struct KernelInfo {
     pub closure: layout::Closure,
     /// The closure's location.
     pub span: Span,
+    /// The file and line of that, as panics name them; `None` if they are not known.
+    pub location: Option<String>,
+}
+
+impl KernelInfo {
+    /// The path of its closure and where that stands, for people who see no span.
+    pub(crate) fn located_name(&self) -> String {
+        match &self.location {
+            Some(location) => format!("{} ({location})", self.display_name),
+            None => self.display_name.clone(),
+        }
+    }
 }
 
 /// The kernels of a crate, ordered by name: empty for nearly every crate.
@@ -119,8 +131,21 @@ fn describe<'tcx>(
             dimensions: dimensions as u32,
             closure: layout::flatten(tcx, kernel_type, items.specialized.as_slice()),
             span,
+            location: location_of(tcx, span),
         },
     })
+}
+
+/// File and line of a span, as `core::panic::Location` has them: of what a macro makes, where the user
+/// calls it; the file as `--remap-path-prefix` names it in programs.
+fn location_of(tcx: TyCtxt<'_>, span: Span) -> Option<String> {
+    if span.is_dummy() {
+        return None;
+    }
+    let topmost = span.ctxt().outer_expn().expansion_cause().unwrap_or(span);
+    let place = tcx.sess.source_map().lookup_char_pos(topmost.lo());
+    let file = place.file.name.display(RemapPathScopeComponents::MACRO);
+    Some(format!("{}:{}", file.to_string_lossy(), place.line))
 }
 
 /// The user's closure (or function item) in a kernel type: the type itself, or one inside the

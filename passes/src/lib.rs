@@ -32,6 +32,7 @@
 //! | `strip-instrumentation` | [`frontend::strip_instrumentation`]: removes what an instrumented build adds to code: counters, sanitizer checks, sleds |
 //! | `strip-host-attributes` | [`frontend::strip_host_attributes`]: removes attributes that only mean something to the host's code generator |
 //! | `mark-convergent` | [`frontend::mark_convergent`]: marks calls that may reach a barrier as convergent |
+//! | `lower-unroll-markers` | [`frontend::lower_unroll_markers`]: turns markers of `schism::unroll` into metadata of the loops around them |
 //! | `declare-spec-constants` | [`frontend::declare_spec_constants`]: turns specialization constants into bytes that stay open until stage 2 |
 //! | `lower-unwind` | [`frontend::lower_unwind`]: turns invokes into calls and removes landing pads; what may panic loses `nounwind` |
 //! | `fold-ir-constants` | [`frontend::fold_ir_constants`]: replaces IR constants by their values and folds the branches on them |

@@ -65,6 +65,8 @@ pub static STAGE1: &[Step] = &[
     Step::Pass("strip-instrumentation"),
     Step::Pass("strip-host-attributes"),
     Step::Pass("mark-convergent"),
+    // Before LLVM's passes, which remove the markers.
+    Step::Pass("lower-unroll-markers"),
     Step::Pass("declare-spec-constants"),
     Step::Pass("lower-unwind"),
     Step::Pass("fold-ir-constants"),

@@ -21,8 +21,8 @@ use crate::check::{capabilities, device_check, exports, performance_lints, recur
 use crate::frontend::{
     allocate_local_memory, declare_spec_constants, fold_ir_constants, freeze_initialisers,
     inline_refused, kernel_reachability, launch_offset, link_std_bodies, lower_formatters,
-    lower_panics, lower_scoped_atomics, lower_unwind, mark_convergent, outline_kernels, simplify,
-    split_images, strip_host_attributes, strip_instrumentation,
+    lower_panics, lower_scoped_atomics, lower_unroll_markers, lower_unwind, mark_convergent,
+    outline_kernels, simplify, split_images, strip_host_attributes, strip_instrumentation,
 };
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
@@ -45,6 +45,7 @@ pub static PASSES: &[Pass] = &[
     pass("strip-instrumentation", "removes what an instrumented build adds to code: counters, sanitizer checks, sleds", |module, _| Ok(strip_instrumentation::run(module))),
     pass("strip-host-attributes", "removes attributes that only mean something to the host's code generator", |module, _| Ok(strip_host_attributes::run(module))),
     pass("mark-convergent", "marks calls that may reach a barrier as convergent", |module, _| Ok(mark_convergent::run(module))),
+    pass("lower-unroll-markers", "turns markers of `schism::unroll` into metadata of the loops around them", |module, _| Ok(lower_unroll_markers::run(module))),
     pass("declare-spec-constants", "turns specialization constants into bytes that stay open until stage 2", |module, cx| Ok(declare_spec_constants::run(module, &cx.spec.spec_constants))),
     pass("lower-unwind", "turns invokes into calls and removes landing pads; what may panic loses `nounwind`", |module, _| Ok(lower_unwind::run(module)?)),
     pass("fold-ir-constants", "replaces IR constants by their values and folds the branches on them", |module, cx| Ok(fold_ir_constants::run(module, &cx.spec.ir_constants, &cx.spec.ir_constant_functions)?)),

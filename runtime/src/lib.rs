@@ -101,6 +101,8 @@
 //! - [`AtomicF32`], [`AtomicF64`], [`AtomicRef`], [`fence`](fence()): atomic floats, and atomics
 //!   with a [memory scope](memory_scope).
 //! - [`device_clock`], [`device_time`]: clocks in kernels.
+//! - [`unroll`], [`unroll_full`], [`no_unroll`]: how often the loop around the call is
+//!   unrolled.
 //! - [`Capture`], [`Element`]: types that may go to a device.
 //! - [`dprintln!`], [`dprint!`]: print from kernels.
 //! - [`Error`]: everything that can fail. [`Report`]: return type for `main` that prints an error
@@ -190,6 +192,7 @@ pub use kernel::group::{
 pub use kernel::item::Item;
 pub use kernel::spec_const::SpecConst;
 pub use kernel::specialized::Specialized;
+pub use kernel::unroll::{no_unroll, unroll, unroll_full};
 pub use launch::adaptivity::Adaptivity;
 pub use launch::options::Math;
 pub use launch::range::Range;

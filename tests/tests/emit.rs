@@ -1,11 +1,11 @@
-//! `cargo schism emit` writes device code to files that other tools read. Also: PTX of statics that
-//! refer to each other in cycles.
+//! `cargo schism emit` writes device code to files that other tools read, with `--group` the code of
+//! a launch. Also: PTX of statics that refer to each other in cycles.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use schism_tests::lab::{Lab, clean_command, describe, output, source, text};
+use schism_tests::lab::{Compiler, Lab, clean_command, describe, output, source, text};
 use schism_tests::{ptx, skip};
 
 fn lab() -> Option<&'static Lab> {
@@ -119,6 +119,10 @@ fn wrong_requests_say_what_there_is() {
             &["ptx", program, "--kernel", "absent"],
             "no kernel's name has `absent` in it; there are:\n  ",
         ),
+        (&["ptx", program, "--group", "0"], "`--group`: a group of 0 has no work-items"),
+        (&["ptx", program, "--group", "1025"], "a GPU allows 1024 in all"),
+        (&["asm", program, "--group=16,16"], "`16,16` is no size of a group; write one number"),
+        (&["ptx", program, "--group", "16x16"], "has 1 dimension(s), and groups of 16x16 have 2"),
         (&["ptx", "nowhere"], "nowhere"),
         (&["ptx", "text"], "text"),
     ] {
@@ -131,4 +135,82 @@ fn wrong_requests_say_what_there_is() {
     let (command, ended) = emit(lab, &folder, &["asm", program, "--arch", "x86-64-v2"]);
     let asm = String::from_utf8_lossy(&ended.stdout);
     assert!(ended.status.success() && !asm.contains("%ymm"), "{}", describe(&command, &ended));
+}
+
+/// Launches that assume nothing of captures, because there are none.
+const LAUNCHES: &str = "\
+use schism::prelude::*;
+fn main() -> Result<(), Report> {
+    let queue = Queue::new()?;
+    queue.parallel_for(NdRange::new(512, 64)?, |item| {
+        item.barrier();
+        assert!(item.x() != 4711, \"in groups\");
+    })?;
+    queue.parallel_for(NdRange::new([32, 64], [4, 32])?, |item| {
+        item.barrier();
+        assert!(item.x() + item.y() != 4711, \"in groups of two dimensions\");
+    })?;
+    let blocks = queue.with_block_size(128);
+    blocks.parallel_for(1000, |item| assert!(item.x() != 4711, \"without groups\"))?;
+    Ok(())
+}
+";
+
+/// A text without the comments that begin it.
+fn code(text: &str, mark: &str) -> String {
+    let lines = text.lines().skip_while(|line| line.starts_with(mark));
+    lines.collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
+#[test]
+fn with_a_group_it_is_the_code_of_that_launch() {
+    let Some(lab) = lab() else { return };
+    let folder = lab.folder("emit-group");
+    std::fs::write(folder.join("grouped.rs"), LAUNCHES).expect("writable");
+    text(lab.rustc_with_runtime(&folder).args(["-O", "grouped.rs"]));
+    let mut fake = lab.rustc(Compiler::Stock, &folder);
+    text(fake.args(["--crate-type=cdylib", "-O"]).arg(source("crates/fake_cuda.rs")));
+
+    // What launches run.
+    let mut run = clean_command(folder.join("grouped"));
+    run.env("SCHISM_DEVICE", "cuda:0").env("SCHISM_CUDA", folder.join("libfake_cuda.so"));
+    // A driver for the first version of PTX that knows the processor, as `emit` makes it.
+    run.env("FAKE_CUDA_VERSION", "11080");
+    text(run.env("SCHISM_DUMP_DIR", folder.join("dumps")));
+    let dumped = |number: u32| {
+        let name = format!("k_main_closure_{number}_");
+        let mut files = files(&folder.join("dumps"));
+        files.retain(|file| {
+            let file = file.file_name().expect("a name").to_string_lossy();
+            file.starts_with(&name) && file.ends_with(".ptx")
+        });
+        assert_eq!(files.len(), 1, "{files:?}");
+        code(&std::fs::read_to_string(&files[0]).expect("a text"), "//")
+    };
+    let shown = |kind: &str, kernel: &str, more: &[&str]| {
+        let arguments = [&[kind, "grouped", "--kernel", kernel], more].concat();
+        let (command, ended) = emit(lab, &folder, &arguments);
+        assert!(ended.status.success(), "{}", describe(&command, &ended));
+        String::from_utf8_lossy(&ended.stdout).into_owned()
+    };
+    let arch = ["--arch", "sm_90"];
+    for (number, group, header) in [
+        (0, "64", "// launched in groups of 64: index=32 divisible block=64;"),
+        (1, "4x32", "// launched in groups of 4x32: index=32 divisible block=32x4x1;"),
+        (2, "128", "// the kernel takes no groups: launched in blocks of 128 that"),
+    ] {
+        let kernel = format!("closure#{number}");
+        let general = shown("ptx", &kernel, &arch);
+        let ptx = shown("ptx", &kernel, &[&arch[..], &["--group", group]].concat());
+        assert!(ptx.lines().nth(1).is_some_and(|line| line.starts_with(header)), "{ptx}");
+        assert_eq!(code(&ptx, "//"), dumped(number), "{kernel}");
+        assert_ne!(code(&ptx, "//"), code(&general, "//"), "{kernel}");
+        // Processors take the size when they run the code.
+        for (kind, mark) in [("asm", "#"), ("device-ir", ";")] {
+            let text = shown(kind, &kernel, &["--group", group]);
+            let says = text.lines().nth(1).expect("a line");
+            assert!(says.contains("the same for groups of all sizes"), "{text}");
+            assert_eq!(code(&text, mark), code(&shown(kind, &kernel, &[]), mark), "{kernel}");
+        }
+    }
 }

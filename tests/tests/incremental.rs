@@ -95,6 +95,15 @@ fn the_device_half_is_made_when_something_that_it_is_made_of_changes() {
     assert_eq!((made, printed.as_str()), (false, "total 110\n"));
     assert_eq!(again, first);
 
+    // The kernel stands elsewhere, and is named so; and back.
+    assert_eq!(first.kernels[0].display_name, "main::{closure#0} (program.rs:8)");
+    let moved = host.replacen('\n', "\n// One line more.\n", 1);
+    let (_, printed, other) = program.build(&moved, HELPER, &[]);
+    assert_eq!(printed, "total 110\n");
+    assert_eq!(other.kernels[0].display_name, "main::{closure#0} (program.rs:9)");
+    let (_, _, again) = program.build(&host, HELPER, &[]);
+    assert_eq!(again.kernels[0].display_name, first.kernels[0].display_name);
+
     // A function that the kernel calls, in another module; and back.
     let helper = HELPER.replace("+ 1", "+ 2");
     let (made, printed, other) = program.build(&host, &helper, &[]);

@@ -256,7 +256,8 @@ fn too_large_a_need_is_an_error() {
                 && outcomes.len() == 4
                 && says(0, "right")
                 && [1, 2].into_iter().all(|place| {
-                    says(place, "kernel `stacks::run::{{closure}}`")
+                    says(place, "kernel `run::{closure#")
+                        && says(place, "stacks.rs:")
                         && says(place, "device `cpu`")
                         && says(place, "bytes of stack")
                 })
@@ -278,7 +279,8 @@ fn no_memory_for_a_stack_is_an_error() {
         let says = |text: &str| outcomes.get(2).is_some_and(|outcome| outcome.1.contains(text));
         assert!(
             output.status.success()
-                && says("kernel `stacks::run::{{closure}}` has no stack of 33554432 bytes")
+                && says("kernel `run::{closure#")
+                && says(")` has no stack of 33554432 bytes")
                 && says("device `cpu`"),
             "{}",
             describe(&command, &output)

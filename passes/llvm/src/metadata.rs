@@ -100,14 +100,14 @@ impl<'m> ContextRef<'m> {
 }
 
 impl<'m> Value<'m> {
-    /// A constant as metadata.
+    /// A constant, or a node that is a value, as metadata.
     ///
     /// # Panics
-    /// If this is no constant.
+    /// If this is neither.
     #[track_caller]
     pub fn as_metadata(self) -> Metadata<'m> {
-        self.check(self.is_constant(), "constant");
-        // SAFETY: it is a constant.
+        self.check(self.is_constant() || self.is_metadata(), "constant or node of metadata");
+        // SAFETY: it is a constant, or metadata, which LLVM takes out of the value.
         unsafe { Metadata::known(LLVMValueAsMetadata(self.raw())) }
     }
 

@@ -296,6 +296,7 @@ fn metadata_are_nodes_with_operands() {
         let operands = end.metadata(kind).expect("set").md_operands();
         let [Some(first), Some(second)] = operands[..] else { panic!("{operands:?}") };
         assert_eq!(first, node.as_value(context));
+        assert_eq!(first.as_metadata(), node);
         let [Some(text)] = second.md_operands()[..] else { panic!("{second:?}") };
         assert_eq!(text.md_text().as_deref(), Some(&b"llvm.loop.unroll.disable"[..]));
         assert!(refusal(|| end.set_metadata(kind, text)).contains("no node"));

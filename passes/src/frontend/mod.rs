@@ -13,6 +13,7 @@ pub mod link_std_bodies;
 pub mod lower_formatters;
 pub mod lower_panics;
 pub mod lower_scoped_atomics;
+pub mod lower_unroll_markers;
 pub mod lower_unwind;
 pub mod mark_convergent;
 pub mod message_template;

@@ -140,7 +140,7 @@ fn expand<'m>(call: Value<'m>, fill: &Fill<'m>) {
     offset.add_incoming(emitter.number(0), before);
     offset.add_incoming(next, words);
     // Neither here nor by the assembler.
-    metadata::mark(end, "llvm.loop.unroll.disable", None);
+    metadata::mark(end, metadata::UNROLL_DISABLE, None);
 
     builder.position_before(call);
     let left = fill.length - whole;

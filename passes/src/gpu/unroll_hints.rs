@@ -21,7 +21,8 @@
 //! Unrolling also waits for memory once for all loads of the unrolled iterations, so very small
 //! loops with several loads get the hint for any trip count: for as many iterations as have
 //! `REQUESTS` loads in flight. Only innermost loops without calls and without an exit to a panic
-//! get the hint; an existing hint stays.
+//! get the hint. A loop with a hint of the kernel's author (`schism::unroll`), or of LLVM's, keeps
+//! that one.
 //!
 //! The weight of an operation is its number of GPU instructions: a precise division is dozens, with
 //! a branch for rare operands. Unrolling gains nothing there, and costs the driver time. So LLVM is
@@ -68,9 +69,6 @@ const HEAVY: usize = 16;
 const PEELED: &str = "llvm.loop.peeled.count";
 const MOST_PEELED: usize = 7;
 
-/// LLVM's name for the hint.
-const COUNTED: &str = "llvm.loop.unroll.count";
-
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>) {
     module.handle().functions().into_iter().for_each(run_on);
@@ -86,7 +84,7 @@ pub fn run_on(function: Value<'_>) {
         let unroll_count = if of.innermost { unroll_count(&cfg, &of) } else { None };
         // A loop around a small one becomes innermost when the small one is unrolled completely.
         let (property, number) = match unroll_count {
-            Some(count) => (COUNTED, count),
+            Some(count) => (metadata::UNROLL_COUNT, count),
             None if is_heavy(&cfg, &of) => (PEELED, MOST_PEELED),
             None => continue,
         };

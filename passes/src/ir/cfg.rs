@@ -41,6 +41,17 @@ pub(crate) struct Loop {
     pub innermost: bool,
 }
 
+/// A natural loop of any form: its back edges, and what lies between them and the header.
+#[derive(Clone, Debug)]
+pub(crate) struct NaturalLoop {
+    /// The block that every iteration begins with; no other loop has the same one.
+    pub header: usize,
+    /// The header's predecessors inside of the loop, in their order.
+    pub latches: Vec<usize>,
+    /// All blocks, in the function's order.
+    pub blocks: BTreeSet<usize>,
+}
+
 impl<'m> Cfg<'m> {
     /// Of a function with a body.
     pub fn of(function: Value<'m>) -> Self {
@@ -101,23 +112,36 @@ impl<'m> Cfg<'m> {
         self.rpo[above].is_some() && self.rpo[below].is_some() && from <= enters && leaves <= to
     }
 
-    /// The loops with one entry and one back edge, inner ones first.
-    pub fn loops(&self) -> Vec<Loop> {
-        let mut found: Vec<Loop> = Vec::new();
+    /// All natural loops, in the order of their headers. Loops with the same header are one.
+    pub fn natural_loops(&self) -> Vec<NaturalLoop> {
+        let mut found = Vec::new();
         for header in 0..self.blocks.len() {
-            let from = &self.predecessors[header];
-            let (back, before): (Vec<usize>, Vec<usize>) =
-                from.iter().copied().partition(|&block| self.dominates(header, block));
-            let (&[latch], &[preheader]) = (&back[..], &before[..]) else { continue };
-            if self.successors[preheader].len() != 1 || self.rpo[preheader].is_none() {
+            let from = self.predecessors[header].iter().copied();
+            let latches: Vec<usize> = from.filter(|&from| self.dominates(header, from)).collect();
+            if latches.is_empty() {
                 continue;
             }
             let mut blocks = BTreeSet::from([header]);
-            let mut open = vec![latch];
+            let mut open = latches.clone();
             while let Some(block) = open.pop() {
                 if self.rpo[block].is_some() && blocks.insert(block) {
                     open.extend(&self.predecessors[block]);
                 }
+            }
+            found.push(NaturalLoop { header, latches, blocks });
+        }
+        found
+    }
+
+    /// The loops with one entry and one back edge, inner ones first.
+    pub fn loops(&self) -> Vec<Loop> {
+        let mut found: Vec<Loop> = Vec::new();
+        for NaturalLoop { header, latches, blocks } in self.natural_loops() {
+            let from = self.predecessors[header].iter().copied();
+            let before: Vec<usize> = from.filter(|from| !latches.contains(from)).collect();
+            let (&[latch], &[preheader]) = (&latches[..], &before[..]) else { continue };
+            if self.successors[preheader].len() != 1 || self.rpo[preheader].is_none() {
+                continue;
             }
             found.push(Loop { header, preheader, latch, blocks, innermost: true });
         }
@@ -252,6 +276,8 @@ thread_local! {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use inkwell::context::Context;
     use inkwell::memory_buffer::MemoryBuffer;
     use schism_llvm::IntoValue;
@@ -284,5 +310,27 @@ mod tests {
             loops.iter().map(|one| (one.header, one.preheader, one.latch, one.innermost)).collect();
         assert_eq!(shapes, [(3, 2, 3, true), (1, 0, 5, false)]);
         assert_eq!(loops[1].blocks, [1, 2, 3, 4, 5].into());
+    }
+
+    #[test]
+    fn a_natural_loop_may_have_several_latches_and_entries() {
+        let text = "define void @f(i1 %a) {
+            b0: br i1 %a, label %b1, label %b2
+            b1: br label %b3
+            b2: br label %b3
+            b3: br i1 %a, label %b4, label %b5
+            b4: br i1 %a, label %b3, label %b6
+            b5: br label %b3
+            b6: ret void
+        }";
+        let context = Context::create();
+        let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "text");
+        let module = context.create_module_from_ir(buffer).expect("assembly");
+        let cfg = Cfg::of(module.get_function("f").expect("there").value());
+        let [one] = &cfg.natural_loops()[..] else { panic!("one loop") };
+        assert_eq!(one.header, 3);
+        assert_eq!(one.latches.iter().copied().collect::<BTreeSet<_>>(), [4, 5].into());
+        assert_eq!(one.blocks, [3, 4, 5].into());
+        assert!(cfg.loops().is_empty());
     }
 }

@@ -1,25 +1,66 @@
 //! Loop metadata: the node at the latch of a loop.
 
-use schism_llvm::Value;
+use schism_llvm::{Metadata, Value};
 
 /// LLVM's name for what is known of a loop.
 const LOOP: &str = "llvm.loop";
 
-/// Tells a property of a loop, and a number if it has one, unless something is told of the loop already.
+/// What the names of the properties begin with that are about unrolling.
+const UNROLL: &str = "llvm.loop.unroll.";
+
+/// The property of loops that are not unrolled.
+pub(crate) const UNROLL_DISABLE: &str = "llvm.loop.unroll.disable";
+
+/// The property of loops that are unrolled by a number of iterations.
+pub(crate) const UNROLL_COUNT: &str = "llvm.loop.unroll.count";
+
+/// Tells a property of a loop, and a number if it has one, unless something is told of the loop
+/// already.
 pub(crate) fn mark(end: Value<'_>, property: &str, number: Option<usize>) {
-    let context = end.ty().context();
-    let kind = context.metadata_kind(LOOP);
-    if end.metadata(kind).is_some() {
-        return;
+    if end.named_kind_metadata(LOOP).is_none() {
+        tell(&[end], &[], property, number.map(|number| number as u64));
     }
+}
+
+/// Tells a property about unrolling a loop whose latches end in `ends`, in the place of all others
+/// about that. What else is told of the loop stays.
+pub(crate) fn set_unroll(ends: &[Value<'_>], property: &str, number: Option<u32>) {
+    let known = ends.iter().find_map(|end| end.named_kind_metadata(LOOP));
+    let kept = known.into_iter().flat_map(properties).filter(|&one| !is_about(one, UNROLL));
+    let kept: Vec<Metadata<'_>> = kept.map(Value::as_metadata).collect();
+    tell(ends, &kept, property, number.map(u64::from));
+}
+
+/// Whether a loop whose latch ends in `end` has a property.
+pub(crate) fn has(end: Value<'_>, property: &str) -> bool {
+    let known = end.named_kind_metadata(LOOP);
+    known.into_iter().flat_map(properties).any(|one| is_about(one, property))
+}
+
+/// The properties in a loop's node, whose first operand is the node itself.
+fn properties(node: Value<'_>) -> impl Iterator<Item = Value<'_>> {
+    node.md_operands().into_iter().skip(1).flatten()
+}
+
+/// Whether a property's name begins so. Places in the source are no properties, but stand among
+/// them.
+fn is_about(property: Value<'_>, name: &str) -> bool {
+    let first = property.is_metadata().then(|| property.md_operands().into_iter().next());
+    let text = first.flatten().flatten().and_then(Value::md_text);
+    text.is_some_and(|text| text.starts_with(name.as_bytes()))
+}
+
+/// Gives the ends of a loop's latches one node, with properties and a new one.
+fn tell<'m>(ends: &[Value<'m>], kept: &[Metadata<'m>], property: &str, number: Option<u64>) {
+    let Some(first) = ends.first() else { return };
+    let context = first.ty().context();
     let mut parts = vec![context.md_string(property)];
-    parts.extend(number.map(|number| {
-        let number = context.int_type(32).const_int(number as u64, false);
-        number.as_metadata()
-    }));
+    parts.extend(number.map(|number| context.int_type(32).const_int(number, false).as_metadata()));
     let told = context.md_node(&parts);
     let itself = context.temporary_node();
-    let node = context.md_node(&[itself.metadata(), told]);
+    let node = context.md_node(&[&[itself.metadata()], kept, &[told]].concat());
     itself.replace_with(node);
-    end.set_metadata(kind, node.as_value(context));
+    for end in ends {
+        end.set_metadata(context.metadata_kind(LOOP), node.as_value(context));
+    }
 }

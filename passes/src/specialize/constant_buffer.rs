@@ -96,6 +96,14 @@ pub enum EmulateError {
         /// The constant's symbol.
         symbol: String,
     },
+    /// A constant expression uses one, and the pass does not know its operation.
+    #[error("a constant expression (`{operation:?}`) uses the specialization constant `{symbol}`")]
+    InExpression {
+        /// The constant's symbol.
+        symbol: String,
+        /// The expression's operation.
+        operation: Opcode,
+    },
 }
 
 /// Runs the pass; `kernels` are the names of the kernel functions.
@@ -144,9 +152,12 @@ fn take_from_buffer<'m>(
         let symbol = constant.symbol.as_str();
         let constant = module.global(symbol).filter(|&global| spec_constants::is_constant(global));
         let Some(global) = constant else { continue };
-        let Some(expressions) = expressions_of(global) else {
-            result = Err(EmulateError::InStatic { symbol: symbol.to_owned() });
-            break;
+        let expressions = match expressions_of(global, symbol) {
+            Ok(expressions) => expressions,
+            Err(error) => {
+                result = Err(error);
+                break;
+            }
         };
         let mut places: HashMap<Value<'m>, Value<'m>> = HashMap::new();
         for &expression in &expressions {
@@ -219,9 +230,12 @@ fn copy<'m>(
     made
 }
 
-/// A constant, and what uses it among constant expressions, and among structures, arrays and vectors of constants. `None` if
-/// something else that is constant does: a static.
-fn expressions_of(constant: Value<'_>) -> Option<Vec<Value<'_>>> {
+/// A constant, and what uses it among constant expressions, and among structures, arrays and
+/// vectors of constants.
+///
+/// # Errors
+/// A static uses it, or an expression for which there is no instruction here.
+fn expressions_of<'m>(constant: Value<'m>, symbol: &str) -> Result<Vec<Value<'m>>, EmulateError> {
     let mut found = vec![constant];
     let mut next = 0;
     while let Some(&value) = found.get(next) {
@@ -230,13 +244,40 @@ fn expressions_of(constant: Value<'_>) -> Option<Vec<Value<'_>>> {
             if user.opcode().is_some() || found.contains(&user) {
                 continue;
             }
-            if !user.is_constant_expression() && !is_aggregate(user) {
-                return None;
+            if user.is_constant_expression() {
+                let operation = user.const_opcode();
+                if !is_known(operation) {
+                    let symbol = symbol.to_owned();
+                    return Err(EmulateError::InExpression { symbol, operation });
+                }
+            } else if !is_aggregate(user) {
+                return Err(EmulateError::InStatic { symbol: symbol.to_owned() });
             }
             found.push(user);
         }
     }
-    Some(found)
+    Ok(found)
+}
+
+/// Whether [`Expansion::value_of`] has an instruction for a constant expression's operation. LLVM
+/// has one more, `shufflevector`, which it folds unless vectors are scalable: no device has those.
+fn is_known(operation: Opcode) -> bool {
+    use Opcode::*;
+    matches!(
+        operation,
+        GetElementPtr
+            | InsertElement
+            | ExtractElement
+            | Add
+            | Sub
+            | Xor
+            | Trunc
+            | PtrToInt
+            | PtrToAddr
+            | IntToPtr
+            | BitCast
+            | AddrSpaceCast
+    )
 }
 
 /// Whether this is a structure, an array or a vector of constants.
@@ -308,6 +349,8 @@ impl<'m> Expansion<'_, 'm> {
                 &operands[1..],
                 expression.gep_flags(),
             ),
+            Opcode::InsertElement => builder.insert_element(operands[0], operands[1], operands[2]),
+            Opcode::ExtractElement => builder.extract_element(operands[0], operands[1]),
             _ if count == 1 => builder.cast(opcode, operands[0], expression.ty()),
             _ => builder.binary(opcode, operands[0], operands[1]),
         }

@@ -69,6 +69,15 @@ pub struct CompileRequest<'a> {
     pub links: &'a [&'a [u8]],
 }
 
+/// What holds for every launch of a GPU's code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchAssumptions {
+    /// A sum of `ASSUME_` constants.
+    pub flags: u32,
+    /// The work-items of a block in each dimension, x first, if they are known; else zeros.
+    pub block: [u32; 3],
+}
+
 /// Code of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompiledKernel {
@@ -148,7 +157,7 @@ impl Stage2 {
     }
 
     /// Compiles a kernel to PTX, for a processor such as `sm_90`, in the lowest PTX version that
-    /// knows it. `assumptions` are a sum of `ASSUME_` constants.
+    /// knows it.
     ///
     /// # Errors
     /// If stage 2 rejects it.
@@ -156,7 +165,7 @@ impl Stage2 {
         &self,
         wanted: CompileRequest<'_>,
         processor: &str,
-        assumptions: u32,
+        assumptions: LaunchAssumptions,
     ) -> Result<CompiledKernel, Refused> {
         let lists = Lists::of(wanted);
         let common = lists.request(wanted, "");
@@ -178,8 +187,8 @@ impl Stage2 {
             target: TARGET_PTX,
             isa: 0,
             arch: Bytes::new(processor.as_bytes()),
-            group: [0; 3],
-            assumptions,
+            group: assumptions.block,
+            assumptions: assumptions.flags,
             local_align: wanted.kernel.groups.unwrap_or_default().local_align,
             aligned: 0,
             narrow: 0,

@@ -11,6 +11,7 @@ use schism_hcf::ObjectId;
 
 use crate::code::aot::{self, AotCode};
 use crate::code::assumptions::FlattenedParameters;
+use crate::code::display_name::KernelName;
 use crate::code::imports::Linked;
 use crate::code::lookup::{self, name_of, values};
 use crate::code::requirements::{LaunchRequirements, SpecializationKey, VersionRequest};
@@ -71,7 +72,6 @@ unsafe impl Send for Site {}
 ///
 /// # Safety
 /// `descriptor` is the kernel's own, and its shared object is loaded. The closure is there.
-#[inline]
 pub(crate) unsafe fn find<L: CodeLoader>(
     loader: &L,
     descriptor: &Descriptor,
@@ -83,31 +83,27 @@ pub(crate) unsafe fn find<L: CodeLoader>(
         return Err(ImageError::Version { found: descriptor.abi, expected: DESCRIPTOR_ABI });
     }
     let site = Site { descriptor, layout: kernel.layout };
-    let closure = kernel.closure.cast::<u8>();
-    if asked.options.is_none()
-        && let Some(entry) = known(descriptor)
-        // SAFETY: the caller's promises.
-        && let Some(ready) = unsafe { find_ready(loader, entry, site, closure, asked) }
-    {
-        // As almost always.
-        return Ok(ready);
-    }
     // SAFETY: the caller's promises.
-    unsafe { find_or_make(loader, descriptor, site, closure, asked) }
+    unsafe { find_or_make(loader, descriptor, site, kernel.closure.cast(), asked) }
 }
 
-/// The version for a launch, if the entry knows the kernel's versions, and one of them is good.
+/// As [`find`], if the descriptor's entry knows the kernel's versions, and one of them is good.
 ///
 /// # Safety
 /// As for [`find`].
 #[inline]
-unsafe fn find_ready<L: CodeLoader>(
+pub(crate) unsafe fn find_ready<L: CodeLoader>(
     loader: &L,
-    entry: &Entry,
-    site: Site,
-    closure: *const u8,
+    descriptor: &Descriptor,
+    kernel: &RawKernel,
     asked: &LaunchRequirements<'_>,
 ) -> Option<Arc<L::Kernel>> {
+    if descriptor.abi != DESCRIPTOR_ABI || asked.options.is_some() {
+        return None;
+    }
+    let entry = known(descriptor)?;
+    let site = Site { descriptor, layout: kernel.layout };
+    let closure = kernel.closure.cast::<u8>();
     if let Some(slot) = entry.permanent(loader.id(), asked) {
         let all = slot.get()?;
         let set = all.as_type()?;
@@ -306,12 +302,12 @@ unsafe fn leave_to_background<L: CodeLoader>(
         // SAFETY: the shared object is there: its end waits for this work, or drops it. It is `forget` that sees to that.
         let (made, name) = unsafe {
             let made = make(&loader, site, &set.variant, &key);
-            (made, name_of(&*site.descriptor).unwrap_or_default())
+            (made, KernelName::new(site.descriptor, || "a kernel"))
         };
         match made {
             Ok(made) => set.add(key, made),
             Err(error) => tracing::debug!(
-                kernel = name, device = loader.name(), %error,
+                kernel = %name, device = loader.name(), %error,
                 "no better version; launches go on with what there is"
             ),
         }

@@ -7,6 +7,7 @@ pub(crate) mod captured;
 pub(crate) mod compiler;
 pub(crate) mod compiler_path;
 pub(crate) mod disk_cache;
+pub(crate) mod display_name;
 pub(crate) mod images;
 pub(crate) mod imports;
 pub(crate) mod kernels;

@@ -46,15 +46,62 @@ pub(crate) unsafe fn submit<Q: QueueOps>(
         return Ok(None);
     }
     let plan = queue.plan(launch)?;
+    let requirements = queue.requirements(launch, &plan, false);
     // SAFETY: the caller's promises.
-    let mut code = unsafe { find(queue, launch, &queue.requirements(launch, &plan, false)) }?;
+    if let Some(code) = unsafe { find_ready(queue, launch, &requirements) }
+        && queue.admits(launch, &code).is_ok()
+    {
+        // As almost always.
+        // SAFETY: the caller's promises, and there is at least one work-item.
+        return unsafe { queue.submit(launch, code, plan) };
+    }
+    // SAFETY: as above.
+    unsafe { find_and_submit(queue, launch, plan, &requirements) }
+}
+
+/// The code that runs a launch, if it takes no more than to look at it. It makes no error and tells
+/// nobody anything: that is for those who look further.
+///
+/// # Safety
+/// As for [`run`].
+#[inline]
+unsafe fn find_ready<Q: QueueOps>(
+    queue: &Q,
+    launch: &LaunchDesc<'_>,
+    requirements: &LaunchRequirements<'_>,
+) -> Option<Q::Code> {
+    // SAFETY: null, or a constant of the kernel's shared object.
+    let descriptor = unsafe { launch.kernel.descriptor.as_ref() }?;
+    match queue.loader() {
+        // SAFETY: the caller's promises.
+        Some(loader) => unsafe {
+            kernels::find_ready(loader, descriptor, launch.kernel, requirements).map(Q::compiled)
+        },
+        // SAFETY: as above.
+        None => unsafe { native::<Q>(launch) },
+    }
+}
+
+/// Finds or makes the code that runs a launch, and submits the launch.
+///
+/// # Safety
+/// As for [`run`]; there is at least one work-item.
+#[inline(never)]
+unsafe fn find_and_submit<Q: QueueOps>(
+    queue: &Q,
+    launch: &LaunchDesc<'_>,
+    plan: Q::Plan,
+    requirements: &LaunchRequirements<'_>,
+) -> Result<Option<Q::Pending>, LaunchError> {
+    // SAFETY: the caller's promises.
+    let mut code = unsafe { find(queue, launch, requirements) }?;
     if queue.admits(launch, &code).is_err() {
         // Code for this size only is content with fewer registers.
         // SAFETY: as above.
         code = unsafe { find(queue, launch, &queue.requirements(launch, &plan, true)) }?;
         queue.admits(launch, &code)?;
     }
-    // SAFETY: the caller's promises, and there is at least one work-item.
+    // SAFETY: as above.
     unsafe { queue.submit(launch, code, plan) }
 }
 
@@ -70,7 +117,6 @@ fn group_too_large<Q: QueueOps>(queue: &Q, local: &Extent) -> LaunchError {
 ///
 /// # Safety
 /// As for [`run`].
-#[inline]
 unsafe fn find<Q: QueueOps>(
     queue: &Q,
     launch: &LaunchDesc<'_>,
@@ -102,7 +148,6 @@ unsafe fn find<Q: QueueOps>(
 ///
 /// # Safety
 /// As for [`run`].
-#[cold]
 unsafe fn not_compiled<Q: QueueOps>(
     queue: &Q,
     launch: &LaunchDesc<'_>,
@@ -127,7 +172,6 @@ unsafe fn not_compiled<Q: QueueOps>(
 }
 
 /// Tells the user, once, that there is no code for devices.
-#[cold]
 fn plain_program() {
     static WARNING: WarnOnce = WarnOnce::new();
     WARNING.warn(
@@ -136,7 +180,6 @@ fn plain_program() {
     );
 }
 
-#[cold]
 fn no_device_code<Q: QueueOps>(queue: &Q, launch: &LaunchDesc<'_>) -> LaunchError {
     let (kernel, device) = (launch.kernel.name(), queue.device_name().to_owned());
     LaunchError::NoDeviceCode { kernel, device }

@@ -13,3 +13,4 @@ pub(crate) mod print;
 pub(crate) mod spec_const;
 pub(crate) mod spec_place;
 pub(crate) mod specialized;
+pub(crate) mod unroll;

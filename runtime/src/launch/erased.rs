@@ -4,6 +4,7 @@ use std::alloc::Layout;
 
 use schism_jit_abi::CpuChunk;
 
+use crate::code::display_name::KernelName;
 use crate::kernel::abi::{Descriptor, Kernel, descriptor};
 use crate::kernel::item::Item;
 use crate::launch::failure;
@@ -49,14 +50,22 @@ impl RawKernel {
         }
     }
 
-    /// Gives the name, for who needs it when the kernel may be gone.
-    pub(crate) const fn name_function(&self) -> fn() -> &'static str {
+    /// Gives the name of the closure's type, for who can neither take memory nor a lock.
+    pub(crate) const fn type_name(&self) -> fn() -> &'static str {
         self.name
     }
 
-    /// The closure, as users know it.
+    /// The name, for who needs it when the kernel may be gone.
+    pub(crate) const fn lazy_name(&self) -> KernelName {
+        // SAFETY: the descriptor is null or the kernel's own, and whoever launches a kernel keeps its
+        // shared object loaded until the launch is over.
+        unsafe { KernelName::new(self.descriptor, self.name) }
+    }
+
+    /// The closure, as users know it: its path and where it stands.
+    #[cold]
     pub(crate) fn name(&self) -> String {
-        (self.name)().to_owned()
+        self.lazy_name().to_string()
     }
 
     /// The host half's body.

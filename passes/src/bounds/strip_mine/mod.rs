@@ -61,7 +61,8 @@
 //! **Nothing else changes.** All other loads are made after all checks of the strip have passed,
 //! each only if its iteration exists. Iterations compute in their order, so sums of floating-point
 //! numbers stay the same. A panic happens in the original loop. The pass ignores loops that do
-//! anything but load and compute, and loops whose trip count is unknown in advance.
+//! anything but load and compute, loops whose trip count is unknown in advance, and loops that must
+//! not be unrolled (`schism::no_unroll`).
 
 pub(crate) mod emit;
 pub(crate) mod plan;

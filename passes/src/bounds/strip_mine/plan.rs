@@ -8,6 +8,7 @@ use crate::analysis::cold_paths::panics;
 use crate::analysis::scev::{self, Step, Values};
 use crate::analysis::trip_count::{TripCount, exit, is_closed, trip_count};
 use crate::ir::cfg::{Cfg, Loop};
+use crate::ir::metadata;
 use crate::spec::target::NVPTX;
 
 /// How many iterations a strip has whose loads are vector loads: 32 bytes, which GPUs load at once,
@@ -88,6 +89,9 @@ struct Origin {
 
 /// Looks at a loop.
 pub(crate) fn plan<'m>(cfg: &Cfg<'m>, of: &Loop) -> Option<Plan<'m>> {
+    if metadata::has(cfg.blocks[of.latch].end(), metadata::UNROLL_DISABLE) {
+        return None;
+    }
     let chain = chain(cfg, of)?;
     let mut values = Values::new(cfg, of);
     let trip_count = trip_count(cfg, of, &mut values, of.latch)?;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::code::assumptions::Assumptions;
 use crate::code::captured::{self, CapturedAddress};
+use crate::code::display_name::KernelName;
 use crate::code::requirements::LaunchRequirements;
 use crate::error::{KernelPanic, LaunchError};
 use crate::hal::PendingOps;
@@ -180,7 +181,7 @@ pub(crate) struct CudaPending {
     buffer: Option<MessageBuffer>,
     timer: Option<Timer>,
     /// The name of the user's closure.
-    name: fn() -> &'static str,
+    name: KernelName,
     dimensions: u32,
     offset: [usize; 3],
 }
@@ -315,7 +316,7 @@ pub(crate) unsafe fn launch(
         kernel,
         buffer,
         timer,
-        name: raw.name_function(),
+        name: raw.lazy_name(),
         dimensions: shape.dimensions,
         offset: shape.offset,
     })
@@ -530,7 +531,7 @@ impl CudaPending {
             return Err(LaunchError::Forked { reason });
         }
         if let Err(error) = self.stream.wait(self.number) {
-            return Err(context.launch_error((self.name)().to_owned(), error));
+            return Err(context.launch_error(self.name.to_string(), error));
         }
         let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
         let messages = buffer.collect(&|to, from| context.read_bytes(to, from));
@@ -545,14 +546,14 @@ impl CudaPending {
         }
         if messages.lost != 0 {
             tracing::warn!(
-                kernel = (self.name)(),
+                kernel = %self.name,
                 messages = messages.lost,
                 "a launch printed more than there was room for"
             );
             warn_once::say(format_args!(
                 "{} messages that kernel `{}` printed had no room and are lost; a launch has room for {} MiB of them",
                 messages.lost,
-                (self.name)(),
+                self.name,
                 PRINT_BYTES >> 20
             ));
         }
@@ -561,7 +562,7 @@ impl CudaPending {
             xyz[..self.dimensions as usize].iter().rev().copied().collect()
         };
         Err(LaunchError::Panicked(Box::new(KernelPanic {
-            kernel: (self.name)().to_owned(),
+            kernel: self.name.to_string(),
             device: self.stream.context.gpu.name.clone(),
             message: panic.message,
             location: panic.location,

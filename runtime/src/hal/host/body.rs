@@ -33,7 +33,7 @@ impl Body {
             Self::Native(_) => "native",
             Self::Cpu(_) => "cpu",
         };
-        Runs { kernel: kernel.name_function(), device }
+        Runs { kernel: kernel.type_name(), device }
     }
 }
 

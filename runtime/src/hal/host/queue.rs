@@ -14,7 +14,7 @@ use crate::hal::host::run::Work;
 use crate::hal::host::stack::{self, TooMuch};
 use crate::hal::host::work_sharing;
 use crate::hal::{PendingOps, QueueOps, TaskQueue};
-use crate::launch::desc::LaunchDesc;
+use crate::launch::desc::{GroupDesc, LaunchDesc};
 use crate::launch::erased::{NativeBody, RawKernel};
 use crate::launch::failure::{Failure, Panic};
 use crate::util::fork;
@@ -69,6 +69,25 @@ impl HostQueue {
     #[cold]
     fn begin(&self) -> Result<&Arc<InOrderQueue>, LaunchError> {
         self.executor.here().map_err(|error| LaunchError::Forked { reason: error.to_string() })
+    }
+
+    /// Runs a launch with groups.
+    ///
+    /// # Safety
+    /// As for [`submit`](QueueOps::submit).
+    unsafe fn submit_groups(
+        &self,
+        launch: &LaunchDesc<'_>,
+        groups: &GroupDesc<'_>,
+        body: Body,
+    ) -> Result<Option<NoPending>, LaunchError> {
+        let kernel = launch.kernel;
+        let in_groups = GroupWork::new(launch.range, groups, &body)
+            .map_err(|bytes| self.local_memory(kernel, bytes))?;
+        let options = launch.options.cloned();
+        let work = Work::new(body, kernel, groups.count, Some(in_groups), options);
+        // SAFETY: the caller's promises.
+        unsafe { self.execute(&work, launch) }
     }
 
     /// Runs the work on all threads.
@@ -231,28 +250,21 @@ impl QueueOps for HostQueue {
         Ok(())
     }
 
+    #[inline]
     unsafe fn submit(
         &self,
         launch: &LaunchDesc<'_>,
         body: Body,
         (): (),
     ) -> Result<Option<NoPending>, LaunchError> {
-        let (kernel, options) = (launch.kernel, launch.options.cloned());
-        // Work is large, so it is made where it stays.
-        match &launch.groups {
-            None => {
-                let work = Work::new(body, kernel, launch.range, None, options);
-                // SAFETY: the caller's promises.
-                unsafe { self.execute(&work, launch) }
-            }
-            Some(groups) => {
-                let in_groups = GroupWork::new(launch.range, groups, &body)
-                    .map_err(|bytes| self.local_memory(kernel, bytes))?;
-                let work = Work::new(body, kernel, groups.count, Some(in_groups), options);
-                // SAFETY: the caller's promises.
-                unsafe { self.execute(&work, launch) }
-            }
+        if let Some(groups) = &launch.groups {
+            // SAFETY: the caller's promises.
+            return unsafe { self.submit_groups(launch, groups, body) };
         }
+        // Work is large, so it is made where it stays.
+        let work = Work::new(body, launch.kernel, launch.range, None, launch.options.cloned());
+        // SAFETY: the caller's promises.
+        unsafe { self.execute(&work, launch) }
     }
 
     fn allocate(&self, layout: Layout) -> Result<HostMemory, BufferError> {

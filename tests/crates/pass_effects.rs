@@ -1,0 +1,165 @@
+//! A kernel for each pass that looks for patterns in LLVM's output, in a function of the pass's
+//! name. `tests/pass_effects.rs` compiles them with and without the pass.
+
+use schism::local_array;
+use schism::prelude::*;
+
+type Outcome = Result<(), LaunchError>;
+
+const GROUP: usize = 256;
+const TILE: usize = 16;
+
+/// The trip count of a loop over a launch's range, which LLVM computes to unroll it.
+fn narrow_division(
+    queue: &Queue,
+    a: &Buffer<f32>,
+    b: &Buffer<f32>,
+    sums: &mut Buffer<f32>,
+) -> Outcome {
+    let range = NdRange::new(sums.len() * GROUP, GROUP)?;
+    queue.for_each_in(range, (whole(a), whole(b), per_group(sums)), |item, (a, b, group_sum)| {
+        let b = &b[..a.len()];
+        let [stride] = item.global_range();
+        let mut sum = 0.0;
+        let mut place = item.x();
+        while place < a.len() {
+            sum += a[place] * b[place];
+            place += stride;
+        }
+        let sum = item.reduce_add(sum);
+        if let Some(group_sum) = group_sum {
+            *group_sum = sum;
+        }
+    })
+}
+
+/// A table of its own for each work-item, which begins as zeros.
+fn expand_mem_intrinsics(queue: &Queue, seeds: &mut Buffer<u64>) -> Outcome {
+    queue.for_each(seeds, |seed| {
+        let mut table = [0_u64; 64];
+        for k in 0..200 {
+            let place = (*seed >> (k % 50)) as usize % 64;
+            table[place] += k;
+            *seed = seed.wrapping_mul(3).wrapping_add(table[(place * 7 + 1) % 64]);
+        }
+    })
+}
+
+/// A row by a column, for a width that is a multiple of 16 in the code's version.
+fn infer_alignment(queue: &Queue, a: &Buffer<f32>, c: &mut Buffer<f32>, side: usize) -> Outcome {
+    queue.for_each_in([side, side], (c, whole(a)), move |item, (c, a)| {
+        let [row, column] = item.id();
+        let mut sum = 0.0;
+        for (k, x) in a[row * side..][..side].iter().enumerate() {
+            sum += x * a[k * side + column];
+        }
+        *c = sum;
+    })
+}
+
+/// A product of two tiles in local memory.
+fn demote_shared_loads(
+    queue: &Queue,
+    a: &Buffer<f32>,
+    b: &Buffer<f32>,
+    c: &mut Buffer<f32>,
+) -> Outcome {
+    let range = NdRange::new([TILE, TILE], [TILE, TILE])?;
+    queue.for_each_in(range, (whole(a), whole(b), c), |item, (a, b, c)| {
+        let a_tile = local_array!(item, f32; TILE * TILE);
+        let b_tile = local_array!(item, f32; TILE * TILE);
+        let [y, x] = item.local_id();
+        a_tile.set(y * TILE + x, a[y * TILE + x]);
+        b_tile.set(y * TILE + x, b[y * TILE + x]);
+        item.barrier();
+        let products = (0..TILE).map(|k| a_tile.get(y * TILE + k) * b_tile.get(k * TILE + x));
+        *c = products.sum();
+    })
+}
+
+/// Functions with rare cases, one after the other.
+fn superblocks(queue: &Queue, values: &mut Buffer<f32>) -> Outcome {
+    queue.for_each(values, |x| {
+        let power = x.exp();
+        let root = (1.0 + power).sqrt();
+        *x = power.ln() / root + (-*x).exp();
+    })
+}
+
+fn stencil(from: &[f32], side: usize, [y, x]: [usize; 2]) -> f32 {
+    let at = y * side + x;
+    if y == 0 || x == 0 || y == side - 1 || x == side - 1 {
+        from[at]
+    } else {
+        0.2 * (from[at] + from[at - 1] + from[at + 1] + from[at - side] + from[at + side])
+    }
+}
+
+/// Checks of places in a plane that has less than 2³¹ elements in the code's version.
+fn narrow_checks(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>, side: usize) -> Outcome {
+    queue.for_each_in([side, side], (to, whole(from)), move |item, (to, from)| {
+        *to = stencil(from, side, item.id());
+    })
+}
+
+/// Several checks of places in one row.
+fn merge_checks(queue: &Queue, from: &Buffer<f32>, to: &mut Buffer<f32>, side: usize) -> Outcome {
+    let from = from.view();
+    queue.for_each((0.., to), move |(i, to)| {
+        let at = i * side;
+        *to = from[at] + from[at + side] + from[at + 2 * side] + from[at + 3 * side];
+    })
+}
+
+/// A row of a sparse matrix: the places of elements are loaded, and checked.
+fn strip_mine(
+    queue: &Queue,
+    [rows, columns]: [&Buffer<u32>; 2],
+    [values, x]: [&Buffer<f32>; 2],
+    y: &mut Buffer<f32>,
+) -> Outcome {
+    let matrix = (whole(rows), whole(columns), whole(values));
+    queue.for_each((0.., y, matrix, whole(x)), |(row, y, (rows, columns, values), x)| {
+        let elements = rows[row] as usize..rows[row + 1] as usize;
+        let mut sum = 0.0;
+        for (column, value) in columns[elements.clone()].iter().zip(&values[elements]) {
+            sum += value * x[*column as usize];
+        }
+        *y = sum;
+    })
+}
+
+/// A column of a matrix, whose places are checked.
+fn loop_versioning(
+    queue: &Queue,
+    from: &Buffer<f32>,
+    sums: &mut Buffer<f32>,
+    width: usize,
+) -> Outcome {
+    let from = from.view();
+    queue.for_each((0.., sums), move |(column, sum)| {
+        let mut own = 0.0;
+        for row in 0..width {
+            own += from[row * width + column];
+        }
+        *sum = own;
+    })
+}
+
+fn main() -> Result<(), schism::Error> {
+    let queue = Queue::new()?;
+    let side = TILE;
+    let from = Buffer::filled(&queue, 4 * side * side, 1.0)?;
+    let mut to = Buffer::filled(&queue, side * side, 0.0)?;
+    let mut row = Buffer::filled(&queue, side, 0.0)?;
+    let numbers = Buffer::from_slice(&queue, &(0..side as u32 + 1).collect::<Vec<_>>())?;
+    narrow_division(&queue, &from, &from, &mut row)?;
+    expand_mem_intrinsics(&queue, &mut Buffer::filled(&queue, side, 7)?)?;
+    infer_alignment(&queue, &from, &mut to, side)?;
+    demote_shared_loads(&queue, &from, &from, &mut to)?;
+    superblocks(&queue, &mut to)?;
+    narrow_checks(&queue, &from, &mut to, side)?;
+    merge_checks(&queue, &from, &mut row, side)?;
+    strip_mine(&queue, [&numbers, &numbers], [&from, &from], &mut row)?;
+    loop_versioning(&queue, &from, &mut row, side).map_err(Into::into)
+}

@@ -1,0 +1,122 @@
+//! Passes that look for patterns in LLVM's output still find them: a kernel of Rust for each,
+//! compiled with and without the pass.
+//!
+//! The files in `passes/` say what a pass makes of a pattern. The test here fails if a newer LLVM,
+//! another rustc or another pass makes something else of the source, so that a pass finds nothing.
+
+use schism_hcf::{KernelRef, RecordRef, records, sections_of_file};
+use schism_jit::{PtxOptions, Request, compile_ptx};
+use schism_jit_abi::{ASSUME_DIVISIBLE, ASSUME_INDEX_32, PARAM_INTEGER, PARAM_POINTER, Param};
+use schism_passes::pipeline::DISABLE_PASSES;
+use schism_passes::registry;
+use schism_tests::lab::{Lab, source, text};
+
+/// What a pass does to PTX: how many lines have a text in them, with and without the pass.
+#[derive(Clone, Copy, Debug)]
+enum Effect {
+    /// Some with the pass, none without.
+    Appears(&'static str),
+    /// None with the pass, some without.
+    Disappears(&'static str),
+    /// Fewer with the pass.
+    Fewer(&'static str),
+    /// More with the pass.
+    More(&'static str),
+}
+use Effect::{Appears, Disappears, Fewer, More};
+
+/// The passes, and their effects on the kernel in the function with their name in
+/// `crates/pass_effects.rs`.
+const EFFECTS: &[(&str, &[Effect])] = &[
+    ("narrow-division", &[Disappears("div.u64")]),
+    ("expand-mem-intrinsics", &[Disappears("st.local.b8")]),
+    ("infer-alignment", &[Appears("ld.global.nc.v4")]),
+    ("demote-shared-loads", &[Disappears("ld.relaxed"), Appears("ld.shared.v4")]),
+    ("superblocks", &[Appears("and.pred")]),
+    ("narrow-checks", &[Appears("setp.lt.u32"), Fewer("setp.lt.u64")]),
+    ("strip-mine", &[Appears("ld.global.nc.v4")]),
+    ("merge-checks", &[Fewer("bra")]),
+    ("loop-versioning", &[More("ld.global.nc")]),
+];
+
+#[test]
+fn every_pass_still_finds_its_pattern() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let folder = lab.folder("pass-effects");
+    let mut rustc = lab.rustc_with_runtime(&folder);
+    text(rustc.arg(source("crates/pass_effects.rs")).arg("-Copt-level=3"));
+    let contents = std::fs::read(folder.join("pass_effects")).expect("the program");
+    let sections = sections_of_file(&contents).expect("an object file");
+    let records: Vec<RecordRef<'_>> = sections
+        .iter()
+        .flat_map(|section| records(section.data))
+        .map(|record| record.expect("a whole container"))
+        .collect();
+    let mut failures = Vec::new();
+    for &(pass, effects) in EFFECTS {
+        assert!(registry::find(pass).is_ok_and(|pass| pass.optional), "{pass}");
+        let function = pass.replace('-', "_");
+        let mut kernels = records.iter().flat_map(|record| {
+            let kernels = record.kernels().iter().map(move |kernel| (record, kernel));
+            kernels.filter(|(_, kernel)| kernel.display_name.contains(&function))
+        });
+        let (record, kernel) = kernels.next().unwrap_or_else(|| panic!("no kernel `{function}`"));
+        assert!(kernels.next().is_none(), "two kernels in `{function}`");
+        let [with, without] = ["", pass].map(|disabled| ptx(record, kernel, disabled));
+        for effect in effects {
+            let lines = |part: &str| (count(&with, part), count(&without, part));
+            let (part, is_there) = match *effect {
+                Appears(part) => (part, matches!(lines(part), (1.., 0))),
+                Disappears(part) => (part, matches!(lines(part), (0, 1..))),
+                Fewer(part) => (part, lines(part).0 < lines(part).1),
+                More(part) => (part, lines(part).0 > lines(part).1),
+            };
+            if !is_there {
+                let (with, without) = lines(part);
+                failures.push(format!("{pass}: {effect:?}: {with} with it, {without} without"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// How many lines of code have a text in them.
+fn count(ptx: &str, part: &str) -> usize {
+    ptx.lines().filter(|line| line.contains(part)).count()
+}
+
+/// A kernel's PTX without a pass, for launches of which much is known: addresses and numbers are
+/// multiples of 16, numbers and ids are below 2³¹, blocks have a known size and fill the range.
+fn ptx(record: &RecordRef<'_>, kernel: &KernelRef<'_>, disabled: &str) -> String {
+    // SAFETY: this program has one test, so no other thread looks at the environment meanwhile but
+    // stage 2's, which begins after this and has ended before the next.
+    unsafe { std::env::set_var(DISABLE_PASSES, disabled) };
+    let image = kernel.images.first().and_then(|name| record.image(name));
+    let params: Vec<Param> = kernel.parameters.iter().map(Param::from).collect();
+    let of_kind = |kinds: &[u32]| {
+        let bits = params.iter().enumerate();
+        bits.filter(|(_, param)| param.size == 8 && kinds.contains(&param.kind))
+            .map(|(at, _)| 1 << at)
+            .sum()
+    };
+    let options = PtxOptions {
+        arch: "sm_80".to_owned(),
+        assumptions: ASSUME_INDEX_32 | ASSUME_DIVISIBLE,
+        local_align: kernel.groups.map_or(0, |groups| groups.local_align),
+        group: if kernel.dimensions == 2 { [16, 16, 1] } else { [256, 1, 1] },
+        aligned: of_kind(&[PARAM_POINTER, PARAM_INTEGER]),
+        narrow: of_kind(&[PARAM_INTEGER]),
+        ..PtxOptions::default()
+    };
+    let request = Request {
+        image: image.expect("a kernel is in an image").data.to_vec(),
+        kernel: kernel.name.to_string(),
+        params,
+        closure_size: kernel.closure_size,
+        closure_align: kernel.closure_align,
+        dimensions: kernel.dimensions,
+        ..Request::default()
+    };
+    let code = compile_ptx(request, options).expect("PTX");
+    String::from_utf8_lossy(code.text()).into_owned()
+}
