@@ -1,9 +1,11 @@
-//! Tells ThreadSanitizer of what the standard library does in functions of its own, which are not instrumented.
+//! Tells ThreadSanitizer of what the standard library does in functions of its own, which are not
+//! instrumented.
 //!
-//! What of the standard library is generic or inline is compiled with its users and watched. These functions are not: a thread that
-//! has to wait for a lock gets it in one of them, and initialisations end in one. The linker (`--wrap`) sends calls of such a function to the
-//! `__wrap_` function here, which calls the original, `__real_`, and says what it orders. `.ci/sanitize` puts the names of the
-//! pinned standard library for those in capital letters.
+//! What of the standard library is generic or inline is compiled with its users and watched. These
+//! functions are not: a thread that has to wait for a lock gets it in one of them, and
+//! initialisations end in one. The linker (`--wrap`) sends calls of such a function to the
+//! `__wrap_` function here, which calls the original, `__real_`, and says what it orders.
+//! `.ci/sanitize` puts the names of the pinned standard library for those in capital letters.
 #![no_std]
 #![allow(non_snake_case, reason = "names of symbols")]
 
@@ -89,7 +91,8 @@ pub unsafe fn __wrap_CONDVAR_WAIT_TIMEOUT(
     in_time
 }
 
-/// `Once::call_once` and whatever is made of it. The last argument is the caller's place in the source.
+/// `Once::call_once` and whatever is made of it. The last argument is the caller's place in the
+/// source.
 #[unsafe(no_mangle)]
 pub unsafe fn __wrap_ONCE_CALL(
     once: &Opaque,

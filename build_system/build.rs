@@ -1,4 +1,5 @@
-//! Packs the sources of the plugin and of stage 2, so that an installed `cargo schism` can build them.
+//! Packs the sources of the plugin and of stage 2, so that an installed `cargo schism` can build
+//! them.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! Tells the build scripts of the packages that depend on this one where the toolchain is: `DEP_SCHISM_PASSES_SYSROOT`.
+//! Tells the build scripts of the packages that depend on this one where the toolchain is:
+//! `DEP_SCHISM_PASSES_SYSROOT`.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

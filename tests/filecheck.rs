@@ -7,12 +7,14 @@
 //! ; CHECK-LABEL: text  some line after the last label contains the text
 //! ```
 //!
-//! Labels divide the output: they are found first, and an expectation between two of them is met between their lines or not at
-//! all. Runs of white space count as one blank, and `{{...}}` stands for any text within the line.
+//! Labels divide the output: they are found first, and an expectation between two of them is met
+//! between their lines or not at all. Runs of white space count as one blank, and `{{...}}` stands
+//! for any text within the line.
 //!
-//! A directive that is not understood is an error, as in Cranelift's filetests: an expectation that is never looked at cannot fail.
-//! Beside those above there are `SPEC`, `RUN` and `EMIT`, which the tests of the passes read. A comment that says `CHECK` elsewhere
-//! than at its beginning, or that begins with a word in capitals and a colon, is no prose.
+//! A directive that is not understood is an error, as in Cranelift's filetests: an expectation that
+//! is never looked at cannot fail. Beside those above there are `SPEC`, `RUN` and `EMIT`, which the
+//! tests of the passes read. A comment that says `CHECK` elsewhere than at its beginning, or that
+//! begins with a word in capitals and a colon, is no prose.
 
 use std::fmt;
 
@@ -25,7 +27,8 @@ const ONCE: [&str; 2] = ["; RUN: ", "; EMIT: assembly"];
 /// Checks `output` against the expectations in `source`.
 ///
 /// # Errors
-/// A message with the expectation that failed and what stood there instead, or with the directive that is not understood.
+/// A message with the expectation that failed and what stood there instead, or with the directive
+/// that is not understood.
 pub fn check(source: &str, output: &str) -> Result<(), String> {
     let mut expectations = Vec::new();
     for (line, number) in source.lines().zip(1..) {

@@ -1,8 +1,9 @@
 //! The compilers under test, and room to work in.
 //!
-//! A test of the whole calls [`Lab::open`] first. Under a compiler that is not schism's, that fails the test, unless
-//! `SCHISM_TEST_SKIP=1` allows to leave it out ([`crate::skip`]); then it returns `None`. With the lab come the driver, the stock compiler that it
-//! wraps, the runtime as one precompiled rlib, and empty folders.
+//! A test of the whole calls [`Lab::open`] first. Under a compiler that is not schism's, that fails
+//! the test, unless `SCHISM_TEST_SKIP=1` allows to leave it out ([`crate::skip`]); then it returns
+//! `None`. With the lab come the driver, the stock compiler that it wraps, the runtime as one
+//! precompiled rlib, and empty folders.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -83,8 +84,8 @@ const FOREIGN_VARIABLES: [&str; 32] = [
 ];
 
 impl Lab {
-    /// The lab of this test program, whose own folder is `env!("CARGO_TARGET_TMPDIR")`; `None` if the
-    /// compiler in the environment variable `RUSTC` is not schism's, and that is allowed.
+    /// The lab of this test program, whose own folder is `env!("CARGO_TARGET_TMPDIR")`; `None` if
+    /// the compiler in the environment variable `RUSTC` is not schism's, and that is allowed.
     ///
     /// # Panics
     /// If it is not, and that is not allowed.
@@ -157,8 +158,8 @@ impl Lab {
         command
     }
 
-    /// The driver's cargo for projects that depend on the runtime, in the target directory where the
-    /// runtime's dependencies are already.
+    /// The driver's cargo for projects that depend on the runtime, in the target directory where
+    /// the runtime's dependencies are already.
     pub fn cargo_with_runtime(&self, folder: &Path) -> Command {
         self.cargo_of_runtime(Compiler::Schism, folder, self.target())
     }
@@ -166,8 +167,8 @@ impl Lab {
     fn cargo_of_runtime(&self, compiler: Compiler, folder: &Path, target: PathBuf) -> Command {
         let mut command = self.cargo(compiler, folder);
         command.env("CARGO_TARGET_DIR", target);
-        // Bitcode, so that programs with and without link-time optimisation can use the runtime; nothing
-        // else that would make the former slow.
+        // Bitcode, so that programs with and without link-time optimisation can use the runtime;
+        // nothing else that would make the former slow.
         command.env("RUSTFLAGS", "-Cembed-bitcode=yes").env("CARGO_PROFILE_DEV_DEBUG", "0");
         command
     }
@@ -199,8 +200,9 @@ impl Lab {
         Runtime { rlib: debug.join("libschism.rlib"), dependencies: debug.join("deps") }
     }
 
-    /// Lets the stock compiler's cargo use the plugin by these flags, in a target directory that stays, so that all test programs
-    /// compile the runtime once. `name` is the flags' alone; they name the plugin, whose path has its content's hash.
+    /// Lets the stock compiler's cargo use the plugin by these flags, in a target directory that
+    /// stays, so that all test programs compile the runtime once. `name` is the flags' alone; they
+    /// name the plugin, whose path has its content's hash.
     pub fn use_plugin(&self, cargo: &mut Command, name: &str, flags: impl AsRef<OsStr>) -> PathBuf {
         let target = self.folder.join(format!("runtime-{name}"));
         cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags);
@@ -208,13 +210,14 @@ impl Lab {
         target
     }
 
-    /// Lets a program keep the kernels that it compiles, in a folder that stays. Kernels are found by what they are compiled
-    /// from and by what compiles them: what is new in either is compiled.
+    /// Lets a program keep the kernels that it compiles, in a folder that stays. Kernels are found
+    /// by what they are compiled from and by what compiles them: what is new in either is compiled.
     pub fn keep_kernels(&self, program: &mut Command) {
         program.env_remove("SCHISM_CACHE").env("SCHISM_CACHE_DIR", self.folder.join("kernels"));
     }
 
-    /// `cargo-schism`: the one that has started these tests, if it was built here; else one that is built once for all test programs.
+    /// `cargo-schism`: the one that has started these tests, if it was built here; else one that is
+    /// built once for all test programs.
     pub fn subcommand(&self) -> PathBuf {
         static BUILT: OnceLock<()> = OnceLock::new();
         let built = self.folder.parent().expect("a folder in the target directory");
@@ -233,7 +236,8 @@ impl Lab {
     }
 
     /// Writes a cargo project with the given files, `Cargo.toml` included. In its texts,
-    /// `@RUNTIME@` stands for the dependency on the runtime. Its dependencies have the workspace's versions.
+    /// `@RUNTIME@` stands for the dependency on the runtime. Its dependencies have the workspace's
+    /// versions.
     pub fn project(&self, folder: &Path, files: &[(&str, &str)]) {
         let runtime = workspace().join("runtime");
         let runtime = format!("schism = {{ path = {runtime:?}, default-features = false }}");
@@ -332,8 +336,8 @@ pub fn output(command: &mut Command) -> Output {
     loop {
         match command.output() {
             Ok(output) => return output,
-            // Another test's child has inherited the descriptor by which the program was written, and
-            // has not come to its own `exec` yet.
+            // Another test's child has inherited the descriptor by which the program was written,
+            // and has not come to its own `exec` yet.
             Err(error)
                 if error.kind() == ErrorKind::ExecutableFileBusy
                     && begin.elapsed() < Duration::from_secs(10) =>

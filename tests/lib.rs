@@ -41,8 +41,9 @@
 //!
 //! `passes/<pass>/*.ll` holds one case each: the IR that goes in, and comments that say what must
 //! and must not come out; see [`filecheck`]. The other tests compile programs (most of them in
-//! `crates/`) with the compiler in the environment variable `RUSTC`, which `cargo schism test` sets; see
-//! [`lab`]. Under plain `cargo test` they fail and say so; `SCHISM_TEST_SKIP=1` leaves them out ([`skip`]).
+//! `crates/`) with the compiler in the environment variable `RUSTC`, which `cargo schism test`
+//! sets; see [`lab`]. Under plain `cargo test` they fail and say so; `SCHISM_TEST_SKIP=1` leaves
+//! them out ([`skip`]).
 
 pub mod captures;
 pub mod constants;

@@ -1,7 +1,9 @@
-//! All kernels of a program as PTX, assembled for real processors where NVIDIA's assembler is found.
+//! All kernels of a program as PTX, assembled for real processors where NVIDIA's assembler is
+//! found.
 //!
-//! `ptxas` comes with CUDA, or with the package `nvidia-cuda-nvcc` of PyPI. It is looked for in `SCHISM_PTXAS` (the file), in the `PATH`,
-//! in `CUDA_HOME` and in `/usr/local/cuda`. No GPU is needed.
+//! `ptxas` comes with CUDA, or with the package `nvidia-cuda-nvcc` of PyPI. It is looked for in
+//! `SCHISM_PTXAS` (the file), in the `PATH`, in `CUDA_HOME` and in `/usr/local/cuda`. No GPU is
+//! needed.
 
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,8 +22,8 @@ use crate::skip;
 /// The processors that kernels are lowered to and assembled for.
 pub const PROCESSORS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
 
-/// The assembler takes minutes for more text than this: kernels that format numbers for themselves. They are left out, unless
-/// everything is asked for.
+/// The assembler takes minutes for more text than this: kernels that format numbers for themselves.
+/// They are left out, unless everything is asked for.
 const LARGE: usize = 1 << 19;
 
 /// What takes longer is told.
@@ -60,8 +62,8 @@ pub fn assembler() -> Option<PathBuf> {
     found
 }
 
-/// Lowers every kernel of this very program, and expects the assembler, if there is one, to take them all but those whose failure
-/// has one of these texts: what a GPU does not have.
+/// Lowers every kernel of this very program, and expects the assembler, if there is one, to take
+/// them all but those whose failure has one of these texts: what a GPU does not have.
 ///
 /// # Panics
 /// Another kernel cannot be lowered or assembled; or one of the texts stands in no failure.
@@ -93,8 +95,8 @@ pub fn expect_of(file: &Path) {
     passed.remember();
 }
 
-/// That all went well with the same kernels, the same stage 2 and the same assembler before. Then it is not done again, unless
-/// `SCHISM_TEST_FULL=1` asks for it. Nothing else is remembered.
+/// That all went well with the same kernels, the same stage 2 and the same assembler before. Then
+/// it is not done again, unless `SCHISM_TEST_FULL=1` asks for it. Nothing else is remembered.
 struct Passed(PathBuf);
 
 impl Passed {
@@ -203,7 +205,8 @@ fn everything() -> bool {
     std::env::var_os("SCHISM_PTX_ALL").is_some_and(|value| !value.is_empty())
 }
 
-/// The processors for a kernel: all of them take long, so they take turns, unless everything is asked for.
+/// The processors for a kernel: all of them take long, so they take turns, unless everything is
+/// asked for.
 fn processors_of(index: usize) -> Vec<&'static str> {
     if everything() { PROCESSORS.to_vec() } else { vec![PROCESSORS[index % PROCESSORS.len()]] }
 }

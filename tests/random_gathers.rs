@@ -1,9 +1,11 @@
-//! Random loops that load an index in each iteration, check it, and load what it names, run before and after the pass that makes several
-//! iterations at once.
+//! Random loops that load an index in each iteration, check it, and load what it names, run before
+//! and after the pass that makes several iterations at once.
 //!
-//! [`generate`] writes tables in global memory and a loop over one or two of them: elements of 1 to 8 bytes, steps up or down, indices that are
-//! now and then too large, sums in which the order counts. An iteration that panics leaves a mark and what it has summed up. [`check`] compares
-//! all that is left in memory. An index that is too large names no memory at all: who loads what it names ends the process.
+//! [`generate`] writes tables in global memory and a loop over one or two of them: elements of 1 to
+//! 8 bytes, steps up or down, indices that are now and then too large, sums in which the order
+//! counts. An iteration that panics leaves a mark and what it has summed up. [`check`] compares all
+//! that is left in memory. An index that is too large names no memory at all: who loads what it
+//! names ends the process.
 
 use std::fmt::Write;
 
@@ -184,7 +186,8 @@ fn extend(o: &mut String, name: &str, ty: &str) -> std::fmt::Result {
     }
 }
 
-/// Runs the pass over the module of a seed, and compares. Says whether several iterations were made at once.
+/// Runs the pass over the module of a seed, and compares. Says whether several iterations were made
+/// at once.
 ///
 /// # Errors
 /// What went wrong, with the module and the passes.

@@ -1,9 +1,10 @@
 //! Random device modules, run before and after passes.
 //!
-//! [`generate`] writes a module with one kernel in two forms: the one that rustc gives stage 1, and one in which the
-//! kernel is there already, which can be run as it is. [`check`] runs passes over them, in their own order and in random
-//! orders, and compares what the kernel does to memory with what it did before. Branches to panics are in the
-//! modules and are never taken. The same seed gives the same module.
+//! [`generate`] writes a module with one kernel in two forms: the one that rustc gives stage 1, and
+//! one in which the kernel is there already, which can be run as it is. [`check`] runs passes over
+//! them, in their own order and in random orders, and compares what the kernel does to memory with
+//! what it did before. Branches to panics are in the modules and are never taken. The same seed
+//! gives the same module.
 
 mod gpu;
 
@@ -21,7 +22,8 @@ use schism_passes::spec::target;
 /// Words of memory that a kernel works on.
 const WORDS: usize = 8;
 
-/// Passes that may run in any order over a module that has its kernel, and change nothing that it does.
+/// Passes that may run in any order over a module that has its kernel, and change nothing that it
+/// does.
 const ANY_ORDER: [&str; 19] = [
     "strip-host-attributes",
     "mark-convergent",
@@ -292,7 +294,8 @@ impl<'r> Body<'r> {
             }
             7 => {
                 let builtins = ["global_id_x", "global_range_y", "global_offset_x"];
-                // Where the launch begins is refused in functions whose address is taken, the first two.
+                // Where the launch begins is refused in functions whose address is taken, the first
+                // two.
                 let known = if self.number < 2 { 2 } else { 3 };
                 let builtin = builtins[self.random.below(known)];
                 self.define(&format!("call i64 @__schism_{builtin}()"));
@@ -385,7 +388,8 @@ impl<'r> Body<'r> {
         self.label(&format!("good{id}"));
     }
 
-    /// Statements in a block of their own, which ends in a branch; the value and the block that they end with.
+    /// Statements in a block of their own, which ends in a branch; the value and the block that
+    /// they end with.
     fn nested(&mut self, label: &str, next: &str) -> (String, String) {
         let known = self.values.len();
         self.depth += 1;
@@ -412,7 +416,8 @@ impl<'r> Body<'r> {
         self.define(&format!("phi i64 [ {one}, %{from_one} ], [ {other}, %{from_other} ]"));
     }
 
-    /// Rare cases in a row, with nothing but arithmetic in and between them. The weights say that few values take them, or that most do.
+    /// Rare cases in a row, with nothing but arithmetic in and between them. The weights say that
+    /// few values take them, or that most do.
     fn rare_cases(&mut self) {
         for _ in 0..2 + self.random.below(3) {
             let (a, b, id) = (self.value(), self.value(), self.name());
@@ -639,7 +644,8 @@ extern "C" fn never() {
     std::process::abort();
 }
 
-/// Compiles a module in this process and runs one of its kernels. `kept` are the parameters that the kernel has left.
+/// Compiles a module in this process and runs one of its kernels. `kept` are the parameters that
+/// the kernel has left.
 fn execute(ir: &str, kernel: &str, begin: u64, kept: Option<&[usize]>) -> Result<Memory, String> {
     /// One at a time: the builtins answer from statics.
     static ONE: Mutex<()> = Mutex::new(());
@@ -658,10 +664,10 @@ fn execute(ir: &str, kernel: &str, begin: u64, kept: Option<&[usize]>) -> Result
     arguments.resize(7, 0);
     let text = CString::new(ir).map_err(|error| error.to_string())?;
     let name = CString::new(kernel).map_err(|error| error.to_string())?;
-    // SAFETY: context, module and engine are made and disposed of here; the engine takes the module. All zeros are valid
-    // options, which LLVM then fills in. The kernel takes up to
-    // seven words, which the System V calling convention passes in six registers and on the stack: passing more than it
-    // takes is harmless there. It writes to `memory` alone, as generated.
+    // SAFETY: context, module and engine are made and disposed of here; the engine takes the
+    // module. All zeros are valid options, which LLVM then fills in. The kernel takes up to seven
+    // words, which the System V calling convention passes in six registers and on the stack:
+    // passing more than it takes is harmless there. It writes to `memory` alone, as generated.
     unsafe {
         LLVMLinkInMCJIT();
         let context = LLVMContextCreate();

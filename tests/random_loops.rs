@@ -1,8 +1,10 @@
-//! Random loops with checks that may fail, run before and after the passes that decide checks early.
+//! Random loops with checks that may fail, run before and after the passes that decide checks
+//! early.
 //!
-//! [`generate`] writes a loop with a counter of 32 or 64 bits, steps up or down, one of several ends, and one to three checks of an
-//! index that is computed of the counter; then calls it with numbers near each other, near zero and near the limits. What panics
-//! leaves a mark and returns, so that it can be seen when it happened: [`check`] compares all that is left in memory.
+//! [`generate`] writes a loop with a counter of 32 or 64 bits, steps up or down, one of several
+//! ends, and one to three checks of an index that is computed of the counter; then calls it with
+//! numbers near each other, near zero and near the limits. What panics leaves a mark and returns,
+//! so that it can be seen when it happened: [`check`] compares all that is left in memory.
 
 use std::fmt::Write;
 
@@ -108,7 +110,8 @@ fn function(random: &mut Random, o: &mut String) -> std::fmt::Result {
         true => writeln!(o, "  br label %burn")?,
         false => writeln!(o, "{test} %burn, label %done")?,
     }
-    // Before LLVM's passes, this end must come behind the other one, which then is the one that is counted by.
+    // Before LLVM's passes, this end must come behind the other one, which then is the one that is
+    // counted by.
     writeln!(o, "burn:\n  %fuel.next = sub i64 %fuel, 1\n  %burnt = icmp eq i64 %fuel.next, 0")?;
     writeln!(o, "  br i1 %burnt, label %out, label %back\nback:\n  br label %iteration")?;
     let last = if early { "%sum" } else { "%sum.next" };
@@ -173,7 +176,8 @@ fn check_of(
     )
 }
 
-/// Runs the passes over the module of a seed, and compares. Says whether a condition was made in front of the loop.
+/// Runs the passes over the module of a seed, and compares. Says whether a condition was made in
+/// front of the loop.
 ///
 /// # Errors
 /// What went wrong, with the module and the passes.
@@ -187,8 +191,8 @@ pub fn check(seed: u64) -> Result<bool, String> {
     compare(seed, &generate(seed), &lists, |output| output.contains("freeze"))
 }
 
-/// Runs lists of passes over a module, and compares what it does with what it did. Says whether any of the outputs is as `is_changed`
-/// says.
+/// Runs lists of passes over a module, and compares what it does with what it did. Says whether any
+/// of the outputs is as `is_changed` says.
 pub(crate) fn compare(
     seed: u64,
     source: &str,

@@ -1,8 +1,9 @@
 //! What tests need and a machine may lack.
 //!
-//! A test that cannot run says nothing of schism, so it must not pass: it fails, with the reason. `SCHISM_TEST_SKIP=1` lets it
-//! pass with the reason printed, for those who know what they leave out. Tests for GPUs and for NVIDIA's assembler are left
-//! out without being asked to, since few machines have them; they print their reasons, too.
+//! A test that cannot run says nothing of schism, so it must not pass: it fails, with the reason.
+//! `SCHISM_TEST_SKIP=1` lets it pass with the reason printed, for those who know what they leave
+//! out. Tests for GPUs and for NVIDIA's assembler are left out without being asked to, since few
+//! machines have them; they print their reasons, too.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -30,8 +31,8 @@ pub fn lacks(reason: &str) {
     say(reason);
 }
 
-/// Prints why a test runs less than it could, or nothing: each reason once for each test. On standard error itself: the output of tests
-/// that pass is not shown.
+/// Prints why a test runs less than it could, or nothing: each reason once for each test. On
+/// standard error itself: the output of tests that pass is not shown.
 pub fn say(reason: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let test = std::thread::current();

@@ -15,8 +15,8 @@ fn kernels_compute_what_the_host_does() {
     let (well, text) = run(&["--check"]);
     assert!(well, "{text}");
     let count = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
-    // 22 kernels and types, precise and relaxed, five of them with their sizes as constants too; launches and
-    // copies in one variant; the prices of Black and Scholes are two results.
+    // 22 kernels and types, precise and relaxed, five of them with their sizes as constants too;
+    // launches and copies in one variant; the prices of Black and Scholes are two results.
     assert_eq!((count("result "), count("check ")), (2 * 22 + 5 + 2 + 2, 2 * 23 + 5 + 2), "{text}");
     let keys = [
         "variant=precise",

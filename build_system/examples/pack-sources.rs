@@ -1,4 +1,5 @@
-//! Writes `sources.pack`, which the published package has in the place of the workspace: see `.ci/package`.
+//! Writes `sources.pack`, which the published package has in the place of the workspace: see
+//! `.ci/package`.
 
 use std::path::Path;
 

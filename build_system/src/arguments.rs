@@ -81,7 +81,8 @@ pub fn compiles(verb: &str) -> bool {
     verb == "bench" || CARGO_VERBS.iter().any(|(name, _, compiles)| *name == verb && *compiles)
 }
 
-/// Reads a command line without the program's name. Cargo starts a subcommand with its name as first argument.
+/// Reads a command line without the program's name. Cargo starts a subcommand with its name as
+/// first argument.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request> {
     let mut arguments = arguments.into_iter().peekable();
     arguments.next_if(|first| first == "schism");
@@ -165,7 +166,8 @@ pub fn suggestion<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -
     }
 }
 
-/// An error of the option parser, for the person at the terminal; `verb` is what the options are of.
+/// An error of the option parser, for the person at the terminal; `verb` is what the options are
+/// of.
 pub fn misused(verb: &str, error: lexopt::Error) -> Error {
     Error::Usage(match error {
         lexopt::Error::MissingValue { option: Some(option) } => {
@@ -179,7 +181,8 @@ pub fn misused(verb: &str, error: lexopt::Error) -> Error {
     })
 }
 
-/// Passes an option on to cargo, with its value if it has one. `option` is as it is written, with its dashes.
+/// Passes an option on to cargo, with its value if it has one. `option` is as it is written, with
+/// its dashes.
 pub fn pass_on(
     parser: &mut lexopt::Parser,
     option: String,

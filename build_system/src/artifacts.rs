@@ -1,4 +1,5 @@
-//! What set-up builds: the plugin with its driver, and stage 2. Built by cargo, installed under the hash of their contents.
+//! What set-up builds: the plugin with its driver, and stage 2. Built by cargo, installed under the
+//! hash of their contents.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,8 @@ use crate::rustc_dev::{self, RustcDev};
 use crate::sources::Sources;
 use crate::toolchain::Toolchain;
 
-/// Changes whenever the way of building below does, so that what was built the old way is built again.
+/// Changes whenever the way of building below does, so that what was built the old way is built
+/// again.
 pub const RECIPE: &str = "2";
 
 /// The plugin's package.
@@ -63,7 +65,8 @@ impl Installed {
         self.plugin_directory.join(PLUGIN)
     }
 
-    /// The program to use in rustdoc's place, so that documentation tests are compiled by the driver.
+    /// The program to use in rustdoc's place, so that documentation tests are compiled by the
+    /// driver.
     pub fn rustdoc(&self) -> PathBuf {
         self.plugin_directory.join(RUSTDOC)
     }
@@ -137,8 +140,8 @@ fn target_directory(home: &Home, toolchain: &Toolchain, workspace: &Path) -> Pat
 
 /// The name of the target directory for a compiler and a workspace.
 ///
-/// Workspaces do not share one: cargo knows a workspace's packages by their paths inside it, and their files
-/// by times, so it would take one checkout's artifacts for another's.
+/// Workspaces do not share one: cargo knows a workspace's packages by their paths inside it, and
+/// their files by times, so it would take one checkout's artifacts for another's.
 fn target_name(compiler: &str, workspace: &Path) -> String {
     let mut hasher = Hasher::default();
     hasher.field(workspace.as_os_str().as_encoded_bytes());
@@ -174,7 +177,8 @@ fn cargo(
     })
 }
 
-/// A cargo verb in an environment in which the plugin compiles: one that sees the compiler's own crates.
+/// A cargo verb in an environment in which the plugin compiles: one that sees the compiler's own
+/// crates.
 fn plugin_cargo(
     toolchain: &Toolchain,
     rustc_dev: &RustcDev,
@@ -188,14 +192,15 @@ fn plugin_cargo(
         .current_dir(workspace)
         .args([verb, "--target", &toolchain.version.host, "--target-dir"])
         .arg(target)
-        // The two crates that see the compiler's insides. Not `1`: others would take this for a nightly compiler.
+        // The two crates that see the compiler's insides. Not `1`: others would take this for a
+        // nightly compiler.
         .env("RUSTC_BOOTSTRAP", "rustc_codegen_schism,schism_rustc")
         .env("CARGO_ENCODED_RUSTFLAGS", command::encode_flags(flags(toolchain, rustc_dev)));
     command
 }
 
-/// Lints the plugin, which clippy sees only beside the compiler's own crates. Does not return when all goes well: this
-/// process becomes cargo.
+/// Lints the plugin, which clippy sees only beside the compiler's own crates. Does not return when
+/// all goes well: this process becomes cargo.
 pub fn clippy(arguments: &[OsString]) -> Result<ExitCode> {
     let home = Home::from_environment()?;
     let toolchain = Toolchain::find()?;

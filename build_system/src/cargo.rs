@@ -1,9 +1,10 @@
 //! Cargo's verbs, with schism's compiler.
 //!
-//! The compiler is put in rustc's place by `RUSTC` alone, and `RUSTDOC` has documentation tests compiled by it. No flag changes, so cargo rebuilds nothing for their sake, and build
-//! scripts see the stable compiler that they would see anyhow. What the driver says of its version holds the plugin's content hash, which
-//! cargo makes part of every artifact's identity: the artifacts of plain cargo, of this plugin and of the next one lie side by
-//! side in the same target directory.
+//! The compiler is put in rustc's place by `RUSTC` alone, and `RUSTDOC` has documentation tests
+//! compiled by it. No flag changes, so cargo rebuilds nothing for their sake, and build scripts see
+//! the stable compiler that they would see anyhow. What the driver says of its version holds the
+//! plugin's content hash, which cargo makes part of every artifact's identity: the artifacts of
+//! plain cargo, of this plugin and of the next one lie side by side in the same target directory.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};

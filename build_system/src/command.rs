@@ -9,7 +9,8 @@ use crate::error::{Error, FileContext, Result};
 /// Lines of a failed program's log that are shown.
 const LAST_LINES: usize = 40;
 
-/// Starts a program and gives its exit status. `purpose` completes "needed …", `hint` says what to do if it is not there.
+/// Starts a program and gives its exit status. `purpose` completes "needed …", `hint` says what to
+/// do if it is not there.
 pub fn status(mut command: Command, purpose: &str, hint: &str) -> Result<ExitStatus> {
     trace(&command, purpose);
     command.status().map_err(|source| not_started(&command, purpose, hint, source))

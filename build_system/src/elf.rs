@@ -84,8 +84,8 @@ fn read(contents: &[u8]) -> object::Result<Needs> {
     Ok(needs)
 }
 
-/// Finds all libraries that a file needs, and those that they need: in the folders that a file names, then in `more`, then where
-/// systems have theirs.
+/// Finds all libraries that a file needs, and those that they need: in the folders that a file
+/// names, then in `more`, then where systems have theirs.
 pub fn libraries(file: &Path, more: &[PathBuf]) -> Result<Libraries> {
     let mut found = Libraries::default();
     let mut open = vec![file.to_owned()];

@@ -160,8 +160,8 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     Err(Error::Container { path: file, problem })
 }
 
-/// The images from which kernels of other containers may have functions: those that export more than kernels. Only what a kernel imports
-/// is taken out of them.
+/// The images from which kernels of other containers may have functions: those that export more
+/// than kernels. Only what a kernel imports is taken out of them.
 fn exporting<'a>(found: &'a [(Option<String>, RecordRef<'a>)]) -> Vec<&'a [u8]> {
     let mut seen = Vec::new();
     let mut links = Vec::new();
@@ -267,8 +267,8 @@ impl Output {
     }
 }
 
-/// `cargo schism llvm-to-ptx`: the same for a file, as one of stage 2's targets by itself. The file may have containers, or be a
-/// container.
+/// `cargo schism llvm-to-ptx`: the same for a file, as one of stage 2's targets by itself. The file
+/// may have containers, or be a container.
 pub fn llvm_to_ptx(arguments: &[OsString]) -> Result<ExitCode> {
     let mut all = vec![OsString::from("ptx")];
     all.extend(arguments.iter().cloned());
@@ -367,7 +367,8 @@ fn check_processor(what: What, processor: &str) -> Result<()> {
     )))
 }
 
-/// Has cargo build one program, and says where it is. `extra` is for the compiler of that program alone.
+/// Has cargo build one program, and says where it is. `extra` is for the compiler of that program
+/// alone.
 pub fn build(mut cargo: Command, arguments: &[OsString], extra: &[&str]) -> Result<PathBuf> {
     let is_test = arguments.iter().any(|argument| argument == "--test");
     let verb = match (is_test, extra) {
@@ -502,7 +503,8 @@ impl Job<'_> {
         Ok(String::from_utf8_lossy(&made.code).into_owned())
     }
 
-    /// Compiles for the CPU, this one or one of the named level, and takes one of the steps that stage 2 has written.
+    /// Compiles for the CPU, this one or one of the named level, and takes one of the steps that
+    /// stage 2 has written.
     fn step(&self, dumps: &Path, suffix: &str, processor: &str) -> Result<String> {
         let made = self.stage2.compile_cpu(self.wanted()?, processor);
         let mut text = None;
@@ -521,16 +523,16 @@ impl Job<'_> {
     }
 }
 
-/// What the runtime knows of a launch in groups of this size when it asks stage 2 for PTX, as far as the
-/// size says it: the range is small, and groups divide it. A launch without groups has blocks of this
-/// size, which need not divide its range.
+/// What the runtime knows of a launch in groups of this size when it asks stage 2 for PTX, as far
+/// as the size says it: the range is small, and groups divide it. A launch without groups has
+/// blocks of this size, which need not divide its range.
 fn assumed(kernel: &KernelRef<'_>, group: &GroupSize) -> LaunchAssumptions {
     let divisible = if kernel.groups.is_some() { ASSUME_DIVISIBLE } else { 0 };
     LaunchAssumptions { flags: ASSUME_INDEX_32 | divisible, block: group.xyz() }
 }
 
-/// What the size of groups means to the code, in a line for its reader. The trace describes a launch's
-/// version by the same words.
+/// What the size of groups means to the code, in a line for its reader. The trace describes a
+/// launch's version by the same words.
 fn about_launch(what: What, kernel: &KernelRef<'_>, group: &GroupSize) -> String {
     let block = match group.xyz() {
         [x, 1, 1] => x.to_string(),
@@ -564,7 +566,8 @@ fn sass(ptx: &str, processor: &str) -> Result<String> {
     command::capture(disassemble, "to show machine code", "It comes with CUDA.")
 }
 
-/// A program of CUDA's: the file that a variable names, or else in the `PATH`, in `CUDA_HOME` or in `/usr/local/cuda`.
+/// A program of CUDA's: the file that a variable names, or else in the `PATH`, in `CUDA_HOME` or in
+/// `/usr/local/cuda`.
 fn tool(name: &str, variable: &str) -> Result<PathBuf> {
     if let Some(path) = std::env::var_os(variable) {
         return Ok(path.into());

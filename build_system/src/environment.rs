@@ -1,8 +1,9 @@
 //! The environment of the programs that are started.
 //!
-//! Two things come in from outside. `cargo run` (the alias inside the checkout) describes *this* package to its child in
-//! variables that the inner cargo, and the build scripts under it, must not take for theirs. And a user's own settings for
-//! their builds (flags, target directories, profiles) must not change how the plugin is built.
+//! Two things come in from outside. `cargo run` (the alias inside the checkout) describes *this*
+//! package to its child in variables that the inner cargo, and the build scripts under it, must not
+//! take for theirs. And a user's own settings for their builds (flags, target directories,
+//! profiles) must not change how the plugin is built.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Content hashes: BLAKE3, in hexadecimal digits. Names of what we make ourselves have its first 128 bits; what comes from
-//! elsewhere is compared by all of it.
+//! Content hashes: BLAKE3, in hexadecimal digits. Names of what we make ourselves have its first
+//! 128 bits; what comes from elsewhere is compared by all of it.
 
 use std::path::Path;
 

@@ -112,7 +112,8 @@ fn parse(words: &[OsString]) -> Result<Request> {
     Ok(Request { file, object, action })
 }
 
-/// All records of a file whose ids start with `object`, each with the archive member it is in. Damage anywhere is an error.
+/// All records of a file whose ids start with `object`, each with the archive member it is in.
+/// Damage anywhere is an error.
 pub fn containers<'a>(
     contents: &'a [u8],
     file: &Path,

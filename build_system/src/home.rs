@@ -24,7 +24,8 @@ pub struct Home {
 }
 
 impl Home {
-    /// The place that the environment names. Variables that name no path from the root are told, and passed over.
+    /// The place that the environment names. Variables that name no path from the root are told,
+    /// and passed over.
     pub fn from_environment() -> Result<Home> {
         let home = schism_trust::Home::from_environment();
         for told in home.told() {

@@ -1,7 +1,8 @@
 //! `cargo schism cache`: looks at the compiled kernels that programs keep.
 //!
-//! What is counted are entries. A kernel has one for each of its versions on each kind of device, and each compiler has one of its own,
-//! with its version and processor. For a GPU it is PTX that is kept: what the driver makes of that, the driver keeps or not.
+//! What is counted are entries. A kernel has one for each of its versions on each kind of device,
+//! and each compiler has one of its own, with its version and processor. For a GPU it is PTX that
+//! is kept: what the driver makes of that, the driver keeps or not.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

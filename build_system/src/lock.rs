@@ -7,7 +7,8 @@ use crate::error::{FileContext, Result};
 use crate::home::Home;
 use crate::progress;
 
-/// Held while set-up changes the cache. The kernel lets go of it when the process ends, however it ends.
+/// Held while set-up changes the cache. The kernel lets go of it when the process ends, however it
+/// ends.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,

@@ -1,8 +1,9 @@
 //! What cargo builds is what the lock file of the sources says.
 //!
-//! Set-up builds with `--locked`. Where it builds a part of a workspace (the compiler without its tools, the plugin without the
-//! rest of schism) cargo has to shorten the lock file first. This is done in a step of its own, and nothing may come into the
-//! file by it: each package that is left must be one of the original's, with the same version, source and checksum.
+//! Set-up builds with `--locked`. Where it builds a part of a workspace (the compiler without its
+//! tools, the plugin without the rest of schism) cargo has to shorten the lock file first. This is
+//! done in a step of its own, and nothing may come into the file by it: each package that is left
+//! must be one of the original's, with the same version, source and checksum.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,8 +19,8 @@ const LOCK: &str = "Cargo.lock";
 /// The original, beside it.
 pub const ORIGINAL: &str = "Cargo.lock.original";
 
-/// Has cargo shorten the lock file in `root` to what the workspace needs. `fetch` is a cargo in its environment, without a verb;
-/// `host` is the target that packages are fetched for.
+/// Has cargo shorten the lock file in `root` to what the workspace needs. `fetch` is a cargo in its
+/// environment, without a verb; `host` is the target that packages are fetched for.
 pub fn shorten(mut fetch: Command, root: &Path, host: &str) -> Result<()> {
     let (path, kept) = (root.join(LOCK), root.join(ORIGINAL));
     let read = |path: &Path| std::fs::read_to_string(path).at("read", path);

@@ -20,7 +20,8 @@ impl Manifest {
         for file in files {
             let path = root.join(file);
             let about = std::fs::metadata(&path).at("read", &path)?;
-            // The inode catches a file that was replaced by an equally long one with its time put back.
+            // The inode catches a file that was replaced by an equally long one with its time put
+            // back.
             lines.push(format!(
                 "{} {}.{:09} {} {}",
                 about.size(),

@@ -61,7 +61,8 @@ fn walk(root: &Path, relative: &Path, found: &mut Vec<PathBuf>) -> io::Result<()
     Ok(())
 }
 
-/// Packs files into one block: per file the length of its path, the path, the length of its contents, the contents.
+/// Packs files into one block: per file the length of its path, the path, the length of its
+/// contents, the contents.
 pub fn pack(root: &Path, files: &[PathBuf]) -> io::Result<Vec<u8>> {
     let mut block = Vec::new();
     for file in files {

@@ -23,7 +23,8 @@ pub fn note_use(directory: &Path) {
     }
 }
 
-/// Removes the directories below this one that were not used for long. The caller holds the set-up lock.
+/// Removes the directories below this one that were not used for long. The caller holds the set-up
+/// lock.
 pub fn prune(parent: &Path) {
     for directory in old_ones(parent, SystemTime::now()) {
         // One that cannot be removed costs space and does no harm.

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{FileContext, Result};
 
-/// A directory under construction. Dropped unpublished, it is removed; killed, it is a leftover that [`sweep`] removes.
+/// A directory under construction. Dropped unpublished, it is removed; killed, it is a leftover
+/// that [`sweep`] removes.
 #[derive(Debug)]
 pub struct Draft {
     path: PathBuf,
@@ -54,7 +55,8 @@ fn beside(place: &Path) -> PathBuf {
     place.with_file_name(name)
 }
 
-/// Removes what killed set-ups left under construction in `directory`. The caller holds the set-up lock.
+/// Removes what killed set-ups left under construction in `directory`. The caller holds the set-up
+/// lock.
 pub fn sweep(directory: &Path) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
@@ -70,8 +72,8 @@ pub fn sweep(directory: &Path) {
     }
 }
 
-/// Writes a file so that readers see the old contents or the new, nothing between. A device or a pipe (`/dev/null`, `/dev/stdout`) is
-/// written to, not replaced.
+/// Writes a file so that readers see the old contents or the new, nothing between. A device or a
+/// pipe (`/dev/null`, `/dev/stdout`) is written to, not replaced.
 pub fn write_file(path: &Path, contents: &[u8]) -> Result<()> {
     if std::fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir()) {
         return std::fs::write(path, contents).at("write", path);

@@ -63,7 +63,8 @@ pub fn ensure(home: &Home) -> Result<Ready> {
     Ok(Ready { toolchain, installed })
 }
 
-/// What is there for these sources, without making anything. `None` if it is not there or not up to date.
+/// What is there for these sources, without making anything. `None` if it is not there or not up to
+/// date.
 pub fn recall(home: &Home, toolchain: &Toolchain, sources: &Sources) -> Result<Option<Installed>> {
     Ok(Memory::of(home, toolchain, sources).recall(home, &sources.manifest()?))
 }
@@ -107,7 +108,8 @@ impl Memory {
         }
     }
 
-    /// What was built from sources with this manifest, if it is still there. A damaged file is one that is not there.
+    /// What was built from sources with this manifest, if it is still there. A damaged file is one
+    /// that is not there.
     fn recall(&self, home: &Home, manifest: &Manifest) -> Option<Installed> {
         let text = std::fs::read_to_string(&self.path).ok()?;
         let mut lines = text.lines();

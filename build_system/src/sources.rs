@@ -1,4 +1,5 @@
-//! The sources of the plugin and of stage 2: a checkout's own files, or those packed into this binary.
+//! The sources of the plugin and of stage 2: a checkout's own files, or those packed into this
+//! binary.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,8 @@ pub enum Sources {
 }
 
 impl Sources {
-    /// The checkout that `SCHISM_WORKSPACE` names; else the one that this program was built and started in; else the packed ones.
+    /// The checkout that `SCHISM_WORKSPACE` names; else the one that this program was built and
+    /// started in; else the packed ones.
     pub fn find() -> Result<Sources> {
         if let Some(path) = std::env::var_os("SCHISM_WORKSPACE").filter(|path| !path.is_empty()) {
             let path = PathBuf::from(path);
@@ -52,7 +54,8 @@ impl Sources {
         hasher.finish()
     }
 
-    /// The files' sizes and times, which tell cheaply that nothing changed. Packed sources never do: theirs is empty.
+    /// The files' sizes and times, which tell cheaply that nothing changed. Packed sources never
+    /// do: theirs is empty.
     pub fn manifest(&self) -> Result<Manifest> {
         match self {
             Sources::Checkout(root) => {
@@ -81,7 +84,8 @@ impl Sources {
         match self {
             Sources::Checkout(root) => Ok(root.clone()),
             Sources::Packed => {
-                // One place for all versions: what did not change between them is not compiled again.
+                // One place for all versions: what did not change between them is not compiled
+                // again.
                 let place = home.build().join("sources");
                 publish::create_parent(&place)?;
                 unpack(PACKED, &place)?;
@@ -91,8 +95,8 @@ impl Sources {
     }
 }
 
-/// Writes packed files below `place`. Files that are as they should be keep their times, for cargo's sake;
-/// files that do not belong go.
+/// Writes packed files below `place`. Files that are as they should be keep their times, for
+/// cargo's sake; files that do not belong go.
 fn unpack(mut block: &[u8], place: &Path) -> Result<()> {
     let mut belong = Vec::new();
     while !block.is_empty() {

@@ -1,7 +1,8 @@
 //! `--targets`: what code is made for ahead of time.
 //!
-//! The compiler reads the list from a variable, which it tells cargo of, so that a change of it builds the crates with kernels anew.
-//! Where the command line says nothing the variable may be set already, or the package's manifest says it:
+//! The compiler reads the list from a variable, which it tells cargo of, so that a change of it
+//! builds the crates with kernels anew. Where the command line says nothing the variable may be set
+//! already, or the package's manifest says it:
 //!
 //! ```toml
 //! [package.metadata.schism]
@@ -74,8 +75,8 @@ fn named(place: &str, error: TargetError) -> Error {
     Error::Usage(format!("`{place}`: {error}"))
 }
 
-/// Tells the compiler that `cargo` starts of the targets: those that were asked for, or else those of the environment, or else those
-/// of the manifest of what these arguments have cargo build.
+/// Tells the compiler that `cargo` starts of the targets: those that were asked for, or else those
+/// of the environment, or else those of the manifest of what these arguments have cargo build.
 pub fn apply(
     cargo: &mut Command,
     asked: &TargetsOption,

@@ -64,7 +64,8 @@ impl Version {
         }
     }
 
-    /// Whether this is the pinned compiler, down to the commit: a distribution's own build of the release has other symbols.
+    /// Whether this is the pinned compiler, down to the commit: a distribution's own build of the
+    /// release has other symbols.
     pub fn is_pinned(&self) -> bool {
         self.release == RELEASE && self.commit == COMMIT
     }
@@ -180,7 +181,8 @@ fn sysroot_above(tool: &Path) -> Option<PathBuf> {
     find_in(&root.join("lib"), "librustc_driver-", ".so").map(|_| root.to_owned())
 }
 
-/// rustup's copies of the release. Its directories are read rather than rustup asked: that takes no time and downloads nothing.
+/// rustup's copies of the release. Its directories are read rather than rustup asked: that takes no
+/// time and downloads nothing.
 fn rustup_copies() -> Vec<PathBuf> {
     let home = std::env::var_os("RUSTUP_HOME")
         .map(PathBuf::from)

@@ -1,4 +1,5 @@
-//! `SCHISM_TRACE`: which programs are started and what is found, on standard error. Programs with kernels read the same variable.
+//! `SCHISM_TRACE`: which programs are started and what is found, on standard error. Programs with
+//! kernels read the same variable.
 
 use std::io;
 

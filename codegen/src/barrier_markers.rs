@@ -1,6 +1,7 @@
 //! Keeps rustc from duplicating barriers.
 //!
-//! rustc's jump threading copies a block with calls to the end of each path whose next branch it knows:
+//! rustc's jump threading copies a block with calls to the end of each path whose next branch it
+//! knows:
 //!
 //! ```text
 //! if id < 8 { a() }        if id < 8 { a(); barrier(); b() } else { barrier() }

@@ -1,4 +1,5 @@
-//! Maps what the passes refuse or warn of to the call paths and source locations by which kernels reach it.
+//! Maps what the passes refuse or warn of to the call paths and source locations by which kernels
+//! reach it.
 //!
 //! The passes know which uses remain after inlining and through which calls they came; the
 //! compiler's [`CallMap`] knows the locations of those calls. A report location is the innermost

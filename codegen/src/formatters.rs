@@ -46,7 +46,8 @@ impl<'tcx> Formatters<'tcx> {
         Self { tcx, traits, known: FxHashMap::default(), types: Vec::new() }
     }
 
-    /// The type and the trait of a formatting function: the method of an implementation of one of the traits.
+    /// The type and the trait of a formatting function: the method of an implementation of one of
+    /// the traits.
     pub(crate) fn formatter(&self, instance: Instance<'tcx>) -> Option<(Ty<'tcx>, Trait)> {
         let tcx = self.tcx;
         // With checks of the types of functions that are called by address, such a function may be

@@ -178,7 +178,8 @@ impl CodegenBackend for SchismBackend {
     fn codegen_crate<'tcx>(&self, tcx: TyCtxt<'tcx>) -> Box<dyn Any> {
         let ongoing =
             rustc_codegen_ssa::base::codegen_crate(self.clone(), tcx, host::target_cpu(tcx.sess));
-        // The host half is lowered by now, and other threads optimise it while this one makes the device half.
+        // The host half is lowered by now, and other threads optimise it while this one makes the
+        // device half.
         let half = device::make(tcx, Purpose::Build, |unit| lower(tcx, unit));
         *DEVICE_HALF.lock().expect("no thread panics while it holds the lock") = half;
         *EXPORTERS.lock().expect("no thread panics while it holds the lock") =

@@ -95,7 +95,8 @@ fn live_module<M>(module: &mut M) -> Option<ModuleRef<'_>> {
         // with a reference to its context, so the first word of the right one is another word.
         let first = unsafe { candidate.cast::<*mut ()>().read() };
         let is_module = words.iter().any(|&other| other != candidate && other == first);
-        // SAFETY: it is the module, which lives as long as what has it, and this thread alone has that.
+        // SAFETY: it is the module, which lives as long as what has it, and this thread alone has
+        // that.
         is_module.then(|| unsafe { ModuleRef::from_raw(candidate.cast()) })
     })
 }

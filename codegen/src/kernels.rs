@@ -136,8 +136,8 @@ fn describe<'tcx>(
     })
 }
 
-/// File and line of a span, as `core::panic::Location` has them: of what a macro makes, where the user
-/// calls it; the file as `--remap-path-prefix` names it in programs.
+/// File and line of a span, as `core::panic::Location` has them: of what a macro makes, where the
+/// user calls it; the file as `--remap-path-prefix` names it in programs.
 fn location_of(tcx: TyCtxt<'_>, span: Span) -> Option<String> {
     if span.is_dummy() {
         return None;

@@ -7,7 +7,8 @@
 //!    instance of the runtime's marker function for each kernel.
 //! 2. **Cut the device half.** [`collect`] gathers everything that the kernels reach into a codegen
 //!    unit of its own, which rustc's LLVM backend lowers like any other; [`device`] takes the
-//!    unoptimised module, runs the passes of `schism-passes` over it, and makes the container. [`object`] puts that in one more object file of the crate.
+//!    unoptimised module, runs the passes of `schism-passes` over it, and makes the container.
+//!    [`object`] puts that in one more object file of the crate.
 //! 3. **Patch the host half.** [`host`] gives every launch site the descriptor of its kernel and
 //!    folds the IR constants.
 //!

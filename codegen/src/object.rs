@@ -55,7 +55,8 @@ pub(crate) fn write(
     })
 }
 
-/// Copies the object of an earlier session; reports through the session and returns `None` if that fails.
+/// Copies the object of an earlier session; reports through the session and returns `None` if that
+/// fails.
 pub(crate) fn copy(
     sess: &Session,
     outputs: &OutputFilenames,

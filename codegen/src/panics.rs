@@ -215,7 +215,8 @@ struct Arguments<'a, 'tcx> {
 }
 
 impl<'tcx> Arguments<'_, 'tcx> {
-    /// The index of an argument's first word in LLVM's call, and how many words it is; `None` if it is passed in another way.
+    /// The index of an argument's first word in LLVM's call, and how many words it is; `None` if it
+    /// is passed in another way.
     fn place(&self, argument: usize) -> Option<(u32, u32)> {
         let env = ty::TypingEnv::fully_monomorphized();
         let input = env.as_query_input((self.instance, ty::List::empty()));

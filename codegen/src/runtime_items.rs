@@ -32,7 +32,8 @@ pub(crate) struct RuntimeItems {
     pub import_to_device: Option<DefId>,
 }
 
-/// Whether the crate sees a runtime, under any name and through any crate. Only such a crate can launch kernels.
+/// Whether the crate sees a runtime, under any name and through any crate. Only such a crate can
+/// launch kernels.
 pub(crate) fn is_visible(tcx: TyCtxt<'_>) -> bool {
     let runtime = Symbol::intern(RUNTIME);
     // The runtime itself launches kernels in its tests alone.

@@ -1,4 +1,5 @@
-//! What a crate with kernels depends on besides its sources: variables of the environment, and stage 2.
+//! What a crate with kernels depends on besides its sources: variables of the environment, and
+//! stage 2.
 //!
 //! They go into the crate's dependency information, so that cargo builds it again when one of them
 //! changes. Only crates that see a runtime get them: those before it would be rebuilt for nothing.

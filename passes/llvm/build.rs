@@ -1,5 +1,6 @@
-//! Links the pinned toolchain's own LLVM, so that no LLVM is downloaded or built, and tells the build scripts of the packages
-//! that depend on this one where the toolchain is: `DEP_SCHISM_LLVM_SYSROOT`.
+//! Links the pinned toolchain's own LLVM, so that no LLVM is downloaded or built, and tells the
+//! build scripts of the packages that depend on this one where the toolchain is:
+//! `DEP_SCHISM_LLVM_SYSROOT`.
 
 use std::path::PathBuf;
 use std::process::Command;

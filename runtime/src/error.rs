@@ -320,7 +320,8 @@ pub enum LaunchError {
         /// The device.
         device: String,
     },
-    /// Some work-items of a group ended while others waited at a barrier. Other groups may or may not have run.
+    /// Some work-items of a group ended while others waited at a barrier. Other groups may or may
+    /// not have run.
     #[error(
         "kernel `{kernel}` has a barrier that not all work-items of a group come to: on device `{device}`, in group {group:?}, \
          {waiting} waited when {ended} had ended; put the barrier where all or none of a group come by"
@@ -610,7 +611,8 @@ pub enum ImageError {
         /// What was tried, with its results.
         reason: String,
     },
-    /// The kernel has AOT code, but none that serves this launch on this device, and stage 2 cannot be loaded.
+    /// The kernel has AOT code, but none that serves this launch on this device, and stage 2 cannot
+    /// be loaded.
     #[error(
         "it was compiled ahead of time for {available}, which does not serve {wanted}, and its compiler cannot be loaded: {reason}; add \
          a target to `cargo schism build --targets`, or ship the compiler with the program (`cargo schism bundle --jit`)"
@@ -667,8 +669,9 @@ impl DriverError {
     fn is_about_code(&self) -> bool {
         matches!(
             self.code,
-            // Invalid arguments; an invalid image, one for other devices, two of the same, wrong PTX, a link that the device has not,
-            // no compiler, PTX that is too new, no compilation; wrong source, a file that is not there, a symbol that is not there.
+            // Invalid arguments; an invalid image, one for other devices, two of the same, wrong
+            // PTX, a link that the device has not, no compiler, PTX that is too new, no
+            // compilation; wrong source, a file that is not there, a symbol that is not there.
             1 | 200 | 209 | 210 | 218 | 219 | 221..=223 | 300..=303 | 500
         )
     }
@@ -696,7 +699,8 @@ pub struct KernelPanic {
     pub message: String,
     /// `file:line:column` of the panic, where it is known.
     pub location: Option<String>,
-    /// The work-item that panicked, in the order of [`Item::id`](crate::Item::id), where it is known.
+    /// The work-item that panicked, in the order of [`Item::id`](crate::Item::id), where it is
+    /// known.
     pub work_item: Option<Vec<usize>>,
     /// Its place in its work-group, if it was launched with groups.
     pub local_id: Option<Vec<usize>>,

@@ -1,4 +1,5 @@
-//! The text of each error. Who adds a kind of error adds its text: the lists below do not compile without.
+//! The text of each error. Who adds a kind of error adds its text: the lists below do not compile
+//! without.
 
 use std::error::Error as _;
 

@@ -88,8 +88,8 @@
 //! # What there is
 //! - [`Device`]: what runs kernels; [`Queue`]: one launch after the other, on a device.
 //! - [`Buffer`]: memory of a device; [`View`], [`ViewMut`]: what kernels capture of it.
-//! - [`Queue::parallel_for`], [`Queue::for_each`], [`Queue::for_each_in`]: launch and wait. [`Queue::scope`]: launch, and wait
-//!   later.
+//! - [`Queue::parallel_for`], [`Queue::for_each`], [`Queue::for_each_in`]: launch and wait.
+//!   [`Queue::scope`]: launch, and wait later.
 //! - [`NdRange`], [`NdItem`], [`Local`], [`Local2d`]: work-groups, whose work-items share local
 //!   memory and synchronize at barriers.
 //! - [`IntoSource`]: where work-items get their elements from. [`per_group`](fn@per_group),

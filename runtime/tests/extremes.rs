@@ -1,4 +1,5 @@
-//! Ranges at which arithmetic goes wrong: there is a launch or a typed error, and never an overflow, in release builds either.
+//! Ranges at which arithmetic goes wrong: there is a launch or a typed error, and never an
+//! overflow, in release builds either.
 
 use proptest::prelude::*;
 use schism::{LaunchError, prelude::*};
@@ -71,7 +72,8 @@ proptest! {
         check_groups(NdRange::new(x, u), [x], [u]);
     }
 
-    /// Ranges from one extreme to another: they run nothing, run, or are refused. What runs is small or ends at once.
+    /// Ranges from one extreme to another: they run nothing, run, or are refused. What runs is
+    /// small or ends at once.
     #[test]
     fn launches_over_extreme_ranges_never_overflow(
         first in prop::array::uniform3(extremes()),
@@ -95,7 +97,8 @@ proptest! {
     }
 }
 
-/// A kernel of which nothing is left takes no time, however large the range is: sizes of intervals grow without end.
+/// A kernel of which nothing is left takes no time, however large the range is: sizes of intervals
+/// grow without end.
 #[test]
 fn an_empty_kernel_over_the_largest_range() {
     let queue = Queue::on(&Device::by_name("native").expect("always there")).expect("threads");

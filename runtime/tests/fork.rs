@@ -1,4 +1,5 @@
-//! Processes that are forked while schism is in use: a child launches kernels, or gets an error at once. It never hangs.
+//! Processes that are forked while schism is in use: a child launches kernels, or gets an error at
+//! once. It never hangs.
 
 mod support;
 
@@ -16,7 +17,8 @@ const LIMIT: Duration = Duration::from_secs(20);
 const WELL: i32 = 7;
 const REFUSED: i32 = 8;
 
-/// Runs `work` in a forked child. It must end by itself, with [`WELL`] or [`REFUSED`], which is returned.
+/// Runs `work` in a forked child. It must end by itself, with [`WELL`] or [`REFUSED`], which is
+/// returned.
 fn in_child(work: impl FnOnce() -> i32) -> i32 {
     // SAFETY: the child leaves by `_exit`; what it does in between is what is tested.
     let child = unsafe { libc::fork() };
@@ -115,7 +117,8 @@ fn single(device: &Device) {
     }
 }
 
-/// Other threads of the parent launch while it forks, on queues of their own and on one that all share.
+/// Other threads of the parent launch while it forks, on queues of their own and on one that all
+/// share.
 fn threads(device: &Device) {
     let shared = Queue::on(device).expect("a queue");
     let ended = AtomicBool::new(false);

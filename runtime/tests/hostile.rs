@@ -1,5 +1,6 @@
-//! Surroundings in which programs are not at home: closed and full descriptors, limits, nonsense in the environment, launches at the
-//! end of threads and of the process, captures that panic. Nothing crashes, and nothing hangs. Each case runs in a process of its own.
+//! Surroundings in which programs are not at home: closed and full descriptors, limits, nonsense in
+//! the environment, launches at the end of threads and of the process, captures that panic. Nothing
+//! crashes, and nothing hangs. Each case runs in a process of its own.
 
 mod support;
 
@@ -162,8 +163,8 @@ fn drops(queue: &Queue) {
     launches(queue).expect("the queue goes on");
 }
 
-/// A copy of this program, made before any process is started: one that is being started has for a moment all descriptors, also those
-/// that programs are written by, which then cannot be run.
+/// A copy of this program, made before any process is started: one that is being started has for a
+/// moment all descriptors, also those that programs are written by, which then cannot be run.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| program_in(&scratch("hostile")))

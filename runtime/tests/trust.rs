@@ -1,4 +1,5 @@
-//! Code and folders that somebody else may have put there are not used. Each case runs in a process of its own.
+//! Code and folders that somebody else may have put there are not used. Each case runs in a process
+//! of its own.
 
 mod support;
 
@@ -72,7 +73,8 @@ struct Fixture {
 }
 
 fn fixture(name: &str) -> Fixture {
-    // A process that is being started has all descriptors for a moment, also those that programs are written by.
+    // A process that is being started has all descriptors for a moment, also those that programs
+    // are written by.
     static LOCK: Mutex<()> = Mutex::new(());
     let _turn = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = scratch(name);

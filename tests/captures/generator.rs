@@ -215,7 +215,8 @@ impl Generator {
     }
 
     fn plain(&mut self, name: &str) -> String {
-        // An address of the devices' part of the address space, which must arrive as any other number.
+        // An address of the devices' part of the address space, which must arrive as any other
+        // number.
         let address = |this: &mut Self| {
             format!("env.address({}, {})", this.random.usize(0..3), this.random.usize(0..60))
         };

@@ -46,7 +46,8 @@ impl Address {
 
 impl Walk for Address {
     fn walk(&self, sink: &mut Sink) {
-        // SAFETY: there is an element, of which this is the view; on the host it is read as a view is.
+        // SAFETY: there is an element, of which this is the view; on the host it is read as a view
+        // is.
         let view = unsafe { std::mem::transmute::<&[u32], Words>(std::slice::from_raw_parts(self.0, 1)) };
         view.walk(sink);
     }

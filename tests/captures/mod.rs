@@ -1,6 +1,6 @@
-//! Kernels with random captures: nested options and results, packed structs, enums with data and with niches, arrays, unions. Their
-//! views and their numbers must arrive as they are on the devices `cpu` and `native` and on a GPU, and a device must refuse addresses of
-//! another.
+//! Kernels with random captures: nested options and results, packed structs, enums with data and
+//! with niches, arrays, unions. Their views and their numbers must arrive as they are on the
+//! devices `cpu` and `native` and on a GPU, and a device must refuse addresses of another.
 //!
 //! | file | what it is |
 //! |---|---|
@@ -8,9 +8,10 @@
 //! | `prelude.rs` | what each program begins with: how a kernel says what it has got, and the launches |
 //! | `known.rs` | captures that some device once got wrong |
 //!
-//! The GPU is that of the fake driver (`crates/fake_cuda.rs`), which runs no kernels. A program puts the closure together from the
-//! parameters of a launch, and runs it on the host: the fake driver's memory is the program's, so addresses are right if they were
-//! translated. What a launch has for parameters, the container says.
+//! The GPU is that of the fake driver (`crates/fake_cuda.rs`), which runs no kernels. A program
+//! puts the closure together from the parameters of a launch, and runs it on the host: the fake
+//! driver's memory is the program's, so addresses are right if they were translated. What a launch
+//! has for parameters, the container says.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,8 @@ pub fn kernel(seed: u64, number: usize) -> String {
     generator::kernel(seed, number)
 }
 
-/// Compiles a program of these kernels of a seed, and of those that are known, in a folder of its own.
+/// Compiles a program of these kernels of a seed, and of those that are known, in a folder of its
+/// own.
 ///
 /// # Panics
 /// If that fails.
@@ -69,7 +71,8 @@ pub fn compile(lab: &Lab, seed: u64, numbers: std::ops::Range<usize>) -> Program
     Program { path, driver: folder.join("libfake_cuda.so"), closures }
 }
 
-/// A line for each kernel of a program: its name, the size of its closure, offset and size of each parameter.
+/// A line for each kernel of a program: its name, the size of its closure, offset and size of each
+/// parameter.
 fn flattened(program: &Path) -> String {
     let mut lines = String::new();
     for kernel in containers(program).iter().flat_map(|container| &container.kernels) {
@@ -90,7 +93,8 @@ fn flattened(program: &Path) -> String {
 }
 
 impl Program {
-    /// Runs the kernels with these names, or all of them if there is none; what is wrong, and how many ran.
+    /// Runs the kernels with these names, or all of them if there is none; what is wrong, and how
+    /// many ran.
     ///
     /// # Panics
     /// If the program cannot be run to its end.

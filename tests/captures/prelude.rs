@@ -1,9 +1,12 @@
-//! What programs with random captures have in front of their kernels: see `mod.rs` in the folder that this comes from.
+//! What programs with random captures have in front of their kernels: see `mod.rs` in the folder
+//! that this comes from.
 //!
-//! A kernel folds all that its capture holds into a number: each number, the tag of each enum, each element of each view. The host
-//! does the same with the value that it made, and the numbers must be equal.
+//! A kernel folds all that its capture holds into a number: each number, the tag of each enum, each
+//! element of each view. The host does the same with the value that it made, and the numbers must
+//! be equal.
 //!
-//! Without `CAPTURES_CLOSURES` the GPUs are real ones, and kernels run there; there may be one only.
+//! Without `CAPTURES_CLOSURES` the GPUs are real ones, and kernels run there; there may be one
+//! only.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -28,7 +31,8 @@ pub struct Sink {
     views: u32,
     uncertain: u32,
     in_union: bool,
-    /// The host reads elements of a GPU's buffer by addresses that stand for them. What arrives on a GPU has other addresses.
+    /// The host reads elements of a GPU's buffer by addresses that stand for them. What arrives on
+    /// a GPU has other addresses.
     on_gpu: bool,
 }
 
@@ -270,7 +274,8 @@ impl Env {
 }
 
 thread_local! {
-    /// The flattened parameters of the next launch, by offset and size; and the closure that arrived.
+    /// The flattened parameters of the next launch, by offset and size; and the closure that
+    /// arrived.
     static PARAMETERS: RefCell<(usize, Vec<(usize, usize)>)> = const { RefCell::new((0, Vec::new())) };
     static ARRIVED: RefCell<Vec<u128>> = const { RefCell::new(Vec::new()) };
 }
@@ -392,7 +397,8 @@ impl Harness {
             PARAMETERS.set((size, parameters));
         }
         let native = &self.native.queue;
-        // What arrived on the GPU refers to the fake driver's memory, which is this program's: the host's own code can read it.
+        // What arrived on the GPU refers to the fake driver's memory, which is this program's: the
+        // host's own code can read it.
         let replay = || {
             if !self.fake {
                 return;
@@ -424,7 +430,8 @@ impl Harness {
         let value = make(&self.cpu);
         let found = Sink::of(&value);
         let is_refused = found.views != found.uncertain;
-        // What lies in a union may be a number, so a launch takes it; a GPU that read there would be lost.
+        // What lies in a union may be a number, so a launch takes it; a GPU that read there would
+        // be lost.
         if is_refused || self.fake {
             refused(&self.gpu.queue, value, "cpu", is_refused);
         }

@@ -1,4 +1,5 @@
-//! Launches of every kind, and what came of each, on a line of its own. Which code ran them is `aot.rs`'s to know.
+//! Launches of every kind, and what came of each, on a line of its own. Which code ran them is
+//! `aot.rs`'s to know.
 
 use schism::prelude::*;
 use schism::{DeviceError, Error, LaunchError, Math};

@@ -1,7 +1,8 @@
-//! Kernels in which the compiler would like to copy a call: the branch in front of it decides the branch behind it.
+//! Kernels in which the compiler would like to copy a call: the branch in front of it decides the
+//! branch behind it.
 //!
-//! Each case is there twice: with a barrier, and with a call of `other`, which takes no part in any group. Some are there once more with
-//! a vote of a sub-group.
+//! Each case is there twice: with a barrier, and with a call of `other`, which takes no part in any
+//! group. Some are there once more with a vote of a sub-group.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

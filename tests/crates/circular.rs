@@ -1,4 +1,5 @@
-//! Kernels that reach statics which refer to each other in circles, and to themselves; and one that reaches none.
+//! Kernels that reach statics which refer to each other in circles, and to themselves; and one that
+//! reaches none.
 
 use schism::prelude::*;
 

@@ -1,5 +1,6 @@
-//! Launches twice and prints what came of it: the device, a sum, and which half ran; or the errors, each
-//! with the kinds of its sources. With the argument `devices` it lists the devices first, twice.
+//! Launches twice and prints what came of it: the device, a sum, and which half ran; or the errors,
+//! each with the kinds of its sources. With the argument `devices` it lists the devices first,
+//! twice.
 
 use std::error::Error;
 

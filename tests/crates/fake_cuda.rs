@@ -1,6 +1,7 @@
-//! A driver without a GPU: it has the functions of NVIDIA's that the runtime calls, and plain memory of the process in place of a
-//! device's. It runs no kernels; a program can say what a launch shall do, see `fake_on_launch`. The variables of loaded code are in its
-//! memory, see `fake_variable`.
+//! A driver without a GPU: it has the functions of NVIDIA's that the runtime calls, and plain
+//! memory of the process in place of a device's. It runs no kernels; a program can say what a
+//! launch shall do, see `fake_on_launch`. The variables of loaded code are in its memory, see
+//! `fake_variable`.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -52,8 +53,9 @@ struct State {
     /// Size and context of each piece of device memory.
     memory: BTreeMap<u64, (usize, Handle)>,
     host: BTreeMap<usize, usize>,
-    /// Copies that a stream has not come to: numbers, addresses and bytes. Those of other memory of the host's are made at once, as a
-    /// driver does, which has copied such memory when its function returns.
+    /// Copies that a stream has not come to: numbers, addresses and bytes. Those of other memory of
+    /// the host's are made at once, as a driver does, which has copied such memory when its
+    /// function returns.
     copies: BTreeMap<Handle, Vec<(u64, u64, u64, usize)>>,
     /// Copies so far.
     copied: u64,
@@ -72,7 +74,8 @@ struct State {
     on_launch: Option<OnLaunch>,
 }
 
-/// What runs in place of a kernel: its name, blocks, threads of a block, bytes of shared memory, the addresses of its parameters.
+/// What runs in place of a kernel: its name, blocks, threads of a block, bytes of shared memory,
+/// the addresses of its parameters.
 type OnLaunch = extern "C" fn(*const c_char, *const c_uint, *const c_uint, c_uint, *mut *mut c_void);
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(|| {
@@ -607,8 +610,8 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
     result
 }
 
-/// Makes the variables of a module, which have initial values: numbers and addresses of one another.
-/// `.global .align 8 .u64 name[2] = {generic(other), 7};`
+/// Makes the variables of a module, which have initial values: numbers and addresses of one
+/// another. `.global .align 8 .u64 name[2] = {generic(other), 7};`
 fn variables(text: &str) -> Vec<(String, u64, usize)> {
     let declared = text.lines().filter_map(|line| {
         let line = line.strip_prefix(".visible ").unwrap_or(line);

@@ -1,4 +1,5 @@
-//! A stage 2 of another version of schism: it speaks the version of the interface that `FAKE_JIT_VERSION` says, and has nothing else.
+//! A stage 2 of another version of schism: it speaks the version of the interface that
+//! `FAKE_JIT_VERSION` says, and has nothing else.
 
 use std::env;
 

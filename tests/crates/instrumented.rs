@@ -1,5 +1,6 @@
-//! Kernels whose code an instrumented build has much to add to: branches, loops, calls of all kinds, arrays on the stack. Prints each
-//! result beside the host's, from `main` on; a wrong one ends the program.
+//! Kernels whose code an instrumented build has much to add to: branches, loops, calls of all
+//! kinds, arrays on the stack. Prints each result beside the host's, from `main` on; a wrong one
+//! ends the program.
 
 use schism::prelude::*;
 

@@ -1,5 +1,6 @@
-//! Launches the kernels that it is asked for, from as many threads as it is asked for, and says whether it had to compile.
-//! Compiled with `--cfg changed`, another kernel than `same` is another, everything stands elsewhere, and there are more.
+//! Launches the kernels that it is asked for, from as many threads as it is asked for, and says
+//! whether it had to compile. Compiled with `--cfg changed`, another kernel than `same` is another,
+//! everything stands elsewhere, and there are more.
 
 use schism::prelude::*;
 use schism::{Error, Math};

@@ -1,4 +1,5 @@
-//! The standard library's mathematics in kernels: compares with the host, and writes what came out to the file `maths.out`.
+//! The standard library's mathematics in kernels: compares with the host, and writes what came out
+//! to the file `maths.out`.
 
 use std::error::Error;
 

@@ -1,5 +1,5 @@
-//! One program for all combinations of the compiler's options. Prints one line for each kernel, then
-//! `ok`; the values are checked against the host's loop.
+//! One program for all combinations of the compiler's options. Prints one line for each kernel,
+//! then `ok`; the values are checked against the host's loop.
 //!
 //! `SALT`, `HOST` and the module `other` are what the tests edit.
 

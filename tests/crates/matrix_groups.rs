@@ -89,7 +89,8 @@ pub fn run(queue: &Queue) -> Result<String, schism::Error> {
         let sources = (&mut cells, per_group(&mut sums));
         queue.for_each_in(range, (local::<u64>(GROUP), sources), move |item, (tile, elements)| {
             let (cell, sum) = elements;
-            // SAFETY: each work-item writes its own element, with barriers between writing and reading.
+            // SAFETY: each work-item writes its own element, with barriers between writing and
+            // reading.
             let (first, second) =
                 (local_array!(item, Cell; 30).as_mut_ptr(), local_array!(item, Cell; 30).as_mut_ptr());
             let twist = Twist(twist);

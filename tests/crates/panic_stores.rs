@@ -1,4 +1,5 @@
-//! What a work-item has stored when it panics, on every device: what the same function has stored on the host.
+//! What a work-item has stored when it panics, on every device: what the same function has stored
+//! on the host.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -196,7 +197,8 @@ fn main() {
             o[0] = 2;
             o[0] = 7 / (x as u32 - v[7]);
         });
-        // The native device unwinds, as the host does; others end the work-item, and run no destructors.
+        // The native device unwinds, as the host does; others end the work-item, and run no
+        // destructors.
         let left = |o: &mut Memory| match device.name() {
             "native" => guarded(o, &numbers, x),
             _ => {

@@ -1,4 +1,5 @@
-//! Kernels that panic in every way, each followed by one that does not. Prints what the launches return.
+//! Kernels that panic in every way, each followed by one that does not. Prints what the launches
+//! return.
 
 use schism::prelude::*;
 

@@ -1,5 +1,5 @@
-//! A build script that looks for a nightly compiler in the ways that crates of the registry do: by the
-//! version, and by compiling a program with an unstable feature.
+//! A build script that looks for a nightly compiler in the ways that crates of the registry do: by
+//! the version, and by compiling a program with an unstable feature.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

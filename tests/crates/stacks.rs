@@ -1,8 +1,10 @@
-//! Kernels that take stack, launched from a thread whose stack is as small as the command line says and has a canary behind it.
+//! Kernels that take stack, launched from a thread whose stack is as small as the command line says
+//! and has a canary behind it.
 //!
-//! `stacks BYTES CASE…` prints a line for each case: its name, and `right`, `wrong`, or what the launch says. A case that must not end
-//! well comes last. `BYTES` is the size of the launching thread's stack; the thread is one that the standard library did not make. With
-//! `main` it is the program's first thread, with `std` one of the standard library's.
+//! `stacks BYTES CASE…` prints a line for each case: its name, and `right`, `wrong`, or what the
+//! launch says. A case that must not end well comes last. `BYTES` is the size of the launching
+//! thread's stack; the thread is one that the standard library did not make. With `main` it is the
+//! program's first thread, with `std` one of the standard library's.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -26,18 +28,21 @@ unsafe extern "C" {
 }
 
 const PAGE: usize = 4096;
-/// What lies behind the guard page of the launching thread's stack, as another thread's stack would.
+/// What lies behind the guard page of the launching thread's stack, as another thread's stack
+/// would.
 const CANARY: usize = 24 << 20;
 const PATTERN: u64 = 0x5ca1_ab1e_0ddb_a11c;
 
-/// Runs `run` on a thread with a stack of `size` bytes, a guard page below it, and a canary below that. Whether the canary is whole.
+/// Runs `run` on a thread with a stack of `size` bytes, a guard page below it, and a canary below
+/// that. Whether the canary is whole.
 fn on_thread<F: FnMut()>(size: usize, mut run: F) -> bool {
     extern "C" fn start<F: FnMut()>(data: *mut c_void) -> *mut c_void {
         // SAFETY: `on_thread` passes the address of its closure, and waits for the thread.
         unsafe { (*data.cast::<F>())() };
         std::ptr::null_mut()
     }
-    // SAFETY: new memory, whose parts are used for one thing each; the thread is joined before the closure goes.
+    // SAFETY: new memory, whose parts are used for one thing each; the thread is joined before the
+    // closure goes.
     unsafe {
         let memory = mmap(std::ptr::null_mut(), CANARY + PAGE + size, 3, 0x22, -1, 0);
         assert!(memory.addr() != usize::MAX, "memory");
@@ -262,7 +267,8 @@ fn run(queue: &Queue, case: &str) -> (Result<(), LaunchError>, bool) {
             (Ok(()), true)
         }
         "null" => {
-            // SAFETY: there is nothing at that address, which is what the case is about: the program ends by the system's signal.
+            // SAFETY: there is nothing at that address, which is what the case is about: the
+            // program ends by the system's signal.
             unsafe { write_volatile(std::ptr::without_provenance_mut::<u32>(64), 1) };
             (Ok(()), false)
         }

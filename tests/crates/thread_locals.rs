@@ -1,7 +1,9 @@
-//! Kernels whose work-items wait while a thread-local variable is set, as the crate `scoped-tls` does it: as long as a function runs,
-//! the variable refers to something that lives until the function returns. A device has no such variables; the host half has.
+//! Kernels whose work-items wait while a thread-local variable is set, as the crate `scoped-tls`
+//! does it: as long as a function runs, the variable refers to something that lives until the
+//! function returns. A device has no such variables; the host half has.
 //!
-//! Prints for each kernel how many threads its work-items ran on, and whether each work-item found what it had set.
+//! Prints for each kernel how many threads its work-items ran on, and whether each work-item found
+//! what it had set.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -95,7 +97,8 @@ fn main() {
         scoped::set(&value, || scoped::get() == value)
     });
 
-    // A work-item that panics: the others give up, each on its thread, and what they have set goes back.
+    // A work-item that panics: the others give up, each on its thread, and what they have set goes
+    // back.
     let result = queue.parallel_for(range(), move |item| {
         if schism::is_device() {
             return;

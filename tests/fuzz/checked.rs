@@ -1,5 +1,6 @@
-//! Loops over a slice whose indices are computed from the loop's counter: steps, both directions, nested, of lengths that are known or not.
-//! And loops over tables of indices, which load what their elements name.
+//! Loops over a slice whose indices are computed from the loop's counter: steps, both directions,
+//! nested, of lengths that are known or not. And loops over tables of indices, which load what
+//! their elements name.
 
 use super::generator::Generator;
 use super::node::Node;
@@ -69,7 +70,8 @@ impl Generator {
         Node::part(&template, numbers)
     }
 
-    /// A loop over a table of indices, or over two tables, that sums up what the indices name. The sum becomes a variable.
+    /// A loop over a table of indices, or over two tables, that sums up what the indices name. The
+    /// sum becomes a variable.
     pub(crate) fn gathering_loop(&mut self) -> Node {
         let numbers: Vec<Node> = (0..4).map(|_| self.expr(&USIZE, 0)).collect();
         let types = ["u8", "u16", "u32", "u64", "usize"];

@@ -396,7 +396,8 @@ impl Generator {
                 Node::expr(ty, &format!("({method})"), [a, b])
             }
             78..92 if self.uses(10) => {
-                // The mathematics library. A compiler may know the result of a constant argument better.
+                // The mathematics library. A compiler may know the result of a constant argument
+                // better.
                 let methods = [
                     "sin()", "cos()", "tan()", "exp()", "ln()", "exp2()", "log2()", "log10()",
                     "tanh()", "sinh()", "cosh()", "atan()", "asin()", "acos()", "cbrt()",

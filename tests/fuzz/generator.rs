@@ -1,4 +1,5 @@
-//! What the generator knows while it writes a kernel: names in scope, and how much it may still write.
+//! What the generator knows while it writes a kernel: names in scope, and how much it may still
+//! write.
 
 use fastrand::Rng;
 

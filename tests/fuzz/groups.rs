@@ -1,8 +1,10 @@
-//! Kernels with work-groups: steps between barriers, written once for the device and once for the host.
+//! Kernels with work-groups: steps between barriers, written once for the device and once for the
+//! host.
 //!
-//! In a step each work-item reads what others have left in local memory, and leaves something itself. The host does
-//! a step for all work-items of a group before it begins the next. Loops and branches around steps depend on what
-//! the whole group knows, so that all of its work-items meet at the same barriers; within a step anything goes.
+//! In a step each work-item reads what others have left in local memory, and leaves something
+//! itself. The host does a step for all work-items of a group before it begins the next. Loops and
+//! branches around steps depend on what the whole group knows, so that all of its work-items meet
+//! at the same barriers; within a step anything goes.
 
 use super::generator::Generator;
 use super::node::Node;

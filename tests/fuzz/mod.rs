@@ -1,10 +1,10 @@
 //! Random kernels, as a search for what the tests of the language do not think of.
 //!
-//! A kernel is generated from two numbers, a seed and its own number; nothing else goes in. Programs of
-//! [`BATCH`] kernels are compiled by the driver and by plain rustc, with the same options. Each program
-//! runs each kernel's function on the host, item by item, and launches the kernel on every device. Then all
-//! must agree, bit for bit: the outputs, which work-items panic, where and with what message, and what one that panics has left in
-//! memory.
+//! A kernel is generated from two numbers, a seed and its own number; nothing else goes in.
+//! Programs of [`BATCH`] kernels are compiled by the driver and by plain rustc, with the same
+//! options. Each program runs each kernel's function on the host, item by item, and launches the
+//! kernel on every device. Then all must agree, bit for bit: the outputs, which work-items panic,
+//! where and with what message, and what one that panics has left in memory.
 //!
 //! ```text
 //! kernel.rs     a kernel: what it captures, how it is launched
@@ -16,8 +16,8 @@
 //! reduce.rs     makes a small kernel of one that shows a difference
 //! ```
 //!
-//! The generated programs have one meaning: they end, have no undefined behaviour, and see nothing that
-//! Rust leaves open. `prelude.rs` says what that excludes.
+//! The generated programs have one meaning: they end, have no undefined behaviour, and see nothing
+//! that Rust leaves open. `prelude.rs` says what that excludes.
 
 mod checked;
 mod expression;

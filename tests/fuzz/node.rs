@@ -1,4 +1,5 @@
-//! Generated source text as a tree, so that the reducer knows where expressions and statements begin and end.
+//! Generated source text as a tree, so that the reducer knows where expressions and statements
+//! begin and end.
 
 use super::types::Type;
 

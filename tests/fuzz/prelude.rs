@@ -1,7 +1,9 @@
-//! What every generated program begins with: test data, a way to compare any value bit for bit, and the comparison itself.
+//! What every generated program begins with: test data, a way to compare any value bit for bit, and
+//! the comparison itself.
 //!
-//! Rust leaves some things open, and kernels must not see them: the bits of a NaN, and which zero `min` and `max` give.
-//! So every NaN is digested as the same one, and kernels look at a float's bits through the functions below.
+//! Rust leaves some things open, and kernels must not see them: the bits of a NaN, and which zero
+//! `min` and `max` give. So every NaN is digested as the same one, and kernels look at a float's
+//! bits through the functions below.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -356,7 +358,8 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// The host's results, item by item: what `run` adds to the bytes, or, if it panics, has added before.
+    /// The host's results, item by item: what `run` adds to the bytes, or, if it panics, has added
+    /// before.
     pub fn expect(&mut self, range: [usize; 3], run: &mut dyn FnMut(usize, [usize; 3], &mut Vec<u8>)) {
         self.range = range;
         for z in 0..range[2] {
@@ -544,8 +547,8 @@ impl Group<'_> {
 }
 
 impl Harness {
-    /// The host's results of groups of a size, of as many along each dimension. Panics of a group are those of the first step
-    /// in which there are any.
+    /// The host's results of groups of a size, of as many along each dimension. Panics of a group
+    /// are those of the first step in which there are any.
     pub fn groups(
         &mut self,
         size: [usize; 2],
@@ -594,7 +597,8 @@ fn same_message(expected: &str, found: &str) -> bool {
     !MESSAGES || expected == found
 }
 
-/// Runs the kernels from the one that the second argument counts, on the devices that the first one names. Exit status 1: there were differences, 3: a kernel did not end.
+/// Runs the kernels from the one that the second argument counts, on the devices that the first one
+/// names. Exit status 1: there were differences, 3: a kernel did not end.
 pub fn run(kernels: &[(u64, fn(&mut Harness))]) {
     std::panic::set_hook(Box::new(|info| {
         let message = match info.payload_as_str() {

@@ -1,7 +1,8 @@
 //! Makes a small kernel of one that shows a difference.
 //!
-//! Statements are left out, and expressions replaced by a part of theirs or by the simplest value of their
-//! type, as long as the kernel shows the same kind of finding. What is no Rust any more shows nothing.
+//! Statements are left out, and expressions replaced by a part of theirs or by the simplest value
+//! of their type, as long as the kernel shows the same kind of finding. What is no Rust any more
+//! shows nothing.
 
 use std::time::{Duration, Instant};
 
@@ -14,8 +15,8 @@ use super::types::Type;
 /// Long enough for most kernels, and short enough for a run with many findings.
 const TIME: Duration = Duration::from_secs(180);
 
-/// A whole program with the small kernel; none if the kernel alone does not show what it showed among
-/// others.
+/// A whole program with the small kernel; none if the kernel alone does not show what it showed
+/// among others.
 pub(crate) fn reduce(
     bench: &Bench<'_>,
     seed: u64,

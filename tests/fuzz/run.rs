@@ -75,7 +75,8 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The compiler's options for a kernel's program. They follow from seed and number, but for the level.
+/// The compiler's options for a kernel's program. They follow from seed and number, but for the
+/// level.
 pub(crate) fn flags(options: &Options, kernel: u64) -> Vec<String> {
     let batch = kernel / BATCH;
     let level = &options.levels[(batch % options.levels.len() as u64) as usize];
@@ -92,8 +93,9 @@ pub(crate) fn flags(options: &Options, kernel: u64) -> Vec<String> {
     flags
 }
 
-/// What plain rustc gets of them: the checks, which are a part of a program's meaning, and every so often the level
-/// too. Otherwise it does not optimise, which is fast, and says what the source means.
+/// What plain rustc gets of them: the checks, which are a part of a program's meaning, and every so
+/// often the level too. Otherwise it does not optimise, which is fast, and says what the source
+/// means.
 fn stock_flags(flags: &[String], batch: u64) -> Vec<String> {
     let mut flags = flags.to_vec();
     if batch % 8 != 7 {

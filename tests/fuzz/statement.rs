@@ -365,7 +365,8 @@ impl Generator {
             1 => Node::part("$.reverse();\n", [place]),
             2 => {
                 let by = self.expr(&USIZE, 0);
-                // The argument may read the place, which is lent while a method of slices is called.
+                // The argument may read the place, which is lent while a method of slices is
+                // called.
                 Node::part(&format!("{{ let by = $ % {len}; $.rotate_left(by); }}\n"), [by, place])
             }
             3 => {

@@ -1,4 +1,5 @@
-//! Stores to the launch's memory, some of them right before a panic: what a work-item has stored then is there afterwards.
+//! Stores to the launch's memory, some of them right before a panic: what a work-item has stored
+//! then is there afterwards.
 //!
 //! The memory is `mem: &mut [u64]` of [`LEN`] words, a parameter of the kernel's function.
 

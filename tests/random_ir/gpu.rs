@@ -1,4 +1,5 @@
-//! Statements that passes for GPUs look for: address spaces, large fills and copies, atomics, products, trip counts.
+//! Statements that passes for GPUs look for: address spaces, large fills and copies, atomics,
+//! products, trip counts.
 
 use std::fmt::Write;
 
@@ -114,7 +115,8 @@ impl Body<'_> {
         }
     }
 
-    /// Products of sums that differ by a constant; often one of them is a part of the sums of others.
+    /// Products of sums that differ by a constant; often one of them is a part of the sums of
+    /// others.
     pub(super) fn products(&mut self) {
         for _ in 0..1 + self.random.below(2) {
             let (base, factor) = (self.value(), self.value());

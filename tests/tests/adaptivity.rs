@@ -212,7 +212,8 @@ fn kernels_that_are_launched_often_know_what_stays_the_same() {
     assert!(last(launch(&queue, 77, 3)).contains(&known));
 }
 
-/// Launches a kernel for each of these values, in their order, and compares with the host's results.
+/// Launches a kernel for each of these values, in their order, and compares with the host's
+/// results.
 fn sequence<T: Element + PartialEq + std::fmt::Debug>(
     queue: &Queue,
     values: &[(u8, i64, f32, usize)],

@@ -80,7 +80,8 @@ fn the_device_cpu_needs_no_compiler() {
     // Without a choice it is the device, too, and nobody is warned.
     let (unasked, said) = lines(&mut without_stage2(aot));
     assert!(unasked == made && said.starts_with("cpu: ") && !said.contains("native"), "{said}");
-    // With a compiler, it compiles what the code does not fit: values of constants and relaxed mathematics.
+    // With a compiler, it compiles what the code does not fit: values of constants and relaxed
+    // mathematics.
     let (compiled, _) = lines(clean_command(aot).env("SCHISM_DEVICE", "cpu"));
     assert_eq!(compiled.last().map(String::as_str), Some("compiled"));
     assert_eq!(compiled[..compiled.len() - 1], host[..host.len() - 1]);
@@ -235,7 +236,8 @@ fn cargo_builds_anew_when_the_targets_change() {
     assert_eq!(build(None), (true, vec![0, 0]));
 }
 
-/// How many pieces of code the containers of a program have, which cargo builds for some targets; and whether it built.
+/// How many pieces of code the containers of a program have, which cargo builds for some targets;
+/// and whether it built.
 fn codes_after_build(lab: &Lab, folder: &Path, program: &str, targets: &str) -> (bool, usize) {
     let mut cargo = lab.cargo_with_runtime(folder);
     cargo.args(["build", "--offline"]).env("SCHISM_TARGETS", targets);

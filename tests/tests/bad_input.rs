@@ -1,5 +1,5 @@
-//! Damaged binaries, wrong settings and panicking kernels: programs go on or fail with an error that
-//! says what to do, and never crash.
+//! Damaged binaries, wrong settings and panicking kernels: programs go on or fail with an error
+//! that says what to do, and never crash.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -71,7 +71,8 @@ fn falls_back(program: &Path) {
     assert_eq!((warnings, ended.errors.lines().count()), (1, 1), "{}", ended.report);
 }
 
-/// With `SCHISM_DEVICE=cpu` it must fail, with this kind of error and a text that has all of `parts`.
+/// With `SCHISM_DEVICE=cpu` it must fail, with this kind of error and a text that has all of
+/// `parts`.
 fn refuses(program: &Path, kind: &str, parts: &[&str]) {
     let ended = run(clean_command(program).env("SCHISM_DEVICE", "cpu"));
     assert_eq!(ended.lines, [format!("error {kind}")], "{}", ended.report);
@@ -191,8 +192,8 @@ fn without_stage_2_the_program_runs_its_own_code() {
     }
 }
 
-/// Stage 2 of another version of schism: it is said at the first occasion, once, with both versions; and there is an error for who asks
-/// for a device that needs it.
+/// Stage 2 of another version of schism: it is said at the first occasion, once, with both
+/// versions; and there is an error for who asks for a device that needs it.
 #[test]
 fn stage_2_of_another_version_is_named() {
     let Some(lab) = lab() else { return };

@@ -22,7 +22,8 @@ const BARRIERS: usize = 6;
 /// Votes of sub-groups in it.
 const VOTES: usize = 4;
 
-/// Functions in `crates/barriers.rs` that come to a barrier or a vote, by a part of their symbols. Each is called once.
+/// Functions in `crates/barriers.rs` that come to a barrier or a vote, by a part of their symbols.
+/// Each is called once.
 const FUNCTIONS: [&str; 6] =
     ["6helper", "4step", "7generic", "6object", "8barriers4vote", "5given"];
 
@@ -118,7 +119,8 @@ fn optimise(ir: &str, passes: &str) -> String {
     let buffer = MemoryBuffer::create_from_memory_range_copy(bytes, "device");
     let module = context.create_module_from_ir(buffer).expect("valid IR");
     let passes = std::ffi::CString::new(passes).expect("no NUL");
-    // SAFETY: the module, the text and the options live through the call; LLVM needs no target machine for these passes.
+    // SAFETY: the module, the text and the options live through the call; LLVM needs no target
+    // machine for these passes.
     unsafe {
         let options = LLVMCreatePassBuilderOptions();
         let null = std::ptr::null_mut();

@@ -11,7 +11,8 @@ const MANIFEST: &str = "[package]\nname = \"checked\"\nversion = \"1.0.0\"\nedit
 
 const HELPER: &str = "[package]\nname = \"helper\"\nversion = \"1.0.0\"\nedition = \"2024\"\n[dependencies]\n@RUNTIME@\n";
 
-/// Its launch becomes a kernel in the crate that calls it, and its other function may run in kernels.
+/// Its launch becomes a kernel in the crate that calls it, and its other function may run in
+/// kernels.
 const HELPER_LIBRARY: &str = "use schism::prelude::*;
 pub fn launch(queue: &Queue, f: impl Fn(usize) + Copy + Send + Sync + schism::Capture) {
     queue.parallel_for(8, move |item| f(item.x())).expect(\"it runs\");

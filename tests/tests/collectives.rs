@@ -1,5 +1,5 @@
-//! Reductions and scans of sub-groups and groups, and clocks: each case runs on every device, and its results are compared with the
-//! host's, bit for bit.
+//! Reductions and scans of sub-groups and groups, and clocks: each case runs on every device, and
+//! its results are compared with the host's, bit for bit.
 
 use schism::GroupNumber;
 use schism::prelude::*;

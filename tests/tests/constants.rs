@@ -432,7 +432,8 @@ fn sums_in_any_order() {
         for math in [Math::Relaxed, Math::RelaxedFinite] {
             let relaxed = sum(&queue.with_math(math));
             assert!((f64::from(relaxed) / truth - 1.0).abs() < 1e-3, "{relaxed} for {truth}");
-            // The order did change, or on the host did not; what a GPU makes of its freedom is its own.
+            // The order did change, or on the host did not; what a GPU makes of its freedom is its
+            // own.
             let same = relaxed.to_bits() == host.to_bits();
             match queue.device().kind() {
                 DeviceKind::Native => assert!(same),
@@ -444,8 +445,8 @@ fn sums_in_any_order() {
     });
 }
 
-/// What is no number is some number to a kernel of which somebody has said that there is none: its branches go one way or the other, and
-/// its indices are checked.
+/// What is no number is some number to a kernel of which somebody has said that there is none: its
+/// branches go one way or the other, and its indices are checked.
 #[test]
 fn a_nan_in_finite_mathematics_is_no_undefined_behaviour() {
     static SCALE: SpecConst<f32> = SpecConst::new(1.0);

@@ -1,6 +1,7 @@
 //! NVIDIA GPUs, tested without one: the runtime calls a fake driver, `crates/fake_cuda.rs`.
 //!
-//! Each test is a run of the program `crates/cuda/`, which the environment gives devices and faults.
+//! Each test is a run of the program `crates/cuda/`, which the environment gives devices and
+//! faults.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -150,7 +151,8 @@ fn refused_code() {
     run(&["refused-code"], &[("FAKE_CUDA_FAULTS", "cuModuleLoadDataEx:1=218")]);
 }
 
-/// Processors and drivers that are newer than what code can be made for, and a driver that is older than its processor.
+/// Processors and drivers that are newer than what code can be made for, and a driver that is older
+/// than its processor.
 #[test]
 fn processors_that_nobody_knows() {
     for (capability, driver, what) in [
@@ -232,7 +234,8 @@ fn what_a_launch_asks_of_the_driver() {
     run(&["driver-calls"], &[("FAKE_CUDA_DEVICES", "2")]);
 }
 
-/// The lines of the source of a program that is compiled for them. Other programs have none, as the fake driver sees to.
+/// The lines of the source of a program that is compiled for them. Other programs have none, as the
+/// fake driver sees to.
 #[test]
 fn lines_of_the_source() {
     let Some(program) = program() else { return };

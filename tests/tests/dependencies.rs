@@ -6,7 +6,8 @@ use std::fmt::Debug;
 use schism::prelude::*;
 use schism::{Capture, Device, DeviceKind};
 
-/// Runs `f` for each index on every device, with several lengths, and compares with the host's loop.
+/// Runs `f` for each index on every device, with several lengths, and compares with the host's
+/// loop.
 fn agrees<T>(f: impl Fn(usize) -> T + Send + Sync + Copy + Capture)
 where
     T: Element + PartialEq + Debug + Default,
@@ -14,7 +15,8 @@ where
     agrees_on(&schism_tests::devices::listed(), f);
 }
 
-/// The same on the devices that have the host's mathematics library; others differ in the last bits.
+/// The same on the devices that have the host's mathematics library; others differ in the last
+/// bits.
 fn agrees_with_the_library<T>(f: impl Fn(usize) -> T + Send + Sync + Copy + Capture)
 where
     T: Element + PartialEq + Debug + Default,

@@ -1,5 +1,5 @@
-//! `cargo schism emit` writes device code to files that other tools read, with `--group` the code of
-//! a launch. Also: PTX of statics that refer to each other in cycles.
+//! `cargo schism emit` writes device code to files that other tools read, with `--group` the code
+//! of a launch. Also: PTX of statics that refer to each other in cycles.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,8 +1,9 @@
 //! Test results of crates that know nothing of schism, under plain rustc and under the driver.
 //!
-//! By default one small crate, whose sources the workspace has anyway. With `SCHISM_TEST_FIDELITY=1`
-//! the crates of [`CRATES`], downloaded with their dependencies; with a list of names, such as
-//! `SCHISM_TEST_FIDELITY=bytes,rayon`, some of them. That takes an hour on two cores:
+//! By default one small crate, whose sources the workspace has anyway. With
+//! `SCHISM_TEST_FIDELITY=1` the crates of [`CRATES`], downloaded with their dependencies; with a
+//! list of names, such as `SCHISM_TEST_FIDELITY=bytes,rayon`, some of them. That takes an hour on
+//! two cores:
 //!
 //! ```text
 //! SCHISM_TEST_FIDELITY=1 cargo schism test -p schism-tests --test fidelity -- --nocapture
@@ -222,8 +223,8 @@ fn download(lab: &Lab, names: &[&str]) -> Vec<PathBuf> {
                 version.starts_with('-') && version[1..].starts_with(|c: char| c.is_ascii_digit())
             })
         });
-        // The lock file may hold older ones, for other crates; they sort before it often enough, and
-        // any is as good.
+        // The lock file may hold older ones, for other crates; they sort before it often enough,
+        // and any is as good.
         of_crate.max().unwrap_or_else(|| panic!("cargo has no {name}")).clone()
     };
     names.iter().map(newest).collect()

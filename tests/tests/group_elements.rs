@@ -64,7 +64,8 @@ fn own_elements_across_barriers() {
     });
 }
 
-/// In three dimensions, from elsewhere than zero, without a barrier: elements go by the place in the range.
+/// In three dimensions, from elsewhere than zero, without a barrier: elements go by the place in
+/// the range.
 #[test]
 fn elements_of_groups_in_three_dimensions() {
     on_every_device(|queue| {

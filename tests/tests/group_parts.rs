@@ -1,5 +1,6 @@
-//! What work-items of groups own and share, on every device: shares of rows and tiles, cells, permuted elements, rectangles; local memory of
-//! values with several numbers; buffers that are read, written and copied in part.
+//! What work-items of groups own and share, on every device: shares of rows and tiles, cells,
+//! permuted elements, rectangles; local memory of values with several numbers; buffers that are
+//! read, written and copied in part.
 
 #![forbid(unsafe_code)]
 
@@ -98,7 +99,8 @@ fn shares_of_sub_groups() {
     });
 }
 
-/// Tiles of all sizes, cut off or not, with the grid of groups like that of the tiles, or with another one of as many groups.
+/// Tiles of all sizes, cut off or not, with the grid of groups like that of the tiles, or with
+/// another one of as many groups.
 #[test]
 fn shares_of_tiles() {
     fn check<const H: usize, const W: usize>(queue: &Queue, [height, width]: [usize; 2]) {

@@ -464,7 +464,8 @@ fn shared_array(item: &NdItem<'_, 1>, add: u32) -> u32 {
     value
 }
 
-/// Two kernels with arrays of their own and one function with an array that both use; many groups at once.
+/// Two kernels with arrays of their own and one function with an array that both use; many groups
+/// at once.
 #[test]
 fn kernels_share_functions_and_groups_share_nothing() {
     on_every_device(|queue| {

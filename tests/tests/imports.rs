@@ -1,8 +1,9 @@
 //! Kernels that call functions which their own crate only declares. Other crates of the program
 //! have their device code.
 //!
-//! The programs are of `crates/imports/`: `exporter` defines, `between` imports and exports, `again` defines a function a second time,
-//! `library` has functions whose bodies do not come along, `program` launches.
+//! The programs are of `crates/imports/`: `exporter` defines, `between` imports and exports,
+//! `again` defines a function a second time, `library` has functions whose bodies do not come
+//! along, `program` launches.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -77,7 +78,8 @@ fn functions_of_other_crates_are_linked_to_kernels() {
         );
         assert!(panic.contains("exporter.rs:"), "on {device}: {panic}");
     }
-    // The image of the kernels has none of the bodies, and says what it lacks, each kernel for itself.
+    // The image of the kernels has none of the bodies, and says what it lacks, each kernel for
+    // itself.
     let found = containers(&program);
     let of = |name: &str| {
         found.iter().find(|container| container.crate_name == name).expect("a container")
@@ -166,7 +168,8 @@ fn two_definitions_are_an_error() {
     let folder = lab.folder("imports-twice");
     libraries(lab, &folder, &["exporter", "again"]);
     let (program, mut rustc) = program(lab, &folder, "twice", &["exporter", "again"]);
-    // The host's linker is told to take the first of them, as it does where one is in a shared library.
+    // The host's linker is told to take the first of them, as it does where one is in a shared
+    // library.
     text(rustc.arg("-Clink-arg=-Wl,--allow-multiple-definition"));
     for (device, lines) in on_devices(&program) {
         if device != "native" {

@@ -60,8 +60,9 @@ const INSTRUMENTS: [&str; 20] = [
     "sample-profile",
 ];
 
-/// Compiles the program with some flags; its device half must be clean, with code for the processor at hand beside it. If it `runs`, it
-/// gives the right results on the device `cpu`, by that code and by what is compiled then.
+/// Compiles the program with some flags; its device half must be clean, with code for the processor
+/// at hand beside it. If it `runs`, it gives the right results on the device `cpu`, by that code
+/// and by what is compiled then.
 fn clean_and_right(name: &str, flags: &[&str], runs: bool) {
     let Some(lab) = lab() else { return };
     let folder = lab.folder(&format!("instrumentation-{name}"));
@@ -120,7 +121,8 @@ flags! {
     profile_generate: true, ["-Cprofile-generate=.", "-Copt-level=2"];
     address_sanitizer: true, ["-Zsanitizer=address"];
     thread_sanitizer: true, ["-Zsanitizer=thread", MIXED];
-    // It takes for uninitialised what code without it writes: the runtime's, and all that a device writes.
+    // It takes for uninitialised what code without it writes: the runtime's, and all that a device
+    // writes.
     memory_sanitizer: false, ["-Zsanitizer=memory", MIXED];
     leak_sanitizer: true, ["-Zsanitizer=leak"];
     realtime_sanitizer: true, ["-Zsanitizer=realtime", MIXED];
@@ -142,11 +144,13 @@ flags! {
     function_return: false, ["-Zfunction-return=thunk-extern"];
 }
 
-/// A profile without a function in it, as `llvm-profdata` writes it: version 4 of the format, which all later readers read.
+/// A profile without a function in it, as `llvm-profdata` writes it: version 4 of the format, which
+/// all later readers read.
 fn empty_profile() -> Vec<u8> {
     let magic = u64::from_le_bytes(*b"\x81iforpl\xff");
     let summary: [u64; 8] = [6, 0, 0, 0, 0, 0, 0, 0];
-    // Behind the header of five numbers lies the summary, and then the table: its buckets, each empty, behind two counts.
+    // Behind the header of five numbers lies the summary, and then the table: its buckets, each
+    // empty, behind two counts.
     let table_at = (5 + summary.len() as u64 + 1) * 8;
     let of_ir = 1 << 56;
     let header = [magic, 4 | of_ir, 0, 0, table_at];
@@ -169,7 +173,8 @@ fn profile_use() {
     clean_and_right("profile-sample-use", &[&flag, "-Copt-level=2", "-Cdebuginfo=1"], true);
 }
 
-/// What coverage has of a function, by the hash of its name: the hash of its structure, and its map or its counters.
+/// What coverage has of a function, by the hash of its name: the hash of its structure, and its map
+/// or its counters.
 type Functions<T> = BTreeMap<u64, (u64, Vec<T>)>;
 
 fn number<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
@@ -237,7 +242,8 @@ fn coverage_of_the_host_half_is_that_of_plain_rustc() {
             assert_eq!(text(&mut run), LINES);
             (maps(&program), counters(&program.with_extension("native.profraw")))
         });
-    // Functions with the runtime's types in their names have other hashes, for the runtime is compiled by the one and by the other.
+    // Functions with the runtime's types in their names have other hashes, for the runtime is
+    // compiled by the one and by the other.
     let common: Vec<u64> = stock.keys().copied().filter(|name| own.contains_key(name)).collect();
     assert!(common.len() >= 9, "{} of {} functions", common.len(), stock.len());
     assert_eq!(stock.len(), own.len());
@@ -245,7 +251,8 @@ fn coverage_of_the_host_half_is_that_of_plain_rustc() {
     for name in &common {
         let ((structure, map), (own_structure, own_map)) = (&stock[name], &own[name]);
         assert_eq!(map, own_map);
-        // The structure's hash is one of the source with the names that it resolves to, those of the runtime too.
+        // The structure's hash is one of the source with the names that it resolves to, those of
+        // the runtime too.
         same += usize::from(structure == own_structure);
         // The counters of a function that did not run may have been left out by the linker.
         let counts = |run: &Functions<u64>| run.get(name).map(|(_, counts)| counts.clone());
@@ -254,7 +261,8 @@ fn coverage_of_the_host_half_is_that_of_plain_rustc() {
         ran += usize::from(own_counts.is_some_and(|counts| counts.iter().any(|count| *count > 0)));
     }
     assert!(ran >= 7 && same >= 6, "{ran} functions ran, {same} have the same hash");
-    // As many functions of the map have counters. Tools for reports take a map for damaged that has a function of which nothing is left.
+    // As many functions of the map have counters. Tools for reports take a map for damaged that has
+    // a function of which nothing is left.
     let counted = |maps: &Functions<u8>, run: &Functions<u64>| {
         maps.keys().filter(|name| run.contains_key(name)).count()
     };

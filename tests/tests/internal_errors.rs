@@ -25,7 +25,8 @@ fn ended(lab: &Lab, name: &str, prepare: impl Fn(&mut Command)) -> [(Command, Ou
     })
 }
 
-/// The lines of an error output, without the note that says whose compiler this is, and without numbers of threads.
+/// The lines of an error output, without the note that says whose compiler this is, and without
+/// numbers of threads.
 fn lines(output: &Output) -> Vec<String> {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let lines = text.lines().filter(|line| !line.starts_with("note: this is schism's compiler"));

@@ -186,8 +186,8 @@ fn kernels_of_a_static_library_in_a_c_program() {
     }
 }
 
-/// Types that only nightly features have: what they compute on the device is what they compute on the host, and the container says
-/// that a device must have them.
+/// Types that only nightly features have: what they compute on the device is what they compute on
+/// the host, and the container says that a device must have them.
 #[test]
 fn floats_of_16_and_128_bits() {
     let Some(lab) = lab() else { return };

@@ -127,8 +127,8 @@ fn the_hosts_library_or_our_own() {
     }
 }
 
-/// Compares results of the library with what its crate computes here, bit by bit; and the others, which are made of such, with the
-/// host's.
+/// Compares results of the library with what its crate computes here, bit by bit; and the others,
+/// which are made of such, with the host's.
 fn check(results: &[(f64, f32)], native: &[(f64, f32)]) {
     assert_eq!(results.len(), native.len());
     for (row, (found, host)) in results.chunks(COLUMNS).zip(native.chunks(COLUMNS)).enumerate() {

@@ -1,9 +1,9 @@
 //! One program (`crates/matrix.rs`) under many combinations of the compiler's options.
 //!
 //! A covering choice: every value of an option meets every value of every other one at least once.
-//! Link-time optimisation takes most of the time, for it compiles the runtime and the standard library
-//! again, and is in one combination for each of its kinds. It optimises the host half only, a device half
-//! is behind it as it was before. With `SCHISM_TEST_FULL=1` all combinations.
+//! Link-time optimisation takes most of the time, for it compiles the runtime and the standard
+//! library again, and is in one combination for each of its kinds. It optimises the host half only,
+//! a device half is behind it as it was before. With `SCHISM_TEST_FULL=1` all combinations.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,10 +58,12 @@ fn pairs(combination: &Combination) -> impl Iterator<Item = (usize, usize, usize
     })
 }
 
-/// The one combination with each kind of link-time optimisation that is not left to the full product, as values of the other options.
+/// The one combination with each kind of link-time optimisation that is not left to the full
+/// product, as values of the other options.
 const LINK_TIME: [(usize, [usize; 4]); 2] = [(1, [0, 1, 0, 0]), (2, [1, 0, 1, 0])];
 
-/// Whether a combination is left to the full product: most of link-time optimisation, which is slow.
+/// Whether a combination is left to the full product: most of link-time optimisation, which is
+/// slow.
 fn skipped(combination: &Combination) -> bool {
     let [level, units, lto, panic, incremental] = *combination;
     let others = [level, units, panic, incremental];
@@ -112,8 +114,8 @@ fn compile(lab: &Lab, folder: &Path, options: &[&str]) -> PathBuf {
     folder.join("matrix")
 }
 
-/// Runs the program on a device and returns its lines after the first, which names the device. What combinations have in common is
-/// compiled by stage 2 once.
+/// Runs the program on a device and returns its lines after the first, which names the device. What
+/// combinations have in common is compiled by stage 2 once.
 fn run(lab: &Lab, program: &Path, device: &str) -> Vec<String> {
     let mut command = clean_command(program);
     lab.keep_kernels(&mut command);
@@ -175,7 +177,8 @@ fn incremental_builds_follow_every_edit() {
         let [main, groups, other] =
             ["matrix.rs", "matrix_groups.rs", "matrix_other.rs"].map(|name| folder.join(name));
         copy_sources(&folder);
-        // What is built step by step and from scratch must be the same container, too. Of the same sources it is made once.
+        // What is built step by step and from scratch must be the same container, too. Of the same
+        // sources it is made once.
         let from_scratch = Mutex::new(BTreeMap::new());
         let containers = |program: &Path| {
             let files = [&main, &groups, &other];

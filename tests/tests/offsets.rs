@@ -15,7 +15,8 @@ fn on_every_device(test: impl Fn(&Queue)) {
     }
 }
 
-/// What a work-item knows of its place: id, offset, range, linear id, and whether it is device code.
+/// What a work-item knows of its place: id, offset, range, linear id, and whether it is device
+/// code.
 type Ids<const D: usize> = ([usize; D], [usize; D], [usize; D], usize, bool);
 
 /// Whether a queue's kernels are device code.
@@ -241,7 +242,8 @@ fn a_panic_names_the_id() {
     });
 }
 
-/// What a work-item of a group knows: global id, offset, global range, local id, group id; linear ids, and whether it is device code.
+/// What a work-item of a group knows: global id, offset, global range, local id, group id; linear
+/// ids, and whether it is device code.
 type GroupPlace<const D: usize> = ([[usize; D]; 5], [usize; 3], bool);
 
 fn group_place<const D: usize>(item: &NdItem<'_, D>, arrays: [[usize; D]; 5]) -> GroupPlace<D> {
@@ -249,7 +251,8 @@ fn group_place<const D: usize>(item: &NdItem<'_, D>, arrays: [[usize; D]; 5]) ->
     (arrays, linear, schism::is_device())
 }
 
-/// The same, made on the host: of the work-item at `place` of a range `global` in groups of `local`.
+/// The same, made on the host: of the work-item at `place` of a range `global` in groups of
+/// `local`.
 fn expected_place<const D: usize>(
     place: [usize; D],
     offset: [usize; D],
@@ -405,8 +408,8 @@ fn groups_over_ranges_that_are_empty_or_wrong() {
     });
 }
 
-/// One launch by each name over each kind of range. Each adds to all of `$counts`, which are atomics, or
-/// to all of `$elements`, a source.
+/// One launch by each name over each kind of range. Each adds to all of `$counts`, which are
+/// atomics, or to all of `$elements`, a source.
 macro_rules! one_launch_each {
     ($on:expr, $counts:expr, $elements:expr) => {{
         let (n, counts) = (N, $counts);

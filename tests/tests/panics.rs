@@ -50,7 +50,8 @@ fn quiet() {
 
 const ITEMS: usize = 8;
 
-/// Work-items of `f` panic, and each device says of one of them what the host says of it. Returns the first one's message.
+/// Work-items of `f` panic, and each device says of one of them what the host says of it. Returns
+/// the first one's message.
 fn same<T>(f: impl Fn(usize) -> T + Send + Sync + Copy + Capture) -> String
 where
     T: Element + Default,
@@ -369,8 +370,8 @@ fn a_long_message_is_cut() {
     }
 }
 
-/// From the second level of optimisation on LLVM knows of a kernel's `&mut` that nobody else sees its memory. Some code is made ahead of
-/// time.
+/// From the second level of optimisation on LLVM knows of a kernel's `&mut` that nobody else sees
+/// its memory. Some code is made ahead of time.
 #[test]
 fn stores_before_a_panic_are_there_afterwards() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
@@ -391,7 +392,8 @@ fn stores_before_a_panic_are_there_afterwards() {
     }
 }
 
-/// What ends the process on the host: the checks of unsafe code, which programs with debug assertions have.
+/// What ends the process on the host: the checks of unsafe code, which programs with debug
+/// assertions have.
 type Aborts = (&'static str, fn(&Queue) -> Result<(), LaunchError>, fn());
 
 /// A case: on a device, and on the host for the work-item that panics.
@@ -500,7 +502,8 @@ const ABORTS: &[Aborts] = &[
 /// The variable that tells a child which case to run on the host.
 const CASE: &str = "SCHISM_TEST_ABORTS";
 
-/// On the host these end the process, so a child runs them there; devices other than the native one survive, and say the same.
+/// On the host these end the process, so a child runs them there; devices other than the native one
+/// survive, and say the same.
 #[test]
 fn what_ends_the_process_on_the_host() {
     if let Ok(case) = std::env::var(CASE) {

@@ -1,9 +1,10 @@
 //! Passes over IR files: `passes/<pass>/*.ll`, one case each.
 //!
 //! The folder names the pass. `; SPEC` comments say what stage 1 would tell it; see
-//! [`schism_passes::spec::text`]. A comment `; RUN: pass,pass` runs other passes before or after it,
-//! and `; EMIT: assembly` asks for the assembly of the processor that the file's triple names. What is
-//! checked is the IR that comes out, or the text of what a pass refuses, and then `end of violations`.
+//! [`schism_passes::spec::text`]. A comment `; RUN: pass,pass` runs other passes before or after
+//! it, and `; EMIT: assembly` asks for the assembly of the processor that the file's triple names.
+//! What is checked is the IR that comes out, or the text of what a pass refuses, and then
+//! `end of violations`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -1,4 +1,5 @@
-//! Random loops with checks, before and after the passes that move checks: the same results, and the same panics at the same time.
+//! Random loops with checks, before and after the passes that move checks: the same results, and
+//! the same panics at the same time.
 
 use schism_tests::{random_gathers, random_loops};
 

@@ -1,4 +1,5 @@
-//! Reciprocals, quotients and square roots are rounded as IEEE 754 says, on every device: the host's results, bit for bit.
+//! Reciprocals, quotients and square roots are rounded as IEEE 754 says, on every device: the
+//! host's results, bit for bit.
 //!
 //! `SCHISM_TEST_FULL=1` takes all 2³² numbers; otherwise some of each magnitude.
 

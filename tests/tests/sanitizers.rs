@@ -10,7 +10,8 @@ use schism::prelude::*;
 /// Tells a child that it shall do what is wrong.
 const WRONG: &str = "SCHISM_TEST_WRONG";
 
-/// Runs `wrong` in a child, which the sanitizer must end with a report that says so and names the kernel's function.
+/// Runs `wrong` in a child, which the sanitizer must end with a report that says so and names the
+/// kernel's function.
 fn is_seen(test: &str, report: &str, function: &str, wrong: impl FnOnce(&Queue)) {
     if std::env::var_os(WRONG).is_some() {
         let native = Device::by_name("native").expect("the host");

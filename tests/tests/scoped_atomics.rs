@@ -1,4 +1,5 @@
-//! Atomics of floats, and atomics and fences for some work-items only: each case runs on every device.
+//! Atomics of floats, and atomics and fences for some work-items only: each case runs on every
+//! device.
 
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicIsize, AtomicU32, AtomicU64, AtomicUsize};
@@ -18,7 +19,8 @@ fn every_kernel_becomes_ptx() {
     schism_tests::ptx::expect(&[]);
 }
 
-/// All that integers can do, once for each type. One work-item has an element for itself, so the results are those of the host.
+/// All that integers can do, once for each type. One work-item has an element for itself, so the
+/// results are those of the host.
 macro_rules! integer {
     ($($name:ident $atomic:ident $number:ident;)*) => {$(
         fn $name<S: MemoryScope>(cell: &$atomic, n: $number, order: Ordering) -> [$number; 12] {
@@ -178,7 +180,8 @@ fn floats_that_are_exchanged() {
     });
 }
 
-/// One work-item writes, and those who see that it has see what: with fences of each scope that reaches them.
+/// One work-item writes, and those who see that it has see what: with fences of each scope that
+/// reaches them.
 #[test]
 fn fences_order_what_is_seen() {
     fn case<S: MemoryScope>(queue: &Queue) {

@@ -48,8 +48,8 @@ fn the_device_half_holds_what_kernels_reach_and_no_more() {
             format!("{ir}\n@table = constant ptr @lone\ndefine void @lone() {{\n  ret void\n}}\n");
         assert_eq!(container::unreachable(&more, kernels.clone()).len(), 2);
 
-        // By hand: what the source says that kernels reach is there, unless it was inlined, and what
-        // it says that only the host reaches is not.
+        // By hand: what the source says that kernels reach is there, unless it was inlined, and
+        // what it says that only the host reaches is not.
         let symbols = container::symbols(&ir);
         let defined = |part: &str| symbols.keys().any(|name| name.contains(part));
         for part in
@@ -122,7 +122,8 @@ fn the_device_half_does_not_depend_on_the_hosts_options() {
     assert_eq!(first, id("native", &["-Ctarget-cpu=x86-64-v3"]), "the host's CPU");
 }
 
-/// What cannot panic pays nothing for panics: no call of one, no text, no parameter beyond the captures.
+/// What cannot panic pays nothing for panics: no call of one, no text, no parameter beyond the
+/// captures.
 #[test]
 fn kernels_that_cannot_panic_carry_nothing_for_it() {
     let Some(lab) = lab() else { return };

@@ -13,7 +13,8 @@ use schism_tests::lab::{Compiler, Lab, clean_command, describe, output, source, 
 const SIGABRT: i32 = 6;
 const SIGSEGV: i32 = 11;
 
-/// The launching threads: the program's first, one of the standard library's, and others with so many bytes of stack.
+/// The launching threads: the program's first, one of the standard library's, and others with so
+/// many bytes of stack.
 const THREADS: [&str; 5] = ["main", "std", "65536", "262144", "2097152"];
 
 fn lab() -> Option<&'static Lab> {
@@ -66,8 +67,8 @@ impl Variant {
         };
         let mut command = clean_command(program);
         command.env("SCHISM_DEVICE", device).arg(thread).args(cases);
-        // The first thread's kernels are compiled when they are launched; those of the others are kept from an earlier launch, and
-        // what they need of the stack with them.
+        // The first thread's kernels are compiled when they are launched; those of the others are
+        // kept from an earlier launch, and what they need of the stack with them.
         if self == Self::Cpu && thread != "main" {
             lab.keep_kernels(&mut command);
         }
@@ -114,7 +115,8 @@ fn all_right(lab: &Lab, variant: Variant, cases: &[&str]) {
     }
 }
 
-/// Runs one case that overflows any stack: the message names kernel and device, and the process ends as after an overflow in Rust.
+/// Runs one case that overflows any stack: the message names kernel and device, and the process
+/// ends as after an overflow in Rust.
 fn overflows(lab: &Lab, variant: Variant, case: &str, threads: &[&str]) {
     for thread in threads {
         let mut command = variant.command(lab, thread, &[case]);
@@ -132,7 +134,8 @@ fn overflows(lab: &Lab, variant: Variant, case: &str, threads: &[&str]) {
     }
 }
 
-/// The frame of a kernel without barriers steps over the guard page of a small stack, unless it is touched page by page.
+/// The frame of a kernel without barriers steps over the guard page of a small stack, unless it is
+/// touched page by page.
 #[test]
 fn private_arrays_stay_on_the_stack() {
     let Some(lab) = lab() else { return };
@@ -223,7 +226,8 @@ fn an_overflow_names_the_kernel() {
     }
 }
 
-/// Of the host half nobody knows what it takes. The first thread has as much stack as the system gives it, all others have what is said.
+/// Of the host half nobody knows what it takes. The first thread has as much stack as the system
+/// gives it, all others have what is said.
 #[test]
 fn large_arrays_of_the_host_half_overflow() {
     let Some(lab) = lab() else { return };

@@ -6,8 +6,8 @@ use schism::prelude::*;
 use schism::{DeviceKind, GroupValue, SubGroup, local_array};
 use schism_tests::sub_groups::{SIZES, on_every_device, random};
 
-/// Where a work-item is that has the index `x` in a launch of groups of `size`: its lane, the size of its sub-group, and the index of
-/// that one's first.
+/// Where a work-item is that has the index `x` in a launch of groups of `size`: its lane, the size
+/// of its sub-group, and the index of that one's first.
 fn place(x: usize, size: usize) -> (usize, usize, usize) {
     let (local, group) = (x % size, x / size);
     let lane = local % 32;
@@ -169,7 +169,8 @@ fn votes() {
     });
 }
 
-/// Sums of sub-groups go to local memory, and their sum is that of the group: with barriers in between, again and again.
+/// Sums of sub-groups go to local memory, and their sum is that of the group: with barriers in
+/// between, again and again.
 #[test]
 fn sums_of_groups() {
     on_every_device(|queue| {
@@ -201,7 +202,8 @@ fn sums_of_groups() {
                         }
                         item.barrier();
                         let lane = sub_group.local_id();
-                        // All but the last sub-group have a lane for each; here each work-item adds for itself.
+                        // All but the last sub-group have a lane for each; here each work-item adds
+                        // for itself.
                         let mut all = 0_u64;
                         for at in 0..sub_group.group_range() {
                             all = all.wrapping_add(sums.get(at));
@@ -226,7 +228,8 @@ fn sums_of_groups() {
     });
 }
 
-/// What one work-item writes to local memory, others of its sub-group read behind a barrier of the sub-group.
+/// What one work-item writes to local memory, others of its sub-group read behind a barrier of the
+/// sub-group.
 #[test]
 fn barriers_of_sub_groups() {
     on_every_device(|queue| {
@@ -238,7 +241,8 @@ fn barriers_of_sub_groups() {
                     let (sub_group, place) = (item.sub_group(), item.local_x());
                     let first = place - sub_group.local_id();
                     let mut value = item.x() as u32;
-                    // Sub-groups do not wait for each other, so each may do it as often as it likes.
+                    // Sub-groups do not wait for each other, so each may do it as often as it
+                    // likes.
                     for _ in 0..=sub_group.group_id() {
                         tile.set(place, value);
                         sub_group.barrier();
@@ -375,8 +379,8 @@ fn an_operation_that_not_all_come_to() {
     });
 }
 
-/// The error of a range that its groups do not fill says what works: to round the range up, and to let
-/// surplus work-items come along. Those that return early make another error.
+/// The error of a range that its groups do not fill says what works: to round the range up, and to
+/// let surplus work-items come along. Those that return early make another error.
 #[test]
 fn ranges_that_are_rounded_up() {
     on_every_device(|queue| {
@@ -424,7 +428,8 @@ fn ranges_that_are_rounded_up() {
     });
 }
 
-/// A work-item that panics takes its group with it, and what others hold is dropped on the device `native`.
+/// A work-item that panics takes its group with it, and what others hold is dropped on the device
+/// `native`.
 #[test]
 fn a_panic_between_operations() {
     struct Counts<'a>(&'a std::sync::atomic::AtomicU32);

@@ -29,7 +29,8 @@ fn thread_locals_stay_with_their_work_item() {
     }
 }
 
-/// What the compiler finds out: the walk sees what the host half runs, through generics, closures, trait objects and other statics.
+/// What the compiler finds out: the walk sees what the host half runs, through generics, closures,
+/// trait objects and other statics.
 const KERNELS: &str = r#"
 use std::cell::{Cell, RefCell};
 use schism::prelude::*;

@@ -1,6 +1,7 @@
-//! Diagnostics: each program of `ui/` must be refused with the text in the file of the same name that
-//! ends in `.stderr`. Those of `ui/accepted/` compile; such a file has what they are warned of, and a line
-//! `// SCHISM_WARN=perf` in the program says what to ask for. `BLESS=1` writes these files; look at what it writes.
+//! Diagnostics: each program of `ui/` must be refused with the text in the file of the same name
+//! that ends in `.stderr`. Those of `ui/accepted/` compile; such a file has what they are warned
+//! of, and a line `// SCHISM_WARN=perf` in the program says what to ask for. `BLESS=1` writes these
+//! files; look at what it writes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,8 +14,8 @@ fn lab() -> Option<&'static Lab> {
     Lab::open(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// Takes out of rustc's output what depends on the machine: paths, and the places and texts of lines
-/// that are not the program's own.
+/// Takes out of rustc's output what depends on the machine: paths, and the places and texts of
+/// lines that are not the program's own.
 fn normalise(text: &str, folder: &Path) -> String {
     let repository = schism_tests::lab::workspace();
     let text = text
@@ -65,8 +66,8 @@ fn difference(expected: &str, found: &str) -> String {
     )
 }
 
-/// As in cargo's profiles `dev` and `release`: the second without debug information, and with MIR's own
-/// inlining.
+/// As in cargo's profiles `dev` and `release`: the second without debug information, and with MIR's
+/// own inlining.
 const BUILDS: [(&[&str], &str); 2] =
     [(&["-Cdebuginfo=2"], "stderr"), (&["-Copt-level=3"], "optimised.stderr")];
 
@@ -88,8 +89,8 @@ fn is_unstable(program: &Path) -> bool {
     source.starts_with("// RUSTC_BOOTSTRAP=1\n")
 }
 
-/// Compares what the compiler says of a program with the file beside the program, or writes that file.
-/// Gives a text for people if they differ.
+/// Compares what the compiler says of a program with the file beside the program, or writes that
+/// file. Gives a text for people if they differ.
 fn compare(program: &Path, ending: &str, found: &str) -> Option<String> {
     let first = program.with_extension("stderr");
     let own = program.with_extension(ending);

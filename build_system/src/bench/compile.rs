@@ -1,8 +1,9 @@
 //! `cargo schism bench compile`: time of schism's compiler beside plain rustc.
 //!
-//! Kernel-free crates are built from nothing, with all that they need; an example is built again after a change of its file,
-//! which is what a person waits for. Both compilers take turns, and a ratio is taken within each pair: of the time that passed, and
-//! of the processor time, which what else the machine does changes less.
+//! Kernel-free crates are built from nothing, with all that they need; an example is built again
+//! after a change of its file, which is what a person waits for. Both compilers take turns, and a
+//! ratio is taken within each pair: of the time that passed, and of the processor time, which what
+//! else the machine does changes less.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -130,12 +131,13 @@ fn time(
     Ok(Cost { wall, processor: processor_ticks()? - before })
 }
 
-/// Processor time of this process's children that have ended, and of theirs, in ticks of the clock (`man 5 proc`).
+/// Processor time of this process's children that have ended, and of theirs, in ticks of the clock
+/// (`man 5 proc`).
 fn processor_ticks() -> Result<f64> {
     let path = Path::new("/proc/self/stat");
     let text = std::fs::read_to_string(path).at("read", path)?;
-    // The second field is a name in parentheses, which may have spaces in it. User and system time of the children are the
-    // fields 16 and 17.
+    // The second field is a name in parentheses, which may have spaces in it. User and system time
+    // of the children are the fields 16 and 17.
     let fields = text.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();
     Ok(fields.split_whitespace().skip(13).take(2).flat_map(str::parse::<f64>).sum())
 }

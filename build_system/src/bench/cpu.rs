@@ -1,8 +1,8 @@
 //! `cargo schism bench cpu`: kernels on the CPU device beside the same loops in rayon.
 //!
 //! Two programs of the package `schism-bench`: `cpu_schism`, compiled by schism's compiler, and
-//! `cpu_rayon`, compiled by plain rustc at opt-level 3 for the CPU at hand. They run in turn; a ratio is taken within each
-//! pair, so that it holds when the machine's speed drifts.
+//! `cpu_rayon`, compiled by plain rustc at opt-level 3 for the CPU at hand. They run in turn; a
+//! ratio is taken within each pair, so that it holds when the machine's speed drifts.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
-//! `cargo schism bench launch`: how long the first launch of a kernel takes in a process, when it must be compiled, and when an
-//! earlier process has compiled it.
+//! `cargo schism bench launch`: how long the first launch of a kernel takes in a process, when it
+//! must be compiled, and when an earlier process has compiled it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,7 +13,8 @@ use crate::error::{FileContext, Result};
 use crate::home::Home;
 use crate::setup::{self, Ready};
 
-/// The most that a first launch is to take, in seconds: of a kernel that is compiled, and of one that is found.
+/// The most that a first launch is to take, in seconds: of a kernel that is compiled, and of one
+/// that is found.
 const GOALS: [f64; 2] = [50e-3, 2e-3];
 
 /// Runs the program in turn with nothing kept, and with all its kernels.

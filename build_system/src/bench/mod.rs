@@ -1,4 +1,5 @@
-//! `cargo schism bench SUBJECT`: measurements of schism itself. Without a known subject it is cargo's `bench`.
+//! `cargo schism bench SUBJECT`: measurements of schism itself. Without a known subject it is
+//! cargo's `bench`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

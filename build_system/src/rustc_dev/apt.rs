@@ -1,7 +1,8 @@
 //! The release's source from the distribution's `rustc` source package, through apt.
 //!
-//! apt checks signatures and hashes, knows the proxy and the mirror. It works in directories of ours, on a list of ours made
-//! from the system's own, so it needs no root and changes nothing of the system's.
+//! apt checks signatures and hashes, knows the proxy and the mirror. It works in directories of
+//! ours, on a list of ours made from the system's own, so it needs no root and changes nothing of
+//! the system's.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -61,7 +62,8 @@ struct Mirror {
     signed_by: Option<String>,
 }
 
-/// Suites that may hold the release: a stable distribution has an older compiler, its development suites newer ones.
+/// Suites that may hold the release: a stable distribution has an older compiler, its development
+/// suites newer ones.
 fn suites(system: &str) -> Vec<&str> {
     const UBUNTU: &[&str] = &["jammy", "noble", "plucky", "questing", "resolute"];
     let named: &[&str] =
@@ -128,7 +130,8 @@ fn one_line(text: &str) -> Vec<Mirror> {
     mirrors
 }
 
-/// Reads stanzas of `URIs:`, `Suites:`, `Signed-By:` (a path; a key in the file itself is left to the system's own trust).
+/// Reads stanzas of `URIs:`, `Suites:`, `Signed-By:` (a path; a key in the file itself is left to
+/// the system's own trust).
 fn deb822(text: &str) -> Vec<Mirror> {
     let mut mirrors = Vec::new();
     for stanza in text.split("\n\n") {
@@ -238,7 +241,8 @@ impl Apt {
     }
 }
 
-/// The package version of a release in `apt-cache showsrc`'s records: `1.95.0+dfsg1-2` for `1.95.0`.
+/// The package version of a release in `apt-cache showsrc`'s records: `1.95.0+dfsg1-2` for
+/// `1.95.0`.
 fn version_of(records: &str, release: &str) -> Option<String> {
     records
         .lines()

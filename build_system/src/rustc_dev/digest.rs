@@ -1,7 +1,7 @@
 //! The digest of the compiler's source: what is built is what the release was built from.
 //!
-//! It is that of the files' names and contents, without the form in which they came: the release's own archive, a
-//! distribution's, and a directory with either unpacked have the same one.
+//! It is that of the files' names and contents, without the form in which they came: the release's
+//! own archive, a distribution's, and a directory with either unpacked have the same one.
 
 use std::path::Path;
 

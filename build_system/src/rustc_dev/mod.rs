@@ -1,7 +1,8 @@
 //! The compiler's own crates (`rustc-dev`), which the plugin is compiled against.
 //!
-//! Three ways, in this order: the component that is installed; the component that rustup can install, unless the user
-//! turned its downloads off; the crates rebuilt from the release's source. See [`rebuild`] for why the last is sound.
+//! Three ways, in this order: the component that is installed; the component that rustup can
+//! install, unless the user turned its downloads off; the crates rebuilt from the release's source.
+//! See [`rebuild`] for why the last is sound.
 
 mod apt;
 mod component;

@@ -1,9 +1,10 @@
 //! Rebuilding rustc-dev from the release's source: metadata of every compiler crate, no code.
 //!
-//! Why that is sound: symbol names in `librustc_driver` carry each crate's StableCrateId, a hash of its name, of cargo's
-//! `-C metadata` (package, features, profile, compiler) and of the compiler's version string. The same source built by the
-//! same cargo with the same settings has the same ids, hence the same symbols, types and layouts. That the ids are the same is
-//! checked crate by crate ([`ids`]); the installed compiler then loads what is compiled against the metadata.
+//! Why that is sound: symbol names in `librustc_driver` carry each crate's StableCrateId, a hash of
+//! its name, of cargo's `-C metadata` (package, features, profile, compiler) and of the compiler's
+//! version string. The same source built by the same cargo with the same settings has the same ids,
+//! hence the same symbols, types and layouts. That the ids are the same is checked crate by crate
+//! ([`ids`]); the installed compiler then loads what is compiled against the metadata.
 
 mod ids;
 
@@ -170,7 +171,8 @@ mod tests {
     use crate::scratch::Scratch;
     use crate::toolchain::Version;
 
-    /// The lock file is shortened first, and then all is built as it says. The cargo here prints what it is asked for.
+    /// The lock file is shortened first, and then all is built as it says. The cargo here prints
+    /// what it is asked for.
     #[test]
     fn the_compilers_crates_are_built_as_the_lock_file_says() {
         let scratch = Scratch::new("rebuild");

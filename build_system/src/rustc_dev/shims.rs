@@ -1,9 +1,11 @@
-//! The three programs that stand in for others while rustc-dev is rebuilt. They are this program under other names.
+//! The three programs that stand in for others while rustc-dev is rebuilt. They are this program
+//! under other names.
 //!
 //! - in rustc's place, for the crates of the compiler: stops after the metadata;
-//! - in llvm-config's: answers for the LLVM inside the toolchain, of which nobody ships an llvm-config;
-//! - in the C++ compiler's: compiles to empty objects. The C++ that belongs to rustc_llvm is in the installed compiler
-//!   already; only what its build script says to rustc is wanted.
+//! - in llvm-config's: answers for the LLVM inside the toolchain, of which nobody ships an
+//!   llvm-config;
+//! - in the C++ compiler's: compiles to empty objects. The C++ that belongs to rustc_llvm is in the
+//!   installed compiler already; only what its build script says to rustc is wanted.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
@@ -31,7 +33,8 @@ pub struct Shims {
 }
 
 impl Shims {
-    /// Copies this program there: the original may be replaced by a newer one while they are in use.
+    /// Copies this program there: the original may be replaced by a newer one while they are in
+    /// use.
     pub fn make(directory: &Path) -> Result<Shims> {
         std::fs::create_dir_all(directory).at("create", directory)?;
         let own = std::env::current_exe().at("find", "this program")?;
@@ -80,8 +83,9 @@ fn rustc(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// The command line that compiles to metadata what is for the target (build scripts and procedural macros are for the
-/// host: cargo gives them no `--target`). `None` for the compiler's `main`, which nobody needs.
+/// The command line that compiles to metadata what is for the target (build scripts and procedural
+/// macros are for the host: cargo gives them no `--target`). `None` for the compiler's `main`,
+/// which nobody needs.
 fn metadata_only(arguments: Vec<OsString>) -> Option<Vec<OsString>> {
     let after = |option: &str| {
         arguments
@@ -98,7 +102,8 @@ fn metadata_only(arguments: Vec<OsString>) -> Option<Vec<OsString>> {
     match after("--crate-type") {
         Some("bin") => return None,
         Some("dylib") => {
-            // rustc_driver holds std itself: without cargo's `-C prefer-dynamic`, as the release is built.
+            // rustc_driver holds std itself: without cargo's `-C prefer-dynamic`, as the release is
+            // built.
             for argument in &arguments {
                 if argument == "prefer-dynamic" {
                     command.pop();

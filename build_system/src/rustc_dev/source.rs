@@ -26,8 +26,8 @@ pub struct Source {
     pub origin: String,
 }
 
-/// Finds the source and unpacks it below `work`. `None` if there is none; `tried` then says what was tried.
-/// A source that the user named and that is not the right one is an error.
+/// Finds the source and unpacks it below `work`. `None` if there is none; `tried` then says what
+/// was tried. A source that the user named and that is not the right one is an error.
 pub fn find(
     home: &Home,
     toolchain: &Toolchain,
@@ -133,7 +133,8 @@ fn copy_needed(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reduces the workspace to the compiler. Package ids are relative to the workspace's root, so this changes none.
+/// Reduces the workspace to the compiler. Package ids are relative to the workspace's root, so this
+/// changes none.
 fn only_the_compiler(root: &Path) -> Result<()> {
     let path = root.join("Cargo.toml");
     let manifest = std::fs::read_to_string(&path).at("read", &path)?;

@@ -1,4 +1,5 @@
-//! The link stub: an empty shared library with the soname of the installed `librustc_driver` and our metadata of it.
+//! The link stub: an empty shared library with the soname of the installed `librustc_driver` and
+//! our metadata of it.
 //!
 //! The plugin links to the stub; at run time the loader finds the installed library by that soname.
 

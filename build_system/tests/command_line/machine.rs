@@ -14,8 +14,8 @@ host: x86_64-unknown-linux-gnu
 release: 1.95.0
 LLVM version: 22.1.2";
 
-/// Builds what it is asked for out of the checkout's file codegen/lib.rs, and writes a line per call to a log.
-/// `FAKE_SLEEP` makes it slow, `FAKE_FAIL` makes it fail.
+/// Builds what it is asked for out of the checkout's file codegen/lib.rs, and writes a line per
+/// call to a log. `FAKE_SLEEP` makes it slow, `FAKE_FAIL` makes it fail.
 const CARGO: &str = r#"#!/bin/sh
 echo "$*" >>"$FAKE_LOG"
 package=; target=

@@ -1,4 +1,5 @@
-//! Set-up as a user meets it: from nothing, again, after changes, twice at once, interrupted, and where things are missing.
+//! Set-up as a user meets it: from nothing, again, after changes, twice at once, interrupted, and
+//! where things are missing.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -34,11 +35,13 @@ fn a_changed_plugin_gets_another_path_and_the_old_one_back_its_own() {
     assert_eq!(std::fs::read_to_string(&two).unwrap(), "two");
     assert_eq!(std::fs::read_to_string(&one).unwrap(), "one");
     assert_eq!(machine.plugin_builds(), 2);
-    // What was built once is found again by its contents, and a file that was only touched is not built.
+    // What was built once is found again by its contents, and a file that was only touched is not
+    // built.
     machine.write("checkout/codegen/lib.rs", "one");
     assert_eq!(machine.backend(), one);
     assert_eq!(machine.plugin_builds(), 2);
-    // A change that does not reach the plugin is built and gives the same path: no artifact is stale for it.
+    // A change that does not reach the plugin is built and gives the same path: no artifact is
+    // stale for it.
     machine.write("checkout/runtime/hcf/lib.rs", "comment");
     assert_eq!(machine.backend(), one);
     assert_eq!(machine.plugin_builds(), 3);

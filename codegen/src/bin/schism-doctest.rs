@@ -1,4 +1,5 @@
-//! `schism-doctest`: the compiler that rustdoc uses for documentation tests under `cargo schism test`.
+//! `schism-doctest`: the compiler that rustdoc uses for documentation tests under
+//! `cargo schism test`.
 //!
 //! rustdoc passes its own unstable options on to the compiler of the tests, including the one with
 //! which `schism-rustdoc` names this program. A stable compiler refuses it. So this program removes

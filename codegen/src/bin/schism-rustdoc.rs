@@ -4,8 +4,8 @@
 //! and names `schism-doctest` as the compiler to use, so that kernels in documentation tests are
 //! kernels. Everything else is rustdoc's own.
 //!
-//! The option that names a compiler is unstable. `RUSTC_BOOTSTRAP` allows it by the name of the documented crate, so
-//! that the tests themselves are still compiled by a stable compiler.
+//! The option that names a compiler is unstable. `RUSTC_BOOTSTRAP` allows it by the name of the
+//! documented crate, so that the tests themselves are still compiled by a stable compiler.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;

@@ -1,6 +1,7 @@
 //! Attributes of functions, parameters, results and calls.
 //!
-//! Where an attribute is, is an index: [`FUNCTION_INDEX`], [`RETURN_INDEX`](crate::RETURN_INDEX), and `i + 1` for parameter `i`.
+//! Where an attribute is, is an index: [`FUNCTION_INDEX`], [`RETURN_INDEX`](crate::RETURN_INDEX),
+//! and `i + 1` for parameter `i`.
 
 use std::marker::PhantomData;
 use std::ptr::{NonNull, null_mut};
@@ -179,7 +180,8 @@ impl<'m> Value<'m> {
         unsafe { LLVMRemoveEnumAttributeAtIndex(self.raw(), index, kind) };
     }
 
-    /// Adds an attribute to a function, by name, with its value: 0 for those without, and for `memory` that of none.
+    /// Adds an attribute to a function, by name, with its value: 0 for those without, and for
+    /// `memory` that of none.
     ///
     /// # Panics
     /// If this is no function, or LLVM knows no such attribute.
@@ -188,7 +190,8 @@ impl<'m> Value<'m> {
         self.add_attribute(index, self.context().enum_attribute(known_kind(name), value));
     }
 
-    /// Adds an attribute of a function itself, as [`add_attribute_at`](Self::add_attribute_at) does.
+    /// Adds an attribute of a function itself, as [`add_attribute_at`](Self::add_attribute_at)
+    /// does.
     #[track_caller]
     pub fn add_function_attribute(self, name: &str, value: u64) {
         self.add_attribute_at(FUNCTION_INDEX, name, value);
@@ -246,7 +249,8 @@ impl<'m> Value<'m> {
     #[track_caller]
     pub fn remove_string_attribute(self, name: &str) {
         self.check_attributes();
-        // SAFETY: it is a function, and the name is passed with its length; LLVM accepts an attribute that it does not have.
+        // SAFETY: it is a function, and the name is passed with its length; LLVM accepts an
+        // attribute that it does not have.
         unsafe {
             LLVMRemoveStringAttributeAtIndex(
                 self.raw(),
@@ -384,7 +388,8 @@ impl<'m> Value<'m> {
         self.remove_call_enum_attribute(FUNCTION_INDEX, enum_kind(name));
     }
 
-    /// Gives a call the attributes of another one: those of its result, of its first parameters, and its own.
+    /// Gives a call the attributes of another one: those of its result, of its first parameters,
+    /// and its own.
     ///
     /// # Panics
     /// If one of them is no call.

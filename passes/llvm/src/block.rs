@@ -140,7 +140,8 @@ impl<'m> Block<'m> {
         }
     }
 
-    /// Makes the block another function's: it goes behind all others there. What it uses of its old function is the caller's to replace.
+    /// Makes the block another function's: it goes behind all others there. What it uses of its old
+    /// function is the caller's to replace.
     #[track_caller]
     pub fn move_to(self, function: Value<'m>) {
         function.check(function.is_function(), "function");
@@ -205,7 +206,8 @@ impl<'m> Block<'m> {
         for instruction in self.instructions() {
             instruction.drop_uses();
         }
-        // SAFETY: the block is live, nothing outside of it uses it or what stands in it, and its handle is consumed.
+        // SAFETY: the block is live, nothing outside of it uses it or what stands in it, and its
+        // handle is consumed.
         unsafe { LLVMDeleteBasicBlock(self.raw()) };
     }
 }

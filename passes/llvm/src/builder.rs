@@ -12,7 +12,8 @@ use crate::{
     TypeKind, Value, bytes,
 };
 
-/// Makes instructions at a place, and gives what they compute. What can be computed of constants is: then no instruction is made.
+/// Makes instructions at a place, and gives what they compute. What can be computed of constants
+/// is: then no instruction is made.
 #[derive(Debug)]
 pub struct Builder<'m> {
     raw: LLVMBuilderRef,
@@ -378,7 +379,8 @@ impl<'m> Builder<'m> {
     pub fn load(&self, ty: Type<'m>, address: Value<'m>) -> Value<'m> {
         ty.check_sized();
         pointer(address);
-        // SAFETY: the builder has a place, the address is a pointer, and values of the type have a size.
+        // SAFETY: the builder has a place, the address is a pointer, and values of the type have a
+        // size.
         unsafe { Value::known(LLVMBuildLoad2(self.raw(), ty.raw(), address.raw(), NO_NAME)) }
     }
 
@@ -428,7 +430,8 @@ impl<'m> Builder<'m> {
         pointers(address);
         let mut indices: Vec<_> = indices.iter().map(|index| index.raw()).collect();
         let (start, count) = (indices.as_mut_ptr(), indices.len() as u32);
-        // SAFETY: the builder has a place, the address is a pointer or a vector of these, and the array is as long as LLVM is told.
+        // SAFETY: the builder has a place, the address is a pointer or a vector of these, and the
+        // array is as long as LLVM is told.
         unsafe {
             Value::known(LLVMBuildGEPWithNoWrapFlags(
                 self.raw(),
@@ -459,7 +462,8 @@ impl<'m> Builder<'m> {
         pointer(from);
         let good = |align: u32| align == 0 || align.is_power_of_two();
         to.check(good(to_align) && good(from_align), "address with such an alignment");
-        // SAFETY: the builder has a place, and the addresses are pointers, with alignments that LLVM knows.
+        // SAFETY: the builder has a place, and the addresses are pointers, with alignments that
+        // LLVM knows.
         unsafe {
             let (to, from, size) = (to.raw(), from.raw(), size.raw());
             Value::known(LLVMBuildMemCpy(self.raw(), to, to_align, from, from_align, size))
@@ -565,8 +569,8 @@ impl<'m> Builder<'m> {
         let mut args: Vec<_> = args.iter().map(|value| value.raw()).collect();
         let mut operands: Vec<_> = operands.iter().map(|value| value.raw()).collect();
         let (args, count) = (args.as_mut_ptr(), args.len() as u32);
-        // SAFETY: the builder has a place, and the arguments are those that the type asks for. All arrays are as long as LLVM is told;
-        // the bundle is disposed of after the call is made.
+        // SAFETY: the builder has a place, and the arguments are those that the type asks for. All
+        // arrays are as long as LLVM is told; the bundle is disposed of after the call is made.
         unsafe {
             let start = operands.as_mut_ptr();
             let bundle = LLVMCreateOperandBundle(
@@ -590,8 +594,8 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// A call with those of another call's operand bundles whose tags are wanted; an invoke where that is one, with the same
-    /// destinations. Nothing else of the other call is taken over.
+    /// A call with those of another call's operand bundles whose tags are wanted; an invoke where
+    /// that is one, with the same destinations. Nothing else of the other call is taken over.
     ///
     /// # Panics
     /// If that is no call, or the arguments are not those that the type asks for.
@@ -608,8 +612,9 @@ impl<'m> Builder<'m> {
         old.num_args();
         let mut args: Vec<_> = args.iter().map(|value| value.raw()).collect();
         let (start, count) = (args.as_mut_ptr(), args.len() as u32);
-        // SAFETY: the builder has a place, `old` is a call, and the arguments are those that the type asks for. Each index is below the
-        // number of bundles; these are disposed of after the call is made.
+        // SAFETY: the builder has a place, `old` is a call, and the arguments are those that the
+        // type asks for. Each index is below the number of bundles; these are disposed of after the
+        // call is made.
         unsafe {
             let (mut bundles, others): (Vec<_>, Vec<_>) = (0..LLVMGetNumOperandBundles(old.raw()))
                 .map(|index| LLVMGetOperandBundleAtIndex(old.raw(), index))
@@ -695,7 +700,8 @@ impl<'m> Builder<'m> {
         pointer(address);
         same_type(expected, new);
         new.ty().check_sized();
-        // SAFETY: the builder has a place, the address is a pointer, and the values are of one type with a size.
+        // SAFETY: the builder has a place, the address is a pointer, and the values are of one type
+        // with a size.
         unsafe {
             Value::known(LLVMBuildAtomicCmpXchgSyncScope(
                 self.raw(),

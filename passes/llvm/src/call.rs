@@ -163,7 +163,8 @@ impl<'m> Value<'m> {
     #[track_caller]
     pub fn bundle_tags(self) -> Vec<Vec<u8>> {
         self.check_calls();
-        // SAFETY: it is a call, and each index is below the number of its bundles. The tag's bytes are copied before the bundle goes.
+        // SAFETY: it is a call, and each index is below the number of its bundles. The tag's bytes
+        // are copied before the bundle goes.
         unsafe {
             (0..LLVMGetNumOperandBundles(self.raw()))
                 .map(|index| {

@@ -90,7 +90,8 @@ impl<'m> Value<'m> {
 }
 
 impl<'m> Type<'m> {
-    /// An integer of this type; `is_signed` says how it is extended to more than 64 bits. Of fewer bits the lower ones count.
+    /// An integer of this type; `is_signed` says how it is extended to more than 64 bits. Of fewer
+    /// bits the lower ones count.
     ///
     /// # Panics
     /// If this is no integer's type.
@@ -134,7 +135,8 @@ impl<'m> Type<'m> {
         }
         let mut elements: Vec<_> = elements.iter().map(|value| value.raw()).collect();
         let (start, count) = (elements.as_mut_ptr(), elements.len() as u64);
-        // SAFETY: all elements are constants of this type, and the array is as long as LLVM is told.
+        // SAFETY: all elements are constants of this type, and the array is as long as LLVM is
+        // told.
         unsafe { Value::known(LLVMConstArray2(self.raw(), start, count)) }
     }
 
@@ -152,7 +154,8 @@ impl<'m> Type<'m> {
         dialect: crate::AsmDialect,
     ) -> Value<'m> {
         self.is_variadic();
-        // SAFETY: the type is a function's, and the texts, which LLVM copies, are passed with their lengths.
+        // SAFETY: the type is a function's, and the texts, which LLVM copies, are passed with their
+        // lengths.
         unsafe {
             Value::known(LLVMGetInlineAsm(
                 self.raw(),

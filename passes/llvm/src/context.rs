@@ -96,7 +96,8 @@ impl<'m> ContextRef<'m> {
 
     /// A constant array of bytes, without a NUL behind them.
     pub fn const_bytes(self, bytes: &[u8]) -> Value<'m> {
-        // SAFETY: the context is live, and the bytes, which LLVM copies, are passed with their length.
+        // SAFETY: the context is live, and the bytes, which LLVM copies, are passed with their
+        // length.
         unsafe {
             Value::known(LLVMConstStringInContext2(
                 self.raw(),
@@ -135,7 +136,8 @@ impl<'m> ContextRef<'m> {
 
     /// An attribute that is only a text.
     pub fn string_attribute(self, name: &str, value: &str) -> Attribute<'m> {
-        // SAFETY: the context is live, and the texts, which LLVM copies, are passed with their lengths.
+        // SAFETY: the context is live, and the texts, which LLVM copies, are passed with their
+        // lengths.
         unsafe {
             Attribute::known(LLVMCreateStringAttribute(
                 self.raw(),

@@ -36,7 +36,8 @@ impl<'m> Location<'m> {
     /// The name of the file; empty if it is not known.
     pub fn file_name(self) -> String {
         let mut length = 0;
-        // SAFETY: a place's scope is one that may have a file; the name has the length that comes with it, and is copied here.
+        // SAFETY: a place's scope is one that may have a file; the name has the length that comes
+        // with it, and is copied here.
         unsafe {
             let file = LLVMDIScopeGetFile(self.scope().raw());
             if file.is_null() {
@@ -84,7 +85,8 @@ impl<'m> Value<'m> {
         self.debug_loc()?;
         let text = |get: TextOf| {
             let mut length = 0;
-            // SAFETY: it is an instruction with a place; the text has the length that comes with it, and is copied here.
+            // SAFETY: it is an instruction with a place; the text has the length that comes with
+            // it, and is copied here.
             unsafe {
                 let start = get(self.raw(), &mut length);
                 lossy(start, length as usize)
@@ -121,7 +123,8 @@ impl<'m> Value<'m> {
     }
 }
 
-/// Describes the functions of a module, so that its instructions can have lines of one file. The description is complete when this goes.
+/// Describes the functions of a module, so that its instructions can have lines of one file. The
+/// description is complete when this goes.
 #[derive(Debug)]
 pub struct LineScopes<'m> {
     builder: LLVMDIBuilderRef,

@@ -14,14 +14,16 @@ use llvm_sys::prelude::{LLVMContextRef, LLVMDiagnosticInfoRef};
 
 use crate::{ContextRef, take_message};
 
-/// Does something with a context, and collects the errors that LLVM reports meanwhile. Without a handler, LLVM ends the process at an
-/// error. The handler that the context had before is there again afterwards.
+/// Does something with a context, and collects the errors that LLVM reports meanwhile. Without a
+/// handler, LLVM ends the process at an error. The handler that the context had before is there
+/// again afterwards.
 pub fn collect_errors<T>(context: ContextRef<'_>, work: impl FnOnce() -> T) -> (T, Vec<String>) {
     /// Puts back the handler of before, however the work ends.
     struct Restore<'m>(ContextRef<'m>, llvm_sys::LLVMDiagnosticHandler, *mut c_void);
     impl Drop for Restore<'_> {
         fn drop(&mut self) {
-            // SAFETY: the context is live, and the handler is the one that it had, with its own data.
+            // SAFETY: the context is live, and the handler is the one that it had, with its own
+            // data.
             unsafe { LLVMContextSetDiagnosticHandler(self.0.raw(), self.1, self.2) };
         }
     }
@@ -32,7 +34,8 @@ pub fn collect_errors<T>(context: ContextRef<'_>, work: impl FnOnce() -> T) -> (
         let handler = LLVMContextGetDiagnosticHandler(context.raw());
         Restore(context, handler, LLVMContextGetDiagnosticContext(context.raw()))
     };
-    // SAFETY: the context is live; the handler gets a pointer to a vector that is freed only after the handler was taken away.
+    // SAFETY: the context is live; the handler gets a pointer to a vector that is freed only after
+    // the handler was taken away.
     unsafe { LLVMContextSetDiagnosticHandler(context.raw(), Some(note), messages.cast()) };
     let result = work();
     drop(before);
@@ -42,8 +45,8 @@ pub fn collect_errors<T>(context: ContextRef<'_>, work: impl FnOnce() -> T) -> (
 
 /// Keeps the errors among LLVM's messages.
 extern "C" fn note(info: LLVMDiagnosticInfoRef, messages: *mut c_void) {
-    // SAFETY: LLVM passes a live description and the pointer with which the handler was set, to a vector that nothing else uses
-    // meanwhile; the text is ours.
+    // SAFETY: LLVM passes a live description and the pointer with which the handler was set, to a
+    // vector that nothing else uses meanwhile; the text is ours.
     unsafe {
         if LLVMGetDiagInfoSeverity(info) == LLVMDiagnosticSeverity::LLVMDSError {
             let message = take_message(LLVMGetDiagInfoDescription(info));
@@ -52,7 +55,8 @@ extern "C" fn note(info: LLVMDiagnosticInfoRef, messages: *mut c_void) {
     }
 }
 
-/// Everything of one compile: types, constants, modules. Collects the errors that LLVM reports meanwhile.
+/// Everything of one compile: types, constants, modules. Collects the errors that LLVM reports
+/// meanwhile.
 #[derive(Debug)]
 pub struct Context {
     raw: LLVMContextRef,
@@ -75,8 +79,9 @@ impl Context {
     #[allow(clippy::new_without_default, reason = "a context is no plain value")]
     pub fn new() -> Self {
         let said = Box::new(RefCell::new(Said::default()));
-        // SAFETY: the context is new, so it is live; the handler gets the address of `said`'s contents, which lives as
-        // long as the context: both are owned by the value made here, and `drop` disposes of the context first.
+        // SAFETY: the context is new, so it is live; the handler gets the address of `said`'s
+        // contents, which lives as long as the context: both are owned by the value made here, and
+        // `drop` disposes of the context first.
         let raw = unsafe {
             let raw = LLVMContextCreate();
             LLVMContextSetDiagnosticHandler(
@@ -100,8 +105,8 @@ impl Context {
         self.take_errors().unwrap_or_else(|| otherwise.to_owned())
     }
 
-    /// The frames, in bytes, of the functions for which code was generated since the last call and that have one, of those with the
-    /// attribute `warn-stack-size`.
+    /// The frames, in bytes, of the functions for which code was generated since the last call and
+    /// that have one, of those with the attribute `warn-stack-size`.
     ///
     /// # Errors
     /// What LLVM said of a frame, if it was not understood.
@@ -123,7 +128,8 @@ impl Context {
 /// What LLVM says of a function's frame has this in it.
 const FRAME: &str = "stack frame size (";
 
-/// Name and frame of a function, of LLVM's text: `<unknown>:0:0: stack frame size (24) exceeds limit (0) in function 'f'`.
+/// Name and frame of a function, of LLVM's text:
+/// `<unknown>:0:0: stack frame size (24) exceeds limit (0) in function 'f'`.
 fn frame(text: &str) -> Option<(String, u64)> {
     let (_, rest) = text.split_once(FRAME)?;
     let (size, rest) = rest.split_once(')')?;
@@ -148,8 +154,8 @@ extern "C" fn on_diagnostic(info: LLVMDiagnosticInfoRef, said: *mut c_void) {
     }
     // SAFETY: as above; the text is ours to dispose of, which `take_message` does.
     let text = unsafe { take_message(LLVMGetDiagInfoDescription(info)) };
-    // SAFETY: `Context::new` registered the address of this type of value, which outlives the context, and the context
-    // is used by one thread only.
+    // SAFETY: `Context::new` registered the address of this type of value, which outlives the
+    // context, and the context is used by one thread only.
     let said = unsafe { &*said.cast::<RefCell<Said>>() };
     let Ok(mut said) = said.try_borrow_mut() else { return };
     if is_error {

@@ -1,9 +1,10 @@
 //! Running LLVM so that its fatal errors are errors.
 //!
-//! When LLVM meets something that it cannot go on from (an instruction that no pattern selects, say), it calls the
-//! process's fatal-error handler and then ends the process. The handler must not return and must not unwind through LLVM's
-//! frames. So each compile has its own thread: the handler hands the message to whoever waits for that thread, and parks
-//! the thread for good. That leaks the thread and what it had allocated, once per such error.
+//! When LLVM meets something that it cannot go on from (an instruction that no pattern selects,
+//! say), it calls the process's fatal-error handler and then ends the process. The handler must not
+//! return and must not unwind through LLVM's frames. So each compile has its own thread: the
+//! handler hands the message to whoever waits for that thread, and parks the thread for good. That
+//! leaks the thread and what it had allocated, once per such error.
 //!
 //! The thread's stack is large, because LLVM recurses over the depth of its input.
 
@@ -76,7 +77,8 @@ impl<T> Running<T> {
     pub fn processor_time(&self) -> Duration {
         let mut clock = MaybeUninit::uninit();
         let mut time = MaybeUninit::<libc::timespec>::uninit();
-        // SAFETY: the thread was neither joined nor detached, since the handle is here. Both are read only if they were written.
+        // SAFETY: the thread was neither joined nor detached, since the handle is here. Both are
+        // read only if they were written.
         unsafe {
             let thread = self.thread.as_pthread_t();
             if libc::pthread_getcpuclockid(thread, clock.as_mut_ptr()) != 0
@@ -98,7 +100,8 @@ impl<T> Running<T> {
     }
 }
 
-/// The thread sends before it ends or parks, so a closed channel means that it died in a way that is not known.
+/// The thread sends before it ends or parks, so a closed channel means that it died in a way that
+/// is not known.
 fn ended_early() -> Isolated {
     Isolated::Panicked("the compile thread ended early".to_owned())
 }
@@ -134,18 +137,19 @@ pub fn start<T: Send + 'static>(
 
 /// Has LLVM call `on_fatal` and `on_bad_alloc`.
 fn install_handlers() {
-    // SAFETY: the handler is a function that lives as long as this library, and what runs LLVM here keeps it loaded.
+    // SAFETY: the handler is a function that lives as long as this library, and what runs LLVM here
+    // keeps it loaded.
     unsafe { LLVMInstallFatalErrorHandler(Some(on_fatal)) };
 
-    // The C interface leaves out memory (an image that asks for more than there is ends up here), so this is the C++
-    // function, if the library has it under its usual name.
+    // The C interface leaves out memory (an image that asks for more than there is ends up here),
+    // so this is the C++ function, if the library has it under its usual name.
     type Handler = extern "C" fn(*mut c_void, *const c_char, bool);
     const NAME: &CStr = c"_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_";
     // SAFETY: the name ends with a NUL.
     let install = unsafe { libc::dlsym(libc::RTLD_DEFAULT, NAME.as_ptr()) };
     if !install.is_null() {
-        // SAFETY: the mangled name says that the function takes a handler of this type and a pointer for it; the handler
-        // lives as long as this library.
+        // SAFETY: the mangled name says that the function takes a handler of this type and a
+        // pointer for it; the handler lives as long as this library.
         unsafe {
             let install: extern "C" fn(Handler, *mut c_void) = std::mem::transmute(install);
             install(on_bad_alloc, null_mut());
@@ -158,7 +162,8 @@ extern "C" fn on_bad_alloc(_: *mut c_void, reason: *const c_char, _: bool) {
     on_fatal(reason);
 }
 
-/// What LLVM calls instead of ending the process. Returns only on threads that are not ours; LLVM then ends the process.
+/// What LLVM calls instead of ending the process. Returns only on threads that are not ours; LLVM
+/// then ends the process.
 extern "C" fn on_fatal(reason: *const c_char) {
     // SAFETY: LLVM passes a text that ends with a NUL and lives during the call.
     let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy().trim().to_owned();

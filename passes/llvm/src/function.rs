@@ -209,7 +209,8 @@ impl<'m> Value<'m> {
         }
     }
 
-    /// Takes away what a function does when something unwinds through it, where nothing does: it has no invokes, and so no landing pads.
+    /// Takes away what a function does when something unwinds through it, where nothing does: it
+    /// has no invokes, and so no landing pads.
     ///
     /// # Panics
     /// If this is no function.

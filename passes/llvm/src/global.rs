@@ -67,7 +67,8 @@ impl<'m> Value<'m> {
         unsafe { LLVMGetLinkage(self.raw()) }.into()
     }
 
-    /// Says who sees a global. One that nobody else sees has default visibility from then on: LLVM allows no other.
+    /// Says who sees a global. One that nobody else sees has default visibility from then on: LLVM
+    /// allows no other.
     ///
     /// # Panics
     /// If this is no global.
@@ -131,7 +132,8 @@ impl<'m> Value<'m> {
         unsafe { LLVMSetUnnamedAddress(self.raw(), unnamed.into()) };
     }
 
-    /// Makes a defined global visible in this module only, so that it goes away when nothing uses it.
+    /// Makes a defined global visible in this module only, so that it goes away when nothing uses
+    /// it.
     ///
     /// # Panics
     /// If this is no global.
@@ -167,21 +169,24 @@ impl<'m> Value<'m> {
         unsafe { llvm_sys::comdat::LLVMSetComdat(self.raw(), null_mut()) };
     }
 
-    /// The section of an object file that a function or a global variable goes to; empty if it is left to LLVM.
+    /// The section of an object file that a function or a global variable goes to; empty if it is
+    /// left to LLVM.
     ///
     /// # Panics
     /// If this is neither.
     #[track_caller]
     pub fn section(self) -> CString {
         self.check_object();
-        // SAFETY: it is a function or a global variable; the text, if there is one, ends with a NUL and is copied here.
+        // SAFETY: it is a function or a global variable; the text, if there is one, ends with a NUL
+        // and is copied here.
         unsafe {
             let section = LLVMGetSection(self.raw());
             if section.is_null() { CString::default() } else { CStr::from_ptr(section).to_owned() }
         }
     }
 
-    /// Says which section of an object file a function or a global variable goes to; the empty one leaves it to LLVM.
+    /// Says which section of an object file a function or a global variable goes to; the empty one
+    /// leaves it to LLVM.
     ///
     /// # Panics
     /// If this is neither.
@@ -249,7 +254,8 @@ impl<'m> Value<'m> {
         unsafe { LLVMIsThreadLocal(self.raw()) != 0 }
     }
 
-    /// Whether a global variable may have another value than its initialiser's when the program begins.
+    /// Whether a global variable may have another value than its initialiser's when the program
+    /// begins.
     ///
     /// # Panics
     /// If this is no global variable.
@@ -260,7 +266,8 @@ impl<'m> Value<'m> {
         unsafe { LLVMIsExternallyInitialized(self.raw()) != 0 }
     }
 
-    /// Says whether a global variable may have another value than its initialiser's when the program begins.
+    /// Says whether a global variable may have another value than its initialiser's when the
+    /// program begins.
     ///
     /// # Panics
     /// If this is no global variable.
@@ -294,7 +301,8 @@ impl<'m> Value<'m> {
         unsafe { Value::known(LLVMAliasGetAliasee(self.raw())) }
     }
 
-    /// The fields of a structure that a global variable begins as: numbers, and `None` for all else. Empty if it is no structure.
+    /// The fields of a structure that a global variable begins as: numbers, and `None` for all
+    /// else. Empty if it is no structure.
     ///
     /// # Panics
     /// If this is no global variable.

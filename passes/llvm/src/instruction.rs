@@ -150,7 +150,8 @@ impl<'m> Value<'m> {
         unsafe { LLVMGetICmpPredicate(self.raw()) }.into()
     }
 
-    /// The type that the indices of a `getelementptr` count, be it an instruction or an expression of constants.
+    /// The type that the indices of a `getelementptr` count, be it an instruction or an expression
+    /// of constants.
     ///
     /// # Panics
     /// If this is none.
@@ -161,7 +162,8 @@ impl<'m> Value<'m> {
         unsafe { Type::known(LLVMGetGEPSourceElementType(self.raw())) }
     }
 
-    /// What a `getelementptr` promises, as LLVM numbers it, be it an instruction or an expression of constants.
+    /// What a `getelementptr` promises, as LLVM numbers it, be it an instruction or an expression
+    /// of constants.
     ///
     /// # Panics
     /// If this is none.
@@ -180,7 +182,8 @@ impl<'m> Value<'m> {
         }
     }
 
-    /// The parts of an address that is another one and one index: the other, the index, and how many bytes the index counts.
+    /// The parts of an address that is another one and one index: the other, the index, and how
+    /// many bytes the index counts.
     pub fn element(self) -> Option<(Value<'m>, Value<'m>, u64)> {
         if self.opcode() != Some(Opcode::GetElementPtr) || self.num_operands() != 2 {
             return None;
@@ -213,7 +216,8 @@ impl<'m> Value<'m> {
         self.opcode() == Some(Opcode::Load) && self.operand(0).address_space() == Some(space)
     }
 
-    /// Whether an instruction only computes a value of its operands, of integers, and the same one wherever it stands.
+    /// Whether an instruction only computes a value of its operands, of integers, and the same one
+    /// wherever it stands.
     pub fn is_integer_arithmetic(self) -> bool {
         use Opcode::*;
         matches!(
@@ -326,7 +330,8 @@ impl<'m> Value<'m> {
         }
     }
 
-    /// The blocks in which the instructions are that use a value, once for each use; a phi uses it where control comes from.
+    /// The blocks in which the instructions are that use a value, once for each use; a phi uses it
+    /// where control comes from.
     pub fn use_blocks(self) -> Vec<Block<'m>> {
         let mut places = Vec::new();
         for user in self.users() {
@@ -373,7 +378,8 @@ impl<'m> Value<'m> {
         matches!(self.opcode(), Some(Add | Sub | Mul | Shl | Trunc))
     }
 
-    /// Whether an operation of integers promises not to wrap as one without signs; false for all else.
+    /// Whether an operation of integers promises not to wrap as one without signs; false for all
+    /// else.
     pub fn is_nuw(self) -> bool {
         // SAFETY: only an operation that may promise it is asked.
         self.may_wrap() && unsafe { LLVMGetNUW(self.raw()) != 0 }
@@ -450,7 +456,8 @@ impl<'m> Value<'m> {
     pub fn erase(self) {
         self.block();
         self.drop_uses();
-        // SAFETY: it is an instruction that stands in a block and that nothing uses, and the handle is consumed.
+        // SAFETY: it is an instruction that stands in a block and that nothing uses, and the handle
+        // is consumed.
         unsafe { LLVMInstructionEraseFromParent(self.raw()) };
     }
 
@@ -465,7 +472,8 @@ impl<'m> Value<'m> {
         self.erase();
     }
 
-    /// Removes this instruction and all behind it in its block, and ends the block with `unreachable` instead.
+    /// Removes this instruction and all behind it in its block, and ends the block with
+    /// `unreachable` instead.
     ///
     /// # Panics
     /// If this is no instruction, or stands nowhere.
@@ -482,7 +490,8 @@ impl<'m> Value<'m> {
         Builder::at_end(block).unreachable();
     }
 
-    /// Removes an invoke: control goes on at its normal destination. What used its result uses `poison`.
+    /// Removes an invoke: control goes on at its normal destination. What used its result uses
+    /// `poison`.
     ///
     /// # Panics
     /// If this is no invoke.
@@ -493,8 +502,8 @@ impl<'m> Value<'m> {
         self.erase();
     }
 
-    /// Moves what stands in front of an instruction of a block to a block of its own, which goes on at the old one; all edges to the old
-    /// one lead to it.
+    /// Moves what stands in front of an instruction of a block to a block of its own, which goes on
+    /// at the old one; all edges to the old one lead to it.
     ///
     /// # Panics
     /// If this is no instruction, or stands nowhere.

@@ -1,28 +1,34 @@
 //! One safe layer over LLVM's C interface, beside inkwell.
 //!
-//! inkwell is the project's binding to LLVM. It has no form for much of what a pass asks (an operand that may be anything, uses of
-//! constants, attributes of calls, metadata, flags), and it panics on kinds that it does not expect. This crate has that: a few handles
-//! ([`Value`], [`Block`], [`Type`], [`Attribute`], [`Metadata`]) whose methods are safe functions, one file for each concern.
+//! inkwell is the project's binding to LLVM. It has no form for much of what a pass asks (an
+//! operand that may be anything, uses of constants, attributes of calls, metadata, flags), and it
+//! panics on kinds that it does not expect. This crate has that: a few handles ([`Value`],
+//! [`Block`], [`Type`], [`Attribute`], [`Metadata`]) whose methods are safe functions, one file for
+//! each concern.
 //!
-//! **What is checked.** LLVM's release builds cast without a look: an operand that is not there, or the predicate of something that is
-//! no comparison, is undefined behaviour. Here each method looks first. It answers `None` where the absence of an answer is one, and
-//! panics with `internal error: …` where only a mistake in the pass can be the reason. A look is a compare of opcodes or of types. Lists
-//! are collected before anybody can change them.
+//! **What is checked.** LLVM's release builds cast without a look: an operand that is not there, or
+//! the predicate of something that is no comparison, is undefined behaviour. Here each method looks
+//! first. It answers `None` where the absence of an answer is one, and panics with
+//! `internal error: …` where only a mistake in the pass can be the reason. A look is a compare of
+//! opcodes or of types. Lists are collected before anybody can change them.
 //!
-//! **What lifetimes say.** A handle lives no longer than the borrow of the module that it came from ([`ModuleRef::of`],
-//! [`AsModule::handle`]), or than inkwell's value ([`IntoValue::value`]). Types and attributes live as long as the context, which outlives
-//! the module.
+//! **What lifetimes say.** A handle lives no longer than the borrow of the module that it came from
+//! ([`ModuleRef::of`], [`AsModule::handle`]), or than inkwell's value ([`IntoValue::value`]). Types
+//! and attributes live as long as the context, which outlives the module.
 //!
-//! **What is left to the user**, as it is with inkwell's handles: handles are copied freely, so the compiler does not see that a copy of
-//! a handle is used after the value went, by [`Value::erase`], [`Value::delete_function`], [`Value::delete_global`],
-//! [`Block::delete`], or by a pipeline of LLVM's own ([`ModuleRef::run_passes`]). What takes a value away consumes
-//! a handle (`self`), and first has all users use `poison`, so what stays in the module never refers to what went. A second rule is LLVM's:
-//! everything of one context stays on one thread, which no handle leaves (they are not `Send`), and values of two contexts are not mixed.
+//! **What is left to the user**, as it is with inkwell's handles: handles are copied freely, so the
+//! compiler does not see that a copy of a handle is used after the value went, by [`Value::erase`],
+//! [`Value::delete_function`], [`Value::delete_global`], [`Block::delete`], or by a pipeline of
+//! LLVM's own ([`ModuleRef::run_passes`]). What takes a value away consumes a handle (`self`), and
+//! first has all users use `poison`, so what stays in the module never refers to what went. A
+//! second rule is LLVM's: everything of one context stays on one thread, which no handle leaves
+//! (they are not `Send`), and values of two contexts are not mixed.
 //!
-//! **Who cannot use it**: build scripts, which the system's loader would have to find LLVM for. That of `schism-jit` opens LLVM while it
-//! runs, with a few bindings of its own.
+//! **Who cannot use it**: build scripts, which the system's loader would have to find LLVM for.
+//! That of `schism-jit` opens LLVM while it runs, with a few bindings of its own.
 //!
-//! The IR that comes out may still break LLVM's rules, which is not undefined behaviour but an error: [`ModuleRef::verify`] says so.
+//! The IR that comes out may still break LLVM's rules, which is not undefined behaviour but an
+//! error: [`ModuleRef::verify`] says so.
 
 mod attribute;
 mod block;
@@ -84,7 +90,8 @@ unsafe fn take_message(message: *mut c_char) -> String {
     if message.is_null() {
         return String::new();
     }
-    // SAFETY: LLVM's texts end with a NUL; the caller promises that it is a live text of LLVM's that is ours.
+    // SAFETY: LLVM's texts end with a NUL; the caller promises that it is a live text of LLVM's
+    // that is ours.
     unsafe {
         let text = CStr::from_ptr(message).to_string_lossy().trim().to_owned();
         llvm_sys::core::LLVMDisposeMessage(message);

@@ -39,8 +39,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine for position-independent code whose parts are within 2 GiB of each other. The target must have been
-    /// initialised.
+    /// A machine for position-independent code whose parts are within 2 GiB of each other. The
+    /// target must have been initialised.
     ///
     /// # Errors
     /// LLVM's message.
@@ -73,7 +73,8 @@ impl Machine {
         Ok(Self { raw, triple: triple.to_owned(), inline_threshold: None, vectorises_loops: true })
     }
 
-    /// The same machine, for which LLVM inlines what costs no more than this (times a factor that the target has).
+    /// The same machine, for which LLVM inlines what costs no more than this (times a factor that
+    /// the target has).
     pub fn with_inline_threshold(mut self, cost: i32) -> Self {
         self.inline_threshold = Some(cost);
         self
@@ -102,7 +103,8 @@ impl Machine {
 
     /// The data layout's text.
     pub fn data_layout(&self) -> CString {
-        // SAFETY: `raw` is live; the layout and its text are new and disposed of here, after the copy.
+        // SAFETY: `raw` is live; the layout and its text are new and disposed of here, after the
+        // copy.
         unsafe {
             let layout = LLVMCreateTargetDataLayout(self.raw);
             let text = take_message(LLVMCopyStringRepOfTargetData(layout));
@@ -136,7 +138,8 @@ impl Machine {
             // SAFETY: on failure LLVM set `error` to a text that is ours.
             return Err(unsafe { take_message(error) });
         }
-        // SAFETY: on success `buffer` is a live buffer that is ours; its bytes are copied before it is disposed of.
+        // SAFETY: on success `buffer` is a live buffer that is ours; its bytes are copied before it
+        // is disposed of.
         unsafe {
             let start = LLVMGetBufferStart(buffer).cast::<u8>();
             let code = bytes(start, LLVMGetBufferSize(buffer)).to_vec();

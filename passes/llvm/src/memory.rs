@@ -142,7 +142,8 @@ impl<'m> Value<'m> {
         self.check(is_one, "value with an alignment");
     }
 
-    /// The alignment of a function, a global variable, an `alloca` or an access, in bytes; 0 if it is left to LLVM.
+    /// The alignment of a function, a global variable, an `alloca` or an access, in bytes; 0 if it
+    /// is left to LLVM.
     ///
     /// # Panics
     /// If this is none of these.
@@ -153,7 +154,8 @@ impl<'m> Value<'m> {
         unsafe { LLVMGetAlignment(self.raw()) }
     }
 
-    /// Gives a function, a global variable, an `alloca` or an access another alignment, in bytes; 0 leaves it to LLVM where it may be.
+    /// Gives a function, a global variable, an `alloca` or an access another alignment, in bytes; 0
+    /// leaves it to LLVM where it may be.
     ///
     /// # Panics
     /// If this is none of these, or the alignment no power of two that LLVM knows.

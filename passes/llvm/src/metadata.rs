@@ -178,7 +178,8 @@ impl<'m> Value<'m> {
     pub fn metadata_entries(self) -> Vec<(u32, Metadata<'m>)> {
         self.check_has_metadata();
         let mut count = 0;
-        // SAFETY: it is an instruction; each index is below the number of entries, which are disposed of after the last use.
+        // SAFETY: it is an instruction; each index is below the number of entries, which are
+        // disposed of after the last use.
         unsafe {
             let entries = LLVMInstructionGetAllMetadataOtherThanDebugLoc(self.raw(), &mut count);
             take_entries(entries, count)
@@ -198,7 +199,8 @@ impl<'m> Value<'m> {
     pub fn global_metadata(self) -> Vec<(u32, Metadata<'m>)> {
         self.check_global_object();
         let mut count = 0;
-        // SAFETY: it is one of these; each index is below the number of entries, which are disposed of after the last use.
+        // SAFETY: it is one of these; each index is below the number of entries, which are disposed
+        // of after the last use.
         unsafe {
             let entries = LLVMGlobalCopyAllMetadata(self.raw(), &mut count);
             take_entries(entries, count)

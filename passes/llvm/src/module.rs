@@ -47,7 +47,8 @@ impl AsModule for inkwell::module::Module<'_> {
 }
 
 unsafe extern "C" {
-    /// `llvm::NamedMDNode::eraseFromParent()`: the C interface adds to such lists and takes nothing out of them.
+    /// `llvm::NamedMDNode::eraseFromParent()`: the C interface adds to such lists and takes nothing
+    /// out of them.
     #[link_name = "_ZN4llvm11NamedMDNode15eraseFromParentEv"]
     fn erase_named_metadata(list: LLVMNamedMDNodeRef);
 }
@@ -68,7 +69,8 @@ impl<'m> ModuleRef<'m> {
     /// A module of LLVM's own.
     ///
     /// # Safety
-    /// `raw` is null, which panics, or a module that lives for `'m`, and that nobody else changes while handles of it are used.
+    /// `raw` is null, which panics, or a module that lives for `'m`, and that nobody else changes
+    /// while handles of it are used.
     pub unsafe fn from_raw(raw: LLVMModuleRef) -> Self {
         // SAFETY: as promised by the caller.
         unsafe { Self::known(raw) }
@@ -80,7 +82,8 @@ impl<'m> ModuleRef<'m> {
         Self(NonNull::new(raw).expect("internal error: LLVM gave no module"), PhantomData)
     }
 
-    /// The module as inkwell's. That remembers what it has once seen of a module, so each look asks for a new one.
+    /// The module as inkwell's. That remembers what it has once seen of a module, so each look asks
+    /// for a new one.
     pub fn view(self) -> View<'m> {
         // SAFETY: the module lives for `'m`, and its owner, not this view, disposes of it.
         View(ManuallyDrop::new(unsafe { inkwell::module::Module::new(self.raw()) }))
@@ -105,13 +108,15 @@ impl<'m> ModuleRef<'m> {
 
     /// The text of the data layout, empty if the module has none.
     pub fn data_layout_text(self) -> String {
-        // SAFETY: the module is live, and the text lives in it until the layout changes; it is copied here.
+        // SAFETY: the module is live, and the text lives in it until the layout changes; it is
+        // copied here.
         unsafe { CStr::from_ptr(LLVMGetDataLayoutStr(self.raw())) }.to_string_lossy().into_owned()
     }
 
     /// The triple's text, empty if the module has none.
     pub fn triple(self) -> String {
-        // SAFETY: the module is live, and the text lives in it until the triple changes; it is copied here.
+        // SAFETY: the module is live, and the text lives in it until the triple changes; it is
+        // copied here.
         unsafe { CStr::from_ptr(LLVMGetTarget(self.raw())) }.to_string_lossy().into_owned()
     }
 
@@ -119,7 +124,8 @@ impl<'m> ModuleRef<'m> {
     pub fn set_target(self, triple: &str, machine: &TargetMachine) {
         let layout = machine.get_target_data().get_data_layout();
         let triple = c_name(triple);
-        // SAFETY: the module is live, and the texts, which LLVM copies, end with a NUL; the layout is one that LLVM printed.
+        // SAFETY: the module is live, and the texts, which LLVM copies, end with a NUL; the layout
+        // is one that LLVM printed.
         unsafe {
             LLVMSetTarget(self.raw(), triple.as_ptr());
             LLVMSetDataLayout(self.raw(), layout.as_str().as_ptr());
@@ -129,7 +135,8 @@ impl<'m> ModuleRef<'m> {
     /// Makes the module one for a machine.
     pub fn set_machine(self, machine: &Machine) {
         let layout = machine.data_layout();
-        // SAFETY: the module is live, and the texts, which LLVM copies, end with a NUL; the layout is one that LLVM printed.
+        // SAFETY: the module is live, and the texts, which LLVM copies, end with a NUL; the layout
+        // is one that LLVM printed.
         unsafe {
             LLVMSetTarget(self.raw(), machine.triple().as_ptr());
             LLVMSetDataLayout(self.raw(), layout.as_ptr());
@@ -212,8 +219,8 @@ impl<'m> ModuleRef<'m> {
         unsafe { Value::known(LLVMAddFunction(self.raw(), name.as_ptr(), ty.raw())) }
     }
 
-    /// Declares a global variable, in the address space that the data layout has for them. LLVM appends a number to the name if it is
-    /// taken.
+    /// Declares a global variable, in the address space that the data layout has for them. LLVM
+    /// appends a number to the name if it is taken.
     ///
     /// # Panics
     /// If no variable can hold such values.
@@ -231,7 +238,8 @@ impl<'m> ModuleRef<'m> {
         // A variable that is only declared may hold values without a size.
         ty.check_element();
         let (name, raw) = (c_name(name), self.raw());
-        // SAFETY: the module is live, a variable can hold such values, and the name ends with a NUL.
+        // SAFETY: the module is live, a variable can hold such values, and the name ends with a
+        // NUL.
         unsafe { Value::known(LLVMAddGlobalInAddressSpace(raw, ty.raw(), name.as_ptr(), space)) }
     }
 
@@ -245,7 +253,8 @@ impl<'m> ModuleRef<'m> {
         })
     }
 
-    /// The declaration of an intrinsic by LLVM's number for it, for these types of those of its operands that it does not fix.
+    /// The declaration of an intrinsic by LLVM's number for it, for these types of those of its
+    /// operands that it does not fix.
     ///
     /// # Panics
     /// If LLVM has no such intrinsic, or fixes all types and is given one.
@@ -254,7 +263,8 @@ impl<'m> ModuleRef<'m> {
         self.context().check_intrinsic(id, types);
         let mut types: Vec<_> = types.iter().map(|ty| ty.raw()).collect();
         let (start, count) = (types.as_mut_ptr(), types.len());
-        // SAFETY: the module is live, LLVM knows the intrinsic, and the array is as long as LLVM is told.
+        // SAFETY: the module is live, LLVM knows the intrinsic, and the array is as long as LLVM is
+        // told.
         unsafe { Value::known(LLVMGetIntrinsicDeclaration(self.raw(), id, start, count)) }
     }
 
@@ -264,7 +274,8 @@ impl<'m> ModuleRef<'m> {
         unsafe { LLVMStripModuleDebugInfo(self.raw()) };
     }
 
-    /// Says in a flag of the module which version of debug information it has, if that was not said.
+    /// Says in a flag of the module which version of debug information it has, if that was not
+    /// said.
     pub fn declare_debug_info(self) {
         let flag = "Debug Info Version";
         let (start, length) = (flag.as_ptr().cast(), flag.len());
@@ -298,7 +309,8 @@ impl<'m> ModuleRef<'m> {
 
     /// The operands of a named node of metadata; empty if there is none of that name.
     pub fn named_metadata(self, name: &CStr) -> Vec<Value<'m>> {
-        // SAFETY: the module is live and the name ends with a NUL; the array is as long as LLVM says that it must be.
+        // SAFETY: the module is live and the name ends with a NUL; the array is as long as LLVM
+        // says that it must be.
         unsafe {
             let count = LLVMGetNamedMetadataNumOperands(self.raw(), name.as_ptr());
             let mut nodes = vec![null_mut(); count as usize];
@@ -316,8 +328,8 @@ impl<'m> ModuleRef<'m> {
         for node in nodes {
             node.check(node.is_metadata(), "node of metadata");
         }
-        // SAFETY: the module is live and the name ends with a NUL. The list only refers to nodes, which belong to the context. Its handle
-        // is not used again.
+        // SAFETY: the module is live and the name ends with a NUL. The list only refers to nodes,
+        // which belong to the context. Its handle is not used again.
         unsafe {
             let list = LLVMGetNamedMetadata(self.raw(), name.as_ptr(), name.count_bytes());
             if !list.is_null() {
@@ -336,7 +348,8 @@ impl<'m> ModuleRef<'m> {
     pub fn verify(self) -> Result<(), String> {
         let mut error = null_mut();
         let action = LLVMVerifierFailureAction::LLVMReturnStatusAction;
-        // SAFETY: the module is live and `error` is a live variable, set to a text that is ours in either case.
+        // SAFETY: the module is live and `error` is a live variable, set to a text that is ours in
+        // either case.
         unsafe {
             let broken = LLVMVerifyModule(self.raw(), action, &mut error);
             let text = take_message(error);
@@ -359,8 +372,8 @@ impl<'m> ModuleRef<'m> {
         }
     }
 
-    /// Moves everything of `other` in here; declarations and definitions of one name become one. `false` if they do not fit together: the
-    /// context's handler of diagnostics was told why.
+    /// Moves everything of `other` in here; declarations and definitions of one name become one.
+    /// `false` if they do not fit together: the context's handler of diagnostics was told why.
     #[must_use]
     pub fn link(self, other: Module<'m>) -> bool {
         assert!(
@@ -369,7 +382,8 @@ impl<'m> ModuleRef<'m> {
         );
         let raw = other.raw.as_ptr();
         std::mem::forget(other);
-        // SAFETY: both modules are live and of one context; LLVM disposes of the second, which is forgotten above.
+        // SAFETY: both modules are live and of one context; LLVM disposes of the second, which is
+        // forgotten above.
         unsafe { LLVMLinkModules2(self.raw(), raw) == 0 }
     }
 }
@@ -382,7 +396,8 @@ impl<'m> ContextRef<'m> {
         assert!(fits, "internal error: no such intrinsic: {id}");
     }
 
-    /// The type of an intrinsic by LLVM's number for it, for these types of those of its operands that it does not fix.
+    /// The type of an intrinsic by LLVM's number for it, for these types of those of its operands
+    /// that it does not fix.
     ///
     /// # Panics
     /// If LLVM has no such intrinsic, or fixes all types and is given one.
@@ -391,7 +406,8 @@ impl<'m> ContextRef<'m> {
         self.check_intrinsic(id, types);
         let mut types: Vec<_> = types.iter().map(|ty| ty.raw()).collect();
         let (start, count) = (types.as_mut_ptr(), types.len());
-        // SAFETY: the context is live, LLVM knows the intrinsic, and the array is as long as LLVM is told.
+        // SAFETY: the context is live, LLVM knows the intrinsic, and the array is as long as LLVM
+        // is told.
         unsafe { Type::known(LLVMIntrinsicGetType(self.raw(), id, start, count)) }
     }
 }
@@ -432,8 +448,9 @@ impl<'c> Module<'c> {
         }
     }
 
-    /// Reads bitcode: what a function does only when the linker asks for it. So the module is for being [linked](ModuleRef::link), and its
-    /// functions seem to be empty until then. `None` if it is no bitcode: the context's handler of diagnostics was told why.
+    /// Reads bitcode: what a function does only when the linker asks for it. So the module is for
+    /// being [linked](ModuleRef::link), and its functions seem to be empty until then. `None` if it
+    /// is no bitcode: the context's handler of diagnostics was told why.
     pub fn from_bitcode_lazily(
         context: ContextRef<'c>,
         bitcode: &'c [u8],
@@ -441,8 +458,9 @@ impl<'c> Module<'c> {
     ) -> Option<Self> {
         let mut raw = null_mut();
         let (start, length) = (bitcode.as_ptr().cast(), bitcode.len());
-        // SAFETY: the context is live and `raw` is a live variable; the buffer borrows bytes that live as long as the module can. A module
-        // has its buffer; where there is none, the buffer stays ours.
+        // SAFETY: the context is live and `raw` is a live variable; the buffer borrows bytes that
+        // live as long as the module can. A module has its buffer; where there is none, the buffer
+        // stays ours.
         unsafe {
             let buffer = LLVMCreateMemoryBufferWithMemoryRange(start, length, name.as_ptr(), 0);
             if LLVMGetBitcodeModuleInContext2(context.raw(), buffer, &mut raw) != 0 || raw.is_null()
@@ -454,12 +472,14 @@ impl<'c> Module<'c> {
         }
     }
 
-    /// Reads bitcode. The module is not verified. `None` if it is no bitcode: the context's handler of diagnostics was told why.
+    /// Reads bitcode. The module is not verified. `None` if it is no bitcode: the context's handler
+    /// of diagnostics was told why.
     pub fn from_bitcode(context: ContextRef<'c>, bitcode: &[u8]) -> Option<Self> {
         let mut raw = null_mut();
         let (start, length) = (bitcode.as_ptr().cast(), bitcode.len());
-        // SAFETY: the context is live and `raw` is a live variable. The buffer borrows `bitcode`, which outlives it: it is disposed of
-        // here, and the parsed module keeps no reference to it (only LLVM's lazy reader does).
+        // SAFETY: the context is live and `raw` is a live variable. The buffer borrows `bitcode`,
+        // which outlives it: it is disposed of here, and the parsed module keeps no reference to it
+        // (only LLVM's lazy reader does).
         unsafe {
             let buffer = LLVMCreateMemoryBufferWithMemoryRange(start, length, c"image".as_ptr(), 0);
             let failed = LLVMParseBitcodeInContext2(context.raw(), buffer, &mut raw);
@@ -475,8 +495,8 @@ impl<'c> Module<'c> {
     pub fn from_text(context: ContextRef<'c>, text: &str) -> Result<Self, String> {
         let (mut raw, mut error) = (null_mut(), null_mut());
         let (start, length) = (text.as_ptr().cast(), text.len());
-        // SAFETY: the copy ends with a NUL as the reader wants it; the buffer stays ours and the module keeps nothing of it. On failure
-        // LLVM sets `error` to a text that is ours.
+        // SAFETY: the copy ends with a NUL as the reader wants it; the buffer stays ours and the
+        // module keeps nothing of it. On failure LLVM sets `error` to a text that is ours.
         unsafe {
             let name = c"text".as_ptr();
             let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(start, length, name);

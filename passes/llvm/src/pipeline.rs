@@ -21,7 +21,8 @@ use crate::{Machine, ModuleRef, Value};
 /// How LLVM's passes run.
 #[derive(Clone, Copy, Default)]
 struct Tuning {
-    /// As for code that is to be fast: loops and straight code are vectorised, loops unrolled, equal functions merged.
+    /// As for code that is to be fast: loops and straight code are vectorised, loops unrolled,
+    /// equal functions merged.
     optimizes: bool,
     /// Whether loops are vectorised and interleaved, if it [optimizes](Self::optimizes).
     vectorizes_loops: bool,
@@ -30,7 +31,8 @@ struct Tuning {
 }
 
 impl<'m> ModuleRef<'m> {
-    /// Runs LLVM's own passes, given in the syntax of `opt -passes=`. Handles of what they remove must not be used again.
+    /// Runs LLVM's own passes, given in the syntax of `opt -passes=`. Handles of what they remove
+    /// must not be used again.
     ///
     /// # Errors
     /// LLVM's message.
@@ -52,8 +54,8 @@ impl<'m> ModuleRef<'m> {
         unsafe { self.run_tuned(pipeline, machine, Tuning::default()) }
     }
 
-    /// The same, as for code that is to be fast: loops and straight code are vectorised, loops unrolled, equal functions merged, unless the
-    /// machine says otherwise.
+    /// The same, as for code that is to be fast: loops and straight code are vectorised, loops
+    /// unrolled, equal functions merged, unless the machine says otherwise.
     ///
     /// # Errors
     /// LLVM's message.
@@ -88,7 +90,8 @@ impl<'m> ModuleRef<'m> {
 }
 
 impl Value<'_> {
-    /// Runs LLVM's own passes over one function. Handles of what they remove must not be used again.
+    /// Runs LLVM's own passes over one function. Handles of what they remove must not be used
+    /// again.
     ///
     /// # Errors
     /// LLVM's message.
@@ -141,7 +144,8 @@ fn run(
 /// Makes LLVM's code generator for x86 known. May be called often.
 pub fn initialize_x86() {
     static ONCE: Once = Once::new();
-    // SAFETY: each function only registers a part of one of libLLVM's own targets, and the guard calls them once.
+    // SAFETY: each function only registers a part of one of libLLVM's own targets, and the guard
+    // calls them once.
     ONCE.call_once(|| unsafe {
         LLVMInitializeX86TargetInfo();
         LLVMInitializeX86Target();
@@ -163,7 +167,8 @@ pub fn initialize_nvptx() {
     });
 }
 
-/// Makes LLVM's code generators known that are used: the host's, and those of the devices. May be called often.
+/// Makes LLVM's code generators known that are used: the host's, and those of the devices. May be
+/// called often.
 pub fn initialize_targets() {
     static ONCE: Once = Once::new();
     initialize_x86();

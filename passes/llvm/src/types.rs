@@ -177,7 +177,8 @@ impl<'m> Type<'m> {
     #[track_caller]
     pub fn param_types(self) -> Vec<Type<'m>> {
         let mut types = vec![std::ptr::null_mut(); self.num_param_types() as usize];
-        // SAFETY: it is a function's type, and the array has room for as many types as it has parameters.
+        // SAFETY: it is a function's type, and the array has room for as many types as it has
+        // parameters.
         unsafe {
             LLVMGetParamTypes(self.raw(), types.as_mut_ptr());
             types.into_iter().map(|ty| Type::known(ty)).collect()
@@ -211,7 +212,8 @@ impl<'m> Type<'m> {
         }
         let mut params: Vec<_> = params.iter().map(|ty| ty.raw()).collect();
         let (start, count) = (params.as_mut_ptr(), params.len() as u32);
-        // SAFETY: all types are live, of kinds that a function can have, and the array is as long as LLVM is told.
+        // SAFETY: all types are live, of kinds that a function can have, and the array is as long
+        // as LLVM is told.
         unsafe { Type::known(LLVMFunctionType(self.raw(), start, count, is_variadic.into())) }
     }
 

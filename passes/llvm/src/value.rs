@@ -17,9 +17,11 @@ pub const FUNCTION_INDEX: u32 = LLVMAttributeFunctionIndex;
 /// The index of the attributes of a function's or a call's result.
 pub const RETURN_INDEX: u32 = LLVMAttributeReturnIndex;
 
-/// A value of a module that lives at least for `'m`: a function, a global, an instruction, a parameter, a constant.
+/// A value of a module that lives at least for `'m`: a function, a global, an instruction, a
+/// parameter, a constant.
 ///
-/// A handle is small and can be copied. What every handle of this crate asks of its user is at the top of the [crate](crate).
+/// A handle is small and can be copied. What every handle of this crate asks of its user is at the
+/// top of the [crate](crate).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value<'m>(NonNull<LLVMValue>, PhantomData<&'m ()>);
 
@@ -157,11 +159,13 @@ impl<'m> Value<'m> {
     /// The name; empty when it has none.
     pub fn name(self) -> String {
         let mut length = 0;
-        // SAFETY: the value is live; LLVM returns a pointer to `length` bytes, which are copied here.
+        // SAFETY: the value is live; LLVM returns a pointer to `length` bytes, which are copied
+        // here.
         unsafe { lossy(LLVMGetValueName2(self.raw(), &mut length), length) }
     }
 
-    /// Renames. LLVM appends a number if the name is taken; what cannot have a name does not get one.
+    /// Renames. LLVM appends a number if the name is taken; what cannot have a name does not get
+    /// one.
     pub fn set_name(self, name: impl AsRef<str>) {
         let name = name.as_ref();
         // SAFETY: the value is live, and LLVM copies the bytes.
@@ -188,7 +192,8 @@ impl<'m> Value<'m> {
         }
     }
 
-    /// Gives the value the name of another one, which keeps it: LLVM appends a number if both are in one scope.
+    /// Gives the value the name of another one, which keeps it: LLVM appends a number if both are
+    /// in one scope.
     pub fn copy_name(self, from: Value<'_>) {
         let mut length = 0;
         // SAFETY: both values are live. The bytes are copied, as renaming may move them.
@@ -236,11 +241,13 @@ impl<'m> Value<'m> {
 
     /// Whether anything uses the value.
     pub fn is_used(self) -> bool {
-        // SAFETY: the value is live. Numbers and the like have no list of uses, and LLVM answers null.
+        // SAFETY: the value is live. Numbers and the like have no list of uses, and LLVM answers
+        // null.
         unsafe { !LLVMGetFirstUse(self.raw()).is_null() }
     }
 
-    /// The users, as they are now: later changes do not disturb the list. One is there twice if it uses the value twice.
+    /// The users, as they are now: later changes do not disturb the list. One is there twice if it
+    /// uses the value twice.
     pub fn users(self) -> Vec<Value<'m>> {
         let mut users = Vec::new();
         // SAFETY: the value is live, and nothing changes its use list during the walk.

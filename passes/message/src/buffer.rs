@@ -33,8 +33,9 @@ pub struct MessageBuffer<'a> {
     prints: &'a [u8],
 }
 
-/// Makes bytes an empty message buffer, with `panic_bytes` of room for a panic's message (rounded to what is allowed) and the rest for what is
-/// printed. Only the first bytes of each room are written. Says how many bytes there are for prints; `None` if the bytes are too few.
+/// Makes bytes an empty message buffer, with `panic_bytes` of room for a panic's message (rounded
+/// to what is allowed) and the rest for what is printed. Only the first bytes of each room are
+/// written. Says how many bytes there are for prints; `None` if the bytes are too few.
 pub fn empty(bytes: &mut [u8], panic_bytes: u32) -> Option<u64> {
     let panic_bytes = panic_bytes.max(GPU_PANIC_LEAST) & !15;
     let head = size_of::<GpuMessageBuffer>();
@@ -161,8 +162,9 @@ impl<'a> Message<'a> {
         self.has(GPU_MESSAGE_CUT)
     }
 
-    /// Writes the text, up to `limit` bytes; what had no room is shown as such. `device` is the device's memory, as far as it can
-    /// still be read: constants of the kernel. A message that was copied as a whole needs none of it.
+    /// Writes the text, up to `limit` bytes; what had no room is shown as such. `device` is the
+    /// device's memory, as far as it can still be read: constants of the kernel. A message that was
+    /// copied as a whole needs none of it.
     ///
     /// # Errors
     /// What `out` gives.
@@ -188,7 +190,8 @@ impl<'a> Message<'a> {
         Some(u64::from_le_bytes(bytes.try_into().ok()?))
     }
 
-    /// Where the panic stands; `None` if that is not known. `device` is as for [`write`](Self::write).
+    /// Where the panic stands; `None` if that is not known. `device` is as for
+    /// [`write`](Self::write).
     #[must_use]
     pub fn location<'m>(&'m self, device: &'m dyn Memory) -> Option<Location<'m>> {
         let location = at::<8>(self.bytes, offset_of!(GpuMessage, location));

@@ -1,25 +1,27 @@
 //! The messages that kernels leave: of panics, and of `dprintln!`.
 //!
-//! A kernel does not format. What it leaves of a message are the two words of its `core::fmt::Arguments`: the template that the
-//! compiler made of the format string, and the arguments, each the address of a value and that of a formatting function. Stage 1
-//! puts the address of a constant there instead of the function's, a *descriptor*, which says what kind of value it is. This
-//! crate reads all three and writes the text that `core::fmt` would have written.
+//! A kernel does not format. What it leaves of a message are the two words of its
+//! `core::fmt::Arguments`: the template that the compiler made of the format string, and the
+//! arguments, each the address of a value and that of a formatting function. Stage 1 puts the
+//! address of a constant there instead of the function's, a *descriptor*, which says what kind of
+//! value it is. This crate reads all three and writes the text that `core::fmt` would have written.
 //!
 //! ```text
 //!  template ─► "\x06hello \xC0\x00"                 pieces of text, placeholders, the end
 //!  args     ─► [ value ─► 42 | descriptor ─► { kind, MAGIC, type's name, parts } ] …
 //! ```
 //!
-//! Stage 1 writes descriptors with the layout of [`Descriptor`] and [`Part`]. A target reads them with [`format`], out of whatever
-//! [`Memory`] it has: the CPU its own, a device with a memory of its own what the kernel copied into a message buffer. Nothing is read
-//! outside of what the memory gives, and the text has a limit, so a damaged message buffer costs no more than its message.
+//! Stage 1 writes descriptors with the layout of [`Descriptor`] and [`Part`]. A target reads them
+//! with [`format`], out of whatever [`Memory`] it has: the CPU its own, a device with a memory of
+//! its own what the kernel copied into a message buffer. Nothing is read outside of what the memory
+//! gives, and the text has a limit, so a damaged message buffer costs no more than its message.
 //!
-//! Where the host cannot read the kernel's memory, the kernel copies what its message is made of ([`recorder`]), and the host formats
-//! from the copies ([`buffer`]). Of most panics it leaves no copy, but a few numbers beside constants that the host reads afterwards
-//! ([`shape`]).
+//! Where the host cannot read the kernel's memory, the kernel copies what its message is made of
+//! ([`recorder`]), and the host formats from the copies ([`buffer`]). Of most panics it leaves no
+//! copy, but a few numbers beside constants that the host reads afterwards ([`shape`]).
 //!
-//! The template's form and that of an argument are those of the standard library that stage 1 is built for. Tests compare every
-//! option with that library's own formatting.
+//! The template's form and that of an argument are those of the standard library that stage 1 is
+//! built for. Tests compare every option with that library's own formatting.
 #![no_std]
 
 pub mod buffer;
@@ -44,8 +46,8 @@ fn is_code(_address: u64) -> bool {
 /// The second word of every descriptor. A function's code in a descriptor's place does not have it.
 pub const MAGIC: u32 = 0x5c41_5f1d;
 
-/// The bytes of one argument: the value's address and the formatter's. The first is null for a number that is a width or a
-/// precision, which then lies in two bytes at [`COUNT_OFFSET`].
+/// The bytes of one argument: the value's address and the formatter's. The first is null for a
+/// number that is a width or a precision, which then lies in two bytes at [`COUNT_OFFSET`].
 pub const ARGUMENT_SIZE: usize = 16;
 /// Where a width or precision lies in its argument.
 pub const COUNT_OFFSET: usize = 8;
@@ -58,7 +60,8 @@ pub struct Descriptor {
     pub kind: u32,
     /// [`MAGIC`].
     pub magic: u32,
-    /// The address of a name: of a type that has no other kind, or that of a struct or a variant, as `Debug` shows it.
+    /// The address of a name: of a type that has no other kind, or that of a struct or a variant,
+    /// as `Debug` shows it.
     pub name: u64,
     /// The bytes of the name.
     pub name_len: u64,
@@ -157,14 +160,18 @@ numbered! {
         Arguments = 35,
         /// A struct or a variant with named fields. Parts: offset, descriptor and name of each.
         Struct = 36,
-        /// A tuple, or a struct or a variant with unnamed fields, or none. Parts: offset and descriptor of each.
+        /// A tuple, or a struct or a variant with unnamed fields, or none. Parts: offset and
+        /// descriptor of each.
         Tuple = 37,
-        /// An enum. Part 0: where the tag is, the descriptor of the variant of all other tags (or null), and in place of the name's
-        /// length the tag's bytes. Other parts: a tag and its variant's descriptor. Variants begin where the enum does.
+        /// An enum. Part 0: where the tag is, the descriptor of the variant of all other tags (or
+        /// null), and in place of the name's length the tag's bytes. Other parts: a tag and its
+        /// variant's descriptor. Variants begin where the enum does.
         Enum = 38,
-        /// An array. Part 0: the length, and the elements' descriptor. Part 1: the distance between elements.
+        /// An array. Part 0: the length, and the elements' descriptor. Part 1: the distance between
+        /// elements.
         Array = 39,
-        /// A slice, whose length is the address's second word. Parts as of an array, without the length.
+        /// A slice, whose length is the address's second word. Parts as of an array, without the
+        /// length.
         Slice = 40,
         /// A wrapper that formats as what is in it. Part 0: offset and descriptor.
         Wrapper = 41,

@@ -16,8 +16,9 @@ pub struct Own(());
 
 impl Own {
     /// # Safety
-    /// The value is only used to format messages that code of this process has left, whose template, arguments and descriptors
-    /// can be read at their addresses and do not change meanwhile.
+    /// The value is only used to format messages that code of this process has left, whose
+    /// template, arguments and descriptors can be read at their addresses and do not change
+    /// meanwhile.
     #[must_use]
     pub const unsafe fn new() -> Self {
         Self(())
@@ -36,12 +37,14 @@ impl Memory for Own {
         {
             return None;
         }
-        // SAFETY: not null and not too long; `new` was promised that what a message refers to is there.
+        // SAFETY: not null and not too long; `new` was promised that what a message refers to is
+        // there.
         Some(unsafe { core::slice::from_raw_parts(begin, len) })
     }
 }
 
-/// Pieces of another memory, such as what a kernel has copied into a message buffer: each an address there, and its bytes.
+/// Pieces of another memory, such as what a kernel has copied into a message buffer: each an
+/// address there, and its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<'a>(pub &'a [(u64, &'a [u8])]);
 

@@ -1,7 +1,8 @@
 //! A placeholder's options.
 //!
-//! Options cannot be given to a `Formatter` as values, only as a format string: there is one here for each combination that makes
-//! a difference. Width and precision are arguments of these; a fill other than a space is put around the text afterwards.
+//! Options cannot be given to a `Formatter` as values, only as a format string: there is one here
+//! for each combination that makes a difference. Width and precision are arguments of these; a fill
+//! other than a space is put around the text afterwards.
 
 use core::fmt::{self, Write};
 
@@ -86,7 +87,8 @@ impl Options {
     }
 
     fn through_core(&self, out: &mut dyn Write, by: Trait, value: &Value<'_>) -> fmt::Result {
-        /// The format strings of one trait, an option at a time. Not of a reference to the value: `{:p}` would show that.
+        /// The format strings of one trait, an option at a time. Not of a reference to the value:
+        /// `{:p}` would show that.
         macro_rules! with {
             ($trait:literal) => {
                 match self.alignment() {

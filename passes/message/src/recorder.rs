@@ -1,4 +1,5 @@
-//! The device's side of a message buffer: copies a message into it. Runs on the device; the host's side is [`crate::buffer`].
+//! The device's side of a message buffer: copies a message into it. Runs on the device; the host's
+//! side is [`crate::buffer`].
 
 use core::mem::size_of;
 use core::ptr;
@@ -15,7 +16,8 @@ use crate::walk::{Sink, walk, walk_plain};
 /// The bytes of a `core::panic::Location`: the file's two words, line and column.
 pub(crate) const LOCATION: u64 = 24;
 
-/// Whether the values of a kind are but their own bytes. Messages of no others can be left as plain ones, with less.
+/// Whether the values of a kind are but their own bytes. Messages of no others can be left as plain
+/// ones, with less.
 #[must_use]
 pub const fn is_plain(kind: Kind) -> bool {
     crate::walk::is_plain(kind)
@@ -55,8 +57,8 @@ impl Sink for Copy {
             return;
         }
         if !self.to.is_null() {
-            // SAFETY: the chunk ends within the room, which the caller of `panic` or `print` promises; the bytes can be read, as
-            // promised by the caller of this.
+            // SAFETY: the chunk ends within the room, which the caller of `panic` or `print`
+            // promises; the bytes can be read, as promised by the caller of this.
             unsafe {
                 let chunk = self.to.add(self.used as usize);
                 chunk.cast::<GpuChunk>().write(GpuChunk { address, len });
@@ -131,9 +133,10 @@ impl Copy {
 /// Leaves the message of a panic, unless another work-item has left one.
 ///
 /// # Safety
-/// `buffer` is a [`GpuMessageBuffer`] with the room that it says, of which nobody else writes but through this module. `template` and `args`
-/// are the two words of a message with descriptors for formatters, `location` is 0 or the address of a `core::panic::Location`, and
-/// what they refer to can be read. If it is `PLAIN`, all values of the message are of kinds that [`is_plain`].
+/// `buffer` is a [`GpuMessageBuffer`] with the room that it says, of which nobody else writes but
+/// through this module. `template` and `args` are the two words of a message with descriptors for
+/// formatters, `location` is 0 or the address of a `core::panic::Location`, and what they refer to
+/// can be read. If it is `PLAIN`, all values of the message are of kinds that [`is_plain`].
 pub unsafe fn panic<const PLAIN: bool>(
     buffer: *mut GpuMessageBuffer,
     template: u64,
@@ -141,7 +144,8 @@ pub unsafe fn panic<const PLAIN: bool>(
     location: u64,
     work_item: &WorkItem,
 ) {
-    // SAFETY: the buffer is there; its state is only ever accessed as an atomic while work-items run.
+    // SAFETY: the buffer is there; its state is only ever accessed as an atomic while work-items
+    // run.
     let state = unsafe { AtomicU32::from_ptr(&raw mut (*buffer).state) };
     let claimed = state.compare_exchange(
         GPU_STATE_FREE,
@@ -152,7 +156,8 @@ pub unsafe fn panic<const PLAIN: bool>(
     if claimed.is_err() {
         return;
     }
-    // SAFETY: the room behind the buffer is there, and whoever claims it is the only one to write; the rest is the caller's promise.
+    // SAFETY: the room behind the buffer is there, and whoever claims it is the only one to write;
+    // the rest is the caller's promise.
     unsafe {
         let room = (*buffer).panic_bytes;
         let mut copy = Copy::new(buffer.add(1).cast(), room.into());
@@ -174,8 +179,9 @@ pub unsafe fn print<const PLAIN: bool>(
     work_item: &WorkItem,
 ) {
     let mut count = Copy::new(ptr::null_mut(), u32::MAX as u64);
-    // SAFETY: the buffer is there, its counters are only ever accessed as atomics while work-items run, and the rest is the caller's
-    // promise. What was taken of the room is this work-item's own.
+    // SAFETY: the buffer is there, its counters are only ever accessed as atomics while work-items
+    // run, and the rest is the caller's promise. What was taken of the room is this work-item's
+    // own.
     unsafe {
         count.take::<PLAIN>(template, args, 0);
         let used = AtomicU64::from_ptr(&raw mut (*buffer).print_used);

@@ -1,8 +1,9 @@
 //! Shapes: messages of which the kernel leaves only what differs from one to the next.
 //!
-//! Most panics show a few numbers: an index and a length. All else of their messages is the same whenever they panic, so stage 2
-//! writes it down as a constant of the kernel, the *shape*, and such a panic leaves the address of the shape and its numbers, the
-//! *words*. The host makes of both what the kernel would have had in its own memory, the *room*:
+//! Most panics show a few numbers: an index and a length. All else of their messages is the same
+//! whenever they panic, so stage 2 writes it down as a constant of the kernel, the *shape*, and
+//! such a panic leaves the address of the shape and its numbers, the *words*. The host makes of
+//! both what the kernel would have had in its own memory, the *room*:
 //!
 //! ```text
 //!  shape ─► { words: 2, parts: 6 }                    room

@@ -11,8 +11,9 @@ use crate::{ARGUMENT_SIZE, COUNT_OFFSET};
 /// Shown where a message is damaged.
 pub(crate) const DAMAGED: &str = "…";
 
-/// Writes the text of a message, up to `limit` bytes: `template` and `args` are the two words of its `core::fmt::Arguments`. Where
-/// the memory does not have what the message needs, the text says so or ends.
+/// Writes the text of a message, up to `limit` bytes: `template` and `args` are the two words of
+/// its `core::fmt::Arguments`. Where the memory does not have what the message needs, the text says
+/// so or ends.
 ///
 /// # Errors
 /// What `out` gives.

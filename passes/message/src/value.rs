@@ -1,4 +1,5 @@
-//! Values: what a descriptor says is at an address, formatted by `core::fmt` as the type itself would be.
+//! Values: what a descriptor says is at an address, formatted by `core::fmt` as the type itself
+//! would be.
 
 use core::cell::Cell;
 use core::fmt::{self, Formatter, Write};

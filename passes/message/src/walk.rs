@@ -1,7 +1,9 @@
-//! Which memory a message is made of: the bytes that [`crate::format`] would read, found without formatting anything.
+//! Which memory a message is made of: the bytes that [`crate::format`] would read, found without
+//! formatting anything.
 //!
-//! This is for devices, which copy a message for a host that cannot read their memory. So it is small, calls nothing of `core` that
-//! may panic, and does not call itself: a work-item's stack is short, and there are many of them.
+//! This is for devices, which copy a message for a host that cannot read their memory. So it is
+//! small, calls nothing of `core` that may panic, and does not call itself: a work-item's stack is
+//! short, and there are many of them.
 
 use core::mem::size_of;
 use core::ptr;
@@ -29,7 +31,8 @@ pub(crate) trait Sink {
     fn is_code(&self, address: u64) -> bool;
 }
 
-/// Something whose parts are visited one after the other: a message's arguments (no descriptor), or a value's parts.
+/// Something whose parts are visited one after the other: a message's arguments (no descriptor), or
+/// a value's parts.
 #[derive(Clone, Copy)]
 struct Frame {
     at: u64,
@@ -69,7 +72,8 @@ unsafe fn word(address: u64, index: u64) -> u64 {
 /// Shows a sink all bytes of the message that `template` and `args` are the two words of.
 ///
 /// # Safety
-/// The two words are those of a message, with descriptors for formatters, and what it refers to can be read.
+/// The two words are those of a message, with descriptors for formatters, and what it refers to can
+/// be read.
 pub(crate) unsafe fn walk(template: u64, args: u64, sink: &mut impl Sink) {
     let empty = Frame { at: 0, descriptor: 0, next: 0, end: 0, known: false };
     let mut stack = [empty; DEPTH];
@@ -106,8 +110,9 @@ pub(crate) unsafe fn walk(template: u64, args: u64, sink: &mut impl Sink) {
     }
 }
 
-/// As [`walk`], for messages all of whose values are numbers or the like, which have no parts ([`is_plain`]). It needs little of a
-/// device: registers that are set aside for what copies messages are missing in the kernel.
+/// As [`walk`], for messages all of whose values are numbers or the like, which have no parts
+/// ([`is_plain`]). It needs little of a device: registers that are set aside for what copies
+/// messages are missing in the kernel.
 ///
 /// # Safety
 /// As for [`walk`], and the values are such.
@@ -137,7 +142,8 @@ pub(crate) unsafe fn walk_plain(template: u64, args: u64, sink: &mut impl Sink) 
 /// # Safety
 /// As for [`walk`].
 unsafe fn message(template: u64, args: u64, sink: &mut impl Sink) -> Option<Frame> {
-    // SAFETY: the caller promises a message: a text, or a template that ends, and as many arguments as it names.
+    // SAFETY: the caller promises a message: a text, or a template that ends, and as many arguments
+    // as it names.
     unsafe {
         if args & 1 != 0 {
             sink.bytes(template, args >> 1);
@@ -161,7 +167,8 @@ unsafe fn message(template: u64, args: u64, sink: &mut impl Sink) -> Option<Fram
             if first & 1 != 0 {
                 at = at.wrapping_add(4);
             }
-            // A width, a precision, and the argument's own index. The first two are indices if another bit says so.
+            // A width, a precision, and the argument's own index. The first two are indices if
+            // another bit says so.
             let mut bit = 2;
             while bit <= 8 {
                 if first & bit != 0 {

@@ -81,7 +81,8 @@ fn plain_values_are_left_with_less() {
     let here = Location::caller();
     let location = (&raw const *here).expose_provenance() as u64;
     let [mut all, mut plain] = [(); 2].map(|()| Room::new(8192, 1024));
-    // SAFETY: the records are aligned and have the room that they say; all that the message refers to lives, and is plain.
+    // SAFETY: the records are aligned and have the room that they say; all that the message refers
+    // to lives, and is plain.
     unsafe {
         panic::<false>(all.0.as_mut_ptr().cast(), template, args, location, &WORK_ITEM);
         panic::<true>(plain.0.as_mut_ptr().cast(), template, args, location, &WORK_ITEM);

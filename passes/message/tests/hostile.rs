@@ -33,7 +33,8 @@ fn random_bytes() {
     let mut random = Random(0x1234_5678_9abc_def1);
     let mut shown = 0;
     for round in 0..20_000 {
-        // Words that make sense by chance: addresses inside, descriptors' first words, small numbers.
+        // Words that make sense by chance: addresses inside, descriptors' first words, small
+        // numbers.
         let mut memory = Vec::new();
         for _ in 0..64 {
             let choice = random.next();

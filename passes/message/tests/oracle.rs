@@ -29,7 +29,8 @@ fn part(value: usize, descriptor: u64, name: &'static str) -> Part {
 
 /// The two words of a message.
 fn words(arguments: fmt::Arguments<'_>) -> [u64; 2] {
-    // SAFETY: `Arguments` is two words; the addresses in them are used only while what they point to lives.
+    // SAFETY: `Arguments` is two words; the addresses in them are used only while what they point
+    // to lives.
     unsafe { std::mem::transmute::<fmt::Arguments<'_>, [u64; 2]>(arguments) }
 }
 
@@ -67,7 +68,8 @@ fn recorded(template: u64, args: u64) -> String {
     let place = recorder::WorkItem { global_id, local_id, in_group: true };
     empty(bytes, 1 << 16).expect("there is room");
     let pointer = bytes.as_mut_ptr().cast();
-    // SAFETY: the record is aligned and has the room that it says; the message lives while it is copied.
+    // SAFETY: the record is aligned and has the room that it says; the message lives while it is
+    // copied.
     unsafe {
         recorder::panic::<false>(pointer, template, args, 0, &place);
         recorder::panic::<false>(pointer, template, 1, 0, &place);
@@ -89,7 +91,8 @@ fn recorded(template: u64, args: u64) -> String {
     panic
 }
 
-/// A template of up to three placeholders for argument 0, with random options; width and precision may be argument 1.
+/// A template of up to three placeholders for argument 0, with random options; width and precision
+/// may be argument 1.
 fn template(random: &mut Rng, spaces: bool) -> Vec<u8> {
     let mut out = Vec::new();
     for _ in 0..=random.u64(..3) {
@@ -146,7 +149,8 @@ fn compare(what: &str, arguments: fmt::Arguments<'_>, descriptor: u64, spaces: b
     for _ in 0..400 {
         let template = template(&mut random, spaces);
         let at = template.as_ptr().expose_provenance() as u64;
-        // SAFETY: a template as the compiler makes them, whose placeholders refer to the two arguments that there are.
+        // SAFETY: a template as the compiler makes them, whose placeholders refer to the two
+        // arguments that there are.
         let theirs = unsafe { std::mem::transmute::<[u64; 2], fmt::Arguments<'_>>([at, args]) };
         let expected = theirs.to_string();
         let found = ours(at, theirs_args.as_ptr().expose_provenance() as u64);

@@ -64,8 +64,8 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
     }
 }
 
-/// The functions that some can reach, themselves included, in the order in which they are found: over operands of
-/// instructions, and over what constants and initialisers name.
+/// The functions that some can reach, themselves included, in the order in which they are found:
+/// over operands of instructions, and over what constants and initialisers name.
 fn reached_from<'m>(roots: &[Value<'m>]) -> Vec<Value<'m>> {
     let mut functions = Vec::new();
     let mut seen: HashSet<Value<'m>> = roots.iter().copied().collect();
@@ -108,7 +108,8 @@ impl<'m> Functions<'m> {
         self.known.entry(function).or_insert_with(|| facts(function, layout))
     }
 
-    /// Whether direct calls among some functions, all that are reached from some kernel, come back to where they began.
+    /// Whether direct calls among some functions, all that are reached from some kernel, come back
+    /// to where they began.
     fn has_cycle(&mut self, functions: &[Value<'m>]) -> bool {
         // Depth first; a function is open while calls that it makes are followed.
         let (mut open, mut done) = (HashSet::new(), HashSet::new());

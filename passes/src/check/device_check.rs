@@ -116,9 +116,9 @@ pub(crate) fn is_of_one_architecture(name: &str) -> bool {
     ARCHITECTURES.contains(&family(name))
 }
 
-/// Whether every target can have an intrinsic of LLVM: all but those of one architecture and those that
-/// ask for the host's stack, exceptions, threads or coroutines. Those that go through a list of arguments
-/// (`va_start`) are only good in functions that are refused for taking one.
+/// Whether every target can have an intrinsic of LLVM: all but those of one architecture and those
+/// that ask for the host's stack, exceptions, threads or coroutines. Those that go through a list
+/// of arguments (`va_start`) are only good in functions that are refused for taking one.
 fn is_neutral_intrinsic(name: &str) -> bool {
     const HOST: [&str; 14] = [
         "addressofreturnaddress",

@@ -62,8 +62,8 @@ fn formatting(
     if formatter(module).is_none() {
         return Ok(Vec::new());
     }
-    // Without optimisation, nothing but inlining shows that the arguments of a panic are dead. The image
-    // stays as it is: only a copy is inlined.
+    // Without optimisation, nothing but inlining shows that the arguments of a panic are dead. The
+    // image stays as it is: only a copy is inlined.
     let copy = module.clone();
     if let Some(formatter) = formatter(&copy) {
         formatter.add_attribute_at(FUNCTION_INDEX, "noinline", 0);
@@ -191,7 +191,8 @@ fn leads_to_an_address(value: Value<'_>) -> bool {
     false
 }
 
-/// What a value is once it is passed to a function: its parameter, or for checked arithmetic the result.
+/// What a value is once it is passed to a function: its parameter, or for checked arithmetic the
+/// result.
 fn into_call<'m>(call: Value<'m>, value: Value<'m>) -> Vec<Value<'m>> {
     let Some(callee) = call.callee() else { return Vec::new() };
     if callee.is_declaration() {

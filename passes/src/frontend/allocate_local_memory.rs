@@ -137,8 +137,9 @@ pub fn run(module: &Module<'_>, images: &mut [KernelImage]) -> Result<(), LocalM
         let offset = arrays.iter().find(|placed| Some(placed.array) == array);
         replace(raw, context, call, offset.map_or(0, |placed| placed.offset));
     }
-    // Shared code finds the launch's memory at one place for all its kernels, so each of them is as large as
-    // the largest, and code that two groups of kernels share makes all of them equal: until nothing changes.
+    // Shared code finds the launch's memory at one place for all its kernels, so each of them is as
+    // large as the largest, and code that two groups of kernels share makes all of them equal:
+    // until nothing changes.
     let dynamic: Vec<(Value<'_>, BTreeSet<usize>)> = calls_of(module, LOCAL_DYNAMIC, &kernels)
         .into_iter()
         .map(|call| (call, reach(call.parent_function())))
@@ -180,8 +181,9 @@ pub fn run(module: &Module<'_>, images: &mut [KernelImage]) -> Result<(), LocalM
     Ok(())
 }
 
-/// Gives each array the lowest offset where it overlaps no array that one of its kernels also reaches. The
-/// most aligned and the largest come first, so that there are few gaps; the order of the source decides the rest.
+/// Gives each array the lowest offset where it overlaps no array that one of its kernels also
+/// reaches. The most aligned and the largest come first, so that there are few gaps; the order of
+/// the source decides the rest.
 fn place(arrays: &mut [Placed<'_>], kernels: &[&str]) -> Result<(), LocalMemoryError> {
     let mut order: Vec<usize> = (0..arrays.len()).collect();
     order.sort_by_key(|&at| {
@@ -214,9 +216,10 @@ fn place(arrays: &mut [Placed<'_>], kernels: &[&str]) -> Result<(), LocalMemoryE
     Ok(())
 }
 
-/// The calls of a function, in the order of the source, as far as the IR shows it: that of a depth-first walk from
-/// the kernels, which enters a function where it is first mentioned. The order of the module's functions is that of
-/// their symbols, which hashes are part of, and that of LLVM's list of uses depends on what ran before.
+/// The calls of a function, in the order of the source, as far as the IR shows it: that of a
+/// depth-first walk from the kernels, which enters a function where it is first mentioned. The
+/// order of the module's functions is that of their symbols, which hashes are part of, and that of
+/// LLVM's list of uses depends on what ran before.
 fn calls_of<'m>(module: &'m Module<'_>, name: &str, kernels: &[&str]) -> Vec<Value<'m>> {
     let Some(function) = module.get_function(name) else { return Vec::new() };
     let function = function.value();

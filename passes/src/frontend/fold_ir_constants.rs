@@ -69,8 +69,8 @@ pub fn fold_in(
     Ok(())
 }
 
-/// The compiler may keep the address itself in a variable, where its jump threading has cloned a read. Promotes the variables of
-/// such functions to registers, so that the reads have the address.
+/// The compiler may keep the address itself in a variable, where its jump threading has cloned a
+/// read. Promotes the variables of such functions to registers, so that the reads have the address.
 fn promote_addresses(global: Value<'_>) -> Result<(), String> {
     let stores = |user: &Value<'_>| user.opcode() == Some(Opcode::Store);
     let functions: BTreeSet<_> =

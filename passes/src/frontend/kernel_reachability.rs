@@ -61,8 +61,8 @@ pub fn run(module: &Module<'_>, kernels: &HashSet<&str>) -> Result<(), String> {
     module.handle().run_passes("globaldce")
 }
 
-/// The functions from which a function can be reached, itself included, over uses: calls, and addresses that
-/// are taken.
+/// The functions from which a function can be reached, itself included, over uses: calls, and
+/// addresses that are taken.
 pub(crate) fn functions_reaching(function: Value<'_>) -> HashSet<Value<'_>> {
     let mut seen = HashSet::new();
     let mut stack = vec![function];

@@ -192,7 +192,8 @@ impl<'a, 'm> Lowering<'a, 'm> {
     }
 }
 
-/// Whether a call has the arguments that values consist of: words, if there are several to one value.
+/// Whether a call has the arguments that values consist of: words, if there are several to one
+/// value.
 fn fit(call: Value<'_>, values: &[PanicValue], null: Option<u32>) -> bool {
     let arguments = call.num_args();
     let kind = |index| {

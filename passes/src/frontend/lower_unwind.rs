@@ -73,7 +73,8 @@ pub fn run(module: &Module<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Marks the functions that can reach no panic as `nounwind`, and takes that from all others and from the calls of them.
+/// Marks the functions that can reach no panic as `nounwind`, and takes that from all others and
+/// from the calls of them.
 pub fn infer(module: ModuleRef<'_>) {
     let functions = module.functions();
     let panics: Vec<Value<'_>> =
@@ -94,14 +95,16 @@ pub fn infer(module: ModuleRef<'_>) {
     }
 }
 
-/// Marks every function as `nounwind`: what targets do when nothing is optimised any more, for none has tables for unwinding.
+/// Marks every function as `nounwind`: what targets do when nothing is optimised any more, for none
+/// has tables for unwinding.
 pub fn forget(module: ModuleRef<'_>) {
     for function in module.functions() {
         function.add_attribute_at(FUNCTION_INDEX, "nounwind", 0);
     }
 }
 
-/// Whether a function is one that panics, or may be: it has no body yet, and is none that is known to return.
+/// Whether a function is one that panics, or may be: it has no body yet, and is none that is known
+/// to return.
 fn is_panic(function: Value<'_>) -> bool {
     if !function.is_declaration() {
         return false;

@@ -17,8 +17,9 @@ const ALTERNATE: u32 = 1 << 23;
 /// The longest piece with a length of one byte.
 const SHORT: usize = 0x7f;
 
-/// Makes a template of a text with placeholders `{value}`, `{value:?}`, `{value:#x}` and the like. `index` is asked which of the
-/// message's arguments a placeholder takes. `None` if the text is not well formed, or `index` says so. There are no escapes.
+/// Makes a template of a text with placeholders `{value}`, `{value:?}`, `{value:#x}` and the like.
+/// `index` is asked which of the message's arguments a placeholder takes. `None` if the text is not
+/// well formed, or `index` says so. There are no escapes.
 pub fn encode(text: &str, mut index: impl FnMut(usize, Trait) -> Option<u16>) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut rest = text;

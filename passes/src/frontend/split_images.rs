@@ -53,8 +53,9 @@ pub fn parts(mode: SplitMode, specs: &[KernelSpec], kernels: &[KernelImage]) -> 
     parts.into_iter().map(|(_, part)| part).collect()
 }
 
-/// Reduces a module to some of its kernels and what they reach. `keep` names these kernels and their variants; every other
-/// function that can be seen from outside is hidden, and goes if nothing uses it.
+/// Reduces a module to some of its kernels and what they reach. `keep` names these kernels and
+/// their variants; every other function that can be seen from outside is hidden, and goes if
+/// nothing uses it.
 ///
 /// # Errors
 /// LLVM's message, if its pass manager fails.

@@ -150,7 +150,8 @@ fn remove_text_attributes(function: Value<'_>) {
     }
 }
 
-/// Removes the calls of an intrinsic that counts; those of one that asks whether an address is one of a type's are answered with yes.
+/// Removes the calls of an intrinsic that counts; those of one that asks whether an address is one
+/// of a type's are answered with yes.
 fn remove_intrinsic(function: Value<'_>) {
     let name = function.name();
     let counts = COUNTERS.iter().any(|start| name.starts_with(start));
@@ -172,7 +173,8 @@ fn remove_intrinsic(function: Value<'_>) {
     }
 }
 
-/// What `llvm.type.checked.load` gives if the check is good: the pointer that lies at an offset from an address, and `true`.
+/// What `llvm.type.checked.load` gives if the check is good: the pointer that lies at an offset
+/// from an address, and `true`.
 fn unchecked_load(call: Value<'_>) -> Value<'_> {
     let context = call.ty().context();
     let builder = Builder::before(call);
@@ -224,7 +226,8 @@ fn remove_flags(module: ModuleRef<'_>) {
     }
 }
 
-/// Whether a flag of a module asks for instrumentation. LLVM's own function for the name of a flag ends the process at some kinds.
+/// Whether a flag of a module asks for instrumentation. LLVM's own function for the name of a flag
+/// ends the process at some kinds.
 fn is_instrument(flag: Value<'_>) -> bool {
     // The kind, the name, the value.
     let Some(&Some(name)) = flag.md_operands().get(1) else { return false };

@@ -39,8 +39,8 @@ use crate::ir::function::{self, NewParameter};
 use crate::pass::KernelError;
 use crate::spec::target::{self, AddressSpaces};
 
-/// Runs the pass for the target that a triple names; `kernels` are the names of the kernel functions. The module is for that
-/// target from then on: triple and data layout are the target's.
+/// Runs the pass for the target that a triple names; `kernels` are the names of the kernel
+/// functions. The module is for that target from then on: triple and data layout are the target's.
 ///
 /// # Errors
 /// LLVM has no code generator for the triple, a kernel is used by other code, or LLVM's pass fails.
@@ -87,8 +87,8 @@ fn infer(module: ModuleRef<'_>, machine: &TargetMachine) -> Result<(), String> {
     module.run_passes_for(pipeline, Some(machine))
 }
 
-/// Puts every global variable where the target has it. The users, initialisers among them, see it through a
-/// constant cast.
+/// Puts every global variable where the target has it. The users, initialisers among them, see it
+/// through a constant cast.
 fn move_globals(module: ModuleRef<'_>, spaces: &AddressSpaces) {
     let generic = module.context().pointer_type(0);
     let mut globals = module.globals();
@@ -162,7 +162,8 @@ fn convert_kernel(kernel: Value<'_>, spaces: &AddressSpaces) -> Result<(), Kerne
     Ok(())
 }
 
-/// A parameter by value becomes one by reference to memory that must not change, and the body works on a copy.
+/// A parameter by value becomes one by reference to memory that must not change, and the body works
+/// on a copy.
 fn refer<'m>(builder: &Builder<'m>, function: Value<'m>, index: u32, bytes: Type<'m>) -> Value<'m> {
     let context = bytes.context();
     let align = function.enum_attribute(index + 1, enum_kind("align"));

@@ -144,7 +144,8 @@ fn may_be_shared(value: Value<'_>) -> bool {
     }
 }
 
-/// The barriers from which each block is reachable without another barrier on the path. The entry counts as one: number 0.
+/// The barriers from which each block is reachable without another barrier on the path. The entry
+/// counts as one: number 0.
 struct Phases<'m> {
     begins: Vec<BTreeSet<usize>>,
     /// The numbers of the barriers.

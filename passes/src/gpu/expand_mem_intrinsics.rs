@@ -119,7 +119,8 @@ fn expand<'m>(call: Value<'m>, fill: &Fill<'m>) {
     let mut is_early = true;
     for instruction in rest.instructions() {
         is_early &= instruction != call;
-        // Variables stay in the block that a function begins with: only there they have a place of their own.
+        // Variables stay in the block that a function begins with: only there they have a place of
+        // their own.
         if is_early || instruction.opcode() == Some(Opcode::Alloca) {
             instruction.remove_from_block();
             builder.insert(instruction);
@@ -166,7 +167,8 @@ impl<'m> FillEmitter<'_, 'm> {
         self.long().const_int(value, false)
     }
 
-    /// Fills words, which are so many bytes behind an offset and have so many bytes. All are loaded before the first is stored.
+    /// Fills words, which are so many bytes behind an offset and have so many bytes. All are loaded
+    /// before the first is stored.
     fn words(&self, offset: Value<'m>, words: impl Iterator<Item = (u64, u64)>) {
         let at = |memory, offset| {
             let byte = self.context.int_type(8);

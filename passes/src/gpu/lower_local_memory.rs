@@ -39,8 +39,8 @@ pub const SHARED: &str = "__schism_shared";
 /// The address space of a group's memory, on PTX and on AMD GCN.
 const LOCAL: u32 = 3;
 
-/// Where arrays of a size and an alignment go in a group's memory, the first at `begin` or after it, and
-/// where the last one ends. An array without bytes is at 0.
+/// Where arrays of a size and an alignment go in a group's memory, the first at `begin` or after
+/// it, and where the last one ends. An array without bytes is at 0.
 ///
 /// ```
 /// use schism_passes::gpu::lower_local_memory::places;
@@ -69,8 +69,8 @@ pub fn places(begin: u64, arrays: &[(u64, u64)]) -> Option<(Vec<u64>, u64)> {
     Some((offsets, end))
 }
 
-/// Runs the pass; `kernels` are the names of the kernel functions, `least_align` is the alignment that the arrays of
-/// [`crate::frontend::allocate_local_memory`] need.
+/// Runs the pass; `kernels` are the names of the kernel functions, `least_align` is the alignment
+/// that the arrays of [`crate::frontend::allocate_local_memory`] need.
 ///
 /// # Errors
 /// A kernel with local pointers is used by other code.

@@ -85,7 +85,8 @@ fn panics(function: Value<'_>) -> Vec<Panic<'_>> {
     blocks.filter_map(|block| block.instructions().into_iter().find_map(panic_of)).collect()
 }
 
-/// Makes of a block that chooses what to panic with by where control comes from a block for each of these places.
+/// Makes of a block that chooses what to panic with by where control comes from a block for each of
+/// these places.
 fn take_apart<'m>(function: Value<'m>, panic: Panic<'m>) {
     let block = panic.call.block();
     let is_phi = |value: &Value<'m>| value.opcode() == Some(Opcode::Phi);
@@ -179,7 +180,8 @@ fn join<'m>(function: Value<'m>, calls: &[Panic<'m>]) {
             })
             .collect();
         let same = values.iter().all(|value| *value == values[0]);
-        // What is the same is known everywhere, but for a value that is computed in one of several blocks.
+        // What is the same is known everywhere, but for a value that is computed in one of several
+        // blocks.
         if same && values[0].opcode().is_none() {
             operands.push(values[0]);
             continue;

@@ -28,7 +28,8 @@
 use inkwell::module::Module;
 use schism_llvm::{AsModule, Builder, IntPredicate, Opcode, TypeKind, Value, intrinsic_id};
 
-/// The largest number of 32 bits. A step that is larger is made this: what is less, divided by either, is zero.
+/// The largest number of 32 bits. A step that is larger is made this: what is less, divided by
+/// either, is zero.
 const LARGEST: u64 = u32::MAX as u64;
 
 /// Runs the pass over the module, which is one for a GPU.

@@ -10,8 +10,8 @@ pub(crate) struct NewParameter<'m> {
     pub from: Option<u32>,
 }
 
-/// A function in place of another one, with other parameters: linkage, attributes, metadata, name and
-/// body are the old one's. The body still uses the old function's parameters, so the caller
+/// A function in place of another one, with other parameters: linkage, attributes, metadata, name
+/// and body are the old one's. The body still uses the old function's parameters, so the caller
 /// replaces those, then erases the old function.
 pub(crate) fn with_parameters<'m>(old: Value<'m>, parameters: &[NewParameter<'m>]) -> Value<'m> {
     let module = old.module();

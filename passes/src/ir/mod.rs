@@ -1,4 +1,5 @@
-//! What passes share of the IR itself, above `schism-llvm`'s accessors: graphs of blocks, clones, functions with other parameters.
+//! What passes share of the IR itself, above `schism-llvm`'s accessors: graphs of blocks, clones,
+//! functions with other parameters.
 
 pub(crate) mod cfg;
 pub(crate) mod clone;

@@ -12,7 +12,8 @@ use schism_llvm::{
     Builder, FUNCTION_INDEX, ModuleRef, Opcode, RETURN_INDEX, TailCallKind, Type, Value,
 };
 
-/// A function that is used other than by calls with its own parameters: nobody knows who calls it, or with what.
+/// A function that is used other than by calls with its own parameters: nobody knows who calls it,
+/// or with what.
 #[derive(Debug)]
 pub(crate) struct ByAddress<'m>(pub Value<'m>);
 
@@ -62,8 +63,9 @@ pub(crate) struct Copies<'m> {
 }
 
 impl<'m> Copies<'m> {
-    /// Makes the copies, without bodies: each is called like its original with `suffix`, and takes parameters of these names
-    /// and types after the original's own. They are external; whoever calls this decides which stay so.
+    /// Makes the copies, without bodies: each is called like its original with `suffix`, and takes
+    /// parameters of these names and types after the original's own. They are external; whoever
+    /// calls this decides which stay so.
     pub(crate) fn declare(
         module: ModuleRef<'m>,
         functions: &[Value<'m>],
@@ -115,8 +117,8 @@ impl<'m> Copies<'m> {
         (count - self.added as u32..count).map(|index| copy.param(index)).collect()
     }
 
-    /// Copies the body of `function` into its copy. Where `replace` gives a value for an instruction, made of the added
-    /// parameters, that stands for the instruction.
+    /// Copies the body of `function` into its copy. Where `replace` gives a value for an
+    /// instruction, made of the added parameters, that stands for the instruction.
     pub(crate) fn fill(
         &self,
         function: Value<'m>,
@@ -186,8 +188,8 @@ impl<'m> Copies<'m> {
     }
 }
 
-/// Calls the copy of a function as `old` calls the function, with the added parameters. The other operands are still the
-/// original's.
+/// Calls the copy of a function as `old` calls the function, with the added parameters. The other
+/// operands are still the original's.
 fn call<'m>(
     builder: &Builder<'m>,
     old: Value<'m>,
@@ -204,7 +206,8 @@ fn call<'m>(
     new
 }
 
-/// Gives an instruction what the one that it stands for has beside its operands: flags, metadata, place, name.
+/// Gives an instruction what the one that it stands for has beside its operands: flags, metadata,
+/// place, name.
 fn finish<'m>(old: Value<'m>, new: Value<'m>) {
     if old.has_fast_math() {
         new.set_fast_math_flags(old.fast_math_flags());
@@ -218,7 +221,8 @@ fn finish<'m>(old: Value<'m>, new: Value<'m>) {
     new.set_name(&name);
 }
 
-/// A call that must reuse its caller's frame needs parameters like its caller's, which has more of them now.
+/// A call that must reuse its caller's frame needs parameters like its caller's, which has more of
+/// them now.
 fn loosen(instruction: Value<'_>) {
     if instruction.opcode() == Some(Opcode::Call)
         && instruction.tail_call_kind() == TailCallKind::MustTail

@@ -53,7 +53,8 @@ pub fn run_raw(module: ModuleRef<'_>) {
     }
 }
 
-/// The statics that close a circle, in the module's order: without references to these, no static reaches itself.
+/// The statics that close a circle, in the module's order: without references to these, no static
+/// reaches itself.
 fn closing(module: ModuleRef<'_>) -> Vec<Value<'_>> {
     let mut globals = Vec::new();
     for global in module.globals() {
@@ -105,7 +106,8 @@ fn mentioned(global: Value<'_>) -> Vec<Value<'_>> {
     found
 }
 
-/// The text of a PTX module in which the declarations have the names of what they declare, and stand in front of all variables.
+/// The text of a PTX module in which the declarations have the names of what they declare, and
+/// stand in front of all variables.
 ///
 /// ```
 /// let written = "\

@@ -119,8 +119,8 @@ impl Report {
 }
 
 impl fmt::Display for Report {
-    /// How many there are, then a line for each use: the functions on the path to a kernel, and in a
-    /// numbered module the calls through which the instruction came to where it stands.
+    /// How many there are, then a line for each use: the functions on the path to a kernel, and in
+    /// a numbered module the calls through which the instruction came to where it stands.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let uses = |violation: &Violation| violation.uses.len().max(1);
         let count: usize = self.violations.iter().map(uses).sum();

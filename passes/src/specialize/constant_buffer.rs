@@ -42,7 +42,8 @@ use crate::specialize::spec_constants;
 /// What stands for the buffer's address while functions are cloned.
 const ADDRESS: &str = "schism.constants";
 
-/// The buffer of a container's constants: each at the next multiple of its alignment, in the container's order.
+/// The buffer of a container's constants: each at the next multiple of its alignment, in the
+/// container's order.
 ///
 /// ```
 /// use schism_passes::SpecConstant;
@@ -132,8 +133,8 @@ pub fn run(
     }
 }
 
-/// Makes the functions that take the buffer. Returns them with the names that they get when the originals, which nothing uses
-/// any more, are gone.
+/// Makes the functions that take the buffer. Returns them with the names that they get when the
+/// originals, which nothing uses any more, are gone.
 fn take_from_buffer<'m>(
     module: ModuleRef<'m>,
     constants: &[SpecConstant],

@@ -37,8 +37,8 @@ pub struct Kept {
     pub parameters: Vec<u32>,
 }
 
-/// Runs the pass; `kernels` are the names of the kernel functions. Gives the kernels that lost parameters, in the module's
-/// order. A kernel that other code uses keeps its parameters.
+/// Runs the pass; `kernels` are the names of the kernel functions. Gives the kernels that lost
+/// parameters, in the module's order. A kernel that other code uses keeps its parameters.
 pub fn run(module: &Module<'_>, kernels: &HashSet<&str>) -> Vec<Kept> {
     // Collected first: a changed kernel is a new function at the end of the list.
     let kernels: Vec<Value<'_>> = module
@@ -54,8 +54,8 @@ pub fn run(module: &Module<'_>, kernels: &HashSet<&str>) -> Vec<Kept> {
     changed
 }
 
-/// Removes those parameters of one kernel that it does not use and that `may` go. The kernel's handle is good no longer if there
-/// were any.
+/// Removes those parameters of one kernel that it does not use and that `may` go. The kernel's
+/// handle is good no longer if there were any.
 pub fn remove_unused(kernel: Value<'_>, may: impl Fn(u32) -> bool) -> Option<Kept> {
     let count = kernel.num_params();
     let is_used = |&index: &u32| !may(index) || kernel.param(index).is_used();

@@ -23,9 +23,9 @@
 //! do.
 //!
 //! [`TargetLibraryInfo`] says what a kind of device computes by itself, and whether that is
-//! correctly rounded. Where the launch allows functions to be approximated (`afn`), a device's approximation stays.
-//! Numbers of 16 bits are widened for the call; vectors go element by element. What is of another
-//! type (`fp128`, a `sin` of integers) is left alone.
+//! correctly rounded. Where the launch allows functions to be approximated (`afn`), a device's
+//! approximation stays. Numbers of 16 bits are widened for the call; vectors go element by element.
+//! What is of another type (`fp128`, a `sin` of integers) is left alone.
 
 use inkwell::module::Module;
 use schism_llvm::{
@@ -180,7 +180,8 @@ fn convert<'m>(module: ModuleRef<'m>, instruction: Value<'m>) {
     instruction.erase();
 }
 
-/// Puts a call of the library in the place of an instruction, if its type is one that the library has.
+/// Puts a call of the library in the place of an instruction, if its type is one that the library
+/// has.
 fn replace<'m>(module: ModuleRef<'m>, instruction: Value<'m>, function: &str, shape: Shape) {
     let context = module.context();
     let ty = instruction.ty();

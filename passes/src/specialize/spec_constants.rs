@@ -58,7 +58,8 @@ pub fn run_on(module: &Module<'_>, values: &[(String, Vec<u8>)]) -> Result<(), S
     run(module.handle(), values)
 }
 
-/// Gives the constants in `values` those bytes, makes all constants of the module plain ones, and folds.
+/// Gives the constants in `values` those bytes, makes all constants of the module plain ones, and
+/// folds.
 ///
 /// # Errors
 /// The first value that fits no constant.

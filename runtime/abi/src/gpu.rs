@@ -86,9 +86,11 @@ pub struct GpuRequest {
     /// The alignment that the kernel's local memory needs, in bytes, a power of two; 0 if it has no
     /// requirement.
     pub local_align: u64,
-    /// Bit `i`: parameter `i` is a pointer or an integer of 64 bits, and in every launch of this code a multiple of [`ALIGNED`].
+    /// Bit `i`: parameter `i` is a pointer or an integer of 64 bits, and in every launch of this
+    /// code a multiple of [`ALIGNED`].
     pub aligned: u64,
-    /// Bit `i`: parameter `i` is an integer of 64 bits, and in every launch of this code below [`NARROW`].
+    /// Bit `i`: parameter `i` is an integer of 64 bits, and in every launch of this code below
+    /// [`NARROW`].
     pub narrow: u64,
     /// NVIDIA's mathematics library, as LLVM bitcode: its functions are used where it has them, and
     /// stage 2's own otherwise. Empty: all are stage 2's own.

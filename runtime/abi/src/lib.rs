@@ -1,8 +1,9 @@
 //! The C interface between the runtime (`schism`) and stage 2 (`libschism_jit.so`).
 //!
-//! A program that uses schism links no LLVM: the runtime opens the stage 2 library when it first needs it, looks up
-//! [`ENTRY_SYMBOL`], calls it with [`ABI_VERSION`] and gets a table of functions, [`JitApi`]. Everything that crosses
-//! is a plain C type defined here; the two sides may be built by different compilers.
+//! A program that uses schism links no LLVM: the runtime opens the stage 2 library when it first
+//! needs it, looks up [`ENTRY_SYMBOL`], calls it with [`ABI_VERSION`] and gets a table of
+//! functions, [`JitApi`]. Everything that crosses is a plain C type defined here; the two sides may
+//! be built by different compilers.
 //!
 //! Ownership:
 //!
@@ -58,7 +59,8 @@ pub type EntryFn = unsafe extern "C" fn(abi_version: u32) -> *const JitApi;
 /// `entry` is a library's [`ENTRY_SYMBOL`], and the library is loaded.
 #[must_use]
 pub unsafe fn version_of(entry: EntryFn) -> Option<u32> {
-    // SAFETY: as promised by the caller; any version may be asked for, and nothing of a table is read.
+    // SAFETY: as promised by the caller; any version may be asked for, and nothing of a table is
+    // read.
     (1..1000).find(|version| !unsafe { entry(*version) }.is_null())
 }
 
@@ -133,7 +135,8 @@ pub struct JitApi {
     /// Name and version of stage 2 and of its LLVM, such as `schism-jit 0.1.0 (LLVM 22.1.2)`. Two
     /// libraries that may generate different code have different texts.
     pub version: extern "C" fn() -> Bytes,
-    /// The processor that [`JitApi::compile_cpu`] generates code for: LLVM's name, such as `znver3`.
+    /// The processor that [`JitApi::compile_cpu`] generates code for: LLVM's name, such as
+    /// `znver3`.
     pub cpu_name: extern "C" fn() -> Bytes,
     /// Compiles one kernel for this process's processor, to an object that the caller loads.
     /// Returns [`OK`] and fills `out`, or returns another of the codes below and fills `error` with
@@ -151,7 +154,8 @@ pub struct JitApi {
     /// Frees an object's bytes. Null does nothing.
     ///
     /// # Safety
-    /// `handle` is a [`CpuObject::handle`] that was not released yet, and its bytes are not read again.
+    /// `handle` is a [`CpuObject::handle`] that was not released yet, and its bytes are not read
+    /// again.
     pub release_cpu: unsafe extern "C" fn(handle: *mut c_void),
     /// Compiles one kernel for a GPU, as [`JitApi::compile_cpu`] does for the CPU.
     ///
@@ -165,7 +169,8 @@ pub struct JitApi {
     /// Frees a kernel's code. Null does nothing.
     ///
     /// # Safety
-    /// `handle` is a [`GpuKernel::handle`] that was not released yet, and nothing of that kernel is read again.
+    /// `handle` is a [`GpuKernel::handle`] that was not released yet, and nothing of that kernel is
+    /// read again.
     pub release_gpu: unsafe extern "C" fn(handle: *mut c_void),
     /// Frees a text. [`Text::EMPTY`] does nothing.
     ///
@@ -262,7 +267,8 @@ pub const FLAG_RELAXED_MATH: u32 = 2;
 /// With [`FLAG_RELAXED_MATH`] only: no operand and no result is infinite or NaN; if one is, the
 /// result may be any number. It is never poison: LLVM's `nnan ninf` are not used.
 pub const FLAG_FINITE_MATH: u32 = 4;
-/// For GPUs only: the launch is divided into sub-grids, and the kernel takes the first id of its sub-grid.
+/// For GPUs only: the launch is divided into sub-grids, and the kernel takes the first id of its
+/// sub-grid.
 pub const FLAG_BASE: u32 = 8;
 /// For the CPU only: mathematical functions come from stage 2's own library, which gives the same
 /// bits on all devices. Without the flag they are the host's. GPUs have none of their own.
@@ -307,7 +313,8 @@ pub const PARAM_POINTER: u32 = 2;
 /// An aggregate; the kernel gets a private copy.
 pub const PARAM_BYTES: u32 = 3;
 
-/// A compiled kernel: an ELF object that can be loaded into any process on this processor, see [`code`].
+/// A compiled kernel: an ELF object that can be loaded into any process on this processor, see
+/// [`code`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CpuObject {
@@ -330,7 +337,8 @@ pub const STACK_UNKNOWN: u64 = u64::MAX;
 
 /// The kernel reads [`CpuChunk::group`], so a chunk lies within one work-group.
 pub const CPU_GROUPS: u32 = 1;
-/// The kernel may call [`CpuGroup::barrier`] or [`CpuGroup::sub_group`], so a chunk is one work-item, on a stack of its own.
+/// The kernel may call [`CpuGroup::barrier`] or [`CpuGroup::sub_group`], so a chunk is one
+/// work-item, on a stack of its own.
 pub const CPU_BARRIER: u32 = 2;
 /// LLVM's loop vectoriser did not terminate, so the kernel was compiled without it. This requires
 /// nothing of a chunk.
@@ -357,10 +365,12 @@ pub const RUN_OK: u32 = 0;
 /// A work-item panicked.
 pub const RUN_PANICKED: u32 = 1;
 
-/// A box of a launch range. Entries are in the order x, y, z, and x is the fastest-varying dimension. Entries beyond the
-/// kernel's dimensions are not read: those ids are 0 of 1. An empty box (`begin[i] == end[i]`) runs nothing.
+/// A box of a launch range. Entries are in the order x, y, z, and x is the fastest-varying
+/// dimension. Entries beyond the kernel's dimensions are not read: those ids are 0 of 1. An empty
+/// box (`begin[i] == end[i]`) runs nothing.
 ///
-/// Code relies on `begin[i] <= end[i] <= range[i]`, and on the product of the ranges being at most `isize::MAX`.
+/// Code relies on `begin[i] <= end[i] <= range[i]`, and on the product of the ranges being at most
+/// `isize::MAX`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CpuChunk {
@@ -378,7 +388,8 @@ pub struct CpuChunk {
     pub group: *const CpuGroup,
 }
 
-/// A work-group that is running. Entries are in the order x, y, z; beyond the kernel's dimensions, ids are 0 and ranges 1.
+/// A work-group that is running. Entries are in the order x, y, z; beyond the kernel's dimensions,
+/// ids are 0 and ranges 1.
 ///
 /// Code relies on `first[i] <= id < first[i] + local_range[i]` for every work-item of the group.
 #[repr(C)]

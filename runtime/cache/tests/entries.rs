@@ -32,7 +32,8 @@ fn what_is_compiled_is_found_by_the_next_process() {
     assert_eq!(fs::metadata(entry).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
-/// Does something to the entry; the next process must not trust it, say so once, and put a good one in its place.
+/// Does something to the entry; the next process must not trust it, say so once, and put a good one
+/// in its place.
 fn spoiled(name: &str, spoil: impl Fn(&Path), expected: &str) {
     let folder = scratch(name);
     assert_eq!(next_process(&folder).0, Source::Compiled);
@@ -209,7 +210,8 @@ fn a_disk_that_was_full_is_written_again(cache: &Cache, store: &Folder) {
     assert!(kept);
 }
 
-/// Runs an ignored test with `folder` mounted by a script, in a name space of its own, where the system allows that.
+/// Runs an ignored test with `folder` mounted by a script, in a name space of its own, where the
+/// system allows that.
 fn on_mount(folder: &Path, script: &str, test: &str) {
     let isolated = |words: &[&str]| {
         let mut command = Command::new("unshare");

@@ -18,7 +18,8 @@ use libm::fmaf;
 /// Added to a number below 2^22, it rounds that to an integer, which is then in the lowest bits.
 pub const ROUND: f32 = 12_582_912.0;
 
-/// The logarithm of two in two parts: the first has trailing zeros, so that its product with an exponent is exact.
+/// The logarithm of two in two parts: the first has trailing zeros, so that its product with an
+/// exponent is exact.
 const LN_2_HIGH: f32 = 0.693_145_75;
 const LN_2_LOW: f32 = 1.428_606_8e-6;
 

@@ -21,8 +21,9 @@
 //! | `wide` | conversions between 128-bit integers and floating-point numbers |
 //! | `memory` | `memcpy` and similar functions |
 //!
-//! To add a function: a line below, if [`libm`] has it; its name in `schism_passes::spec::builtins::is_library_function`, if kernels may
-//! call it by that name; its inputs in `tests/accuracy.rs`.
+//! To add a function: a line below, if [`libm`] has it; its name in
+//! `schism_passes::spec::builtins::is_library_function`, if kernels may call it by that name; its
+//! inputs in `tests/accuracy.rs`.
 #![no_std]
 
 mod elementary;

@@ -8,9 +8,9 @@
 //!   and W. Waite, *Software Manual for the Elementary Functions*, 1980). The rounding error is
 //!   kept, as a second number.
 //! * Larger ones are integers times powers of two. The integer is multiplied by the 96 relevant
-//!   bits of `2/π`: of the product, bits above are full rotations, and bits below are too small. The
-//!   two highest bits are the quadrant, the others a fraction of it (M. H. Payne and R. N. Hanek,
-//!   *Radian reduction for trigonometric functions*, SIGNUM Newsletter 18, 1983).
+//!   bits of `2/π`: of the product, bits above are full rotations, and bits below are too small.
+//!   The two highest bits are the quadrant, the others a fraction of it (M. H. Payne and R. N.
+//!   Hanek, *Radian reduction for trigonometric functions*, SIGNUM Newsletter 18, 1983).
 //!
 //! Sine and cosine of `r` are both computed, since that costs less than selecting the coefficients,
 //! and the quadrant selects the result. See also J.-M. Muller, *Elementary Functions*, chapters 3

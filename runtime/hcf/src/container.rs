@@ -46,7 +46,8 @@ pub struct SpecConstant {
     pub symbol: String,
     /// The name for people: a path.
     pub path: String,
-    /// The alignment of the constant in bytes: a power of two, at most [`MAX_ALIGN`](crate::format::MAX_ALIGN).
+    /// The alignment of the constant in bytes: a power of two, at most
+    /// [`MAX_ALIGN`](crate::format::MAX_ALIGN).
     pub align: u64,
     /// The bytes of the static, which a launch can replace by as many others.
     pub default: Vec<u8>,
@@ -95,7 +96,8 @@ pub struct Image {
     /// Symbols that must come from other images, of any container of the program; unique, not
     /// empty. Symbols that every target defines (builtins, mathematics) are not among them.
     pub imported_symbols: Vec<String>,
-    /// The image itself. Within a record it starts at a multiple of [`ALIGNMENT`](crate::format::ALIGNMENT).
+    /// The image itself. Within a record it starts at a multiple of
+    /// [`ALIGNMENT`](crate::format::ALIGNMENT).
     pub data: Vec<u8>,
 }
 
@@ -144,7 +146,8 @@ pub struct Kernel {
     pub dimensions: u32,
     /// Size of the closure whose captures are the parameters, in bytes.
     pub closure_size: u64,
-    /// Alignment of the closure in bytes: a power of two, at most [`MAX_ALIGN`](crate::format::MAX_ALIGN).
+    /// Alignment of the closure in bytes: a power of two, at most
+    /// [`MAX_ALIGN`](crate::format::MAX_ALIGN).
     pub closure_align: u64,
     /// The function's parameters in order; each is a part of the closure.
     pub parameters: Vec<Parameter>,
@@ -182,7 +185,8 @@ pub struct Groups {
     /// Bytes of local memory at constant offsets, from the start of the group's memory. Memory that
     /// a launch adds follows them.
     pub local_size: u64,
-    /// The alignment of the group's memory in bytes: a power of two, at most [`MAX_ALIGN`](crate::format::MAX_ALIGN).
+    /// The alignment of the group's memory in bytes: a power of two, at most
+    /// [`MAX_ALIGN`](crate::format::MAX_ALIGN).
     pub local_align: u64,
 }
 
@@ -254,12 +258,13 @@ impl fmt::Display for ParameterKind {
 impl Container {
     /// The container as one framed record, for a section or a file.
     ///
-    /// The length is a multiple of [`ALIGNMENT`](crate::format::ALIGNMENT), and the record should be placed at such
-    /// an address.
+    /// The length is a multiple of [`ALIGNMENT`](crate::format::ALIGNMENT), and the record should
+    /// be placed at such an address.
     ///
     /// # Errors
     /// If the container breaks a rule that the fields' documentation states, or a limit of
-    /// [`format`](mod@crate::format). What this function returns, [`RecordRef::parse`](crate::RecordRef::parse) accepts.
+    /// [`format`](mod@crate::format). What this function returns,
+    /// [`RecordRef::parse`](crate::RecordRef::parse) accepts.
     pub fn to_record(&self) -> Result<Vec<u8>, HcfError> {
         write::record(self)
     }

@@ -1,4 +1,5 @@
-//! Sections out of files: executables, shared objects, relocatable objects, archives of them, and bare records.
+//! Sections out of files: executables, shared objects, relocatable objects, archives of them, and
+//! bare records.
 
 use std::fmt::Display;
 
@@ -26,12 +27,13 @@ pub struct FileSection<'a> {
 
 /// The sections with records in a file, in the file's order.
 ///
-/// `file` is all of an ELF executable, shared object or object file, of an archive (an rlib or a static library), or of
-/// a bare record. Members of an archive that are not ELF, such as a crate's metadata, have no sections.
+/// `file` is all of an ELF executable, shared object or object file, of an archive (an rlib or a
+/// static library), or of a bare record. Members of an archive that are not ELF, such as a crate's
+/// metadata, have no sections.
 ///
 /// # Errors
-/// If the file is of another kind, if it is broken, or if it is a thin archive (which has only its members' names).
-/// No sections is not an error.
+/// If the file is of another kind, if it is broken, or if it is a thin archive (which has only its
+/// members' names). No sections is not an error.
 ///
 /// ```
 /// use schism_hcf::{Container, sections_of_file};

@@ -1,6 +1,7 @@
 //! The format, byte by byte.
 //!
-//! A **record** holds one container. All integers of the frame are little-endian; no field depends on the machine.
+//! A **record** holds one container. All integers of the frame are little-endian; no field depends
+//! on the machine.
 //!
 //! ```text
 //! offset  size  field
@@ -122,13 +123,14 @@
 //! what a reader accepts, byte for byte.
 //!
 //! # Section
-//! Linkers concatenate the records of all objects into one section, [`SECTION`]. Up to [`MAX_PADDING`] zeros may stand
-//! before, between and after records.
+//! Linkers concatenate the records of all objects into one section, [`SECTION`]. Up to
+//! [`MAX_PADDING`] zeros may stand before, between and after records.
 
 /// The name of the section that holds the records.
 pub const SECTION: &str = "hcf";
 
-/// The first eight bytes of a record: not text, not zero, and damaged by every transfer that converts line ends.
+/// The first eight bytes of a record: not text, not zero, and damaged by every transfer that
+/// converts line ends.
 pub const MAGIC: [u8; 8] = *b"\x89HCF\r\n\x1a\n";
 
 /// The version of the format that this crate reads and writes.
@@ -137,7 +139,8 @@ pub const VERSION: u32 = 2;
 /// The marker that ends the header.
 pub const MARKER: &str = "__acpp_hcf_binary_appendix";
 
-/// The alignment in bytes of a record, of its appendix, and of every image; a divisor of every record's length.
+/// The alignment in bytes of a record, of its appendix, and of every image; a divisor of every
+/// record's length.
 pub const ALIGNMENT: usize = 16;
 
 /// The size of the frame in bytes; the header starts here.

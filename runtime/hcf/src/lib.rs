@@ -1,7 +1,8 @@
 #![doc = include_str!("../README.md")]
 //! # Where things are
 //! - [`mod@format`]: the format, byte by byte.
-//! - [`Container`], [`Image`], [`Kernel`], [`Parameter`]: plain data, written by [`Container::to_record`].
+//! - [`Container`], [`Image`], [`Kernel`], [`Parameter`]: plain data, written by
+//!   [`Container::to_record`].
 //! - [`Addresses`]: where addresses are in parameters that are passed as bytes.
 //! - [`Target`], [`Targets`]: the targets of AOT code.
 //! - [`RecordRef`]: a record in memory, read without copying it; [`records`]: all of a section.

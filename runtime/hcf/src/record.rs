@@ -34,7 +34,8 @@ pub struct KernelRef<'a> {
     pub dimensions: u32,
     /// Size of its closure in bytes.
     pub closure_size: u64,
-    /// Alignment of its closure in bytes: a power of two, at most [`MAX_ALIGN`](crate::format::MAX_ALIGN).
+    /// Alignment of its closure in bytes: a power of two, at most
+    /// [`MAX_ALIGN`](crate::format::MAX_ALIGN).
     pub closure_align: u64,
     /// The function's parameters in order; each lies within the closure.
     pub parameters: Vec<Parameter>,
@@ -90,15 +91,16 @@ pub struct ImageRef<'a> {
     pub exported_symbols: Vec<Cow<'a, str>>,
     /// Symbols that must come from elsewhere.
     pub imported_symbols: Vec<Cow<'a, str>>,
-    /// The image itself: in place, and as aligned as the record is, up to [`ALIGNMENT`](crate::format::ALIGNMENT).
+    /// The image itself: in place, and as aligned as the record is, up to
+    /// [`ALIGNMENT`](crate::format::ALIGNMENT).
     pub data: &'a [u8],
 }
 
 impl<'a> RecordRef<'a> {
     /// Reads and checks the record that `bytes` are, completely: after this, no access can fail.
     ///
-    /// The bytes may lie at any address. Names and image data are borrowed; only names with escapes are copied.
-    /// Takes time and memory in proportion to the record's length.
+    /// The bytes may lie at any address. Names and image data are borrowed; only names with escapes
+    /// are copied. Takes time and memory in proportion to the record's length.
     ///
     /// # Errors
     /// If `bytes` are not exactly one intact record of this version. Use [`records`] for a section.

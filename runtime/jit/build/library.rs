@@ -1,4 +1,5 @@
-//! Prepares the device library, so that a kernel that calls it has little to read and nothing to clean up.
+//! Prepares the device library, so that a kernel that calls it has little to read and nothing to
+//! clean up.
 //!
 //! rustc's bitcode of `libm` has a thousand functions, most of which are one operation, and a
 //! function of C calls dozens of them. Reading their names, inlining those that a kernel needs one

@@ -222,7 +222,8 @@ impl Llvm {
         next: unsafe extern "C" fn(RawValue) -> RawValue,
     ) -> Vec<Value<'_>> {
         let value = |raw: RawValue| (!raw.0.is_null()).then_some(raw);
-        // SAFETY: a list's elements are live while it is walked over, and `next` is that of the list.
+        // SAFETY: a list's elements are live while it is walked over, and `next` is that of the
+        // list.
         std::iter::successors(value(first), |at| value(unsafe { next(*at) }))
             .map(|raw| Value { llvm: self, raw })
             .collect()
@@ -240,7 +241,8 @@ impl<'l> Module<'l> {
     pub fn link(&self, other: Module<'l>) {
         let raw = other.raw;
         std::mem::forget(other);
-        // SAFETY: both are live and of one context; LLVM disposes of the second, which is forgotten above.
+        // SAFETY: both are live and of one context; LLVM disposes of the second, which is forgotten
+        // above.
         let failed = unsafe { (self.llvm.api.LLVMLinkModules2)(self.raw, raw) };
         assert!(failed == 0, "two modules do not fit together");
     }
@@ -289,8 +291,8 @@ impl<'l> Module<'l> {
     pub fn define_as_trap(&self, function: Value<'l>) {
         let Llvm { api, context } = self.llvm;
         let name = "llvm.trap";
-        // SAFETY: module and function are live, and the second is a declaration of the first. The intrinsic exists in every LLVM
-        // and takes nothing.
+        // SAFETY: module and function are live, and the second is a declaration of the first. The
+        // intrinsic exists in every LLVM and takes nothing.
         unsafe {
             let id = (api.LLVMLookupIntrinsicID)(name.as_ptr().cast(), name.len());
             let trap = (api.LLVMGetIntrinsicDeclaration)(self.raw, id, null_mut(), 0);
@@ -307,8 +309,8 @@ impl<'l> Module<'l> {
     /// Runs passes given in the syntax of LLVM's `opt -passes=`, for no processor in particular.
     pub fn run_passes(&self, passes: &CStr) {
         let api = &self.llvm.api;
-        // SAFETY: the module is live and the text ends with a NUL; the options are ours; an error, if any, is ours, and reading its
-        // text takes it.
+        // SAFETY: the module is live and the text ends with a NUL; the options are ours; an error,
+        // if any, is ours, and reading its text takes it.
         unsafe {
             let options = (api.LLVMCreatePassBuilderOptions)();
             let error = (api.LLVMRunPasses)(self.raw, passes.as_ptr(), null_mut(), options);
@@ -335,7 +337,8 @@ impl<'l> Module<'l> {
     /// The module as bitcode.
     pub fn bitcode(&self) -> Vec<u8> {
         let api = &self.llvm.api;
-        // SAFETY: the module is live; the buffer is ours, and its bytes are copied before it is disposed of.
+        // SAFETY: the module is live; the buffer is ours, and its bytes are copied before it is
+        // disposed of.
         unsafe {
             let buffer = (api.LLVMWriteBitcodeToMemoryBuffer)(self.raw);
             let (start, len) = ((api.LLVMGetBufferStart)(buffer), (api.LLVMGetBufferSize)(buffer));
@@ -360,7 +363,8 @@ impl Drop for Module<'_> {
     }
 }
 
-/// A function or a global variable. It is used only while it is in a module that lives: callers see to that.
+/// A function or a global variable. It is used only while it is in a module that lives: callers see
+/// to that.
 #[derive(Clone, Copy)]
 pub struct Value<'l> {
     llvm: &'l Llvm,
@@ -371,7 +375,8 @@ impl Value<'_> {
     /// Its name.
     pub fn name(self) -> String {
         let mut len = 0;
-        // SAFETY: the value is live and owns the text of the length that is told, which is copied here.
+        // SAFETY: the value is live and owns the text of the length that is told, which is copied
+        // here.
         let bytes = unsafe {
             let start = (self.llvm.api.LLVMGetValueName2)(self.raw, &raw mut len);
             std::slice::from_raw_parts(start.cast(), len)
@@ -411,8 +416,8 @@ impl Value<'_> {
     /// it.
     pub fn delete_for(self, other: Self) {
         assert!(self.is_like(other) && self.raw != other.raw);
-        // SAFETY: both are live functions of one type, and nothing uses the first any more when it is deleted. Callers have no
-        // other handle of it.
+        // SAFETY: both are live functions of one type, and nothing uses the first any more when it
+        // is deleted. Callers have no other handle of it.
         unsafe {
             (self.llvm.api.LLVMReplaceAllUsesWith)(self.raw, other.raw);
             (self.llvm.api.LLVMDeleteFunction)(self.raw);
@@ -455,7 +460,8 @@ impl Value<'_> {
     pub fn remove_attribute_of_calls(self, name: &str) {
         let api = &self.llvm.api;
         let kind = self.llvm.attribute_kind(name);
-        // SAFETY: the function is live, and so are its uses and their users, which stay; of these, calls of it are changed.
+        // SAFETY: the function is live, and so are its uses and their users, which stay; of these,
+        // calls of it are changed.
         unsafe {
             let mut at = (api.LLVMGetFirstUse)(self.raw);
             while !at.0.is_null() {

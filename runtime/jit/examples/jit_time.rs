@@ -1,4 +1,5 @@
-//! How long stage 2 takes for saxpy, cold and warm, and what a call costs: `cargo run --release -p schism-jit --example jit_time`.
+//! How long stage 2 takes for saxpy, cold and warm, and what a call costs:
+//! `cargo run --release -p schism-jit --example jit_time`.
 
 use std::time::Instant;
 
@@ -38,7 +39,8 @@ fn main() {
         let rounds = (10_000_000 / (len + 100)).max(1) as u32;
         let start = Instant::now();
         for _ in 0..rounds {
-            // SAFETY: the closure is the kernel's, and its vectors have as many elements as the range.
+            // SAFETY: the closure is the kernel's, and its vectors have as many elements as the
+            // range.
             unsafe { kernel.run(&closure, &whole(&[len])) }.expect("saxpy does not panic");
         }
         println!("{len} elements: {:?} a call", start.elapsed() / rounds);

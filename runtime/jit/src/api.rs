@@ -76,7 +76,8 @@ unsafe extern "C" fn compile_cpu_c(
             handle: Box::into_raw(code).cast(),
         })
     }));
-    // SAFETY: the caller's promises about `out` and `error`, and without an `out` there is no kernel.
+    // SAFETY: the caller's promises about `out` and `error`, and without an `out` there is no
+    // kernel.
     unsafe { give(outcome, out, error) }
 }
 
@@ -128,7 +129,8 @@ unsafe extern "C" fn compile_gpu_c(
         };
         Ok(kernel)
     }));
-    // SAFETY: the caller's promises about `out` and `error`, and without an `out` there is no kernel.
+    // SAFETY: the caller's promises about `out` and `error`, and without an `out` there is no
+    // kernel.
     unsafe { give(outcome, out, error) }
 }
 
@@ -184,7 +186,8 @@ unsafe extern "C" fn release_gpu(handle: *mut c_void) {
     if handle.is_null() {
         return;
     }
-    // SAFETY: the caller promises a handle that `compile_gpu_c` made of a box of this type and that was not released.
+    // SAFETY: the caller promises a handle that `compile_gpu_c` made of a box of this type and that
+    // was not released.
     let code = unsafe { Box::from_raw(handle.cast::<PtxCode>()) };
     // Freeing texts does not panic; if it ever does, leak them rather than unwind.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(code)));
@@ -285,7 +288,8 @@ unsafe extern "C" fn release_cpu(handle: *mut c_void) {
     if handle.is_null() {
         return;
     }
-    // SAFETY: the caller promises a handle that `compile_cpu_c` made of a box of this type and that was not released.
+    // SAFETY: the caller promises a handle that `compile_cpu_c` made of a box of this type and that
+    // was not released.
     let code = unsafe { Box::from_raw(handle.cast::<CpuCode>()) };
     // Freeing bytes does not panic; if it ever does, leak them rather than unwind.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(code)));
@@ -300,7 +304,8 @@ unsafe extern "C" fn free_text(text: Text) {
     if text.ptr.is_null() {
         return;
     }
-    // SAFETY: the caller promises a text that `owned_text` leaked as a boxed slice of this length and that was not freed.
+    // SAFETY: the caller promises a text that `owned_text` leaked as a boxed slice of this length
+    // and that was not freed.
     drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(text.ptr, text.len)) });
 }
 

@@ -16,8 +16,8 @@ struct Dumps {
 
 fn dumps(directory: &Path, source: &Source) -> Dumps {
     let directory = directory.join(&source.kernel);
-    // SAFETY: this file has one test, so no other thread looks at the environment meanwhile but the compile thread, which
-    // begins after this and has ended before the next.
+    // SAFETY: this file has one test, so no other thread looks at the environment meanwhile but the
+    // compile thread, which begins after this and has ended before the next.
     unsafe { std::env::set_var("SCHISM_DUMP_DIR", &directory) };
     drop(source.build());
     let files: Vec<PathBuf> = std::fs::read_dir(&directory)
@@ -82,7 +82,8 @@ fn the_generated_code() {
     let slice = dumps(directory, &saxpy("saxpy_slice")).legalized;
     assert!(slice.contains("ptr noalias readonly align 4 %p1"), "attributes are kept:\n{slice}");
 
-    // A sum is one after the other, unless the launch allows other orders; then it is a vector loop.
+    // A sum is one after the other, unless the launch allows other orders; then it is a vector
+    // loop.
     let sums = |flags| {
         let params = words(&[PARAM_POINTER, PARAM_POINTER, PARAM_INTEGER]);
         let source = Source::new(include_str!("kernels/special.ll"), "sums", params).flags(flags);
@@ -108,7 +109,8 @@ fn the_generated_code() {
     assert!(!special.optimised.contains("@TILE"), "{}", special.optimised);
     assert!(special.optimised.contains("77"), "{}", special.optimised);
 
-    // A panic in the loop function is a way out of the loop; only one elsewhere needs a place to land.
+    // A panic in the loop function is a way out of the loop; only one elsewhere needs a place to
+    // land.
     let panics = |kernel: &str| {
         let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
         dumps(directory, &Source::new(include_str!("kernels/panics.ll"), kernel, params)).optimised
@@ -128,7 +130,8 @@ fn the_generated_code() {
     assert!(!never.contains("__schism_cpu"), "the range is known:\n{never}");
     assert!(never.contains("memset"), "and the loop is one store:\n{never}");
 
-    // Work-items that share memory by atomics, or whose locals share a place, are not called independent.
+    // Work-items that share memory by atomics, or whose locals share a place, are not called
+    // independent.
     let kinds = |kernel: &str| {
         dumps(directory, &Source::new(include_str!("kernels/kinds.ll"), kernel, pointers()))
     };
@@ -136,7 +139,8 @@ fn the_generated_code() {
         assert!(!kinds(kernel).legalized.contains("!llvm.access.group"), "{kernel}");
     }
 
-    // Few loops become parts of the nest around them; of very many LLVM would look at each again whenever it changes one.
+    // Few loops become parts of the nest around them; of very many LLVM would look at each again
+    // whenever it changes one.
     for (loops, is_called) in [(10, false), (70, true)] {
         let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
         let dumps = dumps(

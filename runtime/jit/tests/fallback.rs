@@ -11,8 +11,8 @@ use support::{Source, whole, words};
 
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A loop of 64 iterations in which so many words are made one, the same in all iterations. But each iteration stores, so the words
-/// have to be loaded again.
+/// A loop of 64 iterations in which so many words are made one, the same in all iterations. But
+/// each iteration stores, so the words have to be loaded again.
 fn chain(words: u64) -> String {
     let mut text = "define void @chain(ptr %words, ptr %out) {\nstart:\n\
         %x = call i64 @__schism_global_id_x()\n\

@@ -1,8 +1,9 @@
-//! Images with bits and words changed. Most do not get past LLVM's reader; those that do must end in a typed error or in
-//! code, and never in a bug of ours.
+//! Images with bits and words changed. Most do not get past LLVM's reader; those that do must end
+//! in a typed error or in code, and never in a bug of ours.
 //!
-//! LLVM's reader itself is not hardened: about one changed image in a thousand makes it read where it should not, or loop.
-//! That is what containers have a checksum for. So the images are tried in child processes, and a few may die.
+//! LLVM's reader itself is not hardened: about one changed image in a thousand makes it read where
+//! it should not, or loop. That is what containers have a checksum for. So the images are tried in
+//! child processes, and a few may die.
 
 mod support;
 

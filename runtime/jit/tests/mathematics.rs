@@ -1,4 +1,5 @@
-//! The device library with kernels: it comes with PTX, and nothing of it is approximate; on the CPU it gives what the crate gives.
+//! The device library with kernels: it comes with PTX, and nothing of it is approximate; on the CPU
+//! it gives what the crate gives.
 
 mod support;
 
@@ -8,7 +9,8 @@ use schism_jit_abi::*;
 use support::gpu::Gpu;
 use support::{Source, ptxas, whole, words};
 
-/// A kernel that calls a function of C's mathematics, which takes so many numbers, with what it reads.
+/// A kernel that calls a function of C's mathematics, which takes so many numbers, with what it
+/// reads.
 fn calls(name: &str, numbers: usize) -> Source {
     let number = if name.ends_with('f') && name != "erf" { "float" } else { "double" };
     let types = vec![number; numbers].join(", ");
@@ -47,8 +49,8 @@ fn mathematics_comes_with_the_kernel() {
         }
         // What is not the entry is a function of the library that was too large to be inlined.
         assert_eq!(ptx.count(&[".extern"]), 0, "{name}: {}", ptx.text);
-        // The same bits as on all devices: no approximation but those that a step corrects, each with the precise instruction as
-        // its slow path.
+        // The same bits as on all devices: no approximation but those that a step corrects, each
+        // with the precise instruction as its slow path.
         let mut begun = 0;
         for (near, precise) in [("rcp", "rcp.rn.f32"), ("rsqrt", "sqrt.rn.f32")] {
             let near = ptx.count(&[&format!("{near}.approx.ftz.f32")]);
@@ -80,7 +82,8 @@ fn mathematics_comes_with_the_kernel() {
     assert_eq!(ptx.count(&[".extern"]), 0, "{}", ptx.text);
 }
 
-/// A kernel that calls a function with the first, the first two, or the first two and again the first of a pair of numbers.
+/// A kernel that calls a function with the first, the first two, or the first two and again the
+/// first of a pair of numbers.
 fn of_pairs(name: &str, number: &str, numbers: usize) -> Source {
     let types = vec![number; numbers].join(", ");
     let values = ["%x", "%y", "%x"].map(|value| format!("{number} {value}"));
@@ -102,7 +105,8 @@ fn of_pairs(name: &str, number: &str, numbers: usize) -> Source {
     Source::new(&text, "maths", words(&[PARAM_POINTER; 2])).flags(FLAG_PORTABLE_MATH)
 }
 
-/// Compares a function in a kernel with the crate's, for pairs of numbers. `bits` tells numbers apart, and all NaNs are one.
+/// Compares a function in a kernel with the crate's, for pairs of numbers. `bits` tells numbers
+/// apart, and all NaNs are one.
 fn compare<T: Copy + Default + LowerExp>(
     source: Source,
     input: &[[T; 2]],

@@ -1,4 +1,5 @@
-//! What a request may ask for beside the kernel: the launch's offset, constants, relaxed mathematics.
+//! What a request may ask for beside the kernel: the launch's offset, constants, relaxed
+//! mathematics.
 
 mod support;
 

@@ -160,7 +160,8 @@ fn in_a_kernel_of_many_checked_loops() {
     for loops in [10, 70] {
         let params = words(&[PARAM_POINTER, PARAM_INTEGER]);
         let kernel = Source::new(&many_checked_loops(loops), "many", params).build();
-        // The last loop's iteration 11 is the first that fails, which work-item 12 is the first to come to.
+        // The last loop's iteration 11 is the first that fails, which work-item 12 is the first to
+        // come to.
         for (at, first) in [(loops + 10, Some(12)), (loops + 101, None)] {
             let (result, out) = run(&kernel, at, &whole(&[1000]));
             let failed = result.err().map(|panic| panic.global_id);

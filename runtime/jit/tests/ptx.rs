@@ -43,7 +43,8 @@ fn assumptions_about_a_launch_make_its_code_smaller() {
     assert_eq!(ptx.parameters().len(), 3, "no range is needed:\n{text}");
     assert!(!text.contains("ntid"), "{text}");
     assert!(!text.contains("setp"), "no guard is needed:\n{text}");
-    // Ids of 32 bits are compared as such, and elements' addresses are one multiplication and addition.
+    // Ids of 32 bits are compared as such, and elements' addresses are one multiplication and
+    // addition.
     let ptx = plain.assumptions(ASSUME_INDEX_32).build();
     assert_eq!(ptx.count(&["mad.lo.s32"]), 1, "{}", ptx.text);
     assert_eq!(ptx.count(&["setp.ge.u32"]), 1, "{}", ptx.text);
@@ -587,7 +588,8 @@ fn arrays_are_iterated_in_registers() {
 fn loops_over_slices_are_counted() {
     let ptx = Gpu::new(subject("slices")).build();
     let (_, entry) = ptx.text.split_once(".entry").expect("an entry");
-    // The guard, whether there is an element, and whether there is another; none whether an address is null.
+    // The guard, whether there is an element, and whether there is another; none whether an address
+    // is null.
     assert!(!entry.contains("cvta.to.global"), "{entry}");
     assert!(entry.matches("setp.").count() <= 3 + 8, "{entry}");
 }
@@ -602,7 +604,8 @@ fn checks_are_decided_before_loops_and_together() {
         let (_, entry) = ptx.text.split_once(".entry").expect("an entry");
         entry.to_owned()
     };
-    // One of the loops has many iterations in one block: loads, products and sums, and one comparison, that of its end.
+    // One of the loops has many iterations in one block: loads, products and sums, and one
+    // comparison, that of its end.
     let entry = checks("product", &[POINTER, POINTER, INTEGER, POINTER, INTEGER, INTEGER]);
     let unrolled = entry
         .split("\n$L__BB")

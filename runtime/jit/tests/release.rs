@@ -1,4 +1,5 @@
-//! Unloading a kernel gives its memory back. Alone in its process, so that nothing else maps code there meanwhile.
+//! Unloading a kernel gives its memory back. Alone in its process, so that nothing else maps code
+//! there meanwhile.
 
 mod support;
 

@@ -5,7 +5,8 @@ mod support;
 use schism_jit_abi::*;
 use support::{Kernel, Source, words};
 
-/// A kernel of one parameter, an address. Addresses of arrays go where LLVM does not see what becomes of them.
+/// A kernel of one parameter, an address. Addresses of arrays go where LLVM does not see what
+/// becomes of them.
 fn compile(body: &str, more: &str) -> Kernel {
     let text = format!(
         "{more}
@@ -77,13 +78,15 @@ fn what_depends_on_data_is_not_known() {
     assert_eq!(compile(computed, "").stack, STACK_UNKNOWN);
 }
 
-/// Runs a kernel on a stack of 64 KiB with one page behind it that nobody can access, and 4 MiB behind that. Returns the signal that ends
-/// the process that does it, and whether the memory is as it was.
+/// Runs a kernel on a stack of 64 KiB with one page behind it that nobody can access, and 4 MiB
+/// behind that. Returns the signal that ends the process that does it, and whether the memory is as
+/// it was.
 fn run_on_small_stack(kernel: &Kernel) -> (i32, bool) {
     const PAGE: usize = 4096;
     const BEHIND: usize = 4 << 20;
     const STACK: usize = 64 << 10;
-    // SAFETY: memory that both processes see; the child does nothing but to run the kernel on a thread with a part of it as the stack.
+    // SAFETY: memory that both processes see; the child does nothing but to run the kernel on a
+    // thread with a part of it as the stack.
     unsafe {
         let memory = libc::mmap(
             std::ptr::null_mut(),
@@ -101,7 +104,8 @@ fn run_on_small_stack(kernel: &Kernel) -> (i32, bool) {
             extern "C" fn start(kernel: *mut libc::c_void) -> *mut libc::c_void {
                 let mut out = [0_u64; 2];
                 let closure = out.as_mut_ptr();
-                // SAFETY: the kernel lives in the thread that waits, and takes the address of two words.
+                // SAFETY: the kernel lives in the thread that waits, and takes the address of two
+                // words.
                 let _ = unsafe { (*kernel.cast::<Kernel>()).run(&closure, &support::whole(&[1])) };
                 std::ptr::null_mut()
             }
@@ -123,7 +127,8 @@ fn run_on_small_stack(kernel: &Kernel) -> (i32, bool) {
     }
 }
 
-/// A kernel without barriers, and its functions, also where the array is larger than what lies in front of the guard page.
+/// A kernel without barriers, and its functions, also where the array is larger than what lies in
+/// front of the guard page.
 #[test]
 fn no_frame_steps_over_a_guard_page() {
     let small = compile("call void @f(ptr %out)", &function("f", 1 << 10, ""));

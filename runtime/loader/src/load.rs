@@ -129,7 +129,8 @@ impl Code {
             .filter(|offset| *offset < plan.constants)
             .ok_or_else(|| LoadError::Unexpected(format!("it has no `{ENTRY}`")))?;
         let entry = (mapping.address() + offset) as *const ();
-        // SAFETY: the caller promises that stage 2 made the object, which defines the symbol as a function of exactly this type.
+        // SAFETY: the caller promises that stage 2 made the object, which defines the symbol as a
+        // function of exactly this type.
         let entry = unsafe { std::mem::transmute::<*const (), CpuEntry>(entry) };
         Ok(Self { mapping, entry })
     }
@@ -446,7 +447,8 @@ struct Mapping {
     len: usize,
 }
 
-// SAFETY: the memory belongs to the value, and after loading nothing writes to it through the value.
+// SAFETY: the memory belongs to the value, and after loading nothing writes to it through the
+// value.
 unsafe impl Send for Mapping {}
 // SAFETY: as above; a shared `Mapping` gives no access but its address.
 unsafe impl Sync for Mapping {}
@@ -454,7 +456,8 @@ unsafe impl Sync for Mapping {}
 impl Mapping {
     fn new(len: usize) -> Result<Self, LoadError> {
         let len = len.max(page_size());
-        // SAFETY: a new private mapping at an address of the system's choice touches no other memory.
+        // SAFETY: a new private mapping at an address of the system's choice touches no other
+        // memory.
         let start = unsafe {
             libc::mmap(
                 null_mut(),
@@ -482,7 +485,8 @@ impl Mapping {
         if at.checked_add(bytes.len()).is_none_or(|end| end > self.len) {
             return Err(LoadError::Unexpected("a relocation outside of its section".to_owned()));
         }
-        // SAFETY: the range is inside the mapping, which is ours and writable until `protect`, which is called last.
+        // SAFETY: the range is inside the mapping, which is ours and writable until `protect`,
+        // which is called last.
         unsafe {
             self.start.as_ptr().add(at).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
         }

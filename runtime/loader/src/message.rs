@@ -23,7 +23,8 @@ pub type PrintFn = unsafe extern "C" fn(template: *const u8, arguments: usize);
 /// Called by generated code: fills the record of a panic with a text message.
 ///
 /// # Safety
-/// `record` can be written, `text` is `len` bytes, and `location` is null or a location of the kernel's image.
+/// `record` can be written, `text` is `len` bytes, and `location` is null or a location of the
+/// kernel's image.
 pub(crate) unsafe extern "C" fn record_text(
     record: *mut PanicRecord,
     text: *const u8,
@@ -41,8 +42,8 @@ pub(crate) unsafe extern "C" fn record_text(
 /// Called by generated code: fills the record of a panic whose message has values.
 ///
 /// # Safety
-/// `record` can be written, `template` and `arguments` are the two words of a message of this process, and `location` is null
-/// or a location of the kernel's image.
+/// `record` can be written, `template` and `arguments` are the two words of a message of this
+/// process, and `location` is null or a location of the kernel's image.
 pub(crate) unsafe extern "C" fn record_format(
     record: *mut PanicRecord,
     template: *const u8,
@@ -66,14 +67,16 @@ pub(crate) unsafe extern "C" fn record_format(
         filled.line = location.line;
         filled.column = location.column;
     }
-    // SAFETY: the caller promises that it can be written; the text that it may have is not ours to free.
+    // SAFETY: the caller promises that it can be written; the text that it may have is not ours to
+    // free.
     unsafe { record.write(filled) };
 }
 
 /// Takes the message out of the record of a panic.
 ///
 /// # Safety
-/// The record is [`PanicRecord::EMPTY`] or was filled by code that this crate has loaded, and its message was not copied.
+/// The record is [`PanicRecord::EMPTY`] or was filled by code that this crate has loaded, and its
+/// message was not copied.
 #[must_use]
 pub unsafe fn take(record: &mut PanicRecord) -> String {
     let text = std::mem::replace(&mut record.message, Text::EMPTY);
@@ -95,7 +98,8 @@ pub unsafe fn take(record: &mut PanicRecord) -> String {
 pub unsafe fn text(template: *const u8, arguments: usize) -> String {
     let format = || {
         let mut text = String::new();
-        // SAFETY: as promised by the caller; nothing writes to the message while its kernel waits here.
+        // SAFETY: as promised by the caller; nothing writes to the message while its kernel waits
+        // here.
         let memory = unsafe { Own::new() };
         let (template, arguments) = (template.expose_provenance() as u64, arguments as u64);
         // Writing to a `String` cannot fail.

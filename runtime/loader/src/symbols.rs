@@ -65,7 +65,8 @@ pub fn find(name: &str, print: PrintFn) -> Option<*const ()> {
 }
 
 fn of_library(library: *mut c_void, name: &CStr) -> Option<*const ()> {
-    // SAFETY: the name ends with a NUL, and the handle is the whole process, or a library that stays open.
+    // SAFETY: the name ends with a NUL, and the handle is the whole process, or a library that
+    // stays open.
     let address = unsafe { libc::dlsym(library, name.as_ptr()) };
     (!address.is_null()).then_some(address.cast_const().cast())
 }
@@ -82,7 +83,8 @@ unsafe impl Sync for Library {}
 fn maths() -> Option<&'static Library> {
     static MATHS_LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
     let open = || {
-        // SAFETY: the name ends with a NUL; the C library's own part does nothing when it is opened.
+        // SAFETY: the name ends with a NUL; the C library's own part does nothing when it is
+        // opened.
         let library = unsafe { libc::dlopen(MATHS.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         (!library.is_null()).then_some(Library(library))
     };

@@ -115,9 +115,10 @@ impl Device {
     /// first GPU.
     ///
     /// # Errors
-    /// [`DeviceError::Unknown`]; [`DeviceError::Stage2`] if the compiler for `cpu` or `cuda` cannot be loaded, and
-    /// [`DeviceError::Stage2Version`] if it is of another version of schism; [`DeviceError::NoGpu`] if there is no driver, or it finds no
-    /// GPU; [`DeviceError::Forked`] if this process was forked while another thread was compiling a kernel.
+    /// [`DeviceError::Unknown`]; [`DeviceError::Stage2`] if the compiler for `cpu` or `cuda` cannot
+    /// be loaded, and [`DeviceError::Stage2Version`] if it is of another version of schism;
+    /// [`DeviceError::NoGpu`] if there is no driver, or it finds no GPU; [`DeviceError::Forked`] if
+    /// this process was forked while another thread was compiling a kernel.
     pub fn by_name(name: &str) -> Result<Self, DeviceError> {
         trace::install();
         refuse_if_broken(name)?;

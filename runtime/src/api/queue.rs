@@ -112,7 +112,8 @@ impl Queue {
         self.changed(|options| constant.set(options, value))
     }
 
-    /// Returns a handle to this queue; launches made through it compute as precisely as `math` says.
+    /// Returns a handle to this queue; launches made through it compute as precisely as `math`
+    /// says.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -416,7 +417,8 @@ impl Queue {
         self.check_memory::<F>(&lengths)?;
         let mut placement = Placement::new();
         let ready = sources.prepare(&mut placement);
-        // SAFETY: the launch starts here; it runs once, over a range of the sources' length, with the memory that they have asked for.
+        // SAFETY: the launch starts here; it runs once, over a range of the sources' length, with
+        // the memory that they have asked for.
         let kernel = unsafe { ForEachIn::<R, _, _>::new(S::start(ready), kernel) };
         let kernel = At::<R::Origin, _>::new(kernel);
         let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);

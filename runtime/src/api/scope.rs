@@ -206,7 +206,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let ready = sources.prepare(&mut placement);
         let dynamic = placement.bytes();
         Ok(self.submit(move |queue| {
-            // SAFETY: the launch starts here; it runs once, over a range of the sources' length, with the memory that they have asked for.
+            // SAFETY: the launch starts here; it runs once, over a range of the sources' length,
+            // with the memory that they have asked for.
             let kernel = unsafe { ForEachIn::<R, _, _>::new(S::start(ready), kernel) };
             let kernel = At::<R::Origin, _>::new(kernel);
             let raw = RawKernel::new::<_, D>(&raw const kernel, type_name::<F>);
@@ -250,8 +251,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
                 result.and_then(|pending| pending.map_or(Ok(()), |pending| pending.finish().0)),
             );
         });
-        // SAFETY: only the lifetime changes. The task is called or dropped before its event completes, and the scope, which
-        // ends before 'scope does, waits for that.
+        // SAFETY: only the lifetime changes. The task is called or dropped before its event
+        // completes, and the scope, which ends before 'scope does, waits for that.
         let task = unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + 'scope>, Task>(task) };
         tasks.submit(task);
         event

@@ -122,8 +122,8 @@ pub(crate) unsafe fn copy(place: *const u8, len: usize) -> Box<[u8]> {
 #[inline]
 unsafe fn read(place: *const u8, len: usize) -> [u8; PIECE] {
     let mut copy = [0_u8; PIECE];
-    // SAFETY: the caller's promise, and there is room. The comment does nothing; but as far as the compiler knows it has written
-    // all of the copy, so that from here on its bytes have values.
+    // SAFETY: the caller's promise, and there is room. The comment does nothing; but as far as the
+    // compiler knows it has written all of the copy, so that from here on its bytes have values.
     unsafe {
         std::ptr::copy_nonoverlapping(place, copy.as_mut_ptr(), len);
         asm!("/* {0} */", in(reg) copy.as_mut_ptr(), options(nostack, preserves_flags));

@@ -20,11 +20,12 @@ unsafe impl Send for KernelName {}
 unsafe impl Sync for KernelName {}
 
 impl KernelName {
-    /// `type_name` gives the name of the closure's type, which is shown where there is no container.
+    /// `type_name` gives the name of the closure's type, which is shown where there is no
+    /// container.
     ///
     /// # Safety
-    /// `descriptor` is null or the kernel's own, and its shared object is loaded whenever the name is
-    /// shown.
+    /// `descriptor` is null or the kernel's own, and its shared object is loaded whenever the name
+    /// is shown.
     pub(crate) const unsafe fn new(
         descriptor: *const Descriptor,
         type_name: fn() -> &'static str,

@@ -1,7 +1,8 @@
 //! The kernels that were compiled in this process.
 //!
-//! Two levels: a map by content, in which each kernel has its versions however many threads and shared objects ask for it, and
-//! for each launch site's descriptor an entry that answers without looking anything up.
+//! Two levels: a map by content, in which each kernel has its versions however many threads and
+//! shared objects ask for it, and for each launch site's descriptor an entry that answers without
+//! looking anything up.
 
 use std::alloc::Layout;
 use std::sync::atomic::Ordering;
@@ -28,13 +29,14 @@ use crate::launch::erased::RawKernel;
 use crate::launch::options::Math;
 use crate::util::fork::{self, NoForkGuard};
 
-/// What a descriptor's slot points to. Entries are never freed, so a launch may look at one at any time; the code that they lead to
-/// is.
+/// What a descriptor's slot points to. Entries are never freed, so a launch may look at one at any
+/// time; the code that they lead to is.
 struct Entry {
     container: usize,
     /// The process that it is for: a forked one makes others.
     generation: u32,
-    /// Without options, of loaders that are there as long as the process: for launches that begin at zero, and for others.
+    /// Without options, of loaders that are there as long as the process: for launches that begin
+    /// at zero, and for others.
     permanent: [[OnceLock<AnyVersionSet>; 2]; PERMANENT],
     /// The same of other loaders.
     others: RwLock<Vec<Other>>,
@@ -67,8 +69,8 @@ struct Site {
 // SAFETY: a descriptor is a constant, but for its slot, which is atomic.
 unsafe impl Send for Site {}
 
-/// The compiled kernel of a loader, as the launch asks for it: where there is one, and it begins elsewhere than at zero, the variant that
-/// takes where it begins.
+/// The compiled kernel of a loader, as the launch asks for it: where there is one, and it begins
+/// elsewhere than at zero, the variant that takes where it begins.
 ///
 /// # Safety
 /// `descriptor` is the kernel's own, and its shared object is loaded. The closure is there.
@@ -219,7 +221,8 @@ impl Other {
     }
 }
 
-/// Whether the container says that nothing that the kernel reaches in the host half uses thread-local variables.
+/// Whether the container says that nothing that the kernel reaches in the host half uses
+/// thread-local variables.
 ///
 /// # Safety
 /// As for [`find`].
@@ -234,14 +237,16 @@ pub(crate) unsafe fn no_thread_locals(descriptor: &Descriptor, layout: Layout) -
         let kernel = record.map_err(ImageError::from).and_then(|record| {
             lookup::find(record, name_of(descriptor)?, descriptor.dimensions, layout)
         });
-        // Where the container is damaged, nothing is known. Who needs it to launch the kernel says so.
+        // Where the container is damaged, nothing is known. Who needs it to launch the kernel says
+        // so.
         kernel.is_ok_and(|(kernel, _)| kernel.no_thread_locals)
     };
     let entry = known(descriptor).unwrap_or_else(|| entry(descriptor));
     *entry.no_thread_locals.get_or_init(|| stack::spacious(look))
 }
 
-/// The version of a kernel for a launch, if there is one. What would be better for launches to come is left to the background.
+/// The version of a kernel for a launch, if there is one. What would be better for launches to come
+/// is left to the background.
 ///
 /// # Safety
 /// As for [`find`]; `all` is the version set, which is the site's.
@@ -253,7 +258,8 @@ unsafe fn ready<L: CodeLoader>(
     site: Site,
     launch: &VersionRequest,
 ) -> Option<Arc<L::Kernel>> {
-    // SAFETY: a closure of the site's type, which was compared with the container's when the version set was made.
+    // SAFETY: a closure of the site's type, which was compared with the container's when the
+    // version set was made.
     let (compiled, key) = unsafe { set.ready(launch) }?;
     if let Some(key) = key {
         // SAFETY: the caller's promises.
@@ -299,7 +305,8 @@ unsafe fn leave_to_background<L: CodeLoader>(
     let Some(set) = set.clone().of_type::<L::Kernel>() else { return };
     let run = move || {
         let site = site;
-        // SAFETY: the shared object is there: its end waits for this work, or drops it. It is `forget` that sees to that.
+        // SAFETY: the shared object is there: its end waits for this work, or drops it. It is
+        // `forget` that sees to that.
         let (made, name) = unsafe {
             let made = make(&loader, site, &set.variant, &key);
             (made, KernelName::new(site.descriptor, || "a kernel"))
@@ -406,8 +413,8 @@ unsafe fn look_up<L: CodeLoader>(
     Ok(set)
 }
 
-/// The container at `container` is going; `remaining` are the ids of those that stay. Launches that are still running keep their
-/// code until they end.
+/// The container at `container` is going; `remaining` are the ids of those that stay. Launches that
+/// are still running keep their code until they end.
 pub(crate) fn forget(container: usize, remaining: &[ObjectId]) {
     background::forget(container);
     let _no_fork = NoForkGuard::enter();

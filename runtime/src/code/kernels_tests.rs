@@ -1,4 +1,5 @@
-//! Containers that are damaged, or are those of something else, are refused with an error that says so.
+//! Containers that are damaged, or are those of something else, are refused with an error that says
+//! so.
 
 use std::any::type_name;
 use std::sync::atomic::AtomicPtr;

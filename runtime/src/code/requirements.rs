@@ -54,8 +54,8 @@ pub(crate) struct VersionRequest {
 
 impl VersionRequest {
     /// Asks for what code that was made ahead of time can be. Such code counts on nothing but small
-    /// ranges, so it is not loaded once for each of the other assumptions. Without stage 2 there will
-    /// be no other code.
+    /// ranges, so it is not loaded once for each of the other assumptions. Without stage 2 there
+    /// will be no other code.
     pub(crate) fn ask_for_aot(&mut self) {
         let block = if self.demands_block { self.assumptions.block } else { [0; 3] };
         self.assumptions =

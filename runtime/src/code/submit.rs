@@ -14,7 +14,8 @@ use crate::util::warn_once::WarnOnce;
 /// [`LaunchError`].
 ///
 /// # Safety
-/// As for [`QueueOps::submit`]; the range may be empty. The kernel's descriptor is its own, and its shared object is loaded.
+/// As for [`QueueOps::submit`]; the range may be empty. The kernel's descriptor is its own, and its
+/// shared object is loaded.
 #[inline]
 pub(crate) unsafe fn run<Q: QueueOps>(
     queue: &Q,
@@ -112,8 +113,8 @@ fn group_too_large<Q: QueueOps>(queue: &Q, local: &Extent) -> LaunchError {
     LaunchError::GroupTooLarge { local, items, limit, device }
 }
 
-/// The code that runs a launch: made for the device, or the host half's own where that can run and either the device has no other, or
-/// nobody asked for the device by name.
+/// The code that runs a launch: made for the device, or the host half's own where that can run and
+/// either the device has no other, or nobody asked for the device by name.
 ///
 /// # Safety
 /// As for [`run`].

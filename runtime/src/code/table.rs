@@ -1,4 +1,5 @@
-//! The map by content: for each kernel on each device, with each set of values of its constants, its versions.
+//! The map by content: for each kernel on each device, with each set of values of its constants,
+//! its versions.
 
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -92,11 +93,13 @@ pub(super) struct KernelTable {
     clock: u64,
 }
 
-/// With more values of specialization constants than this on a device, the kernel that was not used for the longest time is forgotten.
+/// With more values of specialization constants than this on a device, the kernel that was not used
+/// for the longest time is forgotten.
 pub(super) const MOST_SPECIALISED: usize = 256;
 
 impl KernelTable {
-    /// The kernel's place, and what had to go for it: that is to be dropped without the lock, since that takes calls of the system.
+    /// The kernel's place, and what had to go for it: that is to be dropped without the lock, since
+    /// that takes calls of the system.
     pub(super) fn slot<K: Send + Sync + 'static>(
         &mut self,
         key: Key,
@@ -122,8 +125,8 @@ impl KernelTable {
     }
 }
 
-/// The kernels of all devices, for all of the process. A forked process looks for its own: launches take locks of kernels, which other
-/// threads of the parent may have held.
+/// The kernels of all devices, for all of the process. A forked process looks for its own: launches
+/// take locks of kernels, which other threads of the parent may have held.
 static TABLE: PerProcess<Mutex<KernelTable>> = PerProcess::new();
 
 pub(super) fn lock() -> MutexGuard<'static, KernelTable> {

@@ -47,7 +47,8 @@ pub(crate) fn add_processor(key: KeyBuilder) -> Option<KeyBuilder> {
 
     #[target_feature(enable = "xsave")]
     fn enabled() -> u64 {
-        // SAFETY: the first register is there on every processor with `xsave`, and the system has enabled that.
+        // SAFETY: the first register is there on every processor with `xsave`, and the system has
+        // enabled that.
         unsafe { _xgetbv(0) }
     }
 
@@ -90,7 +91,8 @@ fn bytes<const N: usize>(words: [u32; N]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// What must be known of a shared library to find its notes and its texts. Of a file of several megabytes a few pages are read.
+/// What must be known of a shared library to find its notes and its texts. Of a file of several
+/// megabytes a few pages are read.
 struct Elf<'f> {
     data: &'f ReadCache<&'f File>,
     programs: &'f [ProgramHeader64<LittleEndian>],

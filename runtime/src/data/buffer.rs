@@ -133,7 +133,8 @@ impl<T: Element> Buffer<T> {
         View::new(self.elements())
     }
 
-    /// An exclusive view: a source for [`Queue::for_each`](crate::Queue::for_each), or a capture with `unsafe` access.
+    /// An exclusive view: a source for [`Queue::for_each`](crate::Queue::for_each), or a capture
+    /// with `unsafe` access.
     #[must_use]
     pub fn view_mut(&mut self) -> ViewMut<'_, T> {
         self.exclusive(false)
@@ -145,7 +146,8 @@ impl<T: Element> Buffer<T> {
         if let Some(memory) = &mut self.memory {
             memory.exclusive(atomic);
         }
-        // SAFETY: the buffer is borrowed exclusively while the view lives, and `len` elements are initialised.
+        // SAFETY: the buffer is borrowed exclusively while the view lives, and `len` elements are
+        // initialised.
         unsafe { ViewMut::new(self.elements, self.len) }
     }
 

@@ -29,7 +29,8 @@ impl<T: Element> Buffer<T> {
         let mut elements = Vec::<T>::with_capacity(self.len());
         // SAFETY: there is room for as many elements.
         unsafe { self.read_elements(0, elements.as_mut_ptr(), self.len())? };
-        // SAFETY: there is room for as many, and those of the buffer are initialised. Where it has no memory, they have no bytes.
+        // SAFETY: there is room for as many, and those of the buffer are initialised. Where it has
+        // no memory, they have no bytes.
         unsafe { elements.set_len(self.len()) };
         tracing::debug!(bytes = size_of::<T>() * self.len(), "copied to the host");
         Ok(elements)

@@ -10,14 +10,15 @@ use crate::data::device_memory;
 use crate::error::BufferError;
 use crate::kernel::element::Element;
 
-/// A shared view of a buffer's elements, made to be captured by kernels. It is `Copy` and works like the slice `&[T]`.
+/// A shared view of a buffer's elements, made to be captured by kernels. It is `Copy` and works
+/// like the slice `&[T]`.
 ///
-/// Over plain elements a view is read only. Over atomics ([`Buffer::atomic_view`](crate::Buffer::atomic_view)) all work-items may
-/// change the elements.
+/// Over plain elements a view is read only. Over atomics
+/// ([`Buffer::atomic_view`](crate::Buffer::atomic_view)) all work-items may change the elements.
 ///
 /// A captured view gives each work-item all elements, and so does the source
-/// [`whole(&buffer)`](crate::whole()), which says when to use which. As a source itself, a view gives
-/// each work-item its own element.
+/// [`whole(&buffer)`](crate::whole()), which says when to use which. As a source itself, a view
+/// gives each work-item its own element.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -141,7 +142,8 @@ unsafe impl<T> crate::kernel::capture::Capture for ViewMut<'_, T> {}
 
 // SAFETY: it stands for `&'a mut [T]`, and elements are `Send`.
 unsafe impl<T: Element> Send for ViewMut<'_, T> {}
-// SAFETY: through a shared reference, elements are reached by `unsafe` methods only, whose callers exclude races.
+// SAFETY: through a shared reference, elements are reached by `unsafe` methods only, whose callers
+// exclude races.
 unsafe impl<T: Element> Sync for ViewMut<'_, T> {}
 
 impl<'a, T: Element> ViewMut<'a, T> {
@@ -177,7 +179,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// If `index` is not less than the length.
     ///
     /// # Safety
-    /// No other work-item writes this element during the launch, unless there is a barrier between the two.
+    /// No other work-item writes this element during the launch, unless there is a barrier between
+    /// the two.
     #[inline(always)]
     #[must_use]
     #[track_caller]
@@ -193,7 +196,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// If `index` is not less than the length.
     ///
     /// # Safety
-    /// No other work-item reads or writes this element during the launch, unless there is a barrier between the two.
+    /// No other work-item reads or writes this element during the launch, unless there is a barrier
+    /// between the two.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn write(&self, index: usize, value: T) {

@@ -136,7 +136,8 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     /// Wraps the host half's own body; `None` where that cannot run.
     fn native(body: NativeBody) -> Option<Self::Code>;
 
-    /// Waits until all earlier launches have ended and holds the queue, unless the device itself keeps the order.
+    /// Waits until all earlier launches have ended and holds the queue, unless the device itself
+    /// keeps the order.
     ///
     /// # Errors
     /// [`LaunchError::Forked`].

@@ -76,7 +76,8 @@ pub fn descriptor<K: Kernel<D>, const D: usize>() -> *const Descriptor {
     std::ptr::null()
 }
 
-/// What a device runs for one work-item. `x` varies fastest; dimensions beyond `D` have id 0 and range 1.
+/// What a device runs for one work-item. `x` varies fastest; dimensions beyond `D` have id 0 and
+/// range 1.
 ///
 /// # Safety
 /// `kernel` points to a live `K`, and the ids lie inside the ranges.
@@ -90,13 +91,15 @@ pub unsafe extern "C" fn device_entry<K: Kernel<D>, const D: usize>(
     ny: usize,
     nz: usize,
 ) {
-    // SAFETY: the caller vouches for the pointer. A transmute, because `&*kernel` would carry checks in debug builds, which panic.
+    // SAFETY: the caller vouches for the pointer. A transmute, because `&*kernel` would carry
+    // checks in debug builds, which panic.
     #[allow(clippy::transmute_ptr_to_ref)]
     let kernel: &K = unsafe { std::mem::transmute::<*const K, &K>(kernel) };
     kernel.run(Item::new([x, y, z], [nx, ny, nz]));
 }
 
-/// 1 in the device half and 0 in the host half. Stage 1 makes it a constant of each half; branches on it fold away.
+/// 1 in the device half and 0 in the host half. Stage 1 makes it a constant of each half; branches
+/// on it fold away.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
 pub static __schism_is_device: AtomicU8 = AtomicU8::new(0);
@@ -108,7 +111,8 @@ pub trait ExportToDevice {
     fn functions() -> impl Sized;
 }
 
-/// Lists functions that other crates define for kernels, as [`import_to_device!`](crate::import_to_device) does.
+/// Lists functions that other crates define for kernels, as
+/// [`import_to_device!`](crate::import_to_device) does.
 pub trait ImportToDevice {
     /// The functions, in a tuple.
     fn functions() -> impl Sized;

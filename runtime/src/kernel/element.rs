@@ -2,7 +2,8 @@
 
 use crate::kernel::capture::Capture;
 
-/// Values that a buffer may hold: `Copy` data without borrows, such as numbers, arrays, tuples and structs of them.
+/// Values that a buffer may hold: `Copy` data without borrows, such as numbers, arrays, tuples and
+/// structs of them.
 ///
 /// Implemented for every type that qualifies; users implement nothing.
 #[diagnostic::on_unimplemented(

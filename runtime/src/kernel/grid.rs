@@ -3,7 +3,8 @@
 /// Row-major index of a position.
 #[inline(always)]
 pub(crate) const fn linear(id: [usize; 3], range: [usize; 3]) -> usize {
-    // A launch never starts unless the product of its range fits in `usize`; wrapping keeps debug builds free of checks.
+    // A launch never starts unless the product of its range fits in `usize`; wrapping keeps debug
+    // builds free of checks.
     id[2].wrapping_mul(range[1]).wrapping_add(id[1]).wrapping_mul(range[0]).wrapping_add(id[0])
 }
 

@@ -4,7 +4,8 @@ use crate::kernel::grid::GridPoint;
 
 /// One work-item of a launch over a `D`-dimensional range: its position, and the range.
 ///
-/// Ids are row major, as in nested arrays: the last dimension is the fastest. For an image of `[height, width]` the id is `[y, x]`.
+/// Ids are row major, as in nested arrays: the last dimension is the fastest. For an image of
+/// `[height, width]` the id is `[y, x]`.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -96,7 +97,8 @@ impl<const D: usize> Item<D> {
     #[must_use]
     pub const fn linear_id(&self) -> usize {
         let [x, y, z] = self.place();
-        // A launch never starts unless the product of its range fits in `usize`; wrapping keeps debug builds free of checks.
+        // A launch never starts unless the product of its range fits in `usize`; wrapping keeps
+        // debug builds free of checks.
         z.wrapping_mul(self.range[1]).wrapping_add(y).wrapping_mul(self.range[0]).wrapping_add(x)
     }
 

@@ -49,7 +49,8 @@ use crate::launch::options::{self, Options};
 /// address, and confuses none. Constants of different types are never confused, whatever their
 /// places and names.
 ///
-/// The `static` may also be an array, a tuple or a struct with constants in it; each is a constant of its own.
+/// The `static` may also be an array, a tuple or a struct with constants in it; each is a constant
+/// of its own.
 ///
 /// ```
 /// # use schism::prelude::*;

@@ -28,8 +28,8 @@ impl<R: LaunchRange<D>, F: for<'g> Fn(R::Item<'g>), const D: usize> Kernel<D>
 {
     #[inline(always)]
     fn run(&self, item: Item<D>) {
-        // SAFETY: whoever made this launches it over such a range; the closure cannot keep what it gets, for it has to accept any
-        // lifetime.
+        // SAFETY: whoever made this launches it over such a range; the closure cannot keep what it
+        // gets, for it has to accept any lifetime.
         (self.body)(unsafe { R::item(item) });
     }
 }
@@ -52,8 +52,8 @@ impl<S, F> ForEach<S, F> {
 impl<S: Source, F: for<'item> Fn(S::Item<'item>)> Kernel<1> for ForEach<S, F> {
     #[inline(always)]
     fn run(&self, item: Item<1>) {
-        // SAFETY: whoever made this launches it over the sources' length, once; the closure cannot keep what it gets, for it has
-        // to accept any lifetime.
+        // SAFETY: whoever made this launches it over the sources' length, once; the closure cannot
+        // keep what it gets, for it has to accept any lifetime.
         (self.body)(unsafe { self.sources.get(GridPoint::on_a_line(item.x(), item.size())) });
     }
 }
@@ -68,8 +68,8 @@ pub(crate) struct ForEachIn<R, S, F> {
 
 impl<R, S, F> ForEachIn<R, S, F> {
     /// # Safety
-    /// It runs once over a range of type `R`, of as many work-items, groups and sub-groups as the sources have agreed to, with the local
-    /// memory that they have asked for.
+    /// It runs once over a range of type `R`, of as many work-items, groups and sub-groups as the
+    /// sources have agreed to, with the local memory that they have asked for.
     pub(crate) const unsafe fn new(sources: S, body: F) -> Self {
         Self { sources, body, range: PhantomData }
     }
@@ -83,8 +83,9 @@ where
 {
     #[inline(always)]
     fn run(&self, item: Item<D>) {
-        // SAFETY: whoever made this launches it over as many work-items as the sources have elements, once; points of its grid are
-        // distinct; the closure cannot keep what it gets, for it has to accept any lifetime.
+        // SAFETY: whoever made this launches it over as many work-items as the sources have
+        // elements, once; points of its grid are distinct; the closure cannot keep what it gets,
+        // for it has to accept any lifetime.
         let (place, elements) = unsafe { (R::item(item), self.sources.get(item.grid_point())) };
         (self.body)(place, elements);
     }

@@ -16,7 +16,8 @@ pub(crate) type NativeChunk = unsafe fn(kernel: *const (), chunk: &CpuChunk);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NativeBody {
     pub(crate) chunk: NativeChunk,
-    /// Whether work-items that wait may share a thread: nothing that they reach uses thread-local variables.
+    /// Whether work-items that wait may share a thread: nothing that they reach uses thread-local
+    /// variables.
     pub(crate) shares_threads: bool,
 }
 
@@ -31,13 +32,15 @@ pub(crate) struct RawKernel {
 }
 
 impl RawKernel {
-    /// The kernel's data stays borrowed: whoever runs the result ensures that it lives. `name` is that of the user's closure.
+    /// The kernel's data stays borrowed: whoever runs the result ensures that it lives. `name` is
+    /// that of the user's closure.
     #[inline(always)]
     pub(crate) fn new<K: Kernel<D>, const D: usize>(
         kernel: *const K,
         name: fn() -> &'static str,
     ) -> Self {
-        // SAFETY: `&K` and a thin raw pointer have the same ABI, and so have the rest of the two signatures.
+        // SAFETY: `&K` and a thin raw pointer have the same ABI, and so have the rest of the two
+        // signatures.
         let native = unsafe {
             std::mem::transmute::<unsafe fn(&K, &CpuChunk), NativeChunk>(native_chunk::<K, D>)
         };
@@ -57,8 +60,8 @@ impl RawKernel {
 
     /// The name, for who needs it when the kernel may be gone.
     pub(crate) const fn lazy_name(&self) -> KernelName {
-        // SAFETY: the descriptor is null or the kernel's own, and whoever launches a kernel keeps its
-        // shared object loaded until the launch is over.
+        // SAFETY: the descriptor is null or the kernel's own, and whoever launches a kernel keeps
+        // its shared object loaded until the launch is over.
         unsafe { KernelName::new(self.descriptor, self.name) }
     }
 
@@ -76,8 +79,8 @@ impl RawKernel {
 
 /// Runs the work-items of one box by the host half's own body.
 ///
-/// The kernel comes as a reference, not as a pointer, so that LLVM knows that no store of the body changes the captures: they
-/// stay in registers, and the inner loop can be vectorised.
+/// The kernel comes as a reference, not as a pointer, so that LLVM knows that no store of the body
+/// changes the captures: they stay in registers, and the inner loop can be vectorised.
 ///
 /// # Safety
 /// The box lies inside the launch's range.
@@ -96,7 +99,8 @@ unsafe fn native_chunk<K: Kernel<D>, const D: usize>(kernel: &K, chunk: &CpuChun
     }
 }
 
-/// Dropped only when a work-item panics: takes note of which it was. Work-items that end do nothing for it.
+/// Dropped only when a work-item panics: takes note of which it was. Work-items that end do nothing
+/// for it.
 struct Running {
     id: [usize; 3],
 }

@@ -20,7 +20,8 @@ pub(crate) enum Failure {
     Panic(Panic),
     /// Some work-items of a group ended while others waited for them.
     DivergentBarrier { group: [usize; 3], waiting: usize, ended: usize },
-    /// Some work-items of a sub-group waited for others that had ended, or waited for something else.
+    /// Some work-items of a sub-group waited for others that had ended, or waited for something
+    /// else.
     DivergentSubGroup { group: [usize; 3], sub_group: usize, waiting: usize, elsewhere: usize },
     /// There is no memory for a stack of that size.
     NoStack { bytes: usize, reason: String },

@@ -1,4 +1,5 @@
-//! What a launch is made of, whichever device it goes to: its range, its kernel without a type, its options, its end.
+//! What a launch is made of, whichever device it goes to: its range, its kernel without a type, its
+//! options, its end.
 
 pub(crate) mod adaptivity;
 pub(crate) mod desc;

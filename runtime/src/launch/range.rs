@@ -5,7 +5,8 @@ use std::ops;
 use crate::error::LaunchError;
 use crate::kernel::offset::{NoOffset, Origin, WithOffset};
 
-/// The range of a launch: how many work-items along each of `D` dimensions, 1 to 3. The last dimension is the fastest.
+/// The range of a launch: how many work-items along each of `D` dimensions, 1 to 3. The last
+/// dimension is the fastest.
 ///
 /// Every function that takes a range also takes `usize` (one dimension), arrays of one to three
 /// `usize`, and Rust's own ranges, for launches that do not begin at zero: see [`IntoRange`].

@@ -41,7 +41,8 @@ pub trait LaunchRange<const D: usize> {
     /// The place of a work-item.
     ///
     /// # Safety
-    /// It is the running work-item of a launch over such a range, and the lifetime is that of its group's run.
+    /// It is the running work-item of a launch over such a range, and the lifetime is that of its
+    /// group's run.
     #[doc(hidden)]
     unsafe fn item<'g>(item: Item<D>) -> Self::Item<'g>;
 }

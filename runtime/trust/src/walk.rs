@@ -59,7 +59,8 @@ fn open_at(folder: &File, name: &OsStr, flags: i32) -> io::Result<File> {
 /// Where a link that is open leads to.
 fn target(link: &File) -> io::Result<PathBuf> {
     let mut target = vec![0_u8; libc::PATH_MAX as usize];
-    // SAFETY: the link is open, an empty name means the link itself, and as many bytes can be written.
+    // SAFETY: the link is open, an empty name means the link itself, and as many bytes can be
+    // written.
     let len = unsafe {
         libc::readlinkat(link.as_raw_fd(), c"".as_ptr(), target.as_mut_ptr().cast(), target.len())
     };
@@ -71,7 +72,8 @@ fn root() -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(PLACE | libc::O_DIRECTORY).open("/")
 }
 
-/// Where something that is open can be named: an access control list has no function that takes such a descriptor.
+/// Where something that is open can be named: an access control list has no function that takes
+/// such a descriptor.
 fn by_descriptor(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

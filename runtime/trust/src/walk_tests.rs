@@ -56,7 +56,8 @@ fn modes_of_files_and_folders() {
     assert!(matches!(why(&path, &process()), Why::Others));
     mode(&path, 0o644);
     let inner = folder.join("in");
-    // Of a sticky folder, too, the file's own mode counts; and a folder that files are kept in is nobody else's to add to.
+    // Of a sticky folder, too, the file's own mode counts; and a folder that files are kept in is
+    // nobody else's to add to.
     for (bits, on_path, kept) in [(0o700, true, true), (0o1777, true, false), (0o777, false, false)]
     {
         mode(&inner, bits);

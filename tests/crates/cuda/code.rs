@@ -88,8 +88,8 @@ pub fn group_sizes() {
     }
 }
 
-/// A kernel that is launched often gets code that knows more, and the launches that it is not for the one that there was. If the
-/// driver refuses it, they go on as they were.
+/// A kernel that is launched often gets code that knows more, and the launches that it is not for
+/// the one that there was. If the driver refuses it, they go on as they were.
 pub fn background(is_refused: bool) {
     on_launch(note);
     let queue = queue("cuda:0");
@@ -106,7 +106,8 @@ pub fn background(is_refused: bool) {
     }
     let begin = std::time::Instant::now();
     let mut other = 0;
-    // Few enough launches that the profiler does not look a second time: code for what it sees then would come behind this.
+    // Few enough launches that the profiler does not look a second time: code for what it sees then
+    // would come behind this.
     while code().1 < 2 {
         if other < 400 {
             launch(8, 3 + other);

@@ -63,7 +63,8 @@ pub fn lost() {
     assert_eq!(new.to_vec(), [3, 4, 5, 6]);
 }
 
-/// Each launch on the second device ends its context. The first one has the same kernel, and nothing to do with it.
+/// Each launch on the second device ends its context. The first one has the same kernel, and
+/// nothing to do with it.
 pub fn second_lost() {
     on_launch(add_one);
     let first = queue("cuda:0");

@@ -1,4 +1,5 @@
-//! Processes that are forked: a GPU is its parent's, or the child's own if nobody asked for it before.
+//! Processes that are forked: a GPU is its parent's, or the child's own if nobody asked for it
+//! before.
 
 use std::ffi::c_int;
 use std::time::{Duration, Instant};

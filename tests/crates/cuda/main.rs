@@ -1,7 +1,8 @@
-//! Uses devices of the fake driver, see `../fake_cuda.rs`. The argument says what to do; the test sets the environment.
+//! Uses devices of the fake driver, see `../fake_cuda.rs`. The argument says what to do; the test
+//! sets the environment.
 //!
-//! The fake driver runs no kernels. A function of this program does in their place: it knows a launch by the types and the order of
-//! its parameters, which are those of the closure.
+//! The fake driver runs no kernels. A function of this program does in their place: it knows a
+//! launch by the types and the order of its parameters, which are those of the closure.
 //!
 //! | file | concern |
 //! |---|---|

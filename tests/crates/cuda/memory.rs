@@ -1,4 +1,5 @@
-//! Buffers: what is copied, what the host reads through views, and what is taken of the device's memory.
+//! Buffers: what is copied, what the host reads through views, and what is taken of the device's
+//! memory.
 
 use std::ffi::{c_char, c_uint, c_void};
 use std::sync::atomic::Ordering::Relaxed;

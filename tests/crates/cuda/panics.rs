@@ -1,4 +1,5 @@
-//! Panics of kernels: the message is what a launch leaves in its record, and what the host copies for it from the device.
+//! Panics of kernels: the message is what a launch leaves in its record, and what the host copies
+//! for it from the device.
 
 use std::ffi::{c_char, c_uint, c_void};
 
@@ -8,8 +9,8 @@ use schism::Error;
 use crate::fake::{Parameters, code, on_launch, variable};
 use crate::queue;
 
-/// Leaves the message of a work-item that was outside of a buffer, in the place of the kernel of `panic_on_the_device`: the shape and
-/// the location are those of its code.
+/// Leaves the message of a work-item that was outside of a buffer, in the place of the kernel of
+/// `panic_on_the_device`: the shape and the location are those of its code.
 extern "C" fn leave_a_panic(
     _: *const c_char,
     _: *const c_uint,
@@ -20,8 +21,8 @@ extern "C" fn leave_a_panic(
     // The record is the last one.
     let count = code().0.matches("\t.param .").count();
     let record = Parameters(parameters).get::<*mut u64>(count - 1);
-    // What the interface to stage 2 says of records, in words: the state; a message's size and flags, the first id, the shape, the
-    // location, and the words.
+    // What the interface to stage 2 says of records, in words: the state; a message's size and
+    // flags, the first id, the shape, the location, and the words.
     let (shape, location) = (variable("schism_$_shape"), variable("__unnamed_2"));
     unsafe {
         *record |= 2;

@@ -1,4 +1,5 @@
-//! A library whose functions come without bodies that the compiler could show: it is compiled with the backend, without the driver.
+//! A library whose functions come without bodies that the compiler could show: it is compiled with
+//! the backend, without the driver.
 
 /// Takes steps of the Collatz sequence.
 #[inline(never)]

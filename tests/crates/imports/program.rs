@@ -1,4 +1,5 @@
-//! Kernels that call functions of which they have no more than declarations. Prints what came of each launch on every device.
+//! Kernels that call functions of which they have no more than declarations. Prints what came of
+//! each launch on every device.
 
 use schism::prelude::*;
 use schism::{DeviceKind, ImageError, LaunchError};

@@ -1,4 +1,5 @@
-//! A second library: instances of the first one's generic kernels, some of which the program has too.
+//! A second library: instances of the first one's generic kernels, some of which the program has
+//! too.
 
 use library::{Clamp, Filter};
 use schism::Queue;

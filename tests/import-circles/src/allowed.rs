@@ -1,4 +1,5 @@
-//! The circles that stay, each with its reason: items of a list in a text file, below a heading `Circles of imports`.
+//! The circles that stay, each with its reason: items of a list in a text file, below a heading
+//! `Circles of imports`.
 //!
 //! ```text
 //! ## Circles of imports
@@ -6,7 +7,8 @@
 //! - `runtime/src`: `api/queue.rs`, `api/scope.rs`. A scope launches by its queue, which makes it.
 //! ```
 //!
-//! An item begins with the crate's folder, names the files of one circle, all of them, and says why they stay.
+//! An item begins with the crate's folder, names the files of one circle, all of them, and says why
+//! they stay.
 
 use std::path::Path;
 

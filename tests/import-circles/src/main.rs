@@ -1,16 +1,21 @@
 //! Prints the circles of imports between the files of a crate.
 //!
-//! `import-circles [--allowed FILE] [SRC …]`, where each SRC is a crate's `src` folder (or its root file); without one, `passes/src`
-//! and `runtime/src`. A file imports another if its code, tests excepted, names something that the other defines: in a `use`, or by a path in
-//! an expression, a type or a macro. A path through a re-export leads to the file with the definition. These are no imports:
+//! `import-circles [--allowed FILE] [SRC …]`, where each SRC is a crate's `src` folder (or its root
+//! file); without one, `passes/src` and `runtime/src`. A file imports another if its code, tests
+//! excepted, names something that the other defines: in a `use`, or by a path in an expression, a
+//! type or a macro. A path through a re-export leads to the file with the definition. These are no
+//! imports:
 //! - `mod name;`, by which a parent has children;
-//! - re-exports (`pub use`) of the crate's root and of a module `__private`, whose purpose is to name what others define.
+//! - re-exports (`pub use`) of the crate's root and of a module `__private`, whose purpose is to
+//!   name what others define.
 //!
-//! Files that import each other, directly or around a circle, are one circle (a strongly connected component). Each is printed with its
-//! files and one import for each pair. The exit status is 1 if there is a circle that the list of allowed ones does not name
-//! ([`allowed`]), or a name in that list without a circle.
+//! Files that import each other, directly or around a circle, are one circle (a strongly connected
+//! component). Each is printed with its files and one import for each pair. The exit status is 1 if
+//! there is a circle that the list of allowed ones does not name ([`allowed`]), or a name in that
+//! list without a circle.
 //!
-//! Only the lexer is used, and no name is looked up in other crates: what macros define is taken to be in the module that its path names.
+//! Only the lexer is used, and no name is looked up in other crates: what macros define is taken to
+//! be in the module that its path names.
 
 mod allowed;
 mod circles;

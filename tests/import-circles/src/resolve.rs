@@ -38,7 +38,8 @@ pub fn imports(files: &Crate) -> Vec<Import> {
     found.into_values().collect()
 }
 
-/// Whether a module's re-exports are no imports: the root's, those of a module in the root's file, and those of `__private`.
+/// Whether a module's re-exports are no imports: the root's, those of a module in the root's file,
+/// and those of `__private`.
 fn is_facade(files: &Crate, at: usize) -> bool {
     let node = &files.modules[at];
     let private = files.modules[0].children.get("__private");
@@ -63,7 +64,8 @@ impl Target {
 /// More re-exports of re-exports than anybody writes.
 const DEEPEST: usize = 16;
 
-/// What a path in a module leads to within the crate: more than one where a name is that of a module and of something else.
+/// What a path in a module leads to within the crate: more than one where a name is that of a
+/// module and of something else.
 fn resolve(files: &Crate, mut at: usize, path: &[String], depth: usize) -> Vec<Target> {
     if depth > DEEPEST {
         return Vec::new();

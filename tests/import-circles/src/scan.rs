@@ -45,7 +45,8 @@ pub fn scan(text: &str) -> Result<Module, String> {
 }
 
 impl Module {
-    /// `items`: whether these tokens are the module's own items, and not what is within one of them.
+    /// `items`: whether these tokens are the module's own items, and not what is within one of
+    /// them.
     fn scan(&mut self, tokens: TokenStream, items: bool) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let (mut at, mut public, mut path, mut exported) = (0, false, None, false);

@@ -2,8 +2,8 @@
 //!
 //! Each line of what works is a case in `cases/`, each line of what does not is a program in `ui/`.
 //! The table is made from them; `BLESS=1` writes it. The cases run as cargo compiles this test, and
-//! once more from a program that is compiled with optimisation. Kernels that neither the compilers nor the cases
-//! have changed since an earlier run are taken from the cache.
+//! once more from a program that is compiled with optimisation. Kernels that neither the compilers
+//! nor the cases have changed since an earlier run are taken from the cache.
 
 mod cases;
 

@@ -13,7 +13,8 @@ const INTEREST: f32 = 0.02;
 /// The volatility, per year.
 const VOLATILITY: f32 = 0.30;
 
-/// The normal distribution up to `d`, to seven digits: a polynomial of fifth degree (Abramowitz and Stegun, 26.2.17).
+/// The normal distribution up to `d`, to seven digits: a polynomial of fifth degree (Abramowitz and
+/// Stegun, 26.2.17).
 #[inline(always)]
 fn normal(d: f32) -> f32 {
     const FACTORS: [f32; 5] = [1.330_274_4, -1.821_255_9, 1.781_477_9, -0.356_563_78, 0.319_381_54];

@@ -1,7 +1,8 @@
 //! The kernels of `cargo schism bench gpu`, one module each, in the style of a user's program.
 //!
-//! Every kernel has a baseline in CUDA C++ (`benches/gpu/*.cuh`): the same algorithm, sizes, data and groups. Both programs print
-//! the same lines, see [`measure`]. By itself this program runs on any device:
+//! Every kernel has a baseline in CUDA C++ (`benches/gpu/*.cuh`): the same algorithm, sizes, data
+//! and groups. Both programs print the same lines, see [`measure`]. By itself this program runs on
+//! any device:
 //!
 //! ```text
 //! SCHISM_DEVICE=cpu cargo schism run --release --package schism-bench --bin gpu_schism -- --small --check

@@ -63,11 +63,13 @@ fn acceleration(item: NdItem<'_, 1>, body: &Body, bodies: &[Body]) -> Body {
     let lane = item.local_x();
     let mut acceleration = Body::default();
     for first in (0..bodies.len()).step_by(GROUP) {
-        // SAFETY: the tile has an element for each work-item; what others read of it lies between the barriers.
+        // SAFETY: the tile has an element for each work-item; what others read of it lies between
+        // the barriers.
         unsafe { tile.add(lane).write(bodies[first + lane]) };
         item.barrier();
         for other in 0..GROUP {
-            // SAFETY: all elements were written before the barrier, and are not again before the next.
+            // SAFETY: all elements were written before the barrier, and are not again before the
+            // next.
             let other = unsafe { tile.add(other).read() };
             acceleration = body.pulled(acceleration, other);
         }

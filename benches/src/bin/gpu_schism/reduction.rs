@@ -16,7 +16,8 @@ pub fn groups(bench: &Bench) -> usize {
     bench.settings().size(8 * 132, 8)
 }
 
-/// The sum of the values of a group's work-items, for its first work-item. `tile` has an element for each of them.
+/// The sum of the values of a group's work-items, for its first work-item. `tile` has an element
+/// for each of them.
 #[inline]
 pub fn sum_group<T: Real>(item: &NdItem<'_, 1>, tile: Local<'_, T>, value: T) -> T {
     let place = item.local_x();

@@ -1,4 +1,5 @@
-//! Inclusive scan of integers: each group scans a tile, the tiles' sums are scanned in the same way, and added.
+//! Inclusive scan of integers: each group scans a tile, the tiles' sums are scanned in the same
+//! way, and added.
 
 use schism::local_array;
 use schism::prelude::*;

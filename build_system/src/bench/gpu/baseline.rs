@@ -54,7 +54,8 @@ fn find_gpu() -> Result<(), String> {
         unsafe { library.get::<unsafe extern "C" fn(*mut i32) -> u32>(b"cuDeviceGetCount\0") };
     let count = count.map_err(broken)?;
     let mut gpus = 0;
-    // SAFETY: 0 is the only flag there is; the driver may be started by anybody, and more than once.
+    // SAFETY: 0 is the only flag there is; the driver may be started by anybody, and more than
+    // once.
     let mut result = unsafe { start(0) };
     if result == 0 {
         // SAFETY: the driver was started, and there is room for the number.

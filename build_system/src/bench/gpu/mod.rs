@@ -1,12 +1,15 @@
 //! `cargo schism bench gpu`: kernels on an NVIDIA GPU beside baselines in CUDA C++.
 //!
-//! Three programs take turns in one session: `gpu_schism` of the package `schism-bench`, and its baseline, `benches/gpu/main.cu`, compiled
-//! by nvcc in two ways: as it does by default, which contracts a product and a sum to one operation, and with `-fmad=false`, which rounds
-//! each, as Rust does. So there are four ratios, nvcc's time by schism's:
+//! Three programs take turns in one session: `gpu_schism` of the package `schism-bench`, and its
+//! baseline, `benches/gpu/main.cu`, compiled by nvcc in two ways: as it does by default, which
+//! contracts a product and a sum to one operation, and with `-fmad=false`, which rounds each, as
+//! Rust does. So there are four ratios, nvcc's time by schism's:
 //!
-//! - `precise`: schism by default beside `-fmad=false`. Like with like: both round every operation, and the results agree bit by bit.
-//! - `specialised`: the same, of kernels whose sizes schism makes constants of their code (`Specialized`); nvcc's are the same programs as
-//!   before, which read them. With `precise` beside it this shows what specialization does.
+//! - `precise`: schism by default beside `-fmad=false`. Like with like: both round every operation,
+//!   and the results agree bit by bit.
+//! - `specialised`: the same, of kernels whose sizes schism makes constants of their code
+//!   (`Specialized`); nvcc's are the same programs as before, which read them. With `precise`
+//!   beside it this shows what specialization does.
 //! - `relaxed`: schism with `Math::Relaxed` beside nvcc by default. Both may contract.
 //! - `default`: each as it is when nobody asks for anything.
 
@@ -157,8 +160,8 @@ impl Bench {
         Ok(if table.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// Empty caches for the compiled kernels, schism's own and the driver's, so that the first run of schism's program compiles all of
-    /// them and the next finds them.
+    /// Empty caches for the compiled kernels, schism's own and the driver's, so that the first run
+    /// of schism's program compiles all of them and the next finds them.
     fn fresh_caches(&self) -> Result<[(&'static str, PathBuf); 2]> {
         let caches = self.work.join("caches");
         if caches.exists() {

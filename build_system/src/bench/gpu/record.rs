@@ -1,5 +1,5 @@
-//! The programs' own lines, in a file: begun before anything is measured, and longer after each run, so that hours of measuring are not
-//! lost to a wrong path or a full disk.
+//! The programs' own lines, in a file: begun before anything is measured, and longer after each
+//! run, so that hours of measuring are not lost to a wrong path or a full disk.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 use crate::bench::median;
 
-/// How far the sums of two samples may be apart, by share: sums of other rounding, not of other numbers.
+/// How far the sums of two samples may be apart, by share: sums of other rounding, not of other
+/// numbers.
 const NEAR: f64 = 1e-2;
 
 /// One measurement, as `benches/src/bin/gpu_schism/measure.rs` prints it.
@@ -80,7 +81,8 @@ struct Row {
     /// Seconds of each variant.
     times: BTreeMap<String, Vec<f64>>,
     bytes: f64,
-    /// Seconds of the first launch beyond a usual one, in each pair: with cold caches, and then with warm ones.
+    /// Seconds of the first launch beyond a usual one, in each pair: with cold caches, and then
+    /// with warm ones.
     compiled: Vec<f64>,
     agreement: Agreement,
     /// The programs do not agree about the size of the problem.

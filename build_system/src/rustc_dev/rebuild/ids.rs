@@ -1,7 +1,7 @@
 //! Are the rebuilt crates those of the installed compiler?
 //!
-//! The installed library's symbol names hold the StableCrateId of every crate in it: the v0 mangling writes a crate as
-//! `Cs`, the id in base 62, `_`, the length of its name, its name.
+//! The installed library's symbol names hold the StableCrateId of every crate in it: the v0
+//! mangling writes a crate as `Cs`, the id in base 62, `_`, the length of its name, its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,7 +12,8 @@ use crate::toolchain::Toolchain;
 
 const DIGITS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// Compares the id of `rustc_driver` itself, and of every `rustc_*` crate that the installed library's symbols name.
+/// Compares the id of `rustc_driver` itself, and of every `rustc_*` crate that the installed
+/// library's symbols name.
 pub fn check(
     toolchain: &Toolchain,
     lib: &Path,
@@ -46,7 +47,8 @@ pub fn check(
         }
         compared += 1;
     }
-    // The library names nearly all of the compiler's 70 crates; to find few is to have looked wrongly.
+    // The library names nearly all of the compiler's 70 crates; to find few is to have looked
+    // wrongly.
     if compared < 20 {
         return Err(mismatch(format!(
             "only {compared} of the compiler's crates are named in the installed compiler's symbols"

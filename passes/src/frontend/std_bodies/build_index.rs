@@ -44,8 +44,8 @@ fn run(modules: Vec<ModuleRef>, functions: SpecialFunctions) -> Result<Index, St
     Ok(Index { modules, special: functions, bodies })
 }
 
-/// The functions, by symbol, from which a function can be reached whose symbol is one of the `ends`. Takes as long as making it: for
-/// messages.
+/// The functions, by symbol, from which a function can be reached whose symbol is one of the
+/// `ends`. Takes as long as making it: for messages.
 ///
 /// # Errors
 /// If a file or its bitcode cannot be read.

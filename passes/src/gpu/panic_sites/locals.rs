@@ -64,7 +64,8 @@ pub(super) fn local_of<'m>(module: ModuleRef<'m>, address: Value<'m>) -> Option<
     }
 }
 
-/// How many bytes an address is behind the one that it is computed from, if that is always the same.
+/// How many bytes an address is behind the one that it is computed from, if that is always the
+/// same.
 fn offset_of<'m>(module: ModuleRef<'m>, gep: Value<'m>) -> Option<u64> {
     let layout = module.data_layout();
     let mut ty = gep.gep_source_type();

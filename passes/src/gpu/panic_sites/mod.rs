@@ -87,7 +87,8 @@ enum Bytes<'m> {
     Word(usize),
 }
 
-/// Where a word comes from: a value, or a local's bytes right before the panic; of wide ones, the second half.
+/// Where a word comes from: a value, or a local's bytes right before the panic; of wide ones, the
+/// second half.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Word<'m> {
     source: Source<'m>,

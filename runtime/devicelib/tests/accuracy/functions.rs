@@ -1,4 +1,5 @@
-//! The table: each function, what it is in Rust, how it is called, what is right, and how far from that it may be.
+//! The table: each function, what it is in Rust, how it is called, what is right, and how far from
+//! that it may be.
 
 use crate::truth::{self, Big};
 

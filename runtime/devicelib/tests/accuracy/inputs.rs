@@ -56,7 +56,8 @@ const SPECIAL: &[f64] = &[
     f64::NAN,
 ];
 
-/// All special numbers, or for functions of several all pairs of them and some triples; then random ones, the same in each run.
+/// All special numbers, or for functions of several all pairs of them and some triples; then random
+/// ones, the same in each run.
 pub fn of(function: &Function, count: usize) -> Vec<Vec<f64>> {
     let special: Vec<f64> = SPECIAL.iter().flat_map(|&x| [x, -x]).collect();
     let mut inputs: Vec<Vec<f64>> = match function.arguments {

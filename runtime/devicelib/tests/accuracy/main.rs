@@ -1,9 +1,10 @@
 //! How exact the library is: the table in `docs/math.md`, which `BLESS=1` writes.
 //!
-//! Each function is called with numbers that make trouble and with random ones, in both precisions. What is right is computed with
-//! some hundred bits (`truth`), for 32 bits with the host's functions for 64. A function that is further from that than its line of
-//! `functions` says fails the test. `SCHISM_TEST_FULL=1` takes many more random numbers and prints the largest error of each function:
-//! that is where the bounds are from.
+//! Each function is called with numbers that make trouble and with random ones, in both precisions.
+//! What is right is computed with some hundred bits (`truth`), for 32 bits with the host's
+//! functions for 64. A function that is further from that than its line of `functions` says fails
+//! the test. `SCHISM_TEST_FULL=1` takes many more random numbers and prints the largest error of
+//! each function: that is where the bounds are from.
 
 mod functions;
 mod inputs;
@@ -55,7 +56,8 @@ fn error(function: &Function, input: &[f64], found: f64, host: f64) -> f64 {
     let least = least(function, input);
     match function.truth {
         Truth::Host => ulp::same(found, host),
-        // A limit, such as that of `atan`; and what depends on the sign of zero, which `Big` does not have.
+        // A limit, such as that of `atan`; and what depends on the sign of zero, which `Big` does
+        // not have.
         _ if input.iter().any(|x| !x.is_finite())
             || (function.name == "atan2" && input[0] == 0.0) =>
         {
@@ -68,8 +70,8 @@ fn error(function: &Function, input: &[f64], found: f64, host: f64) -> f64 {
     }
 }
 
-/// The smallest truth whose unit errors are measured in. Between its poles the logarithm of the gamma function goes through zero,
-/// and near there it is off by units of 1.
+/// The smallest truth whose unit errors are measured in. Between its poles the logarithm of the
+/// gamma function goes through zero, and near there it is off by units of 1.
 fn least(function: &Function, input: &[f64]) -> f64 {
     if function.name == "lgamma_r" && input[0] < 0.0 { 1.0 } else { 0.0 }
 }

@@ -1,4 +1,5 @@
-//! Sines, cosines and tangents of `f32`: their errors, for arguments from all over, or with `SCHISM_TEST_FULL=1` for all that there are.
+//! Sines, cosines and tangents of `f32`: their errors, for arguments from all over, or with
+//! `SCHISM_TEST_FULL=1` for all that there are.
 
 use schism_devicelib::{cosf, sinf, tanf};
 
@@ -75,7 +76,8 @@ fn zeros_have_signs() {
     assert_eq!((cosf(0.0), cosf(-0.0)), (1.0, 1.0));
 }
 
-/// Numbers that are nearer to multiples of `π/2` than others of their size, the last one nearer than any other.
+/// Numbers that are nearer to multiples of `π/2` than others of their size, the last one nearer
+/// than any other.
 const NEAR_MULTIPLES: [f32; 8] = [
     1.570_796_4,
     4.712_389,

@@ -1,7 +1,7 @@
 //! What is right, with many bits.
 //!
-//! The elementary functions are those of `dashu-float`, which rounds them correctly. The error function and the gamma function are
-//! series here.
+//! The elementary functions are those of `dashu-float`, which rounds them correctly. The error
+//! function and the gamma function are series here.
 
 use dashu_float::FBig;
 use dashu_float::round::mode::HalfEven;
@@ -34,7 +34,8 @@ pub fn power_of_two(n: i32) -> Big {
 /// The number of 64 bits that is nearest.
 pub fn near(x: &Big) -> f64 {
     let near = x.to_f64().value();
-    // What is above the largest number, and nearer to it than to what would follow, is that; the conversion finds infinity.
+    // What is above the largest number, and nearer to it than to what would follow, is that; the
+    // conversion finds infinity.
     let limit = power_of_two(1024) - power_of_two(970);
     if near == f64::INFINITY && *x < limit {
         f64::MAX
@@ -71,8 +72,8 @@ fn matters(term: &Big, sum: &Big, bits: usize) -> bool {
     absolute(term) << bits as isize > absolute(sum)
 }
 
-/// The error function of a number, with `bits` correct behind the point where it is small: a series of positive terms,
-/// `2/√π · exp(-x²) · Σ 2ⁿ x²ⁿ⁺¹ / (1·3·…·(2n+1))`.
+/// The error function of a number, with `bits` correct behind the point where it is small: a series
+/// of positive terms, `2/√π · exp(-x²) · Σ 2ⁿ x²ⁿ⁺¹ / (1·3·…·(2n+1))`.
 fn erf_with(x: &Big, bits: usize) -> Big {
     if near(x) == 0.0 {
         return int(0, bits);
@@ -108,10 +109,12 @@ pub fn erfc(x: &Big) -> Big {
     int(1, BITS + lost) - erf_with(x, BITS + lost)
 }
 
-/// How many bits the gamma function is computed with: some are lost where its logarithm is near zero.
+/// How many bits the gamma function is computed with: some are lost where its logarithm is near
+/// zero.
 const GAMMA: usize = 400;
 
-/// The gamma function, for 1 to 2: `Σ Nˣ⁺ᵏ exp(-N) / (x (x+1) … (x+k))`, which lacks less than `N exp(-N)`.
+/// The gamma function, for 1 to 2: `Σ Nˣ⁺ᵏ exp(-N) / (x (x+1) … (x+k))`, which lacks less than
+/// `N exp(-N)`.
 fn gamma_reduced(x: &Big) -> Big {
     const N: i32 = 300;
     let n = int(N, GAMMA);

@@ -1,5 +1,5 @@
-//! Distances in units in the last place (ULP): in the distance between the two neighbouring numbers around the truth. They are
-//! numbers, or infinite.
+//! Distances in units in the last place (ULP): in the distance between the two neighbouring numbers
+//! around the truth. They are numbers, or infinite.
 
 use crate::truth::{self, Big};
 

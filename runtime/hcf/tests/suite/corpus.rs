@@ -1,4 +1,5 @@
-//! What the fuzz targets have kept, and a short walk from there: fuzzing for those without a fuzzer.
+//! What the fuzz targets have kept, and a short walk from there: fuzzing for those without a
+//! fuzzer.
 
 use std::{fs, path::Path};
 

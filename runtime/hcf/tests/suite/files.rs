@@ -10,7 +10,8 @@ use schism_hcf::{Container, Problem, records, sections_of_file};
 
 use crate::support;
 
-/// A folder with a library that holds one record, and a program that holds another and uses the library.
+/// A folder with a library that holds one record, and a program that holds another and uses the
+/// library.
 struct Build {
     dir: PathBuf,
 }

@@ -165,7 +165,8 @@ fn every_length_field_may_have_any_value() {
                 problem,
                 Problem::InconsistentLengths | Problem::TooMany { .. } | Problem::DirtyPadding
             );
-            // An appendix may be some bytes longer or shorter within the same record length: its images are not.
+            // An appendix may be some bytes longer or shorter within the same record length: its
+            // images are not.
             let images =
                 matches!(problem, Problem::InvalidValue { key: "size", .. } | Problem::Syntax(_));
             let off_by_some = images && offset == 24 && value.abs_diff(right) < 16;

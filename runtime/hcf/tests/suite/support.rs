@@ -1,4 +1,5 @@
-//! What the tests and the fuzz targets share: a sample, frames made by the book, and what must hold for any input.
+//! What the tests and the fuzz targets share: a sample, frames made by the book, and what must hold
+//! for any input.
 
 use std::ops::ControlFlow;
 
@@ -129,7 +130,8 @@ pub fn aot() -> Container {
     container
 }
 
-/// The record with these contents (header, marker, appendix), whatever they are: its frame is right.
+/// The record with these contents (header, marker, appendix), whatever they are: its frame is
+/// right.
 pub fn framed(contents: &[u8]) -> Vec<u8> {
     const MARKER: &[u8] = b"__acpp_hcf_binary_appendix";
     let marker = contents.windows(MARKER.len()).position(|window| window == MARKER);

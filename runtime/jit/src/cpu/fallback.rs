@@ -15,7 +15,8 @@ use std::time::Duration;
 use schism_llvm::fatal::Isolated;
 use schism_llvm::fatal::Running;
 
-/// Processor time after which a kernel is compiled a second time. Kernels of hundreds of loops take less.
+/// Processor time after which a kernel is compiled a second time. Kernels of hundreds of loops take
+/// less.
 pub const LIMIT: Duration = Duration::from_secs(20);
 
 /// The polling interval.

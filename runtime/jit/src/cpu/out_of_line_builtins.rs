@@ -1,4 +1,5 @@
-//! Builtins and panics in functions that are not part of the loop function: recursive ones, or called by pointer.
+//! Builtins and panics in functions that are not part of the loop function: recursive ones, or
+//! called by pointer.
 //!
 //! The entry function creates an [`ItemContext`] on its stack and a thread-local of the process
 //! points to it while the box runs. The loop stores each work-item's id there; builtins read it; a
@@ -27,7 +28,8 @@ use schism_llvm::Context;
 /// Jumps to the landing point. It has no body while the module is optimised.
 const END: &str = "schism.end";
 
-/// `store` of a value at a byte offset. The value's text without its `%` and spaces names the address.
+/// `store` of a value at a byte offset. The value's text without its `%` and spaces names the
+/// address.
 fn store(value: &str, base: &str, offset: usize) -> String {
     let at = format!("%{}.to.{offset}", value.replace(['%', ' '], "."));
     format!(

@@ -154,7 +154,8 @@ pub fn wrap<'c>(
     Ok(())
 }
 
-/// Copies attributes from the kernel's parameters to those of the function around it, which are the same.
+/// Copies attributes from the kernel's parameters to those of the function around it, which are the
+/// same.
 pub fn copy_parameter_attributes<'m>(kernel: Value<'m>, outer: Value<'m>, params: &[Param]) {
     let kept = KEPT_ATTRIBUTES.map(enum_kind);
     for (index, param) in params.iter().enumerate() {

@@ -83,9 +83,11 @@ pub struct PtxOptions {
     pub base: bool,
     /// The alignment that local memory needs.
     pub local_align: u64,
-    /// Bit `i`: parameter `i` is a pointer or an integer of 64 bits that is always a multiple of `schism_jit_abi::ALIGNED`.
+    /// Bit `i`: parameter `i` is a pointer or an integer of 64 bits that is always a multiple of
+    /// `schism_jit_abi::ALIGNED`.
     pub aligned: u64,
-    /// Bit `i`: parameter `i` is an integer of 64 bits that is always below `schism_jit_abi::NARROW`.
+    /// Bit `i`: parameter `i` is an integer of 64 bits that is always below
+    /// `schism_jit_abi::NARROW`.
     pub narrow: u64,
     /// The vendor's mathematics, instead of the device library's.
     pub libdevice: Libdevice,

@@ -141,7 +141,8 @@ impl Gpu {
             assert!(!text.is_empty(), "error {code} has no text");
             return Err((code, text));
         }
-        // SAFETY: on success the library filled it; both texts live until it is released, and end with a NUL.
+        // SAFETY: on success the library filled it; both texts live until it is released, and end
+        // with a NUL.
         unsafe {
             let kernel = out.assume_init();
             let text = |bytes: Bytes| {

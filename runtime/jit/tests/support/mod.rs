@@ -23,8 +23,8 @@ pub fn bitcode(text: &str) -> Vec<u8> {
 
 /// Bitcode of a whole module.
 pub fn bitcode_of(text: &str) -> Vec<u8> {
-    // SAFETY: a context of this thread's own; every pointer is to a live variable or to what LLVM just made, and all of
-    // it is disposed of after the bytes are copied.
+    // SAFETY: a context of this thread's own; every pointer is to a live variable or to what LLVM
+    // just made, and all of it is disposed of after the bytes are copied.
     unsafe {
         let context = LLVMContextCreate();
         let source = LLVMCreateMemoryBufferWithMemoryRangeCopy(
@@ -61,13 +61,15 @@ pub fn param(offset: u64, size: u64, kind: u32) -> Param {
     Param { offset, size, align: size.min(8), kind }
 }
 
-/// A kernel `many` of so many loops one after the other, each over up to 16 numbers. They make one number of a work-item's id, and panic
-/// where it becomes `at`. [`many_loops_on_host`] computes the same.
+/// A kernel `many` of so many loops one after the other, each over up to 16 numbers. They make one
+/// number of a work-item's id, and panic where it becomes `at`. [`many_loops_on_host`] computes the
+/// same.
 pub fn many_loops(count: u64) -> String {
     loops(count, false)
 }
 
-/// The same, and each iteration of each loop checks that its number, and that of the loop, make less than `at` together.
+/// The same, and each iteration of each loop checks that its number, and that of the loop, make
+/// less than `at` together.
 pub fn many_checked_loops(count: u64) -> String {
     loops(count, true)
 }
@@ -247,7 +249,8 @@ impl Source {
         if code == OK {
             // SAFETY: on success the library filled it.
             let made = unsafe { out.assume_init() };
-            // SAFETY: the object is there until it is released, which is after its last use; it was made for this processor.
+            // SAFETY: the object is there until it is released, which is after its last use; it was
+            // made for this processor.
             let loaded = unsafe {
                 // Constants that are open get their values only now.
                 let open = self.flags & FLAG_OPEN_CONSTANTS != 0;

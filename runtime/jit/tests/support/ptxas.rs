@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The assembler: the file that `SCHISM_PTXAS` names, or one in the `PATH` or in `CUDA_HOME`. Says so where there is none.
+/// The assembler: the file that `SCHISM_PTXAS` names, or one in the `PATH` or in `CUDA_HOME`. Says
+/// so where there is none.
 pub fn find() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let named = std::env::var_os("SCHISM_PTXAS").map(PathBuf::from);

@@ -149,8 +149,8 @@ unsafe impl<T: GroupValue> Source for CellChunks<'_, T> {
 
     #[inline(always)]
     unsafe fn get<'item>(&self, at: GridPoint) -> Cells<'item, T> {
-        // SAFETY: the index is below the number of chunks. The launch has the elements to itself, and
-        // makes nothing but cells of them.
+        // SAFETY: the index is below the number of chunks. The launch has the elements to itself,
+        // and makes nothing but cells of them.
         unsafe { Cells::new(self.0.chunk(at.index)) }
     }
 }

@@ -117,7 +117,8 @@ unsafe impl<T: Element> Source for ChunksMut<'_, T> {
 
     #[inline(always)]
     unsafe fn get<'item>(&self, at: GridPoint) -> &'item mut [T] {
-        // SAFETY: the index is below the number of chunks and this work-item's own; the borrow outlives the launch.
+        // SAFETY: the index is below the number of chunks and this work-item's own; the borrow
+        // outlives the launch.
         unsafe { transmute(self.chunk(at.index)) }
     }
 }
@@ -128,7 +129,8 @@ unsafe impl<T: Element> GroupSource for ChunksMut<'_, T> {
 
     #[inline(always)]
     unsafe fn of_group<'item>(&self, group: GridPoint, member: Member) -> Share<'item, T> {
-        // SAFETY: the index is below the number of chunks; nobody else has the group and the number; the borrow outlives the launch.
+        // SAFETY: the index is below the number of chunks; nobody else has the group and the
+        // number; the borrow outlives the launch.
         unsafe { Share::new(self.chunk(group.index), member) }
     }
 }
@@ -148,7 +150,8 @@ impl<'a, T: Element, M> Prepare<M> for ChunksMut<'a, T> {
 }
 
 impl<'a, T> View<'a, T> {
-    /// A source that gives each work-item `size` neighbouring elements; the last one gets what is left.
+    /// A source that gives each work-item `size` neighbouring elements; the last one gets what is
+    /// left.
     #[must_use]
     pub const fn chunks(self, size: usize) -> Chunks<'a, T> {
         Chunks::new(self, size)
@@ -156,7 +159,8 @@ impl<'a, T> View<'a, T> {
 }
 
 impl<'a, T: Element> ViewMut<'a, T> {
-    /// A source that gives each work-item `size` neighbouring elements to change; the last one gets what is left.
+    /// A source that gives each work-item `size` neighbouring elements to change; the last one gets
+    /// what is left.
     #[must_use]
     pub const fn chunks_mut(self, size: usize) -> ChunksMut<'a, T> {
         ChunksMut::new(self, size)

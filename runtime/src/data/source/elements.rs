@@ -57,12 +57,14 @@ unsafe impl<T: Element> Source for EachMut<'_, T> {
 
     #[inline(always)]
     unsafe fn get<'item>(&self, at: GridPoint) -> &'item mut T {
-        // SAFETY: the index is below the length and this work-item's own; the borrow outlives the launch.
+        // SAFETY: the index is below the length and this work-item's own; the borrow outlives the
+        // launch.
         unsafe { self.elements.add(at.index).as_mut() }
     }
 }
 
-// SAFETY: distinct groups are distinct elements, and of a group only the first work-item gets the element.
+// SAFETY: distinct groups are distinct elements, and of a group only the first work-item gets the
+// element.
 unsafe impl<T: Element> GroupSource for EachMut<'_, T> {
     type Item<'item> = Option<&'item mut T>;
 

@@ -21,7 +21,8 @@ impl Lengths {
         Self { common: Some(size), sources: 0, groups: 0, sub_groups: 0, device_memory: false }
     }
 
-    /// For sources that have to fit a range of `size` work-items in `groups` groups, with `sub_groups` in all.
+    /// For sources that have to fit a range of `size` work-items in `groups` groups, with
+    /// `sub_groups` in all.
     pub(crate) const fn of_range_in_groups(size: usize, groups: usize, sub_groups: usize) -> Self {
         Self { common: Some(size), sources: 0, groups, sub_groups, device_memory: false }
     }

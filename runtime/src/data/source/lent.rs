@@ -29,8 +29,8 @@ use crate::kernel::group::value::GroupValue;
 /// access ends with it. A loan expresses that: it is borrowed only for the call that submits, and
 /// only launches of its own scope accept it.
 ///
-/// As a source, `&mut loan` gives `&mut T`, `&loan` gives `&T`; [`chunks`](Self::chunks), [`chunks_mut`](Self::chunks_mut) and
-/// [`whole`](Self::whole) work as they do for buffers.
+/// As a source, `&mut loan` gives `&mut T`, `&loan` gives `&T`; [`chunks`](Self::chunks),
+/// [`chunks_mut`](Self::chunks_mut) and [`whole`](Self::whole) work as they do for buffers.
 ///
 /// One launch cannot use it both shared and exclusively:
 ///
@@ -48,8 +48,9 @@ use crate::kernel::group::value::GroupValue;
 /// # }
 /// ```
 ///
-/// With two buffers it can: both are lent, and the loans are swapped between the launches. The loans
-/// change places, not the buffers, so after an odd number of swaps the result is in the other one.
+/// With two buffers it can: both are lent, and the loans are swapped between the launches. The
+/// loans change places, not the buffers, so after an odd number of swaps the result is in the other
+/// one.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -146,7 +147,8 @@ impl<'scope, T: Element> Lent<'scope, T> {
         LentWhole(self)
     }
 
-    /// A source that gives every work-item all elements as atomics, as [`Buffer::atomic_view`](crate::Buffer::atomic_view) does.
+    /// A source that gives every work-item all elements as atomics, as
+    /// [`Buffer::atomic_view`](crate::Buffer::atomic_view) does.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -177,14 +179,15 @@ impl<'scope, T: Element> Lent<'scope, T> {
         LentAtomics(self)
     }
 
-    /// A source that gives every work-item an exclusive view of all elements, whose access is `unsafe`: a captured
-    /// [`ViewMut`](crate::ViewMut), for loans.
+    /// A source that gives every work-item an exclusive view of all elements, whose access is
+    /// `unsafe`: a captured [`ViewMut`](crate::ViewMut), for loans.
     #[must_use]
     pub const fn view_mut(&mut self) -> LentViewMut<'_, 'scope, T> {
         LentViewMut(self)
     }
 
-    /// A source that gives each group `size` neighbouring elements as cells: see [`Buffer::cells`](crate::Buffer::cells).
+    /// A source that gives each group `size` neighbouring elements as cells: see
+    /// [`Buffer::cells`](crate::Buffer::cells).
     #[must_use]
     pub const fn cells(&mut self, size: usize) -> LentCells<'_, 'scope, T>
     where
@@ -193,7 +196,8 @@ impl<'scope, T: Element> Lent<'scope, T> {
         LentCells { loan: self, size }
     }
 
-    /// A source of the tiles of a matrix in rows of `width`: see [`Buffer::tiles_mut`](crate::Buffer::tiles_mut).
+    /// A source of the tiles of a matrix in rows of `width`: see
+    /// [`Buffer::tiles_mut`](crate::Buffer::tiles_mut).
     #[must_use]
     pub const fn tiles_mut<const H: usize, const W: usize>(
         &mut self,
@@ -207,7 +211,8 @@ impl<'scope, T: Element> Lent<'scope, T> {
     }
 }
 
-/// A loan's use by a launch that was not started. Launches before it may be changing the elements, so this is no reference.
+/// A loan's use by a launch that was not started. Launches before it may be changing the elements,
+/// so this is no reference.
 #[derive(Debug)]
 pub struct Waiting<'scope, T> {
     elements: NonNull<T>,
@@ -224,14 +229,16 @@ impl<'scope, T: Element> Waiting<'scope, T> {
     /// # Safety
     /// The launch starts now, and has no exclusive use of the same loan.
     const unsafe fn shared(&self) -> View<'scope, T> {
-        // SAFETY: the buffer is borrowed for 'scope; the launches of the scope, which alone reach it, follow one another.
+        // SAFETY: the buffer is borrowed for 'scope; the launches of the scope, which alone reach
+        // it, follow one another.
         View::new(unsafe { std::slice::from_raw_parts(self.elements.as_ptr(), self.len) })
     }
 
     /// # Safety
     /// The launch starts now, and has no other use of the same loan.
     const unsafe fn exclusive(&self) -> ViewMut<'scope, T> {
-        // SAFETY: the buffer is borrowed for 'scope; the launches of the scope, which alone reach it, follow one another.
+        // SAFETY: the buffer is borrowed for 'scope; the launches of the scope, which alone reach
+        // it, follow one another.
         unsafe { ViewMut::new(self.elements, self.len) }
     }
 }
@@ -247,8 +254,9 @@ pub trait OfScope<'scope> {}
 impl<'scope> OfScope<'scope> for Scoped<'scope> {}
 impl<'scope> OfScope<'scope> for InGroups<Scoped<'scope>> {}
 
-// In all implementations below: the source holds the borrow of the loan until `prepare`, and a launch prepares all its sources
-// at once, after which nothing can be added to it. So the borrow checker sees all uses of a loan by one launch side by side.
+// In all implementations below: the source holds the borrow of the loan until `prepare`, and a
+// launch prepares all its sources at once, after which nothing can be added to it. So the borrow
+// checker sees all uses of a loan by one launch side by side.
 
 impl<'scope, T: Element, M: OfScope<'scope>> Prepare<M> for &Lent<'scope, T> {
     type Source = Each<'scope, T>;
@@ -384,7 +392,8 @@ impl<'scope, T: AtomicElement, M: OfScope<'scope>> Prepare<M> for LentAtomics<'_
 
     unsafe fn start(ready: Waiting<'scope, T>) -> Whole<'scope, T::Atomic> {
         let elements = ready.elements.as_ptr().cast::<T::Atomic>();
-        // SAFETY: the launch starts now, and has no other use of the loan; see above. The atomic has the layout of the element.
+        // SAFETY: the launch starts now, and has no other use of the loan; see above. The atomic
+        // has the layout of the element.
         Whole::new(View::new(unsafe { std::slice::from_raw_parts(elements, ready.len) }))
     }
 }
@@ -397,8 +406,8 @@ pub struct LentViewMut<'loan, 'scope, T>(&'loan mut Lent<'scope, T>);
 #[derive(Debug)]
 pub struct SharedViewMut<'a, T>(ViewMut<'a, T>);
 
-// SAFETY: whoever accesses the elements keeps away from those of other work-items: the methods of the view are `unsafe` where they write,
-// and what they do not write is only read.
+// SAFETY: whoever accesses the elements keeps away from those of other work-items: the methods of
+// the view are `unsafe` where they write, and what they do not write is only read.
 unsafe impl<T: Element> Source for SharedViewMut<'_, T> {
     type Item<'item> = ViewMut<'item, T>;
 

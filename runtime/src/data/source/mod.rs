@@ -1,9 +1,10 @@
 //! Sources: where the work-items of [`Queue::for_each`](crate::Queue::for_each) get their elements
 //! from.
 //!
-//! A source comes in two forms. Users write an [`IntoSource`]: a borrow of a buffer, a view, a range of numbers, a tuple of
-//! those. A launch checks that the lengths agree and turns it into a [`Source`], the form that the kernel holds: bare
-//! pointers, from which work-item `i` takes its own element without a check.
+//! A source comes in two forms. Users write an [`IntoSource`]: a borrow of a buffer, a view, a
+//! range of numbers, a tuple of those. A launch checks that the lengths agree and turns it into a
+//! [`Source`], the form that the kernel holds: bare pointers, from which work-item `i` takes its
+//! own element without a check.
 //!
 //! This is sound because `i` is below the checked length; an exclusive source is consumed by its
 //! launch, so within the launch nothing else accesses its elements; distinct work-items get

@@ -90,8 +90,8 @@ pub const fn per_group<S>(source: S) -> PerGroup<S> {
 /// A source with one element for each sub-group: like [`per_group`](fn@per_group), for the groups'
 /// [sub-groups](crate::SubGroup).
 ///
-/// It has as many elements as the launch has sub-groups: for each group its size divided by 32, rounded up. Those of the first group come
-/// first.
+/// It has as many elements as the launch has sub-groups: for each group its size divided by 32,
+/// rounded up. Those of the first group come first.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -140,7 +140,8 @@ unsafe impl<S: GroupSource> Source for OfGroups<S> {
     #[inline(always)]
     unsafe fn get<'item>(&self, _: GridPoint) -> Self::Item<'item> {
         let (group, member) = Membership::current().in_group();
-        // SAFETY: the index is below the number of groups, which the source agreed to; the rest is the caller's promise.
+        // SAFETY: the index is below the number of groups, which the source agreed to; the rest is
+        // the caller's promise.
         unsafe { self.0.of_group(group, member) }
     }
 }
@@ -152,7 +153,8 @@ unsafe impl<S: GroupSource> Source for OfSubGroups<S> {
     #[inline(always)]
     unsafe fn get<'item>(&self, _: GridPoint) -> Self::Item<'item> {
         let (sub_group, member) = Membership::current().in_sub_group();
-        // SAFETY: the index is below the number of sub-groups, which the source agreed to; the rest is the caller's promise.
+        // SAFETY: the index is below the number of sub-groups, which the source agreed to; the rest
+        // is the caller's promise.
         unsafe { self.0.of_group(sub_group, member) }
     }
 }

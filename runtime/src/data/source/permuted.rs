@@ -16,8 +16,8 @@ use crate::kernel::group::local::Placement;
 /// A permutation: a bijection of the indices below a length.
 ///
 /// # Safety
-/// For any length that [`fits`](Self::fits), `index` of what [`kernel`](Self::kernel) gives maps the indices below the
-/// length to indices below the length, no two to the same.
+/// For any length that [`fits`](Self::fits), `index` of what [`kernel`](Self::kernel) gives maps
+/// the indices below the length to indices below the length, no two to the same.
 pub unsafe trait Permutes {
     /// What a kernel holds of it.
     #[doc(hidden)]
@@ -137,8 +137,8 @@ impl Permutation {
     /// Creates the permutation in which element `i` is at `places[i]`.
     ///
     /// # Errors
-    /// [`BufferError::Permutation`] unless each index below the length is there once, and fewer than 2^32 of them; those of
-    /// [`Buffer::from_slice`].
+    /// [`BufferError::Permutation`] unless each index below the length is there once, and fewer
+    /// than 2^32 of them; those of [`Buffer::from_slice`].
     pub fn new(on: &impl BufferHome, places: &[usize]) -> Result<Self, BufferError> {
         let len = places.len();
         let wrong = |index: usize, reason| Err(BufferError::Permutation { index, reason });
@@ -238,8 +238,8 @@ unsafe impl<T: Element, K: Kernel + Send + Sync> Source for PermutedElements<'_,
 
     #[inline(always)]
     unsafe fn get<'item>(&self, at: GridPoint) -> &'item mut T {
-        // SAFETY: the index is below the length and this work-item's own, and so is where the order has it; the borrow outlives
-        // the launch.
+        // SAFETY: the index is below the length and this work-item's own, and so is where the order
+        // has it; the borrow outlives the launch.
         unsafe { self.elements.add(self.order.index(at.index)).as_mut() }
     }
 }
@@ -264,7 +264,8 @@ impl<'a, T: Element, P: Permutes, M> Prepare<M> for Permuted<'a, T, P> {
 }
 
 impl<'a, T: Element> ViewMut<'a, T> {
-    /// A source of the elements in another order: see [`Buffer::permuted_mut`](crate::Buffer::permuted_mut).
+    /// A source of the elements in another order: see
+    /// [`Buffer::permuted_mut`](crate::Buffer::permuted_mut).
     #[must_use]
     pub fn permuted_mut<P: Permutes>(self, order: P) -> Permuted<'a, T, P> {
         Permuted::new(self, order)

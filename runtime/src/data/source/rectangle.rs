@@ -33,7 +33,8 @@ unsafe impl<T: Element> Sync for RectangleMut<'_, T> {}
 
 impl<T: Element> RectangleMut<'_, T> {
     /// # Safety
-    /// For the lifetime, nothing else reaches the elements of the rectangle, which lies in a matrix of rows that are `pitch` elements apart.
+    /// For the lifetime, nothing else reaches the elements of the rectangle, which lies in a matrix
+    /// of rows that are `pitch` elements apart.
     pub(crate) const unsafe fn new(
         elements: NonNull<T>,
         pitch: usize,
@@ -44,7 +45,8 @@ impl<T: Element> RectangleMut<'_, T> {
     }
 }
 
-// SAFETY: distinct indices are distinct elements: a row of the rectangle is no longer than one of the matrix.
+// SAFETY: distinct indices are distinct elements: a row of the rectangle is no longer than one of
+// the matrix.
 unsafe impl<T: Element> Source for RectangleMut<'_, T> {
     type Item<'item> = &'item mut T;
 
@@ -52,7 +54,8 @@ unsafe impl<T: Element> Source for RectangleMut<'_, T> {
     unsafe fn get<'item>(&self, at: GridPoint) -> &'item mut T {
         let [row, column] = at.in_rows_of(self.columns);
         let place = row.wrapping_mul(self.pitch).wrapping_add(column);
-        // SAFETY: the index is below the number of elements and this work-item's own; the borrow outlives the launch.
+        // SAFETY: the index is below the number of elements and this work-item's own; the borrow
+        // outlives the launch.
         unsafe { self.elements.add(place).as_mut() }
     }
 }
@@ -73,7 +76,8 @@ impl<T: Element, M> Prepare<M> for RectangleMut<'_, T> {
 }
 
 impl<'a, T: Element> ViewMut<'a, T> {
-    /// A source of the elements of a rectangle of a matrix: see [`Buffer::rectangle_mut`](crate::Buffer::rectangle_mut).
+    /// A source of the elements of a rectangle of a matrix: see
+    /// [`Buffer::rectangle_mut`](crate::Buffer::rectangle_mut).
     ///
     /// # Errors
     /// [`BufferError::Rectangle`] if the rectangle is not part of the matrix.
@@ -96,8 +100,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
 }
 
 impl<T: Element> Buffer<T> {
-    /// A source that gives each work-item an element of a rectangle of a matrix, row by row. The matrix has rows of `width` elements, one
-    /// after the other.
+    /// A source that gives each work-item an element of a rectangle of a matrix, row by row. The
+    /// matrix has rows of `width` elements, one after the other.
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {

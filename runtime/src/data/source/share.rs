@@ -113,7 +113,8 @@ impl<'g, T> Share<'g, T> {
         }
     }
 
-    /// The work-item's element number `own`, to be changed, and its index in the part; `None` if it owns fewer.
+    /// The work-item's element number `own`, to be changed, and its index in the part; `None` if it
+    /// owns fewer.
     #[inline(always)]
     #[must_use]
     pub const fn get_mut(&mut self, own: usize) -> Option<(usize, &mut T)> {
@@ -232,7 +233,8 @@ impl<'s, T> Iterator for ShareIter<'s, T> {
         }
         // The length of a part is at most half of what fits in `usize`, and groups are small.
         self.next = index.wrapping_add(self.step);
-        // SAFETY: the element is in the part, and the work-item's own; no other call of `next` gives it.
+        // SAFETY: the element is in the part, and the work-item's own; no other call of `next`
+        // gives it.
         Some((index, unsafe { self.elements.add(index).as_mut() }))
     }
 

@@ -44,7 +44,8 @@ impl<'a, T: Element, const H: usize, const W: usize> TilesMut<'a, T, H, W> {
     /// What a work-item owns of the tile at a point of the grid of tiles.
     ///
     /// # Safety
-    /// The index of `at` is below the number of tiles. Nobody else has the same tile and the same number among as many members.
+    /// The index of `at` is below the number of tiles. Nobody else has the same tile and the same
+    /// number among as many members.
     #[inline(always)]
     unsafe fn tile<'item>(&self, at: GridPoint, member: Member) -> TileShare<'item, T, H, W> {
         let [row, column] = at.in_rows_of(self.width.div_ceil(W));
@@ -75,7 +76,8 @@ unsafe impl<T: Element, const H: usize, const W: usize> Source for TilesMut<'_, 
     }
 }
 
-// SAFETY: tiles with distinct indices do not overlap, and neither do what distinct members own of a tile.
+// SAFETY: tiles with distinct indices do not overlap, and neither do what distinct members own of a
+// tile.
 unsafe impl<T: Element, const H: usize, const W: usize> GroupSource for TilesMut<'_, T, H, W> {
     type Item<'item> = TileShare<'item, T, H, W>;
 
@@ -105,8 +107,9 @@ impl<T: Element, const H: usize, const W: usize, M> Prepare<M> for TilesMut<'_, 
 /// the tile, in row-major order. Tiles at the bottom and right edges may be cut off; each work-item
 /// then owns those of its elements that exist.
 ///
-/// Kernels get it from [`per_group`](fn@crate::per_group) around [`tiles_mut`](crate::Buffer::tiles_mut). Without `per_group`, a work-item
-/// owns its whole tile. If a group has `W` work-items along `x`, each of them owns elements of one column, its own
+/// Kernels get it from [`per_group`](fn@crate::per_group) around
+/// [`tiles_mut`](crate::Buffer::tiles_mut). Without `per_group`, a work-item owns its whole tile.
+/// If a group has `W` work-items along `x`, each of them owns elements of one column, its own
 /// [`local_x`](crate::NdItem::local_x).
 ///
 /// As for [`Share`](crate::Share), no two work-items own the same element, so this is sound.
@@ -258,7 +261,8 @@ impl<'s, T, const H: usize, const W: usize> Iterator for TileShareIter<'s, T, H,
             self.next = self.next.wrapping_add(self.step);
             if row < self.rows && column < self.columns {
                 let place = row.wrapping_mul(self.pitch).wrapping_add(column);
-                // SAFETY: the element is in the matrix and in the tile, and the work-item's own; no other call of `next` gives it.
+                // SAFETY: the element is in the matrix and in the tile, and the work-item's own; no
+                // other call of `next` gives it.
                 return Some(([row, column], unsafe { self.elements.add(place).as_mut() }));
             }
         }

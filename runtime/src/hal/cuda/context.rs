@@ -183,7 +183,8 @@ impl Context {
         let mut done = piece.len();
         while done < bytes {
             let more = done.min(bytes - done);
-            // SAFETY: the caller's promises; the two parts do not overlap, and copies of a stream follow one another.
+            // SAFETY: the caller's promises; the two parts do not overlap, and copies of a stream
+            // follow one another.
             let code = unsafe { (self.api().copy_on_device)(to + done as u64, to, more, stream) };
             self.check(code, symbol::copy_on_device)?;
             done += more;

@@ -391,7 +391,8 @@ unsafe fn value(
             let to = copy.as_mut_ptr().cast::<u8>();
             // SAFETY: there is as much room.
             unsafe { copy_bytes(place, to, size) };
-            // SAFETY: the flattened parameter is of the kernel's type, and the container says where addresses and tags are in it.
+            // SAFETY: the flattened parameter is of the kernel's type, and the container says where
+            // addresses and tags are in it.
             let found = unsafe {
                 captured::for_each_address(addresses, place, |found| {
                     let Some(device) = translated(windows, context, found)? else {
@@ -418,7 +419,8 @@ unsafe fn value(
 /// # Safety
 /// `size` bytes can be read and written, and the two ranges do not overlap.
 unsafe fn copy_bytes(from: *const u8, to: *mut u8, size: usize) {
-    // SAFETY: the caller's promises. Bytes without a value stay so, and only the driver looks at them.
+    // SAFETY: the caller's promises. Bytes without a value stay so, and only the driver looks at
+    // them.
     unsafe { std::ptr::copy_nonoverlapping(from, to, size) };
 }
 

@@ -228,7 +228,8 @@ impl MemoryOps for CudaMemory {
 
     unsafe fn read(&self, offset: usize, to: *mut u8, bytes: usize) -> Result<(), BufferError> {
         let Allocation { context, device, .. } = &*self.0;
-        // SAFETY: the caller's promise; the memory is the buffer's, which is borrowed, so that no launch changes it.
+        // SAFETY: the caller's promise; the memory is the buffer's, which is borrowed, so that no
+        // launch changes it.
         let read = unsafe { context.read(to, *device + offset as u64, bytes) };
         read.map_err(|error| context.buffer_error(error))
     }

@@ -108,9 +108,9 @@ impl InOrderQueue {
         self.state.compare_exchange(from, to, AcqRel, Acquire).is_ok()
     }
 
-    /// Takes the queue if nobody holds it; otherwise makes sure that the holder looks at what waits.
-    /// The state is `SHARED` afterwards in both cases. Returns whether the queue was taken. The
-    /// caller holds the mutex.
+    /// Takes the queue if nobody holds it; otherwise makes sure that the holder looks at what
+    /// waits. The state is `SHARED` afterwards in both cases. Returns whether the queue was taken.
+    /// The caller holds the mutex.
     fn lock_or_share(&self) -> bool {
         loop {
             if self.change(FREE, SHARED) {

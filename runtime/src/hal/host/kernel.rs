@@ -151,7 +151,8 @@ impl CpuKernel {
         };
         let needs =
             (u32::from_le_bytes(flags), Some(stack).filter(|stack| *stack != STACK_UNKNOWN));
-        // SAFETY: stage 2 made it, now or earlier: the key is of this processor and this version of the interface.
+        // SAFETY: stage 2 made it, now or earlier: the key is of this processor and this version of
+        // the interface.
         unsafe {
             let version = variant.to_string();
             Self::of_object(&found.bytes, needs, &[], kernel, version)
@@ -244,7 +245,8 @@ impl CpuKernel {
                 closure.add(*offset).cast::<usize>().read_unaligned()
             })
         }) || self.aggregates.iter().any(|(offset, addresses)| {
-            // SAFETY: a flattened parameter of the closure, with addresses where the container says it.
+            // SAFETY: a flattened parameter of the closure, with addresses where the container says
+            // it.
             let none = unsafe {
                 captured::for_each_address(addresses, closure.add(*offset), |found| {
                     if is_remote(found) { Err(()) } else { Ok(()) }

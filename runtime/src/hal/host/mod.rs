@@ -1,4 +1,5 @@
-//! The host devices: `cpu`, which runs compiled kernels, and `native`, which runs the host half's own bodies.
+//! The host devices: `cpu`, which runs compiled kernels, and `native`, which runs the host half's
+//! own bodies.
 
 pub(crate) mod aot;
 pub(crate) mod body;

@@ -4,8 +4,9 @@ use schism_jit_abi::CpuChunk;
 
 use crate::launch::range::Extent;
 
-/// Calls `run` for boxes that together are the work-items `begin..end`, in order: one box in one dimension, at most three in
-/// two dimensions and five in three. Stops early where `run` returns an error.
+/// Calls `run` for boxes that together are the work-items `begin..end`, in order: one box in one
+/// dimension, at most three in two dimensions and five in three. Stops early where `run` returns an
+/// error.
 pub(crate) fn for_tiles<E>(
     extent: &Extent,
     begin: usize,

@@ -55,7 +55,8 @@ pub(crate) struct Dispatch {
 /// have not begun are skipped.
 ///
 /// # Safety
-/// `work.closure` is alive until this returns, and of the type that the body expects. There is at least one work-item.
+/// `work.closure` is alive until this returns, and of the type that the body expects. There is at
+/// least one work-item.
 pub(crate) unsafe fn run(work: &Work, pool: &'static ThreadPool) -> Result<Dispatch, Failure> {
     let items = work.extent.items;
     let threads = pool.current_num_threads();

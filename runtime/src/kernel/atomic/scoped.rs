@@ -279,8 +279,8 @@ integers! {
 
 macro_rules! floats {
     ($($atomic:ident $number:ident: $builtin:ident $add:ident $is_less:ident;)*) => {$(
-        /// Whether `old` stays when the minimum of it and `value` is taken: it is less, or both are equal and it is not 0
-        /// where `value` is -0.
+        /// Whether `old` stays when the minimum of it and `value` is taken: it is less, or both are
+        /// equal and it is not 0 where `value` is -0.
         #[inline(always)]
         fn $is_less(old: $number, value: $number) -> bool {
             old < value || old == value && old.is_sign_negative() >= value.is_sign_negative()
@@ -335,8 +335,8 @@ macro_rules! floats {
 
             /// Adds to the value. Returns the previous one.
             ///
-            /// The order of additions is unspecified, so the result of many additions may differ from run
-            /// to run. A GPU may also treat subnormal `f32` values (below about 1e-38) as 0.
+            /// The order of additions is unspecified, so the result of many additions may differ
+            /// from run to run. A GPU may also treat subnormal `f32` values (below about 1e-38) as 0.
             #[inline(always)]
             pub fn fetch_add(&self, value: $number, order: Ordering) -> $number {
                 if !is_device() {
@@ -346,7 +346,8 @@ macro_rules! floats {
                 ordered!(order, ORDER => $builtin(at, value, ORDER, S::NUMBER))
             }
 
-            /// Subtracts from the value, as [`fetch_add`](Self::fetch_add) adds. Returns the previous one.
+            /// Subtracts from the value, as [`fetch_add`](Self::fetch_add) adds. Returns the
+            /// previous one.
             #[inline(always)]
             pub fn fetch_sub(&self, value: $number, order: Ordering) -> $number {
                 self.fetch_add(-value, order)
@@ -354,7 +355,8 @@ macro_rules! floats {
 
             /// Replaces the value by the minimum of the two. Returns the previous one.
             ///
-            /// -0 is less than 0, and a NaN is greater than every number: it stays only if both are NaN.
+            /// -0 is less than 0, and a NaN is greater than every number: it stays only if both are
+            /// NaN.
             #[inline(always)]
             pub fn fetch_min(&self, value: $number, order: Ordering) -> $number {
                 self.replace_unless(value, order, |old| $is_less(old, value))
@@ -362,7 +364,8 @@ macro_rules! floats {
 
             /// Replaces the value by the maximum of the two. Returns the previous one.
             ///
-            /// 0 is greater than -0, and a NaN is less than every number: it stays only if both are NaN.
+            /// 0 is greater than -0, and a NaN is less than every number: it stays only if both are
+            /// NaN.
             #[inline(always)]
             pub fn fetch_max(&self, value: $number, order: Ordering) -> $number {
                 self.replace_unless(value, order, |old| $is_less(-old, -value))
@@ -378,7 +381,8 @@ macro_rules! floats {
             ) -> $number {
                 let mut old = self.load(Ordering::Relaxed);
                 loop {
-                    // Stored even if unchanged: this is a read-modify-write operation with an order.
+                    // Stored even if unchanged: this is a read-modify-write operation with an
+                    // order.
                     let new = if value.is_nan() || stays(old) { old } else { value };
                     if matches!(order, Ordering::Relaxed) && new.to_bits() == old.to_bits() {
                         return old;
@@ -394,14 +398,15 @@ macro_rules! floats {
         impl $atomic {
             /// Adds to the value. Returns the previous one.
             ///
-            /// The order of additions is unspecified, so the result of many additions may differ from run
-            /// to run. A GPU may also treat subnormal `f32` values (below about 1e-38) as 0.
+            /// The order of additions is unspecified, so the result of many additions may differ
+            /// from run to run. A GPU may also treat subnormal `f32` values (below about 1e-38) as 0.
             #[inline(always)]
             pub fn fetch_add(&self, value: $number, order: Ordering) -> $number {
                 AtomicRef::<_, memory_scope::Device>::new(self).fetch_add(value, order)
             }
 
-            /// Subtracts from the value, as [`fetch_add`](Self::fetch_add) adds. Returns the previous one.
+            /// Subtracts from the value, as [`fetch_add`](Self::fetch_add) adds. Returns the
+            /// previous one.
             #[inline(always)]
             pub fn fetch_sub(&self, value: $number, order: Ordering) -> $number {
                 self.fetch_add(-value, order)
@@ -409,7 +414,8 @@ macro_rules! floats {
 
             /// Replaces the value by the minimum of the two. Returns the previous one.
             ///
-            /// -0 is less than 0, and a NaN is greater than every number: it stays only if both are NaN.
+            /// -0 is less than 0, and a NaN is greater than every number: it stays only if both are
+            /// NaN.
             #[inline(always)]
             pub fn fetch_min(&self, value: $number, order: Ordering) -> $number {
                 AtomicRef::<_, memory_scope::Device>::new(self).fetch_min(value, order)
@@ -417,7 +423,8 @@ macro_rules! floats {
 
             /// Replaces the value by the maximum of the two. Returns the previous one.
             ///
-            /// 0 is greater than -0, and a NaN is less than every number: it stays only if both are NaN.
+            /// 0 is greater than -0, and a NaN is less than every number: it stays only if both are
+            /// NaN.
             ///
             /// ```
             /// # fn main() -> Result<(), schism::Error> {

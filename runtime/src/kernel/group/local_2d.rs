@@ -88,7 +88,8 @@ impl<T: GroupValue> Local2d<'_, T> {
     #[must_use]
     #[track_caller]
     pub fn get(&self, at: [usize; 2]) -> T {
-        // SAFETY: it is one of the elements; work-items access them atomically, and whoever uses the raw pointer keeps away from others.
+        // SAFETY: it is one of the elements; work-items access them atomically, and whoever uses
+        // the raw pointer keeps away from others.
         unsafe { T::load::<InLocal>(self.element(at)) }
     }
 
@@ -104,8 +105,8 @@ impl<T: GroupValue> Local2d<'_, T> {
     }
 }
 
-/// A source of `rows` rows of `columns` elements in the local memory of each group of a launch: every work-item of a group gets the same
-/// rows, as [`Local2d`].
+/// A source of `rows` rows of `columns` elements in the local memory of each group of a launch:
+/// every work-item of a group gets the same rows, as [`Local2d`].
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {
@@ -165,14 +166,15 @@ impl<T: Element> LocalArray2d<T> {
     }
 }
 
-/// An array of constant length in the local memory of the running work-group: `local_array!(item, f32; 256)` is a
-/// [`Local<f32>`](crate::Local).
+/// An array of constant length in the local memory of the running work-group:
+/// `local_array!(item, f32; 256)` is a [`Local<f32>`](crate::Local).
 ///
-/// Each place in the source that says `local_array!` is one array, whichever work-item comes there and however often. In a generic
-/// function, instances with element types of the same size and alignment share one array. Its elements are not initialised, see
-/// [`Local`].
+/// Each place in the source that says `local_array!` is one array, whichever work-item comes there
+/// and however often. In a generic function, instances with element types of the same size and
+/// alignment share one array. Its elements are not initialised, see [`Local`].
 ///
-/// With two lengths it is a [`Local2d`](crate::Local2d): `local_array!(item, f32; 32, 33)` has 32 rows of 33 elements.
+/// With two lengths it is a [`Local2d`](crate::Local2d): `local_array!(item, f32; 32, 33)` has 32
+/// rows of 33 elements.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {

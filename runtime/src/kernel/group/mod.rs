@@ -1,4 +1,5 @@
-//! Work-groups as kernels see them: their ranges, their work-items, local memory, sub-groups, and the values that work-items share.
+//! Work-groups as kernels see them: their ranges, their work-items, local memory, sub-groups, and
+//! the values that work-items share.
 //!
 //! `hal::host::groups` runs groups on the host devices.
 

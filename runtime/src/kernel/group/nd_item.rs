@@ -164,7 +164,8 @@ impl<const D: usize> NdItem<'_, D> {
         self.item.linear_id()
     }
 
-    /// The row-major index of this work-item in its group, less than [`group_size`](Self::group_size).
+    /// The row-major index of this work-item in its group, less than
+    /// [`group_size`](Self::group_size).
     #[inline(always)]
     #[must_use]
     pub const fn local_linear_id(&self) -> usize {

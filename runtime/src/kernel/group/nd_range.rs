@@ -46,8 +46,8 @@ impl<const D: usize, O: Origin> NdRange<D, O> {
     /// size of groups: [`Device::max_group_size`](crate::Device::max_group_size); the launch checks
     /// it.
     ///
-    /// If the work does not divide into groups, round the range up. The surplus work-items access no
-    /// elements, and take part in all else:
+    /// If the work does not divide into groups, round the range up. The surplus work-items access
+    /// no elements, and take part in all else:
     ///
     /// ```
     /// # fn main() -> Result<(), schism::Error> {
@@ -70,8 +70,8 @@ impl<const D: usize, O: Origin> NdRange<D, O> {
     /// ```
     ///
     /// # Errors
-    /// [`LaunchError::EmptyGroup`] if a group has no work-items, [`LaunchError::UnevenGroups`] if the groups do not fill the range,
-    /// [`LaunchError::RangeOverflow`].
+    /// [`LaunchError::EmptyGroup`] if a group has no work-items, [`LaunchError::UnevenGroups`] if
+    /// the groups do not fill the range, [`LaunchError::RangeOverflow`].
     pub fn new(
         global: impl IntoRange<D, Origin = O>,
         local: impl IntoRange<D, Origin = NoOffset>,

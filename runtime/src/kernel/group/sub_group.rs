@@ -98,7 +98,8 @@ impl SubGroup<'_> {
         self.lane as usize
     }
 
-    /// The number of work-items of this sub-group: [`MAX_SIZE`](Self::MAX_SIZE), or fewer if it is the last of its group.
+    /// The number of work-items of this sub-group: [`MAX_SIZE`](Self::MAX_SIZE), or fewer if it is
+    /// the last of its group.
     #[inline(always)]
     #[must_use]
     pub const fn size(&self) -> usize {
@@ -142,7 +143,8 @@ impl SubGroup<'_> {
     #[must_use]
     pub fn shuffle<T: GroupValue>(&self, value: T, lane: usize) -> T {
         let lane = if lane < self.size() { lane as u32 } else { self.lane };
-        // SAFETY: `self` belongs to a running group, and cannot leave its thread; the lane is less than 32.
+        // SAFETY: `self` belongs to a running group, and cannot leave its thread; the lane is less
+        // than 32.
         value.exchange(|word| unsafe { __schism_shuffle(word, lane) })
     }
 
@@ -165,7 +167,8 @@ impl SubGroup<'_> {
     pub fn shuffle_xor<T: GroupValue>(&self, value: T, mask: usize) -> T {
         let mask = if mask < SIZE { mask as u32 } else { 0 };
         let is_there = self.lane ^ mask < self.size;
-        // SAFETY: `self` belongs to a running group, and cannot leave its thread; the mask is less than 32.
+        // SAFETY: `self` belongs to a running group, and cannot leave its thread; the mask is less
+        // than 32.
         let other = value.exchange(|word| unsafe { __schism_shuffle_xor(word, mask) });
         if is_there { other } else { value }
     }
@@ -176,7 +179,8 @@ impl SubGroup<'_> {
     #[must_use]
     pub fn shuffle_up<T: GroupValue>(&self, value: T, distance: usize) -> T {
         let distance = if distance < SIZE { distance as u32 } else { 0 };
-        // SAFETY: `self` belongs to a running group, and cannot leave its thread; the distance is less than 32.
+        // SAFETY: `self` belongs to a running group, and cannot leave its thread; the distance is
+        // less than 32.
         value.exchange(|word| unsafe { __schism_shuffle_up(word, distance) })
     }
 
@@ -188,7 +192,8 @@ impl SubGroup<'_> {
         let distance = if distance < SIZE { distance as u32 } else { 0 };
         // In a full sub-group, the operation itself knows the last lane.
         let is_there = (self.size == SIZE as u32) | (self.lane + distance < self.size);
-        // SAFETY: `self` belongs to a running group, and cannot leave its thread; the distance is less than 32.
+        // SAFETY: `self` belongs to a running group, and cannot leave its thread; the distance is
+        // less than 32.
         let other = value.exchange(|word| unsafe { __schism_shuffle_down(word, distance) });
         if is_there { other } else { value }
     }

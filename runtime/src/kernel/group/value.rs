@@ -43,7 +43,8 @@ pub unsafe trait GroupValue: Element {
     /// Reads a value.
     ///
     /// # Safety
-    /// `at` is aligned and can be read, its bytes are initialised, and all accesses at the same time are atomic.
+    /// `at` is aligned and can be read, its bytes are initialised, and all accesses at the same
+    /// time are atomic.
     #[doc(hidden)]
     unsafe fn load<A: Access>(at: *const Self) -> Self;
 

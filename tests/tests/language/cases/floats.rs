@@ -103,8 +103,8 @@ macro_rules! width {
     };
 }
 
-/// A result as bits; of what is no number, only that it is none: its sign and payload are not Rust's
-/// to promise.
+/// A result as bits; of what is no number, only that it is none: its sign and payload are not
+/// Rust's to promise.
 fn number(value: impl Into<f64>) -> u64 {
     let value = value.into();
     if value.is_nan() { 1 } else { value.to_bits() }

@@ -167,7 +167,8 @@ where
     agrees_on(&Device::all(), f);
 }
 
-/// The same on the devices that have the host's mathematics library; others differ in the last bits.
+/// The same on the devices that have the host's mathematics library; others differ in the last
+/// bits.
 pub fn agrees_with_the_library<T>(f: impl Fn(Input) -> T + Send + Sync + Copy + Capture)
 where
     T: Element + PartialEq + Debug + Default,

@@ -216,8 +216,8 @@ impl<'a> Fibers<'a> {
     /// Runs all work-items.
     ///
     /// # Errors
-    /// The failure of the first work-item that fails; [`Failure::DivergentBarrier`], [`Failure::DivergentSubGroup`],
-    /// [`Failure::NoStack`], [`Failure::NoThread`].
+    /// The failure of the first work-item that fails; [`Failure::DivergentBarrier`],
+    /// [`Failure::DivergentSubGroup`], [`Failure::NoStack`], [`Failure::NoThread`].
     pub(super) fn run(
         &self,
         item: &Item<'_>,

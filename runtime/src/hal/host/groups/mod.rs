@@ -264,7 +264,8 @@ impl Group<'_> {
 /// # Safety
 /// `data` is the [`Fibers`] that run the calling work-item.
 unsafe extern "C" fn cpu_barrier(data: *mut c_void) {
-    // SAFETY: the caller's promise. A group that is given up never comes back here: its stacks are forgotten.
+    // SAFETY: the caller's promise. A group that is given up never comes back here: its stacks are
+    // forgotten.
     unsafe { (*data.cast::<Fibers<'_>>()).wait() };
 }
 

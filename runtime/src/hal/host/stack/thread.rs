@@ -174,7 +174,8 @@ fn first_thread() -> Option<Bounds> {
 fn of_attributes() -> Option<Bounds> {
     let mut attributes = MaybeUninit::uninit();
     let (mut low, mut size, mut guard) = (ptr::null_mut(), 0, 0);
-    // SAFETY: the system fills the attributes of the calling thread, which are read and destroyed once.
+    // SAFETY: the system fills the attributes of the calling thread, which are read and destroyed
+    // once.
     unsafe {
         if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
             return None;
