@@ -15,7 +15,8 @@
 //! only kernels see. [`track`] tells cargo what a crate with kernels depends on besides its sources, and [`check`] looks at the
 //! kernels of crates that are only checked. [`std_bodies`] knows where the standard library's own compiled code is, for functions without MIR.
 //!
-//! [`imports`] knows the functions that one crate's device code has of another's.
+//! [`imports`] knows the functions that one crate's device code has of another's. [`stdpar`] makes kernels of rayon's pipelines where a build
+//! asks for it.
 //!
 //! A crate without kernels takes none of these steps, and its objects are byte for byte those of
 //! plain rustc.
@@ -73,6 +74,7 @@ mod panics;
 mod runtime_items;
 mod spec_constants;
 mod std_bodies;
+mod stdpar;
 mod threads;
 mod times;
 mod track;

@@ -14,7 +14,7 @@ use rustc_middle::util::Providers;
 use rustc_session::Session;
 use rustc_span::Symbol;
 
-use crate::{ahead, device, runtime_items};
+use crate::{ahead, device, runtime_items, stdpar};
 
 /// What name resolution gives.
 type Resolved<'tcx> =
@@ -36,6 +36,7 @@ pub(crate) fn provide(providers: &mut Providers) {
             }
             ahead::track(tcx.sess);
         }
+        stdpar::track(tcx);
         resolved
     };
 }
