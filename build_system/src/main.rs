@@ -2,7 +2,7 @@
 //!
 //! A map: [`arguments`] says what is asked for. [`setup`] provides, in order, the compiler ([`toolchain`]), its own crates
 //! ([`rustc_dev`]), and the plugin and stage 2 ([`artifacts`]), built from [`sources`]; everything lies in one [`home`].
-//! [`cargo`] then runs cargo with the result. [`doctor`], [`hcf`], [`emit`], [`bundle`], [`kernel_cache`] and [`mod@bench`] look at what is there, and
+//! [`cargo`] then runs cargo with the result; [`targets`] and [`stdpar`] tell the compiler what a build asks for beside that. [`doctor`], [`hcf`], [`emit`], [`bundle`], [`kernel_cache`] and [`mod@bench`] look at what is there, and
 //! [`opt`] is for people who work on schism's passes.
 
 mod arguments;
@@ -36,6 +36,7 @@ mod scratch;
 mod setup;
 mod sources;
 mod stage2;
+mod stdpar;
 mod targets;
 mod toolchain;
 mod trace;
