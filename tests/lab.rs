@@ -48,7 +48,7 @@ pub struct Runtime {
 }
 
 /// What a lab's programs and compilers must not inherit from the cargo that runs the tests.
-const FOREIGN_VARIABLES: [&str; 32] = [
+const FOREIGN_VARIABLES: [&str; 35] = [
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_INCREMENTAL",
@@ -75,6 +75,9 @@ const FOREIGN_VARIABLES: [&str; 32] = [
     "SCHISM_LIBDEVICE",
     "SCHISM_LINES",
     "SCHISM_PRINT_AFTER",
+    "SCHISM_STDPAR",
+    "SCHISM_STDPAR_BUILD",
+    "SCHISM_STDPAR_LIBRARY",
     "SCHISM_SUBCOMMAND",
     "SCHISM_TARGETS",
     "SCHISM_TIME_PASSES",

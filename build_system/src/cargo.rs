@@ -17,6 +17,7 @@ use crate::hcf;
 use crate::help;
 use crate::home::Home;
 use crate::setup::{self, Ready};
+use crate::stdpar;
 use crate::targets::{self, TargetsOption};
 use crate::toolchain::Toolchain;
 
@@ -31,11 +32,16 @@ pub fn compile(verb: &str, arguments: &[OsString]) -> Result<ExitCode> {
         return plain(verb, arguments);
     }
     let (targets, arguments) = targets::take(arguments)?;
-    let ready = setup::ensure(&Home::from_environment()?)?;
+    let (parallel, arguments) = stdpar::take(&arguments)?;
+    let home = Home::from_environment()?;
+    let ready = setup::ensure(&home)?;
     let mut cargo = command(&ready);
     // What `install` builds is not what is at hand.
     if verb != "install" || targets != TargetsOption::Unsaid {
         targets::apply(&mut cargo, &targets, &arguments)?;
+    }
+    if verb != "install" || parallel != stdpar::StdparOption::Unsaid {
+        stdpar::apply(&mut cargo, parallel, &arguments, &home, &ready)?;
     }
     cargo.arg(verb).args(arguments);
     command::become_program(cargo, "to build")

@@ -5,6 +5,7 @@
 //!   rustc-dev/<compiler>/lib        the compiler's crates, when they had to be rebuilt
 //!   plugin/plugin-<hash>/           schism-rustc and the plugin; <hash> is that of their contents
 //!   stage2/<hash>/                  libschism_jit.so
+//!   stdpar/<hash>/                  the runtime for programs with parallel iterators
 //!   lib/libschism_jit.so            a link to the newest of these, for programs started without cargo
 //!   state/                          what was built from what
 //!   bodies/                         what kernels can have of a compiler's standard library (the plugin's)
@@ -60,6 +61,11 @@ impl Home {
         self.root.join("stage2").join(hash)
     }
 
+    /// The runtime for programs with parallel iterators, of this hash.
+    pub fn stdpar(&self, hash: &str) -> PathBuf {
+        self.root.join("stdpar").join(hash)
+    }
+
     /// The link to the newest stage 2.
     pub fn stage2_link(&self) -> PathBuf {
         self.root.join("lib").join("libschism_jit.so")
@@ -87,5 +93,15 @@ impl Home {
 }
 
 /// The names of everything that schism makes under its root, for `clean`.
-pub const CONTENTS: &[&str] =
-    &["rustc-dev", "plugin", "stage2", "lib", "state", "bodies", "kernels", "build", "apt"];
+pub const CONTENTS: &[&str] = &[
+    "rustc-dev",
+    "plugin",
+    "stage2",
+    "stdpar",
+    "lib",
+    "state",
+    "bodies",
+    "kernels",
+    "build",
+    "apt",
+];

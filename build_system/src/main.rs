@@ -3,7 +3,7 @@
 //! A map: [`arguments`] says what is asked for. [`setup`] provides, in order, the compiler
 //! ([`toolchain`]), its own crates ([`rustc_dev`]), and the plugin and stage 2 ([`artifacts`]),
 //! built from [`sources`]; everything lies in one [`home`]. [`cargo`] then runs cargo with the
-//! result. [`doctor`], [`hcf`], [`emit`], [`bundle`], [`kernel_cache`] and [`mod@bench`] look at
+//! result; [`targets`] and [`stdpar`] tell the compiler what else a build asks for. [`doctor`], [`hcf`], [`emit`], [`bundle`], [`kernel_cache`] and [`mod@bench`] look at
 //! what is there, and [`opt`] is for people who work on schism's passes.
 
 mod arguments;
@@ -38,6 +38,7 @@ mod scratch;
 mod setup;
 mod sources;
 mod stage2;
+mod stdpar;
 mod targets;
 mod toolchain;
 mod trace;

@@ -113,14 +113,16 @@ fn of_manifest(cargo: &OsStr, arguments: &[OsString]) -> Result<Option<Targets>>
 
 /// Which packages cargo is to build.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Selection {
-    manifest: Option<PathBuf>,
+pub struct Selection {
+    /// The manifest that the command line names.
+    pub manifest: Option<PathBuf>,
     packages: Vec<String>,
     all: bool,
 }
 
 impl Selection {
-    fn of(arguments: &[OsString]) -> Self {
+    /// What these arguments select.
+    pub fn of(arguments: &[OsString]) -> Self {
         let mut selection = Self::default();
         // Cargo's mistakes are cargo's to tell.
         let mut parser = lexopt::Parser::from_args(arguments);
@@ -141,16 +143,16 @@ impl Selection {
         selection
     }
 
-    /// The targets that cargo's description of the workspace has for the selected packages.
-    fn targets(&self, metadata: &Metadata) -> Result<Option<Targets>> {
+    /// The selected packages in cargo's description of the workspace.
+    pub fn packages<'m>(&self, metadata: &'m Metadata) -> impl Iterator<Item = &'m Package> {
         let here = match &self.manifest {
             Some(path) => std::path::absolute(path).ok(),
             None => std::env::current_dir().ok().and_then(|folder| nearest(&folder)),
         };
         let is_here =
-            |package: &Package| here.as_deref() == Some(package.manifest_path.as_std_path());
-        let at_hand = metadata.packages.iter().any(is_here);
-        let selected = metadata.packages.iter().filter(|package| {
+            move |package: &Package| here.as_deref() == Some(package.manifest_path.as_std_path());
+        let at_hand = metadata.packages.iter().any(&is_here);
+        metadata.packages.iter().filter(move |package| {
             if !self.packages.is_empty() {
                 let named = |spec: &String| spec.split('@').next() == Some(package.name.as_str());
                 return self.packages.iter().any(named);
@@ -161,9 +163,13 @@ impl Selection {
                 } else {
                     metadata.workspace_default_members.contains(&package.id)
                 }
-        });
+        })
+    }
+
+    /// The targets that cargo's description of the workspace has for the selected packages.
+    fn targets(&self, metadata: &Metadata) -> Result<Option<Targets>> {
         let mut found: Option<(String, Targets)> = None;
-        for package in selected {
+        for package in self.packages(metadata) {
             let name = package.name.to_string();
             let own = targets_in(&package.metadata, &name)?;
             let shared = || targets_in(&metadata.workspace_metadata, "the workspace");

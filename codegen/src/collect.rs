@@ -36,7 +36,7 @@ use crate::encoded_mir;
 use crate::formatters::Formatters;
 use crate::panics::Panics;
 use crate::threads::ThreadLocals;
-use crate::{barrier_markers, runtime_items, spec_constants};
+use crate::{barrier_markers, runtime_items, spec_constants, stdpar};
 
 /// What the kernels of a crate reach.
 pub(crate) struct Reached<'tcx> {
@@ -55,6 +55,10 @@ pub(crate) struct Reached<'tcx> {
     pub no_thread_locals: Vec<bool>,
     /// Functions without a body that are called, in the order of discovery.
     pub without_body: FxIndexSet<Instance<'tcx>>,
+    /// Whether something formats, so that the functions which format are among the items.
+    pub formats: bool,
+    /// Whether there is a pipeline in another.
+    pub nests: bool,
 }
 
 /// The non-generic panic functions and formatting functions of the standard library, in the order
@@ -106,6 +110,7 @@ pub(crate) fn reach<'tcx>(
             formatters.push(Formatter { symbol, ty: walk.formatters.describe(ty, by) });
         }
     }
+    let nests = walk.nests();
     Reached {
         items: walk.seen,
         panics: walk.panics.sorted(),
@@ -113,8 +118,16 @@ pub(crate) fn reach<'tcx>(
         types: walk.formatters.types,
         statics: walk.statics.into_keys().collect(),
         no_thread_locals,
+        nests,
         without_body: walk.without_body,
+        formats: walk.formats,
     }
+}
+
+/// Whether one kernel formats for itself, and whether there is a pipeline in it.
+pub(crate) fn formats_and_nests<'tcx>(tcx: TyCtxt<'tcx>, entry: Instance<'tcx>) -> (bool, bool) {
+    let walk = walk(tcx, std::iter::once(entry), CallMap::default());
+    (walk.formats, walk.nests())
 }
 
 /// The call graph of what kernels reach, for diagnostics.
@@ -280,6 +293,12 @@ impl<'tcx> Walk<'tcx> {
         Some(index)
     }
 
+    /// Whether a pipeline has been reached: what the host does with one is left out.
+    fn nests(&self) -> bool {
+        let mut functions = self.without_body.iter();
+        functions.any(|function| stdpar::is_for_host_only(self.tcx, function.def_id()))
+    }
+
     fn has_body(&self, instance: Instance<'tcx>) -> bool {
         let tcx = self.tcx;
         let InstanceKind::Item(def_id) = instance.def else {
@@ -287,6 +306,7 @@ impl<'tcx> Walk<'tcx> {
             return true;
         };
         !tcx.is_foreign_item(def_id)
+            && !stdpar::is_for_host_only(tcx, def_id)
             && (def_id.is_local()
                 || encoded_mir::carried(tcx, def_id)
                 || matches!(tcx.def_kind(def_id), DefKind::Ctor(..)))

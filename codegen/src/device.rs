@@ -24,6 +24,8 @@ use crate::call_map::{CallMap, Origin};
 use crate::kernels::KernelInfo;
 use crate::runtime_items::IS_DEVICE;
 use crate::spec_constants::SpecConstant;
+use crate::stdpar::explain;
+use crate::stdpar::refuse::{self, Pipelines};
 use crate::work_products::{self, SavedObject};
 use crate::{
     collect, diagnostic_text, imports, kernels, runtime_items, spec_constants, std_bodies, times,
@@ -56,10 +58,12 @@ struct Unit {
     imports: Vec<String>,
     /// For each kernel.
     no_thread_locals: Vec<bool>,
+    /// Kernels of pipelines that are left out, by name, and why.
+    left_out: Vec<(String, &'static str)>,
 }
 
 /// Findings of the walk for the container, which the passes do not need.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Found {
     spec_constants: Vec<SpecConstant>,
     /// For each kernel.
@@ -80,6 +84,10 @@ pub(crate) enum DeviceHalf {
         record: Record,
         /// Warnings.
         slow: Option<Box<Slow>>,
+        /// Which kernels are made of pipelines of rayon, and which are not.
+        pipelines: Pipelines,
+        /// The kernels in the container.
+        kernels: Vec<KernelInfo>,
         /// Requested AOT code that cannot be compiled.
         missing: Vec<(String, &'static str, Span)>,
         /// The name under which its object is kept for the next session, if it is.
@@ -132,6 +140,8 @@ pub(crate) enum Stage1Failure {
     Passes(Stage1Error),
     /// In the container.
     Container(HcfError),
+    /// Kernels of pipelines, by their indices, that turned out to be unsuitable for devices.
+    Pipelines(Vec<usize>),
     /// In the AOT code.
     Aot(String),
     /// The thread panicked.
@@ -165,6 +175,7 @@ pub(crate) fn make<'tcx>(
     }
     let kernels = kernels::of_crate(tcx, &runtime);
     let exports = imports::exports(tcx, &runtime);
+    explain::tell_types(tcx, &runtime);
     if kernels.is_empty() && exports.is_empty() {
         return None;
     }
@@ -179,13 +190,21 @@ pub(crate) fn make<'tcx>(
     // For what it stores in `UNIT`, whether the answer is new or not.
     let _ = tcx.codegen_unit(name);
     let unit = Unit::lock().take().unwrap_or_default();
+    let mut pipelines = Pipelines::among(tcx, &kernels);
+    pipelines.refuse(&unit.left_out);
+    let is_left_out = |kernel: &kernels::Kernel<'tcx>| {
+        unit.left_out.iter().any(|(name, _)| *name == kernel.info.name)
+    };
+    let kernels: Vec<_> = kernels.into_iter().filter(|kernel| !is_left_out(kernel)).collect();
     let exported = exports.iter().map(|export| export.instance);
     let entries: Vec<Instance<'tcx>> =
         kernels.iter().map(|kernel| kernel.entry).chain(exported).collect();
-    let kernels: Vec<KernelInfo> = kernels.into_iter().map(|kernel| kernel.info).collect();
+    let mut kernels: Vec<KernelInfo> = kernels.into_iter().map(|kernel| kernel.info).collect();
     let exports: Vec<KernelInfo> = exports.into_iter().map(|export| export.info).collect();
     // Diagnostics say that findings are reached from these.
-    let roots = || kernels.iter().chain(&exports).cloned().collect::<Vec<KernelInfo>>();
+    let roots = |kernels: &[KernelInfo]| {
+        kernels.iter().chain(&exports).cloned().collect::<Vec<KernelInfo>>()
+    };
     let mut spec = DeviceSpec {
         kernels: kernels
             .iter()
@@ -223,7 +242,8 @@ pub(crate) fn make<'tcx>(
         imports: unit.imports,
         split: split_mode(tcx),
         lines: std::env::var(LINES).is_ok_and(|value| !value.is_empty() && value != "0"),
-        warnings: warnings(tcx),
+        // Who wrote an ordinary iterator did not ask for a fast kernel.
+        warnings: if pipelines.are_all(&kernels) { Warnings::Off } else { warnings(tcx) },
         ..DeviceSpec::default()
     };
     note("(collect the device half)", start);
@@ -236,10 +256,10 @@ pub(crate) fn make<'tcx>(
         .iter()
         .map(|kernel| (kernel.located_name(), kernel.dimensions, &kernel.closure.addresses))
         .collect();
-    let found =
+    let mut found =
         Found { spec_constants: unit.spec_constants, no_thread_locals: unit.no_thread_locals };
     let ingredients = (&spec, names, &found, std_bodies::identity(tcx), aot.ingredients());
-    let keeps = purpose == Purpose::Build && dump_to.is_none();
+    let keeps = purpose == Purpose::Build && dump_to.is_none() && !explain::is_asked();
     let keep_as = keeps.then(|| work_products::name(tcx, name, &ingredients)).flatten();
     if let Some(object) =
         keep_as.as_deref().and_then(|keep_as| work_products::find(tcx, name, keep_as))
@@ -248,7 +268,9 @@ pub(crate) fn make<'tcx>(
     }
 
     let start = Instant::now();
-    let bitcode = lower(name);
+    // Of pipelines there may be none left.
+    let is_empty = kernels.is_empty() && exports.is_empty();
+    let bitcode = if is_empty { Vec::new() } else { lower(name) };
     note("(lower the device half)", start);
     // Errors of lowering have been reported.
     tcx.dcx().abort_if_errors();
@@ -257,7 +279,23 @@ pub(crate) fn make<'tcx>(
     }
     spec.std_bodies = std_bodies::load(tcx);
     let crate_name = tcx.crate_name(LOCAL_CRATE).to_string();
-    Some(match pass(crate_name, &bitcode, &spec, &kernels, found, &aot) {
+    let outcome = loop {
+        let outcome = pass(&crate_name, &bitcode, &spec, &kernels, &pipelines, found.clone(), &aot);
+        let Err(cause) = &outcome else { break outcome };
+        // In descending order, so that what is left keeps its indices.
+        let blamed = pipelines.blame(cause, &kernels);
+        if blamed.is_empty() {
+            break outcome;
+        }
+        for &index in blamed.iter().rev() {
+            kernels.remove(index);
+            spec.kernels.remove(index);
+            if index < found.no_thread_locals.len() {
+                found.no_thread_locals.remove(index);
+            }
+        }
+    };
+    Some(match outcome {
         Ok((bytes, lints, missing)) => {
             let span_of = |name: &str| {
                 kernels
@@ -271,15 +309,16 @@ pub(crate) fn make<'tcx>(
                 .collect();
             let slow = (!lints.findings.is_empty()).then(|| {
                 let map = collect::call_map(tcx, entries.into_iter());
-                Box::new(Slow { lints, kernels: roots(), map })
+                Box::new(Slow { lints, kernels: roots(&kernels), map })
             });
             let keep_as = keep_as.filter(|_| slow.is_none() && missing.is_empty());
-            DeviceHalf::Made { record: Record { bytes, crate_id }, slow, missing, keep_as }
+            let record = Record { bytes, crate_id };
+            DeviceHalf::Made { record, slow, pipelines, kernels, missing, keep_as }
         }
         Err(cause) => {
             let mut map = collect::call_map(tcx, entries.into_iter());
             note_allocating(&cause, spec.std_bodies.as_deref(), &mut map);
-            DeviceHalf::Failed(Box::new(Failure { cause, kernels: roots(), map }))
+            DeviceHalf::Failed(Box::new(Failure { cause, kernels: roots(&kernels), map }))
         }
     })
 }
@@ -308,10 +347,11 @@ fn note_allocating(cause: &Stage1Failure, bodies: Option<&StdBodies>, map: &mut 
 /// Runs the passes, and packs the result. On a thread of its own: a pass that panics is reported as
 /// a defect of schism, not of the compiler.
 fn pass(
-    crate_name: String,
+    crate_name: &str,
     bitcode: &[u8],
     spec: &DeviceSpec,
     kernels: &[KernelInfo],
+    pipelines: &Pipelines,
     found: Found,
     aot: &aot::Plan,
 ) -> Result<(Vec<u8>, Lints, Vec<Missing>), Stage1Failure> {
@@ -322,11 +362,21 @@ fn pass(
             cx.options = pipeline::options(|name| std::env::var(name).ok())
                 .map_err(Stage1Failure::Options)?;
             cx.times = times::wanted().then(Vec::new);
-            let image = stage1::run(bitcode, &mut cx);
-            times::print(&crate_name, cx.times.as_deref().unwrap_or_default());
+            // All that there was are pipelines that no device can have; the host half names the container all the same.
+            let image = if spec.kernels.is_empty() && spec.exports.is_empty() {
+                let lints = Lints::default();
+                Ok(DeviceImage { parts: Vec::new(), kernels: Vec::new(), lints })
+            } else {
+                stage1::run(bitcode, &mut cx)
+            };
+            times::print(crate_name, cx.times.as_deref().unwrap_or_default());
             let mut image = image.map_err(Stage1Failure::Passes)?;
+            let unfit = pipelines.unfit(&image, kernels);
+            if !unfit.is_empty() {
+                return Err(Stage1Failure::Pipelines(unfit));
+            }
             let lints = std::mem::take(&mut image.lints);
-            let mut container = container(crate_name, image, kernels, found);
+            let mut container = container(crate_name.to_owned(), image, kernels, found);
             let missing = aot.add_to(&mut container).map_err(Stage1Failure::Aot)?;
             let bytes = container.to_record().map_err(Stage1Failure::Container)?;
             Ok((bytes, lints, missing))
@@ -349,10 +399,21 @@ pub(crate) fn codegen_unit<'tcx>(
         return None;
     }
     let runtime = runtime_items::find(tcx);
-    let kernels = kernels::of_crate(tcx, &runtime);
+    let mut kernels = kernels::of_crate(tcx, &runtime);
     let exports = imports::exports(tcx, &runtime);
     let exported = exports.iter().map(|export| export.instance);
-    let reached = collect::reach(tcx, kernels.iter().map(|kernel| kernel.entry).chain(exported));
+    let reach = |kernels: &[kernels::Kernel<'tcx>]| {
+        collect::reach(tcx, kernels.iter().map(|kernel| kernel.entry).chain(exported.clone()))
+    };
+    let mut reached = reach(&kernels);
+    let mut left_out = Vec::new();
+    if reached.formats || reached.nests {
+        left_out = refuse::by_what_they_reach(tcx, &kernels);
+        if !left_out.is_empty() {
+            kernels.retain(|kernel| left_out.iter().all(|(name, _)| *name != kernel.info.name));
+            reached = reach(&kernels);
+        }
+    }
     let imports = imports::imported(tcx, &runtime, reached.without_body.iter().copied());
     let statics = reached.statics.iter();
     let mut spec_constants: Vec<SpecConstant> =
@@ -365,6 +426,7 @@ pub(crate) fn codegen_unit<'tcx>(
         unit.formatters = reached.formatters;
         unit.types = reached.types;
         unit.no_thread_locals = reached.no_thread_locals;
+        unit.left_out = left_out;
     }
     Some(tcx.arena.alloc(collect::unit(name, &reached.items)))
 }

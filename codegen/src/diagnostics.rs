@@ -30,6 +30,7 @@ pub(crate) fn report(sess: &Session, failure: &Failure) {
             None => internal(sess, failure, &error.to_string()),
         },
         Stage1Failure::Container(error) => internal(sess, failure, &error.to_string()),
+        Stage1Failure::Pipelines(_) => internal(sess, failure, "a pipeline is no kernel"),
         Stage1Failure::Aot(error) => ahead_of_time(sess, error),
         Stage1Failure::Panicked => internal(sess, failure, "a pass panicked"),
     }

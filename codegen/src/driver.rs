@@ -12,8 +12,8 @@ use rustc_middle::ty::TyCtxt;
 use rustc_session::EarlyDiagCtxt;
 use rustc_session::config::{CrateType, ErrorOutputType, ExternLocation, Options};
 
-use crate::check;
 use crate::runtime_items::RUNTIME;
+use crate::{check, stdpar};
 
 /// Runs the compiler with the process's arguments and returns its exit status.
 ///
@@ -71,6 +71,7 @@ impl rustc_driver::Callbacks for Driver {
             config.opts.unstable_features = rustc_feature::UnstableFeatures::Cheat;
             config.crate_cfg.push("schism_driver".to_owned());
         }
+        stdpar::inject::change(&mut config.opts);
         if carries_bodies(&config.opts) {
             config.opts.unstable_opts.always_encode_mir = true;
         }

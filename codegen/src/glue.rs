@@ -38,7 +38,7 @@ use rustc_span::def_id::LocalDefId;
 
 use crate::device::{self, DeviceHalf, Purpose};
 use crate::{
-    barrier_markers, check, diagnostics, encoded_mir, host, imports, object, track,
+    barrier_markers, check, diagnostics, encoded_mir, host, imports, object, stdpar, track,
     work_products as saved,
 };
 
@@ -98,7 +98,8 @@ pub(crate) fn check_device_half(tcx: TyCtxt<'_>) {
 /// Reports the diagnostics of a device half.
 fn report(sess: &Session, half: &DeviceHalf) {
     match half {
-        DeviceHalf::Made { slow, missing, .. } => {
+        DeviceHalf::Made { slow, missing, pipelines, kernels, .. } => {
+            pipelines.explain(sess, kernels);
             missing.iter().for_each(|missing| diagnostics::warn_of_missing(sess, missing));
             if let Some(slow) = slow {
                 diagnostics::warn(sess, slow);
@@ -165,6 +166,7 @@ impl CodegenBackend for SchismBackend {
         encoded_mir::provide(providers);
         check::provide(providers);
         track::provide(providers);
+        stdpar::provide(providers);
         MIR.get_or_init(|| providers.queries.mir_drops_elaborated_and_const_checked);
         providers.queries.mir_drops_elaborated_and_const_checked = |tcx, def_id| {
             barrier_markers::insert(

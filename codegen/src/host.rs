@@ -9,7 +9,7 @@ use rustc_span::Symbol;
 use schism_llvm::{Linkage, ModuleRef, Value, Visibility, host_cpu};
 
 use crate::runtime_items::{self, IS_DEVICE};
-use crate::{device, kernels, object};
+use crate::{device, kernels, object, stdpar};
 
 /// The version of the descriptor's layout, shared with the runtime.
 const DESCRIPTOR_ABI: u64 = 1;
@@ -31,6 +31,7 @@ pub(crate) fn patch<M>(tcx: TyCtxt<'_>, unit: Symbol, module: &mut M) {
     }
     let unit = tcx.codegen_unit(unit);
     let launches: Vec<(String, String, u32)> = kernels::markers_of(unit, &runtime)
+        .filter(|(marker, _)| stdpar::may_be_kernel(tcx, *marker))
         .filter_map(|(marker, items)| {
             let dimensions = marker.args.const_at(1).try_to_target_usize(tcx)?;
             let symbol = tcx.symbol_name(marker).name.to_owned();

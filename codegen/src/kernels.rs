@@ -12,8 +12,8 @@ use rustc_middle::ty::{self, Instance, Ty, TyCtxt, TypeVisitableExt};
 use rustc_span::def_id::DefId;
 use rustc_span::{RemapPathScopeComponents, Span};
 
-use crate::layout;
 use crate::runtime_items::RuntimeItems;
+use crate::{layout, stdpar};
 
 /// One kernel of the crate.
 pub(crate) struct Kernel<'tcx> {
@@ -59,7 +59,9 @@ pub(crate) fn of_crate<'tcx>(tcx: TyCtxt<'tcx>, runtime: &[RuntimeItems]) -> Vec
     let mut kernels = FxIndexMap::default();
     for unit in tcx.collect_and_partition_mono_items(()).codegen_units {
         for (marker, items) in markers_of(unit, runtime) {
-            if let Some(kernel) = describe(tcx, marker, items) {
+            if stdpar::may_be_kernel(tcx, marker)
+                && let Some(kernel) = describe(tcx, marker, items)
+            {
                 kernels.insert(kernel.info.name.clone(), kernel);
             }
         }

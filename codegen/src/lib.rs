@@ -18,7 +18,8 @@
 //! [`check`] examines the kernels of crates that are only checked. [`std_bodies`] finds the
 //! standard library's own compiled code, for functions without MIR.
 //!
-//! [`imports`] handles functions that one crate's device code uses from another's.
+//! [`imports`] handles functions that one crate's device code uses from another's. [`stdpar`]
+//! makes kernels of rayon's pipelines where a build requests it.
 //!
 //! A crate without kernels takes none of these steps, and its objects are byte for byte those of
 //! plain rustc.
@@ -76,6 +77,7 @@ mod panics;
 mod runtime_items;
 mod spec_constants;
 mod std_bodies;
+mod stdpar;
 mod threads;
 mod times;
 mod track;

@@ -16,7 +16,7 @@ use rustc_middle::util::Providers;
 use rustc_session::Session;
 use rustc_span::Symbol;
 
-use crate::{aot, device, runtime_items};
+use crate::{aot, device, runtime_items, stdpar};
 
 /// The result of name resolution.
 type Resolved<'tcx> =
@@ -38,6 +38,7 @@ pub(crate) fn provide(providers: &mut Providers) {
             }
             aot::track(tcx.sess);
         }
+        stdpar::track(tcx);
         resolved
     };
 }

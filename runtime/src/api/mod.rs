@@ -4,6 +4,7 @@ pub(crate) mod device;
 pub(crate) mod event;
 pub(crate) mod queue;
 pub(crate) mod scope;
+pub(crate) mod unchecked;
 
 #[cfg(all(test, not(schism_driver)))]
 mod native_tests;

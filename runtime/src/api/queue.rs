@@ -430,7 +430,7 @@ impl Queue {
     ///
     /// # Safety
     /// As for [`submit`](Self::submit).
-    unsafe fn run(
+    pub(crate) unsafe fn run(
         &self,
         kernel: RawKernel,
         shape: &LaunchShape,

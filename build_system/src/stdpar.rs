@@ -1,0 +1,392 @@
+//! `--stdpar`: parallel iterators of rayon become kernels.
+//!
+//! The compiler does it, in crates that are given rayon; see `codegen/src/stdpar`. It reads two
+//! variables, which it tells cargo of: how it is asked, and where there is a folder with the source
+//! of `schism-stdpar` and the runtime, compiled for any program. This makes that folder ready, and
+//! looks first whether the program is one that can have it:
+//!
+//! ```text
+//! $SCHISM_HOME/stdpar/<hash>/src/     the source of schism-stdpar
+//!                            lib/     the rlibs of the runtime and of its dependencies
+//! ```
+//!
+//! A program that cannot have it is built without, and the user is told why.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cargo_metadata::{Metadata, MetadataCommand};
+
+use crate::command;
+use crate::environment;
+use crate::error::{Error, FileContext, Result};
+use crate::hash::Hasher;
+use crate::home::Home;
+use crate::lock::Lock;
+use crate::progress;
+use crate::prune;
+use crate::publish::Draft;
+use crate::setup::Ready;
+use crate::sources::Sources;
+use crate::targets::Selection;
+
+/// The option, and what it takes.
+const OPTION: &str = "--stdpar";
+const ON: &str = "on";
+const OFF: &str = "off";
+const EXPLAIN: &str = "explain";
+
+/// The variable that asks for it, too, and that tells the compiler.
+const VARIABLE: &str = "SCHISM_STDPAR_BUILD";
+
+/// The variable that tells the compiler where the folder is.
+const LIBRARY: &str = "SCHISM_STDPAR_LIBRARY";
+
+/// The versions of rayon that are known: major and minor numbers, of the oldest and the newest.
+const KNOWN: [(u64, u64); 2] = [(1, 12), (1, 12)];
+
+/// Changes whenever the way of building below does.
+const RECIPE: &str = "1";
+
+/// What the runtime and the replacement are made of, in a checkout.
+const DIRECTORIES: [&str; 8] = [
+    "passes/message",
+    "runtime/abi",
+    "runtime/cache",
+    "runtime/hcf",
+    "runtime/loader",
+    "runtime/src",
+    "runtime/stdpar",
+    "runtime/trust",
+];
+const FILES: [&str; 3] = ["Cargo.lock", "Cargo.toml", "runtime/Cargo.toml"];
+
+/// Crates of the runtime's are others than those of the same version that a program has.
+const FLAGS: [&str; 2] = ["-Cmetadata=schism-stdpar", "-Cembed-bitcode=yes"];
+
+/// Whether parallel iterators become kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StdparOption {
+    /// The command line does not say.
+    Unsaid,
+    /// They stay with rayon.
+    Off,
+    /// They become kernels.
+    On,
+    /// They become kernels, and the compiler says of each whether it does.
+    Explain,
+}
+
+/// Takes the option out of cargo's arguments, up to `--`.
+pub fn take(arguments: &[OsString]) -> Result<(StdparOption, Vec<OsString>)> {
+    let mut asked = StdparOption::Unsaid;
+    let mut rest = Vec::new();
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            rest.push(word.clone());
+            rest.extend(words.cloned());
+            break;
+        }
+        let said = match word.to_str().and_then(|word| word.strip_prefix(OPTION)) {
+            Some("") => StdparOption::On,
+            Some(value) if value.starts_with('=') => named(OPTION, &value[1..])?,
+            _ => {
+                rest.push(word.clone());
+                continue;
+            }
+        };
+        if asked != StdparOption::Unsaid {
+            return Err(Error::Usage(format!("`{OPTION}` is there twice")));
+        }
+        asked = said;
+    }
+    Ok((asked, rest))
+}
+
+fn named(place: &str, word: &str) -> Result<StdparOption> {
+    match word.trim() {
+        ON | "1" | "true" => Ok(StdparOption::On),
+        OFF | "0" | "false" => Ok(StdparOption::Off),
+        EXPLAIN => Ok(StdparOption::Explain),
+        "" => Ok(StdparOption::Unsaid),
+        _ => Err(Error::Usage(format!("`{place}` is `{word}`; use {ON}, {OFF} or {EXPLAIN}"))),
+    }
+}
+
+/// Tells the compiler that `cargo` starts whether parallel iterators become kernels: as was asked
+/// for, or else as the environment says, or else the manifest of what these arguments have cargo
+/// build.
+pub fn apply(
+    cargo: &mut Command,
+    asked: StdparOption,
+    arguments: &[OsString],
+    home: &Home,
+    ready: &Ready,
+) -> Result<()> {
+    let said = match asked {
+        StdparOption::Unsaid => match std::env::var(VARIABLE) {
+            Ok(word) if !word.is_empty() => named(VARIABLE, &word)?,
+            _ => of_manifest(cargo, arguments)?,
+        },
+        said => said,
+    };
+    cargo.env_remove(VARIABLE).env_remove(LIBRARY);
+    let word = match said {
+        StdparOption::Unsaid | StdparOption::Off => return Ok(()),
+        StdparOption::On => ON,
+        StdparOption::Explain => EXPLAIN,
+    };
+    let outcome = match obstacle(cargo, arguments) {
+        Some(why) => Err(why),
+        None => library(home, ready)?,
+    };
+    match outcome {
+        Ok(folder) => drop(cargo.env(VARIABLE, word).env(LIBRARY, folder)),
+        Err(why) => eprintln!("warning: parallel iterators stay with rayon: {why}"),
+    }
+    Ok(())
+}
+
+/// What the manifests of the packages say that these arguments select.
+fn of_manifest(cargo: &Command, arguments: &[OsString]) -> Result<StdparOption> {
+    let selection = Selection::of(arguments);
+    let mut command = MetadataCommand::new();
+    command.cargo_path(cargo.get_program()).no_deps();
+    if let Some(path) = &selection.manifest {
+        command.manifest_path(path);
+    }
+    // What is wrong here cargo says better when it builds.
+    let Ok(metadata) = command.exec() else { return Ok(StdparOption::Unsaid) };
+    let own = selection.packages(&metadata).map(|package| &package.metadata);
+    let mut said = StdparOption::Unsaid;
+    for table in own.chain([&metadata.workspace_metadata]) {
+        let value = &table["schism"]["stdpar"];
+        let one = match value {
+            serde_json::Value::Null => continue,
+            serde_json::Value::Bool(true) => StdparOption::On,
+            serde_json::Value::Bool(false) => StdparOption::Off,
+            _ => {
+                let text = format!("`metadata.schism.stdpar` is `{value}`; use true or false");
+                return Err(Error::Usage(text));
+            }
+        };
+        if said == StdparOption::Unsaid {
+            said = one;
+        }
+    }
+    Ok(said)
+}
+
+/// Why a program's parallel iterators cannot become kernels, as far as its packages tell.
+fn obstacle(cargo: &Command, arguments: &[OsString]) -> Option<String> {
+    let selection = Selection::of(arguments);
+    let mut command = MetadataCommand::new();
+    command.cargo_path(cargo.get_program());
+    if let Some(path) = &selection.manifest {
+        command.manifest_path(path);
+    }
+    let of_resolution =
+        ["--offline", "--locked", "--frozen", "--all-features", "--no-default-features"];
+    let given = arguments.iter().take_while(|word| *word != "--");
+    let given = given.filter_map(|word| word.to_str());
+    command.other_options(
+        given
+            .filter(|word| of_resolution.contains(word) || word.starts_with("--features="))
+            .map(str::to_owned)
+            .collect::<Vec<_>>(),
+    );
+    // Cargo says it better when it builds.
+    obstacle_in(&command.exec().ok()?)
+}
+
+fn obstacle_in(metadata: &Metadata) -> Option<String> {
+    if metadata.packages.iter().any(|package| package.name.as_str() == "schism") {
+        return Some(
+            "the program depends on schism itself, and would have it twice; launch kernels in its \
+             source instead"
+                .to_owned(),
+        );
+    }
+    let rayons = metadata.packages.iter().filter(|package| package.name.as_str() == "rayon");
+    let mut others = rayons.map(|rayon| &rayon.version).filter(|version| {
+        let [oldest, newest] = KNOWN;
+        !(oldest..=newest).contains(&(version.major, version.minor))
+    });
+    others.next().map(|version| {
+        let [(major, oldest), (_, newest)] = KNOWN;
+        let known = if oldest == newest {
+            format!("{major}.{oldest}")
+        } else {
+            format!("{major}.{oldest} to {major}.{newest}")
+        };
+        format!("the program has rayon {version}, and schism knows rayon {known}")
+    })
+}
+
+/// The folder with the source and the runtime, made if it is not there; `Err` says why there can be
+/// none.
+fn library(home: &Home, ready: &Ready) -> Result<std::result::Result<PathBuf, String>> {
+    let Sources::Checkout(root) = Sources::find()? else {
+        return Ok(Err(
+            "this cargo-schism has no source of the runtime; name a checkout of schism \
+             in SCHISM_WORKSPACE"
+                .to_owned(),
+        ));
+    };
+    let files = files(&root)?;
+    let mut hasher = Hasher::default();
+    hasher.field(RECIPE.as_bytes()).field(ready.installed.plugin_hash.as_bytes());
+    for file in &files {
+        hasher.field(file.as_os_str().as_encoded_bytes()).file(&root.join(file))?;
+    }
+    let hash = hasher.finish();
+    let place = home.stdpar(&hash);
+    if place.is_dir() {
+        prune::note_use(&place);
+        return Ok(Ok(place));
+    }
+    let _lock = Lock::take(home)?;
+    if place.is_dir() {
+        return Ok(Ok(place)); // another process has just made it
+    }
+    progress::step("Building", "the runtime for parallel iterators");
+    let libraries = build(home, ready, &root)?;
+    let draft = Draft::new(&place)?;
+    let copy = |from: &Path, folder: &str| {
+        let to = draft.path().join(folder).join(from.file_name().unwrap_or_default());
+        std::fs::copy(from, &to).map(drop).at("write", to)
+    };
+    for folder in ["lib", "src"] {
+        let folder = draft.path().join(folder);
+        std::fs::create_dir(&folder).at("create", &folder)?;
+    }
+    for library in &libraries {
+        copy(library, "lib")?;
+    }
+    for source in files.iter().filter(|file| file.starts_with("runtime/stdpar/src")) {
+        copy(&root.join(source), "src")?;
+    }
+    draft.publish()?;
+    prune::note_use(&place);
+    prune::prune(place.parent().unwrap_or(&place));
+    Ok(Ok(place))
+}
+
+/// The files that decide what is made, relative to the checkout's root, in a fixed order.
+fn files(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut found: Vec<PathBuf> = FILES.iter().map(PathBuf::from).collect();
+    let mut folders: Vec<PathBuf> = DIRECTORIES.iter().map(PathBuf::from).collect();
+    while let Some(folder) = folders.pop() {
+        let path = root.join(&folder);
+        for entry in std::fs::read_dir(&path).at("list", &path)? {
+            let entry = entry.at("list", &path)?;
+            let relative = folder.join(entry.file_name());
+            let kind = entry.file_type().at("look at", &path)?;
+            let name = entry.file_name();
+            let skipped = ["fuzz", "target", "tests"].iter().any(|skipped| name == *skipped)
+                || name.as_encoded_bytes().starts_with(b".");
+            match (skipped, kind.is_dir()) {
+                (true, _) => {}
+                (false, true) => folders.push(relative),
+                (false, false) => found.push(relative),
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Builds the runtime, and gives its rlib and those of its dependencies.
+fn build(home: &Home, ready: &Ready, root: &Path) -> Result<Vec<PathBuf>> {
+    let mut hasher = Hasher::default();
+    hasher.field(root.as_os_str().as_encoded_bytes());
+    let target = home.build().join(format!("stdpar-{}", &hasher.finish()[..8]));
+    let mut cargo = Command::new(&ready.toolchain.cargo);
+    environment::isolate(&mut cargo, &ready.toolchain);
+    cargo
+        .current_dir(root)
+        .args(["build", "--locked", "--release", "--package", "schism", "--lib"])
+        .args(["--message-format", "json-render-diagnostics", "--target-dir"])
+        .arg(&target)
+        .env("RUSTC", ready.installed.driver())
+        .env("CARGO_ENCODED_RUSTFLAGS", command::encode_flags(FLAGS));
+    let messages = command::capture(
+        cargo,
+        "to build the runtime",
+        "Install the cargo that belongs to the compiler.",
+    )?;
+    Ok(libraries(&messages))
+}
+
+/// The rlibs that cargo's messages name, and the procedural macros. Beside each rlib lies its
+/// metadata, under the name that is unique.
+fn libraries(messages: &str) -> Vec<PathBuf> {
+    let messages = messages.lines().filter_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        (message["reason"] == "compiler-artifact").then_some(message)
+    });
+    let files = messages.flat_map(|message| {
+        let files = message["filenames"].as_array().cloned().unwrap_or_default();
+        files.into_iter().filter_map(|file| Some(PathBuf::from(file.as_str()?)))
+    });
+    let libraries = files.filter_map(|file| match file.extension()?.to_str()? {
+        "rmeta" => Some(file.with_extension("rlib")),
+        "so" => Some(file),
+        _ => None,
+    });
+    libraries.filter(|file| file.is_file()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    fn asked(line: &str) -> std::result::Result<(StdparOption, String), String> {
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        let (asked, rest) = take(&words).map_err(|error| error.to_string())?;
+        Ok((asked, rest.join(OsStr::new(" ")).into_string().unwrap()))
+    }
+
+    #[test]
+    fn the_option_is_taken_out() {
+        let is = |asked: StdparOption, rest: &str| Ok((asked, rest.to_owned()));
+        assert_eq!(asked("--release --stdpar -p x"), is(StdparOption::On, "--release -p x"));
+        assert_eq!(asked("--stdpar=explain"), is(StdparOption::Explain, ""));
+        assert_eq!(asked("--stdpar=off -v"), is(StdparOption::Off, "-v"));
+        assert_eq!(asked("--release"), is(StdparOption::Unsaid, "--release"));
+        assert_eq!(asked("-- --stdpar"), is(StdparOption::Unsaid, "-- --stdpar"));
+        assert!(asked("--stdpar=banana").unwrap_err().contains("use on, off or explain"));
+        assert!(asked("--stdpar --stdpar").unwrap_err().contains("twice"));
+    }
+
+    #[test]
+    fn programs_that_cannot_have_it_are_told_apart() {
+        let program = |packages: &[(&str, &str)]| {
+            let packages: Vec<String> = packages
+                .iter()
+                .map(|(name, version)| {
+                    format!(
+                        r#"{{"name": "{name}", "version": "{version}", "id": "path+file:///w/{name}#{version}", "dependencies": [],
+                        "targets": [], "features": {{}}, "manifest_path": "/w/{name}/Cargo.toml"}}"#
+                    )
+                })
+                .collect();
+            let metadata = MetadataCommand::parse(format!(
+                r#"{{"packages": [{}], "workspace_members": [], "resolve": null, "workspace_root": "/w",
+                "target_directory": "/w/target", "version": 1}}"#,
+                packages.join(", ")
+            ));
+            obstacle_in(&metadata.unwrap()).unwrap_or_default()
+        };
+        assert_eq!(program(&[("a", "0.1.0"), ("rayon", "1.12.3")]), "");
+        assert_eq!(program(&[("a", "0.1.0")]), "");
+        let old = program(&[("rayon", "1.1.0")]);
+        assert!(old.contains("has rayon 1.1.0, and schism knows rayon 1."), "{old}");
+        assert!(program(&[("rayon", "2.0.0")]).contains("rayon 2.0.0"));
+        assert!(program(&[("rayon", "1.12.0"), ("schism", "0.1.0")]).contains("twice"));
+    }
+}

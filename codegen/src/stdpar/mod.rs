@@ -1,0 +1,251 @@
+//! Programs whose parallel iterators run as kernels: `cargo schism build --stdpar`.
+//!
+//! rayon's indexed pipelines all end in one function, `bridge_producer_consumer`. Where the crate
+//! `schism-stdpar` is in sight, calls of it resolve to a function of that crate, with the same
+//! generics ([`provide`]); that function launches a kernel, or goes back to rayon with a producer
+//! of another type, which is how the original stays callable. So each adaptor, of rayon or of any
+//! other crate, is compiled as it is.
+//!
+//! [`inject`] puts the crate in sight. [`refuse`] takes out kernels that no device can have: nobody
+//! has asked for one in particular, so that is no error; [`explain`] says it where a build asks.
+
+pub(crate) mod explain;
+pub(crate) mod inject;
+pub(crate) mod refuse;
+
+use std::sync::{Mutex, OnceLock};
+
+use rustc_data_structures::fx::FxHashSet;
+use rustc_hir::def::{DefKind, Res};
+use rustc_middle::ty::{self, GenericArgsRef, Instance, PseudoCanonicalInput, Ty, TyCtxt};
+use rustc_middle::util::Providers;
+use rustc_span::def_id::{CrateNum, DefId, LOCAL_CRATE, StableCrateId};
+use rustc_span::{ErrorGuaranteed, Symbol};
+
+use crate::track;
+
+/// The crate with the replacement.
+const CRATE: &str = "schism_stdpar";
+
+/// What it names the function that it replaces, and the replacement.
+const ORIGINAL: &str = "original";
+const REPLACEMENT: &str = "bridge_producer_consumer";
+
+/// The producers whose pipelines stay with rayon, and the function that only the host runs: both in
+/// its module `host`.
+const HOST: &str = "host";
+const HOST_PRODUCER: &str = "HostProducer";
+const HOST_PIPELINE: &str = "pipeline";
+
+/// The crate whose pipelines these are.
+const RAYON: &str = "rayon";
+
+type Resolved<'tcx> = Result<Option<Instance<'tcx>>, ErrorGuaranteed>;
+type Provider = for<'tcx> fn(
+    TyCtxt<'tcx>,
+    PseudoCanonicalInput<'tcx, (DefId, GenericArgsRef<'tcx>)>,
+) -> Resolved<'tcx>;
+
+/// rustc's own provider of `resolve_instance_raw`, behind ours.
+static RESOLVE: OnceLock<Provider> = OnceLock::new();
+
+/// Puts ours in front.
+pub(crate) fn provide(providers: &mut Providers) {
+    RESOLVE.get_or_init(|| providers.queries.resolve_instance_raw);
+    providers.queries.resolve_instance_raw = |tcx, mut key| {
+        let (function, args) = key.value;
+        if let Some(replacement) = replacement(tcx, function, args) {
+            key.value = (replacement, args);
+        }
+        (RESOLVE.get().expect("set when ours was"))(tcx, key)
+    };
+}
+
+/// What stands in for a function that is called.
+fn replacement<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    function: DefId,
+    args: GenericArgsRef<'tcx>,
+) -> Option<DefId> {
+    if function.is_local()
+        || tcx.def_kind(function) != DefKind::Fn
+        || tcx.opt_item_name(function)?.as_str() != REPLACEMENT
+    {
+        return None;
+    }
+    // Asked without the crate in sight, too: what was resolved then is resolved again when it comes
+    // into sight.
+    let items = items(tcx);
+    let items = items.iter().find(|items| items.original == function)?;
+    match *args.type_at(0).kind() {
+        ty::Adt(adt, _) if adt.did() == items.host_producer => None,
+        _ => Some(items.replacement),
+    }
+}
+
+/// The items of one crate with a replacement. A program may have several versions of rayon.
+#[derive(Clone, Copy, Debug)]
+struct Items {
+    original: DefId,
+    replacement: DefId,
+    host_producer: DefId,
+    host_pipeline: DefId,
+}
+
+/// The items in sight; empty for nearly every crate.
+fn items(tcx: TyCtxt<'_>) -> Vec<Items> {
+    /// The answer for the crate that the process compiles.
+    static KNOWN: Mutex<Option<(StableCrateId, Vec<Items>)>> = Mutex::new(None);
+    // Asked each time: what is made of the answer depends on it, as far as incremental compilation
+    // knows.
+    let crates = tcx.crates(());
+    let id = tcx.stable_crate_id(LOCAL_CRATE);
+    let mut known = KNOWN.lock().expect("nothing panics under the lock");
+    if let Some((of, items)) = &*known
+        && *of == id
+    {
+        return items.clone();
+    }
+    let name = Symbol::intern(CRATE);
+    let with_replacement = crates.iter().filter(|&&krate| tcx.crate_name(krate) == name);
+    let items: Vec<Items> = with_replacement.filter_map(|&krate| find(tcx, krate)).collect();
+    *known = Some((id, items.clone()));
+    items
+}
+
+fn find(tcx: TyCtxt<'_>, krate: CrateNum) -> Option<Items> {
+    let child = |module: DefId, name: &str| {
+        let children = tcx.module_children(module).iter();
+        let mut named = children.filter(|child| child.ident.name.as_str() == name);
+        named.find_map(|child| match child.res {
+            Res::Def(DefKind::Fn | DefKind::Struct | DefKind::Mod, id) => Some(id),
+            _ => None,
+        })
+    };
+    let root = krate.as_def_id();
+    let host = child(root, HOST)?;
+    Some(Items {
+        original: child(root, ORIGINAL)?,
+        replacement: child(root, REPLACEMENT)?,
+        host_producer: child(host, HOST_PRODUCER)?,
+        host_pipeline: child(host, HOST_PIPELINE)?,
+    })
+}
+
+/// Whether only the host runs a function, so that kernels do without its body.
+pub(crate) fn is_for_host_only(tcx: TyCtxt<'_>, function: DefId) -> bool {
+    !function.is_local()
+        && tcx.crate_name(function.krate).as_str() == CRATE
+        && items(tcx).iter().any(|items| items.host_pipeline == function)
+}
+
+/// Notes what the crate depends on besides its sources, if it sees rayon.
+pub(crate) fn track(tcx: TyCtxt<'_>) {
+    let rayon = Symbol::intern(RAYON);
+    if tcx.crates(()).iter().any(|&krate| tcx.crate_name(krate) == rayon) {
+        for name in [inject::MODE, inject::LIBRARY] {
+            track::variable(tcx.sess, name);
+        }
+    }
+}
+
+/// The types of the pipeline that a kernel is made of, if it is made of one.
+pub(crate) fn pipeline_of<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    kernel: Ty<'tcx>,
+) -> Option<GenericArgsRef<'tcx>> {
+    match *kernel.kind() {
+        ty::Adt(adt, args) if tcx.crate_name(adt.did().krate).as_str() == CRATE => Some(args),
+        _ => None,
+    }
+}
+
+/// Whether a kernel is made of a pipeline. `entry` is its entry function, or its marker.
+pub(crate) fn is_pipeline<'tcx>(tcx: TyCtxt<'tcx>, entry: Instance<'tcx>) -> bool {
+    pipeline_of(tcx, entry.args.type_at(0)).is_some()
+}
+
+/// Whether something can be a kernel as far as types tell. A pipeline cannot whose values may hold
+/// functions, alone or in a table of methods: those of a kernel are not the host's.
+pub(crate) fn may_be_kernel<'tcx>(tcx: TyCtxt<'tcx>, marker: Instance<'tcx>) -> bool {
+    let Some(args) = pipeline_of(tcx, marker.args.type_at(0)) else { return true };
+    let mut types = Types { tcx, seen: FxHashSet::default(), left: MOST_TYPES };
+    args.types().all(|ty| types.are_data(ty))
+}
+
+/// Types with more parts than this are not looked through.
+const MOST_TYPES: usize = 10_000;
+
+struct Types<'tcx> {
+    tcx: TyCtxt<'tcx>,
+    seen: FxHashSet<Ty<'tcx>>,
+    left: usize,
+}
+
+impl<'tcx> Types<'tcx> {
+    /// Whether values of a type, and what they refer to, hold no functions.
+    fn are_data(&mut self, root: Ty<'tcx>) -> bool {
+        let env = ty::TypingEnv::fully_monomorphized();
+        let mut stack = vec![root];
+        while let Some(ty) = stack.pop() {
+            if !self.seen.insert(ty) {
+                continue;
+            }
+            match self.left.checked_sub(1) {
+                Some(left) => self.left = left,
+                None => return false,
+            }
+            match *ty.kind() {
+                ty::FnPtr(..) | ty::Dynamic(..) => return false,
+                ty::Adt(adt, _) if adt.is_phantom_data() => {}
+                ty::Adt(adt, args) => {
+                    // What a closure returns, or an iterator gives, is among the parameters of a
+                    // type or below them.
+                    stack.extend(args.types());
+                    for field in adt.all_fields() {
+                        let field = field.ty(self.tcx, args);
+                        match self.tcx.try_normalize_erasing_regions(env, field) {
+                            Ok(field) => stack.push(field),
+                            Err(_) => return false,
+                        }
+                    }
+                }
+                ty::Closure(_, args) => {
+                    let closure = args.as_closure();
+                    stack.extend(closure.upvar_tys());
+                    let signature = closure.sig();
+                    let signature = self.tcx.instantiate_bound_regions_with_erased(signature);
+                    stack.extend(signature.inputs_and_output);
+                }
+                ty::FnDef(function, args) => {
+                    let signature = self.tcx.fn_sig(function).instantiate(self.tcx, args);
+                    let signature = self.tcx.instantiate_bound_regions_with_erased(signature);
+                    for ty in signature.inputs_and_output {
+                        match self.tcx.try_normalize_erasing_regions(env, ty) {
+                            Ok(ty) => stack.push(ty),
+                            Err(_) => return false,
+                        }
+                    }
+                }
+                ty::Ref(_, ty, _)
+                | ty::RawPtr(ty, _)
+                | ty::Array(ty, _)
+                | ty::Slice(ty)
+                | ty::Pat(ty, _) => {
+                    stack.push(ty);
+                }
+                ty::Tuple(types) => stack.extend(types),
+                ty::Bool
+                | ty::Char
+                | ty::Int(_)
+                | ty::Uint(_)
+                | ty::Float(_)
+                | ty::Str
+                | ty::Never => {}
+                // Coroutines, foreign types: nothing is known of them.
+                _ => return false,
+            }
+        }
+        true
+    }
+}

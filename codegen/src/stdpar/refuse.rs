@@ -1,0 +1,225 @@
+//! Kernels of pipelines that no device can have: they are taken out, and the passes run again.
+//!
+//! The host half has their descriptors nevertheless. A launch finds no such kernel in the
+//! container, and the pipeline stays with rayon.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use rustc_middle::ty::TyCtxt;
+use rustc_session::Session;
+use schism_passes::DeviceImage;
+use schism_passes::spec::image::{Capability, KernelImage};
+use schism_passes::spec::report::{Report, Use, ViolationKind};
+
+use crate::call_paths;
+use crate::collect;
+use crate::device::Stage1Failure;
+use crate::diagnostic_text;
+use crate::kernels::{Kernel, KernelInfo};
+use crate::stdpar;
+use crate::stdpar::explain::{self, Place};
+
+/// Why a kernel is taken out by [`Pipelines::unfit`].
+const UNFIT: &str =
+    "its functions call themselves, or others through pointers, and may need any amount of stack";
+
+/// What becomes of the pipelines of a crate.
+#[derive(Debug, Default)]
+pub(crate) struct Pipelines {
+    /// The kernels that are made of pipelines, by name, with their places if these are to be told.
+    pipelines: HashMap<String, Option<Place>>,
+    /// The names of those that are taken out, and why.
+    refused: Vec<(String, String)>,
+}
+
+impl Pipelines {
+    /// The pipelines among a crate's kernels.
+    pub(crate) fn among<'tcx>(tcx: TyCtxt<'tcx>, kernels: &[Kernel<'tcx>]) -> Self {
+        let pipelines = kernels.iter().filter(|kernel| stdpar::is_pipeline(tcx, kernel.entry));
+        let place = |kernel: &Kernel<'tcx>| {
+            (kernel.info.name.clone(), explain::is_asked().then(|| Place::of(tcx, kernel.entry)))
+        };
+        Self { pipelines: pipelines.map(place).collect(), refused: Vec::new() }
+    }
+
+    /// Notes kernels that are taken out before anything is lowered.
+    pub(crate) fn refuse(&mut self, kernels: &[(String, &'static str)]) {
+        let refused = kernels.iter().map(|(name, why)| (name.clone(), (*why).to_owned()));
+        self.refused.extend(refused);
+    }
+
+    /// Whether all of these kernels are made of pipelines.
+    pub(crate) fn are_all(&self, kernels: &[KernelInfo]) -> bool {
+        kernels.iter().all(|kernel| self.pipelines.contains_key(&kernel.name))
+    }
+
+    /// Which kernels, by their indices, are to be taken out after a failure. Empty if none of them
+    /// is to blame, so that the failure is one of the program's own kernels.
+    pub(crate) fn blame(
+        &mut self,
+        cause: &Stage1Failure,
+        kernels: &[KernelInfo],
+    ) -> BTreeSet<usize> {
+        let mut blamed = BTreeSet::new();
+        if self.pipelines.is_empty() {
+            return blamed;
+        }
+        let report = match cause {
+            Stage1Failure::Passes(error) => error.report(),
+            _ => None,
+        };
+        let of_name: HashMap<&str, usize> = kernels
+            .iter()
+            .enumerate()
+            .map(|(index, kernel)| (kernel.name.as_str(), index))
+            .collect();
+        let mut reasons: HashMap<usize, String> = HashMap::new();
+        for violation in report.map(|report| report.violations.as_slice()).unwrap_or_default() {
+            let report = report.expect("it has a violation");
+            for name in reached_from(report, &violation.uses) {
+                if self.pipelines.contains_key(name)
+                    && let Some(&index) = of_name.get(name)
+                {
+                    blamed.insert(index);
+                    reasons.entry(index).or_insert_with(|| reason(&violation.what));
+                }
+            }
+        }
+        if let Stage1Failure::Pipelines(unfit) = cause {
+            blamed.extend(unfit);
+            reasons.extend(unfit.iter().map(|&index| (index, UNFIT.to_owned())));
+            return self.take_out(blamed, reasons, kernels);
+        }
+        // A failure that names no kernel, and is perhaps none of the program's own.
+        if blamed.is_empty() && report.is_none_or(|report| self.no_own_kernel(report)) {
+            let pipelines = kernels.iter().enumerate();
+            blamed.extend(
+                pipelines
+                    .filter(|(_, kernel)| self.pipelines.contains_key(&kernel.name))
+                    .map(|(index, _)| index),
+            );
+        }
+        self.take_out(blamed, reasons, kernels)
+    }
+
+    /// Whether no kernel that is not made of a pipeline reaches what is refused.
+    fn no_own_kernel(&self, report: &Report) -> bool {
+        let mut uses = report.violations.iter().map(|violation| violation.uses.as_slice());
+        uses.all(|uses| {
+            let mut kernels = reached_from(report, uses).into_iter();
+            kernels.all(|name| self.pipelines.contains_key(name))
+        })
+    }
+
+    fn take_out(
+        &mut self,
+        blamed: BTreeSet<usize>,
+        mut reasons: HashMap<usize, String>,
+        kernels: &[KernelInfo],
+    ) -> BTreeSet<usize> {
+        for &index in &blamed {
+            let why = reasons.remove(&index);
+            let why = why.unwrap_or_else(|| "the compiler has no device code for it".to_owned());
+            self.refused.push((kernels[index].name.clone(), why));
+        }
+        blamed
+    }
+
+    /// The kernels of pipelines in an image, by their indices, of which nobody knows how much stack
+    /// they need: rayon's threads may have been given more.
+    pub(crate) fn unfit(&self, image: &DeviceImage, kernels: &[KernelInfo]) -> Vec<usize> {
+        let deep = |kernel: &KernelImage| {
+            [Capability::Recursion, Capability::IndirectCalls]
+                .iter()
+                .any(|capability| kernel.capabilities.contains(capability))
+        };
+        let all = image.kernels.iter().zip(kernels).enumerate();
+        all.filter(|(_, (shaped, kernel))| {
+            self.pipelines.contains_key(&kernel.name) && deep(shaped)
+        })
+        .map(|(index, _)| index)
+        .collect()
+    }
+
+    /// Prints a note for each pipeline at its place, if the build asks for it.
+    pub(crate) fn explain(&self, sess: &Session, kernels: &[KernelInfo]) {
+        let of = |name: &str| self.pipelines.get(name)?.as_ref();
+        let became = kernels.iter().filter_map(|kernel| of(&kernel.name));
+        let refused = self.refused.iter().filter_map(|(name, why)| Some((of(name)?, why)));
+        explain::tell(sess, became, refused);
+    }
+}
+
+/// The kernels of pipelines that are taken out before anything is lowered, by name, and why. One
+/// that formats allocates, or writes somewhere, and would have all others format in their panics.
+/// One with a pipeline in it would run that as a loop, which may never end where rayon finds
+/// something in another part of it.
+pub(crate) fn by_what_they_reach<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    kernels: &[Kernel<'tcx>],
+) -> Vec<(String, &'static str)> {
+    let pipelines = kernels.iter().filter(|kernel| stdpar::is_pipeline(tcx, kernel.entry));
+    let refused = pipelines.filter_map(|kernel| {
+        let why = match collect::formats_and_nests(tcx, kernel.entry) {
+            (_, true) => "there is another parallel iterator in it, which may be a kernel",
+            (true, false) => "it formats",
+            (false, false) => return None,
+        };
+        Some((kernel.info.name.clone(), why))
+    });
+    refused.collect()
+}
+
+/// The kernels from which uses are reached, by their names.
+fn reached_from<'r>(report: &'r Report, uses: &'r [Use]) -> Vec<&'r str> {
+    let mut seen: HashSet<&str> = HashSet::new();
+    let mut stack: Vec<&str> = uses.iter().map(|place| place.function.as_str()).collect();
+    let mut kernels = Vec::new();
+    while let Some(function) = stack.pop() {
+        if !seen.insert(function) {
+            continue;
+        }
+        if report.kernels.iter().any(|kernel| kernel == function) {
+            kernels.push(function);
+        }
+        let callers = report.uses.get(function).into_iter().flatten();
+        stack.extend(callers.map(|place| place.function.as_str()));
+    }
+    kernels
+}
+
+/// Whether a function is the allocator's.
+fn is_allocator(symbol: &str) -> bool {
+    diagnostic_text::is_allocator(symbol) || symbol.contains("__rust_dealloc")
+}
+
+/// Why a pipeline is no kernel, in a few words.
+fn reason(what: &ViolationKind) -> String {
+    let quoted = |symbol: &str| format!("`{}`", call_paths::readable(symbol));
+    match what {
+        ViolationKind::ExternalFunction(symbol) if is_allocator(symbol) => {
+            "it allocates or frees memory".to_owned()
+        }
+        ViolationKind::ExternalFunction(symbol) => {
+            format!("no device has the function {}", quoted(symbol))
+        }
+        ViolationKind::ThreadLocal(symbol) => {
+            format!("it uses the thread-local variable {}", quoted(symbol))
+        }
+        ViolationKind::MutableStatic(symbol) | ViolationKind::ExternalStatic(symbol) => {
+            format!("the value of the static {} can change", quoted(symbol))
+        }
+        ViolationKind::InlineAssembly | ViolationKind::Intrinsic(_) => {
+            "it uses instructions of the host's processor".to_owned()
+        }
+        ViolationKind::UnknownFunction | ViolationKind::HostFunction => {
+            "it calls a function through a pointer of the host".to_owned()
+        }
+        ViolationKind::VariadicFunction(symbol)
+        | ViolationKind::OffsetByAddress(symbol)
+        | ViolationKind::OfKernels(symbol) => {
+            format!("no device can call the function {}", quoted(symbol))
+        }
+        ViolationKind::Recursion(_) => "its functions call each other in a circle".to_owned(),
+    }
+}

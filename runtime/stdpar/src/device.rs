@@ -1,0 +1,52 @@
+//! The device that pipelines run on, and the queues to it.
+
+use std::cell::OnceCell;
+use std::sync::OnceLock;
+
+use schism::__private::note;
+use schism::{Device, DeviceKind, Queue};
+
+/// The device; `None` where all pipelines stay with rayon. The first call looks for it.
+pub(crate) fn device() -> Option<&'static Device> {
+    static DEVICE: OnceLock<Option<Device>> = OnceLock::new();
+    DEVICE.get_or_init(find).as_ref()
+}
+
+fn find() -> Option<Device> {
+    let refuse = |why: std::fmt::Arguments<'_>| {
+        note(format_args!("all parallel iterators stay with rayon: {why}"));
+        None
+    };
+    // A program that does not know of devices does not fail for one, whatever the environment asks
+    // for.
+    let device = match Device::default_device() {
+        Ok(device) => device,
+        Err(error) => return refuse(format_args!("{error}")),
+    };
+    match device.kind() {
+        // By its name, so that a kernel that cannot be had is an error, and nothing runs in its
+        // place.
+        DeviceKind::Cpu => Device::by_name(device.name()).ok(),
+        DeviceKind::Native => {
+            refuse(format_args!("the device `{device}` has nothing but the host's own code"))
+        }
+        _ => refuse(format_args!("the device `{device}` does not see this program's memory")),
+    }
+}
+
+thread_local! {
+    /// This thread's queue, so that launches of several threads do not wait for each other.
+    static QUEUE: OnceCell<Option<Queue>> = const { OnceCell::new() };
+}
+
+/// This thread's queue, if there is one.
+pub(crate) fn queue() -> Option<Queue> {
+    let make = || {
+        // What is compiled for some launches only is given up some day. Kernels may leave addresses
+        // of their constants in results, so there are no such versions.
+        let queue = Queue::on(device()?).ok()?;
+        Some(queue.with_adaptivity(schism::Adaptivity::Off))
+    };
+    // Pipelines in destructors of other locals of a thread may come too late.
+    QUEUE.try_with(|queue| queue.get_or_init(make).clone()).ok().flatten()
+}

@@ -1,0 +1,278 @@
+//! A pipeline cut into pieces, and the kernel that runs them.
+
+use std::mem::MaybeUninit;
+
+use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
+use schism::__private::{Kernel, run_unchecked};
+use schism::{Item, LaunchError, Queue};
+
+/// Pieces for each thread: enough for uneven ones to even out, and few enough for splitting and
+/// joining to cost nothing.
+const PIECES_PER_THREAD: usize = 16;
+
+/// The most pieces of a launch. A pipeline that is to have more stays with rayon, which does not
+/// make them all at once.
+const MOST_PIECES: usize = 1 << 14;
+
+/// A part of a pipeline.
+pub(crate) struct Piece<P, C> {
+    /// Its items.
+    pub(crate) len: usize,
+    pub(crate) producer: P,
+    pub(crate) consumer: C,
+}
+
+/// Runs a pipeline, or a piece of one, as a loop.
+#[inline(always)]
+pub(crate) fn fold<P, C>(producer: P, consumer: C) -> C::Result
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    if consumer.full() {
+        consumer.into_folder().complete()
+    } else {
+        producer.fold_with(consumer.into_folder()).complete()
+    }
+}
+
+/// How far a piece has come.
+type State = u8;
+/// Its producer and its consumer are there.
+const UNTOUCHED: State = 0;
+/// A work-item has taken them.
+const TAKEN: State = 1;
+/// Its result is there.
+const DONE: State = 2;
+
+/// The piece of a work-item. Threads begin in different parts of the pipeline, as rayon's do: what
+/// ends it early may be in any of them.
+#[inline(always)]
+fn piece_of(item: usize, count: usize, parts: usize) -> usize {
+    let (part, place) = (item % parts, item / parts);
+    let (shortest, longer) = (count / parts, count % parts);
+    part * shortest + part.min(longer) + place
+}
+
+/// The kernel: a work-item for each piece. The compiler knows it by its name.
+pub struct Pieces<P, C>
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    pieces: *const MaybeUninit<Piece<P, C>>,
+    results: *mut MaybeUninit<C::Result>,
+    states: *mut State,
+    /// Into how many parts the pieces are divided; of each, a piece is taken in turn.
+    parts: usize,
+}
+
+impl<P, C> Kernel<1> for Pieces<P, C>
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    #[inline(always)]
+    fn run(&self, item: Item<1>) {
+        let index = piece_of(item.x(), item.size(), self.parts);
+        // SAFETY: a launch has as many work-items as there are pieces, results and states, and each
+        // touches its own. The piece is there, and nobody takes it again: the state says so before
+        // anything of it runs.
+        unsafe {
+            self.states.add(index).write(TAKEN);
+            let Piece { producer, consumer, .. } = self.pieces.add(index).read().assume_init();
+            let result = fold(producer, consumer);
+            self.results.add(index).write(MaybeUninit::new(result));
+            self.states.add(index).write(DONE);
+        }
+    }
+}
+
+/// How the results of a pipeline are joined: in the order in which a stack machine does it.
+enum Join<R> {
+    /// The next piece's result.
+    Next,
+    /// The last two.
+    Reduce(R),
+}
+
+/// A pipeline that is to be a launch.
+pub(crate) struct Launch<P, C>
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    pieces: Vec<Piece<P, C>>,
+    joins: Vec<Join<C::Reducer>>,
+}
+
+/// Why there is no result.
+pub(crate) enum Failed<P, C>
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    /// Nothing has run.
+    NotBegun(Launch<P, C>, LaunchError),
+    /// Some pieces have run, and all that was left of the pipeline is dropped.
+    Within(LaunchError),
+}
+
+impl<P, C> Launch<P, C>
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    /// Into how many pieces a pipeline is to be cut; `None` if these are too many.
+    pub(crate) fn count(len: usize, producer: &P) -> Option<usize> {
+        let for_threads = rayon::current_num_threads() * PIECES_PER_THREAD;
+        let count = for_threads.max(len / producer.max_len().max(1)).min(len);
+        (count <= MOST_PIECES).then_some(count)
+    }
+
+    /// Cuts a pipeline of `len` items into pieces, as rayon would: in halves, none smaller than the
+    /// producer's least length, and none larger than its greatest one unless that is smaller still.
+    pub(crate) fn new(len: usize, wanted: usize, producer: P, consumer: C) -> Self {
+        let least = producer.min_len().max(1);
+        let mut this =
+            Self { pieces: Vec::with_capacity(wanted), joins: Vec::with_capacity(2 * wanted) };
+        this.split(Piece { len, producer, consumer }, wanted, least);
+        this
+    }
+
+    fn split(&mut self, piece: Piece<P, C>, wanted: usize, least: usize) {
+        let Piece { len, producer, consumer } = piece;
+        if wanted < 2 || len / 2 < least || consumer.full() {
+            self.pieces.push(Piece { len, producer, consumer });
+            self.joins.push(Join::Next);
+            return;
+        }
+        let middle = len / 2;
+        let (left_producer, right_producer) = producer.split_at(middle);
+        let (left_consumer, right_consumer, reducer) = consumer.split_at(middle);
+        let left = Piece { len: middle, producer: left_producer, consumer: left_consumer };
+        let right = Piece { len: len - middle, producer: right_producer, consumer: right_consumer };
+        // Rounded up, so that no piece is longer than the producer's greatest length.
+        self.split(left, wanted.div_ceil(2), least);
+        self.split(right, wanted.div_ceil(2), least);
+        self.joins.push(Join::Reduce(reducer));
+    }
+
+    /// The number of pieces.
+    pub(crate) const fn pieces(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Runs the pieces as a kernel, and joins their results.
+    pub(crate) fn run(self, queue: &Queue) -> Result<C::Result, Box<Failed<P, C>>> {
+        let Self { pieces, joins } = self;
+        let count = pieces.len();
+        let mut states: Vec<State> = vec![UNTOUCHED; count];
+        let mut results: Vec<MaybeUninit<C::Result>> = Vec::with_capacity(count);
+        results.resize_with(count, MaybeUninit::uninit);
+        let pieces: Vec<MaybeUninit<Piece<P, C>>> =
+            pieces.into_iter().map(MaybeUninit::new).collect();
+        let kernel = Pieces::<P, C> {
+            pieces: pieces.as_ptr(),
+            results: results.as_mut_ptr(),
+            states: states.as_mut_ptr(),
+            parts: rayon::current_num_threads().clamp(1, count.max(1)),
+        };
+        // SAFETY: the kernel, and what it points to, live until the launch is over. Work-items
+        // touch their own piece, result and state; pieces may go to other threads, and results may
+        // come from there: producers, consumers and results are `Send`.
+        let outcome = unsafe { run_unchecked(queue, &kernel, count) };
+        let error = match outcome {
+            Ok(()) => {
+                // SAFETY: each work-item has run to its end, so each result is there, and each
+                // piece was taken.
+                let results = results.into_iter().map(|result| unsafe { result.assume_init() });
+                return Ok(join(joins, results));
+            }
+            Err(error) => error,
+        };
+        // The launch is over, and nobody but this thread looks at the states.
+        if states.iter().all(|state| *state == UNTOUCHED) {
+            // SAFETY: each piece is where it was.
+            let pieces = pieces.into_iter().map(|piece| unsafe { piece.assume_init() }).collect();
+            return Err(Box::new(Failed::NotBegun(Self { pieces, joins }, error)));
+        }
+        for ((piece, result), state) in pieces.into_iter().zip(results).zip(&states) {
+            match *state {
+                // SAFETY: the piece is where it was.
+                UNTOUCHED => drop(unsafe { piece.assume_init() }),
+                // SAFETY: the result is there.
+                DONE => drop(unsafe { result.assume_init() }),
+                // The work-item that panicked has left what it had. As on all devices, nothing of
+                // it is dropped.
+                _ => {}
+            }
+        }
+        Err(Box::new(Failed::Within(error)))
+    }
+
+    /// Has `run` make a result of each piece, and joins the results.
+    pub(crate) fn join_with(
+        self,
+        run: impl FnOnce(Vec<Piece<P, C>>) -> Vec<C::Result>,
+    ) -> C::Result {
+        join(self.joins, run(self.pieces).into_iter())
+    }
+}
+
+/// Joins results, in the order in which they are there.
+fn join<R: Reducer<T>, T>(joins: Vec<Join<R>>, mut results: impl Iterator<Item = T>) -> T {
+    let mut stack: Vec<T> = Vec::new();
+    for step in joins {
+        let joined = match step {
+            Join::Next => results.next(),
+            Join::Reduce(reducer) => stack.pop().and_then(|right| {
+                let left = stack.pop()?;
+                Some(reducer.reduce(left, right))
+            }),
+        };
+        stack.extend(joined);
+    }
+    stack.pop().expect("a piece for each step, and at least one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Text;
+
+    impl Reducer<String> for Text {
+        fn reduce(self, left: String, right: String) -> String {
+            format!("({left} {right})")
+        }
+    }
+
+    #[test]
+    fn each_piece_has_a_work_item() {
+        for (count, parts) in [(1, 1), (7, 1), (7, 2), (32, 2), (33, 4), (100, 16), (5, 5)] {
+            let mut pieces: Vec<usize> =
+                (0..count).map(|item| piece_of(item, count, parts)).collect();
+            assert_eq!(pieces[0], 0);
+            assert!(parts < 2 || pieces[1] >= count / parts, "{count} in {parts}");
+            pieces.sort_unstable();
+            assert!(pieces.into_iter().eq(0..count), "{count} in {parts}");
+        }
+    }
+
+    #[test]
+    fn results_are_joined_in_order() {
+        let joins = vec![
+            Join::Next,
+            Join::Next,
+            Join::Reduce(Text),
+            Join::Next,
+            Join::Next,
+            Join::Reduce(Text),
+            Join::Reduce(Text),
+        ];
+        let results = ["a", "b", "c", "d"].map(str::to_owned);
+        assert_eq!(join(joins, results.into_iter()), "((a b) (c d))");
+        assert_eq!(join(vec![Join::<Text>::Next], std::iter::once("a".to_owned())), "a");
+    }
+}
