@@ -27,6 +27,7 @@ use std::time::UNIX_EPOCH;
 use rustc_session::config::{CrateType, ExternEntry, ExternLocation, Externs, Options};
 use rustc_session::search_paths::{PathKind, SearchPath};
 use rustc_session::utils::CanonicalizedPath;
+use rustc_target::spec::PanicStrategy;
 
 use crate::runtime_items::RUNTIME;
 use crate::stdpar::{CRATE, RAYON};
@@ -87,6 +88,8 @@ fn is_for(options: &Options) -> bool {
     let name = options.crate_name.as_deref().unwrap_or_default();
     options.output_types.should_codegen()
         && !options.crate_types.contains(&CrateType::ProcMacro)
+        // The runtime unwinds.
+        && matches!(options.cg.panic, None | Some(PanicStrategy::Unwind))
         && ![CRATE, RUNTIME, RAYON, "rayon_core"].contains(&name)
         && !name.starts_with("build_script_")
         && options.target_triple.tuple() == rustc_session::config::host_tuple()
