@@ -6,7 +6,7 @@ use std::path::Path;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
-use schism_hcf::{Container, records, sections_of_file};
+use schism_hcf::{Container, RecordRef, records, sections_of_file};
 // Links the toolchain's LLVM, which inkwell leaves to others.
 use schism_passes as _;
 
@@ -16,11 +16,19 @@ use schism_passes as _;
 /// If the file or one of its records cannot be read.
 pub fn containers(file: &Path) -> Vec<Container> {
     let bytes = std::fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let sections = sections_of_file(&bytes).expect("an ELF file or an archive");
+    records_of(&bytes).iter().map(RecordRef::to_container).collect()
+}
+
+/// The records of containers in the contents of an executable, a library or an rlib.
+///
+/// # Panics
+/// If the file or one of its records cannot be read.
+pub fn records_of(contents: &[u8]) -> Vec<RecordRef<'_>> {
+    let sections = sections_of_file(contents).expect("an ELF file or an archive");
     sections
         .iter()
         .flat_map(|section| records(section.data))
-        .map(|record| record.expect("a valid record").to_container())
+        .map(|record| record.expect("a valid record"))
         .collect()
 }
 

@@ -13,10 +13,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use schism_hcf::{KernelRef, RecordRef, records, sections_of_file};
+use schism_hcf::{KernelRef, RecordRef};
 use schism_jit::{JitError, PtxCode, PtxOptions, Request, compile_ptx};
 use schism_jit_abi::Param;
 
+use crate::container::records_of;
 use crate::skip;
 
 /// The processors that kernels are lowered to and assembled for.
@@ -152,12 +153,7 @@ fn judge(outcome: &Outcome, lacking: &[&str]) {
 /// Lowers every kernel of a program or library, and assembles it.
 fn kernels_of(path: &Path) -> Outcome {
     let contents = std::fs::read(path).expect("a program that can be read");
-    let sections = sections_of_file(&contents).expect("a program is an object file");
-    let records: Vec<RecordRef<'_>> = sections
-        .iter()
-        .flat_map(|section| records(section.data))
-        .map(|record| record.expect("the containers are whole"))
-        .collect();
+    let records = records_of(&contents);
     let mut work = Vec::new();
     for record in &records {
         for kernel in record.kernels() {

@@ -6,10 +6,10 @@ use schism_tests::lab::{Compiler, Lab, describe, output};
 const LIBRARY: &str = r#"//! ```
 //! use schism::prelude::*;
 //!
-//! let queue = Queue::on(&Device::by_name("cpu")?)?; let mut out = Buffer::filled(&queue, 100,
-//! 0_u32)?; queue.for_each((0.., &mut out), |(i, out)| *out = documented::double(i) +
-//! u32::from(schism::is_device()))?; assert_eq!(out.to_vec(), (0..100).map(|i| 2 * i +
-//! 1).collect::<Vec<u32>>());
+//! let queue = Queue::on(&Device::by_name("cpu")?)?;
+//! let mut out = Buffer::filled(&queue, 100, 0_u32)?;
+//! queue.for_each((0.., &mut out), |(i, out)| *out = documented::double(i) + u32::from(schism::is_device()))?;
+//! assert_eq!(out.to_vec(), (0..100).map(|i| 2 * i + 1).collect::<Vec<u32>>());
 //! # Ok::<(), schism::Error>(())
 //! ```
 //!

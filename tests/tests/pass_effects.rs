@@ -4,11 +4,12 @@
 //! The files in `passes/` say what a pass makes of a pattern. The test here fails if a newer LLVM,
 //! another rustc or another pass makes something else of the source, so that a pass finds nothing.
 
-use schism_hcf::{KernelRef, RecordRef, records, sections_of_file};
+use schism_hcf::{KernelRef, RecordRef};
 use schism_jit::{PtxOptions, Request, compile_ptx};
 use schism_jit_abi::{ASSUME_DIVISIBLE, ASSUME_INDEX_32, PARAM_INTEGER, PARAM_POINTER, Param};
 use schism_passes::pipeline::DISABLE_PASSES;
 use schism_passes::registry;
+use schism_tests::container::records_of;
 use schism_tests::lab::{Lab, source, text};
 
 /// What a pass does to PTX: how many lines have a text in them, with and without the pass.
@@ -46,12 +47,7 @@ fn every_pass_still_finds_its_pattern() {
     let mut rustc = lab.rustc_with_runtime(&folder);
     text(rustc.arg(source("crates/pass_effects.rs")).arg("-Copt-level=3"));
     let contents = std::fs::read(folder.join("pass_effects")).expect("the program");
-    let sections = sections_of_file(&contents).expect("an object file");
-    let records: Vec<RecordRef<'_>> = sections
-        .iter()
-        .flat_map(|section| records(section.data))
-        .map(|record| record.expect("a whole container"))
-        .collect();
+    let records = records_of(&contents);
     let mut failures = Vec::new();
     for &(pass, effects) in EFFECTS {
         assert!(registry::find(pass).is_ok_and(|pass| pass.optional), "{pass}");

@@ -194,9 +194,10 @@ fn plain_flags_reach_documentation_tests_and_functions_of_dependencies() {
     let library = "//! ```
 //! use schism::prelude::*;
 //!
-//! let queue = Queue::on(&Device::by_name(\"cpu\")?)?; let mut out = Buffer::filled(&queue, 8,
-//! 0_u32)?; queue.for_each((0.., &mut out), |(i, out)| *out = helper::double(i as u32) +
-//! u32::from(schism::is_device()))?; assert_eq!(out.to_vec(), [1, 3, 5, 7, 9, 11, 13, 15]);
+//! let queue = Queue::on(&Device::by_name(\"cpu\")?)?;
+//! let mut out = Buffer::filled(&queue, 8, 0_u32)?;
+//! queue.for_each((0.., &mut out), |(i, out)| *out = helper::double(i as u32) + u32::from(schism::is_device()))?;
+//! assert_eq!(out.to_vec(), [1, 3, 5, 7, 9, 11, 13, 15]);
 //! # Ok::<(), schism::Error>(())
 //! ```
 ";

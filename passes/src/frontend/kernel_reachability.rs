@@ -14,7 +14,7 @@
 //! define internal void @a() { ... }
 //! ```
 //!
-//! The CFG is over uses of objects, not over calls: `@a` is reached because `@table` holds its
+//! The graph is over uses of objects, not over calls: `@a` is reached because `@table` holds its
 //! address and `@kernel` uses `@table`. Everything but the kernels becomes internal, and LLVM's
 //! `globaldce` walks that graph, cycles among constants included.
 

@@ -78,7 +78,7 @@ impl ConstantArgument {
 impl fmt::Debug for ConstantArgument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "value[{}]=0x", self.param)?;
-        let shown = &self.bytes[..self.bytes.len().min(PIECE)];
+        let shown = &self.bytes[..self.bytes.len().min(CHUNK)];
         if shown.len() < self.bytes.len() {
             f.write_str("…")?;
         }
@@ -87,7 +87,7 @@ impl fmt::Debug for ConstantArgument {
 }
 
 /// The number of bytes compared at a time.
-const PIECE: usize = 16;
+const CHUNK: usize = 16;
 
 /// Whether memory contains these bytes. Some of that memory may be uninitialised, such as padding.
 ///
@@ -95,9 +95,9 @@ const PIECE: usize = 16;
 /// That many bytes can be read.
 #[inline]
 pub(crate) unsafe fn is_there(place: *const u8, bytes: &[u8]) -> bool {
-    bytes.chunks(PIECE).zip(0..).all(|(piece, number)| {
+    bytes.chunks(CHUNK).zip(0..).all(|(piece, number)| {
         // SAFETY: the caller's promise.
-        let found = unsafe { read(place.add(number * PIECE), piece.len()) };
+        let found = unsafe { read(place.add(number * CHUNK), piece.len()) };
         found[..piece.len()] == *piece
     })
 }
@@ -108,8 +108,8 @@ pub(crate) unsafe fn is_there(place: *const u8, bytes: &[u8]) -> bool {
 /// That many bytes can be read.
 pub(crate) unsafe fn copy(place: *const u8, len: usize) -> Box<[u8]> {
     let mut bytes = Vec::with_capacity(len);
-    for begin in (0..len).step_by(PIECE) {
-        let size = PIECE.min(len - begin);
+    for begin in (0..len).step_by(CHUNK) {
+        let size = CHUNK.min(len - begin);
         // SAFETY: the caller's promise.
         let piece = unsafe { read(place.add(begin), size) };
         bytes.extend_from_slice(&piece[..size]);
@@ -118,10 +118,10 @@ pub(crate) unsafe fn copy(place: *const u8, len: usize) -> Box<[u8]> {
 }
 
 /// # Safety
-/// `len` bytes can be read, at most [`PIECE`].
+/// `len` bytes can be read, at most [`CHUNK`].
 #[inline]
-unsafe fn read(place: *const u8, len: usize) -> [u8; PIECE] {
-    let mut copy = [0_u8; PIECE];
+unsafe fn read(place: *const u8, len: usize) -> [u8; CHUNK] {
+    let mut copy = [0_u8; CHUNK];
     // SAFETY: the caller's promise, and there is room. The comment does nothing; but as far as the
     // compiler knows it has written all of the copy, so that from here on its bytes have values.
     unsafe {

@@ -78,7 +78,7 @@ pub(crate) unsafe fn find<L: CodeLoader>(
     loader: &L,
     descriptor: &Descriptor,
     kernel: &RawKernel,
-    asked: &LaunchRequirements<'_>,
+    requirements: &LaunchRequirements<'_>,
 ) -> Compiled<L::Kernel> {
     if descriptor.abi != DESCRIPTOR_ABI {
         // Nothing after this field can be trusted.
@@ -86,7 +86,7 @@ pub(crate) unsafe fn find<L: CodeLoader>(
     }
     let site = Site { descriptor, layout: kernel.layout };
     // SAFETY: the caller's promises.
-    unsafe { find_or_make(loader, descriptor, site, kernel.closure.cast(), asked) }
+    unsafe { find_or_make(loader, descriptor, site, kernel.closure.cast(), requirements) }
 }
 
 /// As [`find`], if the descriptor's entry knows the kernel's versions, and one of them is good.
@@ -98,25 +98,26 @@ pub(crate) unsafe fn find_ready<L: CodeLoader>(
     loader: &L,
     descriptor: &Descriptor,
     kernel: &RawKernel,
-    asked: &LaunchRequirements<'_>,
+    requirements: &LaunchRequirements<'_>,
 ) -> Option<Arc<L::Kernel>> {
-    if descriptor.abi != DESCRIPTOR_ABI || asked.options.is_some() {
+    if descriptor.abi != DESCRIPTOR_ABI || requirements.options.is_some() {
         return None;
     }
     let entry = known(descriptor)?;
     let site = Site { descriptor, layout: kernel.layout };
     let closure = kernel.closure.cast::<u8>();
-    if let Some(slot) = entry.permanent(loader.id(), asked) {
+    if let Some(slot) = entry.permanent(loader.id(), requirements) {
         let all = slot.get()?;
         let set = all.as_type()?;
         // SAFETY: the caller's promises.
-        return unsafe { ready(all, set, loader, site, &request::<L>(set, closure, asked)) };
+        return unsafe { ready(all, set, loader, site, &request::<L>(set, closure, requirements)) };
     }
     let others = entry.others.read().unwrap_or_else(PoisonError::into_inner);
-    let Other { set: all, .. } = others.iter().find(|other| other.is_for(loader.id(), asked))?;
+    let Other { set: all, .. } =
+        others.iter().find(|other| other.is_for(loader.id(), requirements))?;
     let set = all.as_type()?;
     // SAFETY: the caller's promises.
-    unsafe { ready(all, set, loader, site, &request::<L>(set, closure, asked)) }
+    unsafe { ready(all, set, loader, site, &request::<L>(set, closure, requirements)) }
 }
 
 /// The version for a launch, which is made if there is none.
@@ -129,26 +130,26 @@ unsafe fn find_or_make<L: CodeLoader>(
     descriptor: &Descriptor,
     site: Site,
     closure: *const u8,
-    asked: &LaunchRequirements<'_>,
+    requirements: &LaunchRequirements<'_>,
 ) -> Compiled<L::Kernel> {
     // SAFETY: the caller's promises.
-    let look_up = || stack::spacious(|| unsafe { look_up(loader, site, asked) });
-    let all = if asked.options.is_some() {
+    let look_up = || stack::spacious(|| unsafe { look_up(loader, site, requirements) });
+    let all = if requirements.options.is_some() {
         look_up()?
     } else {
-        let known = known(descriptor).and_then(|entry| entry.set(loader.id(), asked));
+        let known = known(descriptor).and_then(|entry| entry.set(loader.id(), requirements));
         match known {
             Some(set) => set,
             None => {
                 let set = look_up()?;
-                entry(descriptor).remember(loader.id(), asked, set)
+                entry(descriptor).remember(loader.id(), requirements, set)
             }
         }
     };
     let other = || ImageError::Mismatch { reason: "a kernel of another device".to_owned() };
     let set = all.as_type().ok_or_else(other)?;
     // SAFETY: the caller's promises.
-    unsafe { version(&all, set, loader, site, &request::<L>(set, closure, asked)) }
+    unsafe { version(&all, set, loader, site, &request::<L>(set, closure, requirements)) }
 }
 
 /// What the launch says to choose a version by.
@@ -159,9 +160,10 @@ unsafe fn find_or_make<L: CodeLoader>(
 unsafe fn request<L: CodeLoader>(
     set: &VersionSet<L::Kernel>,
     closure: *const u8,
-    asked: &LaunchRequirements<'_>,
+    requirements: &LaunchRequirements<'_>,
 ) -> VersionRequest {
-    let LaunchRequirements { mut assumptions, groups, demands_block, adaptivity, .. } = *asked;
+    let LaunchRequirements { mut assumptions, groups, demands_block, adaptivity, .. } =
+        *requirements;
     if L::COUNTS_ON_CAPTURES && adaptivity != Adaptivity::Off {
         // SAFETY: the caller's promise.
         (assumptions.aligned, assumptions.narrow) = unsafe { set.flattened.assumptions(closure) };
@@ -179,19 +181,19 @@ impl Entry {
     fn permanent(
         &self,
         loader: u64,
-        asked: &LaunchRequirements<'_>,
+        requirements: &LaunchRequirements<'_>,
     ) -> Option<&OnceLock<AnyVersionSet>> {
         let of_loader = self.permanent.get(usize::try_from(loader).ok()?)?;
-        (!asked.sub_grids).then(|| &of_loader[usize::from(asked.offset)])
+        (!requirements.sub_grids).then(|| &of_loader[usize::from(requirements.offset)])
     }
 
     /// The versions, if they were looked up before.
-    fn set(&self, loader: u64, asked: &LaunchRequirements<'_>) -> Option<AnyVersionSet> {
-        if let Some(slot) = self.permanent(loader, asked) {
+    fn set(&self, loader: u64, requirements: &LaunchRequirements<'_>) -> Option<AnyVersionSet> {
+        if let Some(slot) = self.permanent(loader, requirements) {
             return slot.get().cloned();
         }
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
-        let other = others.iter().find(|other| other.is_for(loader, asked))?;
+        let other = others.iter().find(|other| other.is_for(loader, requirements))?;
         Some(other.set.clone())
     }
 
@@ -199,15 +201,15 @@ impl Entry {
     fn remember(
         &self,
         loader: u64,
-        asked: &LaunchRequirements<'_>,
+        requirements: &LaunchRequirements<'_>,
         set: AnyVersionSet,
     ) -> AnyVersionSet {
-        if let Some(slot) = self.permanent(loader, asked) {
+        if let Some(slot) = self.permanent(loader, requirements) {
             return slot.get_or_init(|| set).clone();
         }
         let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
-        if !others.iter().any(|other| other.is_for(loader, asked)) {
-            let LaunchRequirements { offset, sub_grids, .. } = *asked;
+        if !others.iter().any(|other| other.is_for(loader, requirements)) {
+            let LaunchRequirements { offset, sub_grids, .. } = *requirements;
             others.push(Other { loader, offset, sub_grids, set: set.clone() });
         }
         set
@@ -216,8 +218,9 @@ impl Entry {
 
 impl Other {
     #[inline]
-    fn is_for(&self, loader: u64, asked: &LaunchRequirements<'_>) -> bool {
-        (self.loader, self.offset, self.sub_grids) == (loader, asked.offset, asked.sub_grids)
+    fn is_for(&self, loader: u64, requirements: &LaunchRequirements<'_>) -> bool {
+        (self.loader, self.offset, self.sub_grids)
+            == (loader, requirements.offset, requirements.sub_grids)
     }
 }
 
@@ -383,7 +386,7 @@ fn entry(descriptor: &Descriptor) -> &'static Entry {
 unsafe fn look_up<L: CodeLoader>(
     loader: &L,
     site: Site,
-    asked: &LaunchRequirements<'_>,
+    requirements: &LaunchRequirements<'_>,
 ) -> Result<AnyVersionSet, ImageError> {
     let _no_fork = NoForkGuard::enter();
     // SAFETY: the caller's promise.
@@ -394,11 +397,13 @@ unsafe fn look_up<L: CodeLoader>(
     let name = name_of(descriptor)?;
     let (kernel, _) = lookup::find(record, name, descriptor.dimensions, site.layout)?;
     let variant = Variant {
-        offset: asked.offset,
-        math: asked.options.map_or(Math::Precise, |options| options.math),
+        offset: requirements.offset,
+        math: requirements.options.map_or(Math::Precise, |options| options.math),
         portable: loader.portable_math(),
-        constants: asked.options.map_or(Ok(Vec::new()), |options| values(record, name, options))?,
-        sub_grids: asked.sub_grids,
+        constants: requirements
+            .options
+            .map_or(Ok(Vec::new()), |options| values(record, name, options))?,
+        sub_grids: requirements.sub_grids,
         ..Variant::default()
     };
     let (object, device) = (record.object_id(), loader.id());

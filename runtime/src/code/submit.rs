@@ -52,7 +52,7 @@ pub(crate) unsafe fn submit<Q: QueueOps>(
     if let Some(code) = unsafe { find_ready(queue, launch, &requirements) }
         && queue.admits(launch, &code).is_ok()
     {
-        // As almost always.
+        // The common case.
         // SAFETY: the caller's promises, and there is at least one work-item.
         return unsafe { queue.submit(launch, code, plan) };
     }
@@ -60,8 +60,8 @@ pub(crate) unsafe fn submit<Q: QueueOps>(
     unsafe { find_and_submit(queue, launch, plan, &requirements) }
 }
 
-/// The code that runs a launch, if it takes no more than to look at it. It makes no error and tells
-/// nobody anything: that is for those who look further.
+/// Returns the code that runs a launch, if it is ready. Reports no errors and prints no warnings:
+/// [`find`] does.
 ///
 /// # Safety
 /// As for [`run`].
@@ -97,7 +97,7 @@ unsafe fn find_and_submit<Q: QueueOps>(
     // SAFETY: the caller's promises.
     let mut code = unsafe { find(queue, launch, requirements) }?;
     if queue.admits(launch, &code).is_err() {
-        // Code for this size only is content with fewer registers.
+        // Code for this group size alone can use fewer registers.
         // SAFETY: as above.
         code = unsafe { find(queue, launch, &queue.requirements(launch, &plan, true)) }?;
         queue.admits(launch, &code)?;
@@ -113,8 +113,8 @@ fn group_too_large<Q: QueueOps>(queue: &Q, local: &Extent) -> LaunchError {
     LaunchError::GroupTooLarge { local, items, limit, device }
 }
 
-/// The code that runs a launch: made for the device, or the host half's own where that can run and
-/// either the device has no other, or nobody asked for the device by name.
+/// Returns the code that runs a launch: that of the device, compiled if necessary. The host half's
+/// own body replaces it where the queue has no compiler or the device was not selected by name.
 ///
 /// # Safety
 /// As for [`run`].
@@ -145,7 +145,8 @@ unsafe fn find<Q: QueueOps>(
     }
 }
 
-/// The code that runs a launch for which nothing can be made.
+/// Returns the host half's own body for a launch whose code failed to compile, unless the device
+/// was selected by name: that is an error.
 ///
 /// # Safety
 /// As for [`run`].
@@ -172,7 +173,7 @@ unsafe fn not_compiled<Q: QueueOps>(
     }
 }
 
-/// Tells the user, once, that there is no code for devices.
+/// Warns once that the program contains no code for devices.
 fn plain_program() {
     static WARNING: WarnOnce = WarnOnce::new();
     WARNING.warn(

@@ -24,12 +24,13 @@ pub(super) struct Key {
 
 /// All versions of a kernel on some device: a [`VersionSet`] of the device's own type of kernels.
 ///
-/// Each launch asks for the set by its type. So type and address lie here, and nothing is called.
+/// Each launch looks the set up by its type, so the type and the address are stored here: a check
+/// needs no virtual call.
 #[derive(Clone)]
 pub(super) struct AnyVersionSet {
     /// The type of the set's kernels.
     kernel: TypeId,
-    /// Where the set is.
+    /// The address of the set.
     address: NonNull<()>,
     set: Arc<dyn Clear>,
 }
@@ -39,7 +40,7 @@ unsafe impl Send for AnyVersionSet {}
 // SAFETY: as above.
 unsafe impl Sync for AnyVersionSet {}
 
-/// What any set of versions can do.
+/// The operations on a set of versions that do not depend on the type of its kernels.
 trait Clear: Send + Sync {
     /// Forgets all versions: their kernel is gone.
     fn clear(&self);
@@ -59,15 +60,15 @@ impl AnyVersionSet {
     /// The versions, if they are of this type of kernels: those under a loader's id are.
     #[inline]
     pub(super) fn as_type<K: 'static>(&self) -> Option<&VersionSet<K>> {
-        // SAFETY: a set of this type is there, as long as `set` is.
+        // SAFETY: the address is that of a set of this type, and `set` keeps it alive.
         (self.kernel == TypeId::of::<K>()).then(|| unsafe { self.address.cast().as_ref() })
     }
 
-    /// As [`as_type`](Self::as_type), for those who keep them.
+    /// As [`as_type`](Self::as_type), with shared ownership.
     pub(super) fn of_type<K: 'static>(self) -> Option<Arc<VersionSet<K>>> {
         (self.kernel == TypeId::of::<K>()).then(|| {
             let set: *const dyn Clear = Arc::into_raw(self.set);
-            // SAFETY: it was made of an `Arc` of this type.
+            // SAFETY: the pointer comes from an `Arc` of this type.
             unsafe { Arc::from_raw(set.cast()) }
         })
     }
