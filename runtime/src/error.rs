@@ -499,6 +499,17 @@ pub enum LaunchError {
         /// The device that owns the buffer's memory.
         memory: String,
     },
+    /// A kernel that uses the program's own memory was launched on a device that cannot access all of
+    /// it. Nothing has run.
+    #[error("kernel `{kernel}` cannot use this program's memory on device `{device}`: {reason}")]
+    HostMemory {
+        /// The kernel.
+        kernel: String,
+        /// The device.
+        device: String,
+        /// Which memory, and why.
+        reason: String,
+    },
     /// The device's driver failed.
     #[error("kernel `{kernel}` on device `{device}`: {source}")]
     Driver {

@@ -34,7 +34,7 @@ numbered!(launch, LaunchError:
     LaunchError::RangeOverflow { .. }, LaunchError::EmptyGroup { .. }, LaunchError::UnevenGroups { .. },
     LaunchError::GroupTooLarge { .. }, LaunchError::LocalMemory { .. }, LaunchError::DivergentBarrier { .. },
     LaunchError::DivergentSubGroup { .. }, LaunchError::Stack { .. }, LaunchError::NoStack { .. }, LaunchError::NoThread { .. }, LaunchError::NoLength, LaunchError::EmptyChunks { .. }, LaunchError::Rows { .. }, LaunchError::Source { .. }, LaunchError::Length { .. },
-    LaunchError::InsideKernel, LaunchError::Forked { .. }, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Panicked(_));
+    LaunchError::InsideKernel, LaunchError::Forked { .. }, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::HostMemory { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Panicked(_));
 numbered!(image, ImageError:
     ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoImage { .. },
     ImageError::Lacks { .. }, ImageError::AmbiguousConstant { .. }, ImageError::MissingImport { .. }, ImageError::AmbiguousImport { .. }, ImageError::Stage2 { .. }, ImageError::NoAotCode { .. }, ImageError::Driver { .. }, ImageError::Compile { .. });
@@ -320,6 +320,14 @@ fn launches() {
                 memory: text("the host"),
             },
             "kernel `saxpy::main::{closure#0}` is launched on device `cuda` with a buffer in the memory of the host; make the buffer with a queue on `cuda`",
+        ),
+        (
+            LaunchError::HostMemory {
+                kernel: kernel(),
+                device: text("cuda"),
+                reason: text("its memory at 0x1000..0x2000 (/data) cannot be made visible: no"),
+            },
+            "kernel `saxpy::main::{closure#0}` cannot use this program's memory on device `cuda`: its memory at 0x1000..0x2000 (/data) cannot be made visible: no",
         ),
         (
             LaunchError::Driver { kernel: kernel(), device: text("cuda"), source: driver() },

@@ -53,6 +53,8 @@ struct State {
     /// Size and context of each piece of device memory.
     memory: BTreeMap<u64, (usize, Handle)>,
     host: BTreeMap<usize, usize>,
+    /// Memory of the process that was registered: address and size.
+    registered: BTreeMap<usize, usize>,
     /// Copies that a stream has not come to: numbers, addresses and bytes. Those of other memory of
     /// the host's are made at once, as a driver does, which has copied such memory when its
     /// function returns.
@@ -292,7 +294,8 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, what: c_uint, _
         6 | 7 => 65535,
         8 => 48 << 10,
         16 => 4,
-        19 | 41 => 1,
+        19 | 41 | 89 | 91 => 1,
+        88 => 0,
         75 => number("FAKE_CUDA_CAPABILITY", 90) as c_int / 10,
         76 => number("FAKE_CUDA_CAPABILITY", 90) as c_int % 10,
         97 => 227 << 10,
@@ -401,6 +404,50 @@ pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) ->
             total.write(memory);
         }
     }))
+}
+
+/// Addresses without memory, as a driver's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemAllocManaged(to: *mut usize, bytes: usize, _: c_uint) -> Code {
+    let result = state().in_context("cuMemAllocManaged").map(|_| ());
+    code(result.and_then(|()| {
+        unsafe extern "C" {
+            fn mmap(at: *mut u8, bytes: usize, rights: c_int, how: c_int, file: c_int, offset: i64) -> *mut u8;
+        }
+        // Private, anonymous, without a reserve.
+        let new = unsafe { mmap(std::ptr::null_mut(), bytes, 3, 0x4022, -1, 0) };
+        if new.addr() == usize::MAX {
+            return Err(OUT_OF_MEMORY);
+        }
+        unsafe { to.write(new as usize) };
+        Ok(())
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemPrefetchAsync(_: u64, _: usize, _: c_int, _: Handle) -> Code {
+    code(state().in_context("cuMemPrefetchAsync").map(|_| ()))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemHostRegister_v2(address: usize, bytes: usize, _: c_uint) -> Code {
+    const ALREADY_REGISTERED: Code = 712;
+    let mut state = state();
+    let result = state.in_context("cuMemHostRegister_v2").map(|_| ());
+    code(result.and_then(|()| {
+        let before = state.registered.range(..address + bytes).next_back();
+        if before.is_some_and(|(begin, size)| begin + size > address) {
+            return Err(ALREADY_REGISTERED);
+        }
+        state.registered.insert(address, bytes);
+        Ok(())
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemHostUnregister(address: usize) -> Code {
+    const NOT_REGISTERED: Code = 713;
+    if state().registered.remove(&address).is_some() { SUCCESS } else { NOT_REGISTERED }
 }
 
 #[unsafe(no_mangle)]

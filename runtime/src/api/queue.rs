@@ -441,6 +441,21 @@ impl Queue {
         unsafe { self.queue.run(&self.describe(&kernel, shape, dynamic)) }
     }
 
+    /// As [`run`](Self::run), for a kernel that uses addresses of the host's as they are.
+    ///
+    /// # Safety
+    /// As for [`submit`](Self::submit).
+    pub(crate) unsafe fn run_with_host_memory(
+        &self,
+        kernel: RawKernel,
+        shape: &LaunchShape,
+    ) -> Result<(), LaunchError> {
+        self.refuse_inside_kernels()?;
+        let launch = LaunchDesc { host_addresses: true, ..self.describe(&kernel, shape, 0) };
+        // SAFETY: the caller's promises.
+        unsafe { self.queue.run_with_host_memory(&launch) }
+    }
+
     /// Runs a launch, or has the device run it asynchronously; the caller holds the queue.
     ///
     /// # Safety
@@ -467,7 +482,18 @@ impl Queue {
         let (options, adaptivity, timed) = (self.options.as_ref(), self.adaptivity, self.timed);
         let (demanded, block_size) = (self.device.demanded(), self.block_size);
         let (range, groups) = (&shape.range, shape.groups(dynamic));
-        LaunchDesc { kernel, range, groups, options, adaptivity, block_size, timed, demanded }
+        let host_addresses = false;
+        LaunchDesc {
+            kernel,
+            range,
+            groups,
+            options,
+            adaptivity,
+            block_size,
+            timed,
+            demanded,
+            host_addresses,
+        }
     }
 
     /// Refuses sources in GPU memory for a launch on the host. GPUs check addresses themselves.

@@ -1,24 +1,43 @@
-//! Launches that the compiler makes of other parallel code. Users have no way to them.
+//! Launches that the compiler makes of other parallel code, and the heap of such programs. Users have
+//! no way to them.
 
 use std::any::type_name;
 use std::fmt;
 
 use crate::api::queue::Queue;
+use crate::code::captured;
+use crate::data::shared_heap;
 use crate::error::LaunchError;
 use crate::kernel::abi::Kernel;
 use crate::launch::erased::RawKernel;
 use crate::launch::shape::LaunchRange;
 use crate::util::trace;
 
+/// The functions behind the program's allocator.
+pub mod heap {
+    pub use crate::data::shared_heap::{alloc, alloc_zeroed, dealloc, realloc};
+
+    /// Call it when the program starts, before it opens libraries.
+    pub fn at_start() {
+        crate::hal::dispatch::at_start();
+    }
+
+    /// Asks for memory that is shared with a queue's device, which the first large block reserves.
+    /// `queue` is called at most once.
+    pub fn share(queue: fn() -> Option<crate::Queue>) {
+        super::shared_heap::want(Box::new(move |bytes| queue()?.backend().reserve_shared(bytes)));
+    }
+}
+
 /// Runs `kernel` once for each of `items`, and returns when all are done. Its bytes are copied as
 /// they are, with all addresses in them.
 ///
 /// # Errors
-/// [`LaunchError`].
+/// [`LaunchError`]; after [`LaunchError::HostMemory`] nothing has run.
 ///
 /// # Safety
-/// Work-items may run at the same time, on other threads. The addresses in the kernel are good for
-/// the queue's device until this returns.
+/// Work-items may run at the same time, on other threads. What the addresses in the kernel refer to
+/// lives until this returns.
 pub unsafe fn run_unchecked<K: Kernel<1>>(
     queue: &Queue,
     kernel: &K,
@@ -26,8 +45,66 @@ pub unsafe fn run_unchecked<K: Kernel<1>>(
 ) -> Result<(), LaunchError> {
     let shape = items.shape()?;
     let raw = RawKernel::new::<K, 1>(kernel, type_name::<K>);
+    prefetch(queue, &raw);
     // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
-    unsafe { queue.run(raw, &shape, 0) }
+    unsafe { queue.run_with_host_memory(raw, &shape) }
+}
+
+/// Has blocks of the shared heap moved to the device, once each, that a kernel refers to: by its own
+/// words, or by words that these refer to on the calling thread's stack. What is missed is moved when
+/// it is used.
+fn prefetch(queue: &Queue, kernel: &RawKernel) {
+    /// Of an object on the stack, as many bytes are looked at.
+    const OBJECT: usize = 128;
+    /// Objects that are looked at.
+    const MOST: usize = 64;
+    if !shared_heap::is_there() {
+        return;
+    }
+    let here = std::ptr::from_ref(&queue).addr();
+    let stack = here..stack_end().unwrap_or(here);
+    let mut objects = vec![(kernel.closure.addr(), kernel.layout.size())];
+    let mut next = 0;
+    while let Some((begin, size)) = objects.get(next).copied() {
+        next += 1;
+        for offset in (0..size / 8).map(|word| word * 8) {
+            let place = std::ptr::with_exposed_provenance::<u8>(begin + offset);
+            // SAFETY: the word lies in the kernel, or in the part of the stack that is in use.
+            let word = unsafe { captured::word(place) };
+            if let Some(block) = shared_heap::take_unmoved(word) {
+                queue.backend().prefetch(block.begin, block.size);
+            } else if stack.contains(&word)
+                && objects.len() < MOST
+                && objects.iter().all(|(known, _)| *known != word)
+            {
+                objects.push((word, OBJECT.min(stack.end - word)));
+            }
+        }
+    }
+}
+
+/// Where the calling thread's stack ends.
+fn stack_end() -> Option<usize> {
+    thread_local! {
+        static END: Option<usize> = find_stack_end();
+    }
+    END.try_with(|end| *end).ok().flatten()
+}
+
+fn find_stack_end() -> Option<usize> {
+    // SAFETY: plain data, for which zeros are valid.
+    let mut attributes: libc::pthread_attr_t = unsafe { std::mem::zeroed() };
+    let (mut begin, mut size) = (std::ptr::null_mut(), 0);
+    // SAFETY: the attributes of this very thread; they are released once, if there are any.
+    unsafe {
+        if libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) != 0 {
+            return None;
+        }
+        let found =
+            libc::pthread_attr_getstack(&raw const attributes, &raw mut begin, &raw mut size);
+        libc::pthread_attr_destroy(&raw mut attributes);
+        (found == 0).then(|| begin.addr() + size)
+    }
 }
 
 /// Shows a step in the trace.

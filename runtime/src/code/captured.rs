@@ -54,7 +54,7 @@ pub(crate) unsafe fn for_each_address<E>(
 ///
 /// # Safety
 /// Eight bytes can be read.
-unsafe fn word(place: *const u8) -> usize {
+pub(crate) unsafe fn word(place: *const u8) -> usize {
     // SAFETY: the caller's promise; nothing is said of the place's alignment, nor of what is there.
     let word = unsafe { place.cast::<MaybeUninit<usize>>().read_unaligned() };
     let number;

@@ -3,9 +3,11 @@
 pub(crate) mod atomic_view;
 pub(crate) mod buffer;
 pub(crate) mod device_memory;
+pub(crate) mod free_list;
 pub(crate) mod home;
 #[cfg(schism_driver)]
 mod not_captured;
+pub(crate) mod shared_heap;
 pub(crate) mod source;
 pub(crate) mod transfer;
 pub(crate) mod view;

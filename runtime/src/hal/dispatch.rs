@@ -155,6 +155,35 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(_) => QueueOf::<$backend>::TRANSLATES_ADDRESSES,)* }
             }
 
+            /// Runs a launch whose kernel uses addresses of the host's as they are, and waits for
+            /// its end.
+            ///
+            /// # Errors
+            /// [`LaunchError`].
+            ///
+            /// # Safety
+            /// As for [`QueueOps::submit`]; the range may be empty.
+            pub(crate) unsafe fn run_with_host_memory(
+                &self,
+                launch: &LaunchDesc<'_>,
+            ) -> Result<(), LaunchError> {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$Kind(queue) => {
+                        // SAFETY: the caller's promises.
+                        let mut run = || unsafe { submit::run(queue, launch) };
+                        queue.with_host_memory(launch, &mut run)
+                    })*
+                }
+            }
+
+            pub(crate) fn reserve_shared(&self, bytes: usize) -> Option<usize> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.reserve_shared(bytes),)* }
+            }
+
+            pub(crate) fn prefetch(&self, address: usize, bytes: usize) {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.prefetch(address, bytes),)* }
+            }
+
             pub(crate) fn allocate(&self, layout: Layout) -> Result<BackendMemory, BufferError> {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.allocate(layout).map(BackendMemory::$Kind),)* }
             }
@@ -238,6 +267,11 @@ macro_rules! backends {
             let found: Option<Result<*const u8, Unreadable>> = None;
             $($(#[cfg($cfg)])? let found = found.or_else(|| <$backend>::readable(address));)*
             found
+        }
+
+        /// Call it when a program starts that will use addresses of the host's in kernels.
+        pub(crate) fn at_start() {
+            $($(#[cfg($cfg)])? <$backend>::at_start();)*
         }
 
         /// Records that nobody but the caller has a view of the `bytes` at a window address.

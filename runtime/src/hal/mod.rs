@@ -52,6 +52,9 @@ pub(crate) trait Backend {
     /// There is no such device, or no compiler for it.
     fn by_name(name: &str) -> Option<Result<Self::Device, DeviceError>>;
 
+    /// Called when a program starts that will use addresses of the host's in kernels.
+    fn at_start() {}
+
     /// Where the host can read the contents at an address of the [window](address_window); `None`
     /// if the memory is not of this backend.
     fn readable(_address: usize) -> Option<Result<*const u8, Unreadable>> {
@@ -197,6 +200,27 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     /// # Errors
     /// [`BufferError`].
     fn allocate(&self, layout: Layout) -> Result<Self::Memory, BufferError>;
+
+    /// Calls `run`, which runs a launch whose kernel uses addresses of the host's as they are.
+    ///
+    /// # Errors
+    /// [`LaunchError::HostMemory`], and then nothing has run; otherwise those of `run`.
+    fn with_host_memory(
+        &self,
+        _launch: &LaunchDesc<'_>,
+        run: &mut dyn FnMut() -> Result<(), LaunchError>,
+    ) -> Result<(), LaunchError> {
+        run()
+    }
+
+    /// Reserves addresses that host and device share, for as long as the process runs: the memory
+    /// behind them moves to where it is used. `None` where all memory is shared, or none.
+    fn reserve_shared(&self, _bytes: usize) -> Option<usize> {
+        None
+    }
+
+    /// Has shared memory moved to the device. It is a hint.
+    fn prefetch(&self, _address: usize, _bytes: usize) {}
 }
 
 /// A task that a queue runs in order. It must not unwind.

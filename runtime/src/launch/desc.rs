@@ -23,6 +23,8 @@ pub(crate) struct LaunchDesc<'a> {
     pub(crate) timed: bool,
     /// The user chose the device: no other code runs in place of that device's.
     pub(crate) demanded: bool,
+    /// Addresses of the host's in the closure are used as they are.
+    pub(crate) host_addresses: bool,
 }
 
 /// The work-groups of a launch.

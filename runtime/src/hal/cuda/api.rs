@@ -107,6 +107,10 @@ functions! {
     memory_allocate = "cuMemAlloc_v2": fn(address: *mut DevicePtr, bytes: usize);
     memory_free = "cuMemFree_v2": fn(address: DevicePtr);
     memory_info = "cuMemGetInfo_v2": fn(free: *mut usize, total: *mut usize);
+    managed_allocate = "cuMemAllocManaged": fn(address: *mut DevicePtr, bytes: usize, flags: c_uint);
+    prefetch = "cuMemPrefetchAsync": fn(address: DevicePtr, bytes: usize, device: DeviceNumber, stream: RawStream);
+    host_register = "cuMemHostRegister_v2": fn(address: *mut c_void, bytes: usize, flags: c_uint);
+    host_unregister = "cuMemHostUnregister": fn(address: *mut c_void);
     host_allocate = "cuMemHostAlloc": fn(address: *mut *mut c_void, bytes: usize, flags: c_uint);
     host_free = "cuMemFreeHost": fn(address: *mut c_void);
     host_device_address = "cuMemHostGetDevicePointer_v2": fn(device: *mut DevicePtr, host: *mut c_void, flags: c_uint);
@@ -166,6 +170,7 @@ pub(super) mod number {
     pub(in crate::hal::cuda) const INVALID_HANDLE: CuResult = 400;
     pub(in crate::hal::cuda) const NOT_FOUND: CuResult = 500;
     pub(in crate::hal::cuda) const NOT_READY: CuResult = 600;
+    pub(in crate::hal::cuda) const ALREADY_REGISTERED: CuResult = 712;
 
     /// Attributes of devices.
     pub(in crate::hal::cuda) const MAX_BLOCK: c_uint = 1;
@@ -181,6 +186,12 @@ pub(super) mod number {
     pub(in crate::hal::cuda) const UNIFIED_ADDRESSING: c_uint = 41;
     pub(in crate::hal::cuda) const MAJOR: c_uint = 75;
     pub(in crate::hal::cuda) const MINOR: c_uint = 76;
+    /// The device sees memory that nobody has registered.
+    pub(in crate::hal::cuda) const PAGEABLE_MEMORY: c_uint = 88;
+    /// Host and device may access managed memory at the same time.
+    pub(in crate::hal::cuda) const CONCURRENT_MANAGED: c_uint = 89;
+    /// Kernels use the host's own addresses of registered memory.
+    pub(in crate::hal::cuda) const HOST_ADDRESSES: c_uint = 91;
     pub(in crate::hal::cuda) const SHARED_MEMORY_OPT_IN: c_uint = 97;
 
     /// Attributes of functions.
@@ -193,6 +204,10 @@ pub(super) mod number {
     pub(in crate::hal::cuda) const LIMIT_STACK: c_uint = 0;
     /// Every context sees it, and the device can access it.
     pub(in crate::hal::cuda) const HOST_PORTABLE_MAPPED: c_uint = 1 | 2;
+    /// Kernels only read registered memory.
+    pub(in crate::hal::cuda) const REGISTER_READ_ONLY: c_uint = 8;
+    /// Every stream may access managed memory.
+    pub(in crate::hal::cuda) const MANAGED_GLOBAL: c_uint = 1;
     /// It does not synchronize with the legacy default stream.
     pub(in crate::hal::cuda) const STREAM_NON_BLOCKING: c_uint = 1;
     /// Events with time stamps.

@@ -11,11 +11,12 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::data::free_list::FreeList;
 use crate::error::{BufferError, DriverError};
 use crate::hal::address_window::{Window, Windows};
 use crate::hal::cuda::api::{DevicePtr, RawStream, number, symbol};
-use crate::hal::cuda::free_list::FreeList;
 use crate::hal::cuda::handle::Handle;
+use crate::hal::cuda::host_memory::HostMemory;
 use crate::hal::cuda::messages::MessageBuffers;
 use crate::hal::cuda::properties::Properties;
 use crate::hal::cuda::staging::{Direction, Staging};
@@ -29,6 +30,7 @@ pub(crate) struct Context {
     free: Mutex<FreeList>,
     pub(super) message_buffers: MessageBuffers,
     staging: Staging,
+    pub(super) host_memory: HostMemory,
 }
 
 /// The minimum size of a memory block, unless less is free.
@@ -60,11 +62,13 @@ impl Context {
             free: Mutex::default(),
             message_buffers: MessageBuffers::default(),
             staging: Staging::default(),
+            host_memory: HostMemory::default(),
         });
         let _ = this.transfers.set(this.create_stream()?);
         // SAFETY: the context is the thread's current one.
         let code = unsafe { (this.api().context_limit)(number::LIMIT_STACK, STACK) };
         this.check(code, symbol::context_limit)?;
+        this.host_memory.after_driver();
         tracing::debug!(
             device = gpu.name,
             micros = started.elapsed().as_micros() as u64,
@@ -73,7 +77,8 @@ impl Context {
         Ok(this)
     }
 
-    fn transfers(&self) -> RawStream {
+    /// The stream of copies.
+    pub(super) fn transfers(&self) -> RawStream {
         self.transfers.get().copied().unwrap_or(RawStream::NULL)
     }
 

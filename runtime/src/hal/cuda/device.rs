@@ -13,6 +13,7 @@ use crate::error::{BufferError, DeviceError, DriverError};
 use crate::hal::cuda::api::{number, symbol};
 use crate::hal::cuda::context::Context;
 use crate::hal::cuda::driver::{self, Driver};
+use crate::hal::cuda::host_memory;
 use crate::hal::cuda::memory::{self, CudaMemory};
 use crate::hal::cuda::properties::Properties;
 use crate::hal::cuda::queue::CudaQueue;
@@ -128,6 +129,10 @@ impl Backend for Cuda {
             }
             Ok(gpu)
         })
+    }
+
+    fn at_start() {
+        host_memory::at_start();
     }
 
     fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {

@@ -41,6 +41,8 @@ pub(crate) struct Shape {
     pub(crate) block_size: Option<usize>,
     /// Bytes of local memory that the launch adds.
     pub(crate) dynamic: usize,
+    /// Addresses of the host's are passed as they are.
+    pub(crate) host_addresses: bool,
 }
 
 /// How a launch's range is divided: the threads of a block, and the blocks of the grid, x first.
@@ -66,7 +68,15 @@ impl Shape {
         let Extent { dimensions, xyz: range, offset, .. } = *launch.range;
         let group = launch.groups.as_ref().map(|groups| groups.local.xyz);
         let dynamic = launch.groups.as_ref().map_or(0, |groups| groups.dynamic);
-        Self { dimensions, range, offset, group, block_size: launch.block_size, dynamic }
+        Self {
+            dimensions,
+            range,
+            offset,
+            group,
+            block_size: launch.block_size,
+            dynamic,
+            host_addresses: launch.host_addresses,
+        }
     }
 
     /// Whether a block can be a group, for a kernel whose blocks have at most `most` threads.
@@ -224,7 +234,13 @@ pub(crate) unsafe fn launch(
             // SAFETY: flattened parameters lie in the closure.
             let place = unsafe { raw.closure.cast::<u8>().add(parameter.offset) };
             // SAFETY: as above.
-            let value = unsafe { value(&windows, context, parameter, place, word, &mut copies) };
+            let value = unsafe {
+                if shape.host_addresses {
+                    Ok(as_it_is(parameter, place))
+                } else {
+                    value(&windows, context, parameter, place, word, &mut copies)
+                }
+            };
             let value =
                 value.map_err(|address| foreign_buffer(&windows, context, raw.name(), address))?;
             parameters.push(value);
@@ -412,6 +428,13 @@ unsafe fn value(
             Ok(copies.last().map_or(place.cast(), |copy| copy.as_ptr().cast()))
         }
     }
+}
+
+/// The address of a flattened parameter's value for the driver, if the kernel uses the host's own
+/// addresses.
+fn as_it_is(parameter: &FlattenedParameter, place: *const u8) -> *const c_void {
+    let _ = parameter;
+    place.cast()
 }
 
 /// Copies bytes that may be partly uninitialised.

@@ -8,7 +8,7 @@
 //! | `device` | the devices, and the context of each |
 //! | `handle` | a driver context: calls in it, its loss |
 //! | `context` | memory and copies of a process on a device |
-//! | `free_list` | the free parts of the memory |
+//! | `host_memory`, `mappings` | kernels that use the host's own addresses |
 //! | `memory` | a buffer's memory, and what the host reads of it |
 //! | `kernel` | a kernel, compiled and loaded |
 //! | `queue`, `stream`, `launch` | launches |
@@ -22,11 +22,12 @@ mod api;
 mod context;
 mod device;
 mod driver;
-mod free_list;
 mod handle;
+mod host_memory;
 mod kernel;
 mod launch;
 mod libdevice;
+mod mappings;
 mod memory;
 mod messages;
 mod properties;

@@ -37,6 +37,11 @@ pub(crate) struct Properties {
     /// Bytes of shared memory that a kernel gets by default.
     pub(super) shared_memory_unasked: u32,
     pub(super) multiprocessors: u32,
+    /// Whether it sees memory of the host's that nobody has registered.
+    pub(super) sees_pageable_memory: bool,
+    /// Whether kernels can use the host's own addresses of registered and of managed memory, while
+    /// the host uses that memory too.
+    pub(super) takes_host_addresses: bool,
 }
 
 impl Properties {
@@ -107,6 +112,9 @@ impl Properties {
             shared_memory: get(number::SHARED_MEMORY_OPT_IN)?.max(shared_memory_unasked),
             shared_memory_unasked,
             multiprocessors: get(number::MULTIPROCESSORS)?,
+            sees_pageable_memory: get(number::PAGEABLE_MEMORY)? != 0,
+            takes_host_addresses: get(number::HOST_ADDRESSES)? != 0
+                && get(number::CONCURRENT_MANAGED)? != 0,
         })
     }
 

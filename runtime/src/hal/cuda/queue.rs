@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::code::requirements::LaunchRequirements;
 use crate::error::{BufferError, LaunchError};
 use crate::hal::cuda::context::Context;
+use crate::hal::cuda::host_memory;
 use crate::hal::cuda::kernel::CudaKernel;
 use crate::hal::cuda::launch::{self, CudaPending, Grid, Shape};
 use crate::hal::cuda::memory::CudaMemory;
@@ -135,5 +136,21 @@ impl QueueOps for CudaQueue {
 
     fn allocate(&self, layout: Layout) -> Result<CudaMemory, BufferError> {
         CudaMemory::new(&self.stream.context, layout.size())
+    }
+
+    fn with_host_memory(
+        &self,
+        launch: &LaunchDesc<'_>,
+        run: &mut dyn FnMut() -> Result<(), LaunchError>,
+    ) -> Result<(), LaunchError> {
+        host_memory::with_all(&self.stream.context, &|| launch.kernel.name(), run)
+    }
+
+    fn reserve_shared(&self, bytes: usize) -> Option<usize> {
+        host_memory::reserve(&self.stream.context, bytes)
+    }
+
+    fn prefetch(&self, address: usize, bytes: usize) {
+        host_memory::prefetch(&self.stream.context, address, bytes);
     }
 }

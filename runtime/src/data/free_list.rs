@@ -7,11 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The granularity and alignment of allocations.
-pub(super) const GRAIN: usize = 512;
+pub(crate) const GRAIN: usize = 512;
 
 /// The free parts of a set of blocks.
 #[derive(Debug, Default)]
-pub(super) struct FreeList {
+pub(crate) struct FreeList {
     /// Size of each block, by its address.
     blocks: BTreeMap<u64, usize>,
     /// Size of each free part, by its address. Adjacent free parts of one block are merged.
@@ -22,18 +22,18 @@ pub(super) struct FreeList {
 
 impl FreeList {
     /// Rounds a size up to an allocation; `None` if that overflows.
-    pub(super) fn rounded(bytes: usize) -> Option<usize> {
+    pub(crate) fn rounded(bytes: usize) -> Option<usize> {
         bytes.max(1).checked_next_multiple_of(GRAIN)
     }
 
     /// Adds a block, which is free.
-    pub(super) fn add_block(&mut self, address: u64, size: usize) {
+    pub(crate) fn add_block(&mut self, address: u64, size: usize) {
         self.blocks.insert(address, size);
         self.insert(address, size);
     }
 
     /// Allocates from the smallest part that is large enough (best fit).
-    pub(super) fn take(&mut self, size: usize) -> Option<u64> {
+    pub(crate) fn take(&mut self, size: usize) -> Option<u64> {
         let &(found, address) = self.by_size.range((size, 0)..).next()?;
         self.remove(address, found);
         if found > size {
@@ -43,7 +43,7 @@ impl FreeList {
     }
 
     /// Frees an allocation.
-    pub(super) fn give(&mut self, address: u64, size: usize) {
+    pub(crate) fn give(&mut self, address: u64, size: usize) {
         let Some((&block, &block_size)) = self.blocks.range(..=address).next_back() else { return };
         let (mut begin, mut size) = (address, size);
         let before = self.parts.range(block..begin).next_back().map(|(at, size)| (*at, *size));
@@ -62,7 +62,7 @@ impl FreeList {
     }
 
     /// Removes the blocks of which nothing is in use.
-    pub(super) fn take_unused_blocks(&mut self) -> Vec<(u64, usize)> {
+    pub(crate) fn take_unused_blocks(&mut self) -> Vec<(u64, usize)> {
         let unused = |(address, size): &(u64, usize)| self.parts.get(address) == Some(size);
         let blocks = self.blocks.iter().map(|(address, size)| (*address, *size));
         let blocks: Vec<_> = blocks.filter(unused).collect();
@@ -74,7 +74,7 @@ impl FreeList {
     }
 
     /// Removes all blocks.
-    pub(super) fn take_all_blocks(&mut self) -> Vec<(u64, usize)> {
+    pub(crate) fn take_all_blocks(&mut self) -> Vec<(u64, usize)> {
         self.parts.clear();
         self.by_size.clear();
         std::mem::take(&mut self.blocks).into_iter().collect()

@@ -1,0 +1,297 @@
+//! The heap of programs whose memory a device shares.
+//!
+//! A program without a global allocator of its own, built for a device that uses the program's own
+//! pointers, has the functions of this module behind its allocator: the compiler puts them there.
+//! Large blocks lie in an *arena*, a range of addresses that host and device share and that is
+//! moved to where it is used. Small blocks, and all blocks of processes that use no such device,
+//! are the system allocator's. A block's address says whose it is, so any thread may free it.
+//!
+//! The arena is reserved when the first large block is requested. It is never given back, so an
+//! address in it never belongs to anything else.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::data::free_list::FreeList;
+
+/// Blocks of this size and larger lie in the arena. Its multiples are the sizes and alignments of
+/// blocks there: a page of a device.
+const LARGE: usize = 64 << 10;
+
+/// Sizes of arenas, of which the first that the device grants is taken. They are addresses, not
+/// memory.
+const ARENAS: [usize; 3] = [1 << 40, 1 << 38, 1 << 36];
+
+/// There is no arena, and nobody has asked for one.
+const UNUSED: u8 = 0;
+/// The next large block makes one.
+const WANTED: u8 = 1;
+/// A thread makes it; what is allocated meanwhile is the system's.
+const STARTING: u8 = 2;
+/// It is there, or cannot be had.
+const DECIDED: u8 = 3;
+
+static STATE: AtomicU8 = AtomicU8::new(UNUSED);
+
+/// The arena: both are 0 while there is none.
+static BEGIN: AtomicUsize = AtomicUsize::new(0);
+static SIZE: AtomicUsize = AtomicUsize::new(0);
+
+/// The blocks of the arena. Its own memory is small, so it is the system's.
+static BLOCKS: Mutex<Option<Blocks>> = Mutex::new(None);
+
+/// What has to be known to start: reserves an arena of that many bytes, and returns its address.
+type Reserve = Box<dyn Fn(usize) -> Option<usize> + Send>;
+static RESERVE: Mutex<Option<Reserve>> = Mutex::new(None);
+
+#[derive(Debug, Default)]
+struct Blocks {
+    free: FreeList,
+    /// Those in use, by address.
+    used: BTreeMap<usize, Used>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Used {
+    size: usize,
+    /// Whether it was moved to the device.
+    moved: bool,
+}
+
+/// A block of the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub(crate) begin: usize,
+    pub(crate) size: usize,
+}
+
+fn blocks() -> MutexGuard<'static, Option<Blocks>> {
+    BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Asks for an arena, which the first large block makes.
+pub(crate) fn want(reserve: Reserve) {
+    *RESERVE.lock().unwrap_or_else(PoisonError::into_inner) = Some(reserve);
+    let _ = STATE.compare_exchange(UNUSED, WANTED, Ordering::AcqRel, Ordering::Relaxed);
+}
+
+/// Whether there is an arena.
+pub(crate) fn is_there() -> bool {
+    SIZE.load(Ordering::Relaxed) != 0
+}
+
+/// Whether an address lies in the arena.
+#[inline]
+pub(crate) fn is_in_arena(address: usize) -> bool {
+    // The size is stored last, and read first.
+    let size = SIZE.load(Ordering::Acquire);
+    address.wrapping_sub(BEGIN.load(Ordering::Relaxed)) < size
+}
+
+/// The block that contains an address and was not moved to the device before; from now on it counts
+/// as moved.
+pub(crate) fn take_unmoved(address: usize) -> Option<Block> {
+    if !is_in_arena(address) {
+        return None;
+    }
+    let mut blocks = blocks();
+    let (begin, used) = blocks.as_mut()?.used.range_mut(..=address).next_back()?;
+    let is_new = address - begin < used.size && !std::mem::replace(&mut used.moved, true);
+    is_new.then_some(Block { begin: *begin, size: used.size })
+}
+
+#[cold]
+fn start() {
+    let mine = STATE.compare_exchange(WANTED, STARTING, Ordering::AcqRel, Ordering::Relaxed);
+    if mine.is_err() {
+        return;
+    }
+    let reserve = RESERVE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let found = reserve.and_then(|reserve| {
+        ARENAS.into_iter().find_map(|size| reserve(size).map(|begin| (begin, size)))
+    });
+    if let Some((begin, size)) = found {
+        let begin_in_pages = begin.next_multiple_of(LARGE);
+        let size = (size - (begin_in_pages - begin)) / LARGE * LARGE;
+        let mut new = Blocks::default();
+        new.free.add_block(begin_in_pages as u64, size);
+        *blocks() = Some(new);
+        BEGIN.store(begin_in_pages, Ordering::Relaxed);
+        SIZE.store(size, Ordering::Release);
+    }
+    STATE.store(DECIDED, Ordering::Release);
+}
+
+/// A block of the arena; `None` if it is not for such blocks, or has none left.
+fn take(layout: Layout) -> Option<*mut u8> {
+    if layout.size() < LARGE || layout.align() > LARGE {
+        return None;
+    }
+    if STATE.load(Ordering::Acquire) == WANTED {
+        start();
+    }
+    if SIZE.load(Ordering::Acquire) == 0 {
+        return None;
+    }
+    let size = layout.size().checked_next_multiple_of(LARGE)?;
+    let mut blocks = blocks();
+    let blocks = blocks.as_mut()?;
+    let begin = blocks.free.take(size)? as usize;
+    blocks.used.insert(begin, Used { size, moved: false });
+    Some(std::ptr::with_exposed_provenance_mut(begin))
+}
+
+/// Allocates, as [`GlobalAlloc::alloc`].
+///
+/// # Safety
+/// As there.
+#[inline]
+pub unsafe fn alloc(layout: Layout) -> *mut u8 {
+    if STATE.load(Ordering::Relaxed) != UNUSED
+        && let Some(block) = take(layout)
+    {
+        return block;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { System.alloc(layout) }
+}
+
+/// Allocates zeros, as [`GlobalAlloc::alloc_zeroed`].
+///
+/// # Safety
+/// As there.
+#[inline]
+pub unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
+    if STATE.load(Ordering::Relaxed) != UNUSED
+        && let Some(block) = take(layout)
+    {
+        // SAFETY: the block is at least as large.
+        unsafe { block.write_bytes(0, layout.size()) };
+        return block;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { System.alloc_zeroed(layout) }
+}
+
+/// Frees a block, as [`GlobalAlloc::dealloc`].
+///
+/// # Safety
+/// As there.
+#[inline]
+pub unsafe fn dealloc(block: *mut u8, layout: Layout) {
+    if is_in_arena(block.addr()) {
+        give(block.addr());
+    } else {
+        // SAFETY: the caller's promise; the block is not of the arena.
+        unsafe { System.dealloc(block, layout) };
+    }
+}
+
+/// Changes a block's size, as [`GlobalAlloc::realloc`].
+///
+/// # Safety
+/// As there.
+#[inline]
+pub unsafe fn realloc(block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+    let of_arena = is_in_arena(block.addr());
+    if !of_arena && (size < LARGE || STATE.load(Ordering::Relaxed) == UNUSED) {
+        // SAFETY: the caller's promise.
+        return unsafe { System.realloc(block, layout, size) };
+    }
+    if of_arena
+        && size.checked_next_multiple_of(LARGE) == Some(layout.size().next_multiple_of(LARGE))
+    {
+        return block;
+    }
+    // SAFETY: the caller has checked that the size does not overflow when rounded up.
+    let new_layout = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+    // SAFETY: the size is not 0, as the caller promises.
+    let new = unsafe { alloc(new_layout) };
+    if !new.is_null() {
+        // SAFETY: two blocks, of these sizes; the old one is not used any more.
+        unsafe {
+            new.copy_from_nonoverlapping(block, layout.size().min(size));
+            dealloc(block, layout);
+        }
+    }
+    new
+}
+
+#[cold]
+fn give(begin: usize) {
+    let mut blocks = blocks();
+    if let Some(blocks) = blocks.as_mut()
+        && let Some(used) = blocks.used.remove(&begin)
+    {
+        blocks.free.give(begin as u64, used.size);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reserve(bytes: usize) -> Option<usize> {
+        // SAFETY: fresh memory, at an address of the system's choice.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        (address != libc::MAP_FAILED).then_some(address.addr())
+    }
+
+    /// One test, since there is one heap in a process.
+    #[test]
+    fn blocks_keep_what_is_in_them() {
+        let layout = |size, align| Layout::from_size_align(size, align).unwrap();
+        // Before there is an arena.
+        // SAFETY: the size is not 0.
+        let early = unsafe { alloc(layout(1 << 20, 8)) };
+        assert!(!is_in_arena(early.addr()));
+        want(Box::new(reserve));
+        // SAFETY: each block is used as it was allocated, and freed once.
+        unsafe {
+            early.write_bytes(7, 1 << 20);
+            let small = alloc(layout(1000, 8));
+            assert!(!is_in_arena(small.addr()));
+            let grown = realloc(small, layout(1000, 8), LARGE);
+            assert!(is_in_arena(grown.addr()) && grown.addr().is_multiple_of(LARGE));
+            let early = realloc(early, layout(1 << 20, 8), 3 << 20);
+            assert!(is_in_arena(early.addr()));
+            assert!((0..1 << 20).all(|i| early.add(i).read() == 7));
+            assert_eq!(realloc(early, layout(3 << 20, 8), (3 << 20) - 5), early);
+            let found = take_unmoved(early.addr() + 100);
+            assert_eq!(found, Some(Block { begin: early.addr(), size: 3 << 20 }));
+            assert_eq!(take_unmoved(early.addr()), None);
+            let shrunk = realloc(early, layout((3 << 20) - 5, 8), 100);
+            assert!(!is_in_arena(shrunk.addr()));
+            assert!((0..100).all(|i| shrunk.add(i).read() == 7));
+            dealloc(shrunk, layout(100, 8));
+            // It is used again, and dirty.
+            let zeros = alloc_zeroed(layout(3 << 20, 4096));
+            assert_eq!(zeros, early);
+            assert!((0..3 << 20).all(|i| zeros.add(i).read() == 0));
+            let aligned = alloc(layout(LARGE, 2 * LARGE));
+            assert!(!is_in_arena(aligned.addr()) && aligned.addr().is_multiple_of(2 * LARGE));
+            dealloc(aligned, layout(LARGE, 2 * LARGE));
+            let other = zeros.addr();
+            std::thread::spawn(move || {
+                dealloc(std::ptr::with_exposed_provenance_mut(other), layout(3 << 20, 4096));
+            })
+            .join()
+            .unwrap();
+            dealloc(grown, layout(LARGE, 8));
+            // More than there is.
+            assert!(take(layout(1 << 41, 8)).is_none());
+        }
+        assert!(blocks().as_ref().unwrap().used.is_empty());
+    }
+}

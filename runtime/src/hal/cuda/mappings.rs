@@ -1,0 +1,101 @@
+//! The mappings of the process's address space, as Linux lists them.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// One mapping.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Mapping {
+    pub(super) begin: usize,
+    pub(super) end: usize,
+    pub(super) readable: bool,
+    pub(super) writable: bool,
+    /// Whether other processes see what is written.
+    pub(super) shared: bool,
+    /// The file or the kind, such as `[stack]`; empty for anonymous memory.
+    pub(super) name: String,
+}
+
+impl Mapping {
+    pub(super) const fn size(&self) -> usize {
+        self.end - self.begin
+    }
+
+    /// Whether it is of a file.
+    pub(super) fn is_of_file(&self) -> bool {
+        self.name.starts_with('/')
+    }
+
+    /// The last component of its file's path.
+    pub(super) fn file_name(&self) -> &str {
+        Path::new(&self.name).file_name().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+}
+
+/// Lists all mappings, by address.
+pub(super) fn all() -> io::Result<Vec<Mapping>> {
+    // Read at once, so that the list is of one moment as far as the system allows.
+    let text = fs::read("/proc/self/maps")?;
+    let text = String::from_utf8_lossy(&text);
+    let lines = text.lines().map(|line| {
+        parse(line).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("no mapping: `{line}`"))
+        })
+    });
+    lines.collect()
+}
+
+/// Parses a line of the list: `begin-end rwxp offset device inode name`.
+fn parse(line: &str) -> Option<Mapping> {
+    let mut words = line.splitn(6, ' ');
+    let (begin, end) = words.next()?.split_once('-')?;
+    let address = |text| usize::from_str_radix(text, 16).ok();
+    let (begin, end) = (address(begin)?, address(end)?);
+    let [readable, writable, _, shared] = words.next()?.as_bytes() else { return None };
+    let (readable, writable, shared) = (*readable == b'r', *writable == b'w', *shared == b's');
+    let name = words.nth(3).unwrap_or_default().trim_start().to_owned();
+    (begin < end).then_some(Mapping { begin, end, readable, writable, shared, name })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_parsed() {
+        let line =
+            "7ffd177b6000-7ffd177d8000 rw-p 00000000 00:00 0                          [stack]";
+        let stack = parse(line).unwrap();
+        assert_eq!((stack.begin, stack.size()), (0x7ffd_177b_6000, 0x22000));
+        assert!(stack.readable && stack.writable && !stack.shared && !stack.is_of_file());
+        assert_eq!(stack.name, "[stack]");
+        let file = "559b857b2000-559b8582c000 r-xp 00008000 fe:00 5309935                    /a b/pro gram";
+        let file = parse(file).unwrap();
+        assert!(!file.writable && file.is_of_file());
+        assert_eq!((file.name.as_str(), file.file_name()), ("/a b/pro gram", "pro gram"));
+        let anonymous = parse("7f90c0000000-7f90d0000000 ---s 00000000 00:00 0 ").unwrap();
+        assert!(!anonymous.readable && anonymous.shared && anonymous.name.is_empty());
+        for damaged in [
+            "",
+            "7f90",
+            "10-10 rw-p 0 0:0 0",
+            "20-10 rw-p 0 0:0 0",
+            "10-20 rw- 0 0:0 0",
+            "x-20 rw-p 0 0:0 0",
+        ] {
+            assert_eq!(parse(damaged), None, "{damaged}");
+        }
+    }
+
+    #[test]
+    fn this_process_has_a_stack_and_code() {
+        let (local, all) = (0_u8, all().unwrap());
+        let find = |address: usize| {
+            all.iter().find(|mapping| mapping.begin <= address && address < mapping.end)
+        };
+        assert!(find((&raw const local).addr()).is_some_and(|mapping| mapping.writable));
+        assert!(find(parse as fn(_) -> _ as usize).is_some_and(Mapping::is_of_file));
+        assert!(all.is_sorted_by_key(|mapping| mapping.begin));
+    }
+}
