@@ -16,6 +16,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use inkwell::module::Module;
 use schism_llvm::{AsModule, AtomicOrdering, DataLayout, IntoValue, Opcode, Type, TypeKind, Value};
 
+use crate::check::host_memory;
 use crate::frontend::kernel_reachability;
 use crate::spec::builtins;
 use crate::spec::device::DeviceSpec;
@@ -57,6 +58,14 @@ pub fn run(module: &Module<'_>, spec: &DeviceSpec, kernels: &mut [KernelImage]) 
             kernel.groups.is_some().then_some(Capability::Groups).into_iter().collect();
         for &function in &reached {
             kernel.capabilities.extend(&functions.get(function).capabilities);
+        }
+        if spec.host_memory.contains(&kernel.name) {
+            if host_memory::updates_atomics(&reached) {
+                kernel.capabilities.insert(Capability::HostAtomics);
+            }
+            if host_memory::constants_escape(&reached) {
+                kernel.capabilities.insert(Capability::ConstantAddresses);
+            }
         }
         if functions.has_cycle(&reached) {
             kernel.capabilities.insert(Capability::Recursion);

@@ -3,5 +3,6 @@
 pub mod capabilities;
 pub mod device_check;
 pub mod exports;
+pub(crate) mod host_memory;
 pub mod performance_lints;
 pub mod recursion;

@@ -43,6 +43,8 @@ pub struct DeviceSpec {
     pub lines: bool,
     /// Which costs to look for.
     pub warnings: Warnings,
+    /// Kernels, by name, that work in the program's own memory.
+    pub host_memory: Vec<String>,
     /// For the pass `split` alone: the kernels to keep.
     pub part: Vec<String>,
 }

@@ -81,6 +81,8 @@ impl fmt::Display for KernelImage {
 pub enum Capability {
     /// Atomic operations on eight bytes or more.
     Atomic64,
+    /// Addresses of constants that the host can use: the kernel puts some into the host's memory.
+    ConstantAddresses,
     /// 128-bit floating-point numbers.
     Fp128,
     /// 16-bit floating-point numbers.
@@ -89,6 +91,8 @@ pub enum Capability {
     Fp64,
     /// Work-groups: barriers or local memory.
     Groups,
+    /// Updates of atomics in the host's memory, while the host may update them too.
+    HostAtomics,
     /// Calls through pointers.
     IndirectCalls,
     /// Integers of more than 64 bits.
@@ -103,10 +107,12 @@ impl Capability {
     pub const fn as_str(self) -> &'static str {
         match self {
             Capability::Atomic64 => "atomic64",
+            Capability::ConstantAddresses => "constant-addresses",
             Capability::Fp128 => "fp128",
             Capability::Fp16 => "fp16",
             Capability::Fp64 => "fp64",
             Capability::Groups => "groups",
+            Capability::HostAtomics => "host-atomics",
             Capability::IndirectCalls => "indirect-calls",
             Capability::Int128 => "int128",
             Capability::Recursion => "recursion",

@@ -12,6 +12,7 @@
 //! ; SPEC formatter: symbol type
 //! ; SPEC kernel: name entry size align
 //! ; SPEC param: offset size align integer|float|bytes|pointer|reference
+//! ; SPEC host-memory: kernel
 //! ; SPEC target: triple
 //! ; SPEC export: symbol
 //! ; SPEC import: symbol
@@ -204,6 +205,7 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
             let kernel = kernel.ok_or_else(|| error("no `kernel` comes before it".to_owned()))?;
             kernel.parameters.push(parameter);
         }
+        "host-memory" => spec.host_memory.push(word(0, "the kernel")?.to_owned()),
         "spec-constant" => spec.spec_constants.push(SpecConstant {
             symbol: word(0, "the symbol")?.to_owned(),
             static_size: number(1, "the size")?,

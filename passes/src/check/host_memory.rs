@@ -1,0 +1,265 @@
+//! What a kernel requires that works in the program's own memory, besides seeing it.
+//!
+//! Changes nothing. Two things are fine where kernels run on the host and not elsewhere:
+//!
+//! - *updates of atomics*: the host may update the same atomic at the same time;
+//! - *addresses of constants that escape*: a device has constants of its own, whose addresses mean
+//!   nothing to the host. For
+//!   ```llvm
+//!   @even = private constant [4 x i8] c"even"
+//!   define void @kernel(ptr %to) {
+//!     store ptr @even, ptr %to
+//!     ret void
+//!   }
+//!   ```
+//!   the host would find an address of the device's in its memory. To load from `@even` is fine.
+//!
+//! The second is a taint analysis over def-use chains, without regard to the order of instructions. A value
+//! is tainted if it may be a constant's address. A local variable in which such a value is stored counts
+//! as a constant that contains addresses.
+
+use std::collections::{HashMap, HashSet};
+
+use schism_llvm::{Opcode, Type, TypeKind, Value};
+
+use crate::spec::builtins::{PANIC, PANIC_FORMAT};
+
+/// Whether one of these functions updates an atomic.
+pub(crate) fn updates_atomics(functions: &[Value<'_>]) -> bool {
+    functions.iter().flat_map(|function| function.instructions()).any(|instruction| {
+        matches!(instruction.opcode(), Some(Opcode::AtomicRMW | Opcode::AtomicCmpXchg))
+    })
+}
+
+/// Whether the address of a constant may get into memory that is not a local variable. `functions`
+/// are all that a kernel reaches.
+pub(crate) fn constants_escape(functions: &[Value<'_>]) -> bool {
+    let mut walk = Walk {
+        functions: functions.iter().copied().collect(),
+        tainted: HashMap::new(),
+        stack: Vec::new(),
+    };
+    for instruction in functions.iter().flat_map(|function| function.instructions()) {
+        for operand in instruction.operands() {
+            if operand.is_constant() && !operand.is_function() {
+                walk.constant(operand);
+            }
+        }
+    }
+    walk.escapes()
+}
+
+/// What memory holds to which a tainted value points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Behind {
+    /// No addresses.
+    Data,
+    /// Perhaps addresses of constants.
+    Addresses,
+}
+
+struct Walk<'m> {
+    functions: HashSet<Value<'m>>,
+    tainted: HashMap<Value<'m>, Behind>,
+    /// Tainted values whose users are still to be looked at.
+    stack: Vec<Value<'m>>,
+}
+
+impl<'m> Walk<'m> {
+    fn taint(&mut self, value: Value<'m>, behind: Behind) {
+        let known = self.tainted.get(&value);
+        if known.is_none_or(|known| *known < behind) {
+            self.tainted.insert(value, behind);
+            self.stack.push(value);
+        }
+    }
+
+    /// Taints a constant operand, if it is a constant's address or made of one.
+    fn constant(&mut self, operand: Value<'m>) {
+        if let Some(behind) = behind(operand) {
+            self.taint(operand, behind);
+        }
+    }
+
+    fn escapes(&mut self) -> bool {
+        while let Some(value) = self.stack.pop() {
+            let behind = self.tainted[&value];
+            for user in value.users() {
+                // Constants that are made of it are operands themselves, and looked at as such.
+                if user.is_instruction()
+                    && self.functions.contains(&user.parent_function())
+                    && !self.use_is_fine(value, behind, user)
+                {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Looks at a use of a tainted value; returns `false` if the value escapes by it.
+    fn use_is_fine(&mut self, value: Value<'m>, behind: Behind, user: Value<'m>) -> bool {
+        match user.opcode() {
+            Some(Opcode::Load) => {
+                // Optimised code copies addresses as numbers.
+                if behind == Behind::Addresses
+                    && may_hold(user.ty(), &|ty| is_address(ty) || is_word(ty))
+                {
+                    self.taint(user, Behind::Addresses);
+                }
+                true
+            }
+            // What is stored, and where.
+            Some(Opcode::Store) => user.operand(0) != value || self.stored(user.operand(1)),
+            Some(
+                Opcode::GetElementPtr
+                | Opcode::BitCast
+                | Opcode::AddrSpaceCast
+                | Opcode::Phi
+                | Opcode::Select
+                | Opcode::Freeze
+                | Opcode::PtrToInt
+                | Opcode::IntToPtr
+                | Opcode::InsertValue
+                | Opcode::ExtractValue
+                | Opcode::InsertElement
+                | Opcode::ExtractElement
+                | Opcode::ShuffleVector
+                | Opcode::Add
+                | Opcode::And
+                | Opcode::Or
+                | Opcode::Xor
+                | Opcode::Trunc
+                | Opcode::ZExt,
+            ) => {
+                self.taint(user, behind);
+                true
+            }
+            // The difference of two addresses is a number; that of an address and a number is not.
+            Some(Opcode::Sub) => {
+                let difference =
+                    (0..2).all(|index| self.tainted.contains_key(&user.operand(index)));
+                if !difference {
+                    self.taint(user, behind);
+                }
+                true
+            }
+            Some(Opcode::ICmp | Opcode::Switch | Opcode::Br) => true,
+            Some(Opcode::Return) => {
+                let function = user.parent_function();
+                for call in function.users() {
+                    if call.is_instruction() && call.calls(function) {
+                        self.taint(call, behind);
+                    }
+                }
+                true
+            }
+            Some(Opcode::Call) => self.passed(value, behind, user),
+            _ => false,
+        }
+    }
+
+    /// A tainted value is stored at an address: fine if that is in a local variable.
+    fn stored(&mut self, address: Value<'m>) -> bool {
+        let Some(variable) = local_variable(address) else { return false };
+        self.taint(variable, Behind::Addresses);
+        true
+    }
+
+    /// A tainted value is an argument of a call.
+    fn passed(&mut self, value: Value<'m>, behind: Behind, call: Value<'m>) -> bool {
+        let called = call.called_value();
+        if !called.is_function() {
+            return false;
+        }
+        let name = called.name();
+        if [PANIC, PANIC_FORMAT].contains(&name.as_str())
+            || called.has_function_attribute("noreturn")
+            || call.has_call_attribute("noreturn")
+        {
+            // It ends the kernel with a message, in which there are no addresses.
+            return true;
+        }
+        let is_copy =
+            ["llvm.memcpy.", "llvm.memmove."].iter().any(|prefix| name.starts_with(prefix));
+        if is_copy {
+            let is_source = call.operand(1) == value;
+            return !is_source || behind == Behind::Data || self.stored(call.operand(0));
+        }
+        if [
+            "llvm.lifetime.",
+            "llvm.assume",
+            "llvm.dbg.",
+            "llvm.memset.",
+            "llvm.experimental.noalias",
+            "llvm.invariant.",
+        ]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+        {
+            return true;
+        }
+        if !self.functions.contains(&called) || called.num_blocks() == 0 {
+            return false;
+        }
+        for (index, argument) in call.args().into_iter().enumerate() {
+            if argument != value {
+                continue;
+            }
+            if index as u32 >= called.num_params() {
+                return false;
+            }
+            self.taint(called.param(index as u32), behind);
+        }
+        true
+    }
+}
+
+/// What is behind a constant that is the address of a global variable, or made of one.
+fn behind(constant: Value<'_>) -> Option<Behind> {
+    let (mut found, mut seen, mut stack) = (None, HashSet::new(), vec![constant]);
+    while let Some(value) = stack.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        if value.is_global_variable() {
+            let holds =
+                value.initializer().is_none_or(|initial| may_hold(initial.ty(), &is_address));
+            found = found.max(Some(if holds { Behind::Addresses } else { Behind::Data }));
+        } else if value.is_constant() && !value.is_function() {
+            stack.extend(value.operands());
+        }
+    }
+    found
+}
+
+fn is_address(ty: Type<'_>) -> bool {
+    ty.kind() == TypeKind::Pointer
+}
+
+fn is_word(ty: Type<'_>) -> bool {
+    ty.kind() == TypeKind::Integer && ty.int_width() >= 64
+}
+
+/// Whether a type, or one of its parts, is such a type.
+fn may_hold<'m>(ty: Type<'m>, what: &dyn Fn(Type<'m>) -> bool) -> bool {
+    match ty.kind() {
+        TypeKind::Struct => (0..ty.num_fields()).any(|index| may_hold(ty.field_type(index), what)),
+        TypeKind::Array | TypeKind::Vector => may_hold(ty.element_type(), what),
+        _ => what(ty),
+    }
+}
+
+/// The local variable in which an address lies, if it certainly lies in one.
+fn local_variable(address: Value<'_>) -> Option<Value<'_>> {
+    let mut value = address;
+    loop {
+        match value.opcode()? {
+            Opcode::Alloca => return Some(value),
+            Opcode::GetElementPtr | Opcode::BitCast | Opcode::AddrSpaceCast => {
+                value = value.operand(0);
+            }
+            _ => return None,
+        }
+    }
+}
