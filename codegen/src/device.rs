@@ -239,6 +239,7 @@ pub(crate) fn make<'tcx>(
             })
             .collect(),
         exports: exports.iter().map(|export| export.name.clone()).collect(),
+        host_memory: pipelines.names().map(str::to_owned).collect(),
         imports: unit.imports,
         split: split_mode(tcx),
         lines: std::env::var(LINES).is_ok_and(|value| !value.is_empty() && value != "0"),

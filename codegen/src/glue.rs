@@ -249,7 +249,9 @@ impl ExtraBackendMethods for SchismBackend {
         module_name: &str,
         methods: &[rustc_ast::expand::allocator::AllocatorMethod],
     ) -> LlvmModule {
-        self.0.codegen_allocator(tcx, module_name, methods)
+        let mut module = self.0.codegen_allocator(tcx, module_name, methods);
+        stdpar::heap::put_behind_allocator(tcx, &mut module);
+        module
     }
 
     fn compile_codegen_unit(

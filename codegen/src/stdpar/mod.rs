@@ -10,6 +10,7 @@
 //! has asked for one in particular, so that is no error; [`explain`] says it where a build asks.
 
 pub(crate) mod explain;
+pub(crate) mod heap;
 pub(crate) mod inject;
 pub(crate) mod refuse;
 
@@ -168,9 +169,53 @@ pub(crate) fn is_pipeline<'tcx>(tcx: TyCtxt<'tcx>, entry: Instance<'tcx>) -> boo
 /// Whether something can be a kernel as far as types tell. A pipeline cannot whose values may hold
 /// functions, alone or in a table of methods: those of a kernel are not the host's.
 pub(crate) fn may_be_kernel<'tcx>(tcx: TyCtxt<'tcx>, marker: Instance<'tcx>) -> bool {
-    let Some(args) = pipeline_of(tcx, marker.args.type_at(0)) else { return true };
+    let kernel = marker.args.type_at(0);
+    let Some(args) = pipeline_of(tcx, kernel) else { return true };
     let mut types = Types { tcx, seen: FxHashSet::default(), left: MOST_TYPES };
-    args.types().all(|ty| types.are_data(ty))
+    args.types().all(|ty| types.are_data(ty)) && (!is_copied(tcx, kernel) || split_well(tcx, args))
+}
+
+/// The module with the kernels whose work-items get copies of the producer and the consumer.
+const GRID: &str = "grid";
+
+/// Whether each work-item of a kernel gets a copy of the producer and the consumer.
+fn is_copied<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+    kernel.ty_adt_def().is_some_and(|adt| {
+        tcx.opt_parent(adt.did())
+            .and_then(|module| tcx.opt_item_name(module))
+            .is_some_and(|name| name.as_str() == GRID)
+    })
+}
+
+/// Whether no implementation of a producer or a consumer takes part in a pipeline but rayon's own.
+/// The parts that these split themselves into have nothing in common, and copies of them may be
+/// split side by side. Of others nobody knows.
+fn split_well<'tcx>(tcx: TyCtxt<'tcx>, args: GenericArgsRef<'tcx>) -> bool {
+    items(tcx).iter().all(|items| {
+        let rayon = items.original.krate;
+        let bounds = tcx.predicates_of(items.original).predicates.iter();
+        let traits = bounds.filter_map(|(bound, _)| bound.as_trait_clause());
+        let traits: FxHashSet<DefId> = traits.map(|bound| bound.def_id()).collect();
+        let foreign = traits
+            .into_iter()
+            .filter(|&id| id.krate == rayon)
+            .flat_map(|id| tcx.all_impls(id))
+            .filter(|implementation| implementation.krate != rayon);
+        foreign.into_iter().all(|implementation| {
+            let of = tcx.type_of(implementation).instantiate_identity();
+            match of.ty_adt_def() {
+                Some(adt) => !mentions(args, adt.did()),
+                None => false,
+            }
+        })
+    })
+}
+
+/// Whether a type is among some types or their parameters.
+fn mentions<'tcx>(args: GenericArgsRef<'tcx>, adt: DefId) -> bool {
+    args.iter().flat_map(|arg| arg.walk()).any(|part| {
+        part.as_type().is_some_and(|ty| ty.ty_adt_def().is_some_and(|of| of.did() == adt))
+    })
 }
 
 /// Types with more parts than this are not looked through.

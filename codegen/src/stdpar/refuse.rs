@@ -42,6 +42,11 @@ impl Pipelines {
         Self { pipelines: pipelines.map(place).collect(), refused: Vec::new() }
     }
 
+    /// The names of all of them.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.pipelines.keys().map(String::as_str)
+    }
+
     /// Notes kernels that are taken out before anything is lowered.
     pub(crate) fn refuse(&mut self, kernels: &[(String, &'static str)]) {
         let refused = kernels.iter().map(|(name, why)| (name.clone(), (*why).to_owned()));

@@ -15,7 +15,55 @@ use crate::util::trace;
 
 /// The functions behind the program's allocator.
 pub mod heap {
-    pub use crate::data::shared_heap::{alloc, alloc_zeroed, dealloc, realloc};
+    use std::alloc::Layout;
+
+    use crate::data::shared_heap;
+
+    /// Allocates: the compiler puts this behind the program's allocator.
+    ///
+    /// # Safety
+    /// As for [`GlobalAlloc::alloc`](std::alloc::GlobalAlloc::alloc), with the size and the alignment of a
+    /// layout. So for the other functions.
+    #[unsafe(no_mangle)]
+    pub unsafe extern "C" fn __schism_heap_alloc(size: usize, align: usize) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe { shared_heap::alloc(Layout::from_size_align_unchecked(size, align)) }
+    }
+
+    /// Allocates zeros.
+    ///
+    /// # Safety
+    /// As for [`__schism_heap_alloc`].
+    #[unsafe(no_mangle)]
+    pub unsafe extern "C" fn __schism_heap_alloc_zeroed(size: usize, align: usize) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe { shared_heap::alloc_zeroed(Layout::from_size_align_unchecked(size, align)) }
+    }
+
+    /// Frees.
+    ///
+    /// # Safety
+    /// As for [`__schism_heap_alloc`].
+    #[unsafe(no_mangle)]
+    pub unsafe extern "C" fn __schism_heap_dealloc(block: *mut u8, size: usize, align: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { shared_heap::dealloc(block, Layout::from_size_align_unchecked(size, align)) }
+    }
+
+    /// Changes a block's size.
+    ///
+    /// # Safety
+    /// As for [`__schism_heap_alloc`].
+    #[unsafe(no_mangle)]
+    pub unsafe extern "C" fn __schism_heap_realloc(
+        block: *mut u8,
+        size: usize,
+        align: usize,
+        new: usize,
+    ) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe { shared_heap::realloc(block, Layout::from_size_align_unchecked(size, align), new) }
+    }
 
     /// Call it when the program starts, before it opens libraries.
     pub fn at_start() {
@@ -25,7 +73,7 @@ pub mod heap {
     /// Asks for memory that is shared with a queue's device, which the first large block reserves.
     /// `queue` is called at most once.
     pub fn share(queue: fn() -> Option<crate::Queue>) {
-        super::shared_heap::want(Box::new(move |bytes| queue()?.backend().reserve_shared(bytes)));
+        shared_heap::want(Box::new(move |bytes| queue()?.backend().reserve_shared(bytes)));
     }
 }
 

@@ -148,7 +148,7 @@ fn take(layout: Layout) -> Option<*mut u8> {
 /// # Safety
 /// As there.
 #[inline]
-pub unsafe fn alloc(layout: Layout) -> *mut u8 {
+pub(crate) unsafe fn alloc(layout: Layout) -> *mut u8 {
     if STATE.load(Ordering::Relaxed) != UNUSED
         && let Some(block) = take(layout)
     {
@@ -163,7 +163,7 @@ pub unsafe fn alloc(layout: Layout) -> *mut u8 {
 /// # Safety
 /// As there.
 #[inline]
-pub unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
+pub(crate) unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
     if STATE.load(Ordering::Relaxed) != UNUSED
         && let Some(block) = take(layout)
     {
@@ -180,7 +180,7 @@ pub unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
 /// # Safety
 /// As there.
 #[inline]
-pub unsafe fn dealloc(block: *mut u8, layout: Layout) {
+pub(crate) unsafe fn dealloc(block: *mut u8, layout: Layout) {
     if is_in_arena(block.addr()) {
         give(block.addr());
     } else {
@@ -194,7 +194,7 @@ pub unsafe fn dealloc(block: *mut u8, layout: Layout) {
 /// # Safety
 /// As there.
 #[inline]
-pub unsafe fn realloc(block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+pub(crate) unsafe fn realloc(block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
     let of_arena = is_in_arena(block.addr());
     if !of_arena && (size < LARGE || STATE.load(Ordering::Relaxed) == UNUSED) {
         // SAFETY: the caller's promise.

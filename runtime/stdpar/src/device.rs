@@ -3,8 +3,30 @@
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 
-use schism::__private::note;
+use schism::__private::{heap, note};
 use schism::{Device, DeviceKind, Queue};
+
+use crate::choose;
+
+/// Asks for memory that is shared with the device, where a program is to run on one that has memory
+/// of its own. It runs before the program's `main`.
+extern "C" fn at_start() {
+    let named = std::env::var_os("SCHISM_DEVICE").unwrap_or_default();
+    let on_host = ["", "cpu", "native"].iter().any(|name| named == *name);
+    if !on_host && !choose::is_off() {
+        heap::at_start();
+        heap::share(queue);
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_START: extern "C" fn() = at_start;
+
+/// Whether the device has many work-items at a time, more than there can be pieces.
+pub(crate) fn is_wide() -> bool {
+    device().is_some_and(|device| device.kind() != DeviceKind::Cpu)
+}
 
 /// The device; `None` where all pipelines stay with rayon. The first call looks for it.
 pub(crate) fn device() -> Option<&'static Device> {
@@ -30,7 +52,8 @@ fn find() -> Option<Device> {
         DeviceKind::Native => {
             refuse(format_args!("the device `{device}` has nothing but the host's own code"))
         }
-        _ => refuse(format_args!("the device `{device}` does not see this program's memory")),
+        // Whether it sees this program's memory turns out at each launch.
+        _ => Some(device),
     }
 }
 

@@ -6,10 +6,11 @@ use std::panic::panic_any;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, bridge_producer_consumer};
 use schism::__private::descriptor;
-use schism::LaunchError;
+use schism::{LaunchError, Queue};
 
 use crate::choose::{self, Way};
 use crate::device;
+use crate::grid;
 use crate::pieces::{Failed, Launch, Piece, Pieces};
 
 /// Runs a pipeline where it is to run.
@@ -37,6 +38,19 @@ where
                 run.refuse(name, &"there is no queue");
                 return with_rayon(len, producer, consumer);
             };
+            if const { grid::may_copy::<P, C>() } && device::is_wide() {
+                return match grid::run(&queue, len, &producer, &consumer) {
+                    Ok((result, work_items)) => {
+                        run.end_on_device(name, work_items, &queue);
+                        result
+                    }
+                    Err(grid::Failed::NotBegun(error)) => {
+                        run.refuse(name, &error);
+                        with_rayon(len, producer, consumer)
+                    }
+                    Err(grid::Failed::Within(error)) => fail(error, &queue),
+                };
+            }
             let Some(wanted) = Launch::<P, C>::count(len, &producer) else {
                 return with_rayon(len, producer, consumer);
             };
@@ -54,14 +68,19 @@ where
                     run.refuse(name, &why);
                     launch.join_with(pieces_with_rayon)
                 }
-                // A text is what programs look for in a payload. The hook prints it, as rayon's
-                // worker has it printed.
-                Failed::Within(LaunchError::Panicked(panic)) => panic_any(panic.message),
-                Failed::Within(error) => {
-                    panic!("a parallel iterator failed on the device `{}`: {error}", queue.device())
-                }
+                Failed::Within(error) => fail(error, &queue),
             }
         }
+    }
+}
+
+/// Panics as a launch has.
+fn fail(error: LaunchError, queue: &Queue) -> ! {
+    match error {
+        // A text is what programs look for in a payload. The hook prints it, as rayon's worker has
+        // it printed.
+        LaunchError::Panicked(panic) => panic_any(panic.message),
+        error => panic!("a parallel iterator failed on the device `{}`: {error}", queue.device()),
     }
 }
 

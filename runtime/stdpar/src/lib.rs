@@ -16,6 +16,7 @@
 
 mod choose;
 mod device;
+pub mod grid;
 pub mod host;
 mod pieces;
 

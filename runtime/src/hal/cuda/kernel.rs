@@ -340,6 +340,13 @@ fn assumptions(variant: &Variant) -> u32 {
     small | if variant.assumptions.divisible { ASSUME_DIVISIBLE } else { 0 }
 }
 
+/// The capabilities of stage 1's that no NVIDIA GPU has.
+const LACKING: [(&str, &str); 3] = [
+    ("fp128", "floating-point numbers of 128 bits"),
+    ("constant-addresses", "constants at the host's addresses"),
+    ("host-atomics", "atomic updates of the host's memory"),
+];
+
 /// Compiles a kernel to PTX with stage 2.
 fn compile(
     context: &Context,
@@ -349,9 +356,11 @@ fn compile(
     lists: &Lists<'_>,
     flags: u32,
 ) -> Result<Value, ImageError> {
-    // The only capability of stage 1's that no NVIDIA GPU has.
-    if kernel.capabilities.iter().any(|capability| capability == "fp128") {
-        return Err(ImageError::Lacks { what: "floating-point numbers of 128 bits" });
+    if let Some((_, what)) = LACKING
+        .iter()
+        .find(|(lacking, _)| kernel.capabilities.iter().any(|capability| capability == lacking))
+    {
+        return Err(ImageError::Lacks { what });
     }
     let stage2 = stage2().map_err(|reason| ImageError::Stage2 { reason: reason.to_string() })?;
     let request = GpuRequest {
