@@ -501,10 +501,8 @@ pub enum LaunchError {
     },
     /// A kernel that uses the program's own memory was launched on a device that cannot access all of
     /// it. Nothing has run.
-    #[error("kernel `{kernel}` cannot use this program's memory on device `{device}`: {reason}")]
+    #[error("the device `{device}` cannot use all of this program's memory: {reason}")]
     HostMemory {
-        /// The kernel.
-        kernel: String,
         /// The device.
         device: String,
         /// Which memory, and why.

@@ -323,11 +323,10 @@ fn launches() {
         ),
         (
             LaunchError::HostMemory {
-                kernel: kernel(),
                 device: text("cuda"),
                 reason: text("its memory at 0x1000..0x2000 (/data) cannot be made visible: no"),
             },
-            "kernel `saxpy::main::{closure#0}` cannot use this program's memory on device `cuda`: its memory at 0x1000..0x2000 (/data) cannot be made visible: no",
+            "the device `cuda` cannot use all of this program's memory: its memory at 0x1000..0x2000 (/data) cannot be made visible: no",
         ),
         (
             LaunchError::Driver { kernel: kernel(), device: text("cuda"), source: driver() },

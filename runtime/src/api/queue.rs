@@ -444,8 +444,8 @@ impl Queue {
     /// As [`run`](Self::run), for a kernel that uses addresses of the host's as they are.
     ///
     /// # Safety
-    /// As for [`submit`](Self::submit).
-    pub(crate) unsafe fn run_with_host_memory(
+    /// As for [`submit`](Self::submit), inside a call of the backend's `with_host_memory`.
+    pub(crate) unsafe fn run_with_host_addresses(
         &self,
         kernel: RawKernel,
         shape: &LaunchShape,
@@ -453,7 +453,7 @@ impl Queue {
         self.refuse_inside_kernels()?;
         let launch = LaunchDesc { host_addresses: true, ..self.describe(&kernel, shape, 0) };
         // SAFETY: the caller's promises.
-        unsafe { self.queue.run_with_host_memory(&launch) }
+        unsafe { self.queue.run(&launch) }
     }
 
     /// Runs a launch, or has the device run it asynchronously; the caller holds the queue.

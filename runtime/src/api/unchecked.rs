@@ -77,15 +77,29 @@ pub mod heap {
     }
 }
 
+/// Calls `run` while the queue's device sees all of the program's memory: all [`run_unchecked`] on
+/// it has to be in such a call.
+///
+/// # Errors
+/// [`LaunchError::HostMemory`]; then `run` is not called.
+pub fn with_host_memory<R>(queue: &Queue, run: impl FnOnce() -> R) -> Result<R, LaunchError> {
+    let (mut run, mut result) = (Some(run), None);
+    let mut once = || result = run.take().map(|run| run());
+    let seen = queue.backend().with_host_memory(&mut once);
+    let refused = |reason| LaunchError::HostMemory { device: queue.device().to_string(), reason };
+    seen.map_err(refused)?;
+    Ok(result.expect("it was called"))
+}
+
 /// Runs `kernel` once for each of `items`, and returns when all are done. Its bytes are copied as
 /// they are, with all addresses in them.
 ///
 /// # Errors
-/// [`LaunchError`]; after [`LaunchError::HostMemory`] nothing has run.
+/// [`LaunchError`].
 ///
 /// # Safety
-/// Work-items may run at the same time, on other threads. What the addresses in the kernel refer to
-/// lives until this returns.
+/// This is inside a call of [`with_host_memory`] with the same queue. Work-items may run at the same
+/// time, on other threads. What the addresses in the kernel refer to lives until this returns.
 pub unsafe fn run_unchecked<K: Kernel<1>>(
     queue: &Queue,
     kernel: &K,
@@ -95,7 +109,7 @@ pub unsafe fn run_unchecked<K: Kernel<1>>(
     let raw = RawKernel::new::<K, 1>(kernel, type_name::<K>);
     prefetch(queue, &raw);
     // SAFETY: the kernel is borrowed for the call; the rest is the caller's promise.
-    unsafe { queue.run_with_host_memory(raw, &shape) }
+    unsafe { queue.run_with_host_addresses(raw, &shape) }
 }
 
 /// Has blocks of the shared heap moved to the device, once each, that a kernel refers to: by its own

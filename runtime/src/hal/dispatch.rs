@@ -155,25 +155,8 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(_) => QueueOf::<$backend>::TRANSLATES_ADDRESSES,)* }
             }
 
-            /// Runs a launch whose kernel uses addresses of the host's as they are, and waits for
-            /// its end.
-            ///
-            /// # Errors
-            /// [`LaunchError`].
-            ///
-            /// # Safety
-            /// As for [`QueueOps::submit`]; the range may be empty.
-            pub(crate) unsafe fn run_with_host_memory(
-                &self,
-                launch: &LaunchDesc<'_>,
-            ) -> Result<(), LaunchError> {
-                match self {
-                    $($(#[cfg($cfg)])? Self::$Kind(queue) => {
-                        // SAFETY: the caller's promises.
-                        let mut run = || unsafe { submit::run(queue, launch) };
-                        queue.with_host_memory(launch, &mut run)
-                    })*
-                }
+            pub(crate) fn with_host_memory(&self, run: &mut dyn FnMut()) -> Result<(), String> {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.with_host_memory(run),)* }
             }
 
             pub(crate) fn reserve_shared(&self, bytes: usize) -> Option<usize> {

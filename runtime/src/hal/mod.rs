@@ -201,16 +201,13 @@ pub(crate) trait QueueOps: Clone + Send + Sync + 'static {
     /// [`BufferError`].
     fn allocate(&self, layout: Layout) -> Result<Self::Memory, BufferError>;
 
-    /// Calls `run`, which runs a launch whose kernel uses addresses of the host's as they are.
+    /// Calls `run`, which runs launches whose kernels use addresses of the host's as they are.
     ///
     /// # Errors
-    /// [`LaunchError::HostMemory`], and then nothing has run; otherwise those of `run`.
-    fn with_host_memory(
-        &self,
-        _launch: &LaunchDesc<'_>,
-        run: &mut dyn FnMut() -> Result<(), LaunchError>,
-    ) -> Result<(), LaunchError> {
-        run()
+    /// Which memory the device cannot access, and why. Then `run` is not called.
+    fn with_host_memory(&self, run: &mut dyn FnMut()) -> Result<(), String> {
+        run();
+        Ok(())
     }
 
     /// Reserves addresses that host and device share, for as long as the process runs: the memory

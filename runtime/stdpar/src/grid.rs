@@ -187,7 +187,8 @@ pub(crate) enum Failed {
     Within(LaunchError),
 }
 
-/// Runs a pipeline as kernels, and says with how many work-items.
+/// Runs a pipeline as kernels, while the device sees all of the program's memory, and says with how
+/// many work-items.
 ///
 /// # Errors
 /// [`Failed`]. Unless that says otherwise, producer and consumer are used up.

@@ -5,7 +5,7 @@
 use std::panic::panic_any;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, bridge_producer_consumer};
-use schism::__private::descriptor;
+use schism::__private::{descriptor, with_host_memory};
 use schism::{LaunchError, Queue};
 
 use crate::choose::{self, Way};
@@ -39,7 +39,9 @@ where
                 return with_rayon(len, producer, consumer);
             };
             if const { grid::may_copy::<P, C>() } && device::is_wide() {
-                return match grid::run(&queue, len, &producer, &consumer) {
+                let launched =
+                    with_host_memory(&queue, || grid::run(&queue, len, &producer, &consumer));
+                return match launched.unwrap_or_else(|error| Err(grid::Failed::NotBegun(error))) {
                     Ok((result, work_items)) => {
                         run.end_on_device(name, work_items, &queue);
                         result

@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer};
-use schism::__private::{Kernel, run_unchecked};
+use schism::__private::{Kernel, run_unchecked, with_host_memory};
 use schism::{Item, LaunchError, Queue};
 
 /// Pieces for each thread: enough for uneven ones to even out, and few enough for splitting and
@@ -181,7 +181,8 @@ where
         // SAFETY: the kernel, and what it points to, live until the launch is over. Work-items
         // touch their own piece, result and state; pieces may go to other threads, and results may
         // come from there: producers, consumers and results are `Send`.
-        let outcome = unsafe { run_unchecked(queue, &kernel, count) };
+        let outcome =
+            with_host_memory(queue, || unsafe { run_unchecked(queue, &kernel, count) }).flatten();
         let error = match outcome {
             Ok(()) => {
                 // SAFETY: each work-item has run to its end, so each result is there, and each

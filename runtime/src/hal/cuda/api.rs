@@ -163,6 +163,7 @@ pub(super) mod number {
     use super::CuResult;
 
     pub(in crate::hal::cuda) const SUCCESS: CuResult = 0;
+    pub(in crate::hal::cuda) const INVALID_VALUE: CuResult = 1;
     pub(in crate::hal::cuda) const OUT_OF_MEMORY: CuResult = 2;
     pub(in crate::hal::cuda) const NOT_INITIALIZED: CuResult = 3;
     pub(in crate::hal::cuda) const NO_DEVICE: CuResult = 100;

@@ -138,12 +138,8 @@ impl QueueOps for CudaQueue {
         CudaMemory::new(&self.stream.context, layout.size())
     }
 
-    fn with_host_memory(
-        &self,
-        launch: &LaunchDesc<'_>,
-        run: &mut dyn FnMut() -> Result<(), LaunchError>,
-    ) -> Result<(), LaunchError> {
-        host_memory::with_all(&self.stream.context, &|| launch.kernel.name(), run)
+    fn with_host_memory(&self, run: &mut dyn FnMut()) -> Result<(), String> {
+        host_memory::with_all(&self.stream.context, run)
     }
 
     fn reserve_shared(&self, bytes: usize) -> Option<usize> {

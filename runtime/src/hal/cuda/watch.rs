@@ -1,0 +1,257 @@
+//! Watches memory: whoever unmaps it, or gives its pages back, is seen to do so.
+//!
+//! Linux reports such events of registered mappings through a descriptor, `userfaultfd(2)`. The
+//! system call that unmaps returns only when the event was read. The thread that reads holds a lock
+//! from before it reads until the event is noted, and [`Watch::take`] takes that lock. So if memory
+//! is mapped again at the same address, and then a launch asks, the event is there.
+//!
+//! The thread neither allocates nor frees: it would wait for itself to read the event.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Watches the mappings that are given to it.
+#[derive(Debug)]
+pub(super) struct Watch(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    descriptor: OwnedFd,
+    events: Mutex<Events>,
+}
+
+/// A range of addresses whose memory is gone.
+pub(super) type Gone = (usize, usize);
+
+/// What has happened since it was taken last.
+#[derive(Clone, Copy, Debug)]
+struct Events {
+    ranges: [Gone; MOST],
+    len: usize,
+    /// Events that had no room, too.
+    overflow: bool,
+}
+
+/// So many events are told apart.
+const MOST: usize = 256;
+
+// The interface of the system: `linux/userfaultfd.h`.
+const API: u64 = 0xaa;
+const EVENTS: u64 = REMAP_FEATURE | REMOVE_FEATURE | UNMAP_FEATURE;
+const REMAP_FEATURE: u64 = 1 << 2;
+const REMOVE_FEATURE: u64 = 1 << 3;
+const UNMAP_FEATURE: u64 = 1 << 6;
+const USER_MODE_ONLY: libc::c_int = 1;
+const IOCTL_API: libc::c_ulong = 0xc018_aa3f;
+const IOCTL_REGISTER: libc::c_ulong = 0xc020_aa00;
+/// Faults of write-protected pages would be reported, and no page is write-protected.
+const MODE_WRITE_PROTECT: u64 = 1 << 1;
+const EVENT_REMAP: u8 = 0x14;
+const EVENT_REMOVE: u8 = 0x15;
+const EVENT_UNMAP: u8 = 0x16;
+
+#[repr(C)]
+struct UffdioApi {
+    api: u64,
+    features: u64,
+    ioctls: u64,
+}
+
+#[repr(C)]
+struct UffdioRegister {
+    start: u64,
+    len: u64,
+    mode: u64,
+    ioctls: u64,
+}
+
+/// Three words follow eight bytes, of which the first says what happened.
+#[repr(C)]
+struct Message {
+    event: u8,
+    reserved: [u8; 7],
+    words: [u64; 3],
+}
+
+impl Watch {
+    /// Starts to watch.
+    ///
+    /// # Errors
+    /// The system does not let this process watch, or has no thread for it.
+    pub(super) fn new() -> io::Result<Self> {
+        let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | USER_MODE_ONLY;
+        // SAFETY: a system call without pointers.
+        let descriptor = unsafe { libc::syscall(libc::SYS_userfaultfd, flags) };
+        let descriptor = libc::c_int::try_from(descriptor).unwrap_or(-1);
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: it was opened just now.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
+        let mut api = UffdioApi { api: API, features: EVENTS, ioctls: 0 };
+        // SAFETY: the structure is that of the call.
+        if unsafe { libc::ioctl(descriptor.as_raw_fd(), IOCTL_API as _, &raw mut api) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let none = Events { ranges: [(0, 0); MOST], len: 0, overflow: false };
+        let shared = Arc::new(Shared { descriptor, events: Mutex::new(none) });
+        let reader = Arc::clone(&shared);
+        std::thread::Builder::new().name("schism-watch".to_owned()).spawn(move || {
+            loop {
+                reader.wait();
+                reader.read(&mut reader.events());
+            }
+        })?;
+        Ok(Self(shared))
+    }
+
+    /// Watches a mapping. Only memory without a file can be watched.
+    pub(super) fn add(&self, begin: usize, end: usize) -> io::Result<()> {
+        let (start, len) = (begin as u64, (end - begin) as u64);
+        let mut register = UffdioRegister { start, len, mode: MODE_WRITE_PROTECT, ioctls: 0 };
+        let descriptor = self.0.descriptor.as_raw_fd();
+        // SAFETY: the structure is that of the call, which changes nothing that the program sees.
+        if unsafe { libc::ioctl(descriptor, IOCTL_REGISTER as _, &raw mut register) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+
+    /// Calls `gone` for each range whose memory has gone since the last call. `None` stands for all
+    /// ranges.
+    pub(super) fn take(&self, mut gone: impl FnMut(Option<Gone>)) {
+        let events = {
+            let mut events = self.0.events();
+            self.0.read(&mut events);
+            let taken = *events;
+            (events.len, events.overflow) = (0, false);
+            taken
+        };
+        if events.overflow {
+            gone(None);
+        }
+        events.ranges[..events.len].iter().for_each(|range| gone(Some(*range)));
+    }
+}
+
+impl Shared {
+    fn events(&self) -> MutexGuard<'_, Events> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for an event.
+    fn wait(&self) {
+        let mut poll =
+            libc::pollfd { fd: self.descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one descriptor, which is open.
+        unsafe { libc::poll(&raw mut poll, 1, -1) };
+    }
+
+    /// Reads all events that are there.
+    fn read(&self, events: &mut Events) {
+        const SIZE: usize = size_of::<Message>();
+        loop {
+            let mut message = Message { event: 0, reserved: [0; 7], words: [0; 3] };
+            let to = (&raw mut message).cast();
+            // SAFETY: there is room for one message.
+            let size = unsafe { libc::read(self.descriptor.as_raw_fd(), to, SIZE) };
+            if size != SIZE as isize {
+                return;
+            }
+            let [first, second, third] = message.words.map(|word| word as usize);
+            match message.event {
+                EVENT_REMOVE | EVENT_UNMAP => events.add((first, second)),
+                // From where, to where, how much: what was at both places is gone.
+                EVENT_REMAP => {
+                    events.add((first, first.saturating_add(third)));
+                    events.add((second, second.saturating_add(third)));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Events {
+    fn add(&mut self, range: Gone) {
+        match self.ranges.get_mut(self.len) {
+            Some(place) => {
+                *place = range;
+                self.len += 1;
+            }
+            None => self.overflow = true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTES: usize = 1 << 20;
+
+    fn map(at: *mut libc::c_void) -> *mut libc::c_void {
+        let fixed = if at.is_null() { 0 } else { libc::MAP_FIXED };
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | fixed;
+        // SAFETY: fresh memory, or memory of this test.
+        let new =
+            unsafe { libc::mmap(at, BYTES, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        assert_ne!(new, libc::MAP_FAILED);
+        new
+    }
+
+    #[test]
+    fn memory_that_goes_is_seen() {
+        let watch = match Watch::new() {
+            Ok(watch) => watch,
+            Err(error) => {
+                println!("skipped: this system does not let memory be watched: {error}");
+                return;
+            }
+        };
+        let taken = || {
+            let mut all = Vec::new();
+            watch.take(|gone| all.push(gone));
+            all
+        };
+        let memory = map(std::ptr::null_mut());
+        let (begin, end) = (memory.addr(), memory.addr() + BYTES);
+        // SAFETY: memory of this test.
+        unsafe { memory.cast::<u8>().write_bytes(1, BYTES) };
+        assert!(taken().is_empty());
+        for round in 0..300 {
+            watch.add(begin, end).unwrap();
+            // SAFETY: as above.
+            unsafe {
+                match round % 3 {
+                    0 => drop(map(memory)),
+                    1 => assert_eq!(libc::munmap(memory, BYTES), 0),
+                    _ => assert_eq!(libc::madvise(memory, BYTES / 2, libc::MADV_DONTNEED), 0),
+                }
+            }
+            let middle = if round % 3 == 2 { begin + BYTES / 2 } else { end };
+            assert_eq!(taken(), [Some((begin, middle))], "{round}");
+            assert!(taken().is_empty());
+            map(memory);
+            assert!(round % 3 != 2 || taken() == [Some((begin, end))]);
+        }
+        // More events than are told apart.
+        for _ in 0..=MOST {
+            watch.add(begin, end).unwrap();
+            map(memory);
+        }
+        let all = taken();
+        assert!(all.contains(&None) && all.len() == MOST + 1, "{}", all.len());
+        // A part that moves away.
+        watch.add(begin, end).unwrap();
+        // SAFETY: as above.
+        let moved = unsafe { libc::mremap(memory, BYTES, 2 * BYTES, libc::MREMAP_MAYMOVE) };
+        assert_ne!(moved, libc::MAP_FAILED);
+        if moved != memory {
+            assert!(taken().contains(&Some((begin, end))));
+        }
+        // SAFETY: as above.
+        unsafe { libc::munmap(moved, 2 * BYTES) };
+    }
+}
