@@ -78,7 +78,7 @@ pub mod heap {
 }
 
 /// Calls `run` while the queue's device sees all of the program's memory: all [`run_unchecked`] on
-/// it has to be in such a call.
+/// it has to be in such a call. Memory that is allocated inside `run` may be invisible.
 ///
 /// # Errors
 /// [`LaunchError::HostMemory`]; then `run` is not called.

@@ -39,11 +39,11 @@ where
                 return with_rayon(len, producer, consumer);
             };
             if const { grid::may_copy::<P, C>() } && device::is_wide() {
-                let launched =
-                    with_host_memory(&queue, || grid::run(&queue, len, &producer, &consumer));
+                let mut launch = grid::Launch::new(len, &producer, &consumer);
+                let launched = with_host_memory(&queue, || launch.run(&queue));
                 return match launched.unwrap_or_else(|error| Err(grid::Failed::NotBegun(error))) {
-                    Ok((result, work_items)) => {
-                        run.end_on_device(name, work_items, &queue);
+                    Ok(result) => {
+                        run.end_on_device(name, launch.pieces(), &queue);
                         result
                     }
                     Err(grid::Failed::NotBegun(error)) => {
