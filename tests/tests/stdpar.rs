@@ -139,3 +139,54 @@ fn without_the_option_nothing_changes() {
     build(lab, &folder, &[]);
     assert!(kernels(&mut run(&folder, "debug", &[("SCHISM_STDPAR", "always")])) > 300);
 }
+
+/// The fake driver, which runs no kernels.
+fn fake_driver(lab: &Lab) -> PathBuf {
+    let folder = lab.folder("stdpar-driver");
+    let mut rustc = lab.rustc(Compiler::Stock, &folder);
+    text(rustc.args(["--crate-type=cdylib", "-O"]).arg(lab::source("crates/fake_cuda.rs")));
+    folder.join("libfake_cuda.so")
+}
+
+#[test]
+fn memory_of_every_kind() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let program = std::fs::read_to_string(lab::source("stdpar/memory.rs")).expect("a file");
+    let folder = project(lab, "stdpar-memory", &program);
+    text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline", "--release"]));
+    let expected = text(&mut run(&folder, "release", &[]));
+    build(lab, &folder, &["--stdpar", "--release"]);
+    let always = ("SCHISM_STDPAR", "always");
+    assert_eq!(text(&mut run(&folder, "release", &[always])), expected);
+
+    // A GPU that cannot be had the memory seen by: the heap is shared, and nothing is launched.
+    let driver = fake_driver(lab);
+    let driver = ("SCHISM_CUDA", driver.to_str().expect("a path in Unicode"));
+    let cuda = ("SCHISM_DEVICE", "cuda");
+    for which in ["*", "3"] {
+        let fault = format!("cuMemHostRegister_v2:{which}=2");
+        let variables = [always, driver, cuda, ("FAKE_CUDA_FAULTS", fault.as_str())];
+        if which == "*" {
+            assert_eq!(text(&mut run(&folder, "release", &variables)), expected);
+        }
+        let ran = output(run(&folder, "release", &variables).env("SCHISM_TRACE", "1"));
+        let trace = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(trace.contains("cannot use all of this program's memory"), "{trace}");
+        assert!(trace.contains("cannot be made visible"), "{trace}");
+    }
+    // Nor can addresses that are shared.
+    let fault = ("FAKE_CUDA_FAULTS", "cuMemAllocManaged:*=2,cuMemHostRegister_v2:*=2");
+    let without = text(&mut run(&folder, "release", &[always, driver, cuda, fault]));
+    assert_eq!(without, expected);
+
+    let mut on_gpu = run(&folder, "release", &[always, cuda]);
+    let ran = output(on_gpu.env("SCHISM_TRACE", "1"));
+    let trace = String::from_utf8_lossy(&ran.stderr);
+    if let Some(why) = trace.lines().find(|line| line.contains("all parallel iterators stay")) {
+        println!("skipped: memory_of_every_kind on a GPU: {why}");
+        return;
+    }
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), expected);
+    let launches = trace.lines().filter(|line| line.contains(" pieces on `cuda")).count();
+    assert!(launches > 300, "{launches}");
+}
