@@ -13,8 +13,8 @@ use crate::error::{BufferError, DeviceError, DriverError};
 use crate::hal::cuda::api::{number, symbol};
 use crate::hal::cuda::context::Context;
 use crate::hal::cuda::driver::{self, Driver};
-use crate::hal::cuda::host_memory;
 use crate::hal::cuda::memory::{self, CudaMemory};
+use crate::hal::cuda::process;
 use crate::hal::cuda::properties::Properties;
 use crate::hal::cuda::queue::CudaQueue;
 use crate::hal::cuda::stream::Stream;
@@ -132,7 +132,7 @@ impl Backend for Cuda {
     }
 
     fn at_start() {
-        host_memory::at_start();
+        process::at_start();
     }
 
     fn readable(address: usize) -> Option<Result<*const u8, Unreadable>> {

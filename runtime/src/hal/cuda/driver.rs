@@ -7,7 +7,7 @@ use libloading::Library;
 
 use crate::error::DriverError;
 use crate::hal::cuda::api::{Api, CuResult, DeviceNumber, number, symbol};
-use crate::hal::cuda::host_memory;
+use crate::hal::cuda::process;
 use crate::util::{fork, library, warn_once};
 
 /// Names the driver's library; no other place is searched then. An empty value means that there is
@@ -32,7 +32,7 @@ pub(crate) struct Driver {
 /// # Errors
 /// Why there is none, as a text for users.
 pub(super) fn initialise() -> Result<&'static Driver, String> {
-    host_memory::before_driver();
+    process::before_driver();
     let named = std::env::var_os(VARIABLE);
     if named.as_ref().is_some_and(|path| path.is_empty()) {
         return Err(format!("{VARIABLE} is empty"));

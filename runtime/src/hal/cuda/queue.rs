@@ -139,7 +139,8 @@ impl QueueOps for CudaQueue {
     }
 
     fn with_host_memory(&self, run: &mut dyn FnMut()) -> Result<(), String> {
-        host_memory::with_all(&self.stream.context, run)
+        let context = &*self.stream.context;
+        host_memory::with_all(context, &context.host_memory, run)
     }
 
     fn reserve_shared(&self, bytes: usize) -> Option<usize> {
@@ -147,6 +148,7 @@ impl QueueOps for CudaQueue {
     }
 
     fn prefetch(&self, address: usize, bytes: usize) {
-        host_memory::prefetch(&self.stream.context, address, bytes);
+        let context = &*self.stream.context;
+        host_memory::prefetch(context, context.transfers(), address, bytes);
     }
 }
