@@ -152,6 +152,7 @@
 
 #[doc(hidden)]
 pub mod __private;
+pub mod algorithms;
 mod api;
 mod code;
 mod data;

@@ -24,6 +24,11 @@ pub(crate) fn pool() -> Result<&'static ThreadPool, DeviceError> {
     POOL.get(Kept::new).get(start, |_| true)
 }
 
+/// How many threads it has, or will have.
+pub(crate) fn size() -> usize {
+    threads().unwrap_or(1)
+}
+
 fn start() -> Result<ThreadPool, DeviceError> {
     ThreadPoolBuilder::new()
         .num_threads(threads()?)

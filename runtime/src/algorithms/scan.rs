@@ -1,0 +1,152 @@
+//! Scans (prefix sums): reduce, then scan.
+//!
+//! Three launches: each chunk is reduced; one work-item scans the chunks' values; each chunk is
+//! scanned, starting from its value. On GPUs this reads the input twice; a scan of work-groups with
+//! decoupled look-back (Merrill and Garland, "Single-pass parallel prefix scan with decoupled
+//! look-back", 2016) reads it once, and would take the place of [`Scan::run`].
+
+use crate::algorithms::chunks::Chunks;
+use crate::algorithms::collect::collect;
+use crate::algorithms::operand::{Function, Input, Output, check_len};
+use crate::api::queue::Queue;
+use crate::data::buffer::Buffer;
+use crate::data::view::{View, ViewMut};
+use crate::error::LaunchError;
+use crate::kernel::element::Element;
+
+/// A scan of elements of type `T`, made from those of the input by `transform`.
+#[derive(Clone, Copy)]
+struct Scan<'a, S, T, M, F> {
+    input: View<'a, S>,
+    transform: M,
+    op: F,
+    /// What comes before the first element.
+    init: Option<T>,
+}
+
+impl<S, T, M, F> Scan<'_, S, T, M, F>
+where
+    S: Element,
+    T: Element,
+    M: Fn(S) -> T + Function,
+    F: Fn(T, T) -> T + Function,
+{
+    /// Writes the scan: of each element with those before it, or, if `exclusive`, of those before
+    /// it. An exclusive scan has an initial value.
+    fn run(
+        self,
+        queue: &Queue,
+        output: ViewMut<'_, T>,
+        exclusive: bool,
+    ) -> Result<(), LaunchError> {
+        let Self { input, transform, op, init } = self;
+        let chunks = Chunks::new(queue, input.raw().len());
+        let carries = self.carries(queue, chunks)?;
+        let carries = carries.as_ref().map(Buffer::view);
+        let sources = (0.., output.chunks_mut(chunks.size), input.chunks(chunks.size));
+        queue.for_each(sources, move |(chunk, output, input)| {
+            let mut carry = match carries {
+                Some(carries) if chunk != 0 => Some(carries[chunk]),
+                _ => init,
+            };
+            for (to, from) in output.iter_mut().zip(input) {
+                let own = transform(*from);
+                let next = match carry {
+                    Some(carry) => op(carry, own),
+                    None => own,
+                };
+                *to = match carry {
+                    Some(carry) if exclusive => carry,
+                    _ => next,
+                };
+                carry = Some(next);
+            }
+        })
+    }
+
+    /// What comes before each chunk, except for the first one; nothing if there are no others.
+    fn carries(self, queue: &Queue, chunks: Chunks) -> Result<Option<Buffer<T>>, LaunchError> {
+        if chunks.count < 2 {
+            return Ok(None);
+        }
+        let Self { input, transform, op, init } = self;
+        let mut totals = collect(queue, chunks.count, move |chunk| {
+            let (begin, end) = chunks.bounds(chunk);
+            let mut total = transform(input[begin]);
+            for i in begin + 1..end {
+                total = op(total, transform(input[i]));
+            }
+            total
+        })?;
+        queue.for_each(totals.chunks_mut(chunks.count), move |totals| {
+            let mut carry = match init {
+                Some(init) => op(init, totals[0]),
+                None => totals[0],
+            };
+            for total in &mut totals[1..] {
+                let own = *total;
+                *total = carry;
+                carry = op(carry, own);
+            }
+        })?;
+        Ok(Some(totals))
+    }
+}
+
+/// Runs a scan with operands as users give them.
+fn scan<I, O, M, F>(
+    queue: &Queue,
+    input: &I,
+    output: &mut O,
+    init: Option<O::Element>,
+    (transform, op): (M, F),
+    exclusive: bool,
+) -> Result<(), LaunchError>
+where
+    I: Input + ?Sized,
+    O: Output + ?Sized,
+    M: Fn(I::Element) -> O::Element + Function,
+    F: Fn(O::Element, O::Element) -> O::Element + Function,
+{
+    let input = input.read_on(queue)?;
+    let mut output = output.write_on(queue)?;
+    let (from, to) = (input.view(), output.view_mut());
+    check_len(1, from.raw().len(), to.len())?;
+    Scan { input: from, transform, op, init }.run(queue, to, exclusive)?;
+    output.finish()
+}
+
+/// Writes to `output[i]` the elements `input[0]` to `input[i]`, combined by `op`.
+///
+/// `op` is associative; it need not be commutative. With floats, whose addition is not quite
+/// associative, the rounding depends on the number of chunks, and with it on the device.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut sums = [0; 4];
+/// algorithms::inclusive_scan(&queue, &[1, 2, 3, 4], &mut sums, |a, b| a + b)?;
+/// assert_eq!(sums, [1, 3, 6, 10]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`LaunchError`], among others [`LaunchError::Length`] unless `output` is as long as `input`.
+pub fn inclusive_scan<T, I, O, F>(
+    queue: &Queue,
+    input: &I,
+    output: &mut O,
+    op: F,
+) -> Result<(), LaunchError>
+where
+    T: Element,
+    I: Input<Element = T> + ?Sized,
+    O: Output<Element = T> + ?Sized,
+    F: Fn(T, T) -> T + Function,
+{
+    scan(queue, input, output, None, (|own| own, op), false)
+}
