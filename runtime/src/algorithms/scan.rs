@@ -45,21 +45,28 @@ where
         let carries = carries.as_ref().map(Buffer::view);
         let sources = (0.., output.chunks_mut(chunks.size), input.chunks(chunks.size));
         queue.for_each(sources, move |(chunk, output, input)| {
-            let mut carry = match carries {
+            let carry = match carries {
                 Some(carries) if chunk != 0 => Some(carries[chunk]),
                 _ => init,
             };
-            for (to, from) in output.iter_mut().zip(input) {
-                let own = transform(*from);
-                let next = match carry {
-                    Some(carry) => op(carry, own),
-                    None => own,
-                };
-                *to = match carry {
-                    Some(carry) if exclusive => carry,
-                    _ => next,
-                };
-                carry = Some(next);
+            let mut elements = output.iter_mut().zip(input);
+            match carry {
+                Some(mut carry) if exclusive => {
+                    for (to, from) in elements {
+                        *to = carry;
+                        carry = op(carry, transform(*from));
+                    }
+                }
+                carry => {
+                    let Some((to, first)) = elements.next() else { return };
+                    let first = transform(*first);
+                    let mut sum = carry.map_or(first, |carry| op(carry, first));
+                    *to = sum;
+                    for (to, from) in elements {
+                        sum = op(sum, transform(*from));
+                        *to = sum;
+                    }
+                }
             }
         })
     }
@@ -149,4 +156,204 @@ where
     F: Fn(T, T) -> T + Function,
 {
     scan(queue, input, output, None, (|own| own, op), false)
+}
+
+/// As [`inclusive_scan`], with `init` before the first element.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut sums = [0; 4];
+/// algorithms::inclusive_scan_from(&queue, &[1, 2, 3, 4], &mut sums, 10, |a, b| a + b)?;
+/// assert_eq!(sums, [11, 13, 16, 20]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`inclusive_scan`].
+pub fn inclusive_scan_from<T, I, O, F>(
+    queue: &Queue,
+    input: &I,
+    output: &mut O,
+    init: T,
+    op: F,
+) -> Result<(), LaunchError>
+where
+    T: Element,
+    I: Input<Element = T> + ?Sized,
+    O: Output<Element = T> + ?Sized,
+    F: Fn(T, T) -> T + Function,
+{
+    scan(queue, input, output, Some(init), (|own| own, op), false)
+}
+
+/// Writes to `output[i]` the value `init` and the elements before `input[i]`, combined by the
+/// associative `op`.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let lengths = Buffer::from_slice(&queue, &[3, 1, 4, 1])?;
+/// let mut begins = Buffer::with_len(&queue, 4)?;
+/// algorithms::exclusive_scan(&queue, &lengths, &mut begins, 0, |a, b| a + b)?;
+/// assert_eq!(begins.to_vec(), [0, 3, 4, 8]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`inclusive_scan`].
+pub fn exclusive_scan<T, I, O, F>(
+    queue: &Queue,
+    input: &I,
+    output: &mut O,
+    init: T,
+    op: F,
+) -> Result<(), LaunchError>
+where
+    T: Element,
+    I: Input<Element = T> + ?Sized,
+    O: Output<Element = T> + ?Sized,
+    F: Fn(T, T) -> T + Function,
+{
+    scan(queue, input, output, Some(init), (|own| own, op), true)
+}
+
+/// An [`inclusive_scan`] of what `transform` makes of the elements. `transform` is called up to
+/// twice for an element.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut sums = [0; 4];
+/// let squares = |x: u8| u32::from(x) * u32::from(x);
+/// algorithms::transform_inclusive_scan(&queue, b"\x01\x02\x03\x04", &mut sums, |a, b| a + b, squares)?;
+/// assert_eq!(sums, [1, 5, 14, 30]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`inclusive_scan`].
+pub fn transform_inclusive_scan<I, O, F, M>(
+    queue: &Queue,
+    input: &I,
+    output: &mut O,
+    op: F,
+    transform: M,
+) -> Result<(), LaunchError>
+where
+    I: Input + ?Sized,
+    O: Output + ?Sized,
+    F: Fn(O::Element, O::Element) -> O::Element + Function,
+    M: Fn(I::Element) -> O::Element + Function,
+{
+    scan(queue, input, output, None, (transform, op), false)
+}
+
+/// As [`transform_inclusive_scan`], with `init` before the first element.
+///
+/// # Errors
+/// As [`inclusive_scan`].
+pub fn transform_inclusive_scan_from<I, O, F, M>(
+    queue: &Queue,
+    input: &I,
+    output: &mut O,
+    init: O::Element,
+    op: F,
+    transform: M,
+) -> Result<(), LaunchError>
+where
+    I: Input + ?Sized,
+    O: Output + ?Sized,
+    F: Fn(O::Element, O::Element) -> O::Element + Function,
+    M: Fn(I::Element) -> O::Element + Function,
+{
+    scan(queue, input, output, Some(init), (transform, op), false)
+}
+
+/// An [`exclusive_scan`] of what `transform` makes of the elements. `transform` is called up to
+/// twice for an element.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let words = [(3, 'a'), (1, 'b'), (4, 'c')];
+/// let mut begins = [0; 3];
+/// algorithms::transform_exclusive_scan(&queue, &words, &mut begins, 0, |a, b| a + b, |word| word.0)?;
+/// assert_eq!(begins, [0, 3, 4]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`inclusive_scan`].
+pub fn transform_exclusive_scan<I, O, F, M>(
+    queue: &Queue,
+    input: &I,
+    output: &mut O,
+    init: O::Element,
+    op: F,
+    transform: M,
+) -> Result<(), LaunchError>
+where
+    I: Input + ?Sized,
+    O: Output + ?Sized,
+    F: Fn(O::Element, O::Element) -> O::Element + Function,
+    M: Fn(I::Element) -> O::Element + Function,
+{
+    scan(queue, input, output, Some(init), (transform, op), true)
+}
+
+/// Writes to `output[i]` the difference `op(input[i], input[i - 1])`, and `input[0]` to
+/// `output[0]`.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut steps = [0; 4];
+/// algorithms::adjacent_difference(&queue, &[1, 3, 6, 10], &mut steps, |own, before| own - before)?;
+/// assert_eq!(steps, [1, 2, 3, 4]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`LaunchError`], among others [`LaunchError::Length`] unless `output` is as long as `input`.
+pub fn adjacent_difference<T, I, O, F>(
+    queue: &Queue,
+    input: &I,
+    output: &mut O,
+    op: F,
+) -> Result<(), LaunchError>
+where
+    T: Element,
+    I: Input<Element = T> + ?Sized,
+    O: Output<Element = T> + ?Sized,
+    F: Fn(T, T) -> T + Function,
+{
+    let input = input.read_on(queue)?;
+    let mut output = output.write_on(queue)?;
+    let from = input.view();
+    check_len(1, from.raw().len(), output.view_mut().len())?;
+    queue.for_each((0.., output.view_mut()), move |(i, to)| {
+        *to = if i == 0 { from[0] } else { op(from[i], from[i - 1]) };
+    })?;
+    output.finish()
 }
