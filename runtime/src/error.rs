@@ -526,7 +526,7 @@ pub enum LaunchError {
     },
     /// An algorithm has no memory for its intermediate results, or cannot copy its data to the
     /// device or back.
-    #[error("an algorithm needs memory of its device: {0}")]
+    #[error(transparent)]
     Memory(#[from] BufferError),
     /// The kernel panicked. Everything that the work-item stored before is in memory; other
     /// work-items may or may not have run. See [Panics](crate#panics).

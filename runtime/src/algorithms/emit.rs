@@ -29,13 +29,22 @@ impl<T: Element> Sink<'_, T> {
         }
         self.next = self.next.wrapping_add(1);
     }
+
+    /// Takes `value` if `keep`. There is no branch, which nobody could predict: what is not kept is
+    /// written, and then overwritten by the next value, since more come before the end.
+    #[inline]
+    pub(super) fn push_if(&mut self, value: T, keep: bool) {
+        let next = self.next;
+        self.push(value);
+        self.next = next.wrapping_add(usize::from(keep));
+    }
 }
 
 /// Writes what `produce` emits for each of `chunks` to the beginning of `output`. Returns how many
 /// elements that is, and the rest of the output.
 ///
 /// `produce` is called twice for each chunk. If it emits more the second time, that is left out; if
-/// less, places keep what they contain.
+/// less, the values of some places are unspecified.
 ///
 /// # Errors
 /// [`LaunchError::Length`] with the operand's index `source_index` if the output is too short. Then

@@ -10,7 +10,7 @@ use crate::data::buffer::Buffer;
 use crate::error::LaunchError;
 
 /// So many indices are tested between two looks at what others have found.
-const BLOCK: usize = 256;
+const BLOCK: usize = 128;
 
 /// The first index below `len` for which `test` holds.
 ///
@@ -27,11 +27,11 @@ where
         let (mut begin, end) = chunks.bounds(item.x());
         while begin < end && begin < earliest[0].load(Relaxed) {
             let block_end = end.min(begin.wrapping_add(BLOCK));
-            for i in begin..block_end {
-                if test(i) {
-                    earliest[0].fetch_min(i, Relaxed);
-                    return;
-                }
+            // All of them, so that vector instructions can test several at a time.
+            if (begin..block_end).fold(false, |found, i| found | test(i)) {
+                let found = (begin..block_end).find(|i| test(*i)).unwrap_or(begin);
+                earliest[0].fetch_min(found, Relaxed);
+                return;
             }
             begin = block_end;
         }

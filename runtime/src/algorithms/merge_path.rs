@@ -26,30 +26,88 @@ where
     low
 }
 
+/// From this length on, a part is merged as two.
+const TWO_PARTS: usize = 128;
+
 /// Writes elements `diagonal..` of the stable merge of `a` and `b` to `output`. There are as many.
+///
+/// Each step of a merge waits for the comparison before it. So both halves are merged at the same
+/// time: the processor works on one while the other waits.
 pub(super) fn merge_part<T, C>(a: &[T], b: &[T], diagonal: usize, output: &mut [T], compare: C)
 where
     T: Copy,
     C: Fn(&T, &T) -> Ordering,
 {
-    let mut i = split(a, b, diagonal, &compare);
-    let mut j = diagonal - i;
-    for to in output {
+    let mut first = Merge::new(a, b, diagonal, &compare);
+    if output.len() < TWO_PARTS {
+        return first.finish(output, &compare);
+    }
+    let half = output.len() / 2;
+    let mut second = Merge::new(a, b, diagonal + half, &compare);
+    let (left, right) = output.split_at_mut(half);
+    let mut done = 0;
+    while done < half && first.has_both() && second.has_both() {
+        left[done] = first.step(&compare);
+        right[done] = second.step(&compare);
+        done += 1;
+    }
+    first.finish(&mut left[done..], &compare);
+    second.finish(&mut right[done..], &compare);
+}
+
+/// A place in a merge.
+#[derive(Clone, Copy, Debug)]
+struct Merge<'a, T> {
+    a: &'a [T],
+    b: &'a [T],
+    i: usize,
+    j: usize,
+}
+
+impl<'a, T: Copy> Merge<'a, T> {
+    fn new<C>(a: &'a [T], b: &'a [T], diagonal: usize, compare: C) -> Self
+    where
+        C: Fn(&T, &T) -> Ordering,
+    {
+        let i = split(a, b, diagonal, compare);
+        Self { a, b, i, j: diagonal - i }
+    }
+
+    #[inline]
+    const fn has_both(&self) -> bool {
+        self.i < self.a.len() && self.j < self.b.len()
+    }
+
+    /// The next element; both inputs have one. There is no branch on the result of the comparison,
+    /// which nobody could predict.
+    #[inline]
+    fn step<C>(&mut self, compare: C) -> T
+    where
+        C: Fn(&T, &T) -> Ordering,
+    {
+        let (first, second) = (&self.a[self.i], &self.b[self.j]);
         // Of equal elements, those of `a` come first.
-        let from_b = match (a.get(i), b.get(j)) {
-            (Some(first), Some(second)) => compare(second, first).is_lt(),
-            (first, _) => first.is_none(),
-        };
-        if from_b {
-            *to = b[j];
-            j += 1;
-        } else {
-            *to = a[i];
-            i += 1;
+        let from_b = compare(second, first).is_lt();
+        self.i += usize::from(!from_b);
+        self.j += usize::from(from_b);
+        if from_b { *second } else { *first }
+    }
+
+    /// Writes the next elements.
+    fn finish<C>(mut self, output: &mut [T], compare: C)
+    where
+        C: Fn(&T, &T) -> Ordering,
+    {
+        let mut output = output.iter_mut();
+        while self.has_both() {
+            let Some(to) = output.next() else { return };
+            *to = self.step(&compare);
+        }
+        for (to, from) in output.zip(self.a[self.i..].iter().chain(&self.b[self.j..])) {
+            *to = *from;
         }
     }
 }
-
 /// The index of the first element of `sorted` that is not less than `value`.
 pub(super) fn lower_bound<T, C>(sorted: &[T], value: &T, compare: C) -> usize
 where

@@ -25,9 +25,7 @@ where
     emit(queue, chunks.count, output, source_index, move |chunk, sink| {
         let (begin, end) = chunks.bounds(chunk);
         for i in begin..end {
-            if keep(i) {
-                sink.push(input[i]);
-            }
+            sink.push_if(input[i], keep(i));
         }
     })
 }

@@ -1,6 +1,6 @@
 //! Sorts: sorted chunks, then merges of pairs of runs by merge path.
 //!
-//! Each work-item sorts its chunk with a merge sort of its own, from the bottom up. Then each launch
+//! Each work-item sorts its chunk with a merge sort of its own, from the bottom up, block by block. Then each launch
 //! merges pairs of runs to runs of twice the length, and all work-items write parts of the same
 //! size (Green, McColl, Bader, "GPU merge path", 2012). So the sort is stable, takes
 //! O(n log n) comparisons, and is balanced for any input. It goes back and forth between the data
@@ -24,6 +24,9 @@ use crate::kernel::element::Element;
 /// Runs of this length are sorted by insertion.
 const RUN: usize = 16;
 
+/// So many elements are sorted before the next ones, so that they stay in a cache.
+const BLOCK: usize = 1 << 12;
+
 /// Sorts the elements.
 pub(super) fn sort_views<T, C>(
     queue: &Queue,
@@ -41,9 +44,9 @@ where
     let mut spare = copy_of(queue, data.reborrow().into_view())?;
     let chunks = Chunks::new(queue, len);
     // The last launch writes to `data`.
-    let merges = chunks.count.next_power_of_two().ilog2();
+    let merges = merges_of(len, chunks.size);
     let (mut data, mut other) = (data.reborrow(), spare.view_mut());
-    if merges % 2 == 0 {
+    if merges.is_multiple_of(2) {
         sort_chunks(queue, data.reborrow(), other.reborrow(), chunks, compare)?;
     } else {
         sort_chunks(queue, other.reborrow(), data.reborrow(), chunks, compare)?;
@@ -80,17 +83,53 @@ where
     T: Copy,
     C: Fn(&T, &T) -> Ordering + Copy,
 {
-    let len = data.len();
-    let merges = len.div_ceil(RUN).next_power_of_two().ilog2();
-    let (mut from, mut to) = if merges % 2 == 0 { (data, spare) } else { (spare, data) };
+    let merges = merges_of(data.len(), BLOCK);
+    let (from, to) = if merges.is_multiple_of(2) { (data, spare) } else { (spare, data) };
+    for (from, to) in from.chunks_mut(BLOCK).zip(to.chunks_mut(BLOCK)) {
+        sort_block(from, to, compare);
+    }
+    merge_all(from, to, BLOCK, merges, compare);
+}
+
+/// Sorts a few elements of `data`; `spare` has the same ones.
+fn sort_block<T, C>(data: &mut [T], spare: &mut [T], compare: C)
+where
+    T: Copy,
+    C: Fn(&T, &T) -> Ordering + Copy,
+{
+    let merges = merges_of(data.len(), RUN);
+    let (from, to) = if merges.is_multiple_of(2) { (data, spare) } else { (spare, data) };
     for run in from.chunks_mut(RUN) {
         insertion_sort(run, compare);
     }
-    let mut run = RUN;
+    merge_all(from, to, RUN, merges, compare);
+}
+
+/// How often the length of runs doubles until there is one.
+const fn merges_of(len: usize, run: usize) -> u32 {
+    len.div_ceil(run).next_power_of_two().ilog2()
+}
+
+/// Merges pairs of runs to `to`, then back, and so on, so many times.
+fn merge_all<'a, T, C>(
+    mut from: &'a mut [T],
+    mut to: &'a mut [T],
+    mut run: usize,
+    merges: u32,
+    compare: C,
+) where
+    T: Copy,
+    C: Fn(&T, &T) -> Ordering + Copy,
+{
     for _ in 0..merges {
         for (from, to) in from.chunks(2 * run).zip(to.chunks_mut(2 * run)) {
             let (a, b) = from.split_at(run.min(from.len()));
-            merge_part(a, b, 0, to, compare);
+            match (a.last(), b.first()) {
+                (Some(last), Some(first)) if compare(first, last).is_lt() => {
+                    merge_part(a, b, 0, to, compare);
+                }
+                _ => to.copy_from_slice(from),
+            }
         }
         std::mem::swap(&mut from, &mut to);
         run *= 2;

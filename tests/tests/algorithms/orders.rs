@@ -3,7 +3,7 @@
 use schism::algorithms;
 use schism::prelude::*;
 
-use crate::{Value, every, on_every_device, sorted, values};
+use crate::{LARGE, Value, every, on_every_device, sorted, values};
 
 /// Data in several orders.
 fn arrangements<T: Value>(n: usize) -> Vec<Vec<T>> {
@@ -81,7 +81,7 @@ fn nth_element() {
             let mut expected = data.clone();
             expected.sort_by(T::order);
             for nth in [0, n / 2, n.saturating_sub(1)] {
-                if nth < n {
+                if nth < n && (n < LARGE || nth == n / 2) {
                     let mut found = data.clone();
                     algorithms::nth_element(queue, &mut found, nth, T::order).expect("a launch");
                     check_nth(&found, &expected, nth);

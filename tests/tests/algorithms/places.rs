@@ -35,7 +35,7 @@ fn find() {
             assert_eq!(found.expect("a launch"), first, "{n}");
             let found = algorithms::find_first_of(queue, &data, &[T::of(2), other], same);
             assert_eq!(found.expect("a launch"), first, "{n}");
-            let found = algorithms::find_first_of(queue, &data, &[T::of(2); 0], same);
+            let found = algorithms::find_first_of(queue, &data, &Vec::<T>::new(), same);
             assert_eq!(found.expect("a launch"), None, "{n}");
         }
     }
@@ -137,7 +137,7 @@ fn equal_and_mismatch() {
             let found = algorithms::equal(queue, &a, b, same).expect("a launch");
             assert_eq!(found, a == *b, "{n}");
             let place = a.iter().zip(b).position(|(a, b)| a != b);
-            let expected = place.or((a.len() != b.len()).then(|| b.len()));
+            let expected = place.or((a.len() != b.len()).then_some(b.len()));
             let found = algorithms::mismatch(queue, &a, b, same).expect("a launch");
             assert_eq!(found, expected, "{n}");
             let found = algorithms::mismatch(queue, b, &a, same).expect("a launch");
@@ -173,8 +173,9 @@ fn lexicographical_compare() {
 #[test]
 fn sortedness() {
     fn case<T: Value>(queue: &Queue, n: usize) {
+        let data = sorted::<T>(n, 5);
         for place in places(n) {
-            let mut data = sorted::<T>(n, 5);
+            let mut data = data.clone();
             if let Some(place) = place {
                 // Less than nearly all others.
                 data[place] = data[0];
