@@ -24,6 +24,8 @@ fn each_element() {
         assert_eq!(found, (0..n as u64).map(T::of).collect::<Vec<T>>(), "{n}");
         algorithms::copy(queue, &data, &mut found).expect("a launch");
         assert_eq!(found, data, "{n}");
+        algorithms::copy(queue, &data[n / 2..], &mut found[..n - n / 2]).expect("a launch");
+        assert_eq!(found, [&data[n / 2..], &data[n - n / 2..]].concat(), "{n}");
     }
     every!(case);
 }
@@ -108,6 +110,24 @@ fn shifts() {
             let begin = algorithms::shift_right(queue, &mut found, by).expect("a launch");
             assert_eq!((begin, &found[begin..]), (by.min(n), &data[..n - begin]), "{n} {by}");
         }
+    }
+    every!(case);
+}
+
+/// What takes the place of C++'s algorithms over memory without values.
+#[test]
+fn new_buffers() {
+    fn case<T: Value>(queue: &Queue, n: usize) {
+        let data = values::<T>(n, 7);
+        let copied = Buffer::from_slice(queue, &data).expect("memory");
+        let filled = Buffer::filled(queue, n, T::of(8)).expect("memory");
+        let numbers: Buffer<u64> = Buffer::with_len(queue, n).expect("memory");
+        assert_eq!(copied.to_vec(), data, "{n}");
+        let moved = copied;
+        assert_eq!(moved.to_vec(), data, "{n}");
+        drop(moved);
+        assert_eq!(filled.to_vec(), vec![T::of(8); n], "{n}");
+        assert_eq!(numbers.to_vec(), vec![0; n], "{n}");
     }
     every!(case);
 }

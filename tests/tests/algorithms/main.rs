@@ -24,6 +24,43 @@ fn every_kernel_becomes_ptx() {
     schism_tests::ptx::expect(&[]);
 }
 
+/// The table of `docs/algorithms.md` has a row for each of C++'s algorithms, and what its rows name
+/// exists.
+#[test]
+fn the_table_is_true() {
+    let table = include_str!("../../../docs/algorithms.md");
+    let functions = include_str!("../../../runtime/src/algorithms/mod.rs");
+    let (_, functions) = functions.split_once("pub use").expect("what the module exports");
+    let tests = [
+        ("elements", include_str!("elements.rs")),
+        ("numbers", include_str!("numbers.rs")),
+        ("orders", include_str!("orders.rs")),
+        ("places", include_str!("places.rs")),
+        ("selections", include_str!("selections.rs")),
+    ];
+    let is_word = |byte: char| byte.is_alphanumeric() || byte == '_';
+    let (mut rows, mut named) = (0, std::collections::BTreeSet::new());
+    for row in table.lines().filter(|line| line.starts_with("| `") && line.contains("::")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [_, _, own, _, test, _] = cells[..] else { panic!("five lines: {row}") };
+        rows += 1;
+        for function in own.split("algorithms::").skip(1) {
+            let function = function.split(|byte| !is_word(byte)).next().unwrap_or_default();
+            assert!(functions.split(|byte| !is_word(byte)).any(|word| word == function), "{row}");
+            named.insert(function);
+        }
+        let (file, test) = test.trim_matches('`').split_once("::").expect("a file and a test");
+        let (_, code) = tests.iter().find(|(name, _)| *name == file).expect("a file of tests");
+        assert!(code.contains(&format!("#[test]\nfn {test}()")), "{row}");
+    }
+    assert_eq!(rows, 86, "C++ has as many");
+    let exported = functions.split("pub use").filter(|line| !line.contains("operand"));
+    let exported = exported.filter_map(|line| Some(line.split_once("::")?.1));
+    for function in exported.flat_map(|names| names.split(|byte| !is_word(byte))) {
+        assert!(function.is_empty() || named.contains(function), "`{function}` is in no row");
+    }
+}
+
 /// A type of elements.
 trait Value: Element + PartialEq + Debug {
     /// Any value, by random bits; of few different ones, so that some are equal.
