@@ -42,13 +42,10 @@ where
         let Self { input, transform, op, init } = self;
         let chunks = Chunks::new(queue, input.raw().len());
         let carries = self.carries(queue, chunks)?;
-        let carries = carries.as_ref().map(Buffer::view);
+        let carries = carries.view();
         let sources = (0.., output.chunks_mut(chunks.size), input.chunks(chunks.size));
         queue.for_each(sources, move |(chunk, output, input)| {
-            let carry = match carries {
-                Some(carries) if chunk != 0 => Some(carries[chunk]),
-                _ => init,
-            };
+            let carry = if chunk == 0 { init } else { Some(carries[chunk]) };
             let mut elements = output.iter_mut().zip(input);
             match carry {
                 Some(mut carry) if exclusive => {
@@ -71,13 +68,11 @@ where
         })
     }
 
-    /// What comes before each chunk, except for the first one; nothing if there are no others.
-    fn carries(self, queue: &Queue, chunks: Chunks) -> Result<Option<Buffer<T>>, LaunchError> {
-        if chunks.count < 2 {
-            return Ok(None);
-        }
+    /// What comes before each chunk, except for the first one; empty if there are no others.
+    fn carries(self, queue: &Queue, chunks: Chunks) -> Result<Buffer<T>, LaunchError> {
         let Self { input, transform, op, init } = self;
-        let mut totals = collect(queue, chunks.count, move |chunk| {
+        let count = if chunks.count < 2 { 0 } else { chunks.count };
+        let mut totals = collect(queue, count, move |chunk| {
             let (begin, end) = chunks.bounds(chunk);
             let mut total = transform(input[begin]);
             for i in begin + 1..end {
@@ -85,7 +80,7 @@ where
             }
             total
         })?;
-        queue.for_each(totals.chunks_mut(chunks.count), move |totals| {
+        queue.for_each(totals.chunks_mut(count.max(1)), move |totals| {
             let mut carry = match init {
                 Some(init) => op(init, totals[0]),
                 None => totals[0],
@@ -96,7 +91,7 @@ where
                 carry = op(carry, own);
             }
         })?;
-        Ok(Some(totals))
+        Ok(totals)
     }
 }
 

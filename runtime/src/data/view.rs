@@ -162,8 +162,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// A view of elements in the host's memory.
     pub(crate) const fn of_slice(elements: &'a mut [T]) -> Self {
         let len = elements.len();
-        // SAFETY: they are borrowed exclusively for `'a`, and not null.
-        unsafe { Self::new(NonNull::new_unchecked(elements.as_mut_ptr()), len) }
+        // SAFETY: they are borrowed exclusively for `'a`.
+        unsafe { Self::new(NonNull::from_mut(elements).cast(), len) }
     }
 
     /// The same elements, to be read while the view is borrowed.
