@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use schism::algorithms;
 use schism::prelude::*;
 
-use crate::{Value, every, is_some, same, sorted, values};
+use crate::{LARGE, Value, every, is_some, on_every_device, same, sorted, values};
 
 /// Indices to change: at both ends, in the middle, and nowhere.
 fn places(n: usize) -> impl Iterator<Item = Option<usize>> {
@@ -40,6 +40,20 @@ fn find() {
         }
     }
     every!(case);
+}
+
+/// All elements behind the first one hold, so work-items that begin there are ready earlier.
+#[test]
+fn find_first_of_many() {
+    on_every_device(|queue| {
+        for first in [0, 1, (1 << 17) - 1, 200_000, (1 << 19) + 5, LARGE - 1] {
+            let data: Vec<u8> = (0..LARGE).map(|i| u8::from(i >= first)).collect();
+            let found = algorithms::find(queue, &data, 1).expect("a launch");
+            assert_eq!(found, Some(first));
+            let found = algorithms::find_end(queue, &data, &[0; 1], same).expect("a launch");
+            assert_eq!(found, first.checked_sub(1));
+        }
+    });
 }
 
 #[test]
