@@ -24,9 +24,9 @@ pub(crate) fn pool() -> Result<&'static ThreadPool, DeviceError> {
     POOL.get(Kept::new).get(start, |_| true)
 }
 
-/// How many threads it has, or will have.
+/// How many threads it has. To count cores takes as long as many launches, so the pool is asked.
 pub(crate) fn size() -> usize {
-    threads().unwrap_or(1)
+    pool().map_or(1, ThreadPool::current_num_threads)
 }
 
 fn start() -> Result<ThreadPool, DeviceError> {
