@@ -39,7 +39,7 @@ where
     Ok(len == b.raw().len() && first(queue, len, move |i| !same(&a[i], &b[i]))?.is_none())
 }
 
-/// The first index at which two sequences differ by `same`. Where one is the beginning of the other,
+/// The first index at which two sequences differ by `same`. If one is the beginning of the other,
 /// that is its length; `None` if they are equal.
 ///
 /// ```
@@ -119,6 +119,18 @@ where
 
 /// Whether no element is less than the one before it.
 ///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// assert!(algorithms::is_sorted(&queue, &[1, 2, 2, 5], i32::cmp)?);
+/// assert!(!algorithms::is_sorted(&queue, &[1, 2, 2, 5], |a, b| b.cmp(a))?);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`LaunchError`].
 pub fn is_sorted<T, I, C>(queue: &Queue, input: &I, compare: C) -> Result<bool, LaunchError>
@@ -159,6 +171,18 @@ where
 
 /// Whether the elements are a binary heap with the largest one first, such as that of
 /// [`BinaryHeap`](std::collections::BinaryHeap).
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// assert!(algorithms::is_heap(&queue, &[9, 5, 8, 1, 4], i32::cmp)?);
+/// assert!(!algorithms::is_heap(&queue, &[9, 5, 8, 1, 7], i32::cmp)?);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// [`LaunchError`].

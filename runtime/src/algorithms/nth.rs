@@ -153,8 +153,8 @@ where
     sort_views(queue, data.slice(..count)?, compare)
 }
 
-/// Moves the `count` smallest elements to the beginning and sorts them; the order of equal ones, and
-/// of the others, is unspecified.
+/// Moves the `count` smallest elements to the beginning and sorts them; the order of equal ones,
+/// and of the others, is unspecified.
 ///
 /// ```
 /// # fn main() -> Result<(), schism::Error> {

@@ -48,6 +48,20 @@ where
 /// Moves the elements that `predicate` holds for before the others, in any order, and returns how
 /// many there are.
 ///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut numbers = [1, 2, 3, 4, 5];
+/// let count = algorithms::partition(&queue, &mut numbers, |x| x % 2 == 0)?;
+/// numbers[..count].sort();
+/// assert_eq!(numbers[..count], [2, 4]);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`LaunchError`].
 pub fn partition<T, D, P>(queue: &Queue, data: &mut D, predicate: P) -> Result<usize, LaunchError>

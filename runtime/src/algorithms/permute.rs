@@ -53,6 +53,19 @@ where
 
 /// Copies the elements in reverse order.
 ///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut reversed = [0; 3];
+/// algorithms::reverse_copy(&queue, &[1, 2, 3], &mut reversed)?;
+/// assert_eq!(reversed, [3, 2, 1]);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`LaunchError`], among others [`LaunchError::Length`] unless `output` is as long as `input`.
 pub fn reverse_copy<T, I, O>(queue: &Queue, input: &I, output: &mut O) -> Result<(), LaunchError>
@@ -108,6 +121,19 @@ where
 }
 
 /// Copies the elements from `middle` on, and behind them those before it.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut rotated = [0; 5];
+/// algorithms::rotate_copy(&queue, &[1, 2, 3, 4, 5], 2, &mut rotated)?;
+/// assert_eq!(rotated, [3, 4, 5, 1, 2]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// [`LaunchError`], among others [`LaunchError::Length`] if `middle` is behind the end, or unless

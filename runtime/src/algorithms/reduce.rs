@@ -216,6 +216,17 @@ where
 /// The index of the first of the largest elements; `None` if there are no elements. (The last one
 /// is that of [`minmax_element`], and of [`Iterator::max_by`].)
 ///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// assert_eq!(algorithms::max_element(&queue, &[3, 5, 4, 5], i32::cmp)?, Some(1));
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`LaunchError`].
 pub fn max_element<T, I, C>(

@@ -231,9 +231,9 @@ where
 ///
 /// let queue = Queue::new()?;
 /// let mut sums = [0; 4];
-/// let squares = |x: u8| u32::from(x) * u32::from(x);
-/// algorithms::transform_inclusive_scan(&queue, b"\x01\x02\x03\x04", &mut sums, |a, b| a + b, squares)?;
-/// assert_eq!(sums, [1, 5, 14, 30]);
+/// let (bytes, square) = ([1_u8, 2, 3, 20], |x: u8| u32::from(x) * u32::from(x));
+/// algorithms::transform_inclusive_scan(&queue, &bytes, &mut sums, |a, b| a + b, square)?;
+/// assert_eq!(sums, [1, 5, 14, 414]);
 /// # Ok(())
 /// # }
 /// ```
@@ -257,6 +257,20 @@ where
 }
 
 /// As [`transform_inclusive_scan`], with `init` before the first element.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut sums = [0; 3];
+/// let add = |a: i32, b: i32| a + b;
+/// algorithms::transform_inclusive_scan_from(&queue, &[1, 2, 3], &mut sums, 10, add, |x| 2 * x)?;
+/// assert_eq!(sums, [12, 16, 22]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// As [`inclusive_scan`].
@@ -288,7 +302,8 @@ where
 /// let queue = Queue::new()?;
 /// let words = [(3, 'a'), (1, 'b'), (4, 'c')];
 /// let mut begins = [0; 3];
-/// algorithms::transform_exclusive_scan(&queue, &words, &mut begins, 0, |a, b| a + b, |word| word.0)?;
+/// let add = |a: u32, b: u32| a + b;
+/// algorithms::transform_exclusive_scan(&queue, &words, &mut begins, 0, add, |word| word.0)?;
 /// assert_eq!(begins, [0, 3, 4]);
 /// # Ok(())
 /// # }
@@ -323,7 +338,7 @@ where
 ///
 /// let queue = Queue::new()?;
 /// let mut steps = [0; 4];
-/// algorithms::adjacent_difference(&queue, &[1, 3, 6, 10], &mut steps, |own, before| own - before)?;
+/// algorithms::adjacent_difference(&queue, &[1, 3, 6, 10], &mut steps, |own, last| own - last)?;
 /// assert_eq!(steps, [1, 2, 3, 4]);
 /// # Ok(())
 /// # }

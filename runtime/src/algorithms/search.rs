@@ -63,6 +63,17 @@ where
 
 /// The index of the first element that `predicate` does not hold for.
 ///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// assert_eq!(algorithms::find_if_not(&queue, b"42 is it", u8::is_ascii_digit)?, Some(2));
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`LaunchError`].
 pub fn find_if_not<T, I, P>(
@@ -79,6 +90,17 @@ where
 }
 
 /// Whether `predicate` holds for all elements; true if there are none.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// assert!(algorithms::all_of(&queue, &[1, 2, 3], |x| *x > 0)?);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// [`LaunchError`].
@@ -118,6 +140,17 @@ where
 }
 
 /// Whether `predicate` holds for no element; true if there are none.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// assert!(algorithms::none_of(&queue, &[1, 2, 3], |x| *x > 3)?);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// [`LaunchError`].
@@ -249,6 +282,18 @@ where
 
 /// Where `pattern` last occurs as a run of neighbours: the index of its first element. An empty
 /// pattern occurs behind the last element.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let last = algorithms::find_end(&queue, b"to be or not to be", b"to", PartialEq::eq)?;
+/// assert_eq!(last, Some(13));
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// [`LaunchError`].

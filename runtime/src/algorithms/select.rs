@@ -9,7 +9,8 @@ use crate::data::view::{View, ViewMut};
 use crate::error::LaunchError;
 use crate::kernel::element::Element;
 
-/// Copies the elements whose indices `keep` holds for; returns how many, and the rest of the output.
+/// Copies the elements whose indices `keep` holds for. Returns how many there are, and the rest of
+/// the output.
 pub(super) fn select<'a, T, P>(
     queue: &Queue,
     input: View<'_, T>,
@@ -71,6 +72,19 @@ where
 
 /// Copies the elements that `predicate` does not hold for: the opposite of [`copy_if`].
 ///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut odd = [0; 5];
+/// let count = algorithms::remove_copy_if(&queue, &[1, 2, 3, 4, 5], &mut odd, |x| x % 2 == 0)?;
+/// assert_eq!(odd[..count], [1, 3, 5]);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// As [`copy_if`].
 pub fn remove_copy_if<T, I, O, P>(
@@ -89,6 +103,19 @@ where
 }
 
 /// Copies the elements that do not equal `value`, as [`copy_if`] does.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut text = [0; 5];
+/// let count = algorithms::remove_copy(&queue, b"a b c", &mut text, b' ')?;
+/// assert_eq!(&text[..count], b"abc");
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// As [`copy_if`].
@@ -140,6 +167,19 @@ where
 }
 
 /// Moves the elements that do not equal `value` to the beginning, as [`remove_if`] does.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut text = *b"a b c";
+/// let count = algorithms::remove(&queue, &mut text, b' ')?;
+/// assert_eq!(&text[..count], b"abc");
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// [`LaunchError`].

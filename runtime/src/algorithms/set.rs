@@ -148,6 +148,20 @@ where
 /// Writes the elements of `a` that are in `b` too: as [`set_union`], except that of `m` and `n`
 /// equal elements there are the smaller number, the first ones of `a`.
 ///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut output = [0; 3];
+/// let (a, b) = ([1, 2, 2, 5], [2, 3, 5]);
+/// let count = algorithms::set_intersection(&queue, &a, &b, &mut output, i32::cmp)?;
+/// assert_eq!(output[..count], [2, 5]);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// As [`set_union`].
 pub fn set_intersection<T, A, B, O, C>(
@@ -171,6 +185,20 @@ where
 /// Writes the elements of `a` that are not in `b`: as [`set_union`], except that of `m` and `n`
 /// equal elements there are `m - n`, the last ones of `a`, or none.
 ///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut output = [0; 4];
+/// let (a, b) = ([1, 2, 2, 5], [2, 3, 5]);
+/// let count = algorithms::set_difference(&queue, &a, &b, &mut output, i32::cmp)?;
+/// assert_eq!(output[..count], [1, 2]);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// As [`set_union`].
 pub fn set_difference<T, A, B, O, C>(
@@ -193,6 +221,20 @@ where
 
 /// Writes the elements that are in one of both sequences: as [`set_union`], except that of `m` and
 /// `n` equal elements there are as many as one has more than the other, its last ones.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut output = [0; 7];
+/// let (a, b) = ([1, 2, 2], [2, 3]);
+/// let count = algorithms::set_symmetric_difference(&queue, &a, &b, &mut output, i32::cmp)?;
+/// assert_eq!(output[..count], [1, 2, 3]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// As [`set_union`].

@@ -1,8 +1,8 @@
 //! Sorts: sorted chunks, then merges of pairs of runs by merge path.
 //!
-//! Each work-item sorts its chunk with a merge sort of its own, from the bottom up, block by block. Then each launch
-//! merges pairs of runs to runs of twice the length, and all work-items write parts of the same
-//! size (Green, McColl, Bader, "GPU merge path", 2012). So the sort is stable, takes
+//! Each work-item sorts its chunk with a merge sort of its own, from the bottom up, block by block.
+//! Then each launch merges pairs of runs to runs of twice the length, and all work-items write parts
+//! of the same size (Green, McColl, Bader, "GPU merge path", 2012). So the sort is stable, takes
 //! O(n log n) comparisons, and is balanced for any input. It goes back and forth between the data
 //! and one copy of it.
 //!
@@ -211,6 +211,19 @@ where
 }
 
 /// Sorts the elements; the order of equal ones is unspecified.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut numbers = [2.5_f64, -1.0, 7.0];
+/// algorithms::sort(&queue, &mut numbers, |a, b| b.total_cmp(a))?;
+/// assert_eq!(numbers, [7.0, 2.5, -1.0]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// [`LaunchError`].

@@ -67,6 +67,19 @@ where
 
 /// Writes `value` to all places.
 ///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut numbers = [1, 2, 3];
+/// algorithms::fill(&queue, &mut numbers[1..], 7)?;
+/// assert_eq!(numbers, [1, 7, 7]);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`LaunchError`].
 pub fn fill<T, D>(queue: &Queue, data: &mut D, value: T) -> Result<(), LaunchError>
@@ -153,6 +166,19 @@ where
 
 /// Copies all elements.
 ///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut buffer = Buffer::with_len(&queue, 3)?;
+/// algorithms::copy(&queue, &[1, 2, 3], &mut buffer)?;
+/// assert_eq!(buffer.to_vec(), [1, 2, 3]);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// As [`transform`].
 pub fn copy<T, I, O>(queue: &Queue, input: &I, output: &mut O) -> Result<(), LaunchError>
@@ -221,6 +247,19 @@ where
 
 /// Replaces the elements that `predicate` holds for by `new`.
 ///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut numbers = [1, -2, 3];
+/// algorithms::replace_if(&queue, &mut numbers, |x| *x < 0, 0)?;
+/// assert_eq!(numbers, [1, 0, 3]);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`LaunchError`].
 pub fn replace_if<T, D, P>(
@@ -243,6 +282,19 @@ where
 
 /// Copies all elements, with `new` for those that equal `old`.
 ///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut text = [0; 5];
+/// algorithms::replace_copy(&queue, b"a b c", &mut text, b' ', b'_')?;
+/// assert_eq!(&text, b"a_b_c");
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// As [`transform`].
 pub fn replace_copy<T, I, O>(
@@ -261,6 +313,19 @@ where
 }
 
 /// Copies all elements, with `new` for those that `predicate` holds for.
+///
+/// ```
+/// # fn main() -> Result<(), schism::Error> {
+/// use schism::algorithms;
+/// use schism::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut positive = [0; 3];
+/// algorithms::replace_copy_if(&queue, &[1, -2, 3], &mut positive, |x| *x < 0, 0)?;
+/// assert_eq!(positive, [1, 0, 3]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// As [`transform`].
