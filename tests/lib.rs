@@ -14,6 +14,7 @@
 //! | `tests/maths.rs` | mathematics in kernels: the host's, and schism's own library |
 //! | `tests/group_elements.rs` | work-groups whose work-items and groups own elements, on every device |
 //! | `tests/group_parts.rs` | what work-items of groups own and share: rows, tiles, cells; permuted elements; parts of buffers |
+//! | `tests/algorithms/` | `schism::algorithms` against the standard library, on every device; the table `docs/algorithms.md` |
 //! | `tests/textbook.rs` | softmax, layer normalisation, transposes and Fourier transforms, without `unsafe` |
 //! | `tests/constants.rs` | specialization constants and relaxed mathematics, on every device |
 //! | `tests/adaptivity.rs` | versions of kernels: specialized captures, what hot kernels know, the same results with and without |

@@ -533,6 +533,10 @@ pub enum LaunchError {
         /// What the device was lost by.
         source: Box<DriverError>,
     },
+    /// An algorithm has no memory for its intermediate results, or cannot copy its data to the
+    /// device or back.
+    #[error(transparent)]
+    Memory(#[from] BufferError),
     /// The kernel panicked. Everything that the work-item stored before is in memory; other
     /// work-items may or may not have run. See [Panics](crate#panics).
     #[error(transparent)]

@@ -34,7 +34,7 @@ numbered!(launch, LaunchError:
     LaunchError::RangeOverflow { .. }, LaunchError::EmptyGroup { .. }, LaunchError::UnevenGroups { .. },
     LaunchError::GroupTooLarge { .. }, LaunchError::LocalMemory { .. }, LaunchError::DivergentBarrier { .. },
     LaunchError::DivergentSubGroup { .. }, LaunchError::Stack { .. }, LaunchError::NoStack { .. }, LaunchError::NoThread { .. }, LaunchError::NoLength, LaunchError::EmptyChunks { .. }, LaunchError::Rows { .. }, LaunchError::Source { .. }, LaunchError::Length { .. },
-    LaunchError::InsideKernel, LaunchError::Forked { .. }, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::HostMemory { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Panicked(_));
+    LaunchError::InsideKernel, LaunchError::Forked { .. }, LaunchError::NoDeviceCode { .. }, LaunchError::Image { .. }, LaunchError::ForeignBuffer { .. }, LaunchError::HostMemory { .. }, LaunchError::Driver { .. }, LaunchError::DeviceLost { .. }, LaunchError::Memory(_), LaunchError::Panicked(_));
 numbered!(image, ImageError:
     ImageError::Container(_), ImageError::Version { .. }, ImageError::Mismatch { .. }, ImageError::NoImage { .. },
     ImageError::Lacks { .. }, ImageError::AmbiguousConstant { .. }, ImageError::MissingImport { .. }, ImageError::AmbiguousImport { .. }, ImageError::Stage2 { .. }, ImageError::NoAotCode { .. }, ImageError::Driver { .. }, ImageError::Compile { .. });
@@ -335,6 +335,10 @@ fn launches() {
         (
             LaunchError::DeviceLost { kernel: kernel(), device: text("cuda"), source: driver() },
             "kernel `saxpy::main::{closure#0}`: the device `cuda` was lost: `cuInit` failed: unknown error (CUDA_ERROR_UNKNOWN, code 999); make a new queue and new buffers, or start the program again if the driver refuses that. If an address was illegal, look at `unsafe` code of kernels first, then at how deep they call themselves",
+        ),
+        (
+            LaunchError::Memory(BufferError::TooLarge { len: usize::MAX, element_size: 4 }),
+            "a buffer of 18446744073709551615 elements of 4 bytes is larger than any memory; work in smaller pieces",
         ),
         (
             LaunchError::Panicked(Box::new(panic)),

@@ -100,6 +100,7 @@
 //!   [`Queue::with_constant`], [`Queue::with_math`], [`Queue::with_adaptivity`]: launch options.
 //! - [`AtomicF32`], [`AtomicF64`], [`AtomicRef`], [`fence`](fence()): atomic floats, and atomics
 //!   with a [memory scope](memory_scope).
+//! - [`algorithms`]: scans, sorts, searches, merges: C++'s parallel algorithms over slices and buffers.
 //! - [`device_clock`], [`device_time`]: clocks in kernels.
 //! - [`unroll`], [`unroll_full`], [`no_unroll`]: how often the loop around the call is
 //!   unrolled.
@@ -148,10 +149,11 @@
 //! # Where things are, for readers of the source
 //! A launch passes through `api` (the user's closure and its elements) → `launch` (its type is
 //! erased) → `code` (which machine code) → `hal` (which device, stack and thread). Kernels use
-//! `kernel` and `data`.
+//! `kernel` and `data`. `algorithms` is made of launches.
 
 #[doc(hidden)]
 pub mod __private;
+pub mod algorithms;
 mod api;
 mod code;
 mod data;

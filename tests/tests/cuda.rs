@@ -112,6 +112,12 @@ fn not_enough_memory() {
 }
 
 #[test]
+fn algorithms() {
+    run(&["algorithms"], &[]);
+    run(&["no-memory-for-algorithms"], &[("FAKE_CUDA_MEMORY", "67108864")]);
+}
+
+#[test]
 fn parameters() {
     run(&["parameters"], &[]);
 }

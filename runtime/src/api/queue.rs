@@ -337,7 +337,7 @@ impl Queue {
     {
         let mut lengths = Lengths::default();
         sources.check(&mut lengths)?;
-        self.check_memory::<F>(&lengths)?;
+        self.check_memory(&lengths, type_name::<F>)?;
         let shape = lengths.length()?.shape()?;
         let mut placement = Placement::new();
         // SAFETY: the launch starts here; it runs once, over the sources' length.
@@ -414,7 +414,7 @@ impl Queue {
         let shape = range.shape()?;
         let mut lengths = shape.lengths();
         sources.check(&mut lengths)?;
-        self.check_memory::<F>(&lengths)?;
+        self.check_memory(&lengths, type_name::<F>)?;
         let mut placement = Placement::new();
         let ready = sources.prepare(&mut placement);
         // SAFETY: the launch starts here; it runs once, over a range of the sources' length, with
@@ -497,11 +497,16 @@ impl Queue {
     }
 
     /// Refuses sources in GPU memory for a launch on the host. GPUs check addresses themselves.
-    pub(crate) fn check_memory<F>(&self, lengths: &Lengths) -> Result<(), LaunchError> {
+    /// `kernel` says whose sources they are.
+    pub(crate) fn check_memory(
+        &self,
+        lengths: &Lengths,
+        kernel: fn() -> &'static str,
+    ) -> Result<(), LaunchError> {
         if !lengths.is_in_device_memory() || self.queue.translates_addresses() {
             return Ok(());
         }
-        Err(self.foreign_buffer(type_name::<F>()))
+        Err(self.foreign_buffer(kernel()))
     }
 
     #[cold]

@@ -162,7 +162,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.queue.refuse_inside_kernels()?;
         let mut lengths = Lengths::default();
         sources.check(&mut lengths)?;
-        self.queue.check_memory::<F>(&lengths)?;
+        self.queue.check_memory(&lengths, type_name::<F>)?;
         let shape = lengths.length()?.shape()?;
         let mut placement = Placement::new();
         let ready = sources.prepare(&mut placement);
@@ -201,7 +201,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let shape = range.shape()?;
         let mut lengths = shape.lengths();
         sources.check(&mut lengths)?;
-        self.queue.check_memory::<F>(&lengths)?;
+        self.queue.check_memory(&lengths, type_name::<F>)?;
         let mut placement = Placement::new();
         let ready = sources.prepare(&mut placement);
         let dynamic = placement.bytes();

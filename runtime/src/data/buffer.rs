@@ -2,6 +2,7 @@
 
 use std::alloc::Layout;
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::ops::RangeBounds;
 use std::ptr::NonNull;
 use std::slice;
@@ -98,6 +99,17 @@ impl<T: Element> Buffer<T> {
         T: Default,
     {
         Self::filled(on, len, T::default())
+    }
+
+    /// Creates a buffer without writing to its memory.
+    pub(crate) fn uninit(
+        on: &impl BufferHome,
+        len: usize,
+    ) -> Result<Buffer<MaybeUninit<T>>, BufferError> {
+        let mut buffer = Buffer::<MaybeUninit<T>>::allocate(on, len)?;
+        // There is room for as many elements, and any bytes are one.
+        buffer.len = len;
+        Ok(buffer)
     }
 
     /// Allocates memory for `capacity` elements; none is initialised yet.
@@ -206,6 +218,16 @@ impl<T: Element> Buffer<T> {
     pub(super) const fn elements_mut(&mut self) -> &mut [T] {
         // SAFETY: `len` elements are initialised, and `&mut self` excludes everyone else.
         unsafe { slice::from_raw_parts_mut(self.elements.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Element> Buffer<MaybeUninit<T>> {
+    /// The buffer, with all elements initialised.
+    ///
+    /// # Safety
+    /// All elements have been written.
+    pub(crate) unsafe fn assume_init(self) -> Buffer<T> {
+        Buffer { elements: self.elements.cast(), len: self.len, memory: self.memory }
     }
 }
 

@@ -60,13 +60,24 @@ impl<T: Element> Buffer<T> {
         if index >= self.len() {
             return None;
         }
-        let mut element = std::mem::MaybeUninit::<T>::uninit();
-        // SAFETY: there is room for one element, which the buffer has.
-        match unsafe { self.read_elements(index, element.as_mut_ptr(), 1) } {
-            // SAFETY: it was copied, or it has no bytes.
-            Ok(()) => Some(unsafe { element.assume_init() }),
+        match self.try_get(index) {
+            Ok(element) => Some(element),
             Err(error) => panic!("{error}"),
         }
+    }
+
+    /// The element at `index`.
+    ///
+    /// # Errors
+    /// [`BufferError::Range`] if `index` is out of bounds; [`BufferError::DeviceLost`] and
+    /// [`BufferError::Driver`], for a buffer in device memory.
+    pub(crate) fn try_get(&self, index: usize) -> Result<T, BufferError> {
+        bounds(index..=index, self.len())?;
+        let mut element = std::mem::MaybeUninit::<T>::uninit();
+        // SAFETY: there is room for one element, which the buffer has.
+        unsafe { self.read_elements(index, element.as_mut_ptr(), 1)? };
+        // SAFETY: it was copied, or it has no bytes.
+        Ok(unsafe { element.assume_init() })
     }
 
     /// Replaces the element at `index`. Each call copies to the device; for many elements use

@@ -159,6 +159,21 @@ impl<'a, T: Element> ViewMut<'a, T> {
         self.elements
     }
 
+    /// A view of elements in the host's memory.
+    pub(crate) const fn of_slice(elements: &'a mut [T]) -> Self {
+        let len = elements.len();
+        // SAFETY: they are borrowed exclusively for `'a`.
+        unsafe { Self::new(NonNull::from_mut(elements).cast(), len) }
+    }
+
+    /// The same elements, to be read while the view is borrowed.
+    pub(crate) fn shared(&self) -> View<'_, T> {
+        device_memory::exclusive(self.elements, self.len);
+        // SAFETY: nothing else accesses the elements for `'a`, and `self` does not change them
+        // while it is borrowed, except by methods whose callers exclude readers.
+        View(unsafe { slice::from_raw_parts(self.elements.as_ptr(), self.len) })
+    }
+
     /// The number of elements.
     #[inline(always)]
     #[must_use]

@@ -93,6 +93,10 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.local_memory_size(),)* }
             }
 
+            pub(crate) fn concurrency(&self) -> usize {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.concurrency(),)* }
+            }
+
             pub(crate) fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(device) => device.aot_target(),)* }
             }

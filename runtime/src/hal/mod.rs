@@ -90,6 +90,9 @@ pub(crate) trait DeviceOps: Clone + Debug + Send + Sync + 'static {
     /// The maximum local memory of a group in bytes.
     fn local_memory_size(&self) -> usize;
 
+    /// About how many work-items make progress at the same time.
+    fn concurrency(&self) -> usize;
+
     /// Which AOT code runs on it; `None` for a device that needs no code but the program's own.
     fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
         None

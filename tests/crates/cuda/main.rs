@@ -9,11 +9,13 @@
 //! | `fake.rs` | the fake driver's own functions, and what stands in a kernel's place |
 //! | `devices.rs` | which devices there are, and what belongs to them |
 //! | `memory.rs`, `large_copies.rs` | buffers and copies |
+//! | `algorithms.rs` | where the operands of algorithms are |
 //! | `launches.rs` | what a launch asks of the driver |
 //! | `code.rs` | which code launches have made |
 //! | `panics.rs`, `errors.rs` | what goes wrong in kernels, and in the driver |
 //! | `forks.rs` | processes that are forked |
 
+mod algorithms;
 mod code;
 mod devices;
 mod errors;
@@ -34,6 +36,8 @@ fn main() {
     match &*what {
         "devices" => devices::devices(),
         "no-device" => devices::no_device(),
+        "algorithms" => algorithms::algorithms(),
+        "no-memory-for-algorithms" => algorithms::no_memory_for_algorithms(),
         "memory" => memory::memory(),
         "large-copies" => large_copies::large_copies(),
         "large-copies-plain" => large_copies::large_copies_plain(),

@@ -174,6 +174,10 @@ impl DeviceOps for &'static Gpu {
         self.properties.shared_memory as usize
     }
 
+    fn concurrency(&self) -> usize {
+        self.properties.threads()
+    }
+
     fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
         Some(Box::new(self.properties.aot_target()))
     }

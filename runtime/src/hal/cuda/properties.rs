@@ -118,6 +118,12 @@ impl Properties {
         })
     }
 
+    /// How many threads its multiprocessors hold at the same time, of kernels with the usual need
+    /// of registers.
+    pub(super) const fn threads(&self) -> usize {
+        1024 * self.multiprocessors as usize
+    }
+
     /// Why this process cannot use it, if it was forked from one that did.
     #[inline]
     pub(crate) fn forked(&self) -> Option<String> {

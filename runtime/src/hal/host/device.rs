@@ -10,6 +10,7 @@ use crate::hal::host::groups::limits;
 use crate::hal::host::kernel::CpuLoader;
 use crate::hal::host::math;
 use crate::hal::host::memory::HostMemory;
+use crate::hal::host::pool;
 use crate::hal::host::queue::HostQueue;
 use crate::hal::{Backend, DeviceOps};
 
@@ -60,6 +61,10 @@ impl DeviceOps for Cpu {
         limits::LOCAL_MEMORY
     }
 
+    fn concurrency(&self) -> usize {
+        pool::size()
+    }
+
     fn aot_target(&self) -> Option<Box<dyn AotTarget>> {
         Some(Box::new(HostTarget))
     }
@@ -103,6 +108,10 @@ impl DeviceOps for Native {
 
     fn local_memory_size(&self) -> usize {
         limits::LOCAL_MEMORY
+    }
+
+    fn concurrency(&self) -> usize {
+        pool::size()
     }
 
     fn queue(&self) -> Result<HostQueue, DeviceError> {

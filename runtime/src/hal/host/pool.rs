@@ -24,6 +24,11 @@ pub(crate) fn pool() -> Result<&'static ThreadPool, DeviceError> {
     POOL.get(Kept::new).get(start, |_| true)
 }
 
+/// How many threads it has. To count cores takes as long as many launches, so the pool is asked.
+pub(crate) fn size() -> usize {
+    pool().map_or(1, ThreadPool::current_num_threads)
+}
+
 fn start() -> Result<ThreadPool, DeviceError> {
     ThreadPoolBuilder::new()
         .num_threads(threads()?)

@@ -57,6 +57,10 @@ impl DeviceOps for Recording {
         0
     }
 
+    fn concurrency(&self) -> usize {
+        1
+    }
+
     fn queue(&self) -> Result<Queue, DeviceError> {
         note("queue".to_owned());
         Ok(Queue)

@@ -1,0 +1,49 @@
+//! Folds of all elements to one value, in their order.
+//!
+//! Two launches: each chunk is folded; one work-item folds the chunks' values. On GPUs, folds by
+//! work-groups would take the place of the first.
+
+use crate::algorithms::chunks::Chunks;
+use crate::algorithms::collect::{collect, read, single};
+use crate::algorithms::operand::Function;
+use crate::api::queue::Queue;
+use crate::error::LaunchError;
+use crate::kernel::element::Element;
+
+/// Combines `item(0)` to `item(len - 1)` by the associative `op`; `None` if there are none.
+pub(super) fn fold<R, M, F>(
+    queue: &Queue,
+    len: usize,
+    item: M,
+    op: F,
+) -> Result<Option<R>, LaunchError>
+where
+    R: Element,
+    M: Fn(usize) -> R + Function,
+    F: Fn(R, R) -> R + Function,
+{
+    if len == 0 {
+        return Ok(None);
+    }
+    let chunks = Chunks::new(queue, len);
+    let folded = collect(queue, chunks.count, move |chunk| {
+        let (begin, end) = chunks.bounds(chunk);
+        let mut folded = item(begin);
+        for i in begin + 1..end {
+            folded = op(folded, item(i));
+        }
+        folded
+    })?;
+    if chunks.count == 1 {
+        return read(&folded, 0).map(Some);
+    }
+    let folded = folded.view();
+    single(queue, move || {
+        let mut result = folded[0];
+        for own in &folded[1..] {
+            result = op(result, *own);
+        }
+        result
+    })
+    .map(Some)
+}
