@@ -3,7 +3,7 @@
 
 pub use std::format_args;
 
-pub use crate::api::unchecked::{note, run_unchecked, warn};
+pub use crate::api::unchecked::{note, prepare_unchecked, run_unchecked, warn};
 pub use crate::kernel::abi::{
     __schism_is_device, DESCRIPTOR_ABI, Descriptor, ExportToDevice, ImportToDevice, Kernel,
     descriptor, device_entry, is_device,

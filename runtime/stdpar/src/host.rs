@@ -5,10 +5,10 @@
 use std::panic::panic_any;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, bridge_producer_consumer};
-use schism::__private::descriptor;
-use schism::LaunchError;
+use schism::__private::{descriptor, prepare_unchecked};
+use schism::{DeviceKind, LaunchError};
 
-use crate::choose::{self, Way};
+use crate::choose::{self, Prepared, Way};
 use crate::device;
 use crate::pieces::{Failed, Launch, Piece, Pieces};
 
@@ -19,12 +19,12 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    // One item is nothing to share out, and who asks for one thread gets one.
-    if len < 2 || choose::is_off() || rayon::current_num_threads() < 2 {
+    // Who asks for one thread gets one.
+    if choose::is_off() || rayon::current_num_threads() < 2 {
         return with_rayon(len, producer, consumer);
     }
     let site = descriptor::<Pieces<P, C>, 1>();
-    match choose::way(site.addr(), len) {
+    match choose::way(site.addr(), len, prepare::<P, C>) {
         Way::Rayon => with_rayon(len, producer, consumer),
         Way::Measured(run) => {
             let result = with_rayon(len, producer, consumer);
@@ -63,6 +63,28 @@ where
             }
         }
     }
+}
+
+/// Has the kernel of a pipeline made in the background. Returns whether its maker will tell.
+fn prepare<P, C>(pipeline: Prepared) -> bool
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    let name: fn() -> &'static str = std::any::type_name::<P>;
+    let Some(queue) = device::queue() else {
+        pipeline.refuse(name, &"there is no queue");
+        return true;
+    };
+    if queue.device().kind() != DeviceKind::Cpu {
+        pipeline.launch();
+        return true;
+    }
+    let told = move |outcome: Result<(), LaunchError>| match outcome {
+        Ok(()) => pipeline.ready(),
+        Err(why) => pipeline.refuse(name, &why),
+    };
+    prepare_unchecked::<Pieces<P, C>>(&queue, Box::new(told))
 }
 
 /// Runs a pipeline as rayon does.
