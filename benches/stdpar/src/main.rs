@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A line for each benchmark: its name, the median time of a repetition in seconds, the mean with
-//! all that came before the first measured one, and the checksum. `NAME` chooses those with it in
+//! all that came before the first measured one, the checksum, and the shortest time. `NAME` chooses those with it in
 //! their name.
 
 mod image;
