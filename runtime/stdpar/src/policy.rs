@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn calls_that_were_interrupted_decide_nothing() {
         // Every third call takes ten times as long.
-        let slow = |call: usize| if call % 3 == 0 { 10 } else { 1 };
+        let slow = |call: usize| if call.is_multiple_of(3) { 10 } else { 1 };
         let mut program = Program::new();
         program.calls(200, |call| [ms(20) * slow(call), ms(10) * slow(call)]);
         let kernels = program.calls(500, |call| [ms(20) * slow(call), ms(10) * slow(call)]);
