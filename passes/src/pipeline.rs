@@ -88,6 +88,16 @@ pub static STAGE1: &[Step] = &[
     Step::Pass("strip-debug"),
 ];
 
+/// Brings together what a condition decides twice, such as an iterator's `next` and the loop around
+/// it. Nothing becomes a `select` before jumps are threaded: whether an iterator's pointer is null is
+/// known on each path, and not where two meet. So this stands before [`BOUNDS`], whose `simplifycfg`
+/// makes selects.
+const THREAD_JUMPS: Step = llvm(
+    "llvm-thread-jumps",
+    "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,\
+     instcombine<no-verify-fixpoint>,jump-threading,simplifycfg)",
+);
+
 /// Bounds checks out of loops. Before, loops get the form in which checks are seen: loop-invariant
 /// code stands in front of them, and they are rotated. Checks that can never fail go before that:
 /// no loop is cloned for those.
@@ -120,6 +130,7 @@ pub static CPU: &[Step] = &[
     Step::Target("resolve-builtins"),
     Step::Target("unfuse-multiply-add"),
     Step::Target("mark-parallel-loop"),
+    THREAD_JUMPS,
     Step::Target("dump-legalized"),
     // Pre-optimize.
     BOUNDS,
@@ -149,19 +160,11 @@ pub static PTX: &[Step] = &[
     Step::Pass("demote-private-atomics"),
     Step::Pass("lower-local-memory"),
     // Before pointers are in address spaces of their own: there an address may be 0, so LLVM does
-    // not know of an element's address that it is not null.
-    //
-    // The passes bring together what a condition decides twice, such as an iterator's `next` and
-    // the loop around it. For a GPU LLVM leaves that out, lest work-items diverge that had
-    // converged; but then LLVM neither unrolls nor counts loops whose condition was decided before.
-    // So it is done once, early and without the target. `convergent` calls are not cloned by it.
-    // Nothing becomes a `select` before jumps are threaded: whether an iterator's pointer is null
-    // is known on each path, and not where two meet.
-    llvm(
-        "llvm-thread-jumps",
-        "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,\
-         instcombine<no-verify-fixpoint>,jump-threading,simplifycfg)",
-    ),
+    // not know of an element's address that it is not null. For a GPU LLVM leaves it out, lest
+    // work-items diverge that had converged; but then LLVM neither unrolls nor counts loops whose
+    // condition was decided before. So it is done once, early and without the target.
+    // `convergent` calls are not cloned by it.
+    THREAD_JUMPS,
     Step::Target("compare-addresses"),
     Step::Target("name-kernel"),
     Step::Pass("address-spaces"),

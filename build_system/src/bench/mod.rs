@@ -9,6 +9,8 @@ mod compile;
 mod cpu;
 mod gpu;
 mod launch;
+mod pack;
+mod stdpar;
 
 use crate::cargo;
 use crate::error::{Error, Result};
@@ -40,6 +42,12 @@ pub const SUBJECTS: &[Subject] = &[
         name: "launch",
         summary: "first launches of kernels, compiled and found on disk",
         run: launch::run,
+    },
+    Subject {
+        name: "stdpar",
+        summary: "an ordinary rayon program with `--stdpar` beside the same program by plain rustc \
+                  (`bench stdpar --help`)",
+        run: stdpar::run,
     },
 ];
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::api::device::Device;
+use crate::code::background;
 use crate::data::source::length::Lengths;
 use crate::data::source::traits::{Blocking, IntoSource, Source};
 use crate::error::{DeviceError, LaunchError};
@@ -470,6 +471,37 @@ impl Queue {
     ) -> Result<Option<BackendPending>, LaunchError> {
         // SAFETY: the caller's promises.
         unsafe { self.queue.submit(&self.describe(&kernel, shape, dynamic)) }
+    }
+
+    /// Has the code of a kernel made in the background, for launches that begin at zero. The kernel
+    /// has no data, so the queue must not adapt.
+    pub(crate) fn prepare(
+        &self,
+        kernel: RawKernel,
+        told: Box<dyn FnOnce(Result<(), LaunchError>) + Send>,
+    ) -> bool {
+        struct Moved(RawKernel);
+        // SAFETY: a descriptor is a constant, but for its slot, which is atomic; functions may go
+        // anywhere, and there is no closure.
+        unsafe impl Send for Moved {}
+
+        debug_assert_eq!(self.adaptivity, Adaptivity::Off);
+        // SAFETY: null, or a constant of the kernel's shared object, in which the caller is.
+        let Some(descriptor) = (unsafe { kernel.descriptor.as_ref() }) else { return false };
+        let (queue, moved) = (self.clone(), Moved(kernel));
+        let run = move || {
+            // All of it, not its field.
+            let Moved(mut kernel) = { moved };
+            // Nothing reads it, but where a closure would be there are as many bytes.
+            let closure = vec![0_u64; kernel.layout.size() / 8 + 1];
+            kernel.closure = closure.as_ptr().cast();
+            let outcome = 1_usize.shape().and_then(|shape| {
+                // SAFETY: the shared object is there: its end waits for this work, or drops it.
+                unsafe { queue.queue.prepare(&queue.describe(&kernel, &shape, 0)) }
+            });
+            told(outcome);
+        };
+        background::submit_now(descriptor.container_begin as usize, Box::new(run))
     }
 
     #[inline]

@@ -169,6 +169,18 @@ fn find_stack_end() -> Option<usize> {
     }
 }
 
+/// Has the code of `K` for `queue` made in the background, for launches that begin at zero; `told`
+/// learns whether it is there. Returns whether it will: the background may have enough to do.
+///
+/// The queue must make no versions for the values of kernels ([`Adaptivity::Off`](crate::Adaptivity::Off)).
+pub fn prepare_unchecked<K: Kernel<1>>(
+    queue: &Queue,
+    told: Box<dyn FnOnce(Result<(), LaunchError>) + Send>,
+) -> bool {
+    let raw = RawKernel::new::<K, 1>(std::ptr::null(), type_name::<K>);
+    queue.prepare(raw, told)
+}
+
 /// Shows a step in the trace.
 pub fn note(text: fmt::Arguments<'_>) {
     trace::install();

@@ -1,6 +1,7 @@
 //! A background thread that compiles better versions, while launches use what there is.
 //!
-//! It exists while there is work, and has the lowest priority. Two events wait for its current job:
+//! It exists while there is work. It has the lowest priority, unless somebody needs the result soon
+//! ([`submit_now`]). Two events wait for its current job:
 //! the end of the process, because LLVM's own clean-up must not run during it, and unloading the
 //! kernel's shared object.
 
@@ -21,6 +22,8 @@ const MOST_WAITING: usize = 32;
 /// A job for a kernel of a container.
 struct Job {
     container: usize,
+    /// Whether somebody needs the result soon.
+    soon: bool,
     run: Box<dyn FnOnce() + Send>,
 }
 
@@ -54,6 +57,16 @@ fn state() -> MutexGuard<'static, State> {
 /// The job's references into the container's shared object stay valid while it runs: see
 /// [`forget`].
 pub(crate) fn submit(container: usize, run: Box<dyn FnOnce() + Send>) -> bool {
+    add(Job { container, soon: false, run })
+}
+
+/// The same for a job whose result is needed soon: it goes before the others, and has the priority
+/// of its thread's beginning, unless that has worked on others before.
+pub(crate) fn submit_now(container: usize, run: Box<dyn FnOnce() + Send>) -> bool {
+    add(Job { container, soon: true, run })
+}
+
+fn add(job: Job) -> bool {
     // At the end of a process, the function registered last runs first. This one is for a compiler
     // that is not open yet.
     static AT_EXIT: Once = Once::new();
@@ -72,19 +85,15 @@ pub(crate) fn submit(container: usize, run: Box<dyn FnOnce() + Send>) -> bool {
         state.thread = Some(thread);
         state.active = true;
     }
-    state.waiting.push_back(Job { container, run });
+    let others = |waiting: &Job| job.soon && !waiting.soon;
+    let place = state.waiting.iter().position(others).unwrap_or(state.waiting.len());
+    state.waiting.insert(place, job);
     true
 }
 
 /// The thread: runs queued jobs, and then ends.
 fn work() {
     static AT_EXIT: Once = Once::new();
-    // SAFETY: it lowers the priority of the calling thread only. Threads that the compiler starts
-    // inherit that.
-    #[cfg(target_os = "linux")]
-    unsafe {
-        libc::setpriority(libc::PRIO_PROCESS, 0, 19);
-    }
     // Opening the compiler before the function is registered makes the compiler's clean-up run
     // after it. The job reports a missing compiler.
     {
@@ -96,6 +105,14 @@ fn work() {
     while let Some(job) = state.waiting.pop_front() {
         state.running = Some(job.container);
         drop(state);
+        if !job.soon {
+            // SAFETY: it lowers the priority of the calling thread only. Threads that the compiler
+            // starts inherit that.
+            #[cfg(target_os = "linux")]
+            unsafe {
+                libc::setpriority(libc::PRIO_PROCESS, 0, 19);
+            }
+        }
         let no_fork = NoForkGuard::enter();
         if let Err(payload) = catch_unwind(AssertUnwindSafe(job.run)) {
             failure::discard(payload);

@@ -60,6 +60,23 @@ pub(crate) unsafe fn submit<Q: QueueOps>(
     unsafe { find_and_submit(queue, launch, plan, &requirements) }
 }
 
+/// Finds or makes the code that a launch would run, and launches nothing.
+///
+/// # Errors
+/// [`LaunchError`].
+///
+/// # Safety
+/// The kernel's descriptor is its own, and its shared object is loaded. Where the closure would be
+/// there are as many bytes, which need not be one if the launch does not adapt.
+pub(crate) unsafe fn prepare<Q: QueueOps>(
+    queue: &Q,
+    launch: &LaunchDesc<'_>,
+) -> Result<(), LaunchError> {
+    let plan = queue.plan(launch)?;
+    // SAFETY: the caller's promises.
+    unsafe { find(queue, launch, &queue.requirements(launch, &plan, false)) }.map(drop)
+}
+
 /// Returns the code that runs a launch, if it is ready. Reports no errors and prints no warnings:
 /// [`find`] does.
 ///

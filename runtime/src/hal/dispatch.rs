@@ -124,6 +124,18 @@ macro_rules! backends {
                 unsafe { match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => submit::run(queue, launch),)* } }
             }
 
+            /// Has the code of a launch there, and launches nothing.
+            ///
+            /// # Errors
+            /// [`LaunchError`].
+            ///
+            /// # Safety
+            /// As for [`submit::prepare`].
+            pub(crate) unsafe fn prepare(&self, launch: &LaunchDesc<'_>) -> Result<(), LaunchError> {
+                // SAFETY: the caller's promises.
+                unsafe { match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => submit::prepare(queue, launch),)* } }
+            }
+
             /// Runs a launch, or has the device run it asynchronously; the caller holds the queue.
             ///
             /// # Errors

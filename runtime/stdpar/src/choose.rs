@@ -1,37 +1,24 @@
 //! Where a pipeline runs: with rayon, or as a kernel.
 //!
 //! `SCHISM_STDPAR=always` runs all as kernels that can be, `never` none. `auto`, the default,
-//! measures: a pipeline runs with rayon until that has taken some time, then some times as a
-//! kernel, and from then on whichever way was faster for as many items. The other way is tried
-//! again now and then.
+//! measures, and [`policy`](crate::policy) decides. Most calls read one word that says which way
+//! to go, and neither lock anything nor look at a clock.
 
-use std::collections::HashMap;
+use std::cell::Cell;
 use std::fmt::Display;
-use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use schism::__private::{note, warn};
 use schism::Queue;
 
 use crate::device;
+use crate::policy::{self, Kernel, Plan, Policy, Step};
 
 /// The environment variable that chooses.
 const VARIABLE: &str = "SCHISM_STDPAR";
-
-/// `auto` leaves a pipeline with rayon until that has taken this long in all: to make a kernel
-/// takes as much.
-const WORTH_A_KERNEL: Duration = Duration::from_millis(20);
-
-/// Runs as a kernel before they are compared with rayon. The first makes the kernel, and does not
-/// count.
-const TRIALS: u32 = 3;
-
-/// How often the slower way is tried again, and how often if it is much slower.
-const AGAIN: u32 = 64;
-const SELDOM: u32 = 1024;
-
-/// What counts as much slower.
-const MUCH: u32 = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Setting {
@@ -64,74 +51,62 @@ pub(crate) fn is_off() -> bool {
 }
 
 /// A pipeline of the program.
-#[derive(Default)]
-struct Site(Mutex<Stats>);
-
-struct Stats {
-    /// It has no kernel, or that cannot be launched.
-    refused: bool,
-    /// By the number of bits of the length.
-    lengths: [Times; LENGTHS],
+struct Site {
+    /// The address of its descriptor.
+    descriptor: usize,
+    /// The next one whose address has the same hash.
+    next: Option<&'static Self>,
+    /// One of the states below.
+    kernel: AtomicU8,
+    /// Whether the next run as a kernel has nothing to make, and counts.
+    is_made: AtomicBool,
+    /// What it has taken with rayon, in nanoseconds.
+    spent: AtomicU64,
+    /// By whether the calling thread is one of rayon's, where a launch has other threads beside it,
+    /// and by the number of bits of the length.
+    classes: [[Class; LENGTHS]; 2],
 }
+
+/// Nobody has asked for the kernel.
+const UNASKED: u8 = 0;
+/// It is being made, in the background.
+const MAKING: u8 = 1;
+/// It may be launched.
+const READY: u8 = 2;
+/// There is none, or it cannot be launched.
+const REFUSED: u8 = 3;
 
 /// The numbers of bits that a length can have.
 const LENGTHS: usize = usize::BITS as usize + 1;
 
-impl Default for Stats {
-    fn default() -> Self {
-        Self { refused: false, lengths: [Times::default(); LENGTHS] }
-    }
+/// The calls of a pipeline for lengths of the same size.
+#[derive(Default)]
+struct Class {
+    /// What the next calls do; see [`KERNEL`], [`BY_TICKS`] and [`ONE`].
+    plan: AtomicU32,
+    policy: OnceLock<Box<Mutex<Policy>>>,
 }
 
-/// How long a pipeline took, for lengths of the same size.
-#[derive(Clone, Copy, Default)]
-struct Times {
-    calls: u32,
-    trials: u32,
-    with_rayon_in_all: Duration,
-    with_rayon: Mean,
-    as_kernel: Mean,
-}
+/// A bit of a plan: the calls are kernels.
+const KERNEL: u32 = 1;
+/// A bit of a plan: calls are so short that not even their number is kept. Each thread asks at every
+/// [`TICKS`]th of its own.
+const BY_TICKS: u32 = 2;
+/// The rest of a plan: this, for each call that need not ask.
+const ONE: u32 = 4;
 
-/// A mean that forgets.
-#[derive(Clone, Copy, Default)]
-struct Mean(Option<Duration>);
+/// A prime, so that pipelines that take turns all get theirs.
+const TICKS: u32 = 61;
 
-impl Mean {
-    fn add(&mut self, time: Duration) {
-        self.0 = Some(self.0.map_or(time, |mean| (mean * 3 + time) / 4));
-    }
-}
-
-impl Times {
-    /// Whether the next call is to be a kernel.
-    fn next_is_kernel(&mut self) -> bool {
-        self.calls = self.calls.wrapping_add(1);
-        if self.with_rayon_in_all < WORTH_A_KERNEL {
-            return false;
-        }
-        let (Some(with_rayon), Some(as_kernel)) = (self.with_rayon.0, self.as_kernel.0) else {
-            return true;
-        };
-        if self.trials < TRIALS {
-            return true;
-        }
-        let (better, worse) =
-            if as_kernel < with_rayon { (as_kernel, with_rayon) } else { (with_rayon, as_kernel) };
-        let every = if worse / MUCH > better { SELDOM } else { AGAIN };
-        (as_kernel < with_rayon) != self.calls.is_multiple_of(every)
+impl Class {
+    fn policy(&self) -> &Mutex<Policy> {
+        self.policy.get_or_init(Box::default)
     }
 
-    fn end(&mut self, as_kernel: bool, time: Duration) {
-        if as_kernel {
-            self.trials = self.trials.saturating_add(1);
-            if self.trials > 1 {
-                self.as_kernel.add(time);
-            }
-        } else {
-            self.with_rayon_in_all = self.with_rayon_in_all.saturating_add(time);
-            self.with_rayon.add(time);
-        }
+    fn set(&self, plan: Plan, is_tiny: bool) {
+        let way = if plan.way == policy::Way::Kernel { KERNEL } else { 0 };
+        let word = if is_tiny { BY_TICKS } else { plan.calls * ONE };
+        self.plan.store(word | way, Ordering::Relaxed);
     }
 }
 
@@ -149,112 +124,234 @@ pub(crate) enum Way {
 pub(crate) struct Run {
     site: &'static Site,
     len: usize,
-    begin: Instant,
+    /// Of one that counts.
+    class: Option<&'static Class>,
+    begin: Option<Instant>,
 }
 
 /// Chooses for a pipeline, which the address of its descriptor stands for; one without a descriptor
-/// has no kernel.
-pub(crate) fn way(descriptor: usize, len: usize) -> Way {
+/// has no kernel. `prepare` has its kernel made, if that can be had in the background.
+#[inline]
+pub(crate) fn way(descriptor: usize, len: usize, prepare: fn(Prepared) -> bool) -> Way {
     if descriptor == 0 {
         return Way::Rayon;
     }
     let site = site(descriptor);
-    let mut stats = site.stats();
-    if stats.refused {
+    if site.kernel.load(Ordering::Relaxed) == REFUSED {
         return Way::Rayon;
     }
-    let as_kernel = setting() == Setting::Always || stats.times(len).next_is_kernel();
-    drop(stats);
-    if as_kernel && device::device().is_none() {
-        site.stats().refused = true;
+    if setting() == Setting::Always {
+        return site.always(len);
+    }
+    let within = usize::from(rayon::current_thread_index().is_some());
+    let class = &site.classes[within][(usize::BITS - len.leading_zeros()) as usize];
+    let plan = class.plan.load(Ordering::Relaxed);
+    if plan >= ONE {
+        // Other threads may do the same meanwhile, and a call more is left out then.
+        class.plan.store(plan - ONE, Ordering::Relaxed);
+        return site.as_planned(plan, len);
+    }
+    if plan & BY_TICKS != 0 && !tick() {
         return Way::Rayon;
     }
-    let run = Run { site, len, begin: Instant::now() };
-    if as_kernel { Way::Device(run) } else { Way::Measured(run) }
+    site.ask(class, len, prepare)
+}
+
+/// Counts the calling thread's calls; whether this is one that asks.
+#[inline]
+fn tick() -> bool {
+    thread_local! {
+        static CALLS: Cell<u32> = const { Cell::new(0) };
+    }
+    CALLS.with(|calls| {
+        let next = (calls.get() + 1) % TICKS;
+        calls.set(next);
+        next == 0
+    })
 }
 
 /// The pipeline of a descriptor.
+#[inline]
 fn site(descriptor: usize) -> &'static Site {
-    static SITES: RwLock<Option<HashMap<usize, &'static Site>>> = RwLock::new(None);
-    let known = SITES.read().unwrap_or_else(PoisonError::into_inner);
-    if let Some(site) = known.as_ref().and_then(|sites| sites.get(&descriptor)) {
+    let bucket = &SITES[descriptor.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) >> SHIFT];
+    find(descriptor, first(bucket)).unwrap_or_else(|| add(descriptor, bucket))
+}
+
+/// The first pipeline of a bucket.
+#[inline]
+fn first(bucket: &AtomicPtr<Site>) -> Option<&'static Site> {
+    // SAFETY: null, or a site that `add` has leaked.
+    unsafe { bucket.load(Ordering::Acquire).as_ref() }
+}
+
+#[inline]
+fn find(descriptor: usize, mut known: Option<&'static Site>) -> Option<&'static Site> {
+    while let Some(site) = known {
+        if site.descriptor == descriptor {
+            return known;
+        }
+        known = site.next;
+    }
+    None
+}
+
+/// All pipelines that have run, by a hash of their addresses.
+static SITES: [AtomicPtr<Site>; 1 << BUCKET_BITS] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; 1 << BUCKET_BITS];
+const BUCKET_BITS: u32 = 8;
+const SHIFT: u32 = usize::BITS - BUCKET_BITS;
+
+#[cold]
+fn add(descriptor: usize, bucket: &AtomicPtr<Site>) -> &'static Site {
+    // One at a time, so that each is there once.
+    static ADDING: Mutex<()> = Mutex::new(());
+    let _adding = ADDING.lock().unwrap_or_else(PoisonError::into_inner);
+    let first = first(bucket);
+    if let Some(site) = find(descriptor, first) {
         return site;
     }
-    drop(known);
-    let mut sites = SITES.write().unwrap_or_else(PoisonError::into_inner);
     // As many as the program has pipelines, which is not many.
-    let site = || Box::leak(Box::default());
-    sites.get_or_insert_default().entry(descriptor).or_insert_with(|| site())
+    let site: &'static Site = Box::leak(Box::new(Site {
+        descriptor,
+        next: first,
+        kernel: AtomicU8::new(UNASKED),
+        is_made: AtomicBool::new(false),
+        spent: AtomicU64::new(0),
+        classes: std::array::from_fn(|_| std::array::from_fn(|_| Class::default())),
+    }));
+    bucket.store(ptr::from_ref(site).cast_mut(), Ordering::Release);
+    site
 }
 
 impl Site {
-    fn stats(&self) -> std::sync::MutexGuard<'_, Stats> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn run(&'static self, len: usize, class: Option<&'static Class>) -> Run {
+        Run { site: self, len, class, begin: class.map(|_| Instant::now()) }
+    }
+
+    #[inline]
+    fn as_planned(&'static self, plan: u32, len: usize) -> Way {
+        if plan & KERNEL == 0 { Way::Rayon } else { Way::Device(self.run(len, None)) }
+    }
+
+    #[cold]
+    fn always(&'static self, len: usize) -> Way {
+        if device::device().is_none() {
+            self.kernel.store(REFUSED, Ordering::Relaxed);
+            return Way::Rayon;
+        }
+        Way::Device(Run { site: self, len, class: None, begin: Some(Instant::now()) })
+    }
+
+    /// A call that is not planned.
+    #[inline(never)]
+    fn ask(&'static self, class: &'static Class, len: usize, prepare: fn(Prepared) -> bool) -> Way {
+        // Who would have to wait goes where the last one went.
+        let Ok(mut policy) = class.policy().try_lock() else {
+            return self.as_planned(class.plan.load(Ordering::Relaxed), len);
+        };
+        let kernel = match self.kernel.load(Ordering::Acquire) {
+            UNASKED => Kernel::Unasked(self.spent.load(Ordering::Relaxed)),
+            MAKING => Kernel::Making,
+            READY => Kernel::Ready,
+            _ => return Way::Rayon,
+        };
+        let step = policy.next(kernel);
+        drop(policy);
+        match step {
+            Step::Make => {
+                self.make(prepare);
+                Way::Rayon
+            }
+            Step::Take(policy::Way::Rayon, false) => Way::Rayon,
+            Step::Take(policy::Way::Rayon, true) => Way::Measured(self.run(len, Some(class))),
+            Step::Take(policy::Way::Kernel, measured) => {
+                Way::Device(self.run(len, measured.then_some(class)))
+            }
+        }
+    }
+
+    /// Has the kernel made, by the first thread that asks.
+    #[cold]
+    fn make(&'static self, prepare: fn(Prepared) -> bool) {
+        let order = (Ordering::AcqRel, Ordering::Relaxed);
+        if self.kernel.compare_exchange(UNASKED, MAKING, order.0, order.1).is_err() {
+            return;
+        }
+        if device::device().is_none() {
+            self.kernel.store(REFUSED, Ordering::Relaxed);
+        } else if !prepare(Prepared(self)) {
+            // Another call asks again.
+            self.kernel.store(UNASKED, Ordering::Relaxed);
+        }
     }
 }
 
-impl Stats {
-    fn times(&mut self, len: usize) -> &mut Times {
-        &mut self.lengths[(usize::BITS - len.leading_zeros()) as usize]
+/// Tells a pipeline of its kernel.
+pub(crate) struct Prepared(&'static Site);
+
+impl Prepared {
+    /// It is there.
+    pub(crate) fn ready(self) {
+        self.0.is_made.store(true, Ordering::Relaxed);
+        self.launch();
     }
+
+    /// The first launch is to make it.
+    pub(crate) fn launch(self) {
+        self.0.kernel.store(READY, Ordering::Release);
+    }
+
+    /// There is none.
+    pub(crate) fn refuse(self, name: fn() -> &'static str, why: &dyn Display) {
+        refuse(self.0, name, why);
+    }
+}
+
+fn refuse(site: &Site, name: fn() -> &'static str, why: &dyn Display) {
+    site.kernel.store(REFUSED, Ordering::Relaxed);
+    note(format_args!("a parallel iterator stays with rayon, because {why}: {}", name()));
 }
 
 impl Run {
+    fn end_as(&self, way: policy::Way) -> Option<Duration> {
+        let time = self.begin?.elapsed();
+        let Some(class) = self.class else { return Some(time) };
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let mut policy: MutexGuard<'_, Policy> =
+            class.policy().lock().unwrap_or_else(PoisonError::into_inner);
+        // The first launch makes the kernel if nobody has.
+        let counts = way == policy::Way::Rayon || self.site.is_made.swap(true, Ordering::Relaxed);
+        let plan = policy.end(way, nanos, counts);
+        class.set(plan, policy.is_tiny());
+        drop(policy);
+        if way == policy::Way::Rayon {
+            let in_all = nanos.saturating_mul(u64::from(plan.calls) + 1);
+            self.site.spent.fetch_add(in_all, Ordering::Relaxed);
+        }
+        Some(time)
+    }
+
     /// It ran with rayon.
     pub(crate) fn end(self) {
-        let time = self.begin.elapsed();
-        self.site.stats().times(self.len).end(false, time);
+        self.end_as(policy::Way::Rayon);
     }
 
     /// It ran as a kernel.
+    #[inline]
     pub(crate) fn end_on_device(self, name: fn() -> &'static str, pieces: usize, queue: &Queue) {
-        let time = self.begin.elapsed();
-        self.site.stats().times(self.len).end(true, time);
-        note(format_args!(
-            "{} items in {pieces} pieces on `{}` took {time:?}: {}",
-            self.len,
-            queue.device(),
-            name()
-        ));
+        let (len, device, name) = (self.len, queue.device(), name());
+        match self.end_as(policy::Way::Kernel) {
+            Some(time) => {
+                note(format_args!(
+                    "{len} items in {pieces} pieces on `{device}` took {time:?}: {name}"
+                ));
+            }
+            None => note(format_args!("{len} items in {pieces} pieces on `{device}`: {name}")),
+        }
     }
 
     /// There is no kernel for it.
     pub(crate) fn refuse(self, name: fn() -> &'static str, why: &dyn Display) {
-        self.site.stats().refused = true;
-        note(format_args!("a parallel iterator stays with rayon, because {why}: {}", name()));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FAST: Duration = Duration::from_millis(10);
-    const SLOW: Duration = Duration::from_millis(30);
-
-    /// How many of 1,000 calls are kernels.
-    fn kernels(with_rayon: Duration, as_kernel: Duration) -> usize {
-        let mut times = Times::default();
-        let mut call = || {
-            let is_kernel = times.next_is_kernel();
-            times.end(is_kernel, if is_kernel { as_kernel } else { with_rayon });
-            is_kernel
-        };
-        (0..1000).filter(|_| call()).count()
-    }
-
-    #[test]
-    fn the_faster_way_is_kept_and_the_other_looked_at_again() {
-        let slower = kernels(FAST, SLOW);
-        assert!((TRIALS as usize + 10..30).contains(&slower), "{slower}");
-        let faster = kernels(SLOW, FAST);
-        assert!((970..999).contains(&faster), "{faster}");
-        let much_slower = kernels(FAST, 10 * SLOW);
-        assert!((TRIALS as usize..6).contains(&much_slower), "{much_slower}");
-    }
-
-    #[test]
-    fn what_takes_no_time_never_becomes_a_kernel() {
-        assert_eq!(kernels(Duration::from_micros(10), FAST), 0);
+        refuse(self.site, name, why);
     }
 }

@@ -5,10 +5,10 @@
 use std::panic::panic_any;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, bridge_producer_consumer};
-use schism::__private::{descriptor, with_host_memory};
-use schism::{LaunchError, Queue};
+use schism::__private::{descriptor, prepare_unchecked, with_host_memory};
+use schism::{DeviceKind, LaunchError, Queue};
 
-use crate::choose::{self, Way};
+use crate::choose::{self, Prepared, Way};
 use crate::device;
 use crate::grid;
 use crate::pieces::{Failed, Launch, Piece, Pieces};
@@ -20,12 +20,12 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    // One item is nothing to share out, and who asks for one thread gets one.
-    if len < 2 || choose::is_off() || rayon::current_num_threads() < 2 {
+    // Who asks for one thread gets one.
+    if choose::is_off() || rayon::current_num_threads() < 2 {
         return with_rayon(len, producer, consumer);
     }
     let site = descriptor::<Pieces<P, C>, 1>();
-    match choose::way(site.addr(), len) {
+    match choose::way(site.addr(), len, prepare::<P, C>) {
         Way::Rayon => with_rayon(len, producer, consumer),
         Way::Measured(run) => {
             let result = with_rayon(len, producer, consumer);
@@ -38,7 +38,10 @@ where
                 run.refuse(name, &"there is no queue");
                 return with_rayon(len, producer, consumer);
             };
-            if const { grid::may_copy::<P, C>() } && device::is_wide() {
+            if const { grid::may_copy::<P, C>() }
+                && device::is_wide()
+                && !descriptor::<grid::Fold<P, C>, 1>().is_null()
+            {
                 let mut launch = grid::Launch::new(len, &producer, &consumer);
                 let launched = with_host_memory(&queue, || launch.run(&queue));
                 return match launched.unwrap_or_else(|error| Err(grid::Failed::NotBegun(error))) {
@@ -84,6 +87,28 @@ fn fail(error: LaunchError, queue: &Queue) -> ! {
         LaunchError::Panicked(panic) => panic_any(panic.message),
         error => panic!("a parallel iterator failed on the device `{}`: {error}", queue.device()),
     }
+}
+
+/// Has the kernel of a pipeline made in the background. Returns whether its maker will tell.
+fn prepare<P, C>(pipeline: Prepared) -> bool
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    let name: fn() -> &'static str = std::any::type_name::<P>;
+    let Some(queue) = device::queue() else {
+        pipeline.refuse(name, &"there is no queue");
+        return true;
+    };
+    if queue.device().kind() != DeviceKind::Cpu {
+        pipeline.launch();
+        return true;
+    }
+    let told = move |outcome: Result<(), LaunchError>| match outcome {
+        Ok(()) => pipeline.ready(),
+        Err(why) => pipeline.refuse(name, &why),
+    };
+    prepare_unchecked::<Pieces<P, C>>(&queue, Box::new(told))
 }
 
 /// Runs a pipeline as rayon does.

@@ -11,14 +11,15 @@
 //! reducers, in rayon's order. So each producer, consumer, item and result is moved as often as in
 //! rayon, and dropped once.
 //!
-//! `choose.rs` decides where a pipeline runs; where it is not a kernel, [`host`] gives it back to
-//! rayon.
+//! `choose.rs` decides where a pipeline runs, by `policy.rs`; where it is not a kernel, [`host`] gives
+//! it back to rayon.
 
 mod choose;
 mod device;
 pub mod grid;
 pub mod host;
 mod pieces;
+mod policy;
 
 use rayon::iter::plumbing::{Consumer, Producer};
 
@@ -36,9 +37,9 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    if schism::is_device() {
-        // The compiler makes no kernel with a pipeline in it. If it did, that would be a loop of
-        // its work-item.
+    // One item is nothing to share out, and rayon does the same then. The compiler makes no kernel
+    // with a pipeline in it. If it did, that would be a loop of its work-item.
+    if len < 2 || schism::is_device() {
         return pieces::fold(producer, consumer);
     }
     host::pipeline(len, producer, consumer)

@@ -26,10 +26,10 @@ use std::process::{Command, ExitCode};
 use self::options::{Mode, Options, USAGE};
 use self::record::Record;
 use self::table::{Line, Table};
-use super::{cpu, workspace};
+use super::{cpu, pack as packed, workspace};
 use crate::arguments::asks_for_help;
 use crate::command;
-use crate::error::{Error, FileContext, Result};
+use crate::error::{FileContext, Result};
 use crate::home::Home;
 use crate::setup;
 
@@ -87,20 +87,13 @@ impl Bench {
 
     /// Takes the program from a pack.
     fn unpacked(folder: &Path) -> Result<Self> {
-        let folder = std::path::absolute(folder).at("find", folder)?;
-        let bench = Self {
+        let folder = packed::open(folder, "gpu", &[PROGRAM, packed::STAGE2])?;
+        Ok(Self {
             program: folder.join(PROGRAM),
-            stage2: folder.join(pack::STAGE2),
+            stage2: folder.join(packed::STAGE2),
             sources: folder.join(SOURCES),
-            work: folder.join("work"),
-        };
-        for path in [&bench.program, &bench.stage2] {
-            if !path.is_file() {
-                let what = "`cargo schism bench gpu --pack`".to_owned();
-                return Err(Error::Missing { what, path: path.clone() });
-            }
-        }
-        Ok(bench)
+            work: folder.join(packed::WORK),
+        })
     }
 
     /// A run of the program.

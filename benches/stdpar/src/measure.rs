@@ -1,0 +1,85 @@
+//! How a benchmark is measured.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Repetitions that are measured at least.
+const LEAST: usize = 7;
+
+/// What to measure, and how long.
+pub struct Bench {
+    /// Whether the inputs are small: to check results, not times.
+    pub small: bool,
+    /// How long a benchmark is measured; it runs as long before, so that the caches are warm and
+    /// whoever learns has learnt.
+    pub seconds: f64,
+    /// Names must have one of these in them, if there are any.
+    pub names: Vec<String>,
+}
+
+impl Default for Bench {
+    fn default() -> Self {
+        Self { small: false, seconds: 0.4, names: Vec::new() }
+    }
+}
+
+impl Bench {
+    /// `full`, or `small` where inputs are small.
+    pub fn size(&self, full: usize, small: usize) -> usize {
+        if self.small { small } else { full }
+    }
+
+    /// Whether one of these benchmarks is asked for; to make inputs for none is a waste.
+    pub fn wants(&self, names: &[&str]) -> bool {
+        let asked = |name: &str| self.names.iter().any(|part| name.contains(part.as_str()));
+        self.names.is_empty() || names.iter().any(|name| asked(name))
+    }
+
+    /// Measures `repetition`, whose value does not depend on how often it has run.
+    pub fn measure(&self, name: &str, repetition: impl FnMut() -> u64) {
+        self.measure_calls(name, 1, repetition);
+    }
+
+    /// Measures a repetition of so many calls, and prints the time of one.
+    pub fn measure_calls(&self, name: &str, calls: u32, mut repetition: impl FnMut() -> u64) {
+        if !self.wants(&[name]) {
+            return;
+        }
+        let enough = Duration::from_secs_f64(self.seconds);
+        let begin = Instant::now();
+        let mut count = 0_u32;
+        let checksum = black_box(repetition());
+        count += 1;
+        while begin.elapsed() < enough {
+            black_box(repetition());
+            count += 1;
+        }
+        let mut times = Vec::new();
+        let measured = Instant::now();
+        while times.len() < LEAST || measured.elapsed() < enough {
+            let start = Instant::now();
+            let again = black_box(repetition());
+            times.push(start.elapsed());
+            assert_eq!(again, checksum, "{name}: a repetition gives something else");
+            count += 1;
+        }
+        let mean = begin.elapsed().as_secs_f64() / f64::from(count) / f64::from(calls);
+        times.sort();
+        let median = times[times.len() / 2].as_secs_f64() / f64::from(calls);
+        let least = times[0].as_secs_f64() / f64::from(calls);
+        println!("{name} {median:.9} {mean:.9} {checksum:016x} {least:.9}");
+    }
+}
+
+/// A checksum of values in their order; the host's alone, and cheap.
+pub fn checksum(values: impl IntoIterator<Item = u64>) -> u64 {
+    values.into_iter().fold(0xcbf2_9ce4_8422_2325, |sum, value| {
+        (sum ^ value).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(7)
+    })
+}
+
+/// A checksum of about a thousand of a slice's values, from all of it.
+pub fn sample<T: Copy>(values: &[T], bits: impl Fn(T) -> u64) -> u64 {
+    let step = (values.len() / 1009).max(1);
+    checksum(values.iter().step_by(step).map(|value| bits(*value)))
+}

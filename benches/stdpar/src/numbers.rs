@@ -1,0 +1,133 @@
+//! Mandelbrot's set, option prices, prefix sums.
+
+use rayon::prelude::*;
+
+use crate::measure::{Bench, checksum, sample};
+use crate::random::Random;
+
+/// Measures them.
+pub fn run(bench: &Bench) {
+    mandelbrot(bench);
+    black_scholes(bench);
+    prefix_sums(bench);
+}
+
+/// Iterations until a point leaves.
+fn iterations(x: f64, y: f64, most: u32) -> u32 {
+    let (mut a, mut b) = (0.0, 0.0);
+    for count in 0..most {
+        let (aa, bb) = (a * a, b * b);
+        if aa + bb > 4.0 {
+            return count;
+        }
+        b = 2.0 * a * b + y;
+        a = aa - bb + x;
+    }
+    most
+}
+
+fn mandelbrot(bench: &Bench) {
+    let (width, height) = (bench.size(800, 61), bench.size(600, 43));
+    let point = |index: usize| {
+        let (column, row) = (index % width, index / width);
+        let x = -2.2 + 3.2 * column as f64 / width as f64;
+        let y = -1.2 + 2.4 * row as f64 / height as f64;
+        (x, y)
+    };
+    let mut pixels = vec![0_u32; width * height];
+    bench.measure("mandelbrot", || {
+        pixels.par_iter_mut().enumerate().for_each(|(index, pixel)| {
+            let (x, y) = point(index);
+            *pixel = iterations(x, y, 200);
+        });
+        checksum(pixels.iter().map(|pixel| u64::from(*pixel)))
+    });
+    // The same by rows, which is how it is often written: uneven, and few of them.
+    bench.measure("mandelbrot_rows", || {
+        pixels.par_chunks_mut(width).enumerate().for_each(|(row, pixels)| {
+            for (column, pixel) in pixels.iter_mut().enumerate() {
+                let (x, y) = point(row * width + column);
+                *pixel = iterations(x, y, 200);
+            }
+        });
+        checksum(pixels.iter().map(|pixel| u64::from(*pixel)))
+    });
+}
+
+/// An option.
+#[derive(Clone, Copy)]
+struct Contract {
+    price: f64,
+    strike: f64,
+    years: f64,
+}
+
+/// The normal distribution, by Abramowitz and Stegun's 26.2.17.
+fn normal(x: f64) -> f64 {
+    let k = 1.0 / (1.0 + 0.231_641_9 * x.abs());
+    let series = k
+        * (0.319_381_530
+            + k * (-0.356_563_782
+                + k * (1.781_477_937 + k * (-1.821_255_978 + k * 1.330_274_429))));
+    let tail = 0.398_942_280_401 * (-0.5 * x * x).exp() * series;
+    if x < 0.0 { tail } else { 1.0 - tail }
+}
+
+fn call_price(contract: &Contract) -> f64 {
+    let (rate, volatility) = (0.02, 0.3);
+    let deviation = volatility * contract.years.sqrt();
+    let d1 = ((contract.price / contract.strike).ln()
+        + (rate + 0.5 * volatility * volatility) * contract.years)
+        / deviation;
+    let d2 = d1 - deviation;
+    contract.price * normal(d1) - contract.strike * (-rate * contract.years).exp() * normal(d2)
+}
+
+fn black_scholes(bench: &Bench) {
+    if !bench.wants(&["black_scholes"]) {
+        return;
+    }
+    let mut random = Random::new(1);
+    let contracts: Vec<Contract> = (0..bench.size(1 << 20, 1_013))
+        .map(|_| Contract {
+            price: 5.0 + 25.0 * random.unit(),
+            strike: 1.0 + 99.0 * random.unit(),
+            years: 0.25 + 9.75 * random.unit(),
+        })
+        .collect();
+    bench.measure("black_scholes", || {
+        let prices: Vec<f64> = contracts.par_iter().map(call_price).collect();
+        // Libraries of mathematics differ in the last digits.
+        sample(&prices, |price| (price * 1e6).round() as u64)
+    });
+}
+
+fn prefix_sums(bench: &Bench) {
+    if !bench.wants(&["prefix_sums"]) {
+        return;
+    }
+    let mut random = Random::new(2);
+    let input: Vec<u64> = (0..bench.size(1 << 23, 10_009)).map(|_| random.below(1 << 20)).collect();
+    let mut output = vec![0_u64; input.len()];
+    let chunk = bench.size(1 << 16, 100);
+    bench.measure("prefix_sums", || {
+        let sums: Vec<u64> = input.par_chunks(chunk).map(|part| part.iter().sum()).collect();
+        let offsets: Vec<u64> = sums
+            .iter()
+            .scan(0, |sum, part| {
+                let before = *sum;
+                *sum += part;
+                Some(before)
+            })
+            .collect();
+        output.par_chunks_mut(chunk).zip(input.par_chunks(chunk)).zip(offsets).for_each(
+            |((output, input), mut sum)| {
+                for (output, input) in output.iter_mut().zip(input) {
+                    sum += input;
+                    *output = sum;
+                }
+            },
+        );
+        sample(&output, |sum| sum)
+    });
+}

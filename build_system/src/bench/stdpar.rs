@@ -1,0 +1,412 @@
+//! `cargo schism bench stdpar`: an ordinary rayon program, compiled by plain rustc and by `cargo
+//! schism --stdpar`.
+//!
+//! The program is the package in `benches/stdpar`, which depends on rayon alone. Both builds run in
+//! turn; a ratio is taken within each pair. schism's build runs once for each setting of
+//! `SCHISM_STDPAR` that is asked for: `auto`, the default, which is to be measured, and `always`,
+//! which shows what its choices were between.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use lexopt::Arg::{Long, Value};
+
+use super::cpu::duration;
+use super::pack::{self, Contents};
+use super::{median, workspace};
+use crate::arguments::{self, asks_for_help};
+use crate::command;
+use crate::environment;
+use crate::error::{Error, Result};
+use crate::home::Home;
+use crate::setup::{self, Ready};
+use crate::stdpar::{self, StdparOption};
+
+/// How it is used.
+const USAGE: &str = "\
+usage: cargo schism bench stdpar [PAIRS] [--only NAME,…] [--small] [--seconds S] [--device NAME] [--settings auto,always,never]
+       cargo schism bench stdpar --native …        both builds for the CPU at hand
+       cargo schism bench stdpar --pack DIR        collect what another machine needs, without Rust
+       cargo schism bench stdpar --unpacked DIR …  measure there; the pack's run.sh does that
+
+--only takes parts of names; --device is SCHISM_DEVICE (default: as the environment has it, else cpu); --settings are values of
+SCHISM_STDPAR (default: auto,always)";
+
+/// The name of the package's program.
+const PROGRAM: &str = "stdpar-bench";
+
+/// The two builds, in a pack.
+const BUILDS: [&str; 2] = ["stdpar-bench-plain", "stdpar-bench-schism"];
+
+/// What `auto` is to reach of rayon's speed, of any pipeline.
+const GOAL: f64 = 0.95;
+
+/// Benchmarks of the launch itself, whose goal is lower.
+const LAUNCHES: &str = "launch_";
+const GOAL_OF_LAUNCHES: f64 = 1.0 / 1.1;
+
+/// What to measure with.
+#[derive(Debug, PartialEq, Eq)]
+enum Mode {
+    Checkout,
+    Pack(PathBuf),
+    Unpacked(PathBuf),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    pairs: usize,
+    mode: Mode,
+    native: bool,
+    device: Option<OsString>,
+    settings: Vec<String>,
+    /// What the programs get.
+    passed: Vec<OsString>,
+}
+
+impl Options {
+    fn read(words: &[OsString]) -> Result<Self> {
+        let mut options = Self {
+            pairs: 5,
+            mode: Mode::Checkout,
+            native: false,
+            device: None,
+            settings: ["auto", "always"].map(str::to_owned).to_vec(),
+            passed: Vec::new(),
+        };
+        let wrong = |text: &str| Error::Usage(format!("{text}\n\n{USAGE}"));
+        let misused = |error| match arguments::misused("bench stdpar", error) {
+            Error::Usage(text) => wrong(&text),
+            other => other,
+        };
+        let mut parser = lexopt::Parser::from_args(words);
+        while let Some(argument) = parser.next().map_err(misused)? {
+            match argument {
+                Long("small") => options.passed.push("--small".into()),
+                Long("seconds") => {
+                    options.passed.extend(["--seconds".into(), parser.value().map_err(misused)?]);
+                }
+                Long("native") => options.native = true,
+                Long("only") => {
+                    let names = parser.value().map_err(misused)?;
+                    let names = names.to_string_lossy();
+                    let names = names.split(',').filter(|name| !name.is_empty());
+                    options.passed.extend(names.map(OsString::from));
+                }
+                Long("device") => options.device = Some(parser.value().map_err(misused)?),
+                Long("settings") => {
+                    let settings = parser.value().map_err(misused)?;
+                    let settings = settings.to_string_lossy();
+                    options.settings = settings.split(',').map(str::to_owned).collect();
+                }
+                Long("pack") => {
+                    options.mode = Mode::Pack(parser.value().map_err(misused)?.into());
+                }
+                Long("unpacked") => {
+                    options.mode = Mode::Unpacked(parser.value().map_err(misused)?.into());
+                }
+                Value(number) => {
+                    let pairs = number.to_str().and_then(|text| text.parse().ok());
+                    options.pairs = pairs.filter(|&pairs| pairs > 0).ok_or_else(|| {
+                        wrong(&format!("`{}` is no number of pairs", number.display()))
+                    })?;
+                }
+                option => return Err(misused(option.unexpected())),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Packs or measures, as the arguments say.
+pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
+    if asks_for_help(arguments) {
+        println!("{USAGE}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let options = Options::read(arguments)?;
+    match &options.mode {
+        Mode::Checkout => Bench::built(options.native)?.1.measure(&options),
+        Mode::Unpacked(folder) => Bench::unpacked(folder)?.measure(&options),
+        Mode::Pack(folder) => {
+            let (ready, bench) = Bench::built(options.native)?;
+            let [plain, schism] = BUILDS;
+            let contents = Contents {
+                subject: "stdpar",
+                what: "an ordinary rayon program with --stdpar beside the same by plain rustc",
+                programs: &[(&bench.plain, plain), (&bench.schism, schism)],
+                stage2: &bench.stage2,
+                usage: "[PAIRS] [--only NAME,…] [--device NAME] …",
+            };
+            pack::write(folder, &ready, &contents)
+        }
+    }
+}
+
+/// The two builds.
+struct Bench {
+    plain: PathBuf,
+    schism: PathBuf,
+    stage2: PathBuf,
+}
+
+impl Bench {
+    /// Builds both in the checkout at hand.
+    fn built(native: bool) -> Result<(Ready, Self)> {
+        let home = Home::from_environment()?;
+        let ready = setup::ensure(&home)?;
+        let root = workspace()?;
+        let target = root.join("target").join("bench");
+        let package = root.join("benches").join("stdpar");
+        let mut plain = Command::new(&ready.toolchain.cargo);
+        environment::restore(&mut plain, &ready.toolchain);
+        let plain = build(plain, &package, &target.join("stdpar-plain"), native)?;
+        let mut schism = crate::cargo::command(&ready);
+        schism.current_dir(&package);
+        let manifest = ["--manifest-path".into(), package.join("Cargo.toml").into()];
+        stdpar::apply(&mut schism, StdparOption::On, &manifest, &home, &ready)?;
+        let schism = build(schism, &package, &target.join("stdpar-schism"), native)?;
+        let stage2 = std::env::var_os("SCHISM_JIT").map(PathBuf::from);
+        let stage2 = stage2.unwrap_or_else(|| ready.installed.stage2());
+        Ok((ready, Self { plain, schism, stage2 }))
+    }
+
+    /// Takes them from a pack.
+    fn unpacked(folder: &Path) -> Result<Self> {
+        let [plain, schism] = BUILDS;
+        let folder = pack::open(folder, "stdpar", &[plain, schism, pack::STAGE2])?;
+        Ok(Self {
+            plain: folder.join(plain),
+            schism: folder.join(schism),
+            stage2: folder.join(pack::STAGE2),
+        })
+    }
+
+    /// A run of schism's build.
+    fn schism(&self, options: &Options, setting: &str) -> Command {
+        let mut program = Command::new(&self.schism);
+        program.env("SCHISM_JIT", &self.stage2).env("SCHISM_STDPAR", setting);
+        // Kernels are compiled in each run, as in a program's first.
+        program.env("SCHISM_CACHE", "0");
+        match &options.device {
+            Some(device) => drop(program.env("SCHISM_DEVICE", device)),
+            None if std::env::var_os("SCHISM_DEVICE").is_none() => {
+                program.env("SCHISM_DEVICE", "cpu");
+            }
+            None => {}
+        }
+        program
+    }
+
+    /// Runs all in turn, and prints the ratios.
+    fn measure(&self, options: &Options) -> Result<ExitCode> {
+        let mut table = Table::new(&options.settings);
+        for pair in 0..options.pairs {
+            eprintln!("pair {} of {}", pair + 1, options.pairs);
+            // The one that goes first changes, so that neither always finds the machine cold.
+            let settings = &options.settings;
+            let mut order: Vec<Option<&String>> =
+                std::iter::once(None).chain(settings.iter().map(Some)).collect();
+            order.rotate_left(pair % (settings.len() + 1));
+            let mut theirs = Vec::new();
+            let mut ours = BTreeMap::new();
+            for setting in order {
+                let mut run = match setting {
+                    Some(setting) => self.schism(options, setting),
+                    None => Command::new(&self.plain),
+                };
+                run.args(&options.passed);
+                let output = command::capture(run, "to measure", "it was just built")?;
+                match setting {
+                    Some(setting) => drop(ours.insert(setting.clone(), Line::all(&output))),
+                    None => theirs = Line::all(&output),
+                }
+            }
+            table.add(&theirs, &ours);
+        }
+        print!("{}", table.render());
+        Ok(if table.differ.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// Builds the package's program.
+fn build(mut cargo: Command, package: &Path, target: &Path, native: bool) -> Result<PathBuf> {
+    if native {
+        cargo.env("RUSTFLAGS", "-C target-cpu=native");
+    }
+    let target = if native { target.with_added_extension("native") } else { target.to_owned() };
+    cargo.current_dir(package).args(["build", "--release", "--quiet", "--target-dir"]).arg(&target);
+    command::capture(cargo, "needed to build the benchmark", "install cargo")?;
+    Ok(target.join("release").join(PROGRAM))
+}
+
+/// One measurement, as `benches/stdpar/src/measure.rs` prints it.
+#[derive(Clone, Debug, PartialEq)]
+struct Line {
+    name: String,
+    /// Seconds of a repetition, when all is settled.
+    median: f64,
+    /// The same of all repetitions, from the first on.
+    mean: f64,
+    checksum: String,
+}
+
+impl Line {
+    fn all(output: &str) -> Vec<Self> {
+        output.lines().filter_map(Self::read).collect()
+    }
+
+    fn read(line: &str) -> Option<Self> {
+        let mut words = line.split_whitespace();
+        Some(Self {
+            name: words.next()?.to_owned(),
+            median: words.next()?.parse().ok()?,
+            mean: words.next()?.parse().ok()?,
+            checksum: words.next()?.to_owned(),
+        })
+    }
+}
+
+/// The ratios of one benchmark under one setting, rayon's time by schism's: one for each pair.
+#[derive(Default)]
+struct Ratios {
+    settled: Vec<f64>,
+    with_start: Vec<f64>,
+}
+
+/// All ratios.
+struct Table {
+    settings: Vec<String>,
+    order: Vec<String>,
+    rayon: BTreeMap<String, Vec<f64>>,
+    ratios: BTreeMap<(String, String), Ratios>,
+    /// Where results differ.
+    differ: Vec<String>,
+}
+
+impl Table {
+    fn new(settings: &[String]) -> Self {
+        Self {
+            settings: settings.to_vec(),
+            order: Vec::new(),
+            rayon: BTreeMap::new(),
+            ratios: BTreeMap::new(),
+            differ: Vec::new(),
+        }
+    }
+
+    /// Adds a pair.
+    fn add(&mut self, theirs: &[Line], ours: &BTreeMap<String, Vec<Line>>) {
+        for line in theirs {
+            if !self.order.contains(&line.name) {
+                self.order.push(line.name.clone());
+            }
+            self.rayon.entry(line.name.clone()).or_default().push(line.median);
+            for (setting, lines) in ours {
+                let Some(own) = lines.iter().find(|own| own.name == line.name) else {
+                    self.differ.push(format!("{}: {setting} has no result", line.name));
+                    continue;
+                };
+                if own.checksum != line.checksum {
+                    self.differ.push(format!(
+                        "{}: the results differ: {setting} has {}, rayon {}",
+                        line.name, own.checksum, line.checksum
+                    ));
+                }
+                let key = (setting.clone(), line.name.clone());
+                let ratios = self.ratios.entry(key).or_default();
+                ratios.settled.push(line.median / own.median);
+                ratios.with_start.push(line.mean / own.mean);
+            }
+        }
+    }
+
+    fn render(&mut self) -> String {
+        let mut text = format!("{:16} {:>10}", "", "rayon");
+        for setting in &self.settings {
+            let _ = write!(text, "  {setting:>8} {:>15} {:>10}", "", "with start");
+        }
+        text.push('\n');
+        let mut products: BTreeMap<&str, Vec<[f64; 2]>> = BTreeMap::new();
+        for name in &self.order {
+            let seconds = self.rayon.get_mut(name).map_or(f64::NAN, |times| median(times));
+            let _ = write!(text, "{name:16} {}", duration(seconds));
+            for setting in &self.settings {
+                let key = (setting.clone(), name.clone());
+                let Some(ratios) = self.ratios.get_mut(&key) else { continue };
+                let middle = median(&mut ratios.settled);
+                let (low, high) = (ratios.settled[0], ratios.settled[ratios.settled.len() - 1]);
+                let with_start = median(&mut ratios.with_start);
+                let launch = name.starts_with(LAUNCHES);
+                let goal = if launch { GOAL_OF_LAUNCHES } else { GOAL };
+                let mark = if setting == "auto" && middle < goal { '!' } else { ' ' };
+                let range = format!("({low:.2} to {high:.2})");
+                let _ = write!(text, "  {middle:>7.2}{mark} {range:>15} {with_start:>10.2}");
+                if !launch {
+                    products.entry(setting).or_default().push([middle, with_start]);
+                }
+            }
+            text.push('\n');
+        }
+        let _ = write!(text, "{:16} {:>10}", "geometric mean", "");
+        for setting in &self.settings {
+            let ratios = products.remove(setting.as_str()).unwrap_or_default();
+            let mean = |index: usize| {
+                let sum: f64 = ratios.iter().map(|ratio| ratio[index].ln()).sum();
+                (sum / ratios.len() as f64).exp()
+            };
+            let _ = write!(text, "  {:>7.2}  {:>15} {:>10.2}", mean(0), "", mean(1));
+        }
+        let _ = write!(
+            text,
+            "\nrayon's time by schism's, median of the pairs; above 1 schism is faster. The mean is \
+             without {LAUNCHES}*.\n`!`: auto is below {GOAL}, of {LAUNCHES}* below 1/1.1\n"
+        );
+        for line in &self.differ {
+            let _ = writeln!(text, "{line}");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Options> {
+        Options::read(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_are_read() {
+        let options = read("3 --small --only dot,scan --device cuda:0 --settings auto").unwrap();
+        assert_eq!(options.pairs, 3);
+        assert_eq!(options.passed, ["--small", "dot", "scan"]);
+        assert_eq!(options.device, Some("cuda:0".into()));
+        assert_eq!(options.settings, ["auto"]);
+        assert_eq!(read("--pack there").unwrap().mode, Mode::Pack("there".into()));
+        assert_eq!(read("").unwrap().mode, Mode::Checkout);
+        for line in ["--frobnicate", "0", "--pack"] {
+            assert!(read(line).unwrap_err().to_string().contains("usage: cargo schism bench"));
+        }
+    }
+
+    #[test]
+    fn ratios_are_of_each_pair_and_checksums_are_compared() {
+        let mut table = Table::new(&["auto".to_owned()]);
+        let lines = |output: &str| BTreeMap::from([("auto".to_owned(), Line::all(output))]);
+        table.add(&Line::all("dot 2e-3 3e-3 aa\n?\n"), &lines("dot 1e-3 3e-3 aa\n"));
+        table.add(&Line::all("dot 8e-3 9e-3 aa\n"), &lines("dot 1e-3 3e-3 aa\n"));
+        assert!(table.differ.is_empty());
+        let text = table.render();
+        let line = text.lines().find(|line| line.starts_with("dot ")).unwrap_or_default();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(words[3..], ["5.00", "(2.00", "to", "8.00)", "2.00"], "{text}");
+        table.add(&Line::all("dot 1 1 aa\nsum 1 1 cc"), &lines("dot 1 1 bb\n"));
+        assert_eq!(table.differ.len(), 2);
+        assert!(table.render().contains("auto has bb, rayon aa"));
+    }
+}

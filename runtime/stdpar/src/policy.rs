@@ -1,0 +1,467 @@
+//! Which of two ways a pipeline takes, for lengths of one size: by what both have taken. Knows no
+//! clock.
+//!
+//! A pipeline begins with rayon. Once that has taken long enough for a kernel to be worth making,
+//! some calls in a row *look* at the kernel, and from then on calls take the faster way. The other
+//! one is looked at again: when what that may cost is small beside what was spent meanwhile, or when
+//! calls take far longer or shorter than they did. A look that changes nothing makes the next one
+//! come later.
+//!
+//! What a way takes is the median of its last calls, so that a thread that was interrupted counts
+//! for nothing. The first call after a change of the way does not count either, if it is short: it
+//! finds the other threads' data in the caches, and threads that still look for work.
+
+/// Time in nanoseconds.
+pub(crate) type Nanos = u64;
+
+const MICROSECOND: Nanos = 1_000;
+const MILLISECOND: Nanos = 1_000 * MICROSECOND;
+
+/// A kernel is made of a pipeline that has taken this long in all: to make one takes as much.
+pub(crate) const WORTH_A_KERNEL: Nanos = 20 * MILLISECOND;
+
+/// Where the kernel is there, lengths of a new size take this long with rayon, and as many calls,
+/// before the kernel is looked at.
+const WORTH_A_LOOK: Nanos = 2 * MILLISECOND;
+const CALLS_BEFORE: u32 = 2;
+
+/// Calls that are longer than this warm up within themselves.
+const LONG: Nanos = MILLISECOND;
+
+/// Calls of a look, for short ones and for long ones.
+const LOOK: u32 = 4;
+const LOOK_OF_LONG: u32 = 2;
+
+/// A look may cost this share of what was spent since the last one, in percent.
+const SHARE: u64 = 1;
+
+/// Calls between two looks: at least at first, and at least after many looks that changed nothing.
+const SOON: u32 = 16;
+const SELDOM: u32 = 1024;
+
+/// Time between two looks.
+const REST: Nanos = 10 * MILLISECOND;
+
+/// A way is taken in place of the other if it takes less than this, in percent.
+const BETTER: u64 = 97;
+
+/// Calls shorter than these are measured now and then: how often is beside it.
+const SHORT: Nanos = 20 * MICROSECOND;
+const OF_SHORT: u32 = 16;
+const TINY: Nanos = 5 * MICROSECOND;
+const OF_TINY: u32 = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Rayon,
+    Kernel,
+}
+
+impl Way {
+    const fn other(self) -> Self {
+        match self {
+            Self::Rayon => Self::Kernel,
+            Self::Kernel => Self::Rayon,
+        }
+    }
+}
+
+/// What is known of a pipeline's kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kernel {
+    /// Nobody has asked for it. The pipeline has taken so long in all.
+    Unasked(Nanos),
+    /// It is being made.
+    Making,
+    Ready,
+}
+
+/// What a call does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It has the kernel made, and goes on with rayon.
+    Make,
+    /// It takes a way, and is measured or not.
+    Take(Way, bool),
+}
+
+/// How calls go on until the next that asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) way: Way,
+    /// Calls that need not ask.
+    pub(crate) calls: u32,
+}
+
+/// The last times of a way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
+    last: [Nanos; 5],
+    count: usize,
+}
+
+impl Times {
+    fn add(&mut self, time: Nanos) {
+        self.last[self.count % self.last.len()] = time;
+        self.count += 1;
+    }
+
+    /// The median, and the lower one of two.
+    fn median(&self) -> Option<Nanos> {
+        let mut known = self.last;
+        let known = &mut known[..self.count.min(self.last.len())];
+        known.sort_unstable();
+        known.get(known.len().checked_sub(1)? / 2).copied()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// With rayon, before the first look.
+    Before,
+    /// As many calls of the other way are still to come.
+    Looking(u32),
+    /// After a look.
+    Settled,
+}
+
+/// See the module's documentation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policy {
+    phase: Phase,
+    /// The way of calls that do not look at the other one.
+    way: Way,
+    times: [Times; 2],
+    /// What the way that is not taken took when it was looked at.
+    other: Option<Nanos>,
+    /// What the way that is taken took then.
+    reference: Option<Nanos>,
+    /// The way of the last call that ended.
+    last: Way,
+    /// Calls, and time, since the last look.
+    calls: u32,
+    spent: Nanos,
+    /// Calls between two looks at least.
+    between: u32,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            phase: Phase::Before,
+            way: Way::Rayon,
+            times: [Times::default(); 2],
+            other: None,
+            reference: None,
+            last: Way::Rayon,
+            calls: 0,
+            spent: 0,
+            between: SOON,
+        }
+    }
+}
+
+impl Policy {
+    fn times(&mut self, way: Way) -> &mut Times {
+        &mut self.times[way as usize]
+    }
+
+    /// What the way that is taken takes.
+    fn current(&self) -> Option<Nanos> {
+        self.times[self.way as usize].median()
+    }
+
+    /// A call asks what to do.
+    pub(crate) fn next(&mut self, kernel: Kernel) -> Step {
+        match self.phase {
+            Phase::Before => match kernel {
+                Kernel::Unasked(spent) if spent >= WORTH_A_KERNEL => return Step::Make,
+                // The kernel's maker takes processor time, so this says nothing.
+                Kernel::Making => return Step::Take(Way::Rayon, false),
+                Kernel::Ready if self.spent >= WORTH_A_LOOK && self.calls >= CALLS_BEFORE => {
+                    self.look();
+                }
+                _ => {}
+            },
+            Phase::Looking(0) => self.decide(),
+            Phase::Looking(_) => {}
+            Phase::Settled if self.is_due() => self.look(),
+            Phase::Settled => {}
+        }
+        if let Phase::Looking(left) = &mut self.phase {
+            *left -= 1;
+            return Step::Take(self.way.other(), true);
+        }
+        Step::Take(self.way, true)
+    }
+
+    /// Whether the other way is to be looked at.
+    fn is_due(&self) -> bool {
+        let Some(current) = self.current() else { return false };
+        if self.calls < self.between {
+            return false;
+        }
+        let changed = self.reference.is_some_and(|reference| {
+            current > reference.saturating_mul(3) / 2 || current < reference / 3 * 2
+        });
+        let cost = self.other.map_or(0, |other| other.saturating_sub(current));
+        let cost = cost.saturating_mul(u64::from(Self::calls_of_look(current)));
+        changed || (self.spent >= REST && self.spent / 100 * SHARE >= cost)
+    }
+
+    const fn calls_of_look(current: Nanos) -> u32 {
+        if current < LONG { LOOK } else { LOOK_OF_LONG }
+    }
+
+    fn look(&mut self) {
+        let calls = self.current().map_or(LOOK, Self::calls_of_look);
+        let other = self.way.other();
+        *self.times(other) = Times::default();
+        self.phase = Phase::Looking(calls);
+    }
+
+    fn decide(&mut self) {
+        self.phase = Phase::Settled;
+        (self.calls, self.spent) = (0, 0);
+        let other = self.way.other();
+        let seen = self.times(other).median();
+        let better = match (seen, self.current()) {
+            (Some(seen), Some(current)) => {
+                u128::from(seen) * 100 < u128::from(current) * u128::from(BETTER)
+            }
+            _ => false,
+        };
+        if better {
+            self.other = self.current();
+            self.way = other;
+            self.between = (self.between / 2).max(2 * SOON);
+        } else {
+            self.other = seen.or(self.other);
+            self.between = (self.between * 2).min(SELDOM);
+        }
+        self.reference = self.current();
+    }
+
+    /// A call that was measured has ended. `counts`: its time is that of the calls to come, too.
+    pub(crate) fn end(&mut self, way: Way, time: Nanos, counts: bool) -> Plan {
+        let follows = std::mem::replace(&mut self.last, way) == way;
+        let counts = counts && (follows || time >= LONG);
+        if counts {
+            self.times(way).add(time);
+        }
+        let plan = self.plan(time);
+        if way == self.way {
+            let calls = plan.calls + 1;
+            self.calls = self.calls.saturating_add(calls);
+            self.spent = self.spent.saturating_add(time.saturating_mul(calls.into()));
+        } else if counts
+            && matches!(self.phase, Phase::Looking(_))
+            && self.current().is_some_and(|current| time > current.saturating_mul(8))
+        {
+            // It need not be looked at any longer.
+            self.phase = Phase::Looking(0);
+        }
+        plan
+    }
+
+    /// How the next calls go on, after one that took `time`.
+    fn plan(&self, time: Nanos) -> Plan {
+        let calls = match self.phase {
+            Phase::Looking(_) => 0,
+            _ if time < TINY => OF_TINY - 1,
+            _ if time < SHORT => OF_SHORT - 1,
+            _ => 0,
+        };
+        Plan { way: self.way, calls }
+    }
+
+    /// Whether calls are so short, and rayon's, that even to count them is to be saved.
+    pub(crate) fn is_tiny(&self) -> bool {
+        self.phase == Phase::Settled
+            && self.way == Way::Rayon
+            && self.current().is_some_and(|time| time < TINY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program whose times are made up: what a call takes with rayon and as a kernel.
+    struct Program {
+        policy: Policy,
+        plan: Plan,
+        in_all: Nanos,
+        /// Calls until the kernel is there, once it is being made.
+        making: Option<u32>,
+        /// Calls by their way.
+        taken: [usize; 2],
+        measured: usize,
+    }
+
+    impl Program {
+        fn new() -> Self {
+            Self {
+                policy: Policy::default(),
+                plan: Plan { way: Way::Rayon, calls: 0 },
+                in_all: 0,
+                making: None,
+                taken: [0; 2],
+                measured: 0,
+            }
+        }
+
+        fn call(&mut self, times: [Nanos; 2]) -> Way {
+            let (way, measured) = if let Some(calls) = self.plan.calls.checked_sub(1) {
+                self.plan.calls = calls;
+                (self.plan.way, false)
+            } else {
+                let kernel = match &mut self.making {
+                    None => Kernel::Unasked(self.in_all),
+                    Some(0) => Kernel::Ready,
+                    Some(left) => {
+                        *left -= 1;
+                        Kernel::Making
+                    }
+                };
+                match self.policy.next(kernel) {
+                    Step::Make => {
+                        self.making = Some(3);
+                        (Way::Rayon, false)
+                    }
+                    Step::Take(way, measured) => (way, measured),
+                }
+            };
+            self.taken[way as usize] += 1;
+            self.in_all += times[way as usize];
+            if measured {
+                self.measured += 1;
+                self.plan = self.policy.end(way, times[way as usize], true);
+            }
+            way
+        }
+
+        /// Makes calls, and gives how many were kernels.
+        fn calls(&mut self, calls: usize, times: impl Fn(usize) -> [Nanos; 2]) -> usize {
+            let before = self.taken[1];
+            for call in 0..calls {
+                self.call(times(call));
+            }
+            self.taken[1] - before
+        }
+    }
+
+    const fn ms(time: Nanos) -> Nanos {
+        time * MILLISECOND
+    }
+
+    #[test]
+    fn what_takes_no_time_never_becomes_a_kernel() {
+        let mut program = Program::new();
+        assert_eq!(program.calls(1000, |_| [10 * MICROSECOND, 1]), 0);
+        assert_eq!(program.making, None);
+    }
+
+    #[test]
+    fn the_faster_way_is_kept_and_the_other_looked_at_again() {
+        let mut program = Program::new();
+        let kernels = program.calls(2000, |_| [ms(30), ms(10)]);
+        assert!((1950..1996).contains(&kernels), "{kernels}");
+        // Two calls of 20 ms more at a time, and one in a hundred of the time is spent on that.
+        assert!(program.taken[0] > 10, "{}", program.taken[0]);
+        let mut program = Program::new();
+        let kernels = program.calls(2000, |_| [ms(10), ms(11)]);
+        assert!((6..60).contains(&kernels), "{kernels}");
+        let much_slower = Program::new().calls(2000, |_| [ms(10), ms(300)]);
+        assert!((1..=2).contains(&much_slower), "{much_slower}");
+    }
+
+    #[test]
+    fn looks_cost_little() {
+        for [rayon, kernel] in
+            [[ms(1), ms(3)], [ms(3), ms(1)], [10 * MICROSECOND, ms(1)], [ms(1), 10 * MICROSECOND]]
+        {
+            let mut program = Program::new();
+            program.calls(100, |_| [rayon, kernel]);
+            let before = program.in_all;
+            program.calls(50_000, |_| [rayon, kernel]);
+            let best = 50_000 * rayon.min(kernel);
+            let spent = program.in_all - before;
+            assert!(spent * 100 < best * 105, "{rayon} {kernel}: {spent} for {best}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_is_hardly_better_is_not_taken() {
+        let mut program = Program::new();
+        let kernels = program.calls(1000, |_| [ms(100), ms(98)]);
+        assert!(kernels < 50, "{kernels}");
+    }
+
+    #[test]
+    fn calls_that_were_interrupted_decide_nothing() {
+        // Every third call takes ten times as long.
+        let slow = |call: usize| if call.is_multiple_of(3) { 10 } else { 1 };
+        let mut program = Program::new();
+        program.calls(200, |call| [ms(20) * slow(call), ms(10) * slow(call)]);
+        let kernels = program.calls(500, |call| [ms(20) * slow(call), ms(10) * slow(call)]);
+        assert!(kernels > 400, "{kernels}");
+    }
+
+    #[test]
+    fn phases_of_a_program_are_noticed() {
+        let mut program = Program::new();
+        program.calls(300, |_| [ms(30), ms(10)]);
+        // The kernel's becomes the slower way.
+        let kernels = program.calls(600, |_| [ms(15), ms(60)]);
+        assert!(kernels < 200, "{kernels}");
+        // And both ways as they were.
+        let kernels = program.calls(3000, |_| [ms(30), ms(10)]);
+        assert!(kernels > 2000, "{kernels}");
+    }
+
+    #[test]
+    fn calls_go_on_with_rayon_while_the_kernel_is_made() {
+        let mut program = Program::new();
+        program.making = None;
+        assert_eq!(program.calls(2, |_| [ms(10), ms(1)]), 0);
+        assert_eq!(program.call([ms(10), ms(1)]), Way::Rayon);
+        assert_eq!(program.making, Some(3));
+        assert_eq!(program.calls(3, |_| [ms(10), ms(1)]), 0);
+        assert_eq!(program.calls(10, |_| [ms(10), ms(1)]), 10);
+    }
+
+    #[test]
+    fn short_calls_are_measured_now_and_then() {
+        let mut program = Program::new();
+        program.making = Some(0);
+        program.calls(100_000, |_| [MICROSECOND, 2 * MICROSECOND]);
+        assert!(program.measured < 3000, "{}", program.measured);
+        assert!(program.taken[1] < 100, "{:?}", program.taken);
+        assert!(program.policy.is_tiny());
+        let mut program = Program::new();
+        program.making = Some(0);
+        program.calls(100_000, |_| [12 * MICROSECOND, MICROSECOND]);
+        assert!(program.taken[0] < 2000, "{:?}", program.taken);
+        assert!(program.measured < 5000, "{}", program.measured);
+    }
+
+    #[test]
+    fn looks_that_give_no_times_do_no_harm() {
+        // As when closures panic.
+        let mut policy = Policy::default();
+        for _ in 0..2 {
+            let step = policy.next(Kernel::Ready);
+            assert_eq!(step, Step::Take(Way::Rayon, true));
+            policy.end(Way::Rayon, ms(10), true);
+        }
+        let looked = (0..20).filter(|_| {
+            let step = policy.next(Kernel::Ready);
+            if step == Step::Take(Way::Rayon, true) {
+                policy.end(Way::Rayon, ms(10), true);
+            }
+            step == Step::Take(Way::Kernel, true)
+        });
+        assert_eq!(looked.count(), LOOK_OF_LONG as usize);
+    }
+}
