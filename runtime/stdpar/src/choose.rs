@@ -252,6 +252,7 @@ impl Site {
         let kernel = match self.kernel.load(Ordering::Acquire) {
             UNASKED => Kernel::Unasked(self.spent.load(Ordering::Relaxed)),
             MAKING => Kernel::Making,
+            READY if device::is_wide() => Kernel::ReadyElsewhere,
             READY => Kernel::Ready,
             _ => return Way::Rayon,
         };

@@ -9,7 +9,8 @@
 //!
 //! What a way takes is the median of its last calls, so that a thread that was interrupted counts
 //! for nothing. The first call after a change of the way does not count either, if it is short: it
-//! finds the other threads' data in the caches, and threads that still look for work.
+//! finds the other threads' data in the caches, and threads that still look for work. Where the
+//! device has memory of its own, the data move there and back, and the first two do not count.
 
 /// Time in nanoseconds.
 pub(crate) type Nanos = u64;
@@ -27,6 +28,9 @@ const CALLS_BEFORE: u32 = 2;
 
 /// Calls that are longer than this warm up within themselves.
 const LONG: Nanos = MILLISECOND;
+
+/// Calls after a change of the way in which the data move.
+const MOVING: u32 = 2;
 
 /// Calls of a look, for short ones and for long ones.
 const LOOK: u32 = 4;
@@ -74,6 +78,8 @@ pub(crate) enum Kernel {
     /// It is being made.
     Making,
     Ready,
+    /// It is there, on a device with memory of its own.
+    ReadyElsewhere,
 }
 
 /// What a call does.
@@ -136,8 +142,11 @@ pub(crate) struct Policy {
     other: Option<Nanos>,
     /// What the way that is taken took then.
     reference: Option<Nanos>,
-    /// The way of the last call that ended.
-    last: Way,
+    /// The way of the last call that ended, and how many such calls there were in a row.
+    last: (Way, u32),
+    /// Whether data move when the way changes, and what the last call took in which they did.
+    moves: bool,
+    moving: Nanos,
     /// Calls, and time, since the last look.
     calls: u32,
     spent: Nanos,
@@ -153,7 +162,9 @@ impl Default for Policy {
             times: [Times::default(); 2],
             other: None,
             reference: None,
-            last: Way::Rayon,
+            last: (Way::Rayon, 0),
+            moves: false,
+            moving: 0,
             calls: 0,
             spent: 0,
             between: SOON,
@@ -173,12 +184,17 @@ impl Policy {
 
     /// A call asks what to do.
     pub(crate) fn next(&mut self, kernel: Kernel) -> Step {
+        self.moves |= kernel == Kernel::ReadyElsewhere;
         match self.phase {
             Phase::Before => match kernel {
                 Kernel::Unasked(spent) if spent >= WORTH_A_KERNEL => return Step::Make,
                 // The kernel's maker takes processor time, so this says nothing.
                 Kernel::Making => return Step::Take(Way::Rayon, false),
-                Kernel::Ready if self.spent >= WORTH_A_LOOK && self.calls >= CALLS_BEFORE => {
+                Kernel::Ready | Kernel::ReadyElsewhere
+                    if self.spent >= WORTH_A_LOOK
+                        && self.calls >= CALLS_BEFORE
+                        && self.current().is_some() =>
+                {
                     self.look();
                 }
                 _ => {}
@@ -205,16 +221,19 @@ impl Policy {
             current > reference.saturating_mul(3) / 2 || current < reference / 3 * 2
         });
         let cost = self.other.map_or(0, |other| other.saturating_sub(current));
-        let cost = cost.saturating_mul(u64::from(Self::calls_of_look(current)));
+        let cost = cost.saturating_mul(u64::from(self.calls_of_look(current)));
+        // They move there and back.
+        let cost = cost.max(2 * self.moving);
         changed || (self.spent >= REST && self.spent / 100 * SHARE >= cost)
     }
 
-    const fn calls_of_look(current: Nanos) -> u32 {
-        if current < LONG { LOOK } else { LOOK_OF_LONG }
+    const fn calls_of_look(&self, current: Nanos) -> u32 {
+        let calls = if current < LONG { LOOK } else { LOOK_OF_LONG };
+        if self.moves { calls + MOVING } else { calls }
     }
 
     fn look(&mut self) {
-        let calls = self.current().map_or(LOOK, Self::calls_of_look);
+        let calls = self.current().map_or(LOOK, |current| self.calls_of_look(current));
         let other = self.way.other();
         *self.times(other) = Times::default();
         self.phase = Phase::Looking(calls);
@@ -244,10 +263,15 @@ impl Policy {
 
     /// A call that was measured has ended. `counts`: its time is that of the calls to come, too.
     pub(crate) fn end(&mut self, way: Way, time: Nanos, counts: bool) -> Plan {
-        let follows = std::mem::replace(&mut self.last, way) == way;
-        let counts = counts && (follows || time >= LONG);
+        let before = if self.last.0 == way { self.last.1 } else { 0 };
+        self.last = (way, before.saturating_add(1));
+        let warm_up = if self.moves { MOVING } else { u32::from(time < LONG) };
+        let counts = counts && before >= warm_up;
         if counts {
             self.times(way).add(time);
+        }
+        if self.moves && !counts && way != self.way {
+            self.moving = time;
         }
         let plan = self.plan(time);
         if way == self.way {
@@ -444,6 +468,31 @@ mod tests {
         program.calls(100_000, |_| [12 * MICROSECOND, MICROSECOND]);
         assert!(program.taken[0] < 2000, "{:?}", program.taken);
         assert!(program.measured < 5000, "{}", program.measured);
+    }
+
+    #[test]
+    fn calls_in_which_data_move_do_not_count() {
+        let mut policy = Policy::default();
+        let (mut last, mut row, mut kernels) = (Way::Rayon, 0, 0);
+        for _ in 0..400 {
+            let Step::Take(way, _) = policy.next(Kernel::ReadyElsewhere) else { unreachable!() };
+            row = if way == last { row + 1 } else { 0 };
+            last = way;
+            kernels += usize::from(way == Way::Kernel);
+            let moving = if row < 2 { ms(100) } else { 0 };
+            let time = if way == Way::Kernel { ms(2) } else { ms(10) };
+            policy.end(way, time + moving, true);
+        }
+        assert!(kernels > 380, "{kernels}");
+        // And looks at what is slower stay rare.
+        let (mut policy, mut kernels) = (Policy::default(), 0);
+        for _ in 0..4000 {
+            let Step::Take(way, _) = policy.next(Kernel::ReadyElsewhere) else { unreachable!() };
+            kernels += usize::from(way == Way::Kernel);
+            let moving = if way == Way::Kernel { ms(100) } else { 0 };
+            policy.end(way, ms(10) + moving, true);
+        }
+        assert!(kernels < 30, "{kernels}");
     }
 
     #[test]
