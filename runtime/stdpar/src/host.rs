@@ -2,6 +2,7 @@
 //!
 //! The compiler keeps [`pipeline`] out of kernels: it is no part of any device image.
 
+use std::fmt::Display;
 use std::panic::panic_any;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, bridge_producer_consumer};
@@ -11,6 +12,7 @@ use schism::LaunchError;
 use crate::choose::{self, Way};
 use crate::device;
 use crate::pieces::{Failed, Launch, Piece, Pieces};
+use crate::report::{self, Place};
 
 /// Runs a pipeline where it is to run.
 #[inline(never)]
@@ -19,40 +21,71 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
+    let run = report::begin(std::any::type_name::<(P, C)>, len);
+    let (result, place) = placed(len, producer, consumer);
+    if let Some(run) = run {
+        run.end(place);
+    }
+    result
+}
+
+/// Runs a pipeline, and says where.
+#[inline(always)]
+fn placed<P, C>(len: usize, producer: P, consumer: C) -> (C::Result, Place)
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
     // One item is nothing to share out, and who asks for one thread gets one.
-    if len < 2 || choose::is_off() || rayon::current_num_threads() < 2 {
-        return with_rayon(len, producer, consumer);
+    let stays = if len < 2 {
+        Some(Place::OneItem)
+    } else if choose::is_off() {
+        Some(Place::Never)
+    } else if rayon::current_num_threads() < 2 {
+        Some(Place::OneThread)
+    } else {
+        None
+    };
+    if let Some(place) = stays {
+        return (with_rayon(len, producer, consumer), place);
     }
     let site = descriptor::<Pieces<P, C>, 1>();
     match choose::way(site.addr(), len) {
-        Way::Rayon => with_rayon(len, producer, consumer),
+        Way::Rayon => {
+            let place = if site.addr() == 0 { Place::NoKernel } else { Place::Refused };
+            (with_rayon(len, producer, consumer), place)
+        }
         Way::Measured(run) => {
             let result = with_rayon(len, producer, consumer);
             run.end();
-            result
+            (result, Place::Chosen)
         }
         Way::Device(run) => {
             let name = std::any::type_name::<P>;
+            let refuse = |run: choose::Run, why: &dyn Display| {
+                report::refused(std::any::type_name::<(P, C)>, why);
+                run.refuse(name, why);
+            };
             let Some(queue) = device::queue() else {
-                run.refuse(name, &"there is no queue");
-                return with_rayon(len, producer, consumer);
+                refuse(run, &"there is no queue");
+                return (with_rayon(len, producer, consumer), Place::Refused);
             };
             let Some(wanted) = Launch::<P, C>::count(len, &producer) else {
-                return with_rayon(len, producer, consumer);
+                return (with_rayon(len, producer, consumer), Place::Pieces);
             };
             let launch = Launch::new(len, wanted, producer, consumer);
             let pieces = launch.pieces();
             let failed = match launch.run(&queue) {
                 Ok(result) => {
                     run.end_on_device(name, pieces, &queue);
-                    return result;
+                    return (result, Place::Kernel);
                 }
                 Err(failed) => *failed,
             };
             match failed {
                 Failed::NotBegun(launch, why) => {
-                    run.refuse(name, &why);
-                    launch.join_with(pieces_with_rayon)
+                    refuse(run, &why);
+                    (launch.join_with(pieces_with_rayon), Place::Refused)
                 }
                 // A text is what programs look for in a payload. The hook prints it, as rayon's
                 // worker has it printed.

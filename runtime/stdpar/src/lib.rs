@@ -12,12 +12,13 @@
 //! rayon, and dropped once.
 //!
 //! [`choose`] decides where a pipeline runs; where it is not a kernel, [`host`] gives it back to
-//! rayon.
+//! rayon. [`report`] tells what became of them.
 
 mod choose;
 mod device;
 pub mod host;
 mod pieces;
+mod report;
 
 use rayon::iter::plumbing::{Consumer, Producer};
 
