@@ -21,17 +21,18 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    let run = report::begin(std::any::type_name::<(P, C)>, len);
-    let (result, place) = placed(len, producer, consumer);
+    let descriptor = descriptor::<Pieces<P, C>, 1>().addr();
+    let run = report::begin(std::any::type_name::<(P, C)>, descriptor, len);
+    let (result, place) = placed(descriptor, len, producer, consumer);
     if let Some(run) = run {
         run.end(place);
     }
     result
 }
 
-/// Runs a pipeline, and says where.
+/// Runs a pipeline, and says where. Its descriptor's address is 0 if it has none.
 #[inline(always)]
-fn placed<P, C>(len: usize, producer: P, consumer: C) -> (C::Result, Place)
+fn placed<P, C>(descriptor: usize, len: usize, producer: P, consumer: C) -> (C::Result, Place)
 where
     P: Producer,
     C: Consumer<P::Item>,
@@ -49,10 +50,9 @@ where
     if let Some(place) = stays {
         return (with_rayon(len, producer, consumer), place);
     }
-    let site = descriptor::<Pieces<P, C>, 1>();
-    match choose::way(site.addr(), len) {
+    match choose::way(descriptor, len) {
         Way::Rayon => {
-            let place = if site.addr() == 0 { Place::NoKernel } else { Place::Refused };
+            let place = if descriptor == 0 { Place::NoKernel } else { Place::Refused };
             (with_rayon(len, producer, consumer), place)
         }
         Way::Measured(run) => {
@@ -63,7 +63,7 @@ where
         Way::Device(run) => {
             let name = std::any::type_name::<P>;
             let refuse = |run: choose::Run, why: &dyn Display| {
-                report::refused(std::any::type_name::<(P, C)>, why);
+                report::refused(std::any::type_name::<(P, C)>, descriptor, why);
                 run.refuse(name, why);
             };
             let Some(queue) = device::queue() else {

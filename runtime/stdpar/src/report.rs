@@ -83,9 +83,13 @@ struct Pipeline {
     why: Option<String>,
 }
 
-/// All pipelines that have run, by the names of their types.
+/// Which pipeline: the name of its types, and its descriptor's address, since names of closures are
+/// not unique. Those without a descriptor have the name alone.
+type Key = (&'static str, usize);
+
+/// All pipelines that have run.
 #[derive(Debug, Default)]
-struct Report(BTreeMap<&'static str, Pipeline>);
+struct Report(BTreeMap<Key, Pipeline>);
 
 static REPORT: Mutex<Report> = Mutex::new(Report(BTreeMap::new()));
 
@@ -125,7 +129,7 @@ extern "C" fn at_exit() {
 
 /// A run that will be in the report.
 pub(crate) struct Run {
-    name: &'static str,
+    key: Key,
     items: usize,
     begin: Instant,
 }
@@ -135,22 +139,27 @@ impl Run {
     pub(crate) fn end(self, place: Place) {
         let sum = Sum { runs: 1, items: self.items as u64, time: self.begin.elapsed() };
         let mut report = REPORT.lock().unwrap_or_else(PoisonError::into_inner);
-        report.0.entry(self.name).or_default().places.entry(place).or_default().add(sum);
+        report.0.entry(self.key).or_default().places.entry(place).or_default().add(sum);
     }
 }
 
 /// Begins a run of a pipeline, if there will be a report; `name` names its types.
 #[inline]
-pub(crate) fn begin(name: fn() -> &'static str, items: usize) -> Option<Run> {
+pub(crate) fn begin(name: fn() -> &'static str, descriptor: usize, items: usize) -> Option<Run> {
     sink()?;
-    Some(Run { name: name(), items, begin: Instant::now() })
+    Some(Run { key: (name(), descriptor), items, begin: Instant::now() })
 }
 
 /// Notes why launches of a pipeline cannot begin.
-pub(crate) fn refused(name: fn() -> &'static str, why: &dyn Display) {
+pub(crate) fn refused(name: fn() -> &'static str, descriptor: usize, why: &dyn Display) {
     if sink().is_some() {
         let mut report = REPORT.lock().unwrap_or_else(PoisonError::into_inner);
-        report.0.entry(name()).or_default().why.get_or_insert_with(|| why.to_string());
+        let pipeline = report.0.entry((name(), descriptor)).or_default();
+        // The kernel's name, which comes first in quotes, is each pipeline's own.
+        let why = why.to_string();
+        let end = why.rsplit('`').next().unwrap_or_default().trim();
+        let why = if why.starts_with("kernel `") { format!("its kernel {end}") } else { why };
+        pipeline.why.get_or_insert(why);
     }
 }
 
@@ -177,7 +186,7 @@ impl Display for Report {
         for (why, pipelines) in &whys {
             writeln!(f, "schism: {pipelines} refused, because {why}")?;
         }
-        for (name, pipeline) in &self.0 {
+        for ((name, _), pipeline) in &self.0 {
             let mut line = String::new();
             for (place, Sum { runs, items, time }) in &pipeline.places {
                 write!(line, "{runs} runs of {items} items took {time:?} {place}; ")?;
@@ -197,10 +206,10 @@ mod tests {
     fn a_report_sums_up() {
         let mut report = Report::default();
         let sum = |items| Sum { runs: 2, items, time: Duration::from_millis(3) };
-        let first = report.0.entry("first").or_default();
+        let first = report.0.entry(("same", 1)).or_default();
         first.places.insert(Place::Kernel, sum(10));
         first.places.insert(Place::OneItem, sum(1));
-        let second = report.0.entry("second").or_default();
+        let second = report.0.entry(("same", 2)).or_default();
         second.places.insert(Place::Kernel, sum(30));
         second.places.insert(Place::Refused, sum(7));
         second.why = Some("it rains".to_owned());
