@@ -22,9 +22,13 @@ struct Package {
     arguments: &'static [&'static str],
 }
 
-const PACKAGES: [Package; 2] = [
+const PACKAGES: [Package; 6] = [
     Package { name: "rayon", version: "1.12.0", arguments: &[] },
-    Package { name: "ndarray", version: "0.16.1", arguments: &["--features", "rayon"] },
+    Package { name: "indexmap", version: "2.11.0", arguments: &["--features=rayon"] },
+    Package { name: "ndarray", version: "0.16.1", arguments: &["--features=rayon"] },
+    Package { name: "hashbrown", version: "0.15.5", arguments: &["--features=rayon"] },
+    Package { name: "dashmap", version: "6.1.0", arguments: &["--features=rayon"] },
+    Package { name: "imageproc", version: "0.25.0", arguments: &["--lib"] },
 ];
 
 /// rayon's unit tests of its public interface, which become tests from outside: calls in rayon
