@@ -2,8 +2,11 @@
 //! and compares them test by test.
 //!
 //! ```text
-//! cargo schism run -p schism-tests --bin stdpar-packages -- [--release] [PACKAGE@VERSION]...
+//! cargo schism run -p schism-tests --bin stdpar-packages -- [--release] [--doc] [PACKAGE[@VERSION]]...
 //! ```
+//!
+//! `--doc` runs documentation tests in place of the others: that takes long, since most are programs
+//! of their own.
 //!
 //! Without names, it runs the packages of [`PACKAGES`]. It fetches each with cargo, and keeps what
 //! it makes in `stdpar-packages/` in the target folder. It ends with 1 if a test differs.
@@ -53,11 +56,13 @@ fn run() -> io::Result<bool> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     let root = std::path::absolute(target)?.join("stdpar-packages");
-    let mut release = false;
+    let mut options = vec!["test", "--no-fail-fast"];
+    let mut kind = "--tests";
     let mut named = Vec::new();
     for word in std::env::args().skip(1) {
         match word.split_once('@') {
-            _ if word == "--release" => release = true,
+            _ if word == "--release" => options.push("--release"),
+            _ if word == "--doc" => kind = "--doc",
             Some((name, version)) => named.push((name.to_owned(), version.to_owned())),
             None => {
                 let known = PACKAGES.iter().find(|package| package.name == word);
@@ -72,15 +77,16 @@ fn run() -> io::Result<bool> {
         let all = PACKAGES.iter();
         named.extend(all.map(|package| (package.name.to_owned(), package.version.to_owned())));
     }
+    options.push(kind);
     let mut same = true;
     for (name, version) in &named {
-        same &= compare(&root, name, version, release)?;
+        same &= compare(&root, name, version, &options)?;
     }
     Ok(same)
 }
 
 /// Runs a package's tests both ways; whether they are the same.
-fn compare(root: &Path, name: &str, version: &str, release: bool) -> io::Result<bool> {
+fn compare(root: &Path, name: &str, version: &str, options: &[&str]) -> io::Result<bool> {
     let folder = root.join(format!("{name}-{version}"));
     if !folder.join("Cargo.toml").is_file() {
         fetch(root, &folder, name, version)?;
@@ -88,10 +94,7 @@ fn compare(root: &Path, name: &str, version: &str, release: bool) -> io::Result<
     let arguments = PACKAGES.iter().find(|package| package.name == name);
     let arguments = arguments.map_or(&[][..], |package| package.arguments);
     let test = |command: &mut Command| {
-        command.arg("test").args(["--no-fail-fast"]).args(arguments).current_dir(&folder);
-        if release {
-            command.arg("--release");
-        }
+        command.args(options).args(arguments).current_dir(&folder);
         // What the tests print is not looked at, so that lines of results are whole.
         command.stdin(Stdio::null());
     };
@@ -217,9 +220,9 @@ fn units_from_outside(folder: &Path) -> io::Result<()> {
             .replace("crate::", "rayon::")
             .replace("rayon_core", "rayon");
         fs::write(folder.join(format!("tests/units_{module}.rs")), text)?;
-        manifest_text.push_str(&format!(
-            "\n[[test]]\nname = \"units_{module}\"\npath = \"tests/units_{module}.rs\"\n"
-        ));
+        let entry = format!("name = \"units_{module}\"\npath = \"tests/units_{module}.rs\"\n");
+        manifest_text += "\n[[test]]\n";
+        manifest_text += &entry;
     }
     fs::write(manifest, manifest_text)
 }

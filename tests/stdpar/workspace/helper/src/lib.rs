@@ -12,6 +12,6 @@ pub fn squares(count: u64) -> u64 {
 /// ```
 /// assert_eq!(helper::mapped(3, |x| 2 * x), [0, 2, 4]);
 /// ```
-pub fn mapped<T: Send>(count: u64, f: impl Fn(u64) -> T + Sync) -> Vec<T> {
+pub fn mapped<T: Send>(count: u64, f: impl Fn(u64) -> T + Sync + Send) -> Vec<T> {
     (0..count).into_par_iter().map(f).collect()
 }
