@@ -41,7 +41,11 @@ fn build(lab: &Lab, folder: &Path, arguments: &[&str]) -> String {
 
 /// A program that was built, on the device `cpu`.
 fn run(folder: &Path, profile: &str, variables: &[(&str, &str)]) -> Command {
-    let mut program = clean_command(folder.join("target").join(profile).join("ordinary"));
+    run_named("ordinary", folder, profile, variables)
+}
+
+fn run_named(name: &str, folder: &Path, profile: &str, variables: &[(&str, &str)]) -> Command {
+    let mut program = clean_command(folder.join("target").join(profile).join(name));
     if let Some(stage2) = std::env::var_os("SCHISM_JIT") {
         program.env("SCHISM_JIT", stage2);
     }
@@ -189,4 +193,124 @@ fn memory_of_every_kind() {
     assert_eq!(String::from_utf8_lossy(&ran.stdout), expected);
     let launches = trace.lines().filter(|line| line.contains(" pieces on `cuda")).count();
     assert!(launches > 300, "{launches}");
+}
+
+/// The files of `tests/stdpar/workspace`.
+const WORKSPACE: [&str; 10] = [
+    "Cargo.toml",
+    "app/Cargo.toml",
+    "app/build.rs",
+    "app/src/main.rs",
+    "helper/Cargo.toml",
+    "helper/src/lib.rs",
+    "mac/Cargo.toml",
+    "mac/src/lib.rs",
+    "shared/Cargo.toml",
+    "shared/src/lib.rs",
+];
+
+#[test]
+fn build_scripts_and_macros_use_what_the_program_uses() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let folder = lab.folder("stdpar-workspace");
+    let source = lab::source("stdpar/workspace");
+    let text_of = |name: &&str| std::fs::read_to_string(source.join(name)).expect("a test's file");
+    let files: Vec<(&str, String)> = WORKSPACE.iter().map(|name| (*name, text_of(name))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, &**text)).collect();
+    lab.project(&folder, &files);
+    text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline"]));
+    let app = || run_named("app", &folder, "debug", &[("SCHISM_STDPAR", "always")]);
+    let expected = text(&mut app());
+    build(lab, &folder, &["--stdpar"]);
+    assert_eq!(text(&mut app()), expected);
+    // The two of the helper, the shared library's and its own.
+    assert_eq!(kernels(&mut app()), 4);
+    // Documentation tests of crates that see it through others.
+    let mut cargo = clean_command(lab.subcommand());
+    cargo.current_dir(&folder).args(["test", "--doc", "--offline", "--stdpar"]);
+    text(&mut cargo);
+}
+
+#[test]
+fn each_profile_prints_the_same() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let folder = project(lab, "stdpar-profiles", &program());
+    let expected = {
+        text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline", "--release"]));
+        text(&mut run(&folder, "release", &[]))
+    };
+    let profiles = [
+        ("fat", "lto = true", true),
+        ("thin", "lto = \"thin\"\ncodegen-units = 1", true),
+        // The program catches panics, so it is built only.
+        ("abort", "panic = \"abort\"", false),
+    ];
+    let mut manifest = MANIFEST.to_owned();
+    for (name, options, _) in profiles {
+        let profile = format!("\n[profile.{name}]\ninherits = \"release\"\n{options}\n");
+        manifest.push_str(&profile);
+    }
+    std::fs::write(folder.join("Cargo.toml"), manifest).expect("a file can be written");
+    for (name, _, runs) in profiles {
+        build(lab, &folder, &["--stdpar", "--profile", name]);
+        if runs {
+            let always = [("SCHISM_STDPAR", "always")];
+            assert_eq!(text(&mut run(&folder, name, &always)), expected, "{name}");
+            assert!(kernels(&mut run(&folder, name, &always)) > 300, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_oldest_rayon_that_is_known_gives_the_same() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let folder = project(lab, "stdpar-oldest", &program());
+    text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline", "--release"]));
+    let expected = text(&mut run(&folder, "release", &[]));
+    let manifest = MANIFEST.replace("rayon = \"1\"", "rayon = \"=1.5.0\"");
+    std::fs::write(folder.join("Cargo.toml"), manifest).expect("a file can be written");
+    std::fs::remove_file(folder.join("Cargo.lock")).expect("the project has a lock file");
+    if !output(lab.cargo(Compiler::Stock, &folder).arg("fetch")).status.success() {
+        eprintln!("left out: cargo cannot fetch rayon 1.5.0");
+        return;
+    }
+    let said = build(lab, &folder, &["--stdpar", "--release"]);
+    assert!(!said.contains("warning"), "{said}");
+    let always = [("SCHISM_STDPAR", "always")];
+    assert_eq!(text(&mut run(&folder, "release", &always)), expected);
+    assert!(kernels(&mut run(&folder, "release", &always)) > 300);
+}
+
+#[test]
+fn a_report_tells_where_pipelines_ran() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let program = r#"
+        use rayon::prelude::*;
+
+        fn main() {
+            let doubled: Vec<usize> = (0..1000_usize).into_par_iter().map(|i| 2 * i).collect();
+            let texts: Vec<String> = doubled.par_iter().map(|i| i.to_string()).collect();
+            println!("{}", texts.len());
+        }
+    "#;
+    let folder = project(lab, "stdpar-report", program);
+    build(lab, &folder, &["--stdpar"]);
+    let report = |variables: &[(&str, &str)]| {
+        let ran = output(
+            run(&folder, "debug", &[("SCHISM_STDPAR", "always")]).envs(variables.iter().copied()),
+        );
+        assert!(ran.status.success());
+        assert_eq!(ran.stdout, b"1000\n");
+        String::from_utf8_lossy(&ran.stderr).into_owned()
+    };
+    let told = report(&[("SCHISM_STDPAR_REPORT", "1")]);
+    assert!(told.contains("schism: 2 parallel iterators ran"), "{told}");
+    assert!(told.contains("schism: 1 as a kernel: 1 runs of 1000 items"), "{told}");
+    assert!(told.contains("schism: 1 with rayon: refused: 1 runs of 1000 items"), "{told}");
+    assert!(!report(&[]).contains("parallel iterators ran"));
+    let file = folder.join("report.txt");
+    let path = file.to_str().expect("the folder's name is text");
+    assert!(!report(&[("SCHISM_STDPAR_REPORT", path)]).contains("parallel iterators ran"));
+    let told = std::fs::read_to_string(&file).expect("the report's file");
+    assert!(told.contains("schism: 2 parallel iterators ran"), "{told}");
 }

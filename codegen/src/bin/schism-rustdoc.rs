@@ -9,6 +9,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, exit};
 
 /// The compiler's own rustdoc.
@@ -25,6 +26,7 @@ fn main() {
     let mut rustdoc = Command::new(RUSTDOC);
     rustdoc.args(&arguments);
     let expanded = expanded(&arguments);
+    rustdoc.args(replacements(&expanded));
     if runs_tests(&expanded) {
         let builder = match std::env::current_exe() {
             Ok(path) => path.with_file_name(BUILDER),
@@ -49,6 +51,28 @@ fn expanded(arguments: &[OsString]) -> Vec<OsString> {
         }
     }
     all
+}
+
+/// Under `--stdpar`: where crates lie that the libraries of a program see besides their own
+/// dependencies, which the documented crate may see through them. `stdpar/inject.rs` puts them
+/// there, and adds the same folders for the compiler.
+fn replacements(arguments: &[OsString]) -> Vec<OsString> {
+    let Some(library) = std::env::var_os("SCHISM_STDPAR_LIBRARY") else { return Vec::new() };
+    let Some(name) = Path::new(&library).file_name().and_then(OsStr::to_str) else {
+        return Vec::new();
+    };
+    let words = arguments.iter().filter_map(|argument| argument.to_str());
+    let folders = words.filter_map(|word| {
+        let folder = word.strip_prefix("-Ldependency=").or(word.strip_prefix("dependency="))?;
+        Some(Path::new(folder).join(format!("schism-stdpar-{name}")))
+    });
+    let there = folders.filter(|folder| folder.is_dir());
+    let options = there.map(|folder| {
+        let mut option = OsString::from("-Ldependency=");
+        option.push(folder);
+        option
+    });
+    options.collect()
 }
 
 /// Whether rustdoc is to compile and run tests, and with no other compiler than its own.

@@ -51,21 +51,20 @@ pub(crate) fn change(options: &mut Options) {
         return;
     };
     let library = PathBuf::from(library);
-    if !is_for(options) {
-        return;
-    }
     let beside = |folder: &Path| {
         let name = library.file_name().unwrap_or(OsStr::new("library")).to_string_lossy();
         folder.join(format!("schism-stdpar-{name}"))
     };
-    // For crates that see it through others.
+    // For crates that see it through others: build scripts and macros, too, which may use crates
+    // that the program uses.
     let folders: Vec<PathBuf> = options
         .search_paths
         .iter()
         .filter(|path| matches!(path.kind, PathKind::Dependency | PathKind::All))
         .map(|path| beside(&path.dir))
         .collect();
-    if let Some(rayon) = rayon_of(options)
+    if is_for(options)
+        && let Some(rayon) = rayon_of(options)
         && let Some(folder) = rayon.parent().map(&beside)
     {
         match compiled(&library, &folder, &rayon, &options.target_triple.to_string()) {
@@ -82,16 +81,19 @@ pub(crate) fn change(options: &mut Options) {
     }
 }
 
-/// Whether a session makes code that runs in the end. Build scripts and macros run when something
-/// is built, and are not worth a kernel.
+/// Whether a crate runs in the end. Build scripts and macros run when something is built.
+pub(crate) fn is_worth_a_kernel(name: &str, types: &[CrateType]) -> bool {
+    !types.contains(&CrateType::ProcMacro) && !name.starts_with("build_script_")
+}
+
+/// Whether a session makes code that may have kernels.
 fn is_for(options: &Options) -> bool {
     let name = options.crate_name.as_deref().unwrap_or_default();
     options.output_types.should_codegen()
-        && !options.crate_types.contains(&CrateType::ProcMacro)
+        && is_worth_a_kernel(name, &options.crate_types)
         // The runtime unwinds.
         && matches!(options.cg.panic, None | Some(PanicStrategy::Unwind))
         && ![CRATE, RUNTIME, RAYON, "rayon_core"].contains(&name)
-        && !name.starts_with("build_script_")
         && options.target_triple.tuple() == rustc_session::config::host_tuple()
 }
 

@@ -108,7 +108,11 @@ fn items(tcx: TyCtxt<'_>) -> Vec<Items> {
         return items.clone();
     }
     let name = Symbol::intern(CRATE);
-    let with_replacement = crates.iter().filter(|&&krate| tcx.crate_name(krate) == name);
+    let own = tcx.crate_name(LOCAL_CRATE);
+    let with_replacement = crates.iter().filter(|&&krate| {
+        // Build scripts and macros may see it through crates that the program uses, too.
+        tcx.crate_name(krate) == name && inject::is_worth_a_kernel(own.as_str(), tcx.crate_types())
+    });
     let items: Vec<Items> = with_replacement.filter_map(|&krate| find(tcx, krate)).collect();
     *known = Some((id, items.clone()));
     items

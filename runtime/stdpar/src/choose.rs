@@ -157,6 +157,11 @@ pub(crate) fn way(descriptor: usize, len: usize, prepare: fn(Prepared) -> bool) 
     site.ask(class, len, prepare)
 }
 
+/// Whether a pipeline has no kernel that can be launched.
+pub(crate) fn is_refused(descriptor: usize) -> bool {
+    descriptor == 0 || site(descriptor).kernel.load(Ordering::Relaxed) == REFUSED
+}
+
 /// Counts the calling thread's calls; whether this is one that asks.
 #[inline]
 fn tick() -> bool {

@@ -2,6 +2,7 @@
 //!
 //! The compiler keeps [`pipeline`] out of kernels: it is no part of any device image.
 
+use std::fmt::Display;
 use std::panic::panic_any;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, bridge_producer_consumer};
@@ -12,6 +13,7 @@ use crate::choose::{self, Prepared, Way};
 use crate::device;
 use crate::grid;
 use crate::pieces::{Failed, Launch, Piece, Pieces};
+use crate::report::{self, Place};
 
 /// Runs a pipeline where it is to run.
 #[inline(never)]
@@ -20,58 +22,84 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    // Who asks for one thread gets one.
-    if choose::is_off() || rayon::current_num_threads() < 2 {
-        return with_rayon(len, producer, consumer);
+    let descriptor = descriptor::<Pieces<P, C>, 1>().addr();
+    let run = report::begin(std::any::type_name::<(P, C)>, descriptor, len);
+    let (result, place) = placed(descriptor, len, producer, consumer);
+    if let Some(run) = run {
+        run.end(match place {
+            Place::Chosen if descriptor == 0 => Place::NoKernel,
+            Place::Chosen if choose::is_refused(descriptor) => Place::Refused,
+            place => place,
+        });
     }
-    let site = descriptor::<Pieces<P, C>, 1>();
-    match choose::way(site.addr(), len, prepare::<P, C>) {
-        Way::Rayon => with_rayon(len, producer, consumer),
+    result
+}
+
+/// Runs a pipeline, and says where. Its descriptor's address is 0 if it has none.
+#[inline(always)]
+fn placed<P, C>(descriptor: usize, len: usize, producer: P, consumer: C) -> (C::Result, Place)
+where
+    P: Producer,
+    C: Consumer<P::Item>,
+{
+    if choose::is_off() {
+        return (with_rayon(len, producer, consumer), Place::Never);
+    }
+    // Who asks for one thread gets one.
+    if rayon::current_num_threads() < 2 {
+        return (with_rayon(len, producer, consumer), Place::OneThread);
+    }
+    match choose::way(descriptor, len, prepare::<P, C>) {
+        Way::Rayon => (with_rayon(len, producer, consumer), Place::Chosen),
         Way::Measured(run) => {
             let result = with_rayon(len, producer, consumer);
             run.end();
-            result
+            (result, Place::Chosen)
         }
         Way::Device(run) => {
             let name = std::any::type_name::<P>;
+            let refuse = |run: choose::Run, why: &dyn Display| {
+                report::refused(std::any::type_name::<(P, C)>, descriptor, why);
+                run.refuse(name, why);
+            };
             let Some(queue) = device::queue() else {
-                run.refuse(name, &"there is no queue");
-                return with_rayon(len, producer, consumer);
+                refuse(run, &"there is no queue");
+                return (with_rayon(len, producer, consumer), Place::Refused);
             };
             if const { grid::may_copy::<P, C>() }
                 && device::is_wide()
-                && !descriptor::<grid::Fold<P, C>, 1>().is_null()
+                && !self::descriptor::<grid::Fold<P, C>, 1>().is_null()
             {
                 let mut launch = grid::Launch::new(len, &producer, &consumer);
                 let launched = with_host_memory(&queue, || launch.run(&queue));
                 return match launched.unwrap_or_else(|error| Err(grid::Failed::NotBegun(error))) {
                     Ok(result) => {
                         run.end_on_device(name, launch.pieces(), &queue);
-                        result
+                        (result, Place::Kernel)
                     }
                     Err(grid::Failed::NotBegun(error)) => {
-                        run.refuse(name, &error);
-                        with_rayon(len, producer, consumer)
+                        refuse(run, &error);
+                        (with_rayon(len, producer, consumer), Place::Refused)
                     }
                     Err(grid::Failed::Within(error)) => fail(error, &queue),
                 };
             }
             let Some(wanted) = Launch::<P, C>::count(len, &producer) else {
-                return with_rayon(len, producer, consumer);
+                return (with_rayon(len, producer, consumer), Place::Pieces);
             };
             let launch = Launch::new(len, wanted, producer, consumer);
             let pieces = launch.pieces();
             let failed = match launch.run(&queue) {
                 Ok(result) => {
                     run.end_on_device(name, pieces, &queue);
-                    return result;
+                    return (result, Place::Kernel);
                 }
                 Err(failed) => *failed,
             };
             match failed {
                 Failed::NotBegun(launch, why) => {
-                    run.refuse(name, &why);
-                    launch.join_with(pieces_with_rayon)
+                    refuse(run, &why);
+                    (launch.join_with(pieces_with_rayon), Place::Refused)
                 }
                 Failed::Within(error) => fail(error, &queue),
             }

@@ -12,7 +12,7 @@
 //! rayon, and dropped once.
 //!
 //! `choose.rs` decides where a pipeline runs, by `policy.rs`; where it is not a kernel, [`host`] gives
-//! it back to rayon.
+//! it back to rayon. `report.rs` tells what became of them.
 
 mod choose;
 mod device;
@@ -20,6 +20,7 @@ pub mod grid;
 pub mod host;
 mod pieces;
 mod policy;
+mod report;
 
 use rayon::iter::plumbing::{Consumer, Producer};
 
