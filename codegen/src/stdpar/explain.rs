@@ -79,7 +79,7 @@ pub(crate) fn tell_types(tcx: TyCtxt<'_>, runtime: &[RuntimeItems]) {
     let units = tcx.collect_and_partition_mono_items(()).codegen_units;
     let mut told: HashSet<Span> = HashSet::new();
     for (marker, _) in units.iter().flat_map(|unit| kernels::markers_of(unit, runtime)) {
-        if !stdpar::may_be_kernel(tcx, marker) {
+        if !stdpar::is_copied(tcx, marker.args.type_at(0)) && !stdpar::may_be_kernel(tcx, marker) {
             let place = Place::of(tcx, marker);
             if place.closure.is_none_or(|span| told.insert(span)) {
                 note(tcx.sess, &place, &format!("this parallel iterator stays with rayon: {WHY}"));

@@ -183,7 +183,7 @@ pub(crate) fn may_be_kernel<'tcx>(tcx: TyCtxt<'tcx>, marker: Instance<'tcx>) -> 
 const GRID: &str = "grid";
 
 /// Whether each work-item of a kernel gets a copy of the producer and the consumer.
-fn is_copied<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
+pub(crate) fn is_copied<'tcx>(tcx: TyCtxt<'tcx>, kernel: Ty<'tcx>) -> bool {
     kernel.ty_adt_def().is_some_and(|adt| {
         tcx.opt_parent(adt.did())
             .and_then(|module| tcx.opt_item_name(module))

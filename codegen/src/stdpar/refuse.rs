@@ -36,8 +36,12 @@ impl Pipelines {
     /// The pipelines among a crate's kernels.
     pub(crate) fn among<'tcx>(tcx: TyCtxt<'tcx>, kernels: &[Kernel<'tcx>]) -> Self {
         let pipelines = kernels.iter().filter(|kernel| stdpar::is_pipeline(tcx, kernel.entry));
+        // Of the kernels of a pipeline, one is told of.
+        let is_told = |kernel: &Kernel<'tcx>| {
+            explain::is_asked() && !stdpar::is_copied(tcx, kernel.entry.args.type_at(0))
+        };
         let place = |kernel: &Kernel<'tcx>| {
-            (kernel.info.name.clone(), explain::is_asked().then(|| Place::of(tcx, kernel.entry)))
+            (kernel.info.name.clone(), is_told(kernel).then(|| Place::of(tcx, kernel.entry)))
         };
         Self { pipelines: pipelines.map(place).collect(), refused: Vec::new() }
     }
