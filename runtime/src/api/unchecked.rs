@@ -112,9 +112,8 @@ pub unsafe fn run_unchecked<K: Kernel<1>>(
     unsafe { queue.run_with_host_addresses(raw, &shape) }
 }
 
-/// Has blocks of the shared heap moved to the device, once each, that a kernel refers to: by its own
-/// words, or by words that these refer to on the calling thread's stack. What is missed is moved when
-/// it is used.
+/// Has blocks of the shared heap moved to the device that a kernel refers to: by its own words, or by
+/// words that these refer to on the calling thread's stack. What is missed is moved when it is used.
 fn prefetch(queue: &Queue, kernel: &RawKernel) {
     /// Of an object on the stack, as many bytes are looked at.
     const OBJECT: usize = 128;
@@ -126,15 +125,18 @@ fn prefetch(queue: &Queue, kernel: &RawKernel) {
     let here = std::ptr::from_ref(&queue).addr();
     let stack = here..stack_end().unwrap_or(here);
     let mut objects = vec![(kernel.closure.addr(), kernel.layout.size())];
-    let mut next = 0;
+    let (mut next, mut blocks) = (0, Vec::new());
     while let Some((begin, size)) = objects.get(next).copied() {
         next += 1;
         for offset in (0..size / 8).map(|word| word * 8) {
             let place = std::ptr::with_exposed_provenance::<u8>(begin + offset);
             // SAFETY: the word lies in the kernel, or in the part of the stack that is in use.
             let word = unsafe { captured::word(place) };
-            if let Some(block) = shared_heap::take_unmoved(word) {
-                queue.backend().prefetch(block.begin, block.size);
+            if let Some((block, is_new)) = shared_heap::block_of(word) {
+                if !blocks.contains(&block) {
+                    blocks.push(block);
+                    queue.backend().prefetch(block.begin, block.size, is_new);
+                }
             } else if stack.contains(&word)
                 && objects.len() < MOST
                 && objects.iter().all(|(known, _)| *known != word)

@@ -56,8 +56,8 @@ struct Blocks {
 #[derive(Clone, Copy, Debug)]
 struct Used {
     size: usize,
-    /// Whether it was moved to the device.
-    moved: bool,
+    /// Whether somebody has [asked](block_of) for it.
+    asked: bool,
 }
 
 /// A block of the arena.
@@ -90,16 +90,15 @@ pub(crate) fn is_in_arena(address: usize) -> bool {
     address.wrapping_sub(BEGIN.load(Ordering::Relaxed)) < size
 }
 
-/// The block that contains an address and was not moved to the device before; from now on it counts
-/// as moved.
-pub(crate) fn take_unmoved(address: usize) -> Option<Block> {
+/// The block that contains an address, and whether it is asked for the first time.
+pub(crate) fn block_of(address: usize) -> Option<(Block, bool)> {
     if !is_in_arena(address) {
         return None;
     }
     let mut blocks = blocks();
     let (begin, used) = blocks.as_mut()?.used.range_mut(..=address).next_back()?;
-    let is_new = address - begin < used.size && !std::mem::replace(&mut used.moved, true);
-    is_new.then_some(Block { begin: *begin, size: used.size })
+    let block = Block { begin: *begin, size: used.size };
+    (address - begin < used.size).then(|| (block, !std::mem::replace(&mut used.asked, true)))
 }
 
 #[cold]
@@ -139,7 +138,7 @@ fn take(layout: Layout) -> Option<*mut u8> {
     let mut blocks = blocks();
     let blocks = blocks.as_mut()?;
     let begin = blocks.free.take(size)? as usize;
-    blocks.used.insert(begin, Used { size, moved: false });
+    blocks.used.insert(begin, Used { size, asked: false });
     Some(std::ptr::with_exposed_provenance_mut(begin))
 }
 
@@ -268,9 +267,10 @@ mod tests {
             assert!(is_in_arena(early.addr()));
             assert!((0..1 << 20).all(|i| early.add(i).read() == 7));
             assert_eq!(realloc(early, layout(3 << 20, 8), (3 << 20) - 5), early);
-            let found = take_unmoved(early.addr() + 100);
-            assert_eq!(found, Some(Block { begin: early.addr(), size: 3 << 20 }));
-            assert_eq!(take_unmoved(early.addr()), None);
+            let block = Block { begin: early.addr(), size: 3 << 20 };
+            assert_eq!(block_of(early.addr() + 100), Some((block, true)));
+            assert_eq!(block_of(early.addr()), Some((block, false)));
+            assert_eq!(block_of(early.addr() + (3 << 20)), None);
             let shrunk = realloc(early, layout((3 << 20) - 5, 8), 100);
             assert!(!is_in_arena(shrunk.addr()));
             assert!((0..100).all(|i| shrunk.add(i).read() == 7));

@@ -179,8 +179,8 @@ macro_rules! backends {
                 match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.reserve_shared(bytes),)* }
             }
 
-            pub(crate) fn prefetch(&self, address: usize, bytes: usize) {
-                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.prefetch(address, bytes),)* }
+            pub(crate) fn prefetch(&self, address: usize, bytes: usize, is_new: bool) {
+                match self { $($(#[cfg($cfg)])? Self::$Kind(queue) => queue.prefetch(address, bytes, is_new),)* }
             }
 
             pub(crate) fn allocate(&self, layout: Layout) -> Result<BackendMemory, BufferError> {

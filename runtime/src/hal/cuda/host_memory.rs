@@ -30,6 +30,7 @@ use crate::hal::address_window::is_in_window;
 use crate::hal::cuda::api::{DevicePtr, RawStream, number, symbol};
 use crate::hal::cuda::handle::Handle;
 use crate::hal::cuda::mappings::{self, Mapping};
+use crate::hal::cuda::page_table;
 use crate::hal::cuda::process;
 use crate::hal::cuda::watch::Watch;
 
@@ -178,7 +179,10 @@ impl State {
                 } else if self.watch(begin, end) {
                     self.keep(context, mapping, (begin, end), true)
                 } else {
-                    let begin = if is_stack { first_touched(begin, end) } else { begin };
+                    // Below its first page nothing was ever called, so nothing there belongs to a
+                    // frame.
+                    let first = is_stack.then(|| page_table::first_there(begin, end)).flatten();
+                    let begin = first.unwrap_or(begin);
                     bytes += end - begin;
                     if bytes > MOST_BYTES {
                         let reason = "together with the rest it is more than 1 GiB";
@@ -352,25 +356,3 @@ fn is_programs(mapping: &Mapping) -> bool {
 
 /// The largest guard below a thread's stack.
 const GUARD: usize = 64 << 10;
-
-/// Where the first touched page of a thread's stack begins. Below it nothing was ever called, so
-/// nothing there belongs to a frame.
-fn first_touched(begin: usize, end: usize) -> usize {
-    touched(begin, end).unwrap_or(begin)
-}
-
-/// Searches the page table. `None` if that cannot be read.
-fn touched(begin: usize, end: usize) -> Option<usize> {
-    use std::os::unix::fs::FileExt;
-
-    /// Bits of an entry: the page is in memory, or was swapped out.
-    const THERE: u64 = 1 << 63 | 1 << 62;
-    let page = process::page_size()?;
-    let table = std::fs::File::open("/proc/self/pagemap").ok()?;
-    let mut bytes = vec![0_u8; (end - begin) / page * 8];
-    table.read_exact_at(&mut bytes, (begin / page * 8) as u64).ok()?;
-    let entries =
-        bytes.chunks_exact(8).map(|entry| u64::from_ne_bytes(entry.try_into().unwrap_or_default()));
-    let untouched = entries.take_while(|entry| entry & THERE == 0).count();
-    Some((begin + untouched * page).min(end - page))
-}

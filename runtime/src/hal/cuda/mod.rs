@@ -8,7 +8,7 @@
 //! | `device` | the devices, and the context of each |
 //! | `handle` | a driver context: calls in it, its loss |
 //! | `context` | memory and copies of a process on a device |
-//! | `host_memory`, `mappings`, `process`, `watch` | kernels that use the host's own addresses |
+//! | `host_memory`, `mappings`, `page_table`, `process`, `watch` | kernels that use the host's own addresses |
 //! | `memory` | a buffer's memory, and what the host reads of it |
 //! | `kernel` | a kernel, compiled and loaded |
 //! | `queue`, `stream`, `launch` | launches |
@@ -30,6 +30,7 @@ mod libdevice;
 mod mappings;
 mod memory;
 mod messages;
+mod page_table;
 mod process;
 mod properties;
 mod queue;

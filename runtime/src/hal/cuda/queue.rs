@@ -10,6 +10,7 @@ use crate::hal::cuda::host_memory;
 use crate::hal::cuda::kernel::CudaKernel;
 use crate::hal::cuda::launch::{self, CudaPending, Grid, Shape};
 use crate::hal::cuda::memory::CudaMemory;
+use crate::hal::cuda::page_table;
 use crate::hal::cuda::stream::Stream;
 use crate::hal::{QueueOps, TaskQueue};
 use crate::launch::desc::LaunchDesc;
@@ -147,8 +148,10 @@ impl QueueOps for CudaQueue {
         host_memory::reserve(&self.stream.context, bytes)
     }
 
-    fn prefetch(&self, address: usize, bytes: usize) {
-        let context = &*self.stream.context;
-        host_memory::prefetch(context, context.transfers(), address, bytes);
+    fn prefetch(&self, address: usize, bytes: usize, is_new: bool) {
+        if is_new || page_table::is_sampled(address, bytes) {
+            let context = &*self.stream.context;
+            host_memory::prefetch(context, context.transfers(), address, bytes);
+        }
     }
 }
