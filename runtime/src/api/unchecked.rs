@@ -1,8 +1,9 @@
-//! Launches that the compiler makes of other parallel code, and the heap of such programs. Users have
-//! no way to them.
+//! Launches that the compiler makes of other parallel code, and the heap of such programs. Users
+//! have no way to them.
 
 use std::any::type_name;
 use std::fmt;
+use std::ops::Range;
 
 use crate::api::queue::Queue;
 use crate::code::captured;
@@ -22,8 +23,8 @@ pub mod heap {
     /// Allocates: the compiler puts this behind the program's allocator.
     ///
     /// # Safety
-    /// As for [`GlobalAlloc::alloc`](std::alloc::GlobalAlloc::alloc), with the size and the alignment of a
-    /// layout. So for the other functions.
+    /// As for [`GlobalAlloc::alloc`](std::alloc::GlobalAlloc::alloc), with the size and the
+    /// alignment of a layout.
     #[unsafe(no_mangle)]
     pub unsafe extern "C" fn __schism_heap_alloc(size: usize, align: usize) -> *mut u8 {
         // SAFETY: the caller's promise.
@@ -112,8 +113,9 @@ pub unsafe fn run_unchecked<K: Kernel<1>>(
     unsafe { queue.run_with_host_addresses(raw, &shape) }
 }
 
-/// Has blocks of the shared heap moved to the device that a kernel refers to: by its own words, or by
-/// words that these refer to on the calling thread's stack. What is missed is moved when it is used.
+/// Has blocks of the shared heap moved to the device that a kernel refers to: by its own words, or
+/// by words that these refer to on the calling thread's stack. What is missed is moved when it is
+/// used.
 fn prefetch(queue: &Queue, kernel: &RawKernel) {
     /// Of an object on the stack, as many bytes are looked at.
     const OBJECT: usize = 128;
@@ -123,7 +125,9 @@ fn prefetch(queue: &Queue, kernel: &RawKernel) {
         return;
     }
     let here = std::ptr::from_ref(&queue).addr();
-    let stack = here..stack_end().unwrap_or(here);
+    // Another stack than the thread's own is not looked at.
+    let stack =
+        stack().filter(|stack| stack.contains(&here)).map_or(here..here, |own| here..own.end);
     let mut objects = vec![(kernel.closure.addr(), kernel.layout.size())];
     let (mut next, mut blocks) = (0, Vec::new());
     while let Some((begin, size)) = objects.get(next).copied() {
@@ -147,15 +151,15 @@ fn prefetch(queue: &Queue, kernel: &RawKernel) {
     }
 }
 
-/// Where the calling thread's stack ends.
-fn stack_end() -> Option<usize> {
+/// The addresses of the calling thread's own stack.
+fn stack() -> Option<Range<usize>> {
     thread_local! {
-        static END: Option<usize> = find_stack_end();
+        static STACK: Option<Range<usize>> = find_stack();
     }
-    END.try_with(|end| *end).ok().flatten()
+    STACK.try_with(Clone::clone).ok().flatten()
 }
 
-fn find_stack_end() -> Option<usize> {
+fn find_stack() -> Option<Range<usize>> {
     // SAFETY: plain data, for which zeros are valid.
     let mut attributes: libc::pthread_attr_t = unsafe { std::mem::zeroed() };
     let (mut begin, mut size) = (std::ptr::null_mut(), 0);
@@ -167,14 +171,15 @@ fn find_stack_end() -> Option<usize> {
         let found =
             libc::pthread_attr_getstack(&raw const attributes, &raw mut begin, &raw mut size);
         libc::pthread_attr_destroy(&raw mut attributes);
-        (found == 0).then(|| begin.addr() + size)
+        (found == 0).then(|| begin.addr()..begin.addr() + size)
     }
 }
 
 /// Has the code of `K` for `queue` made in the background, for launches that begin at zero; `told`
 /// learns whether it is there. Returns whether it will: the background may have enough to do.
 ///
-/// The queue must make no versions for the values of kernels ([`Adaptivity::Off`](crate::Adaptivity::Off)).
+/// The queue must make no versions for the values of kernels
+/// ([`Adaptivity::Off`](crate::Adaptivity::Off)).
 pub fn prepare_unchecked<K: Kernel<1>>(
     queue: &Queue,
     told: Box<dyn FnOnce(Result<(), LaunchError>) + Send>,

@@ -6,8 +6,8 @@
 //! joins some adjacent results, again and again, until the host joins the last ones.
 //!
 //! This is for producers and consumers that drop nothing, and that are rayon's own: copies of these
-//! may be split side by side, since the parts have nothing in common. The compiler makes no kernels of others
-//! in this module, which it knows by its name.
+//! may be split side by side, since the parts have nothing in common. The compiler makes no kernels
+//! of others in this module, which it knows by its name.
 
 use std::mem::{MaybeUninit, forget, needs_drop};
 

@@ -236,7 +236,7 @@ pub(crate) unsafe fn launch(
             // SAFETY: as above.
             let value = unsafe {
                 if shape.host_addresses {
-                    Ok(as_it_is(parameter, place))
+                    Ok(place.cast())
                 } else {
                     value(&windows, context, parameter, place, word, &mut copies)
                 }
@@ -428,13 +428,6 @@ unsafe fn value(
             Ok(copies.last().map_or(place.cast(), |copy| copy.as_ptr().cast()))
         }
     }
-}
-
-/// The address of a flattened parameter's value for the driver, if the kernel uses the host's own
-/// addresses.
-fn as_it_is(parameter: &FlattenedParameter, place: *const u8) -> *const c_void {
-    let _ = parameter;
-    place.cast()
 }
 
 /// Copies bytes that may be partly uninitialised.
