@@ -48,7 +48,7 @@ impl Drop for Block {
 
 /// The memory of the groups that one thread runs, one after the other, and why one of them ended
 /// early.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Kept {
     block: Cell<Option<Block>>,
     failure: Cell<Option<Failure>>,
