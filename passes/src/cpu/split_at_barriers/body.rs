@@ -92,6 +92,9 @@ impl<'m> Body<'m> {
 
         let cfg = Cfg::of(function);
         let first_number = cfg.index[&first];
+        if !cfg.dominates(first_number, cfg.index[&latch]) {
+            return Err(Refusal::Nest);
+        }
         let all: Vec<Block<'m>> = cfg.blocks.clone();
         let order = reverse_post_order(first_number, &cfg.successors);
         let blocks: Vec<Block<'m>> = order
@@ -157,6 +160,19 @@ impl<'m> Body<'m> {
             })
             .collect();
         let &[before] = &preheaders[..] else { return Err(Refusal::Nest) };
+        let before_number = cfg.index[&before];
+        // What a work-item uses is its own, an id, or there before all work-items.
+        let is_known = |value: Value<'m>| {
+            !value.is_instruction()
+                || home.contains_key(&value)
+                || axes.iter().any(|axis| axis.id == value)
+                || cfg.dominates(cfg.index[&value.block()], before_number)
+        };
+        let uses = blocks.iter().flat_map(|block| block.instructions());
+        let all_known = uses.flat_map(|user| user.operands().collect::<Vec<_>>()).all(is_known);
+        if !all_known || before.successors().len() != 1 {
+            return Err(Refusal::Nest);
+        }
         let body = Body {
             function,
             axes,

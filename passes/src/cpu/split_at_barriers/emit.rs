@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use schism_llvm::{Block, Builder, ContextRef, Opcode, Value};
 
+use super::RUN_NO_MEMORY;
 use super::body::{Body, Next};
 use super::liveness::Kept;
 use super::memory::Memory;
 use super::nest::Nest;
 use super::uniformity::{Varying, is_pure, is_skipped};
-use super::RUN_NO_MEMORY;
 
 /// The number of a work-item's end among the places where work-items go on.
 pub(super) const END: u64 = 0;
@@ -104,7 +104,12 @@ impl<'a, 'm> Emitter<'a, 'm> {
     }
 
     /// A value that is the same for all work-items, where all are at once.
-    fn group_value(&mut self, builder: &Builder<'m>, known: &mut Values<'m>, value: Value<'m>) -> Value<'m> {
+    fn group_value(
+        &mut self,
+        builder: &Builder<'m>,
+        known: &mut Values<'m>,
+        value: Value<'m>,
+    ) -> Value<'m> {
         if self.facts.body.block_of(value).is_none() {
             return value;
         }
@@ -121,7 +126,12 @@ impl<'a, 'm> Emitter<'a, 'm> {
     }
 
     /// A copy of an instruction with operands that are the same for all work-items.
-    fn group_copy(&mut self, builder: &Builder<'m>, known: &mut Values<'m>, value: Value<'m>) -> Value<'m> {
+    fn group_copy(
+        &mut self,
+        builder: &Builder<'m>,
+        known: &mut Values<'m>,
+        value: Value<'m>,
+    ) -> Value<'m> {
         let operands: Vec<Value<'m>> =
             value.operands().map(|operand| self.group_value(builder, known, operand)).collect();
         insert_copy(builder, value, &operands)
@@ -213,7 +223,12 @@ impl<'a, 'm> Emitter<'a, 'm> {
     }
 
     /// A nest whose items have run nothing yet.
-    pub(super) fn begin_items(&mut self, name: &str, from: Block<'m>, before: Builder<'m>) -> Item<'m> {
+    pub(super) fn begin_items(
+        &mut self,
+        name: &str,
+        from: Block<'m>,
+        before: Builder<'m>,
+    ) -> Item<'m> {
         let nest = Nest::new(self.facts.body, name, from);
         let begin = Builder::at_end(nest.item);
         Item { nest, before, begin, group_values: Values::new(), item_values: Values::new() }

@@ -185,9 +185,8 @@ pub(super) fn check<'m>(
     locals: &[Value<'m>],
     values: impl Iterator<Item = Value<'m>>,
 ) -> Result<(), Refusal> {
-    let is_one = |local: &Value<'m>| {
-        !local.is_dynamic_alloca() && local.operand(0).as_unsigned() == Some(1)
-    };
+    let is_one =
+        |local: &Value<'m>| !local.is_dynamic_alloca() && local.operand(0).as_unsigned() == Some(1);
     let is_bad = |local: &Value<'m>| !is_one(local) || u64::from(local.alignment()) > ALIGN;
     if locals.iter().any(is_bad) {
         return Err(Refusal::Instruction("a local of unusual size".to_owned()));
@@ -211,8 +210,11 @@ impl<'m> Array<'m> {
 
     /// Stores a work-item's value.
     pub(super) fn store(&self, builder: &Builder<'m>, value: Value<'m>, index: Value<'m>) {
-        let value =
-            if self.element == self.ty { value } else { builder.int_cast(value, self.element, false) };
+        let value = if self.element == self.ty {
+            value
+        } else {
+            builder.int_cast(value, self.element, false)
+        };
         builder.store(value, self.at(builder, index));
     }
 }

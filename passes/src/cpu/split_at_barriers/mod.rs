@@ -69,6 +69,9 @@
 //! **Private memory** whose contents live across a barrier becomes an array with an element for each
 //! work-item ([`private`]).
 //!
+//! **Local memory** belongs to the group, which runs on one thread. So relaxed atomic loads and
+//! stores there become plain ones ([`local_memory`]).
+//!
 //! **Loops.** The innermost loop of each nest has the property `schism.work_item_loop`, beside those
 //! of the loop that was there.
 //!
@@ -81,6 +84,7 @@ mod body;
 mod emit;
 mod graph;
 mod liveness;
+mod local_memory;
 mod memory;
 mod nest;
 mod private;
@@ -215,10 +219,17 @@ fn cut(module: ModuleRef<'_>, function: Value<'_>) -> Result<bool, Refusal> {
     memory::check(&layout, &locals, kept.all_across(&body).filter(|&it| varying.has(it)))?;
     // From here on the function changes.
     let locals: HashSet<Value<'_>> = locals.into_iter().collect();
-    private::forget_lifetimes(&locals);
+    private::forget_lifetimes(function);
+    local_memory::make_plain(&body, group);
     let memory = Memory::take(&body, group);
-    let facts =
-        Facts { body: &body, varying: &varying, kept: &kept, locals: &locals, shared: &shared, group };
+    let facts = Facts {
+        body: &body,
+        varying: &varying,
+        kept: &kept,
+        locals: &locals,
+        shared: &shared,
+        group,
+    };
     Emitter::new(facts, memory).run();
     Ok(true)
 }
@@ -228,7 +239,10 @@ fn check_callers(module: ModuleRef<'_>, function: Value<'_>) -> Result<(), Refus
     for name in WAITS {
         let Some(waits) = module.function(name) else { continue };
         let callers = waits.users();
-        if callers.iter().any(|user| !user.is_call() || !user.parent_function().name().starts_with(MEET)) {
+        if callers
+            .iter()
+            .any(|user| !user.is_call() || !user.parent_function().name().starts_with(MEET))
+        {
             return Err(Refusal::OutOfLine);
         }
     }

@@ -35,7 +35,8 @@ impl<'m> Nest<'m> {
         let (mut head, mut next) = (None, None);
         for (number, axis) in body.axes.iter().enumerate().rev() {
             let header = block(&format!("{}.head", axis.name));
-            let inside = if number == 0 { block("item") } else { block(&format!("{}.row", axis.name)) };
+            let inside =
+                if number == 0 { block("item") } else { block(&format!("{}.row", axis.name)) };
             let latch = block(&format!("{}.next", axis.name));
             let id = Builder::at_end(header).phi(axis.id.ty()).with_name(axis.name);
             let builder = Builder::at_end(header);

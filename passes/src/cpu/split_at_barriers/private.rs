@@ -21,10 +21,10 @@ pub(super) fn kept_across_barriers<'m>(body: &Body<'m>) -> Vec<Value<'m>> {
     locals.filter(|&local| is_kept(body, local)).collect()
 }
 
-/// Removes the marks of where locals begin and end to have contents: only locals on the stack may
-/// have them.
-pub(super) fn forget_lifetimes<'m>(locals: &HashSet<Value<'m>>) {
-    for local in locals {
+/// Removes the marks of where locals begin and end to have contents: one work-item's end would come
+/// before another one's use.
+pub(super) fn forget_lifetimes(function: Value<'_>) {
+    for local in function.instructions().into_iter().filter(|it| it.is_alloca()) {
         for user in local.users() {
             let callee = user.direct_callee().filter(|callee| callee.is_intrinsic());
             if callee.is_some_and(|callee| callee.name().starts_with("llvm.lifetime.")) {
@@ -44,9 +44,9 @@ fn is_kept<'m>(body: &Body<'m>, local: Value<'m>) -> bool {
             let Some(block) = body.block_of(user) else { continue };
             is_used = true;
             let event = match user.opcode() {
-                Some(
-                    Opcode::GetElementPtr | Opcode::Phi | Opcode::Select | Opcode::BitCast,
-                ) => {
+                // On the way to a panic, after which nothing runs.
+                _ if !body.lives[block] => Event::Access,
+                Some(Opcode::GetElementPtr | Opcode::Phi | Opcode::Select | Opcode::BitCast) => {
                     if seen.insert(user) {
                         open.push(user);
                     }
@@ -61,9 +61,6 @@ fn is_kept<'m>(body: &Body<'m>, local: Value<'m>) -> bool {
                     if name.starts_with("llvm.lifetime.") {
                         Event::Reset
                     } else if name.starts_with("llvm.mem") {
-                        Event::Access
-                    } else if !body.lives[block] {
-                        // On the way to a panic, after which nothing runs.
                         Event::Access
                     } else {
                         return true;

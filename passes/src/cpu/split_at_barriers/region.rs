@@ -40,9 +40,8 @@ impl<'m> Emitter<'_, 'm> {
     /// Makes a region that begins with a block, and the nest around it, at `at`.
     pub(super) fn emit_region(&mut self, entry: usize, at: Block<'m>) {
         let body = self.facts.body;
-        let successors: Vec<Vec<usize>> = (0..body.blocks.len())
-            .map(|block| body.inner_successors(block).to_vec())
-            .collect();
+        let successors: Vec<Vec<usize>> =
+            (0..body.blocks.len()).map(|block| body.inner_successors(block).to_vec()).collect();
         let blocks = reverse_post_order(entry, &successors);
         let (exits, agrees) = self.exits(&blocks);
         let item = self.begin_items(&format!("region.{entry}"), at, Builder::at_end(at));
@@ -279,7 +278,8 @@ impl<'m> Emitter<'_, 'm> {
                 end.set_successor(0, next);
                 continue;
             }
-            for (_, at) in body.next[block].iter().zip(0..).filter(|(next, _)| **next == Next::End) {
+            for (_, at) in body.next[block].iter().zip(0..).filter(|(next, _)| **next == Next::End)
+            {
                 let mut target = next;
                 if many {
                     target = body.function.append_block("item.end");

@@ -48,7 +48,8 @@ impl<'m> Varying<'m> {
     /// Whether work-items may go on differently at the end of a block, those that panic aside.
     pub(super) fn parts(&self, body: &Body<'m>, block: usize) -> bool {
         let end = body.blocks[block].end();
-        let ways: HashSet<Option<usize>> = body.next[block].iter().filter_map(|&next| way(body, next)).collect();
+        let ways: HashSet<Option<usize>> =
+            body.next[block].iter().filter_map(|&next| way(body, next)).collect();
         ways.len() > 1 && self.has(end.operand(0))
     }
 
@@ -171,9 +172,30 @@ pub(super) fn is_skipped<'m>(body: &Body<'m>, block: usize, instruction: Value<'
 /// Intrinsics of integers and floats without side effects.
 fn is_pure_intrinsic(call: Value<'_>) -> bool {
     const NAMES: [&str; 24] = [
-        "umin", "umax", "smin", "smax", "abs", "ctpop", "ctlz", "cttz", "bswap", "bitreverse",
-        "fshl", "fshr", "uadd", "usub", "umul", "sadd", "ssub", "smul", "fabs", "sqrt", "fma",
-        "minnum", "maxnum", "copysign",
+        "umin",
+        "umax",
+        "smin",
+        "smax",
+        "abs",
+        "ctpop",
+        "ctlz",
+        "cttz",
+        "bswap",
+        "bitreverse",
+        "fshl",
+        "fshr",
+        "uadd",
+        "usub",
+        "umul",
+        "sadd",
+        "ssub",
+        "smul",
+        "fabs",
+        "sqrt",
+        "fma",
+        "minnum",
+        "maxnum",
+        "copysign",
     ];
     let Some(callee) = call.direct_callee().filter(|callee| callee.is_intrinsic()) else {
         return false;

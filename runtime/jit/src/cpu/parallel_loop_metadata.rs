@@ -55,9 +55,18 @@ fn leaves(address: Value) -> bool {
         while let Some(next) = last.next() {
             last = next;
         }
-        last.opcode() == Some(Opcode::Return)
-            && (user.opcode() != Some(Opcode::GetElementPtr) || leaves(user))
+        ends_function(last) && (user.opcode() != Some(Opcode::GetElementPtr) || leaves(user))
     })
+}
+
+/// Whether a block that ends so leaves the function, at once or by a block that only returns.
+fn ends_function(end: Value) -> bool {
+    let returns = |end: Value| end.opcode() == Some(Opcode::Return);
+    let only_returns = |next: schism_llvm::Block| {
+        let instructions = next.instructions();
+        instructions.iter().all(|&it| it.opcode() == Some(Opcode::Phi) || returns(it))
+    };
+    returns(end) || matches!(end.successors()[..], [next] if only_returns(next))
 }
 
 fn is_plain(instruction: Value) -> bool {

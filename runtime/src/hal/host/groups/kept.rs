@@ -116,11 +116,7 @@ pub(super) unsafe extern "C" fn memory(data: *mut c_void, bytes: usize) -> *mut 
 ///
 /// # Safety
 /// `data` is the [`Kept`] of the thread's group, and `numbers` points to `items` numbers.
-pub(super) unsafe extern "C" fn agree(
-    data: *mut c_void,
-    numbers: *const u32,
-    items: usize,
-) -> u32 {
+pub(super) unsafe extern "C" fn agree(data: *mut c_void, numbers: *const u32, items: usize) -> u32 {
     // SAFETY: the caller's promise.
     unsafe { (*data.cast::<Kept>()).agree(std::slice::from_raw_parts(numbers, items)) }
 }
