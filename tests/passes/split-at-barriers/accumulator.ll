@@ -1,5 +1,5 @@
 ; A sum of each work-item around a loop with barriers: it goes from one iteration to the next in memory.
-; CHECK: define i32 @schism.loop
+; CHECK: i32 @schism.loop
 ; CHECK: copy
 ; CHECK: "schism-cut"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"

@@ -1,8 +1,9 @@
 ; Whether the loop goes on is read from memory: each work-item notes where it goes on, and the process compares that.
-; CHECK: define i32 @schism.loop
+; CHECK: i32 @schism.loop
+; CHECK: phi i32 [ 0, %region.3.done ], [ 2, %diverged ], [ 3, %group.begin ]
+; CHECK: call i32 @__schism_cpu_agree(ptr %group, ptr nonnull %memory
+; CHECK: store i32 3, ptr
 ; CHECK: store i32 0, ptr
-; CHECK: call i32 @__schism_cpu_agree(ptr %group, ptr %
-; CHECK: ret i32
 ; CHECK: "schism-cut"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"

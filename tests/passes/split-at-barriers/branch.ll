@@ -1,5 +1,5 @@
 ; All or none of a group take a branch with a barrier: the branch is outside of the nests.
-; CHECK: define i32 @schism.loop
+; CHECK: i32 @schism.loop
 ; CHECK: br i1 %c, label
 ; CHECK-NOT: __schism_cpu_agree
 ; CHECK: "schism-cut"

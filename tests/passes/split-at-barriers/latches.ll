@@ -1,5 +1,5 @@
 ; A loop whose condition is at its end, and that has two latches. Both are the same for all work-items.
-; CHECK: define i32 @schism.loop
+; CHECK: i32 @schism.loop
 ; CHECK-NOT: __schism_cpu_agree
 ; CHECK: "schism-cut"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"

@@ -1,5 +1,5 @@
 ; Nobody else has the group's local memory: relaxed accesses become plain ones, in both arrays that change places. Others stay.
-; CHECK: define i32 @schism.loop
+; CHECK: i32 @schism.loop
 ; CHECK: store i32 1, ptr
 ; CHECK: load i32, ptr
 ; CHECK: atomicrmw add ptr %memory

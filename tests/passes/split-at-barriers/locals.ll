@@ -1,5 +1,5 @@
 ; One local keeps its contents across the barrier, and is an array; the other does not, and stays where it is.
-; CHECK: define i32 @schism.loop
+; CHECK: i32 @schism.loop
 ; CHECK: alloca [4 x i32]
 ; CHECK-NOT: alloca [8 x i32]
 ; CHECK: getelementptr inbounds [32 x i8], ptr

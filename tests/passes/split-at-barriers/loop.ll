@@ -1,5 +1,5 @@
 ; A tree reduction: a barrier in a loop whose counter is the same for all work-items. The loop's head runs once for the group.
-; CHECK: define i32 @schism.loop
+; CHECK: i32 @schism.loop
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"
 

@@ -1,5 +1,5 @@
 ; So are barriers in functions of their own.
-; CHECK: define i32 @schism.loop
+; CHECK: i32 @schism.loop
 ; CHECK: call void @schism.meet.__schism_barrier
 ; CHECK: "schism-uncut"="a function outside of the loop function waits"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"

@@ -1,5 +1,5 @@
 ; A group of three dimensions: the position in the group, with x as the fastest.
-; CHECK: define i32 @schism.loop
+; CHECK: i32 @schism.loop
 ; CHECK: z.head:
 ; CHECK: y.head:
 ; CHECK: x.head:

@@ -1,10 +1,15 @@
 ; A value from memory lives across the barrier, so it is kept in an array; addresses are computed again.
-; CHECK: define i32 @schism.loop
-; CHECK: %memory.size = shl i64 %items.rounded, 2
+; CHECK: i32 @schism.loop
+; CHECK: %memory.size = and i64
 ; CHECK: %memory = call ptr @__schism_cpu_group_memory(ptr %group, i64 %memory.size)
-; CHECK: ret i32 3
-; CHECK: %value3 = load i32, ptr %own2
-; CHECK: store i32 %value3, ptr
+; CHECK: phi i32 [ 0, %region.2.x.head ], [ 3, %group.begin ]
+; CHECK: region.1.item:
+; CHECK: %value5 = load i32
+; CHECK: store i32 %value5, ptr
+; CHECK: store i32 %value5, ptr
+; CHECK: region.2.item:
+; CHECK: %8 = sub i64
+; CHECK: %10 = load i32, ptr %9
 ; CHECK-NOT: call void @schism.meet
 ; CHECK: add i32
 ; CHECK: "schism-cut"

@@ -160,12 +160,17 @@ impl<'m> Memory<'m> {
         if self.per_item == 0 {
             self.block.replace_uses(self.context.pointer_type(0).poison());
             self.missing.erase();
+            let take = self.block.direct_callee();
             self.block.erase();
+            if let Some(take) = take.filter(|take| !take.is_used()) {
+                take.delete_function();
+            }
             return;
         }
         self.size.set_operand(1, word.const_int(self.per_item, false));
         let end = self.missing.block().end();
         let head = end.split_before();
+        head.as_value().set_name("group.begin");
         let branch = head.end();
         let go_on = branch.successor(0);
         Builder::before(branch).cond_br(self.missing, failed(), go_on);

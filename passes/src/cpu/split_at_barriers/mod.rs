@@ -189,6 +189,9 @@ pub fn run(module: &Module<'_>) -> Result<(), Failure> {
         Ok(true) => {
             function.add_string_attribute(CUT, "");
             handle.run_passes(BEHIND)?;
+            if let Some(barrier) = handle.function(BARRIER).filter(|barrier| !barrier.is_used()) {
+                barrier.delete_function();
+            }
         }
         Ok(false) => {}
         Err(refusal) => function.add_string_attribute(UNCUT, &refusal.to_string()),

@@ -3,6 +3,7 @@
 use schism_llvm::{Block, Builder, ContextRef, IntPredicate, Metadata, Value};
 
 use super::body::{Axis, Body};
+use crate::ir::metadata;
 
 /// The property of a loop whose iterations are work-items.
 pub(super) const WORK_ITEM_LOOP: &str = "schism.work_item_loop";
@@ -103,7 +104,9 @@ fn mark<'m>(context: ContextRef<'m>, end: Value<'m>, original: Value<'m>) {
         .flat_map(|node| node.md_operands().into_iter().skip(1).flatten())
         .map(Value::as_metadata)
         .collect();
-    properties.push(context.md_node(&[context.md_string(WORK_ITEM_LOOP)]));
+    if !metadata::has(original, WORK_ITEM_LOOP) {
+        properties.push(context.md_node(&[context.md_string(WORK_ITEM_LOOP)]));
+    }
     let itself = context.temporary_node();
     let node = context.md_node(&[&[itself.metadata()], &properties[..]].concat());
     itself.replace_with(node);

@@ -59,7 +59,8 @@ impl<'m> Varying<'m> {
                 !is_constant_memory(instruction) || self.has(instruction.operand(0))
             }
             Some(Opcode::Phi) => {
-                instruction.incoming_edges().iter().any(|(value, _)| self.has(*value))
+                let mut values = instruction.incoming_edges().into_iter().map(|(value, _)| value);
+                values.any(|value| self.has(value) || value.is_alloca())
             }
             _ if is_pure(instruction) || instruction.opcode() == Some(Opcode::Freeze) => {
                 instruction.operands().any(|operand| self.has(operand) || operand.is_alloca())

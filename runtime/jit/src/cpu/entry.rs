@@ -38,7 +38,7 @@ pub fn add<'c>(
     }
     let waits = group_operations::waits(module);
     let cut = group_operations::is_cut(module);
-    let flags = [(groups, CPU_GROUPS), (waits, CPU_BARRIER), (cut, CPU_WHOLE_GROUP)];
+    let flags = [(groups, CPU_GROUPS), (waits && !cut, CPU_BARRIER), (cut, CPU_WHOLE_GROUP)];
     Ok(flags.into_iter().filter(|(is_so, _)| *is_so).map(|(_, flag)| flag).sum())
 }
 

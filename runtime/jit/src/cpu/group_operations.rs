@@ -25,6 +25,12 @@ use crate::image::{
 use crate::module::Module;
 use schism_llvm::{Builder, Context, Value};
 
+/// The pass's names and numbers are those of the interface.
+const _: () = {
+    assert!(split_at_barriers::RUN_DIVERGED == abi::RUN_DIVERGED);
+    assert!(split_at_barriers::RUN_NO_MEMORY == abi::RUN_NO_MEMORY);
+};
+
 /// Declarations of the two functions.
 const DECLARATIONS: [&str; 2] = [
     "declare void @__schism_cpu_barrier(ptr) nounwind\n",
@@ -177,4 +183,15 @@ pub fn resolve<'c, 'm>(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pass_calls_functions_of_the_interface() {
+        assert_eq!(split_at_barriers::GROUP_MEMORY, code::GROUP_MEMORY);
+        assert_eq!(split_at_barriers::AGREE, code::AGREE);
+    }
 }

@@ -4,8 +4,11 @@
 //! plain access of another never touch the same bytes if one of them is a write. LLVM then needs no
 //! run-time checks of pointers, and can vectorise where such checks are impossible.
 //!
-//! A kernel with barriers, or with sub-group operations, runs one work-item at a time, so this does
-//! not apply, and another work-item may have written what is read after a barrier.
+//! A kernel whose work-items wait on stacks runs one of them at a time, so this does not apply, and
+//! another work-item may have written what is read after a barrier. Between two barriers it holds:
+//! so it does for each loop of a kernel that was cut there. Such loops load and store local memory
+//! by plain instructions that were relaxed atomics. Work-items may race there, in any order, which
+//! lanes that run at once are too.
 //!
 //! Private memory is the exception. Every work-item's locals are the same bytes of the loop
 //! function's stack, one after the other, and vectorised lanes would share them. So a kernel with
