@@ -140,6 +140,9 @@ pub const CUT: &str = "schism-cut";
 /// The attribute of a loop function that was not cut, with the reason.
 pub const UNCUT: &str = "schism-uncut";
 
+/// Begins a scope of the metadata `alias.scope` and `noalias`.
+const SCOPE: &str = "llvm.experimental.noalias.scope.decl";
+
 /// The most instructions of all regions together.
 const SIZE: usize = 60_000;
 
@@ -223,6 +226,7 @@ fn cut(module: ModuleRef<'_>, function: Value<'_>) -> Result<bool, Refusal> {
     // From here on the function changes.
     let locals: HashSet<Value<'_>> = locals.into_iter().collect();
     private::forget_lifetimes(function);
+    forget_scopes(function);
     local_memory::make_plain(&body, group);
     let memory = Memory::take(&body, group);
     let facts = Facts {
@@ -261,6 +265,25 @@ fn check_callers(module: ModuleRef<'_>, function: Value<'_>) -> Result<(), Refus
         }
     }
     Ok(())
+}
+
+/// Removes what inlined functions promised of their parameters: that two accesses of one work-item
+/// do not alias says nothing of two work-items, one of which has come to a barrier meanwhile.
+fn forget_scopes(function: Value<'_>) {
+    let context = function.module().context();
+    let kinds = ["alias.scope", "noalias"].map(|name| context.metadata_kind(name));
+    for instruction in function.instructions() {
+        let callee = instruction.direct_callee();
+        if callee.is_some_and(|callee| callee.name() == SCOPE) {
+            instruction.erase();
+            continue;
+        }
+        for kind in kinds {
+            if instruction.metadata(kind).is_some() {
+                instruction.remove_metadata(kind);
+            }
+        }
+    }
 }
 
 /// The instructions of all regions, with copies.
