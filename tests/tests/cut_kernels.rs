@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use schism::prelude::*;
 use schism::local_array;
+use schism::prelude::*;
 
 /// Work-items of a group, in one, two and three dimensions.
 const ONE: [usize; 6] = [1, 3, 31, 32, 256, 1000];
@@ -196,8 +196,7 @@ fn private_arrays() {
             kept[(round * 5 + own as usize) % 12] ^= brief[(own as usize >> 3) % 8];
             tile.set(item.local_x(), kept[round]);
             item.barrier();
-            kept[(own as usize >> 4) % 12] =
-                kept[round].wrapping_add(neighbour(item, tile));
+            kept[(own as usize >> 4) % 12] = kept[round].wrapping_add(neighbour(item, tile));
             item.barrier();
         }
         kept.iter().fold(0, |sum, value| sum.wrapping_mul(7).wrapping_add(*value))

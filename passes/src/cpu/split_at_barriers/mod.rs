@@ -59,7 +59,7 @@
 //!
 //! **What all share.** Blocks in which no work-item does anything of its own, such as the head of a
 //! loop around barriers, run once for the group, and so do values that are the same for all
-//! ([`uniformity`]). Where they go on after a region is then known to be the same.
+//! (`uniformity`). Where they go on after a region is then known to be the same.
 //!
 //! **Where they do not agree.** If it is not known, each work-item notes the barrier at which it
 //! waits, or its end. The function `__schism_cpu_agree` of the process that loads the code compares
@@ -67,10 +67,10 @@
 //! status of its own.
 //!
 //! **Private memory** whose contents live across a barrier becomes an array with an element for each
-//! work-item ([`private`]).
+//! work-item (`private`).
 //!
 //! **Local memory** belongs to the group, which runs on one thread. So relaxed atomic loads and
-//! stores there become plain ones ([`local_memory`]).
+//! stores there become plain ones (`local_memory`).
 //!
 //! **Loops.** The innermost loop of each nest has the property `schism.work_item_loop`, beside those
 //! of the loop that was there.
