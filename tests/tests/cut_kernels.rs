@@ -20,34 +20,39 @@ fn input(count: usize) -> Vec<u32> {
     (0..count as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 5).collect()
 }
 
-/// A kernel over groups of one dimension: it is given the work-item, local memory with an element
-/// for each work-item, and its own element of the input, and gives the result.
-fn launch<K>(device: &str, size: usize, kernel: K) -> Vec<u32>
-where
-    K: Fn(&NdItem<'_, 1>, Local<'_, u32>, u32) -> u32 + Sync + Copy,
-{
+/// The queue of a device that every machine has.
+fn queue_on(name: &str) -> Queue {
     let device = schism_tests::devices::listed()
         .into_iter()
-        .find(|listed| listed.to_string() == device)
+        .find(|listed| listed.to_string() == name)
         .expect("every machine has it");
-    let queue = Queue::on(&device).expect("a device that is listed");
-    let from = Buffer::from_slice(&queue, &input(size * GROUPS)).expect("memory");
-    let mut out = Buffer::filled(&queue, size * GROUPS, 0_u32).expect("memory");
-    let range = NdRange::new(size * GROUPS, size).expect("even groups");
-    let sources = (local::<u32>(size), &from, &mut out);
-    queue
-        .for_each_in(range, sources, move |item, (tile, from, to)| {
-            *to = kernel(&item, tile, *from);
-        })
-        .expect("it runs");
-    out.to_vec()
+    Queue::on(&device).expect("a device that is listed")
 }
 
-/// Compares the two devices. The kernel's results must not all be the same.
+/// The type of the kernels below: they are given the work-item, local memory with an element for
+/// each work-item of the group, and their own element of the input, and give the result.
+fn kernel<K: Fn(&NdItem<'_, 1>, Local<'_, u32>, u32) -> u32>(kernel: K) -> K {
+    kernel
+}
+
+/// Runs a kernel in groups of each size on `cpu` and on `native`, and compares. The results must
+/// not all be the same.
 macro_rules! same {
     ($kernel:expr) => {
         for size in ONE {
-            let [cpu, native] = ["cpu", "native"].map(|device| launch(device, size, $kernel));
+            let [cpu, native] = ["cpu", "native"].map(|device| {
+                let queue = queue_on(device);
+                let from = Buffer::from_slice(&queue, &input(size * GROUPS)).expect("memory");
+                let mut out = Buffer::filled(&queue, size * GROUPS, 0_u32).expect("memory");
+                let range = NdRange::new(size * GROUPS, size).expect("even groups");
+                let sources = (local::<u32>(size), &from, &mut out);
+                queue
+                    .for_each_in(range, sources, |item, (tile, from, to)| {
+                        *to = kernel($kernel)(&item, tile, *from);
+                    })
+                    .expect("it runs");
+                out.to_vec()
+            });
             assert_eq!(cpu, native, "groups of {size}");
             assert!(cpu.iter().any(|result| *result != cpu[0]), "groups of {size}: {}", cpu[0]);
         }
@@ -250,56 +255,49 @@ fn values_of_every_type() {
 }
 
 /// The same in more dimensions: the position in the group counts.
-fn transposed<const N: usize>(device: &str, size: [usize; N]) -> Vec<u32>
-where
-    NdRange<N>: Sized,
-{
-    let device = schism_tests::devices::listed()
-        .into_iter()
-        .find(|listed| listed.to_string() == device)
-        .expect("every machine has it");
-    let queue = Queue::on(&device).expect("a device that is listed");
-    let items: usize = size.iter().product();
-    let range = NdRange::new(size.map(|size| size * 2), size).expect("even groups");
-    let mut out = Buffer::filled(&queue, items << N, 0_u32).expect("memory");
-    let to = out.view_mut();
-    queue
-        .parallel_for(range, move |item| {
-            let tile = local_array!(item, u32; 1024);
-            let own = item.local_linear_id();
-            let mut value = own as u32;
-            for round in 0..3 {
-                tile.set(own, value.wrapping_mul(41) ^ round);
-                item.barrier();
-                value = value.wrapping_add(tile.get(item.group_size() - 1 - own));
-                item.barrier();
-            }
-            // SAFETY: each work-item writes its own element.
-            unsafe { to.set_unchecked(item.global_linear_id(), value) }
-        })
-        .expect("it runs");
-    out.to_vec()
+macro_rules! same_in_more_dimensions {
+    ($sizes:expr) => {
+        for size in $sizes {
+            let [cpu, native] = ["cpu", "native"].map(|device| {
+                let queue = queue_on(device);
+                let range = NdRange::new(size.map(|size| size * 2), size).expect("even groups");
+                let items = size.iter().map(|size| size * 2).product();
+                let mut out = Buffer::filled(&queue, items, 0_u32).expect("memory");
+                let to = out.view_mut();
+                queue
+                    .parallel_for(range, move |item| {
+                        let tile = local_array!(item, u32; 1024);
+                        let own = item.local_linear_id();
+                        let mut value = own as u32 + 1;
+                        for round in 0..3 {
+                            tile.set(own, value.wrapping_mul(41) ^ round);
+                            item.barrier();
+                            value = value.wrapping_add(tile.get(item.group_size() - 1 - own));
+                            item.barrier();
+                        }
+                        // SAFETY: each work-item writes its own element.
+                        unsafe { to.set_unchecked(item.global_linear_id(), value) }
+                    })
+                    .expect("it runs");
+                out.to_vec()
+            });
+            assert_eq!(cpu, native, "{size:?}");
+            assert!(cpu.iter().all(|result| *result != 0), "{size:?}");
+        }
+    };
 }
 
 #[test]
 fn groups_of_two_and_three_dimensions() {
-    for size in TWO {
-        assert_eq!(transposed("cpu", size), transposed("native", size), "{size:?}");
-    }
-    for size in THREE {
-        assert_eq!(transposed("cpu", size), transposed("native", size), "{size:?}");
-    }
+    same_in_more_dimensions!(TWO);
+    same_in_more_dimensions!(THREE);
 }
 
 #[test]
 fn the_first_panic_is_the_one_reported() {
     for size in ONE {
         let [cpu, native] = ["cpu", "native"].map(|device| {
-            let device = schism_tests::devices::listed()
-                .into_iter()
-                .find(|listed| listed.to_string() == device)
-                .expect("every machine has it");
-            let queue = Queue::on(&device).expect("a device that is listed");
+            let queue = queue_on(device);
             let mut out = Buffer::filled(&queue, size, 0_usize).expect("memory");
             let to = out.view_mut();
             let limit = size / 2;
