@@ -2,7 +2,7 @@
 ; CHECK: i32 @schism.loop
 ; CHECK-NOT: !noalias
 ; CHECK-NOT: !alias.scope
-; CHECK-NOT: noalias.scope.decl
+; CHECK-NOT: call void @llvm.experimental.noalias
 ; CHECK: "schism-cut"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"
