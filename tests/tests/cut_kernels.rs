@@ -111,7 +111,7 @@ fn loops_with_several_ways_back() {
             if round % 3 == 0 {
                 round += 2;
                 item.barrier();
-                value ^= other;
+                value = value.rotate_left(7) ^ other;
                 continue;
             }
             item.barrier();
