@@ -313,3 +313,103 @@ fn a_report_tells_where_pipelines_ran() {
     let told = std::fs::read_to_string(&file).expect("the report's file");
     assert!(told.contains("schism: 2 parallel iterators ran"), "{told}");
 }
+
+/// Runs a command that is to fail, and gives its exit code and what it says.
+fn failure(command: &mut Command) -> (Option<i32>, String) {
+    let ran = output(command);
+    (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned())
+}
+
+#[test]
+fn wrong_words_are_told() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let program = r#"
+        use rayon::prelude::*;
+
+        fn main() {
+            println!("{}", (0..1000_u64).into_par_iter().sum::<u64>());
+        }
+    "#;
+    let folder = project(lab, "stdpar-wrong", program);
+    let cargo = |arguments: &[&str]| {
+        let mut cargo = clean_command(lab.subcommand());
+        cargo.current_dir(&folder).args(["build", "--offline"]).args(arguments);
+        cargo
+    };
+    let (code, said) = failure(&mut cargo(&["--stdpar=banana"]));
+    assert_eq!(code, Some(2), "{said}");
+    let words = "use `on`, `off` or `explain`";
+    assert!(said.starts_with(&format!("error: `--stdpar` cannot be `banana`; {words}\n")));
+    let (code, said) = failure(&mut cargo(&["--stdpar", "--stdpar"]));
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.starts_with("error: `--stdpar` is there twice; give it once\n"), "{said}");
+    let (code, said) = failure(cargo(&[]).env("SCHISM_STDPAR_BUILD", "banana"));
+    assert_eq!(code, Some(2), "{said}");
+    let expected = format!("error: `SCHISM_STDPAR_BUILD` cannot be `banana`; {words}\n");
+    assert!(said.starts_with(&expected), "{said}");
+    let manifest = format!("{MANIFEST}\n[package.metadata.schism]\nstdpar = \"yes\"\n");
+    std::fs::write(folder.join("Cargo.toml"), manifest).expect("a file can be written");
+    let (code, said) = failure(&mut cargo(&[]));
+    assert_eq!(code, Some(2), "{said}");
+    let expected = "error: `metadata.schism.stdpar` cannot be `\"yes\"`; use `true` or `false`\n";
+    assert!(said.starts_with(expected), "{said}");
+    // The command line counts for more.
+    build(lab, &folder, &["--stdpar"]);
+
+    // A program runs in spite of them, and says one line.
+    let said = |variables: &[(&str, &str)]| {
+        let ran = output(&mut run(&folder, "debug", variables));
+        assert!(ran.status.success());
+        assert_eq!(ran.stdout, b"499500\n");
+        String::from_utf8_lossy(&ran.stderr).into_owned()
+    };
+    assert_eq!(said(&[]), "");
+    let expected = "schism: SCHISM_STDPAR is `banana`; use auto, always or never\n";
+    assert_eq!(said(&[("SCHISM_STDPAR", "banana")]), expected);
+    let always = ("SCHISM_STDPAR", "always");
+    let told = said(&[always, ("SCHISM_DEVICE", "banana")]);
+    let expected = "schism: all parallel iterators stay with rayon: no device `banana`; ";
+    assert!(told.starts_with(expected) && told.lines().count() == 1, "{told}");
+    let told = said(&[("SCHISM_STDPAR_REPORT", "/nowhere/report")]);
+    let expected =
+        "schism: SCHISM_STDPAR_REPORT: the report cannot be written to `/nowhere/report`: ";
+    assert!(told.starts_with(expected) && told.lines().count() == 1, "{told}");
+}
+
+#[test]
+fn programs_without_a_rayon_that_is_known_are_told() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let folder = lab.folder("stdpar-without-rayon");
+    let manifest = MANIFEST.replace("rayon = \"1\"", "");
+    let program = ("src/main.rs", "fn main() { println!(\"plain\"); }");
+    lab.project(&folder, &[("Cargo.toml", &manifest), program]);
+    assert!(!build(lab, &folder, &["--stdpar=off"]).contains("warning"));
+    let said = build(lab, &folder, &["--stdpar"]);
+    let expected = "warning: `--stdpar` changes nothing: no package of this program uses rayon\n";
+    assert!(said.starts_with(expected), "{said}");
+    assert_eq!(text(&mut run(&folder, "debug", &[])), "plain\n");
+    // What asks for it everywhere may come to such programs, too.
+    let mut cargo = clean_command(lab.subcommand());
+    cargo.current_dir(&folder).args(["build", "--offline"]).env("SCHISM_STDPAR_BUILD", "on");
+    assert!(!String::from_utf8_lossy(&output(&mut cargo).stderr).contains("warning"));
+
+    for version in ["1.4.1", "2.0.0"] {
+        let folder = lab.folder(&format!("stdpar-rayon-{version}"));
+        let manifest = MANIFEST.replace("rayon = \"1\"", "rayon = { path = \"rayon\" }");
+        let rayon = format!("[package]\nname = \"rayon\"\nversion = \"{version}\"\n");
+        let files = [
+            ("Cargo.toml", manifest.as_str()),
+            ("src/main.rs", "fn main() { println!(\"{}\", rayon::word()); }"),
+            ("rayon/Cargo.toml", &rayon),
+            ("rayon/src/lib.rs", "pub fn word() -> &'static str { \"other\" }"),
+        ];
+        lab.project(&folder, &files);
+        let said = build(lab, &folder, &["--stdpar"]);
+        let expected = format!(
+            "warning: parallel iterators stay with rayon: the program has rayon {version}, and \
+             schism knows rayon 1.5 to 1.12\n"
+        );
+        assert!(said.starts_with(&expected), "{said}");
+        assert_eq!(text(&mut run(&folder, "debug", &[])), "other\n");
+    }
+}

@@ -199,7 +199,8 @@ fn reached_from<'r>(report: &'r Report, uses: &'r [Use]) -> Vec<&'r str> {
 
 /// Whether a function is the allocator's.
 fn is_allocator(symbol: &str) -> bool {
-    diagnostic_text::is_allocator(symbol) || symbol.contains("__rust_dealloc")
+    let others = ["__rust_dealloc", "__rust_no_alloc_shim_is_unstable"];
+    diagnostic_text::is_allocator(symbol) || others.iter().any(|name| symbol.contains(name))
 }
 
 /// Why a pipeline is no kernel, in a few words.
