@@ -35,7 +35,7 @@ const fn package(
     Package { name, version, arguments, without: &[] }
 }
 
-const PACKAGES: [Package; 10] = [
+const PACKAGES: [Package; 9] = [
     package("rayon", "1.12.0", &[]),
     package("indexmap", "2.11.0", &["--features=rayon"]),
     Package { without: &["oper"], ..package("ndarray", "0.16.1", &["--features=rayon,approx"]) },
@@ -44,7 +44,6 @@ const PACKAGES: [Package; 10] = [
     package("petgraph", "0.8.2", &["--features=rayon"]),
     package("kd-tree", "0.6.0", &["--features=rayon"]),
     package("bvh", "0.11.0", &[]),
-    package("oxipng", "9.1.5", &[]),
     package("imageproc", "0.25.0", &["--no-default-features", "--features=rayon"]),
 ];
 

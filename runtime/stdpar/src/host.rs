@@ -106,9 +106,10 @@ where
     }
 }
 
-/// Why a launch cannot begin, in words for a trace.
+/// Why a launch cannot begin where a thread has no queue.
 const NO_QUEUE: &str = "there is no queue";
 
+/// Why a launch cannot begin.
 fn why(error: &LaunchError) -> String {
     match error {
         LaunchError::Image { cause, .. } if matches!(**cause, ImageError::NoKernel) => {
