@@ -314,6 +314,20 @@ fn a_report_tells_where_pipelines_ran() {
     assert!(told.contains("schism: 2 parallel iterators ran"), "{told}");
 }
 
+#[test]
+fn kernels_on_the_host_allocate() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let program = std::fs::read_to_string(lab::source("stdpar/allocating.rs")).expect("a file");
+    let folder = project(lab, "stdpar-allocating", &program);
+    text(lab.cargo(Compiler::Stock, &folder).args(["build", "--offline", "--release"]));
+    let expected = text(&mut run(&folder, "release", &[]));
+    build(lab, &folder, &["--stdpar", "--release"]);
+    let always = [("SCHISM_STDPAR", "always")];
+    assert_eq!(text(&mut run(&folder, "release", &always)), expected);
+    let kernels = kernels(&mut run(&folder, "release", &always));
+    assert!(kernels > 45, "{kernels}");
+}
+
 /// Runs a command that is to fail, and gives its exit code and what it says.
 fn failure(command: &mut Command) -> (Option<i32>, String) {
     let ran = output(command);
