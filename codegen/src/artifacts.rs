@@ -119,7 +119,8 @@ fn is_hash(word: &str) -> bool {
     word.len() == 16 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The records of plugins whose artifacts go: those that have compiled nothing for the longest time.
+/// The records of plugins whose artifacts go: those that have compiled nothing for the longest
+/// time.
 fn old_ones(records: &Path, own: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(records).into_iter().flatten().flatten();
     let mut others: Vec<(SystemTime, PathBuf)> = entries

@@ -363,7 +363,8 @@ fn pass(
             cx.options = pipeline::options(|name| std::env::var(name).ok())
                 .map_err(Stage1Failure::Options)?;
             cx.times = times::wanted().then(Vec::new);
-            // All that there was are pipelines that no device can have; the host half names the container all the same.
+            // All that there was are pipelines that no device can have; the host half names the
+            // container all the same.
             let image = if spec.kernels.is_empty() && spec.exports.is_empty() {
                 let lints = Lints::default();
                 Ok(DeviceImage { parts: Vec::new(), kernels: Vec::new(), lints })

@@ -90,9 +90,9 @@ pub static STAGE1: &[Step] = &[
 ];
 
 /// Brings together what a condition decides twice, such as an iterator's `next` and the loop around
-/// it. Nothing becomes a `select` before jumps are threaded: whether an iterator's pointer is null is
-/// known on each path, and not where two meet. So this stands before [`BOUNDS`], whose `simplifycfg`
-/// makes selects.
+/// it. Nothing becomes a `select` before jumps are threaded: whether an iterator's pointer is null
+/// is known on each path, and not where two meet. So this stands before [`BOUNDS`], whose
+/// `simplifycfg` makes selects.
 const THREAD_JUMPS: Step = llvm(
     "llvm-thread-jumps",
     "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,jump-threading,correlated-propagation,\

@@ -499,8 +499,8 @@ pub enum LaunchError {
         /// The device that owns the buffer's memory.
         memory: String,
     },
-    /// A kernel that uses the program's own memory was launched on a device that cannot access all of
-    /// it. Nothing has run.
+    /// A kernel that uses the program's own memory was launched on a device that cannot access all
+    /// of it. Nothing has run.
     #[error("the device `{device}` cannot use all of this program's memory: {reason}")]
     HostMemory {
         /// The device.

@@ -5,8 +5,8 @@
 //! cargo schism run -p schism-tests --bin stdpar-packages -- [--release] [--doc] [PACKAGE[@VERSION]]...
 //! ```
 //!
-//! `--doc` runs documentation tests in place of the others: that takes long, since most are programs
-//! of their own.
+//! `--doc` runs documentation tests in place of the others: that takes long, since most are
+//! programs of their own.
 //!
 //! Without names, it runs the packages of [`PACKAGES`]. It fetches each with cargo, and keeps what
 //! it makes in `stdpar-packages/` in the target folder. It ends with 1 if a test differs.

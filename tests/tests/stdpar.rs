@@ -315,6 +315,43 @@ fn a_report_tells_where_pipelines_ran() {
 }
 
 #[test]
+fn no_pipeline_takes_more_threads_than_its_pool_has() {
+    let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
+    let program = r#"
+        use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+        use rayon::prelude::*;
+
+        /// How many items were in progress at once.
+        fn most() -> usize {
+            let [now, most, work] = std::array::from_fn(|_| AtomicUsize::new(0));
+            (0..96_usize).into_par_iter().with_max_len(1).for_each(|_| {
+                most.fetch_max(now.fetch_add(1, Relaxed) + 1, Relaxed);
+                for _ in 0..100_000 {
+                    work.fetch_add(1, Relaxed);
+                }
+                now.fetch_sub(1, Relaxed);
+            });
+            most.into_inner()
+        }
+
+        fn main() {
+            println!("{}", most());
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+            println!("{}", pool.install(most));
+        }
+    "#;
+    let folder = project(lab, "stdpar-threads", program);
+    build(lab, &folder, &["--stdpar", "--release"]);
+    let variables =
+        [("SCHISM_STDPAR", "always"), ("SCHISM_CPU_THREADS", "8"), ("RAYON_NUM_THREADS", "3")];
+    assert_eq!(kernels(&mut run(&folder, "release", &variables)), 2);
+    let said = text(&mut run(&folder, "release", &variables));
+    let most: Vec<usize> = said.lines().map(|line| line.parse().expect("a number")).collect();
+    assert!(most.len() == 2 && most[0] <= 3 && most[1] <= 2, "{most:?}");
+}
+
+#[test]
 fn kernels_on_the_host_allocate() {
     let Some(lab) = Lab::open(env!("CARGO_TARGET_TMPDIR")) else { return };
     let program = std::fs::read_to_string(lab::source("stdpar/allocating.rs")).expect("a file");

@@ -159,8 +159,8 @@ pub const PANIC_SITE: &str = "__schism_panic_site";
 pub const PRINT: &str = "__schism_print";
 
 /// The program's allocator, for kernels that work in the program's own memory: `ptr (i64 size, i64
-/// align)`, the same with zeroes, `void (ptr, i64 size, i64 align)`, which frees, and `ptr (ptr, i64
-/// size, i64 align, i64 new_size)`. See [`crate::frontend::lower_allocation`].
+/// align)`, the same with zeroes, `void (ptr, i64 size, i64 align)`, which frees, and `ptr (ptr,
+/// i64 size, i64 align, i64 new_size)`. See [`crate::frontend::lower_allocation`].
 pub const HOST_HEAP: [&str; 4] = [
     "__schism_host_alloc",
     "__schism_host_alloc_zeroed",

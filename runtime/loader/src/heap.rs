@@ -1,7 +1,7 @@
 //! Functions that generated code calls to allocate: this program's allocator.
 //!
-//! Kernels of pipelines hand blocks to the host and take over the host's, so these are the functions
-//! behind the host's own `alloc` and `dealloc`: this crate is linked into the program.
+//! Kernels of pipelines hand blocks to the host and take over the host's, so these are the
+//! functions behind the host's own `alloc` and `dealloc`: this crate is linked into the program.
 
 use std::alloc::Layout;
 

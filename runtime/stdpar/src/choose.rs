@@ -88,8 +88,8 @@ struct Class {
 
 /// A bit of a plan: the calls are kernels.
 const KERNEL: u32 = 1;
-/// A bit of a plan: calls are so short that not even their number is kept. Each thread asks at every
-/// [`TICKS`]th of its own.
+/// A bit of a plan: calls are so short that not even their number is kept. Each thread asks at
+/// every [`TICKS`]th of its own.
 const BY_TICKS: u32 = 2;
 /// The rest of a plan: this, for each call that need not ask.
 const ONE: u32 = 4;
