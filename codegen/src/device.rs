@@ -285,9 +285,11 @@ pub(crate) fn make<'tcx>(
         let Err(cause) = &outcome else { break outcome };
         // In descending order, so that what is left keeps its indices.
         let blamed = pipelines.blame(cause, &kernels);
-        if blamed.is_empty() {
+        let allocating = pipelines.allocating();
+        if blamed.is_empty() && allocating.len() == spec.host_heap.len() {
             break outcome;
         }
+        spec.host_heap = allocating;
         for &index in blamed.iter().rev() {
             kernels.remove(index);
             spec.kernels.remove(index);

@@ -81,6 +81,7 @@ pub static STAGE1: &[Step] = &[
     Step::Pass("simplify"),
     Step::Pass("allocate-local-memory"),
     Step::Pass("link-std-bodies"),
+    Step::Pass("lower-allocation"),
     Step::Pass("inline-refused"),
     Step::Pass("lower-allocation"),
     Step::Pass("device-check"),

@@ -15,14 +15,17 @@
 //! whatever their names. A device with memory of its own has no such functions
 //! ([`capabilities`](crate::check::capabilities)).
 //!
-//! This happens only where all kernels of a module are of that kind: then nobody has asked for a
-//! kernel in particular, and it stays with the host where no device can have it. It stands after
-//! dead code is gone, so that no kernel is kept from a device for a block that it never allocates.
+//! This happens only where all kernels that reach the allocator may use it. The pass stands twice in
+//! the pipeline. Where it applies before `inline-refused`, that leaves the module as it is; where
+//! only inlining shows that a kernel does not allocate, it applies afterwards.
+
+use std::collections::HashSet;
 
 use inkwell::module::Module;
 use schism_llvm::{AsModule, Value};
 
-use crate::spec::builtins::HOST_HEAP;
+use crate::frontend::kernel_reachability;
+use crate::spec::builtins::{HOST_HEAP, OFFSET_SUFFIX};
 use crate::spec::device::DeviceSpec;
 
 /// What the names of the allocator's functions end with, and the builtins that take their place.
@@ -38,23 +41,45 @@ const SHIM: &str = "___rust_no_alloc_shim_is_unstable_v2";
 
 /// Runs the pass over the module.
 pub fn run(module: &Module<'_>, spec: &DeviceSpec) {
-    let of_host = spec.kernels.iter().all(|kernel| spec.host_memory.contains(&kernel.name));
-    if !of_host || !spec.exports.is_empty() {
+    if spec.host_heap.is_empty() {
         return;
     }
-    for function in module.handle().functions() {
-        if !function.is_declaration() {
-            continue;
-        }
-        let name = function.name();
-        if name.ends_with(SHIM) {
-            remove_calls(function);
-        }
-        if let Some((_, builtin)) = FUNCTIONS.iter().find(|(end, _)| name.ends_with(end)) {
-            function.set_name(builtin);
-            function.add_function_attribute("nounwind", 0);
+    let functions: Vec<Value<'_>> = module
+        .handle()
+        .functions()
+        .into_iter()
+        .filter(|function| function.is_declaration())
+        .filter(|function| {
+            let name = function.name();
+            name.ends_with(SHIM) || builtin(&name).is_some()
+        })
+        .collect();
+    let reaching: HashSet<String> = functions
+        .iter()
+        .flat_map(|&function| kernel_reachability::functions_reaching(function))
+        .map(Value::name)
+        .collect();
+    let may = |name: &String| spec.host_heap.contains(name);
+    let reaches = |name: &String| {
+        reaching.contains(name) || reaching.contains(&format!("{name}{OFFSET_SUFFIX}"))
+    };
+    let mut roots = spec.kernels.iter().map(|kernel| &kernel.name).chain(&spec.exports);
+    if roots.any(|name| reaches(name) && !may(name)) {
+        return;
+    }
+    for function in functions {
+        match builtin(&function.name()) {
+            Some(builtin) => {
+                function.set_name(builtin);
+                function.add_function_attribute("nounwind", 0);
+            }
+            None => remove_calls(function),
         }
     }
+}
+
+fn builtin(name: &str) -> Option<&'static str> {
+    FUNCTIONS.iter().find(|(end, _)| name.ends_with(end)).map(|(_, builtin)| *builtin)
 }
 
 fn remove_calls(function: Value<'_>) {

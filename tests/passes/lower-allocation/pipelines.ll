@@ -1,5 +1,6 @@
 ; SPEC kernel: fold entry 0 1
-; SPEC host-memory: fold
+; SPEC kernel: other entry 0 1
+; SPEC host-heap: fold
 ; A kernel that works in the program's own memory uses the program's allocator.
 declare noalias ptr @_RNvCs1_7___rustc12___rust_alloc(i64, i64 allocalign) #0
 declare noalias ptr @_RNvCs1_7___rustc19___rust_alloc_zeroed(i64, i64 allocalign) #0
@@ -15,6 +16,9 @@ define void @fold(ptr %to) {
   %third = call ptr @_RNvCs1_7___rustc19___rust_alloc_zeroed(i64 16, i64 4)
   call void @_RNvCs1_7___rustc14___rust_dealloc(ptr %third, i64 16, i64 4)
   %other = call ptr @another___rust_alloc_of(i64 8)
+  ret void
+}
+define void @other(ptr %to) {
   ret void
 }
 attributes #0 = { allockind("alloc,uninitialized,aligned") allocsize(0) "alloc-family"="__rust_alloc" }
