@@ -97,7 +97,7 @@ fn each_pipeline_is_explained() {
 
         fn main() {
             let doubled: Vec<usize> = (0..1000_usize).into_par_iter().map(|i| 2 * i).collect();
-            let texts: Vec<String> = doubled.par_iter().map(|i| i.to_string()).collect();
+            let texts: Vec<String> = doubled.par_iter().map(|i| format!("{i:?}")).collect();
             doubled.par_iter().for_each(|i| println!("{i}"));
             drop(texts);
         }
@@ -288,7 +288,7 @@ fn a_report_tells_where_pipelines_ran() {
 
         fn main() {
             let doubled: Vec<usize> = (0..1000_usize).into_par_iter().map(|i| 2 * i).collect();
-            let texts: Vec<String> = doubled.par_iter().map(|i| i.to_string()).collect();
+            let texts: Vec<String> = doubled.par_iter().map(|i| format!("{i:?}")).collect();
             println!("{}", texts.len());
         }
     "#;
