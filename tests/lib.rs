@@ -13,6 +13,7 @@
 //! | `tests/offsets.rs` | launches over ranges that do not begin at zero, on every device |
 //! | `tests/maths.rs` | mathematics in kernels: the host's, and schism's own library |
 //! | `tests/group_elements.rs` | work-groups whose work-items and groups own elements, on every device |
+//! | `tests/cut_kernels.rs` | kernels that are cut at their barriers for the device `cpu`, against stacks |
 //! | `tests/group_parts.rs` | what work-items of groups own and share: rows, tiles, cells; permuted elements; parts of buffers |
 //! | `tests/algorithms/` | `schism::algorithms` against the standard library, on every device; the table `docs/algorithms.md` |
 //! | `tests/textbook.rs` | softmax, layer normalisation, transposes and Fourier transforms, without `unsafe` |

@@ -23,6 +23,21 @@ pub const IMAGE: (usize, usize) = (2048, 1536);
 /// Bodies of the n-body workload.
 pub const BODIES: usize = 8192;
 
+/// Work-items of a group in the workloads with groups, but for matrices.
+pub const GROUP: usize = 256;
+
+/// Elements that are summed and scanned in groups.
+pub const SCANNED: usize = 1 << 20;
+
+/// Elements that are sorted in groups.
+pub const SORTED: usize = 1 << 17;
+
+/// The side of the matrices that are transposed and multiplied.
+pub const SIDE: usize = 512;
+
+/// The side of a tile of them.
+pub const TILE: usize = 16;
+
 /// How often each workload runs; the fastest counts.
 pub const REPEATS: usize = 7;
 
@@ -32,6 +47,19 @@ pub fn vectors() -> (Vec<f32>, Vec<f32>) {
     let x = (0..SAXPY).map(|i| (i % 1000) as f32 * 0.25).collect();
     let y = (0..SAXPY).map(|i| (i % 77) as f32).collect();
     (x, y)
+}
+
+/// Numbers in no order.
+#[must_use]
+pub fn keys(count: usize) -> Vec<u32> {
+    (0..count as u32).map(|i| i.wrapping_mul(2_654_435_761) ^ i >> 7).collect()
+}
+
+/// Two square matrices.
+#[must_use]
+pub fn matrices() -> (Vec<f32>, Vec<f32>) {
+    let matrix = |seed: usize| (0..SIDE * SIDE).map(move |i| (i * seed % 101) as f32 * 0.03 - 1.0);
+    (matrix(7).collect(), matrix(13).collect())
 }
 
 /// A picture with edges in all directions.

@@ -21,7 +21,7 @@
 //! [`registry`] lists the passes, [`pipeline`] their orders in stage 1 and stage 2, and runs them.
 //! One pass is one file, or one folder, whose module doc shows IR before and after. Folders are in
 //! the order of the flow: [`frontend`] (rustc's IR to a device image), [`check`], [`specialize`]
-//! (what a launch knows), [`bounds`], [`gpu`], [`nvptx`]. Below all of them are [`mod@pass`] (what
+//! (what a launch knows), [`bounds`], [`cpu`], [`gpu`], [`nvptx`]. Below all of them are [`mod@pass`] (what
 //! a pass is given), [`analysis`], [`spec`] (what stage 1 tells stage 2) and `ir` (CFG, cloning).
 //! No two files import each other.
 //!
@@ -62,6 +62,7 @@
 //! | `fast-math` | [`specialize::fast_math`]: relaxes floating-point operations |
 //! | `device-library` | [`specialize::device_library`]: replaces mathematics that the target does not compute by calls of the device library |
 //! | `split-images` | [`frontend::split_images`]: keeps the kernels of one image of several, and what they reach |
+//! | `split-at-barriers` | [`cpu::split_at_barriers`]: cuts kernels at barriers into loops over a group's work-items |
 //! | `loop-versioning` | [`bounds::loop_versioning`]: clones loops without their checks, and decides before the loop which one runs |
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
 //! | `strip-mine` | [`bounds::strip_mine`]: strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices) |
@@ -95,6 +96,7 @@
 pub mod analysis;
 pub mod bounds;
 pub mod check;
+pub mod cpu;
 pub mod frontend;
 pub mod gpu;
 mod ir;

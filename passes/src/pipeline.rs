@@ -132,6 +132,8 @@ pub static CPU: &[Step] = &[
     llvm("llvm-inline", "always-inline,globaldce,function(sroa)"),
     Step::Target("resolve-builtins"),
     Step::Target("unfuse-multiply-add"),
+    // Before loops are cloned: a region's loops have no barriers.
+    Step::Pass("split-at-barriers"),
     Step::Target("mark-parallel-loop"),
     THREAD_JUMPS,
     Step::Target("dump-legalized"),

@@ -18,6 +18,7 @@ use thiserror::Error;
 use crate::analysis::call_sites;
 use crate::bounds::{loop_versioning, merge_checks, narrow_checks, strip_mine};
 use crate::check::{capabilities, device_check, exports, performance_lints, recursion};
+use crate::cpu::split_at_barriers;
 use crate::frontend::{
     allocate_local_memory, declare_spec_constants, fold_ir_constants, freeze_initialisers,
     inline_refused, kernel_reachability, launch_offset, link_std_bodies, lower_allocation,
@@ -81,6 +82,8 @@ pub static PASSES: &[Pass] = &[
     optional("merge-checks", "merges successive range checks into one branch", |module, _| Ok(merge_checks::run(module))),
     optional("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| Ok(strip_mine::run(module)?)),
     optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits (GPUs)", |module, _| Ok(narrow_checks::run(module))),
+    // cpu
+    optional("split-at-barriers", "cuts kernels at barriers into loops over a group's work-items", |module, _| split_at_barriers::run(module)),
     // gpu
     pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { Ok(lower_local_memory::run(module, &cx.kernels(), cx.local_align())?) }),
     pass("panic-sites", "turns panics that show plain values into static descriptors and scalars", |module, _| Ok(panic_sites::run(module))),

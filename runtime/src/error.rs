@@ -335,7 +335,7 @@ pub enum LaunchError {
         group: Vec<usize>,
         /// Work-items at a barrier.
         waiting: usize,
-        /// Work-items that had ended.
+        /// Work-items that had ended; none if they waited at different barriers.
         ended: usize,
     },
     /// Some work-items of a sub-group reached one of its operations (a shuffle, a vote) and others

@@ -134,7 +134,7 @@
 //! | `SCHISM_ADAPTIVITY` | how far kernels are specialized for the launches that occur: `off`, `basic` (default), `full`; see [`Adaptivity`] |
 //! | `SCHISM_TRACE` | shows each step on standard error: `1`, or `error`, `warn`, `info`, `debug`, `trace` |
 //! | `SCHISM_TIME_PASSES` | `1`: how long each pass of stage 2 took, on standard error; the compiler reads it for stage 1 |
-//! | `SCHISM_DISABLE_PASSES` | names of optional passes of stage 2, separated by commas, that do not run: to find the one that miscompiles a kernel. `strip-mine` reads past slices on GPUs, within a page: disable it for tools that check each access. AOT code does not change |
+//! | `SCHISM_DISABLE_PASSES` | names of optional passes of stage 2, separated by commas, that do not run: to find the one that miscompiles a kernel. `strip-mine` reads past slices on GPUs, within a page: disable it for tools that check each access. Without `split-at-barriers` work-items of the device `cpu` wait on stacks. AOT code does not change |
 //! | `SCHISM_PRINT_AFTER` | names of passes, separated by commas, or `all`: the kernel's LLVM IR after them, on standard error; the compiler reads it for stage 1 |
 //! | `SCHISM_VERIFY_PASSES` | `1`: the LLVM IR is verified after each pass |
 //! | `SCHISM_CACHE` | `0`: compiled kernels are not kept on disk |

@@ -396,6 +396,18 @@ impl<'m> Value<'m> {
         unsafe { LLVMSetNSW(self.raw(), is_so.into()) };
     }
 
+    /// Lets an addition, subtraction, multiplication or shift promise that it does not wrap as an
+    /// unsigned one, or not.
+    ///
+    /// # Panics
+    /// If it cannot.
+    #[track_caller]
+    pub fn set_nuw(self, is_so: bool) {
+        self.check(self.may_wrap(), "operation that may wrap");
+        // SAFETY: it is an operation that may promise it.
+        unsafe { LLVMSetNUW(self.raw(), is_so.into()) };
+    }
+
     fn may_be_nneg(self) -> bool {
         matches!(self.opcode(), Some(Opcode::ZExt | Opcode::UIToFP))
     }

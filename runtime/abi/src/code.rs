@@ -28,6 +28,14 @@ pub const BARRIER: &str = "__schism_cpu_barrier";
 /// operation, the caller's value, and the operation's argument, see [`CpuGroup::sub_group`].
 pub const SUB_GROUP: &str = "__schism_cpu_sub_group";
 
+/// `extern "C" fn(*const CpuGroup, u64) -> *mut u8`: memory for what work-items keep across barriers,
+/// see [`CpuGroup::memory`].
+pub const GROUP_MEMORY: &str = "__schism_cpu_group_memory";
+
+/// `extern "C" fn(*const CpuGroup, *const u32, u64) -> u32`: compares where the work-items of the
+/// group go on, see [`CpuGroup::agree`].
+pub const AGREE: &str = "__schism_cpu_agree";
+
 /// `extern "C" fn(*mut PanicRecord, *const u8, usize, *const Location, usize, usize, usize)`: fills
 /// the record of a panic with a text message: the text and its length, the location (or null), the
 /// work-item's global id.

@@ -42,7 +42,7 @@ use core::ffi::{CStr, c_void};
 pub use gpu::*;
 
 /// The version of everything in this crate. Any change of a layout or of a meaning increments it.
-pub const ABI_VERSION: u32 = 15;
+pub const ABI_VERSION: u32 = 16;
 
 /// The library's one exported symbol, a [`EntryFn`].
 pub const ENTRY_SYMBOL: &CStr = c"schism_jit_api";
@@ -343,10 +343,14 @@ pub const CPU_BARRIER: u32 = 2;
 /// LLVM's loop vectoriser did not terminate, so the kernel was compiled without it. This requires
 /// nothing of a chunk.
 pub const CPU_PLAIN_LOOPS: u32 = 4;
+/// The kernel has barriers, and was cut at them: a chunk is a whole work-group, and no work-item
+/// waits. It may call [`CpuGroup::memory`] and [`CpuGroup::agree`].
+pub const CPU_WHOLE_GROUP: u32 = 8;
 
 /// Runs one work-item after the other, x fastest, for every id in the chunk. Returns [`RUN_OK`], or
 /// [`RUN_PANICKED`] at the first work-item that panics: `panic` is then filled and the rest of the
-/// chunk did not run. Any number of threads may run chunks of one kernel concurrently. All frames
+/// chunk did not run. With [`CPU_WHOLE_GROUP`] all work-items run up to a barrier before the first
+/// goes on, and there are [`RUN_DIVERGED`] and [`RUN_NO_MEMORY`]. Any number of threads may run chunks of one kernel concurrently. All frames
 /// are probed page by page, so a stack overflow hits the guard page.
 ///
 /// # Safety
@@ -364,6 +368,10 @@ pub type CpuEntry = unsafe extern "C" fn(
 pub const RUN_OK: u32 = 0;
 /// A work-item panicked.
 pub const RUN_PANICKED: u32 = 1;
+/// The work-items of a group did not come to the same barrier ([`CpuGroup::agree`]).
+pub const RUN_DIVERGED: u32 = 2;
+/// [`CpuGroup::memory`] had none.
+pub const RUN_NO_MEMORY: u32 = 3;
 
 /// A box of a launch range. Entries are in the order x, y, z, and x is the fastest-varying
 /// dimension. Entries beyond the kernel's dimensions are not read: those ids are 0 of 1. An empty
@@ -415,13 +423,24 @@ pub struct CpuGroup {
     /// `barrier`. The sub-groups are [`SUB_GROUP_SIZE`] work-items each, by row-major index in the
     /// group; the last one may have fewer.
     pub sub_group: Option<SubGroupFn>,
-    /// The argument of `barrier` and `sub_group`.
+    /// Gives memory of that many bytes to keep values in until the entry function returns, aligned
+    /// to 64 bytes and not initialised; null if there is none. For [`CPU_WHOLE_GROUP`].
+    pub memory: Option<unsafe extern "C" fn(data: *mut c_void, bytes: usize) -> *mut u8>,
+    /// Where the work-items of the group go on: `items` numbers, of which 0 means that a work-item
+    /// has ended, and any other a barrier. Returns the number, or `u32::MAX` if there are several.
+    /// For [`CPU_WHOLE_GROUP`].
+    pub agree: Option<AgreeFn>,
+    /// The argument of all these.
     pub data: *mut c_void,
 }
 
 /// The type of [`CpuGroup::sub_group`].
 pub type SubGroupFn =
     unsafe extern "C" fn(data: *mut c_void, operation: u32, value: u32, argument: u32) -> u32;
+
+/// The type of [`CpuGroup::agree`].
+pub type AgreeFn =
+    unsafe extern "C" fn(data: *mut c_void, numbers: *const u32, items: usize) -> u32;
 
 /// The number of work-items of a sub-group, on every device.
 pub const SUB_GROUP_SIZE: usize = 32;

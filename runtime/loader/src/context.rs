@@ -60,6 +60,34 @@ pub unsafe extern "C" fn sub_group(
     })
 }
 
+/// Called by generated code: memory for what work-items keep across barriers.
+///
+/// # Safety
+/// `group` is that of the running work-items.
+pub unsafe extern "C" fn group_memory(group: *const CpuGroup, bytes: usize) -> *mut u8 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (*group).memory {
+            Some(memory) => memory((*group).data, bytes),
+            None => null_mut(),
+        }
+    }
+}
+
+/// Called by generated code: compares where the work-items of a group go on.
+///
+/// # Safety
+/// `group` is that of the running work-items, and `numbers` points to `items` numbers.
+pub unsafe extern "C" fn agree(group: *const CpuGroup, numbers: *const u32, items: usize) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (*group).agree {
+            Some(agree) => agree((*group).data, numbers, items),
+            None => u32::MAX,
+        }
+    }
+}
+
 /// Called by generated code: nanoseconds since an unspecified origin, the same for all threads of
 /// the system.
 pub extern "C" fn time() -> u64 {

@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::sync::OnceLock;
 
 use schism_jit_abi::code::{
-    BARRIER, CURRENT, PRINT, RECORD_FORMAT, RECORD_TEXT, SUB_GROUP, SWAP, TIME,
+    AGREE, BARRIER, CURRENT, GROUP_MEMORY, PRINT, RECORD_FORMAT, RECORD_TEXT, SUB_GROUP, SWAP, TIME,
 };
 
 use crate::context;
@@ -51,6 +51,8 @@ pub fn find(name: &str, print: PrintFn) -> Option<*const ()> {
         CURRENT => return Some(context::current as *const ()),
         SWAP => return Some(context::swap as *const ()),
         BARRIER => return Some(context::barrier as *const ()),
+        GROUP_MEMORY => return Some(context::group_memory as *const ()),
+        AGREE => return Some(context::agree as *const ()),
         SUB_GROUP => return Some(context::sub_group as *const ()),
         RECORD_TEXT => return Some(message::record_text as *const ()),
         RECORD_FORMAT => return Some(message::record_format as *const ()),

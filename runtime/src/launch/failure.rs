@@ -25,6 +25,8 @@ pub(crate) enum Failure {
     DivergentSubGroup { group: [usize; 3], sub_group: usize, waiting: usize, elsewhere: usize },
     /// There is no memory for a stack of that size.
     NoStack { bytes: usize, reason: String },
+    /// There is no memory for what a group's work-items keep across barriers.
+    NoMemory { bytes: usize },
     /// There is no thread for a work-item that waits.
     NoThread { reason: String },
     /// A group's arrays do not fit.

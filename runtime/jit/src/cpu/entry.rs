@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::mem::{offset_of, size_of};
 
 use schism_jit_abi::code::{CURRENT, ENTRY, ItemContext, SWAP};
-use schism_jit_abi::{CPU_BARRIER, CPU_GROUPS, CpuChunk};
+use schism_jit_abi::{CPU_BARRIER, CPU_GROUPS, CPU_WHOLE_GROUP, CpuChunk};
 
 use super::group_operations;
 use super::work_loop::{AXES, LOOP, loop_parameters, offset_values, type_text};
@@ -37,7 +37,9 @@ pub fn add<'c>(
         outer.set_internal();
     }
     let waits = group_operations::waits(module);
-    Ok(if groups { CPU_GROUPS } else { 0 } | if waits { CPU_BARRIER } else { 0 })
+    let cut = group_operations::is_cut(module);
+    let flags = [(groups, CPU_GROUPS), (waits && !cut, CPU_BARRIER), (cut, CPU_WHOLE_GROUP)];
+    Ok(flags.into_iter().filter(|(is_so, _)| *is_so).map(|(_, flag)| flag).sum())
 }
 
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 //! Each builtin becomes a call of a function of the process that loads the code, with the group as
 //! the first argument; one function runs all sub-group operations:
 //! ```llvm
-//! define i32 @schism.meet.__schism_shuffle(ptr %group, i32 %value, i32 %argument) alwaysinline nounwind {
+//! define i32 @schism.meet.__schism_shuffle(ptr %group, i32 %value, i32 %argument) alwaysinline convergent nounwind {
 //!   %result = call i32 @__schism_cpu_sub_group(ptr %group, i32 0, i32 %value, i32 %argument)
 //!   ret i32 %result
 //! }
@@ -14,7 +14,9 @@
 use schism_jit_abi as abi;
 use schism_jit_abi::code;
 
-use super::work_loop::calls_in;
+use schism_passes::cpu::split_at_barriers;
+
+use super::work_loop::{LOOP, calls_in};
 use crate::JitError;
 use crate::image::{
     BALLOT, BARRIER, REDUCE_ADD, REDUCE_LEAST, SHUFFLE, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_XOR,
@@ -22,6 +24,12 @@ use crate::image::{
 };
 use crate::module::Module;
 use schism_llvm::{Builder, Context, Value};
+
+/// The pass's names and numbers are those of the interface.
+const _: () = {
+    assert!(split_at_barriers::RUN_DIVERGED == abi::RUN_DIVERGED);
+    assert!(split_at_barriers::RUN_NO_MEMORY == abi::RUN_NO_MEMORY);
+};
 
 /// Declarations of the two functions.
 const DECLARATIONS: [&str; 2] = [
@@ -102,6 +110,13 @@ impl GroupOperation {
 /// The names of an operation's operands.
 const NAMES: [&str; 2] = ["value", "argument"];
 
+/// Whether the loop function was cut at its barriers, so that it runs whole groups.
+pub fn is_cut(module: &Module<'_>) -> bool {
+    module.function(LOOP).is_some_and(|outer| {
+        outer.string_attribute(schism_llvm::FUNCTION_INDEX, split_at_barriers::CUT).is_some()
+    })
+}
+
 /// Whether a kernel may wait: then its work-items run on stacks of their own.
 pub fn waits(module: &Module<'_>) -> bool {
     let uses = |name: &str| module.function(name).is_some_and(|f| !f.users().is_empty());
@@ -141,7 +156,7 @@ pub fn resolve<'c, 'm>(
         let operation = GroupOperation::of(builtin);
         let numbers = NAMES.map(|name| format!(", i32 %{name}"));
         text += &format!(
-            "define {} @schism.meet.{builtin}(ptr %group{}) alwaysinline nounwind {{\n{}}}\n",
+            "define {} @schism.meet.{builtin}(ptr %group{}) alwaysinline convergent nounwind {{\n{}}}\n",
             operation.result(),
             numbers[..operation.takes()].concat(),
             operation.body()
@@ -168,4 +183,15 @@ pub fn resolve<'c, 'm>(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pass_calls_functions_of_the_interface() {
+        assert_eq!(split_at_barriers::GROUP_MEMORY, code::GROUP_MEMORY);
+        assert_eq!(split_at_barriers::AGREE, code::AGREE);
+    }
 }

@@ -55,8 +55,10 @@
 //! **Work-groups.** A kernel that reads its group gets it as one more argument of the loop
 //! function, and the box is part of one group; local ids are differences. A barrier or a sub-group
 //! operation is a call of a function that the runtime passes with the group ([`group_operations`]).
-//! The runtime then runs every work-item of the group as a box of its own, on a stack of its own,
-//! and the call returns when all have made it.
+//! The pass `split-at-barriers` cuts the loop function at the barriers, so that its box is a whole
+//! group and nothing waits. Where it cannot, and for sub-group operations, the runtime runs every
+//! work-item of the group as a box of its own, on a stack of its own, and the call returns when all
+//! have made it.
 //!
 //! **Independence.** Work-items do not race, so no two of them access the same memory unless all
 //! only read it or use atomics. [`parallel_loop_metadata`] tells the vectoriser so where a kernel

@@ -4,8 +4,11 @@
 //! plain access of another never touch the same bytes if one of them is a write. LLVM then needs no
 //! run-time checks of pointers, and can vectorise where such checks are impossible.
 //!
-//! A kernel with barriers, or with sub-group operations, runs one work-item at a time, so this does
-//! not apply, and another work-item may have written what is read after a barrier.
+//! A kernel whose work-items wait on stacks runs one of them at a time, so this does not apply, and
+//! another work-item may have written what is read after a barrier. Between two barriers it holds:
+//! so it does for each loop of a kernel that was cut there. Such loops load and store local memory
+//! by plain instructions that were relaxed atomics. Work-items may race there, in any order, which
+//! lanes that run at once are too.
 //!
 //! Private memory is the exception. Every work-item's locals are the same bytes of the loop
 //! function's stack, one after the other, and vectorised lanes would share them. So a kernel with
@@ -60,9 +63,18 @@ fn leaves(address: Value) -> bool {
         while let Some(next) = last.next() {
             last = next;
         }
-        last.opcode() == Some(Opcode::Return)
-            && (user.opcode() != Some(Opcode::GetElementPtr) || leaves(user))
+        ends_function(last) && (user.opcode() != Some(Opcode::GetElementPtr) || leaves(user))
     })
+}
+
+/// Whether a block that ends so leaves the function, at once or by a block that only returns.
+fn ends_function(end: Value) -> bool {
+    let returns = |end: Value| end.opcode() == Some(Opcode::Return);
+    let only_returns = |next: schism_llvm::Block| {
+        let instructions = next.instructions();
+        instructions.iter().all(|&it| it.opcode() == Some(Opcode::Phi) || returns(it))
+    };
+    returns(end) || matches!(end.successors()[..], [next] if only_returns(next))
 }
 
 fn is_plain(instruction: Value) -> bool {

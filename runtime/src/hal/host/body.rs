@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use schism_jit_abi::{CpuChunk, PanicRecord, RUN_OK};
+use schism_jit_abi::{CpuChunk, PanicRecord, RUN_DIVERGED, RUN_NO_MEMORY, RUN_OK};
 
 use crate::hal::host::kernel::CpuKernel;
 use crate::hal::host::stack::overflow::Runs;
@@ -48,11 +48,14 @@ pub(crate) unsafe fn run_cpu(
 ) -> Result<(), Failure> {
     let mut record = PanicRecord::EMPTY;
     // SAFETY: the caller's promises.
-    if unsafe { kernel.run(closure.cast(), chunk, &mut record) } == RUN_OK {
-        return Ok(());
+    match unsafe { kernel.run(closure.cast(), chunk, &mut record) } {
+        RUN_OK => Ok(()),
+        // Who runs the group knows more.
+        RUN_DIVERGED => Err(Failure::DivergentBarrier { group: [0; 3], waiting: 0, ended: 0 }),
+        RUN_NO_MEMORY => Err(Failure::NoMemory { bytes: 0 }),
+        // SAFETY: the kernel wrote the record and is alive.
+        _ => Err(unsafe { failure(record) }),
     }
-    // SAFETY: the kernel wrote the record and is alive.
-    Err(unsafe { failure(record) })
 }
 
 /// # Safety

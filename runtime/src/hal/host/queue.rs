@@ -181,6 +181,13 @@ impl HostQueue {
             Failure::NoStack { bytes, reason } => {
                 LaunchError::NoStack { kernel: name, device, bytes, reason }
             }
+            Failure::NoMemory { bytes } => LaunchError::NoStack {
+                kernel: name,
+                device,
+                bytes,
+                reason: "the allocator has no memory for what work-items keep across barriers"
+                    .to_owned(),
+            },
             Failure::NoThread { reason } => LaunchError::NoThread { kernel: name, device, reason },
             Failure::LocalMemory { bytes } => self.local_memory(kernel, bytes),
             Failure::Forked => LaunchError::Forked { reason: fork::OF_PARENT.to_owned() },

@@ -200,6 +200,10 @@ impl<const D: usize> NdItem<'_, D> {
     /// branch is allowed if either all or none take the branch. If some end while others wait, the
     /// launch ends with [`LaunchError::DivergentBarrier`]; a GPU does not detect this.
     ///
+    /// On the device `cpu` a barrier costs about as much as a loop over the group, unless it is in a
+    /// function that calls itself or is called through a pointer, or the kernel has operations of
+    /// sub-groups: then each work-item waits on a stack of its own, which costs far more.
+    ///
     /// [`LaunchError::DivergentBarrier`]: crate::LaunchError::DivergentBarrier
     #[inline(always)]
     pub fn barrier(&self) {

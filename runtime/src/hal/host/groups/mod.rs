@@ -6,12 +6,14 @@
 //! | kernel | how |
 //! |---|---|
 //! | device `cpu`, no barrier | one call for the group: a box of the range |
-//! | device `cpu`, barriers | `fibers`: one call for each work-item, on stacks that are switched at barriers |
+//! | device `cpu`, barriers at which it was cut | one call for the group, with memory for what work-items keep across barriers (`kept`) |
+//! | device `cpu`, other barriers | `fibers`: one call for each work-item, on stacks that are switched at barriers |
 //! | device `native` | the same, with the host half's body; barriers find the group through a thread-local variable (`builtins`). Waiting work-items have threads of their own, unless they are known to use no thread-local variables (`threads`) |
 
 pub(crate) mod builtins;
 mod carriers;
 mod fibers;
+mod kept;
 mod lanes;
 pub(crate) mod limits;
 mod memory;
@@ -28,6 +30,7 @@ use crate::hal::host::body::{Body, run_cpu};
 use crate::hal::host::groups::builtins::{Arrays, HostGroup};
 use crate::hal::host::groups::carriers::Carriers;
 use crate::hal::host::groups::fibers::{Fibers, GiveUp, position};
+use crate::hal::host::groups::kept::Kept;
 use crate::hal::host::groups::limits::LOCAL_MEMORY;
 use crate::hal::host::groups::memory::GroupMemory;
 use crate::hal::host::kernel::CpuKernel;
@@ -114,6 +117,7 @@ impl GroupWork {
     ) -> Result<(), Failure> {
         let memory = GroupMemory::take(self.memory);
         let apart = matches!(launch.body, Body::Native(native) if !native.shares_threads);
+        let kept = Kept::default();
         let mut carriers = Carriers::new(launch.need, launch.runs, apart);
         for group in begin..end {
             let [nx, ny, _] = self.range.groups.xyz;
@@ -129,7 +133,7 @@ impl GroupWork {
             unsafe {
                 match launch.body {
                     Body::Native(native) => group.run_native(*native, &mut carriers)?,
-                    Body::Cpu(kernel) => group.run_cpu(kernel, &mut carriers)?,
+                    Body::Cpu(kernel) => group.run_cpu(kernel, &mut carriers, &kept)?,
                 }
             }
         }
@@ -186,26 +190,34 @@ impl Group<'_> {
         &self,
         kernel: &CpuKernel,
         carriers: &mut Carriers<'_>,
+        kept: &Kept,
     ) -> Result<(), Failure> {
         let NdExtent { global, local, groups } = self.work.range;
-        let fibers = Fibers::new(local.items);
-        let group = CpuGroup {
+        let mut group = CpuGroup {
             first: self.first,
             local_range: local.xyz,
             id: self.id,
             range: groups.xyz,
             local_memory: self.memory,
-            barrier: Some(cpu_barrier),
-            sub_group: Some(cpu_sub_group),
-            data: std::ptr::from_ref(&fibers).cast_mut().cast(),
+            barrier: None,
+            sub_group: None,
+            memory: Some(kept::memory),
+            agree: Some(kept::agree),
+            data: std::ptr::from_ref(kept).cast_mut().cast(),
         };
         // SAFETY: the caller's promises; boxes of a group lie in the range.
         let run = |chunk: &CpuChunk| unsafe { run_cpu(kernel, self.launch.closure, chunk) };
         let result = if kernel.flags() & CPU_BARRIER == 0 {
             let end = std::array::from_fn(|axis| self.first[axis] + local.xyz[axis]);
             let (begin, range, offset) = (self.first, global.xyz, global.offset);
-            run(&CpuChunk { begin, end, range, offset, group: &raw const group })
+            let result = run(&CpuChunk { begin, end, range, offset, group: &raw const group });
+            result.map_err(|failure| kept.failure().unwrap_or(failure))
         } else {
+            let fibers = Fibers::new(local.items);
+            group.barrier = Some(cpu_barrier);
+            group.sub_group = Some(cpu_sub_group);
+            group.data = std::ptr::from_ref(&fibers).cast_mut().cast();
+            let group = group;
             let item = |index| run(&self.item(index, &raw const group));
             fibers.run(&item, carriers, GiveUp::Forget)
         };

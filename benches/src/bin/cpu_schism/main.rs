@@ -1,5 +1,7 @@
 //! The workloads as kernels, and the cost of a launch.
 
+mod groups;
+
 use std::time::Instant;
 
 use schism::prelude::*;
@@ -76,7 +78,7 @@ fn main() -> Result<(), schism::Report> {
         }));
         checksum(&peek(&next), |b| u64::from(b.position[0].to_bits()))
     });
-    Ok(())
+    groups::run(&queue)
 }
 
 /// Prints the time of a kernel's first launch, in which it is compiled.

@@ -1,5 +1,7 @@
 //! The workloads as rayon loops.
 
+mod groups;
+
 use rayon::prelude::*;
 use schism_bench::{IMAGE, MANDELBROT, blur, bodies, checksum, image, measure, vectors};
 use schism_examples::blur::{Gray, luminance};
@@ -58,4 +60,5 @@ fn main() {
         next.par_iter_mut().zip(&now).for_each(|(next, body)| *next = body.moved(&now));
         checksum(&next, |b| u64::from(b.position[0].to_bits()))
     });
+    groups::run();
 }

@@ -1,0 +1,3 @@
+//! Passes for the CPU.
+
+pub mod split_at_barriers;

@@ -1,0 +1,311 @@
+//! The new body of the loop function: what the group does once, and loop nests for regions.
+
+use std::collections::{HashMap, HashSet};
+
+use schism_llvm::{Block, Builder, ContextRef, Opcode, Value};
+
+use super::RUN_NO_MEMORY;
+use super::body::{Body, Next};
+use super::liveness::Kept;
+use super::memory::Memory;
+use super::nest::Nest;
+use super::uniformity::{Varying, is_pure, is_skipped};
+
+/// The number of a work-item's end among the places where work-items go on.
+pub(super) const END: u64 = 0;
+
+/// What the whole of a body is.
+pub(super) struct Facts<'a, 'm> {
+    pub body: &'a Body<'m>,
+    pub varying: &'a Varying<'m>,
+    pub kept: &'a Kept<'m>,
+    /// The locals that are arrays with an element for each work-item.
+    pub locals: &'a HashSet<Value<'m>>,
+    /// Whether a block can be run once for the group.
+    pub shared: &'a [bool],
+    pub group: Value<'m>,
+}
+
+/// Values at one place of the code.
+type Values<'m> = HashMap<Value<'m>, Value<'m>>;
+
+/// Makes the new body.
+pub(super) struct Emitter<'a, 'm> {
+    pub(super) facts: Facts<'a, 'm>,
+    pub(super) context: ContextRef<'m>,
+    pub(super) memory: Memory<'m>,
+    /// The beginnings of what runs once, and of regions, by the first block of the body.
+    made: HashMap<usize, Block<'m>>,
+    open: Vec<usize>,
+    end: Block<'m>,
+    /// Where work-items go on, if that is not known to be the same.
+    pub(super) numbers: Option<Value<'m>>,
+    /// The same, if it is.
+    pub(super) number: Option<Value<'m>>,
+}
+
+/// One work-item's run through a region.
+pub(super) struct Item<'m> {
+    pub nest: Nest<'m>,
+    /// The end of the block in front of the nest, and of the first block in it.
+    pub before: Builder<'m>,
+    pub begin: Builder<'m>,
+    /// Values in front of the nest, and at the beginning of a work-item.
+    group_values: Values<'m>,
+    item_values: Values<'m>,
+}
+
+impl<'a, 'm> Emitter<'a, 'm> {
+    pub(super) fn new(facts: Facts<'a, 'm>, memory: Memory<'m>) -> Self {
+        let function = facts.body.function;
+        let context = function.module().context();
+        let end = function.append_block("group.done");
+        Builder::at_end(end).ret(context.int_type(32).const_int(0, false));
+        Self {
+            facts,
+            context,
+            memory,
+            made: HashMap::new(),
+            open: Vec::new(),
+            end,
+            numbers: None,
+            number: None,
+        }
+    }
+
+    /// Makes everything, and lets control go there instead of to the nest.
+    pub(super) fn run(mut self) {
+        let begin = self.enter(Next::Block(0));
+        while let Some(block) = self.open.pop() {
+            let at = self.made[&block];
+            if self.facts.shared[block] {
+                self.emit_shared(block, at);
+            } else {
+                self.emit_region(block, at);
+            }
+        }
+        let body = self.facts.body;
+        body.before.end().set_successor(0, begin);
+        let (function, context) = (body.function, self.context);
+        self.memory.finish(|| leave(function, context, "no.memory", RUN_NO_MEMORY));
+    }
+
+    /// The block to go to for a block of the body, from where all work-items are at once.
+    pub(super) fn enter(&mut self, next: Next) -> Block<'m> {
+        let Next::Block(block) = next else { return self.end };
+        if let Some(&made) = self.made.get(&block) {
+            return made;
+        }
+        let name = if self.facts.shared[block] { "group" } else { "region" };
+        let new = self.facts.body.function.append_block(&format!("{name}.{block}"));
+        self.made.insert(block, new);
+        self.open.push(block);
+        new
+    }
+
+    /// A value that is the same for all work-items, where all are at once.
+    fn group_value(
+        &mut self,
+        builder: &Builder<'m>,
+        known: &mut Values<'m>,
+        value: Value<'m>,
+    ) -> Value<'m> {
+        if self.facts.body.block_of(value).is_none() {
+            return value;
+        }
+        if let Some(&known) = known.get(&value) {
+            return known;
+        }
+        let new = if self.facts.kept.is_again(value) {
+            self.group_copy(builder, known, value)
+        } else {
+            builder.load(value.ty(), self.memory.shared(value))
+        };
+        known.insert(value, new);
+        new
+    }
+
+    /// A copy of an instruction with operands that are the same for all work-items.
+    fn group_copy(
+        &mut self,
+        builder: &Builder<'m>,
+        known: &mut Values<'m>,
+        value: Value<'m>,
+    ) -> Value<'m> {
+        let operands: Vec<Value<'m>> =
+            value.operands().map(|operand| self.group_value(builder, known, operand)).collect();
+        insert_copy(builder, value, &operands)
+    }
+
+    /// Runs a block once for the group.
+    fn emit_shared(&mut self, block: usize, at: Block<'m>) {
+        let body = self.facts.body;
+        let builder = Builder::at_end(at);
+        let mut known = Values::new();
+        for instruction in body.blocks[block].instructions() {
+            let skipped = instruction.opcode() == Some(Opcode::Phi)
+                || instruction.is_terminator()
+                || self.facts.kept.is_again(instruction)
+                || is_skipped(body, block, instruction);
+            if skipped {
+                continue;
+            }
+            let value = self.group_copy(&builder, &mut known, instruction);
+            builder.store(value, self.memory.shared(instruction));
+            known.insert(instruction, value);
+        }
+        let end = body.blocks[block].end();
+        let condition = (body.next[block].len() > 1)
+            .then(|| self.group_value(&builder, &mut known, end.operand(0)));
+        let copy = end.duplicate();
+        builder.insert(copy);
+        if let Some(condition) = condition {
+            copy.set_operand(0, condition);
+        }
+        for (&next, successor) in body.next[block].iter().zip(0..) {
+            let target = self.edge(block, next, &known);
+            copy.set_successor(successor, target);
+        }
+    }
+
+    /// The block to go to for an edge from a block that runs once: phis get their values on it.
+    fn edge(&mut self, from: usize, next: Next, known: &Values<'m>) -> Block<'m> {
+        let body = self.facts.body;
+        let Next::Block(to) = next else { return self.enter(next) };
+        let phis = body.blocks[to].phis();
+        if phis.is_empty() {
+            return self.enter(next);
+        }
+        let edge = body.function.append_block("edge");
+        let mut builder = Builder::at_end(edge);
+        let mut known = known.clone();
+        let (mut shared, mut own) = (Vec::new(), Vec::new());
+        // All are read before one is written.
+        for phi in phis {
+            let Some(value) = phi.incoming(body.blocks[from]) else { continue };
+            if self.facts.varying.has(phi) {
+                own.push((phi, value));
+            } else {
+                shared.push((phi, self.group_value(&builder, &mut known, value)));
+            }
+        }
+        if !own.is_empty() {
+            let done = self.copy_own(edge, builder, known, &own);
+            builder = Builder::at_end(done);
+        }
+        for (phi, value) in shared {
+            builder.store(value, self.memory.shared(phi));
+        }
+        let target = self.enter(next);
+        builder.br(target);
+        edge
+    }
+
+    /// Copies values of each work-item for phis. Returns the block behind that.
+    fn copy_own(
+        &mut self,
+        edge: Block<'m>,
+        builder: Builder<'m>,
+        known: Values<'m>,
+        copies: &[(Value<'m>, Value<'m>)],
+    ) -> Block<'m> {
+        let mut item = self.begin_items("copy", edge, builder);
+        item.group_values = known;
+        let values: Vec<Value<'m>> =
+            copies.iter().map(|&(_, value)| self.item_value(&mut item, value)).collect();
+        for (&(phi, _), value) in copies.iter().zip(values) {
+            let array = self.memory.array(phi);
+            array.store(&item.begin, value, item.nest.index);
+        }
+        item.begin.br(item.nest.next);
+        item.before.br(item.nest.head);
+        item.nest.done
+    }
+
+    /// A nest whose items have run nothing yet.
+    pub(super) fn begin_items(
+        &mut self,
+        name: &str,
+        from: Block<'m>,
+        before: Builder<'m>,
+    ) -> Item<'m> {
+        let nest = Nest::new(self.facts.body, name, from);
+        let begin = Builder::at_end(nest.item);
+        Item { nest, before, begin, group_values: Values::new(), item_values: Values::new() }
+    }
+
+    /// A value as it is when a work-item enters a region.
+    pub(super) fn item_value(&mut self, item: &mut Item<'m>, value: Value<'m>) -> Value<'m> {
+        let axes = &self.facts.body.axes;
+        if let Some(at) = axes.iter().position(|axis| axis.id == value) {
+            return item.nest.ids[at];
+        }
+        if let Some(&known) = item.item_values.get(&value) {
+            return known;
+        }
+        let new = if self.facts.locals.contains(&value) {
+            self.memory.local(&item.begin, value, item.nest.index)
+        } else if !self.facts.varying.has(value) || self.facts.body.block_of(value).is_none() {
+            return self.group_value(&item.before, &mut item.group_values, value);
+        } else if self.facts.kept.is_again(value) {
+            let operands: Vec<Value<'m>> =
+                value.operands().map(|operand| self.item_value(item, operand)).collect();
+            insert_copy(&item.begin, value, &operands)
+        } else {
+            self.memory.array(value).load(&item.begin, item.nest.index)
+        };
+        item.item_values.insert(value, new);
+        new
+    }
+}
+
+/// Inserts a copy of an instruction that has other operands.
+fn insert_copy<'m>(builder: &Builder<'m>, value: Value<'m>, operands: &[Value<'m>]) -> Value<'m> {
+    let copy = value.duplicate();
+    builder.insert(copy);
+    for (&operand, at) in operands.iter().zip(0..) {
+        copy.set_operand(at, operand);
+    }
+    copy.with_name(&value.name())
+}
+
+/// A block that leaves the function with a status.
+pub(super) fn leave<'m>(
+    function: Value<'m>,
+    context: ContextRef<'m>,
+    name: &str,
+    status: u32,
+) -> Block<'m> {
+    let block = function.append_block(name);
+    Builder::at_end(block).ret(context.int_type(32).const_int(status.into(), false));
+    block
+}
+
+/// For each block whether the group can run it once: it has no effect, and all work-items go on in
+/// the same way.
+pub(super) fn shared_blocks<'m>(
+    body: &Body<'m>,
+    varying: &Varying<'m>,
+    kept: &Kept<'m>,
+) -> Vec<bool> {
+    let is_shared = |(block, number): (&Block<'m>, usize)| {
+        let next = &body.next[number];
+        let goes_on = body.lives[number] && !next.is_empty() && !next.contains(&Next::Outside);
+        let same_way = next.len() < 2 || !varying.has(block.end().operand(0));
+        let instructions = block.instructions();
+        let has_no_effect = |&instruction: &Value<'m>| {
+            instruction.opcode() == Some(Opcode::Phi)
+                || instruction.is_terminator()
+                || kept.is_again(instruction)
+                || is_skipped(body, number, instruction)
+                || !varying.has(instruction) && (is_pure(instruction) || is_read(instruction))
+        };
+        goes_on && same_way && instructions.iter().all(has_no_effect)
+    };
+    body.blocks.iter().zip(0..).map(is_shared).collect()
+}
+
+/// Whether an instruction gives the same for all work-items if it does for one.
+fn is_read(instruction: Value<'_>) -> bool {
+    matches!(instruction.opcode(), Some(Opcode::Load | Opcode::Freeze))
+}

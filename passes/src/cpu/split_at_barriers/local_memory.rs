@@ -1,0 +1,57 @@
+//! Relaxed atomic loads and stores of a group's local memory become plain ones: no other thread has
+//! that memory, and the work-items of a group run one after the other between two barriers.
+//!
+//! What the group's parameter points to has one address of memory: that of the local memory. Other
+//! orders, and operations that read and write at once, stay as they are, so that a loop with them is
+//! not taken for one whose iterations may run at once.
+
+use std::collections::HashSet;
+
+use schism_llvm::{AtomicOrdering, Opcode, Value};
+
+use super::body::Body;
+
+/// Makes what only concerns the group plain.
+pub(super) fn make_plain<'m>(body: &Body<'m>, group: Value<'m>) {
+    for instruction in body.blocks.iter().flat_map(|block| block.instructions()) {
+        let address = match instruction.opcode() {
+            Some(Opcode::Load) => instruction.operand(0),
+            Some(Opcode::Store) => instruction.operand(1),
+            _ => continue,
+        };
+        let is_relaxed = instruction.is_atomic()
+            && !instruction.is_volatile()
+            && matches!(
+                instruction.ordering(),
+                AtomicOrdering::Monotonic | AtomicOrdering::Unordered
+            );
+        if is_relaxed && is_local(address, group) {
+            instruction.set_single_thread(false);
+            instruction.set_ordering(AtomicOrdering::NotAtomic);
+        }
+    }
+}
+
+/// Whether all that an address may be is in the group's local memory.
+fn is_local<'m>(address: Value<'m>, group: Value<'m>) -> bool {
+    let (mut seen, mut open) = (HashSet::from([address]), vec![address]);
+    while let Some(address) = open.pop() {
+        let sources = match address.opcode() {
+            Some(Opcode::GetElementPtr) => vec![address.operand(0)],
+            Some(Opcode::Select) => vec![address.operand(1), address.operand(2)],
+            Some(Opcode::Phi) => {
+                address.incoming_edges().into_iter().map(|(value, _)| value).collect()
+            }
+            Some(Opcode::Load) if is_field(address.operand(0), group) => continue,
+            _ => return false,
+        };
+        open.extend(sources.into_iter().filter(|&source| seen.insert(source)));
+    }
+    true
+}
+
+/// Whether an address is that of a field of the group.
+fn is_field<'m>(address: Value<'m>, group: Value<'m>) -> bool {
+    let is_gep = address.opcode() == Some(Opcode::GetElementPtr);
+    address == group || is_gep && address.operand(0) == group
+}

@@ -1,0 +1,314 @@
+//! Cuts kernels at barriers, so that a group's work-items need no stacks to wait on.
+//!
+//! The loop function runs the work-items of a box one after the other, and a barrier is a call at
+//! which each of them waits for the others:
+//! ```llvm
+//! define i32 @schism.loop(ptr %p, i64 %x.begin, i64 %x.end, i64 %x.range, ptr %group, ptr %panic, ptr %context) {
+//! start:
+//!   %memory = …                                   ; the group's local memory
+//!   br label %x.head
+//! x.head:
+//!   %x = phi i64 [ %x.begin, %start ], [ %x.after, %x.next ]
+//!   %more = icmp ult i64 %x, %x.end
+//!   br i1 %more, label %item, label %done
+//! item:
+//!   %from = getelementptr i32, ptr %p, i64 %x
+//!   %value = load i32, ptr %from
+//!   %local = sub nuw nsw i64 %x, %x.first
+//!   %to = getelementptr i32, ptr %memory, i64 %local
+//!   store i32 %value, ptr %to
+//!   call void @schism.meet.__schism_barrier(ptr %group)
+//!   %other = xor i64 %local, 1
+//!   %at = getelementptr i32, ptr %memory, i64 %other
+//!   %others = load i32, ptr %at
+//!   %sum = add i32 %value, %others
+//!   store i32 %sum, ptr %from
+//!   br label %x.next
+//! x.next: …
+//! ```
+//! Afterwards the box is a whole group, and each part of the body between barriers, a region, is a
+//! loop over its work-items. `%value` lives across the barrier, so it is in an array; `%from`,
+//! `%local` and `%to` are computed again:
+//! ```llvm
+//! start:
+//!   …
+//!   %items = sub i64 %x.end, %x.begin
+//!   %memory.size = mul i64 %items.rounded, 4
+//!   %memory = call ptr @__schism_cpu_group_memory(ptr %group, i64 %memory.size)
+//!   br label %region.0.x.head
+//! region.0.x.head:
+//!   %x = phi i64 [ %x.begin, %start ], [ %after, %region.0.x.next ]
+//!   %more = icmp ult i64 %x, %x.end
+//!   br i1 %more, label %region.0.item, label %region.1.x.head
+//! region.0.item:
+//!   %index = sub i64 %x, %x.begin
+//!   …
+//!   %kept.at = getelementptr inbounds i32, ptr %memory, i64 %index
+//!   store i32 %value, ptr %kept.at
+//!   br label %region.0.x.next
+//! region.0.x.next:
+//!   %after = add nuw nsw i64 %x, 1
+//!   br label %region.0.x.head, !llvm.loop !0
+//! region.1.x.head:
+//!   …                                             ; the rest, with a load of %value
+//! ```
+//! This is continuation-based synchronisation (Karrenberg and Hack 2012, as in hipSYCL and pocl).
+//!
+//! **Order.** Work-items run a region one after the other, in the order of their ids, as they do on
+//! stacks: the same one panics first, and the same stores precede that.
+//!
+//! **What all share.** Blocks in which no work-item does anything of its own, such as the head of a
+//! loop around barriers, run once for the group, and so do values that are the same for all
+//! (`uniformity`). Where they go on after a region is then known to be the same.
+//!
+//! **Where they do not agree.** If it is not known, each work-item notes the barrier at which it
+//! waits, or its end. The function `__schism_cpu_agree` of the process that loads the code compares
+//! the notes after the region. If they differ it records that, and the loop function returns a
+//! status of its own.
+//!
+//! **Private memory** whose contents live across a barrier becomes an array with an element for each
+//! work-item (`private`).
+//!
+//! **Local memory** belongs to the group, which runs on one thread. So relaxed atomic loads and
+//! stores there become plain ones (`local_memory`).
+//!
+//! **Loops.** The innermost loop of each nest has the property `schism.work_item_loop`, beside those
+//! of the loop that was there.
+//!
+//! **Refused** are kernels with operations of sub-groups, with barriers outside of the loop function
+//! (recursive functions, calls through pointers), with work-items that never end, with more than 64
+//! KiB of memory for each work-item, and very large ones. They stay as they are, and the attribute
+//! `schism-uncut` of the loop function says why.
+
+mod body;
+mod emit;
+mod graph;
+mod liveness;
+mod local_memory;
+mod memory;
+mod nest;
+mod private;
+mod region;
+mod uniformity;
+
+use std::collections::HashSet;
+
+use inkwell::module::Module;
+use schism_llvm::{AsModule, ModuleRef, Value};
+
+use crate::pass::Failure;
+use body::Body;
+use emit::{Emitter, Facts, shared_blocks};
+use liveness::Kept;
+use memory::Memory;
+use uniformity::Varying;
+
+/// The loop function.
+const LOOP: &str = "schism.loop";
+
+/// What a barrier of the loop function calls, with the group.
+const BARRIER: &str = "schism.meet.__schism_barrier";
+
+/// Begins the names of the functions that group operations of the loop function call.
+const MEET: &str = "schism.meet.";
+
+/// The functions of the process at which work-items wait on stacks of their own.
+const WAITS: [&str; 2] = ["__schism_cpu_barrier", "__schism_cpu_sub_group"];
+
+/// Called once for each work-item, where functions outside of the loop function need to know it.
+const ITEM: &str = "schism.item";
+
+/// The function of the process that gives memory for a group's values: `ptr (ptr group, i64
+/// bytes)`. The memory is aligned to 64 bytes and not initialised. If there is none it returns
+/// null.
+pub const GROUP_MEMORY: &str = "__schism_cpu_group_memory";
+
+/// The function of the process that compares where the work-items of a group go on: `i32 (ptr
+/// group, ptr numbers, i64 items)`. Returns the number, or `u32::MAX` if there are several; 0 is
+/// the number of work-items that have ended.
+pub const AGREE: &str = "__schism_cpu_agree";
+
+/// The loop function's status where work-items did not come to the same barrier.
+pub const RUN_DIVERGED: u32 = 2;
+
+/// The same where there is no memory.
+pub const RUN_NO_MEMORY: u32 = 3;
+
+/// The attribute of a loop function that was cut: its box is a whole group.
+pub const CUT: &str = "schism-cut";
+
+/// The attribute of a loop function that was not cut, with the reason.
+pub const UNCUT: &str = "schism-uncut";
+
+/// Begins a scope of the metadata `alias.scope` and `noalias`.
+const SCOPE: &str = "llvm.experimental.noalias.scope.decl";
+
+/// The most instructions of all regions together.
+const SIZE: usize = 60_000;
+
+/// Why a kernel stays as it is.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+enum Refusal {
+    #[error("the loop nest has another form")]
+    Nest,
+    #[error("a function outside of the loop function waits")]
+    OutOfLine,
+    #[error("operations of sub-groups")]
+    SubGroups,
+    #[error("there may be no copies of: {0}")]
+    Instruction(String),
+    #[error("work-items wait that never end")]
+    NeverEnds,
+    #[error("{0} bytes for each work-item")]
+    Memory(u64),
+    #[error("the regions have {0} instructions")]
+    Size(usize),
+}
+
+/// What is cleaned up before: fewer values then live across barriers, and what is the same for all
+/// work-items is seen to be. Calls of barriers are convergent, so they are not cloned.
+const BEFORE: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
+     jump-threading,correlated-propagation,instcombine<no-verify-fixpoint>,jump-threading,simplifycfg)";
+
+/// What is cleaned up behind: the old body, and places of single values.
+const BEHIND: &str = "function(simplifycfg<no-switch-to-lookup;keep-loops>,sroa,early-cse<memssa>,\
+     instcombine<no-verify-fixpoint>,simplifycfg)";
+
+/// Runs the pass over a module.
+///
+/// # Errors
+/// LLVM's.
+pub fn run(module: &Module<'_>) -> Result<(), Failure> {
+    let handle = module.handle();
+    let Some(function) = handle.function(LOOP).filter(|function| !function.is_declaration()) else {
+        return Ok(());
+    };
+    let waits = |name: &str| handle.function(name).is_some_and(|function| function.is_used());
+    if !WAITS.into_iter().any(waits) {
+        return Ok(());
+    }
+    handle.run_passes(BEFORE)?;
+    match cut(handle, function) {
+        Ok(true) => {
+            function.add_string_attribute(CUT, "");
+            handle.run_passes(BEHIND)?;
+            if let Some(barrier) = handle.function(BARRIER).filter(|barrier| !barrier.is_used()) {
+                barrier.delete_function();
+            }
+        }
+        Ok(false) => {}
+        Err(refusal) => function.add_string_attribute(UNCUT, &refusal.to_string()),
+    }
+    Ok(())
+}
+
+/// Cuts the loop function, if it has barriers.
+fn cut(module: ModuleRef<'_>, function: Value<'_>) -> Result<bool, Refusal> {
+    check_callers(module, function)?;
+    let Some(barrier) = module.function(BARRIER) else { return Ok(false) };
+    let calls: Vec<Value<'_>> =
+        function.instructions().into_iter().filter(|call| call.calls(barrier)).collect();
+    let Some(group) = calls.first().map(|call| call.operand(0)) else { return Ok(false) };
+    if !group.is_argument() {
+        return Err(Refusal::Nest);
+    }
+    let body = Body::find(function, barrier)?;
+    let varying = Varying::of(&body);
+    let kept = Kept::of(&body, &varying);
+    let shared = shared_blocks(&body, &varying, &kept);
+    let locals = private::kept_across_barriers(&body);
+    let layout = module.data_layout();
+    let size = size_of_regions(&body, &shared);
+    if size > SIZE {
+        return Err(Refusal::Size(size));
+    }
+    memory::check(&layout, &locals, kept.all_across(&body).filter(|&it| varying.has(it)))?;
+    // From here on the function changes.
+    let locals: HashSet<Value<'_>> = locals.into_iter().collect();
+    private::forget_lifetimes(function);
+    forget_scopes(function);
+    local_memory::make_plain(&body, group);
+    let memory = Memory::take(&body, group);
+    let facts = Facts {
+        body: &body,
+        varying: &varying,
+        kept: &kept,
+        locals: &locals,
+        shared: &shared,
+        group,
+    };
+    Emitter::new(facts, memory).run();
+    Ok(true)
+}
+
+/// Refuses modules in which functions other than the loop function wait, or need the work-item.
+fn check_callers(module: ModuleRef<'_>, function: Value<'_>) -> Result<(), Refusal> {
+    for name in WAITS {
+        let Some(waits) = module.function(name) else { continue };
+        let callers = waits.users();
+        if callers
+            .iter()
+            .any(|user| !user.is_call() || !user.parent_function().name().starts_with(MEET))
+        {
+            return Err(Refusal::OutOfLine);
+        }
+    }
+    let calls: Vec<Value<'_>> = function.instructions();
+    let called = calls.iter().filter_map(|call| call.direct_callee());
+    for callee in called {
+        let name = callee.name();
+        if name == ITEM {
+            return Err(Refusal::OutOfLine);
+        }
+        if name.starts_with(MEET) && name != BARRIER {
+            return Err(Refusal::SubGroups);
+        }
+    }
+    Ok(())
+}
+
+/// Removes what inlined functions promised of their parameters: that two accesses of one work-item
+/// do not alias says nothing of two work-items, one of which has come to a barrier meanwhile.
+fn forget_scopes(function: Value<'_>) {
+    let context = function.module().context();
+    let kinds = ["alias.scope", "noalias"].map(|name| context.metadata_kind(name));
+    for instruction in function.instructions() {
+        let callee = instruction.direct_callee();
+        if callee.is_some_and(|callee| callee.name() == SCOPE) {
+            instruction.erase();
+            continue;
+        }
+        for kind in kinds {
+            if instruction.metadata(kind).is_some() {
+                instruction.remove_metadata(kind);
+            }
+        }
+    }
+}
+
+/// The instructions of all regions, with copies.
+fn size_of_regions(body: &Body<'_>, shared: &[bool]) -> usize {
+    let sizes: Vec<usize> = body.blocks.iter().map(|block| block.instructions().len()).collect();
+    let successors: Vec<Vec<usize>> =
+        (0..body.blocks.len()).map(|block| body.inner_successors(block).to_vec()).collect();
+    let (mut seen, mut open, mut total) = (HashSet::from([0]), vec![0], 0_usize);
+    while let Some(block) = open.pop() {
+        let mut next = Vec::new();
+        if shared[block] {
+            total += sizes[block];
+            next.extend(&body.successors[block]);
+        } else {
+            for inside in graph::reverse_post_order(block, &successors) {
+                total += sizes[inside];
+                if body.barrier[inside].is_some() {
+                    next.extend(&body.successors[inside]);
+                }
+            }
+        }
+        if total > SIZE {
+            break;
+        }
+        open.extend(next.into_iter().filter(|&next| seen.insert(next)));
+    }
+    total
+}

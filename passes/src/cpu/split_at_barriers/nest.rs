@@ -1,0 +1,114 @@
+//! The loop nest over the work-items of a group.
+
+use schism_llvm::{Block, Builder, ContextRef, IntPredicate, Metadata, Value};
+
+use super::body::{Axis, Body};
+use crate::ir::metadata;
+
+/// The property of a loop whose iterations are work-items.
+pub(super) const WORK_ITEM_LOOP: &str = "schism.work_item_loop";
+
+/// A loop nest around blocks that are still to come.
+pub(super) struct Nest<'m> {
+    /// Where the outermost loop begins.
+    pub head: Block<'m>,
+    /// What each work-item runs first. It has no terminator yet.
+    pub item: Block<'m>,
+    /// Where each work-item goes in the end.
+    pub next: Block<'m>,
+    /// What comes after the last work-item: an empty block.
+    pub done: Block<'m>,
+    /// The ids, x first.
+    pub ids: Vec<Value<'m>>,
+    /// The work-item's linear position in the group.
+    pub index: Value<'m>,
+}
+
+impl<'m> Nest<'m> {
+    /// Makes a nest that control comes to from `from`, which has no terminator yet.
+    pub(super) fn new(body: &Body<'m>, name: &str, from: Block<'m>) -> Self {
+        let function = body.function;
+        let context = function.module().context();
+        let block = |part: &str| function.append_block(&format!("{name}.{part}"));
+        let done = block("done");
+        let (mut outside, mut leaves_to) = (from, done);
+        let (mut ids, mut row): (Vec<Value<'m>>, Option<Value<'m>>) = (Vec::new(), None);
+        let (mut head, mut next) = (None, None);
+        for (number, axis) in body.axes.iter().enumerate().rev() {
+            let header = block(&format!("{}.head", axis.name));
+            let inside =
+                if number == 0 { block("item") } else { block(&format!("{}.row", axis.name)) };
+            let latch = block(&format!("{}.next", axis.name));
+            let id = Builder::at_end(header).phi(axis.id.ty()).with_name(axis.name);
+            let builder = Builder::at_end(header);
+            let more = builder.icmp(IntPredicate::ULT, id, axis.end);
+            builder.cond_br(more, inside, leaves_to);
+            id.add_incoming(axis.begin, outside);
+            if let Some(outer) = head {
+                let _: Block<'m> = outer;
+                Builder::at_end(outside).br(header);
+            } else {
+                head = Some(header);
+            }
+            row = Some(position(&Builder::at_end(inside), axis, id, row));
+            let builder = Builder::at_end(latch);
+            let one = axis.id.ty().const_int(1, false);
+            let after = nowrap_increment(&builder, id, one);
+            let end = builder.br(header);
+            id.add_incoming(after, latch);
+            if number == 0 {
+                mark(context, end, body.latch_end);
+            }
+            ids.push(id);
+            (outside, leaves_to, next) = (inside, latch, Some(latch));
+        }
+        ids.reverse();
+        let (Some(head), Some(next), Some(index)) = (head, next, row) else {
+            unreachable!("a nest has a dimension")
+        };
+        Self { head, item: outside, next, done, ids, index }
+    }
+}
+
+/// The position of a work-item in its group, as far as the dimensions down to `axis` give it.
+fn position<'m>(
+    builder: &Builder<'m>,
+    axis: &Axis<'m>,
+    id: Value<'m>,
+    row: Option<Value<'m>>,
+) -> Value<'m> {
+    let own = builder.sub(id, axis.begin);
+    match row {
+        None => own,
+        Some(row) => {
+            let size = builder.sub(axis.end, axis.begin);
+            builder.add(builder.mul(row, size), own)
+        }
+    }
+}
+
+/// The next id, which is at most the end.
+fn nowrap_increment<'m>(builder: &Builder<'m>, id: Value<'m>, one: Value<'m>) -> Value<'m> {
+    let after = builder.add(id, one);
+    after.set_nuw(true);
+    after.set_nsw(true);
+    after
+}
+
+/// Gives the innermost loop of a nest the properties of the original one, and marks it.
+fn mark<'m>(context: ContextRef<'m>, end: Value<'m>, original: Value<'m>) {
+    let kind = context.metadata_kind("llvm.loop");
+    let known = original.metadata(kind);
+    let mut properties: Vec<Metadata<'m>> = known
+        .into_iter()
+        .flat_map(|node| node.md_operands().into_iter().skip(1).flatten())
+        .map(Value::as_metadata)
+        .collect();
+    if !metadata::has(original, WORK_ITEM_LOOP) {
+        properties.push(context.md_node(&[context.md_string(WORK_ITEM_LOOP)]));
+    }
+    let itself = context.temporary_node();
+    let node = context.md_node(&[&[itself.metadata()], &properties[..]].concat());
+    itself.replace_with(node);
+    end.set_metadata(kind, node.as_value(context));
+}

@@ -1,0 +1,207 @@
+//! Which values are the same for all work-items of a group, given that all come to the same
+//! barriers.
+//!
+//! A value varies if an operand does; memory may hold anything. Where work-items part at a branch
+//! on a value that varies, each phi between the branch and the block where all meet again varies
+//! too. So does a loop's counter if work-items leave the loop in different iterations, which makes
+//! what is computed of it vary behind the loop.
+
+use std::collections::HashSet;
+
+use schism_llvm::{Opcode, Value};
+
+use super::body::{Body, Next};
+use super::graph::Dominators;
+
+/// The values of a body that may differ between work-items.
+pub(super) struct Varying<'m>(HashSet<Value<'m>>);
+
+impl<'m> Varying<'m> {
+    pub(super) fn of(body: &Body<'m>) -> Self {
+        let mut varying = Varying(body.axes.iter().map(|axis| axis.id).collect());
+        let meets = meeting_points(body);
+        loop {
+            let before = varying.0.len();
+            for (block, number) in body.blocks.iter().zip(0..) {
+                for instruction in block.instructions() {
+                    if !varying.has(instruction) && varying.varies_by_itself(instruction) {
+                        varying.0.insert(instruction);
+                    }
+                }
+                if varying.parts(body, number) {
+                    for between in influenced(body, number, meets[number]) {
+                        varying.0.extend(body.blocks[between].phis());
+                    }
+                }
+            }
+            if varying.0.len() == before {
+                return varying;
+            }
+        }
+    }
+
+    /// Whether a value may differ between work-items.
+    pub(super) fn has(&self, value: Value<'m>) -> bool {
+        self.0.contains(&value)
+    }
+
+    /// Whether work-items may go on differently at the end of a block, those that panic aside.
+    pub(super) fn parts(&self, body: &Body<'m>, block: usize) -> bool {
+        let end = body.blocks[block].end();
+        let ways: HashSet<Option<usize>> =
+            body.next[block].iter().filter_map(|&next| way(body, next)).collect();
+        ways.len() > 1 && self.has(end.operand(0))
+    }
+
+    fn varies_by_itself(&self, instruction: Value<'m>) -> bool {
+        match instruction.opcode() {
+            Some(Opcode::Load) => {
+                !is_constant_memory(instruction) || self.has(instruction.operand(0))
+            }
+            Some(Opcode::Phi) => {
+                let mut values = instruction.incoming_edges().into_iter().map(|(value, _)| value);
+                values.any(|value| self.has(value) || value.is_alloca())
+            }
+            _ if is_pure(instruction) || instruction.opcode() == Some(Opcode::Freeze) => {
+                instruction.operands().any(|operand| self.has(operand) || operand.is_alloca())
+            }
+            _ => true,
+        }
+    }
+}
+
+/// Where an edge leads, if a work-item that takes it can still end: a block, or its end.
+fn way(body: &Body<'_>, next: Next) -> Option<Option<usize>> {
+    match next {
+        Next::Block(block) => body.lives[block].then_some(Some(block)),
+        Next::End => Some(None),
+        Next::Outside => None,
+    }
+}
+
+/// For each block the one where all work-items that part there meet again; `None` is their end.
+fn meeting_points(body: &Body<'_>) -> Vec<Option<usize>> {
+    let end = body.blocks.len();
+    let mut backwards = vec![Vec::new(); end + 1];
+    for (next, block) in body.next.iter().zip(0..) {
+        for way in next.iter().filter_map(|&next| way(body, next)) {
+            backwards[way.unwrap_or(end)].push(block);
+        }
+    }
+    let dominators = Dominators::of(end, &backwards);
+    (0..end).map(|block| dominators.immediate(block).filter(|&meet| meet != end)).collect()
+}
+
+/// The blocks between a branch and where all meet again, with that one.
+fn influenced(body: &Body<'_>, branch: usize, meet: Option<usize>) -> HashSet<usize> {
+    let mut found: HashSet<usize> = meet.into_iter().collect();
+    let mut open = body.successors[branch].clone();
+    while let Some(block) = open.pop() {
+        if body.lives[block] && found.insert(block) {
+            open.extend(&body.successors[block]);
+        }
+    }
+    found
+}
+
+/// Whether a load reads what nobody writes while the kernel runs.
+fn is_constant_memory(load: Value<'_>) -> bool {
+    let mut address = load.operand(0);
+    while address.opcode() == Some(Opcode::GetElementPtr) {
+        address = address.operand(0);
+    }
+    let has = |name| address.is_argument() && address.parameter_attribute(name).is_some();
+    !load.is_volatile() && !load.is_atomic() && has("noalias") && has("readonly")
+}
+
+/// Whether an instruction only computes its result, of its operands alone. A division may trap.
+pub(super) fn is_pure(instruction: Value<'_>) -> bool {
+    match instruction.opcode() {
+        Some(Opcode::Call) => is_pure_intrinsic(instruction),
+        Some(Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem) => true,
+        Some(Opcode::FAdd | Opcode::FSub | Opcode::FMul | Opcode::FDiv | Opcode::FRem) => true,
+        Some(Opcode::FNeg | Opcode::FCmp) => true,
+        Some(Opcode::FPToUI | Opcode::FPToSI | Opcode::UIToFP | Opcode::SIToFP) => true,
+        Some(Opcode::FPTrunc | Opcode::FPExt) => true,
+        _ => is_cheap(instruction),
+    }
+}
+
+/// Whether an instruction is cheaper to compute again than to keep its result in memory. It cannot
+/// trap.
+pub(super) fn is_cheap(instruction: Value<'_>) -> bool {
+    matches!(
+        instruction.opcode(),
+        Some(
+            Opcode::Add
+                | Opcode::Sub
+                | Opcode::Mul
+                | Opcode::And
+                | Opcode::Or
+                | Opcode::Xor
+                | Opcode::Shl
+                | Opcode::LShr
+                | Opcode::AShr
+                | Opcode::ICmp
+                | Opcode::Select
+                | Opcode::GetElementPtr
+                | Opcode::Trunc
+                | Opcode::ZExt
+                | Opcode::SExt
+                | Opcode::PtrToInt
+                | Opcode::IntToPtr
+                | Opcode::BitCast
+                | Opcode::ExtractValue
+                | Opcode::InsertValue
+        )
+    )
+}
+
+/// Whether an instruction does nothing where a group runs a block once: the barrier itself, and what
+/// only tells LLVM something.
+pub(super) fn is_skipped<'m>(body: &Body<'m>, block: usize, instruction: Value<'m>) -> bool {
+    const MARKS: [&str; 4] =
+        ["llvm.lifetime.", "llvm.assume", "llvm.dbg.", "llvm.experimental.noalias.scope"];
+    let callee = instruction.direct_callee().filter(|callee| callee.is_intrinsic());
+    let is_mark = callee.is_some_and(|callee| {
+        let name = callee.name();
+        MARKS.into_iter().any(|mark| name.starts_with(mark))
+    });
+    is_mark || body.barrier[block] == Some(instruction)
+}
+
+/// Intrinsics of integers and floats without side effects.
+fn is_pure_intrinsic(call: Value<'_>) -> bool {
+    const NAMES: [&str; 24] = [
+        "umin",
+        "umax",
+        "smin",
+        "smax",
+        "abs",
+        "ctpop",
+        "ctlz",
+        "cttz",
+        "bswap",
+        "bitreverse",
+        "fshl",
+        "fshr",
+        "uadd",
+        "usub",
+        "umul",
+        "sadd",
+        "ssub",
+        "smul",
+        "fabs",
+        "sqrt",
+        "fma",
+        "minnum",
+        "maxnum",
+        "copysign",
+    ];
+    let Some(callee) = call.direct_callee().filter(|callee| callee.is_intrinsic()) else {
+        return false;
+    };
+    let name = callee.name();
+    let parts: Vec<&str> = name.split('.').collect();
+    parts.first() == Some(&"llvm") && parts.get(1).is_some_and(|name| NAMES.contains(name))
+}

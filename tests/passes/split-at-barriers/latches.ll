@@ -1,0 +1,54 @@
+; A loop whose condition is at its end, and that has two latches. Both are the same for all work-items.
+; CHECK: i32 @schism.loop
+; CHECK-NOT: __schism_cpu_agree
+; CHECK: "schism-cut"
+target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+target triple = "x86_64-unknown-linux-gnu"
+declare void @__schism_cpu_barrier(ptr) nounwind
+define internal void @schism.meet.__schism_barrier(ptr %group) alwaysinline convergent nounwind {
+  call void @__schism_cpu_barrier(ptr %group)
+  ret void
+}
+define i32 @schism.loop(ptr %p, ptr %q, i32 %n, i1 %c, i64 %x.begin, i64 %x.end, i64 %x.range, ptr %group, ptr noalias captures(none) %panic, ptr %context) {
+start:
+  br label %x.head
+x.head:
+  %x = phi i64 [ %x.begin, %start ], [ %x.after, %x.next ]
+  %x.more = icmp ult i64 %x, %x.end
+  br i1 %x.more, label %item, label %done
+item:
+  %local = sub nuw nsw i64 %x, %x.begin
+  %own = getelementptr inbounds i32, ptr %p, i64 %x
+  %at = getelementptr inbounds i32, ptr %q, i64 %local
+  br label %loop
+loop:
+  %k = phi i32 [ 0, %item ], [ %k.one, %one ], [ %k.two, %two ]
+  store i32 %k, ptr %at
+  call void @schism.meet.__schism_barrier(ptr %group)
+  %odd = and i32 %k, 1
+  %is.odd = icmp ne i32 %odd, 0
+  br i1 %is.odd, label %one, label %even
+one:
+  %k.one = add i32 %k, 3
+  br label %loop
+even:
+  %value = load i32, ptr %q
+  store i32 %value, ptr %own
+  call void @schism.meet.__schism_barrier(ptr %group)
+  %more = icmp ult i32 %k, %n
+  br i1 %more, label %two, label %end
+two:
+  %k.two = add i32 %k, 1
+  br label %loop
+end:
+  br label %x.next
+x.next:
+  %x.after = add nuw nsw i64 %x, 1
+  br label %x.head, !llvm.loop !2
+done:
+  ret i32 0
+}
+!schism.items = !{!0}
+!0 = distinct !{}
+!1 = !{!"llvm.loop.parallel_accesses", !0}
+!2 = distinct !{!2, !1}

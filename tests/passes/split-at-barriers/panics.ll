@@ -1,0 +1,50 @@
+; A panic leaves the function in the middle of a nest. Its arguments are no memory of each work-item.
+; CHECK: i32 @schism.loop
+; CHECK-NOT: __schism_cpu_group_memory
+; CHECK: phi i32 [ 1, %bad
+; CHECK: call void @schism.panic.text(ptr
+; CHECK: "schism-cut"
+target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+target triple = "x86_64-unknown-linux-gnu"
+declare void @__schism_cpu_barrier(ptr) nounwind
+define internal void @schism.meet.__schism_barrier(ptr %group) alwaysinline convergent nounwind {
+  call void @__schism_cpu_barrier(ptr %group)
+  ret void
+}
+define i32 @schism.loop(ptr %p, ptr %q, i32 %n, i1 %c, i64 %x.begin, i64 %x.end, i64 %x.range, ptr %group, ptr noalias captures(none) %panic, ptr %context) {
+start:
+  %argument = alloca i64
+  %arguments = alloca ptr
+  br label %x.head
+x.head:
+  %x = phi i64 [ %x.begin, %start ], [ %x.after, %x.next ]
+  %x.more = icmp ult i64 %x, %x.end
+  br i1 %x.more, label %item, label %done
+item:
+  %local = sub nuw nsw i64 %x, %x.begin
+  %own = getelementptr inbounds i32, ptr %p, i64 %x
+  %at = getelementptr inbounds i32, ptr %q, i64 %local
+  %long = zext i32 %n to i64
+  %inside = icmp ult i64 %local, %long
+  br i1 %inside, label %go, label %bad
+bad:
+  store i64 %x, ptr %argument
+  store ptr %argument, ptr %arguments
+  call void @schism.panic.text(ptr %panic, ptr %arguments)
+  ret i32 1
+go:
+  store i32 1, ptr %at
+  call void @schism.meet.__schism_barrier(ptr %group)
+  store i32 2, ptr %own
+  br label %x.next
+x.next:
+  %x.after = add nuw nsw i64 %x, 1
+  br label %x.head, !llvm.loop !2
+done:
+  ret i32 0
+}
+declare void @schism.panic.text(ptr, ptr)
+!schism.items = !{!0}
+!0 = distinct !{}
+!1 = !{!"llvm.loop.parallel_accesses", !0}
+!2 = distinct !{!2, !1}
