@@ -21,7 +21,7 @@
 //! [`registry`] lists the passes, [`pipeline`] their orders in stage 1 and stage 2, and runs them.
 //! One pass is one file, or one folder, whose module doc shows IR before and after. Folders are in
 //! the order of the flow: [`frontend`] (rustc's IR to a device image), [`check`], [`specialize`]
-//! (what a launch knows), [`bounds`], [`gpu`], [`nvptx`]. Below all of them are [`mod@pass`] (what
+//! (what a launch knows), [`bounds`], [`mod@vectorize`], [`gpu`], [`nvptx`]. Below all of them are [`mod@pass`] (what
 //! a pass is given), [`analysis`], [`spec`] (what stage 1 tells stage 2) and `ir` (CFG, cloning).
 //! No two files import each other.
 //!
@@ -64,6 +64,7 @@
 //! | `split-images` | [`frontend::split_images`]: keeps the kernels of one image of several, and what they reach |
 //! | `loop-versioning` | [`bounds::loop_versioning`]: clones loops without their checks, and decides before the loop which one runs |
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
+//! | `vectorize` | [`mod@vectorize`]: computes several work-items at once, in the lanes of vectors (CPU) |
 //! | `strip-mine` | [`bounds::strip_mine`]: strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices) |
 //! | `dead-arguments` | [`specialize::dead_arguments`]: removes the parameters that a kernel does not use |
 //! | `lower-local-memory` | [`gpu::lower_local_memory`]: places the local memory of a work-group in one symbol, with offsets for pointers (CUDA) |
@@ -106,6 +107,7 @@ pub mod registry;
 pub mod spec;
 pub mod specialize;
 pub mod stage1;
+pub mod vectorize;
 
 pub use schism_message::{Kind, Trait};
 pub use spec::device::DeviceSpec;

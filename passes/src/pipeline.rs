@@ -134,6 +134,7 @@ pub static CPU: &[Step] = &[
     Step::Target("dump-legalized"),
     // Pre-optimize.
     BOUNDS,
+    Step::Pass("vectorize"),
     OPTIMIZE,
     // What must not be optimised.
     Step::Target("add-entry"),

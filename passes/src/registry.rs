@@ -36,6 +36,7 @@ use crate::specialize::dead_arguments::Kept;
 use crate::specialize::{
     constant_buffer, dead_arguments, device_library, fast_math, spec_constants,
 };
+use crate::vectorize;
 
 /// All passes, by folder.
 #[rustfmt::skip] // one line each
@@ -79,6 +80,8 @@ pub static PASSES: &[Pass] = &[
     optional("merge-checks", "merges successive range checks into one branch", |module, _| Ok(merge_checks::run(module))),
     optional("strip-mine", "strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices)", |module, _| Ok(strip_mine::run(module)?)),
     optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits (GPUs)", |module, _| Ok(narrow_checks::run(module))),
+    // vectorize
+    optional("vectorize", "computes several work-items at once, in the lanes of vectors (CPU)", |module, cx| Ok(cx.remarks.extend(vectorize::run(module, cx.spec.lanes.as_ref())?))),
     // gpu
     pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { Ok(lower_local_memory::run(module, &cx.kernels(), cx.local_align())?) }),
     pass("panic-sites", "turns panics that show plain values into static descriptors and scalars", |module, _| Ok(panic_sites::run(module))),

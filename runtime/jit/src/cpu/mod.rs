@@ -81,6 +81,7 @@ mod fallback;
 mod group_operations;
 mod host;
 pub(crate) mod inline;
+mod lanes;
 mod message;
 mod out_of_line_builtins;
 mod parallel_loop_metadata;
@@ -94,6 +95,7 @@ use std::time::{Duration, Instant};
 use schism_jit_abi::CPU_PLAIN_LOOPS;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
+use schism_passes::spec::lanes::Lanes;
 use schism_passes::spec::options::FastMath;
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
@@ -171,6 +173,11 @@ impl Target for Cpu {
     fn machine(&self) -> Result<Machine, JitError> {
         let machine = host::machine(&self.name)?;
         Ok(if self.vectorise_loops { machine } else { machine.without_vectorised_loops() })
+    }
+
+    fn lanes(&self) -> Result<Option<Lanes>, JitError> {
+        // Without LLVM's vectoriser there had better be no vectors at all.
+        if self.vectorise_loops { lanes::of(&self.name) } else { Ok(None) }
     }
 
     fn run_step<'c>(

@@ -1,0 +1,248 @@
+//! Memory in lanes: accesses of consecutive elements, of elements a few apart, of any, and of the
+//! lanes' own.
+
+use schism_llvm::{IntPredicate, Type, TypeKind, Value, intrinsic_id};
+
+use super::Emit;
+use crate::vectorize::plan::{Access, access};
+use crate::vectorize::shapes::Shape;
+
+impl<'m> Emit<'_, 'm> {
+    fn size_of(&self, ty: Type<'m>) -> u64 {
+        self.region.function.module().data_layout().abi_size(ty)
+    }
+
+    /// An intrinsic for masked accesses, by its types.
+    fn masked(&self, name: &str, types: &[Type<'m>], args: &[Value<'m>]) -> Value<'m> {
+        let function = self.region.function.module().intrinsic(intrinsic_id(name), types);
+        self.builder.call_function(function, args)
+    }
+
+    pub(super) fn load(&mut self, one: Value<'m>) -> Value<'m> {
+        let address = one.operand(0);
+        let ty = one.ty();
+        if let Some((_, unit)) = self.plan.privates.of(address) {
+            return self.private_load(one, unit);
+        }
+        match access(self.shape(address), self.size_of(ty), ty, self.lanes) {
+            Access::Same => {
+                let new = self.cloned(one);
+                if self.shape(one) == Shape::Uniform { new } else { self.splat(new) }
+            }
+            Access::Consecutive => {
+                let at = self.scalar(address);
+                self.load_vector(ty.vector(self.lanes), at, one.alignment())
+            }
+            Access::Apart(step) if self.mask.is_full() => self.load_apart(one, step),
+            _ => {
+                let pointers = self.vector(address);
+                self.gather(ty, pointers, one.alignment())
+            }
+        }
+    }
+
+    /// Consecutive elements of the lanes that are on.
+    fn load_vector(&self, ty: Type<'m>, at: Value<'m>, align: u32) -> Value<'m> {
+        if self.mask.is_full() {
+            let new = self.builder.load(ty, at);
+            new.set_alignment(align);
+            return new;
+        }
+        let mask = self.masks().vector(self.mask, at);
+        let new = self.masked("llvm.masked.load", &[ty, at.ty()], &[at, mask, ty.poison()]);
+        new.align_argument(0, align);
+        new
+    }
+
+    fn store_vector(&self, value: Value<'m>, at: Value<'m>, align: u32) {
+        if self.mask.is_full() {
+            self.builder.store(value, at).set_alignment(align);
+            return;
+        }
+        let mask = self.masks().vector(self.mask, at);
+        let new = self.masked("llvm.masked.store", &[value.ty(), at.ty()], &[value, at, mask]);
+        new.align_argument(1, align);
+    }
+
+    /// All that lies between the first and the last element, and the elements out of that.
+    fn load_apart(&mut self, one: Value<'m>, step: u32) -> Value<'m> {
+        let ty = one.ty();
+        let at = self.scalar(one.operand(0));
+        let count = (self.lanes - 1) * step + 1;
+        let all = self.builder.load(ty.vector(count), at);
+        all.set_alignment(one.alignment());
+        let elements: Vec<u32> = (0..self.lanes).map(|lane| lane * step).collect();
+        self.builder.shuffle(all, all.ty().poison(), &elements)
+    }
+
+    fn gather(&self, ty: Type<'m>, pointers: Value<'m>, align: u32) -> Value<'m> {
+        let mask = self.masks().vector(self.mask, pointers);
+        let vector = ty.vector(self.lanes);
+        let args = [pointers, mask, vector.poison()];
+        let new = self.masked("llvm.masked.gather", &[vector, pointers.ty()], &args);
+        new.align_argument(0, align);
+        new
+    }
+
+    fn scatter(&self, value: Value<'m>, pointers: Value<'m>, align: u32) {
+        let mask = self.masks().vector(self.mask, pointers);
+        let args = [value, pointers, mask];
+        let new = self.masked("llvm.masked.scatter", &[value.ty(), pointers.ty()], &args);
+        new.align_argument(1, align);
+    }
+
+    pub(super) fn store(&mut self, one: Value<'m>) {
+        let (value, address) = (one.operand(0), one.operand(1));
+        let ty = value.ty();
+        if let Some((_, unit)) = self.plan.privates.of(address) {
+            self.private_store(one, unit);
+            return;
+        }
+        match access(self.shape(address), self.size_of(ty), ty, self.lanes) {
+            Access::Same => self.store_same(one),
+            Access::Consecutive => {
+                let at = self.scalar(address);
+                let value = self.vector(value);
+                self.store_vector(value, at, one.alignment());
+            }
+            _ => {
+                let (value, pointers) = (self.vector(value), self.vector(address));
+                self.scatter(value, pointers, one.alignment());
+            }
+        }
+    }
+
+    /// A store to one address: the last lane's value stays.
+    fn store_same(&mut self, one: Value<'m>) {
+        let (value, address) = (one.operand(0), one.operand(1));
+        if self.shape(value) == Shape::Uniform {
+            // The block runs only if a lane is on.
+            self.cloned(one);
+            return;
+        }
+        let values = self.vector(value);
+        let at = self.scalar(address);
+        let align = one.alignment();
+        if self.mask.is_full() {
+            let last = self.builder.extract_element(values, self.lane(self.lanes - 1));
+            self.builder.store(last, at).set_alignment(align);
+            return;
+        }
+        self.for_lanes(None, |emit, lane, _| {
+            let own = emit.builder.extract_element(values, lane);
+            emit.builder.store(own, at).set_alignment(align);
+            None
+        });
+    }
+
+    /// The alignment of a vector of the lanes' own elements.
+    fn private_align(&self, unit: u64) -> u32 {
+        (unit * u64::from(self.lanes)).min(64) as u32
+    }
+
+    fn private_load(&mut self, one: Value<'m>, unit: u64) -> Value<'m> {
+        let address = one.operand(0);
+        let ty = one.ty();
+        if self.shape(address) == Shape::Uniform {
+            let at = self.scalar(address);
+            return self.load_vector(ty.vector(self.lanes), at, self.private_align(unit));
+        }
+        let pointers = self.lanes_of(address, unit);
+        self.gather(ty, pointers, unit as u32)
+    }
+
+    fn private_store(&mut self, one: Value<'m>, unit: u64) {
+        let address = one.operand(1);
+        let value = self.vector(one.operand(0));
+        if self.shape(address) == Shape::Uniform {
+            let at = self.scalar(address);
+            self.store_vector(value, at, self.private_align(unit));
+            return;
+        }
+        let pointers = self.lanes_of(address, unit);
+        self.scatter(value, pointers, unit as u32);
+    }
+
+    /// The addresses of the lanes' own elements.
+    fn lanes_of(&mut self, address: Value<'m>, unit: u64) -> Value<'m> {
+        let first = self.vector(address);
+        let context = self.region.item.context();
+        let number = context.int_type(64);
+        let steps: Vec<_> =
+            (0..u64::from(self.lanes)).map(|lane| number.const_int(lane * unit, false)).collect();
+        self.builder.gep(context.int_type(8), first, &[Value::const_vector(&steps)])
+    }
+
+    /// An address of interleaved memory: all steps are as many times as long as there are lanes.
+    pub(super) fn private_address(&mut self, one: Value<'m>) -> Value<'m> {
+        let context = self.region.item.context();
+        let layout = self.region.function.module().data_layout();
+        let number = context.int_type(64);
+        let is_vector = self.shape(one) != Shape::Uniform;
+        let lanes = u64::from(self.lanes);
+        let base = one.operand(0);
+        let mut at = if is_vector && self.shape(base) != Shape::Uniform {
+            self.vector(base)
+        } else {
+            self.scalar(base)
+        };
+        let mut ty = one.gep_source_type();
+        for (place, index) in one.operands().skip(1).enumerate() {
+            if place > 0 {
+                if ty.kind() == TypeKind::Struct {
+                    let field = index.zext_value() as u32;
+                    let offset = layout.offset_of(ty, field) * lanes;
+                    ty = ty.field_type(field);
+                    let offset = number.const_int(offset, false);
+                    at = self.builder.gep(context.int_type(8), at, &[offset]);
+                    continue;
+                }
+                ty = ty.element_type();
+            }
+            let size = layout.abi_size(ty) * lanes;
+            let own = match self.shape(index) {
+                Shape::Uniform => self.scalar(index),
+                _ => self.vector(index),
+            };
+            let wide = if own.ty().is_vector() { number.vector(self.lanes) } else { number };
+            let own = self.builder.int_cast(own, wide, true);
+            at = self.builder.gep(context.int_type(8).array(size), at, &[own]);
+        }
+        at
+    }
+
+    /// Fills elements of all lanes that are on.
+    pub(super) fn private_memset(&mut self, one: Value<'m>) {
+        let address = one.operand(0);
+        let Some((_, unit)) = self.plan.privates.of(address) else { return };
+        let context = self.region.item.context();
+        let byte = one.operand(1).zext_value();
+        let length = one.operand(2).zext_value();
+        let at = self.scalar(address);
+        let lanes = u64::from(self.lanes);
+        let number = context.int_type(64);
+        let element = context.int_type(8 * unit as u32);
+        let value = element.const_int(byte.wrapping_mul(0x0101_0101_0101_0101), false);
+        let value = self.splat(value);
+        let count = length / unit;
+        let before = self.at;
+        let (head, after) = (self.new_block("vector.fill"), self.new_block("vector.filled"));
+        if count == 0 {
+            self.builder.br(after);
+            self.go_on_at(after);
+            head.delete();
+            return;
+        }
+        self.builder.br(head);
+        self.go_on_at(head);
+        let index = self.builder.phi(number);
+        let to = self.builder.gep(context.int_type(8).array(unit * lanes), at, &[index]);
+        self.store_vector(value, to, self.private_align(unit));
+        let next = self.builder.add(index, number.const_int(1, false));
+        let more = self.builder.icmp(IntPredicate::NE, next, number.const_int(count, false));
+        self.builder.cond_br(more, head, after);
+        index.add_incoming(number.zero(), before);
+        index.add_incoming(next, head);
+        self.go_on_at(after);
+    }
+}

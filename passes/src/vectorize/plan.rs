@@ -1,0 +1,322 @@
+//! Whether a work-item loop can be vectorised, and how.
+
+use schism_llvm::{Block, Opcode, Type, TypeKind, Value};
+
+use super::cost;
+use super::intrinsics::{self, Form};
+use super::private::{Privates, is_whole_memset};
+use super::region::{Part, Region};
+use super::shapes::{Shape, Shapes};
+use super::{Lanes, Refusal};
+use crate::ir::cfg::Cfg;
+
+/// How many instructions a loop may have.
+const LIMIT: usize = 20_000;
+
+/// A loop that is vectorised.
+pub(super) struct Plan<'m> {
+    pub region: Region<'m>,
+    pub shapes: Shapes<'m>,
+    pub privates: Privates<'m>,
+    pub lanes: u32,
+}
+
+/// How the lanes' elements lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// All are one.
+    Same,
+    /// One behind the other.
+    Consecutive,
+    /// So many elements apart.
+    Apart(u32),
+    /// Anywhere.
+    Any,
+}
+
+/// How the elements at addresses of a shape lie in memory.
+pub(super) fn access(shape: Shape, size: u64, ty: Type<'_>, lanes: u32) -> Access {
+    const FAR: i64 = 4;
+    match shape {
+        Shape::Uniform => Access::Same,
+        Shape::Strided(step) if is_element(ty) && step == size as i64 => Access::Consecutive,
+        Shape::Strided(step)
+            if is_element(ty)
+                && step > 0
+                && step % size as i64 == 0
+                && step / size as i64 <= FAR
+                && lanes > 1 =>
+        {
+            Access::Apart((step / size as i64) as u32)
+        }
+        _ => Access::Any,
+    }
+}
+
+/// Whether vectors of a type lie in memory as arrays do.
+fn is_element(ty: Type<'_>) -> bool {
+    match ty.kind() {
+        TypeKind::Integer => matches!(ty.int_width(), 8 | 16 | 32 | 64),
+        TypeKind::Half | TypeKind::Float | TypeKind::Double => true,
+        TypeKind::Pointer => ty.address_space() == 0,
+        _ => false,
+    }
+}
+
+/// Whether control never comes to a block.
+pub(super) fn is_dead_end(block: Block<'_>) -> bool {
+    block.first().is_some_and(|first| first.opcode() == Some(Opcode::Unreachable))
+}
+
+impl<'m> Plan<'m> {
+    /// Of the loop with this latch.
+    pub fn of(function: Value<'m>, latch: Block<'m>, lanes: &Lanes) -> Result<Self, Refusal> {
+        let cfg = Cfg::of(function);
+        let latch = cfg.index[&latch];
+        let region = Region::of(cfg, function, latch)?;
+        let size: usize =
+            region.loop_of.keys().map(|&block| region.cfg.blocks[block].instructions().len()).sum();
+        if size > LIMIT {
+            return Err(Refusal::Construct("very many instructions"));
+        }
+        check_exit(&region)?;
+        let privates = Privates::of_region(&region)?;
+        let shapes = Shapes::of(&region, &privates);
+        let mut plan = Self { region, shapes, privates, lanes: 0 };
+        plan.check()?;
+        plan.lanes = cost::choose(&plan, lanes)?;
+        Ok(plan)
+    }
+
+    /// The loops that a block is in, the innermost first, without the work-item loop.
+    pub fn loops_around(&self, block: usize) -> Vec<usize> {
+        let mut all = Vec::new();
+        let mut at = self.region.loop_of[&block];
+        while at != 0 {
+            all.push(at);
+            at = self.region.loops[at].parent;
+        }
+        all
+    }
+
+    /// The blocks, in the order in which they run in lanes.
+    pub fn order(&self) -> Vec<usize> {
+        fn add(region: &Region<'_>, index: usize, order: &mut Vec<usize>) {
+            for node in &region.loops[index].nodes {
+                match node.part {
+                    Part::Block(block) => order.push(block),
+                    Part::Loop(inner) => add(region, inner, order),
+                }
+            }
+        }
+        let mut order = Vec::new();
+        add(&self.region, 0, &mut order);
+        order
+    }
+
+    fn check(&self) -> Result<(), Refusal> {
+        let region = &self.region;
+        let mut effects: Vec<usize> = Vec::new();
+        let mut exits: Vec<usize> = Vec::new();
+        let mut repeatable = true;
+        let order = self.order();
+        for (at, &block) in order.iter().enumerate() {
+            let here = region.cfg.blocks[block];
+            let leaves = region.side_exits(block);
+            if leaves.iter().any(|&exit| !is_dead_end(region.cfg.blocks[exit])) {
+                exits.push(at);
+            }
+            for one in here.instructions() {
+                self.check_types(one)?;
+                match self.effect(block, one)? {
+                    Effect::None => {}
+                    Effect::Reads => repeatable &= self.reads_constants(one.operand(0)),
+                    Effect::Stores => effects.push(at),
+                    Effect::Other => {
+                        effects.push(at);
+                        repeatable = false;
+                    }
+                }
+            }
+        }
+        // The scalar loop takes over where a lane panics, and begins with the vector's first
+        // work-item. So nothing must have been done yet, or it must be the same done twice.
+        let follows = |&effect: &usize, &exit: &usize| {
+            effect <= exit || {
+                let around = self.loops_around(order[effect]);
+                self.loops_around(order[exit]).iter().any(|one| around.contains(one))
+            }
+        };
+        let late = exits.iter().any(|exit| effects.iter().any(|effect| follows(effect, exit)));
+        if late && !repeatable {
+            return Err(Refusal::Construct("a panic after a store"));
+        }
+        Ok(())
+    }
+
+    /// What an instruction does beside computing.
+    fn effect(&self, block: usize, one: Value<'m>) -> Result<Effect, Refusal> {
+        use Opcode::*;
+        let refuse = |what| Err(Refusal::Construct(what));
+        match one.opcode() {
+            Some(Load) => {
+                if one.is_volatile() || one.is_atomic() {
+                    return refuse("an atomic or volatile load");
+                }
+                let address = one.operand(0);
+                let is_shared = !self.privates.contains(address);
+                if self.shapes.get(one) == Shape::Varying && !is_element(one.ty()) {
+                    return refuse("a load of an unusual type");
+                }
+                Ok(if is_shared { Effect::Reads } else { Effect::None })
+            }
+            Some(Store) => {
+                if one.is_volatile() || one.is_atomic() {
+                    return refuse("an atomic or volatile store");
+                }
+                let (value, address) = (one.operand(0), one.operand(1));
+                let same = self.shapes.get(address) == Shape::Uniform;
+                if !is_element(value.ty()) && !same {
+                    return refuse("a store of an unusual type");
+                }
+                let is_shared = !self.privates.contains(address);
+                Ok(if is_shared { Effect::Stores } else { Effect::None })
+            }
+            Some(AtomicRMW) => {
+                let around = self.loops_around(block);
+                if around.iter().any(|one| self.shapes.divergent_loops.contains(one)) {
+                    return refuse(
+                        "an atomic operation in a loop that work-items leave one by one",
+                    );
+                }
+                if one.is_volatile() {
+                    return refuse("a volatile operation");
+                }
+                Ok(Effect::Other)
+            }
+            Some(Call) => self.effect_of_call(one),
+            Some(Br | Switch | Phi | GetElementPtr | Select | ICmp | FCmp | FNeg | Freeze) => {
+                Ok(Effect::None)
+            }
+            Some(
+                Add | Sub | Mul | UDiv | SDiv | URem | SRem | Shl | LShr | AShr | And | Or | Xor
+                | FAdd | FSub | FMul | FDiv | FRem,
+            ) => Ok(Effect::None),
+            Some(
+                Trunc | ZExt | SExt | FPToUI | FPToSI | UIToFP | SIToFP | FPTrunc | FPExt
+                | PtrToInt | IntToPtr | BitCast,
+            ) => Ok(Effect::None),
+            Some(ExtractValue) => Ok(Effect::None),
+            Some(InsertValue) if one.aggregate_indices().len() == 1 => Ok(Effect::None),
+            Some(Fence) => refuse("a fence"),
+            Some(AtomicCmpXchg) => refuse("an atomic compare-exchange"),
+            _ => refuse("an instruction without a form for vectors"),
+        }
+    }
+
+    fn effect_of_call(&self, one: Value<'m>) -> Result<Effect, Refusal> {
+        let refuse = |what| Err(Refusal::Construct(what));
+        let Some(callee) = one.callee() else { return refuse("a call through a pointer") };
+        match intrinsics::form(callee) {
+            Some(Form::Dropped) => return Ok(Effect::None),
+            Some(_) if one.bundle_tags().is_empty() => return Ok(Effect::None),
+            _ => {}
+        }
+        if intrinsics::is_called(callee, "memset") {
+            let address = one.operand(0);
+            if self.privates.of(address).is_some() {
+                let same = self.shapes.get(address) == Shape::Uniform;
+                return if same && is_whole_memset(one, address) {
+                    Ok(Effect::None)
+                } else {
+                    refuse("private memory filled at an index")
+                };
+            }
+        }
+        let moves = ["memset", "memcpy", "memmove"];
+        if moves.iter().any(|name| intrinsics::is_called(callee, name)) {
+            let constant = |index| one.operand(index).is_zero();
+            return if constant(3) { Ok(Effect::Other) } else { refuse("a volatile copy") };
+        }
+        if intrinsics::is_pure(one, callee) {
+            let ty = one.ty();
+            return if is_element(ty) {
+                Ok(Effect::None)
+            } else {
+                refuse("a call of an unusual type")
+            };
+        }
+        refuse("a call of a function that is not inlined")
+    }
+
+    /// Whether what lies at an address stays the same during the launch.
+    fn reads_constants(&self, address: Value<'m>) -> bool {
+        let mut at = address;
+        for _ in 0..64 {
+            if at.opcode() == Some(Opcode::GetElementPtr) {
+                at = at.operand(0);
+                continue;
+            }
+            if at.is_argument() {
+                let has = |name| at.parameter_attribute(name).is_some();
+                return has("noalias") && has("readonly");
+            }
+            return at.is_global_variable() && at.is_global_constant()
+                || self.privates.all.contains_key(&at);
+        }
+        false
+    }
+
+    fn check_types(&self, one: Value<'m>) -> Result<(), Refusal> {
+        let mut all = vec![one.ty()];
+        if !one.is_terminator() && one.opcode() != Some(Opcode::Call) {
+            all.extend(one.operands().map(Value::ty));
+        }
+        let is_good = |ty: Type<'_>| is_scalar(ty) || is_plain_struct(ty);
+        let varies = self.shapes.get(one) == Shape::Varying
+            || one.operands().any(|operand| self.shapes.get(operand) == Shape::Varying);
+        if varies && one.ty().kind() != TypeKind::Void && !all.into_iter().all(is_good) {
+            return Err(Refusal::Construct("values of a type without a form for vectors"));
+        }
+        Ok(())
+    }
+}
+
+/// What an instruction does beside computing.
+enum Effect {
+    None,
+    /// It reads memory that work-items share.
+    Reads,
+    /// It stores to such memory.
+    Stores,
+    /// What must not be done twice.
+    Other,
+}
+
+fn is_scalar(ty: Type<'_>) -> bool {
+    match ty.kind() {
+        TypeKind::Integer => ty.int_width() <= 64,
+        TypeKind::Half | TypeKind::Float | TypeKind::Double => true,
+        TypeKind::Pointer => ty.address_space() == 0,
+        _ => false,
+    }
+}
+
+fn is_plain_struct(ty: Type<'_>) -> bool {
+    ty.kind() == TypeKind::Struct && (0..ty.num_fields()).all(|at| is_scalar(ty.field_type(at)))
+}
+
+/// The vector loop leaves to the block behind the scalar one, with the same values.
+fn check_exit(region: &Region<'_>) -> Result<(), Refusal> {
+    let (from, to) = region.exit;
+    for phi in region.cfg.blocks[to].phis() {
+        let value = phi.incoming(region.cfg.blocks[from]);
+        let inside = value.is_some_and(|value| {
+            value.is_instruction() && region.contains(region.cfg.block_of(value))
+        });
+        if inside || value.is_none() {
+            return Err(Refusal::Form("a value of the last work-item is used behind the loop"));
+        }
+    }
+    Ok(())
+}
