@@ -48,7 +48,7 @@ pub struct Runtime {
 }
 
 /// What a lab's programs and compilers must not inherit from the cargo that runs the tests.
-const FOREIGN_VARIABLES: [&str; 37] = [
+const FOREIGN_VARIABLES: [&str; 36] = [
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_INCREMENTAL",
@@ -65,7 +65,6 @@ const FOREIGN_VARIABLES: [&str; 37] = [
     "RUST_BACKTRACE",
     "RUST_LOG",
     "SCHISM_ADAPTIVITY",
-    "SCHISM_CPU_LANES",
     "SCHISM_CPU_MATH",
     "SCHISM_CPU_STACK",
     "SCHISM_CPU_THREADS",

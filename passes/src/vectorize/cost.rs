@@ -37,7 +37,8 @@ pub(super) fn choose(plan: &Plan<'_>, lanes: &Lanes) -> Result<u32, Refusal> {
         return Err(Refusal::Left);
     }
     let (narrow, wide) = widths(plan);
-    let by = if wide > narrow { 64 } else { 32 };
+    // Gathers wait for memory: the more of them at once, the better.
+    let by = if wide > narrow && !gathers_in_loop(plan) { 64 } else { 32 };
     let count = (lanes.register_bits / by).clamp(2, 16);
     let (scalar, vector) = costs(plan, count, f64::from(lanes.register_bits));
     let per_item = vector / f64::from(count);
@@ -74,6 +75,18 @@ fn is_simple<'m>(plan: &Plan<'m>, address: Value<'m>, value: Value<'m>) -> bool 
     let size = plan.region.function.module().data_layout().abi_size(value.ty());
     let access = access(plan.shapes.get(address), size, value.ty(), 2);
     matches!(access, Access::Same | Access::Consecutive)
+}
+
+/// Whether a loop inside loads from anywhere.
+fn gathers_in_loop(plan: &Plan<'_>) -> bool {
+    let layout = plan.region.function.module().data_layout();
+    let inner = plan.region.loop_of.iter().filter(|(_, index)| **index != 0);
+    inner.flat_map(|(&block, _)| plan.region.cfg.blocks[block].instructions()).any(|one| {
+        one.opcode() == Some(Opcode::Load) && plan.privates.of(one.operand(0)).is_none() && {
+            let shape = plan.shapes.get(one.operand(0));
+            access(shape, layout.abi_size(one.ty()), one.ty(), 2) == Access::Any
+        }
+    })
 }
 
 fn weight(plan: &Plan<'_>, block: usize) -> f64 {

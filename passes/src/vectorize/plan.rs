@@ -1,17 +1,19 @@
 //! Whether a work-item loop can be vectorised, and how.
 
+use std::collections::HashSet;
+
 use schism_llvm::{Block, Opcode, Type, TypeKind, Value};
 
 use super::cost;
 use super::intrinsics::{self, Form};
-use super::private::{Privates, is_whole_memset};
+use super::private::{Privates, is_fill, is_whole_memset};
 use super::region::{Part, Region};
 use super::shapes::{Shape, Shapes};
 use super::{Lanes, Refusal};
 use crate::ir::cfg::Cfg;
 
 /// How many instructions a loop may have.
-const LIMIT: usize = 20_000;
+const LIMIT: usize = 5_000;
 
 /// A loop that is vectorised.
 pub(super) struct Plan<'m> {
@@ -80,8 +82,17 @@ impl<'m> Plan<'m> {
             return Err(Refusal::Construct("very many instructions"));
         }
         check_exit(&region)?;
-        let privates = Privates::of_region(&region)?;
-        let shapes = Shapes::of(&region, &privates);
+        // Locals are taken to be the same for all lanes until one is seen that is not.
+        let mut apart = HashSet::new();
+        let (privates, shapes) = loop {
+            let privates = Privates::of_region(&region, &apart)?;
+            let shapes = Shapes::of(&region, &privates);
+            let different = different_locals(&region, &shapes, &privates);
+            if different.is_empty() {
+                break (privates, shapes);
+            }
+            apart.extend(different);
+        };
         let mut plan = Self { region, shapes, privates, lanes: 0 };
         plan.check()?;
         plan.lanes = cost::choose(&plan, lanes)?;
@@ -235,8 +246,18 @@ impl<'m> Plan<'m> {
         }
         let moves = ["memset", "memcpy", "memmove"];
         if moves.iter().any(|name| intrinsics::is_called(callee, name)) {
-            let constant = |index| one.operand(index).is_zero();
-            return if constant(3) { Ok(Effect::Other) } else { refuse("a volatile copy") };
+            if !one.operand(3).is_zero() {
+                return refuse("a volatile copy");
+            }
+            let [to, from] = [one.operand(0), one.operand(1)];
+            if self.privates.of(to).is_some() || self.privates.of(from).is_some() {
+                return refuse("a copy of interleaved memory");
+            }
+            return Ok(match self.privates.contains(to) {
+                true if intrinsics::is_called(callee, "memset") => Effect::None,
+                true if self.reads_constants(from) => Effect::None,
+                _ => Effect::Other,
+            });
         }
         if intrinsics::is_pure(one, callee) {
             let ty = one.ty();
@@ -262,7 +283,7 @@ impl<'m> Plan<'m> {
                 return has("noalias") && has("readonly");
             }
             return at.is_global_variable() && at.is_global_constant()
-                || self.privates.all.contains_key(&at);
+                || self.privates.contains(at);
         }
         false
     }
@@ -280,6 +301,39 @@ impl<'m> Plan<'m> {
         }
         Ok(())
     }
+}
+
+/// The locals that are taken to be the same for all lanes and are not: a lane alone stores there, or
+/// something of its own.
+fn different_locals<'m>(
+    region: &Region<'m>,
+    shapes: &Shapes<'m>,
+    privates: &Privates<'m>,
+) -> Vec<Value<'m>> {
+    let uniform = |value: Value<'m>| shapes.get(value) == Shape::Uniform;
+    let mut found = Vec::new();
+    for (index, of) in region.loops.iter().enumerate() {
+        for (at, node) in of.nodes.iter().enumerate() {
+            let Part::Block(block) = node.part else { continue };
+            let full = shapes.is_full(region, index, at);
+            for one in region.cfg.blocks[block].instructions() {
+                let (to, same) = match one.opcode() {
+                    Some(Opcode::Store) => (one.operand(1), uniform(one.operand(0))),
+                    Some(Opcode::Call) if is_fill(one) => {
+                        // What is copied is the same if it is of memory that is.
+                        let from = one.operand(1);
+                        (one.operand(0), uniform(from) && privates.of(from).is_none())
+                    }
+                    _ => continue,
+                };
+                let Some(&local) = privates.shared.get(&to) else { continue };
+                if !full || !same || !uniform(to) {
+                    found.push(local);
+                }
+            }
+        }
+    }
+    found
 }
 
 /// What an instruction does beside computing.

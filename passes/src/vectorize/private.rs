@@ -2,7 +2,8 @@
 //!
 //! Each lane needs its own. Where all accesses of a local are of one size, element after element,
 //! the lanes' elements are interleaved: an access at the same index in all lanes is one vector.
-//! Otherwise each lane has a whole copy, one behind the other.
+//! Otherwise each lane has a whole copy, one behind the other. A local to which all lanes store the
+//! same, such as a table that each work-item makes, stays one for all of them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -38,13 +39,15 @@ pub(super) struct Privates<'m> {
     pub all: HashMap<Value<'m>, Private>,
     /// For each address of a local, the local.
     pointers: HashMap<Value<'m>, Value<'m>>,
+    /// The addresses of locals that are one for all lanes, as all store the same, and the local.
+    pub shared: HashMap<Value<'m>, Value<'m>>,
     /// The addresses that are computed outside of the region, each behind those that it is made of.
     pub outside: Vec<Value<'m>>,
 }
 
 impl<'m> Privates<'m> {
     /// Those of a region.
-    pub fn of_region(region: &Region<'m>) -> Result<Self, Refusal> {
+    pub fn of_region(region: &Region<'m>, apart: &HashSet<Value<'m>>) -> Result<Self, Refusal> {
         let mut new = Self::default();
         let layout = region.function.module().data_layout();
         for (block, it) in region.cfg.blocks.iter().enumerate() {
@@ -52,7 +55,7 @@ impl<'m> Privates<'m> {
                 if region.contains(block) {
                     return Err(Refusal::Construct("memory of the stack taken in the loop"));
                 }
-                new.look_at(region, &layout, local)?;
+                new.look_at(region, &layout, local, apart)?;
             }
         }
         if new.all.values().map(|one| one.size).sum::<u64>() > LIMIT {
@@ -72,7 +75,7 @@ impl<'m> Privates<'m> {
 
     /// Whether an address is of a local, however its lanes lie.
     pub fn contains(&self, pointer: Value<'m>) -> bool {
-        self.pointers.contains_key(&pointer)
+        self.pointers.contains_key(&pointer) || self.shared.contains_key(&pointer)
     }
 
     /// The shapes of addresses that come from outside of the region. Interleaved, an address stands
@@ -96,6 +99,7 @@ impl<'m> Privates<'m> {
         region: &Region<'m>,
         layout: &DataLayout<'m>,
         local: Value<'m>,
+        apart: &HashSet<Value<'m>>,
     ) -> Result<(), Refusal> {
         let is_inside = |user: Value<'m>| region.contains(region.cfg.block_of(user));
         let mut uses = Uses { size: None, uniform_size: true, is_used: false };
@@ -158,6 +162,14 @@ impl<'m> Privates<'m> {
                 Err(Refusal::Construct("private memory that was filled before the loop"))
             };
         }
+        let known = |pointer: &Value<'m>| {
+            let users = pointer.users().into_iter().filter(|&user| user.is_instruction());
+            users.filter(|&user| is_inside(user)).all(|user| is_known_use(user, *pointer))
+        };
+        if !apart.contains(&local) && pointers.iter().all(known) {
+            self.shared.extend(pointers.iter().map(|&pointer| (pointer, local)));
+            return Ok(());
+        }
         if !local.operand(0).is_constant_int() || local.operand(0).as_unsigned() != Some(1) {
             return Err(Refusal::Construct("private memory of an unknown size"));
         }
@@ -182,6 +194,26 @@ impl<'m> Privates<'m> {
         self.outside.extend(outside);
         Ok(())
     }
+}
+
+/// Whether a use of an address reads, writes or moves it on and does nothing else.
+fn is_known_use<'m>(user: Value<'m>, pointer: Value<'m>) -> bool {
+    match user.opcode() {
+        Some(Opcode::Load) => true,
+        Some(Opcode::Store) => user.operand(0) != pointer,
+        Some(Opcode::GetElementPtr) => user.operand(0) == pointer,
+        Some(Opcode::Call) => user.callee().is_some_and(|callee| {
+            let is = |name| is_called(callee, name);
+            is("lifetime.start") || is("lifetime.end") || is_fill(user)
+        }),
+        _ => false,
+    }
+}
+
+/// Whether a call copies or fills a constant number of bytes.
+pub(super) fn is_fill(call: Value<'_>) -> bool {
+    let is = |name| call.callee().is_some_and(|callee| is_called(callee, name));
+    (is("memcpy") || is("memset")) && call.operand(2).is_constant_int() && call.operand(3).is_zero()
 }
 
 /// How a local is used in the region.

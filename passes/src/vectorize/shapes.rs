@@ -60,6 +60,25 @@ impl<'m> Shapes<'m> {
         self.shapes.get(&value).copied().unwrap_or(Uniform)
     }
 
+    /// Whether a node of a loop runs for all lanes whenever it runs.
+    pub fn is_full(&self, region: &Region<'m>, index: usize, node: usize) -> bool {
+        let (mut index, mut node) = (index, node);
+        loop {
+            if self.partial.contains(&(index, node)) || self.divergent_loops.contains(&index) {
+                return false;
+            }
+            if index == 0 {
+                return true;
+            }
+            let parent = region.loops[index].parent;
+            let nodes = &region.loops[parent].nodes;
+            let Some(at) = nodes.iter().position(|one| one.part == Part::Loop(index)) else {
+                return false;
+            };
+            (index, node) = (parent, at);
+        }
+    }
+
     /// Whether lanes take different ways at a block's end.
     pub fn diverges(&self, region: &Region<'m>, block: usize) -> bool {
         let end = region.cfg.blocks[block].end();

@@ -351,6 +351,8 @@ impl<'m> Emit<'_, 'm> {
         let edges: Vec<_> = phi
             .incoming_edges()
             .into_iter()
+            // Where nothing is brought, what another edge brings is as good.
+            .filter(|(value, _)| !value.is_undef())
             .map(|(value, from)| ((region.cfg.index[&from], block), value))
             .collect();
         let is_vector = self.shape(phi) == Shape::Varying;
@@ -597,9 +599,13 @@ impl<'m> Emit<'_, 'm> {
                 live.add_incoming(lanes, self.at);
                 self.masks().any_lane(lanes)
             }
+            // All lanes of this mask go on, or none.
             None => match back_mask.uniform {
-                Some(uniform) => uniform,
-                None => region.item.context().int_type(1).const_int(1, false),
+                Some(uniform) if back_mask.lanes == inside.lanes => uniform,
+                None if back_mask.lanes == inside.lanes => {
+                    region.item.context().int_type(1).const_int(1, false)
+                }
+                _ => self.masks().any(back_mask, region.item),
             },
         };
         let end = self.at;

@@ -266,6 +266,11 @@ impl<'m> Emit<'_, 'm> {
             self.private_memset(one);
             return None;
         }
+        if one.num_args() > 0 && self.plan.privates.shared.contains_key(&one.operand(0)) {
+            // A copy or a fill of what is the same for all lanes.
+            self.cloned(one);
+            return None;
+        }
         if self.shape(one) == Shape::Uniform && intrinsics::is_pure_or_plain(one, callee) {
             return Some(self.cloned(one));
         }
