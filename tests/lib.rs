@@ -57,6 +57,7 @@ pub mod lab;
 pub mod ptx;
 pub mod random_gathers;
 pub mod random_ir;
+pub mod random_lanes;
 pub mod random_loops;
 pub mod skip;
 pub mod sub_groups;

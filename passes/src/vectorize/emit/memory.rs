@@ -1,7 +1,7 @@
 //! Memory in lanes: accesses of consecutive elements, of elements a few apart, of any, and of the
 //! lanes' own.
 
-use schism_llvm::{IntPredicate, Type, TypeKind, Value, intrinsic_id};
+use schism_llvm::{IntPredicate, Opcode, Type, TypeKind, Value, intrinsic_id};
 
 use super::Emit;
 use crate::vectorize::plan::{Access, access};
@@ -36,9 +36,66 @@ impl<'m> Emit<'_, 'm> {
             Access::Apart(step) if self.mask.is_full() => self.load_apart(one, step),
             _ => {
                 let pointers = self.vector(address);
-                self.gather(ty, pointers, one.alignment())
+                let align = one.alignment();
+                if self.mask.is_full() && self.may_be_consecutive(address) {
+                    return self.gather_unless_consecutive(ty, pointers, align);
+                }
+                self.gather(ty, pointers, align)
             }
         }
+    }
+
+    /// Whether an address is computed of the work-item's number alone, by limits and divisions: then
+    /// it is often consecutive for the lanes of a vector, though not always.
+    fn may_be_consecutive(&self, address: Value<'m>) -> bool {
+        const STEPS: usize = 48;
+        let mut open = vec![address];
+        let mut seen = Vec::new();
+        while let Some(value) = open.pop() {
+            if self.shape(value) != Shape::Varying || seen.contains(&value) {
+                continue;
+            }
+            seen.push(value);
+            let is_computed = match value.opcode() {
+                None | Some(Opcode::Load | Opcode::Phi | Opcode::AtomicRMW) => false,
+                Some(Opcode::Call) => {
+                    value.callee().is_some_and(crate::vectorize::intrinsics::is_plain)
+                }
+                _ => true,
+            };
+            if !is_computed || seen.len() > STEPS {
+                return false;
+            }
+            open.extend(value.operands().filter(|operand| operand.is_instruction()));
+        }
+        true
+    }
+
+    /// A load of a whole vector if the addresses are one behind the other.
+    fn gather_unless_consecutive(
+        &mut self,
+        ty: Type<'m>,
+        pointers: Value<'m>,
+        align: u32,
+    ) -> Value<'m> {
+        let first = self.builder.extract_element(pointers, self.lane(0));
+        let expected = self.stepped(first, self.size_of(ty) as i64);
+        let differ = self.builder.icmp(IntPredicate::NE, pointers, expected);
+        let any = self.masks().any_lane(differ);
+        let [apart, near, after] =
+            ["vector.apart", "vector.near", "vector.loaded"].map(|name| self.new_block(name));
+        self.builder.cond_br(any, apart, near);
+        self.go_on_at(apart);
+        let gathered = self.gather(ty, pointers, align);
+        self.builder.br(after);
+        self.go_on_at(near);
+        let loaded = self.load_vector(ty.vector(self.lanes), first, align);
+        self.builder.br(after);
+        self.go_on_at(after);
+        let phi = self.builder.phi(loaded.ty());
+        phi.add_incoming(gathered, apart);
+        phi.add_incoming(loaded, near);
+        phi
     }
 
     /// Consecutive elements of the lanes that are on.
