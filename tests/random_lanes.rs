@@ -264,7 +264,8 @@ impl Writer<'_> {
     fn store(&mut self) {
         let value = self.narrow();
         let place = self.value(&format!("mul i64 %item, {WORDS}"));
-        let place = self.value(&format!("add i64 {place}, {}", self.random.below(WORDS)));
+        let word = self.random.below(WORDS);
+        let place = self.value(&format!("add i64 {place}, {word}"));
         let at = self.value(&format!("getelementptr i32, ptr @out, i64 {place}"));
         self.line(&format!("store i32 {value}, ptr {at}, align 4"));
     }

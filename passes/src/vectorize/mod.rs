@@ -128,27 +128,29 @@ pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, St
     let Some(lanes) = lanes else { return Ok(Vec::new()) };
     let mut remarks = Vec::new();
     for function in module.get_functions().map(IntoValue::value) {
-        if latch_of(function).is_none() {
+        if latches_of(function).is_empty() {
             continue;
         }
         function.run_passes(PREPARE)?;
-        let Some(latch) = latch_of(function) else { continue };
-        let remark = match Plan::of(function, latch, lanes) {
-            Ok(plan) => {
-                emit::apply(&plan);
-                format!("vectorised: {} lanes", plan.lanes)
-            }
-            Err(refusal) => refusal.to_string(),
-        };
-        remarks.push(format!("{}: {remark}", function.name()));
+        // What is made for one loop leaves the blocks of the others as they are.
+        for latch in latches_of(function) {
+            let remark = match Plan::of(function, latch, lanes) {
+                Ok(plan) => {
+                    emit::apply(&plan);
+                    format!("vectorised: {} lanes", plan.lanes)
+                }
+                Err(refusal) => refusal.to_string(),
+            };
+            remarks.push(format!("{}: {remark}", function.name()));
+        }
     }
     Ok(remarks)
 }
 
-/// The latch of a function's loop over work-items.
-fn latch_of(function: Value<'_>) -> Option<Block<'_>> {
+/// The latches of a function's loops over work-items.
+fn latches_of(function: Value<'_>) -> Vec<Block<'_>> {
     let marked = |block: &Block<'_>| {
         block.terminator().is_some_and(|end| end.is_branch() && metadata::has(end, MARK))
     };
-    function.blocks().into_iter().find(marked)
+    function.blocks().into_iter().filter(marked).collect()
 }
