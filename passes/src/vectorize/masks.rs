@@ -65,13 +65,17 @@ impl<'m> Masks<'_, 'm> {
         Mask { uniform: Some(uniform), ..mask }
     }
 
-    /// The lanes of a mask for which a condition of each lane holds.
+    /// The lanes of a mask for which a condition of each lane holds. Where the code of the mask does
+    /// not run, the conditions may be `poison`.
     pub fn and_lanes(&self, mask: Mask<'m>, condition: Value<'m>) -> Mask<'m> {
-        let lanes = match mask.lanes {
-            Some(known) => self.both(known, condition),
-            None => condition,
-        };
-        Mask { lanes: Some(lanes), ..mask }
+        let mut lanes = condition;
+        if let Some(uniform) = mask.uniform {
+            lanes = self.both(uniform, lanes);
+        }
+        if let Some(known) = mask.lanes {
+            lanes = self.both(known, lanes);
+        }
+        Mask::of_lanes(lanes)
     }
 
     /// A mask as one vector.

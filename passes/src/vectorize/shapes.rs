@@ -270,7 +270,6 @@ impl<'m> Work<'_, 'm> {
             Opcode::Trunc if one.ty().kind() == TypeKind::Integer && one.ty().int_width() >= 8 => {
                 shapes[0]
             }
-            Opcode::Freeze => shapes[0],
             Opcode::PtrToInt | Opcode::IntToPtr if width_of(one) == width_of(operands[0]) => {
                 shapes[0]
             }

@@ -279,7 +279,8 @@ impl<'m> Emit<'_, 'm> {
         let lanes = u64::from(self.lanes);
         let number = context.int_type(64);
         let element = context.int_type(8 * unit as u32);
-        let value = element.const_int(byte.wrapping_mul(0x0101_0101_0101_0101), false);
+        let bytes = byte.wrapping_mul(0x0101_0101_0101_0101);
+        let value = element.const_int(bytes & (!0 >> (64 - 8 * unit)), false);
         let value = self.splat(value);
         let count = length / unit;
         let before = self.at;

@@ -48,8 +48,9 @@ impl<'m> Emit<'_, 'm> {
     pub(super) fn stepped(&self, first: Value<'m>, step: i64) -> Value<'m> {
         let is_pointer = first.ty().kind() == TypeKind::Pointer;
         let number = if is_pointer { first.context().int_type(64) } else { first.ty() };
+        let bits = !0 >> (64 - number.int_width());
         let steps: Vec<_> = (0..i64::from(self.lanes))
-            .map(|lane| number.const_int(lane.wrapping_mul(step) as u64, true))
+            .map(|lane| number.const_int(lane.wrapping_mul(step) as u64 & bits, false))
             .collect();
         let steps = Value::const_vector(&steps);
         if is_pointer {
@@ -76,6 +77,12 @@ impl<'m> Emit<'_, 'm> {
             }
             Some(Opcode::Call) => self.call(one),
             Some(Opcode::AtomicRMW) => Some(self.each_lane(one)),
+            Some(Opcode::Or) if matches!(self.shape(one), Shape::Strided(_)) => {
+                // The same sum for the lanes that have no bits in common; the first lane, which may
+                // be off, may have some.
+                let (a, b) = (self.scalar(one.operand(0)), self.scalar(one.operand(1)));
+                Some(self.builder.add(a, b))
+            }
             _ if self.shape(one) != Shape::Varying => Some(self.cloned(one)),
             _ => Some(self.widened(one)),
         };
@@ -91,7 +98,9 @@ impl<'m> Emit<'_, 'm> {
         for (kind, _) in new.metadata_entries() {
             new.remove_metadata(kind);
         }
-        if !self.mask.is_full() {
+        // A strided value is the first lane's, and stands for lanes that keep promises which the
+        // first one, where it is not used, may break.
+        if !self.mask.is_full() || self.shape(one) != Shape::Uniform {
             new.drop_promises();
         }
         for index in 0..new.num_operands() {
