@@ -21,6 +21,10 @@ const DIVERGENCE: f64 = 1.3;
 const GATHERED: f64 = 4.0;
 /// An element that is stored by itself out of a vector.
 const SCATTERED: f64 = 4.0;
+/// An element that is loaded or stored by itself where each lane goes along a row of its own: the
+/// scalar loop finds the next one beside the last one, and the lanes' rows share no line of the
+/// cache, and often its places.
+const OF_ROW: f64 = 12.0;
 /// A call of a function of the library.
 const CALL: f64 = 30.0;
 /// A branch that is often predicted wrongly.
@@ -72,8 +76,8 @@ fn is_left_to_llvm(plan: &Plan<'_>) -> bool {
 }
 
 fn is_simple<'m>(plan: &Plan<'m>, address: Value<'m>, value: Value<'m>) -> bool {
-    let size = plan.region.function.module().data_layout().abi_size(value.ty());
-    let access = access(plan.shapes.get(address), size, value.ty(), 2);
+    let layout = plan.region.function.module().data_layout();
+    let access = access(&layout, plan.shapes.get(address), value.ty());
     matches!(access, Access::Same | Access::Consecutive)
 }
 
@@ -84,9 +88,55 @@ fn gathers_in_loop(plan: &Plan<'_>) -> bool {
     inner.flat_map(|(&block, _)| plan.region.cfg.blocks[block].instructions()).any(|one| {
         one.opcode() == Some(Opcode::Load) && plan.privates.of(one.operand(0)).is_none() && {
             let shape = plan.shapes.get(one.operand(0));
-            access(shape, layout.abi_size(one.ty()), one.ty(), 2) == Access::Any
+            access(&layout, shape, one.ty()) == Access::Any
         }
     })
+}
+
+/// Whether an address in a loop inside is one of the lane's own that the loop does not change, and
+/// more that is the same for all lanes.
+fn goes_along_row<'m>(plan: &Plan<'m>, one: Value<'m>, address: Value<'m>) -> bool {
+    const STEPS: usize = 32;
+    let region = &plan.region;
+    let innermost = region.loop_of[&region.cfg.block_of(one)];
+    if innermost == 0 {
+        return false;
+    }
+    let of = &region.loops[innermost];
+    let mut open = vec![address];
+    for _ in 0..STEPS {
+        let Some(value) = open.pop() else { return true };
+        let is_own = value.is_instruction() && of.blocks.contains(&region.cfg.block_of(value));
+        if !is_own || plan.shapes.get(value) == Shape::Uniform {
+            continue;
+        }
+        match value.opcode() {
+            Some(Opcode::Phi) => {
+                let next = value.incoming(region.cfg.blocks[of.latch]);
+                let is_counter = next.is_some_and(|next| {
+                    next.opcode() == Some(Opcode::Add)
+                        && next.operands().any(|operand| operand == value)
+                        && next.operands().any(|operand| plan.shapes.get(operand) == Shape::Uniform)
+                });
+                if !is_counter {
+                    return false;
+                }
+            }
+            Some(
+                Opcode::GetElementPtr
+                | Opcode::Add
+                | Opcode::Sub
+                | Opcode::Or
+                | Opcode::Mul
+                | Opcode::Shl
+                | Opcode::ZExt
+                | Opcode::SExt
+                | Opcode::Trunc,
+            ) => open.extend(value.operands()),
+            _ => return false,
+        }
+    }
+    false
 }
 
 fn weight(plan: &Plan<'_>, block: usize) -> f64 {
@@ -199,12 +249,15 @@ fn vector_cost<'m>(plan: &Plan<'m>, one: Value<'m>, lanes: u32, register: f64, s
             let same = plan.shapes.get(address) == Shape::Uniform;
             return if same { registers(value) } else { count * each };
         }
-        let size = plan.region.function.module().data_layout().abi_size(value.ty());
-        match access(plan.shapes.get(address), size, value.ty(), lanes) {
+        let layout = plan.region.function.module().data_layout();
+        match access(&layout, plan.shapes.get(address), value.ty()) {
             Access::Same => 1.0,
             Access::Consecutive => registers(value),
+            Access::Packed(_) => registers(value) * 3.0,
             Access::Apart(step) => registers(value) * f64::from(step) * 2.0,
+            Access::Any | Access::Single if goes_along_row(plan, one, address) => count * OF_ROW,
             Access::Any => count * each,
+            Access::Single => count * (each + 2.0),
         }
     };
     match one.opcode() {

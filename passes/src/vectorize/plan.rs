@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use schism_llvm::{Block, Opcode, Type, TypeKind, Value};
+use schism_llvm::{Block, DataLayout, Opcode, Type, TypeKind, Value};
 
 use super::cost;
 use super::intrinsics::{self, Form};
@@ -32,27 +32,40 @@ pub(super) enum Access {
     Consecutive,
     /// So many elements apart.
     Apart(u32),
+    /// One behind the other, of so many bytes that vectors of them lie otherwise.
+    Packed(u32),
     /// Anywhere.
     Any,
+    /// Anywhere, and there are no vectors of them.
+    Single,
 }
 
-/// How the elements at addresses of a shape lie in memory.
-pub(super) fn access(shape: Shape, size: u64, ty: Type<'_>, lanes: u32) -> Access {
+/// How the elements of a type at addresses of a shape lie in memory.
+pub(super) fn access<'m>(layout: &DataLayout<'m>, shape: Shape, ty: Type<'m>) -> Access {
     const FAR: i64 = 4;
+    let size = bytes(layout, ty) as i64;
     match shape {
         Shape::Uniform => Access::Same,
-        Shape::Strided(step) if is_element(ty) && step == size as i64 => Access::Consecutive,
+        Shape::Strided(step) if step == size && is_element(ty) => Access::Consecutive,
+        Shape::Strided(step) if step == size && is_packed(ty) => Access::Packed(size as u32),
         Shape::Strided(step)
-            if is_element(ty)
-                && step > 0
-                && step % size as i64 == 0
-                && step / size as i64 <= FAR
-                && lanes > 1 =>
+            if is_element(ty) && step > 0 && step % size == 0 && step / size <= FAR =>
         {
-            Access::Apart((step / size as i64) as u32)
+            Access::Apart((step / size) as u32)
         }
+        _ if is_packed(ty) => Access::Single,
         _ => Access::Any,
     }
+}
+
+/// How many bytes a value has in memory.
+pub(super) fn bytes<'m>(layout: &DataLayout<'m>, ty: Type<'m>) -> u64 {
+    layout.size_in_bits(ty).div_ceil(8)
+}
+
+/// Whether a type is of whole bytes, in a number that vectors of it do not have: three of a pixel.
+fn is_packed(ty: Type<'_>) -> bool {
+    ty.kind() == TypeKind::Integer && matches!(ty.int_width(), 24 | 40 | 48 | 56)
 }
 
 /// Whether vectors of a type lie in memory as arrays do.
@@ -176,7 +189,8 @@ impl<'m> Plan<'m> {
                 }
                 let address = one.operand(0);
                 let is_shared = !self.privates.contains(address);
-                if self.shapes.get(one) == Shape::Varying && !is_element(one.ty()) {
+                let known = is_element(one.ty()) || is_packed(one.ty());
+                if self.shapes.get(one) == Shape::Varying && !known {
                     return refuse("a load of an unusual type");
                 }
                 Ok(if is_shared { Effect::Reads } else { Effect::None })
@@ -187,7 +201,7 @@ impl<'m> Plan<'m> {
                 }
                 let (value, address) = (one.operand(0), one.operand(1));
                 let same = self.shapes.get(address) == Shape::Uniform;
-                if !is_element(value.ty()) && !same {
+                if !is_element(value.ty()) && !is_packed(value.ty()) && !same {
                     return refuse("a store of an unusual type");
                 }
                 let is_shared = !self.privates.contains(address);

@@ -24,7 +24,7 @@ impl<'m> Emit<'_, 'm> {
         if let Some((_, unit)) = self.plan.privates.of(address) {
             return self.private_load(one, unit);
         }
-        match access(self.shape(address), self.size_of(ty), ty, self.lanes) {
+        match access(&self.region.function.module().data_layout(), self.shape(address), ty) {
             Access::Same => {
                 let new = self.cloned(one);
                 if self.shape(one) == Shape::Uniform { new } else { self.splat(new) }
@@ -34,6 +34,8 @@ impl<'m> Emit<'_, 'm> {
                 self.load_vector(ty.vector(self.lanes), at, one.alignment())
             }
             Access::Apart(step) if self.mask.is_full() => self.load_apart(one, step),
+            Access::Packed(bytes) => self.load_packed(one, bytes),
+            Access::Single => self.each_lane(one),
             _ => {
                 let pointers = self.vector(address);
                 let align = one.alignment();
@@ -132,6 +134,61 @@ impl<'m> Emit<'_, 'm> {
         self.builder.shuffle(all, all.ty().poison(), &elements)
     }
 
+    /// The numbers of the bytes that elements of `bytes` bytes have among such with room for more.
+    fn bytes_of(&self, bytes: u32) -> Vec<u32> {
+        let room = bytes.next_power_of_two();
+        (0..self.lanes).flat_map(|lane| (0..bytes).map(move |byte| lane * room + byte)).collect()
+    }
+
+    /// The mask, for each byte of elements of so many.
+    fn packed_mask(&self, bytes: u32, like: Value<'m>) -> Value<'m> {
+        let mask = self.masks().vector(self.mask, like);
+        let lanes: Vec<u32> = (0..self.lanes * bytes).map(|byte| byte / bytes).collect();
+        self.builder.shuffle(mask, mask.ty().poison(), &lanes)
+    }
+
+    /// Elements of three, five, six or seven bytes, one behind the other.
+    fn load_packed(&mut self, one: Value<'m>, bytes: u32) -> Value<'m> {
+        let context = self.region.item.context();
+        let at = self.scalar(one.operand(0));
+        let all = context.int_type(8).vector(self.lanes * bytes);
+        let all = if self.mask.is_full() {
+            let new = self.builder.load(all, at);
+            new.set_alignment(1);
+            new
+        } else {
+            let mask = self.packed_mask(bytes, at);
+            let new = self.masked("llvm.masked.load", &[all, at.ty()], &[at, mask, all.poison()]);
+            new.align_argument(0, 1);
+            new
+        };
+        let room = bytes.next_power_of_two();
+        // The bytes above an element are cut off again: any will do.
+        let places: Vec<u32> = (0..self.lanes)
+            .flat_map(|lane| (0..room).map(move |byte| lane * bytes + byte.min(bytes - 1)))
+            .collect();
+        let spread = self.builder.shuffle(all, all.ty().poison(), &places);
+        let wide = self.builder.bitcast(spread, context.int_type(8 * room).vector(self.lanes));
+        self.builder.trunc(wide, one.ty().vector(self.lanes))
+    }
+
+    fn store_packed(&mut self, one: Value<'m>, bytes: u32) {
+        let context = self.region.item.context();
+        let value = self.vector(one.operand(0));
+        let at = self.scalar(one.operand(1));
+        let room = bytes.next_power_of_two();
+        let wide = self.builder.zext(value, context.int_type(8 * room).vector(self.lanes));
+        let spread = self.builder.bitcast(wide, context.int_type(8).vector(self.lanes * room));
+        let all = self.builder.shuffle(spread, spread.ty().poison(), &self.bytes_of(bytes));
+        if self.mask.is_full() {
+            self.builder.store(all, at).set_alignment(1);
+            return;
+        }
+        let mask = self.packed_mask(bytes, at);
+        let new = self.masked("llvm.masked.store", &[all.ty(), at.ty()], &[all, at, mask]);
+        new.align_argument(1, 1);
+    }
+
     fn gather(&self, ty: Type<'m>, pointers: Value<'m>, align: u32) -> Value<'m> {
         let mask = self.masks().vector(self.mask, pointers);
         let vector = ty.vector(self.lanes);
@@ -155,12 +212,16 @@ impl<'m> Emit<'_, 'm> {
             self.private_store(one, unit);
             return;
         }
-        match access(self.shape(address), self.size_of(ty), ty, self.lanes) {
+        match access(&self.region.function.module().data_layout(), self.shape(address), ty) {
             Access::Same => self.store_same(one),
             Access::Consecutive => {
                 let at = self.scalar(address);
                 let value = self.vector(value);
                 self.store_vector(value, at, one.alignment());
+            }
+            Access::Packed(bytes) => self.store_packed(one, bytes),
+            Access::Single => {
+                self.each_lane(one);
             }
             _ => {
                 let (value, pointers) = (self.vector(value), self.vector(address));
