@@ -37,6 +37,8 @@ pub(super) struct Private {
 #[derive(Default)]
 pub(super) struct Privates<'m> {
     pub all: HashMap<Value<'m>, Private>,
+    /// The same, in their order.
+    pub order: Vec<Value<'m>>,
     /// For each address of a local, the local.
     pointers: HashMap<Value<'m>, Value<'m>>,
     /// The addresses of locals that are one for all lanes, as all store the same, and the local.
@@ -187,6 +189,7 @@ impl<'m> Privates<'m> {
             Some(unit) => Layout::Interleaved(unit),
             None => Layout::Copies(size.max(1).next_multiple_of(align.into())),
         };
+        self.order.push(local);
         self.all.insert(local, Private { layout, size, align });
         for pointer in pointers {
             self.pointers.insert(pointer, local);

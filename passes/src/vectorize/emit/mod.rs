@@ -37,6 +37,8 @@ pub(super) struct Emit<'a, 'm> {
     edge_masks: HashMap<(usize, usize), Mask<'m>>,
     /// What lanes left a loop with by an edge.
     edge_values: HashMap<((usize, usize), Value<'m>), Value<'m>>,
+    /// The keys of that, in the order in which they came.
+    left_with: Vec<((usize, usize), Value<'m>)>,
     /// Where the scalar loop takes over at the vector's first work-item.
     restart: Block<'m>,
     restarts: bool,
@@ -82,6 +84,7 @@ pub(super) fn apply(plan: &Plan<'_>) {
         vectors: HashMap::new(),
         edge_masks: HashMap::new(),
         edge_values: HashMap::new(),
+        left_with: Vec::new(),
         restart,
         restarts: false,
         mask: Mask::FULL,
@@ -151,7 +154,8 @@ impl<'m> Emit<'_, 'm> {
     fn locals(&mut self) {
         let context = self.region.item.context();
         let first = self.region.function.entry().begin();
-        for (&local, private) in &self.plan.privates.all {
+        for &local in &self.plan.privates.order {
+            let private = &self.plan.privates.all[&local];
             let builder = Builder::before(first);
             let (size, align) = match private.layout {
                 Layout::Interleaved(unit) => {
@@ -306,8 +310,7 @@ impl<'m> Emit<'_, 'm> {
                 Mask { uniform, lanes }
             };
             self.edge_masks.insert(edge, joined);
-            let own: Vec<_> =
-                self.edge_values.keys().filter(|key| key.0 == edge).copied().collect();
+            let own: Vec<_> = self.left_with.iter().filter(|key| key.0 == edge).copied().collect();
             for key in own {
                 let value = self.edge_values[&key];
                 let joined = join(self, value, value.ty().poison());
@@ -616,7 +619,9 @@ impl<'m> Emit<'_, 'm> {
         }
         for (edge, value, phi, new) in latest {
             phi.add_incoming(new, end);
-            self.edge_values.insert((edge, value), new);
+            if self.edge_values.insert((edge, value), new).is_none() {
+                self.left_with.push((edge, value));
+            }
         }
         for &(_, phi, new) in &left_by {
             phi.add_incoming(new, end);
