@@ -58,8 +58,8 @@
 //!
 //! **Panics.** An edge that leaves the work-item loop is tested for any lane. If one takes it, the
 //! scalar loop takes over at the vector's first work-item: it repeats what the vector computed and
-//! panics as it would have, at the first work-item that does. So nothing that cannot be repeated
-//! may come before such an edge; a loop where it does is refused.
+//! panics as it would have, at the first work-item that does, when those before it have stored and
+//! none behind it has. So nothing may be stored before such an edge; a loop where it is is refused.
 //!
 //! **Lanes that are off** may compute garbage, but they neither trap nor access memory. What runs
 //! for fewer lanes than all loses the promises (`nuw`, `inbounds`, …) that held where it stood.

@@ -142,7 +142,6 @@ impl<'m> Plan<'m> {
         let region = &self.region;
         let mut effects: Vec<usize> = Vec::new();
         let mut exits: Vec<usize> = Vec::new();
-        let mut repeatable = true;
         let order = self.order();
         for (at, &block) in order.iter().enumerate() {
             let here = region.cfg.blocks[block];
@@ -152,19 +151,13 @@ impl<'m> Plan<'m> {
             }
             for one in here.instructions() {
                 self.check_types(one)?;
-                match self.effect(block, one)? {
-                    Effect::None => {}
-                    Effect::Reads => repeatable &= self.reads_constants(one.operand(0)),
-                    Effect::Stores => effects.push(at),
-                    Effect::Other => {
-                        effects.push(at);
-                        repeatable = false;
-                    }
+                if self.effect(block, one)? {
+                    effects.push(at);
                 }
             }
         }
         // The scalar loop takes over where a lane panics, and begins with the vector's first
-        // work-item. So nothing must have been done yet, or it must be the same done twice.
+        // work-item. So nothing must have been done yet, by no lane.
         let follows = |&effect: &usize, &exit: &usize| {
             effect <= exit || {
                 let around = self.loops_around(order[effect]);
@@ -172,14 +165,14 @@ impl<'m> Plan<'m> {
             }
         };
         let late = exits.iter().any(|exit| effects.iter().any(|effect| follows(effect, exit)));
-        if late && !repeatable {
+        if late {
             return Err(Refusal::Construct("a panic after a store"));
         }
         Ok(())
     }
 
-    /// What an instruction does beside computing.
-    fn effect(&self, block: usize, one: Value<'m>) -> Result<Effect, Refusal> {
+    /// Whether an instruction does what other work-items or the host may see.
+    fn effect(&self, block: usize, one: Value<'m>) -> Result<bool, Refusal> {
         use Opcode::*;
         let refuse = |what| Err(Refusal::Construct(what));
         match one.opcode() {
@@ -187,13 +180,11 @@ impl<'m> Plan<'m> {
                 if one.is_volatile() || one.is_atomic() {
                     return refuse("an atomic or volatile load");
                 }
-                let address = one.operand(0);
-                let is_shared = !self.privates.contains(address);
                 let known = is_element(one.ty()) || is_packed(one.ty());
                 if self.shapes.get(one) == Shape::Varying && !known {
                     return refuse("a load of an unusual type");
                 }
-                Ok(if is_shared { Effect::Reads } else { Effect::None })
+                Ok(false)
             }
             Some(Store) => {
                 if one.is_volatile() || one.is_atomic() {
@@ -204,8 +195,7 @@ impl<'m> Plan<'m> {
                 if !is_element(value.ty()) && !is_packed(value.ty()) && !same {
                     return refuse("a store of an unusual type");
                 }
-                let is_shared = !self.privates.contains(address);
-                Ok(if is_shared { Effect::Stores } else { Effect::None })
+                Ok(!self.privates.contains(address))
             }
             Some(AtomicRMW) => {
                 let around = self.loops_around(block);
@@ -217,34 +207,34 @@ impl<'m> Plan<'m> {
                 if one.is_volatile() {
                     return refuse("a volatile operation");
                 }
-                Ok(Effect::Other)
+                Ok(true)
             }
             Some(Call) => self.effect_of_call(one),
             Some(Br | Switch | Phi | GetElementPtr | Select | ICmp | FCmp | FNeg | Freeze) => {
-                Ok(Effect::None)
+                Ok(false)
             }
             Some(
                 Add | Sub | Mul | UDiv | SDiv | URem | SRem | Shl | LShr | AShr | And | Or | Xor
                 | FAdd | FSub | FMul | FDiv | FRem,
-            ) => Ok(Effect::None),
+            ) => Ok(false),
             Some(
                 Trunc | ZExt | SExt | FPToUI | FPToSI | UIToFP | SIToFP | FPTrunc | FPExt
                 | PtrToInt | IntToPtr | BitCast,
-            ) => Ok(Effect::None),
-            Some(ExtractValue) => Ok(Effect::None),
-            Some(InsertValue) if one.aggregate_indices().len() == 1 => Ok(Effect::None),
+            ) => Ok(false),
+            Some(ExtractValue) => Ok(false),
+            Some(InsertValue) if one.aggregate_indices().len() == 1 => Ok(false),
             Some(Fence) => refuse("a fence"),
             Some(AtomicCmpXchg) => refuse("an atomic compare-exchange"),
             _ => refuse("an instruction without a form for vectors"),
         }
     }
 
-    fn effect_of_call(&self, one: Value<'m>) -> Result<Effect, Refusal> {
+    fn effect_of_call(&self, one: Value<'m>) -> Result<bool, Refusal> {
         let refuse = |what| Err(Refusal::Construct(what));
         let Some(callee) = one.callee() else { return refuse("a call through a pointer") };
         match intrinsics::form(callee) {
-            Some(Form::Dropped) => return Ok(Effect::None),
-            Some(_) if one.bundle_tags().is_empty() => return Ok(Effect::None),
+            Some(Form::Dropped) => return Ok(false),
+            Some(_) if one.bundle_tags().is_empty() => return Ok(false),
             _ => {}
         }
         if intrinsics::is_called(callee, "memset") {
@@ -252,7 +242,7 @@ impl<'m> Plan<'m> {
             if self.privates.of(address).is_some() {
                 let same = self.shapes.get(address) == Shape::Uniform;
                 return if same && is_whole_memset(one, address) {
-                    Ok(Effect::None)
+                    Ok(false)
                 } else {
                     refuse("private memory filled at an index")
                 };
@@ -267,39 +257,13 @@ impl<'m> Plan<'m> {
             if self.privates.of(to).is_some() || self.privates.of(from).is_some() {
                 return refuse("a copy of interleaved memory");
             }
-            return Ok(match self.privates.contains(to) {
-                true if intrinsics::is_called(callee, "memset") => Effect::None,
-                true if self.reads_constants(from) => Effect::None,
-                _ => Effect::Other,
-            });
+            return Ok(!self.privates.contains(to));
         }
         if intrinsics::is_pure(one, callee) {
             let ty = one.ty();
-            return if is_element(ty) {
-                Ok(Effect::None)
-            } else {
-                refuse("a call of an unusual type")
-            };
+            return if is_element(ty) { Ok(false) } else { refuse("a call of an unusual type") };
         }
         refuse("a call of a function that is not inlined")
-    }
-
-    /// Whether what lies at an address stays the same during the launch.
-    fn reads_constants(&self, address: Value<'m>) -> bool {
-        let mut at = address;
-        for _ in 0..64 {
-            if at.opcode() == Some(Opcode::GetElementPtr) {
-                at = at.operand(0);
-                continue;
-            }
-            if at.is_argument() {
-                let has = |name| at.parameter_attribute(name).is_some();
-                return has("noalias") && has("readonly");
-            }
-            return at.is_global_variable() && at.is_global_constant()
-                || self.privates.contains(at);
-        }
-        false
     }
 
     fn check_types(&self, one: Value<'m>) -> Result<(), Refusal> {
@@ -348,17 +312,6 @@ fn different_locals<'m>(
         }
     }
     found
-}
-
-/// What an instruction does beside computing.
-enum Effect {
-    None,
-    /// It reads memory that work-items share.
-    Reads,
-    /// It stores to such memory.
-    Stores,
-    /// What must not be done twice.
-    Other,
 }
 
 fn is_scalar(ty: Type<'_>) -> bool {

@@ -1,4 +1,4 @@
-; What was stored may have been read, so it cannot be done twice.
+; What was stored cannot be taken back, and is not done twice.
 ; SPEC lanes: 256 8
 declare void @schism.panic(i64) cold
 define void @kernel(ptr %in, ptr %out, i64 %len, i64 %begin, i64 %end) {

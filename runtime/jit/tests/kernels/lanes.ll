@@ -89,4 +89,3 @@ wrong:
 @file = private constant [4 x i8] c"f.rs"
 @place = private constant { ptr, i64, i32, i32 } { ptr @file, i64 4, i32 3, i32 1 }
 declare float @llvm.sqrt.f32(float)
-declare void @__schism_panic(ptr, i64, ptr) cold noreturn
