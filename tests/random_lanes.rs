@@ -33,6 +33,8 @@ struct Writer<'a> {
     loops: Vec<(String, String)>,
     /// Whether there are index checks.
     checks: bool,
+    /// Whether the array is read in halves, too: then its lanes cannot lie side by side.
+    halves: bool,
 }
 
 impl Writer<'_> {
@@ -152,6 +154,13 @@ impl Writer<'_> {
             }
             3 => {
                 let index = self.index(8);
+                if self.halves && self.random.below(3) == 0 {
+                    let at = self.value(&format!("getelementptr i16, ptr %array, i64 {index}"));
+                    let value = self.value(&format!("load i16, ptr {at}, align 2"));
+                    let value = self.value(&format!("zext i16 {value} to i32"));
+                    self.set_narrow(&value);
+                    return;
+                }
                 let array = pick(self.random, &["%array", "%bytes"]);
                 let ty = if array == "%array" { "i32" } else { "i8" };
                 let at = self.value(&format!("getelementptr {ty}, ptr {array}, i64 {index}"));
@@ -390,6 +399,7 @@ impl Writer<'_> {
 pub fn generate(seed: u64) -> String {
     let mut random = Random::new(seed);
     let checks = random.below(3) == 0;
+    let halves = random.below(3) == 0;
     let budget = 8 + random.below(30);
     let words = ITEMS * WORDS;
     let (u32, u64) = (random.below(1 << 20), random.below(1000));
@@ -400,6 +410,7 @@ pub fn generate(seed: u64) -> String {
         budget,
         loops: Vec::new(),
         checks,
+        halves,
     };
     writer.o = format!(
         "{AROUND}

@@ -62,6 +62,10 @@
 //! only read it or use atomics. [`parallel_loop_metadata`] tells the vectoriser so where a kernel
 //! has only such accesses.
 //!
+//! **Lanes.** The innermost loop of the nest has the property `schism.work_item_loop`: the pass
+//! `vectorize` computes several of its work-items at once, unless [`lanes`] says otherwise. The
+//! loop that is left runs the last ones.
+//!
 //! **Precision.** Unless the request asks for it, nothing here allows LLVM to change a result: no
 //! fast-math flags are added and no multiply and add are contracted, so a kernel computes what the
 //! same loop on the host computes, bit for bit.
