@@ -139,6 +139,8 @@ pub static CPU: &[Step] = &[
     Step::Target("dump-legalized"),
     // Pre-optimize.
     BOUNDS,
+    // Before LLVM unrolls or vectorises a loop.
+    Step::Pass("vectorize"),
     OPTIMIZE,
     // What must not be optimised.
     Step::Target("add-entry"),

@@ -38,6 +38,7 @@ use crate::specialize::dead_arguments::Kept;
 use crate::specialize::{
     constant_buffer, dead_arguments, device_library, fast_math, spec_constants,
 };
+use crate::vectorize;
 
 /// All passes, by folder.
 #[rustfmt::skip] // one line each
@@ -84,6 +85,8 @@ pub static PASSES: &[Pass] = &[
     optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits (GPUs)", |module, _| Ok(narrow_checks::run(module))),
     // cpu
     optional("split-at-barriers", "cuts kernels at barriers into loops over a group's work-items", |module, _| split_at_barriers::run(module)),
+    // vectorize
+    optional("vectorize", "computes several work-items at once, in the lanes of vectors (CPU)", |module, cx| Ok(cx.remarks.extend(vectorize::run(module, cx.spec.lanes.as_ref())?))),
     // gpu
     pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { Ok(lower_local_memory::run(module, &cx.kernels(), cx.local_align())?) }),
     pass("panic-sites", "turns panics that show plain values into static descriptors and scalars", |module, _| Ok(panic_sites::run(module))),
