@@ -7,7 +7,7 @@
 //! | `tests/unroll.rs` | hints of how often loops are unrolled: the same results, and code as asked |
 //! | `tests/code_split.rs` | `SCHISM_DEVICE_CODE_SPLIT` |
 //! | `tests/random_ir.rs` | random modules through all passes, run before and after |
-//! | `tests/random_loops.rs` | random loops with checks, some of which fail, and with indices that are loaded, before and after the passes that move checks |
+//! | `tests/random_loops.rs` | random loops with checks, some of which fail, and with indices that are loaded, before and after the passes that move checks; random work-items one by one and in lanes |
 //! | `tests/cache.rs` | compiled kernels that are kept on disk |
 //! | `tests/times.rs` | `SCHISM_TIME_PASSES` |
 //! | `tests/offsets.rs` | launches over ranges that do not begin at zero, on every device |
@@ -58,6 +58,7 @@ pub mod lab;
 pub mod ptx;
 pub mod random_gathers;
 pub mod random_ir;
+pub mod random_lanes;
 pub mod random_loops;
 pub mod skip;
 pub mod sub_groups;

@@ -21,8 +21,9 @@
 //! [`registry`] lists the passes, [`pipeline`] their orders in stage 1 and stage 2, and runs them.
 //! One pass is one file, or one folder, whose module doc shows IR before and after. Folders are in
 //! the order of the flow: [`frontend`] (rustc's IR to a device image), [`check`], [`specialize`]
-//! (what a launch knows), [`bounds`], [`cpu`], [`gpu`], [`nvptx`]. Below all of them are [`mod@pass`] (what
-//! a pass is given), [`analysis`], [`spec`] (what stage 1 tells stage 2) and `ir` (CFG, cloning).
+//! (what a launch knows), [`bounds`], [`cpu`], [`mod@vectorize`], [`gpu`], [`nvptx`]. Below all of
+//! them are [`mod@pass`] (what a pass is given), [`analysis`], [`spec`] (what stage 1 tells stage
+//! 2) and `ir` (CFG, cloning).
 //! No two files import each other.
 //!
 //! Stage 1:
@@ -65,6 +66,7 @@
 //! | `split-at-barriers` | [`cpu::split_at_barriers`]: cuts kernels at barriers into loops over a group's work-items |
 //! | `loop-versioning` | [`bounds::loop_versioning`]: clones loops without their checks, and decides before the loop which one runs |
 //! | `merge-checks` | [`bounds::merge_checks`]: merges successive range checks into one branch |
+//! | `vectorize` | [`mod@vectorize`]: computes several work-items at once, in the lanes of vectors (CPU) |
 //! | `strip-mine` | [`bounds::strip_mine`]: strip-mines loops that check the indices they load, and loads a strip at once (GPUs; reads past slices) |
 //! | `dead-arguments` | [`specialize::dead_arguments`]: removes the parameters that a kernel does not use |
 //! | `lower-local-memory` | [`gpu::lower_local_memory`]: places the local memory of a work-group in one symbol, with offsets for pointers (CUDA) |
@@ -108,6 +110,7 @@ pub mod registry;
 pub mod spec;
 pub mod specialize;
 pub mod stage1;
+pub mod vectorize;
 
 pub use schism_message::{Kind, Trait};
 pub use spec::device::DeviceSpec;

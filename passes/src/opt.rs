@@ -97,6 +97,9 @@ pub fn run(input: &Input, passes: &str) -> Result<String, OptError> {
         for kernel in &cx.kernels {
             writeln!(text, "; {kernel}").expect("writing to a string");
         }
+        for remark in &cx.remarks {
+            writeln!(text, "; {remark}").expect("writing to a string");
+        }
         for finding in &cx.lints.findings {
             writeln!(text, "; {finding}").expect("writing to a string");
         }

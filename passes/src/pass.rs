@@ -70,6 +70,8 @@ pub struct PassContext<'a> {
     pub kernels: Vec<KernelImage>,
     /// What makes kernels slow.
     pub lints: Lints,
+    /// What became of loops that a pass looked at, for people.
+    pub remarks: Vec<String>,
     /// In stage 2: the alignment that local memory needs at least.
     pub least_local_align: u64,
     /// What the user asks of the run.
@@ -89,6 +91,7 @@ impl<'a> PassContext<'a> {
             sites: Vec::new(),
             kernels,
             lints: Lints::default(),
+            remarks: Vec::new(),
             least_local_align: 1,
             options,
             times: None,

@@ -21,9 +21,10 @@ use crate::check::{capabilities, device_check, exports, performance_lints, recur
 use crate::cpu::split_at_barriers;
 use crate::frontend::{
     allocate_local_memory, declare_spec_constants, fold_ir_constants, freeze_initialisers,
-    inline_refused, kernel_reachability, launch_offset, link_std_bodies, lower_formatters,
-    lower_panics, lower_scoped_atomics, lower_unroll_markers, lower_unwind, mark_convergent,
-    outline_kernels, simplify, split_images, strip_host_attributes, strip_instrumentation,
+    inline_refused, kernel_reachability, launch_offset, link_std_bodies, lower_allocation,
+    lower_formatters, lower_panics, lower_scoped_atomics, lower_unroll_markers, lower_unwind,
+    mark_convergent, outline_kernels, simplify, split_images, strip_host_attributes,
+    strip_instrumentation,
 };
 use crate::gpu::{
     address_spaces, demote_private_atomics, demote_shared_loads, expand_mem_intrinsics,
@@ -37,6 +38,7 @@ use crate::specialize::dead_arguments::Kept;
 use crate::specialize::{
     constant_buffer, dead_arguments, device_library, fast_math, spec_constants,
 };
+use crate::vectorize;
 
 /// All passes, by folder.
 #[rustfmt::skip] // one line each
@@ -61,6 +63,7 @@ pub static PASSES: &[Pass] = &[
     pass("allocate-local-memory", "assigns offsets to the arrays in local memory", |module, cx| Ok(allocate_local_memory::run(module, &mut cx.kernels)?)),
     pass("link-std-bodies", "links functions without MIR from the standard library's bitcode", |module, cx| Ok(link_std_bodies::run(module, cx.spec.std_bodies.as_deref(), &cx.roots())?)),
     pass("inline-refused", "inlines modules that the device check would refuse, to show what is dead", |module, cx| Ok(inline_refused::run(module, &cx.spec.imports)?)),
+    pass("lower-allocation", "lets kernels that work in the program's own memory use the program's allocator", |module, cx| Ok(lower_allocation::run(module, cx.spec))),
     pass("strip-debug", "removes debug information, unless source lines are asked for", |module, cx| { if !cx.spec.lines { module.strip_debug_info(); } Ok(()) }),
     pass("split-images", "keeps the kernels of one image of several, and what they reach", |module, cx| Ok(split_images::keep(module, &cx.spec.part.iter().map(String::as_str).collect())?)),
     // check
@@ -82,6 +85,8 @@ pub static PASSES: &[Pass] = &[
     optional("narrow-checks", "compares indices with lengths below 2^31 in 32 bits (GPUs)", |module, _| Ok(narrow_checks::run(module))),
     // cpu
     optional("split-at-barriers", "cuts kernels at barriers into loops over a group's work-items", |module, _| split_at_barriers::run(module)),
+    // vectorize
+    optional("vectorize", "computes several work-items at once, in the lanes of vectors (CPU)", |module, cx| Ok(cx.remarks.extend(vectorize::run(module, cx.spec.lanes.as_ref())?))),
     // gpu
     pass("lower-local-memory", "places the local memory of a work-group in one symbol, with offsets for pointers (CUDA)", |module, cx| { Ok(lower_local_memory::run(module, &cx.kernels(), cx.local_align())?) }),
     pass("panic-sites", "turns panics that show plain values into static descriptors and scalars", |module, _| Ok(panic_sites::run(module))),

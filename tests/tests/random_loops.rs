@@ -1,7 +1,7 @@
 //! Random loops with checks, before and after the passes that move checks: the same results, and
 //! the same panics at the same time.
 
-use schism_tests::{random_gathers, random_loops};
+use schism_tests::{random_gathers, random_lanes, random_loops};
 
 #[test]
 fn loops_do_after_the_passes_what_they_did_before() {
@@ -27,4 +27,20 @@ fn loops_with_loaded_indices_do_the_same_several_turns_at_once() {
     }
     // Otherwise nothing was tested.
     assert!(made >= 60, "{made} of 80");
+}
+
+#[test]
+fn work_items_do_in_lanes_what_they_do_alone() {
+    let count = std::env::var("SCHISM_TEST_LANES").ok().and_then(|count| count.parse().ok());
+    let mut made = 0;
+    let count = count.unwrap_or(120);
+    for seed in 0..count {
+        match random_lanes::check(seed) {
+            Ok(vectors) => made += usize::from(vectors),
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+    println!("{made} of {count} in lanes");
+    // Otherwise nothing was tested.
+    assert!(made * 2 >= count as usize, "{made} of {count}");
 }

@@ -201,6 +201,12 @@ impl<'m> Builder<'m> {
         unsafe { LLVMPositionBuilderAtEnd(self.raw, block.raw()) };
     }
 
+    /// LLVM's builder, which has a place, for the other files of the crate.
+    #[track_caller]
+    pub(crate) fn raw_builder(&self) -> LLVMBuilderRef {
+        self.raw()
+    }
+
     /// LLVM's builder, which has a place.
     #[track_caller]
     fn raw(&self) -> LLVMBuilderRef {

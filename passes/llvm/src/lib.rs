@@ -51,6 +51,7 @@ mod module;
 mod pipeline;
 mod types;
 mod value;
+mod vector;
 
 use std::ffi::{CStr, c_char};
 

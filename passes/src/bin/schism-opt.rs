@@ -29,6 +29,7 @@ USAGE: schism-opt -p PASS,PASS,... [OPTIONS] FILE
                         spec-constant: SYMBOL SIZE ALIGN HEXADECIMAL
                         constant-value: SYMBOL HEXADECIMAL
                         fast-math: relaxed|finite
+                        lanes: REGISTER-BITS [COUNT]
                         warnings: off|on|perf
       --list          list the pipelines and the passes
   FILE                `-` is stdin

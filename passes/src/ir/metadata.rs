@@ -14,6 +14,9 @@ pub(crate) const UNROLL_DISABLE: &str = "llvm.loop.unroll.disable";
 /// The property of loops that are unrolled by a number of iterations.
 pub(crate) const UNROLL_COUNT: &str = "llvm.loop.unroll.count";
 
+/// The property of loops that LLVM does not vectorise, as they are vectorised already.
+pub(crate) const IS_VECTORIZED: &str = "llvm.loop.isvectorized";
+
 /// Tells a property of a loop, and a number if it has one, unless something is told of the loop
 /// already.
 pub(crate) fn mark(end: Value<'_>, property: &str, number: Option<usize>) {
@@ -29,6 +32,15 @@ pub(crate) fn set_unroll(ends: &[Value<'_>], property: &str, number: Option<u32>
     let kept = known.into_iter().flat_map(properties).filter(|&one| !is_about(one, UNROLL));
     let kept: Vec<Metadata<'_>> = kept.map(Value::as_metadata).collect();
     tell(ends, &kept, property, number.map(u64::from));
+}
+
+/// Tells a property with a number in the place of another one, whose name is given. What else is
+/// told of the loop stays.
+pub(crate) fn replace(end: Value<'_>, old: &str, property: &str, number: u64) {
+    let known = end.named_kind_metadata(LOOP);
+    let kept = known.into_iter().flat_map(properties).filter(|&one| !is_about(one, old));
+    let kept: Vec<Metadata<'_>> = kept.map(Value::as_metadata).collect();
+    tell(&[end], &kept, property, Some(number));
 }
 
 /// Whether a loop whose latch ends in `end` has a property.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::spec::kernel::{KernelSpec, SpecConstant};
+use crate::spec::lanes::Lanes;
 use crate::spec::messages::{Formatter, PanicFunction, TypeDescription};
 use crate::spec::options::{FastMath, SplitMode, Warnings};
 use crate::spec::std_bodies::bodies::StdBodies;
@@ -33,6 +34,8 @@ pub struct DeviceSpec {
     pub constant_values: Vec<(String, Vec<u8>)>,
     /// In stage 2: how precise floating-point operations are.
     pub fast_math: FastMath,
+    /// In stage 2: the vectors of the processor, if work-items are to be computed in their lanes.
+    pub lanes: Option<Lanes>,
     /// Bodies of functions that the module only declares.
     pub std_bodies: Option<Arc<StdBodies>>,
     /// The triple of stage 2's target; empty for the host's.
@@ -45,6 +48,8 @@ pub struct DeviceSpec {
     pub warnings: Warnings,
     /// Kernels, by name, that work in the program's own memory.
     pub host_memory: Vec<String>,
+    /// Kernels, by name, that may use the program's allocator.
+    pub host_heap: Vec<String>,
     /// For the pass `split` alone: the kernels to keep.
     pub part: Vec<String>,
 }

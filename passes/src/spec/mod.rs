@@ -5,6 +5,7 @@ pub mod builtins;
 pub mod device;
 pub mod image;
 pub mod kernel;
+pub mod lanes;
 pub mod messages;
 pub mod options;
 pub mod report;

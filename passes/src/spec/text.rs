@@ -13,6 +13,7 @@
 //! ; SPEC kernel: name entry size align
 //! ; SPEC param: offset size align integer|float|bytes|pointer|reference
 //! ; SPEC host-memory: kernel
+//! ; SPEC host-heap: kernel
 //! ; SPEC target: triple
 //! ; SPEC export: symbol
 //! ; SPEC import: symbol
@@ -20,6 +21,7 @@
 //! ; SPEC part: kernel...
 //! ; SPEC constant-value: symbol hexadecimal
 //! ; SPEC fast-math: relaxed|finite
+//! ; SPEC lanes: register-bits [count]
 //! ; SPEC warnings: off|on|perf
 //! ; SPEC body: declare void @g() define void @f() { call void @g() ret void }
 //! ```
@@ -42,6 +44,7 @@ use crate::frontend::message_template;
 use crate::frontend::std_bodies::build_index;
 use crate::spec::device::DeviceSpec;
 use crate::spec::kernel::{KernelSpec, Parameter, ParameterKind, SpecConstant};
+use crate::spec::lanes::Lanes;
 use crate::spec::messages::{
     Formatter, PanicFunction, PanicMessage, PanicValue, TypeDescription, TypePart,
 };
@@ -206,6 +209,7 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
             kernel.parameters.push(parameter);
         }
         "host-memory" => spec.host_memory.push(word(0, "the kernel")?.to_owned()),
+        "host-heap" => spec.host_heap.push(word(0, "the kernel")?.to_owned()),
         "spec-constant" => spec.spec_constants.push(SpecConstant {
             symbol: word(0, "the symbol")?.to_owned(),
             static_size: number(1, "the size")?,
@@ -223,6 +227,16 @@ pub fn add(spec: &mut DeviceSpec, line: &str) -> Result<(), SpecError> {
                 "finite" => FastMath::RELAXED_AND_FINITE,
                 other => return Err(error(format!("mathematics cannot be `{other}`"))),
             }
+        }
+        "lanes" => {
+            let bits = number(0, "the number of bits")?;
+            let count = words.get(1).map(|_| number(1, "the number of lanes")).transpose()?;
+            let is_good = |lanes: &u64| lanes.is_power_of_two() && (2..=64).contains(lanes);
+            if !(64..=4096).contains(&bits) || !count.as_ref().is_none_or(is_good) {
+                return Err(error("no processor has such lanes".to_owned()));
+            }
+            let forced = count.map(|count| count as u32);
+            spec.lanes = Some(Lanes { register_bits: bits as u32, forced });
         }
         "warnings" => {
             let word = word(0, "which ones")?;

@@ -7,6 +7,7 @@
 use schism_passes::DeviceSpec;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Driver, LLVM_PIPELINE, Llvm, PipelineError, Step};
+use schism_passes::spec::lanes::Lanes;
 
 use crate::dump::Dump;
 use crate::module::Module;
@@ -38,6 +39,11 @@ pub trait Target {
 
     /// The processor to generate code for.
     fn machine(&self) -> Result<Machine, JitError>;
+
+    /// The vectors in whose lanes work-items are computed, if they are.
+    fn lanes(&self) -> Result<Option<Lanes>, JitError> {
+        Ok(None)
+    }
 
     /// Runs a step of the pipeline that belongs to the target.
     fn run_step<'c>(
@@ -133,7 +139,8 @@ pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitErr
     let module = image::load(&context, request, &machine, T::DEVICE, T::LINES)?;
     times.done("load");
     dump.module("1-image.ll", &module);
-    let spec = DeviceSpec { target: module.handle().triple(), ..DeviceSpec::default() };
+    let lanes = target.lanes()?;
+    let spec = DeviceSpec { target: module.handle().triple(), lanes, ..DeviceSpec::default() };
     let mut cx = PassContext::new(&spec);
     cx.options = options;
     cx.times = times.is_on().then(Vec::new);
@@ -148,6 +155,8 @@ pub fn lower<T: Target>(target: &T, request: &Request) -> Result<T::Code, JitErr
     let mut steps = Steps { target, work: &work, state: T::State::default() };
     let ran = module.run_pipeline(T::PIPELINE, &mut cx, &mut steps);
     times.passes(cx.times.as_deref().unwrap_or_default());
+    times.remarks(&cx.remarks);
+    dump.bytes("remarks", (cx.remarks.join("\n") + "\n").as_bytes());
     ran?;
     let code = target.emit(&work, steps.state);
     times.done("emit");

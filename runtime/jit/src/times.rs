@@ -46,6 +46,14 @@ impl Times {
         *last = Instant::now();
     }
 
+    /// Adds what passes say of loops.
+    pub fn remarks(&mut self, remarks: &[String]) {
+        let Some(Steps { kernel, text, .. }) = &mut self.0 else { return };
+        for remark in remarks {
+            writeln!(text, "remark: stage 2 of {kernel}\t{remark}").expect("writing to a string");
+        }
+    }
+
     /// Ends a step, and begins the next.
     pub fn done(&mut self, step: &str) {
         let Some(Steps { kernel, last, text }) = &mut self.0 else { return };

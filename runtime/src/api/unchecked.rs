@@ -99,8 +99,8 @@ pub fn with_host_memory<R>(queue: &Queue, run: impl FnOnce() -> R) -> Result<R, 
 /// [`LaunchError`].
 ///
 /// # Safety
-/// This is inside a call of [`with_host_memory`] with the same queue. Work-items may run at the same
-/// time, on other threads. What the addresses in the kernel refer to lives until this returns.
+/// This is inside a call of [`with_host_memory`] with the same queue. Work-items may run at the
+/// same time, on other threads. What the addresses in the kernel refer to lives until this returns.
 pub unsafe fn run_unchecked<K: Kernel<1>>(
     queue: &Queue,
     kernel: &K,

@@ -22,6 +22,9 @@ const WATCHED: [&str; 3] = ["SCHISM_DUMP_DIR", "SCHISM_TIME_PASSES", "SCHISM_PRI
 /// Passes of stage 2 that the user has disabled: stage 2 reads the variable, and makes other code.
 const DISABLED: &str = "SCHISM_DISABLE_PASSES";
 
+/// How many work-items stage 2 computes in the lanes of a vector: it reads the variable.
+const LANES: &str = "SCHISM_CPU_LANES";
+
 fn cache() -> &'static Cache {
     // A forked process opens the folder again: with the parent's descriptors it would share the
     // parent's locks.
@@ -92,6 +95,10 @@ pub(crate) fn key_of(
     }
     for pass in disabled_passes(&env::var(DISABLED).unwrap_or_default()) {
         key = key.part("disabled pass", pass.as_bytes());
+    }
+    let lanes = env::var(LANES).unwrap_or_default();
+    if !lanes.is_empty() {
+        key = key.part("lanes", lanes.as_bytes());
     }
     for object in linked.objects() {
         key = key.part("linked", object.as_bytes());

@@ -5,7 +5,6 @@
 //! to go, and neither lock anything nor look at a clock.
 
 use std::cell::Cell;
-use std::fmt::Display;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -89,8 +88,8 @@ struct Class {
 
 /// A bit of a plan: the calls are kernels.
 const KERNEL: u32 = 1;
-/// A bit of a plan: calls are so short that not even their number is kept. Each thread asks at every
-/// [`TICKS`]th of its own.
+/// A bit of a plan: calls are so short that not even their number is kept. Each thread asks at
+/// every [`TICKS`]th of its own.
 const BY_TICKS: u32 = 2;
 /// The rest of a plan: this, for each call that need not ask.
 const ONE: u32 = 4;
@@ -308,12 +307,12 @@ impl Prepared {
     }
 
     /// There is none.
-    pub(crate) fn refuse(self, name: fn() -> &'static str, why: &dyn Display) {
+    pub(crate) fn refuse(self, name: fn() -> &'static str, why: &str) {
         refuse(self.0, name, why);
     }
 }
 
-fn refuse(site: &Site, name: fn() -> &'static str, why: &dyn Display) {
+fn refuse(site: &Site, name: fn() -> &'static str, why: &str) {
     site.kernel.store(REFUSED, Ordering::Relaxed);
     note(format_args!("a parallel iterator stays with rayon, because {why}: {}", name()));
 }
@@ -357,7 +356,7 @@ impl Run {
     }
 
     /// There is no kernel for it.
-    pub(crate) fn refuse(self, name: fn() -> &'static str, why: &dyn Display) {
+    pub(crate) fn refuse(self, name: fn() -> &'static str, why: &str) {
         refuse(self.site, name, why);
     }
 }

@@ -2,12 +2,11 @@
 //!
 //! The compiler keeps [`pipeline`] out of kernels: it is no part of any device image.
 
-use std::fmt::Display;
 use std::panic::panic_any;
 
 use rayon::iter::plumbing::{Consumer, Folder, Producer, bridge_producer_consumer};
 use schism::__private::{descriptor, prepare_unchecked, with_host_memory};
-use schism::{DeviceKind, LaunchError, Queue};
+use schism::{DeviceKind, ImageError, LaunchError, Queue};
 
 use crate::choose::{self, Prepared, Way};
 use crate::device;
@@ -58,12 +57,12 @@ where
         }
         Way::Device(run) => {
             let name = std::any::type_name::<P>;
-            let refuse = |run: choose::Run, why: &dyn Display| {
+            let refuse = |run: choose::Run, why: &str| {
                 report::refused(std::any::type_name::<(P, C)>, descriptor, why);
                 run.refuse(name, why);
             };
             let Some(queue) = device::queue() else {
-                refuse(run, &"there is no queue");
+                refuse(run, NO_QUEUE);
                 return (with_rayon(len, producer, consumer), Place::Refused);
             };
             if const { grid::may_copy::<P, C>() }
@@ -78,7 +77,7 @@ where
                         (result, Place::Kernel)
                     }
                     Err(grid::Failed::NotBegun(error)) => {
-                        refuse(run, &error);
+                        refuse(run, &why(&error));
                         (with_rayon(len, producer, consumer), Place::Refused)
                     }
                     Err(grid::Failed::Within(error)) => fail(error, &queue),
@@ -97,13 +96,28 @@ where
                 Err(failed) => *failed,
             };
             match failed {
-                Failed::NotBegun(launch, why) => {
-                    refuse(run, &why);
+                Failed::NotBegun(launch, error) => {
+                    refuse(run, &why(&error));
                     (launch.join_with(pieces_with_rayon), Place::Refused)
                 }
                 Failed::Within(error) => fail(error, &queue),
             }
         }
+    }
+}
+
+/// Why a launch cannot begin where a thread has no queue.
+const NO_QUEUE: &str = "there is no queue";
+
+/// Why a launch cannot begin.
+fn why(error: &LaunchError) -> String {
+    match error {
+        LaunchError::Image { cause, .. } if matches!(**cause, ImageError::NoKernel) => {
+            "the compiler made no kernel of it (`--stdpar=explain` tells why)".to_owned()
+        }
+        // The kernel's name is each pipeline's own.
+        LaunchError::Image { cause, .. } => format!("of its kernel, {cause}"),
+        error => error.to_string(),
     }
 }
 
@@ -125,7 +139,7 @@ where
 {
     let name: fn() -> &'static str = std::any::type_name::<P>;
     let Some(queue) = device::queue() else {
-        pipeline.refuse(name, &"there is no queue");
+        pipeline.refuse(name, NO_QUEUE);
         return true;
     };
     if queue.device().kind() != DeviceKind::Cpu {
@@ -134,7 +148,7 @@ where
     }
     let told = move |outcome: Result<(), LaunchError>| match outcome {
         Ok(()) => pipeline.ready(),
-        Err(why) => pipeline.refuse(name, &why),
+        Err(error) => pipeline.refuse(name, &why(&error)),
     };
     prepare_unchecked::<Pieces<P, C>>(&queue, Box::new(told))
 }

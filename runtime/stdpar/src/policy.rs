@@ -3,9 +3,9 @@
 //!
 //! A pipeline begins with rayon. Once that has taken long enough for a kernel to be worth making,
 //! some calls in a row *look* at the kernel, and from then on calls take the faster way. The other
-//! one is looked at again: when what that may cost is small beside what was spent meanwhile, or when
-//! calls take far longer or shorter than they did. A look that changes nothing makes the next one
-//! come later.
+//! one is looked at again: when what that may cost is small beside what was spent meanwhile, or
+//! when calls take far longer or shorter than they did. A look that changes nothing makes the next
+//! one come later.
 //!
 //! What a way takes is the median of its last calls, so that a thread that was interrupted counts
 //! for nothing. The first call after a change of the way does not count either, if it is short: it

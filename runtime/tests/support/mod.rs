@@ -18,11 +18,12 @@ pub const ROLE: &str = "SCHISM_TEST_ROLE";
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// The variables that the runtime reads.
-pub const VARIABLES: [&str; 14] = [
+pub const VARIABLES: [&str; 15] = [
     "SCHISM_ADAPTIVITY",
     "SCHISM_CACHE",
     "SCHISM_CACHE_DIR",
     "SCHISM_CACHE_SIZE",
+    "SCHISM_CPU_LANES",
     "SCHISM_CPU_MATH",
     "SCHISM_CPU_STACK",
     "SCHISM_CPU_THREADS",

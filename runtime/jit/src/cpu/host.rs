@@ -32,6 +32,21 @@ pub fn cpu_name() -> &'static str {
     host().name.to_str().unwrap_or("unknown")
 }
 
+/// How many bits a vector register has, of the processors that [`machine`] knows.
+pub fn register_bits(name: &str) -> u32 {
+    let has = |feature: &str| {
+        let features = host().features.to_str().unwrap_or_default();
+        features.split(',').any(|one| one.strip_prefix('+') == Some(feature))
+    };
+    match name {
+        "" if has("avx512vl") && has("avx512bw") && has("avx512dq") => 512,
+        "" if has("avx2") => 256,
+        "x86-64-v4" => 512,
+        "x86-64-v3" => 256,
+        _ => 128,
+    }
+}
+
 /// A processor by LLVM's name with the name's features or, without a name, this one with every
 /// feature that it has, like `-C target-cpu=native`; vectors have the width that LLVM prefers for
 /// it.

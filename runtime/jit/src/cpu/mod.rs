@@ -64,6 +64,10 @@
 //! only read it or use atomics. [`parallel_loop_metadata`] tells the vectoriser so where a kernel
 //! has only such accesses.
 //!
+//! **Lanes.** The innermost loop of the nest has the property `schism.work_item_loop`: the pass
+//! `vectorize` computes several of its work-items at once, unless [`lanes`] says otherwise. The
+//! loop that is left runs the last ones.
+//!
 //! **Precision.** Unless the request asks for it, nothing here allows LLVM to change a result: no
 //! fast-math flags are added and no multiply and add are contracted, so a kernel computes what the
 //! same loop on the host computes, bit for bit.
@@ -81,8 +85,10 @@
 mod entry;
 mod fallback;
 mod group_operations;
+mod heap;
 mod host;
 pub(crate) mod inline;
+mod lanes;
 mod message;
 mod out_of_line_builtins;
 mod parallel_loop_metadata;
@@ -96,6 +102,7 @@ use std::time::{Duration, Instant};
 use schism_jit_abi::CPU_PLAIN_LOOPS;
 use schism_passes::pass::PassContext;
 use schism_passes::pipeline::{self, Step};
+use schism_passes::spec::lanes::Lanes;
 use schism_passes::spec::options::FastMath;
 use schism_passes::spec::target_library::TargetLibraryInfo;
 
@@ -175,6 +182,11 @@ impl Target for Cpu {
         Ok(if self.vectorise_loops { machine } else { machine.without_vectorised_loops() })
     }
 
+    fn lanes(&self) -> Result<Option<Lanes>, JitError> {
+        // Without LLVM's vectoriser there had better be no vectors at all.
+        if self.vectorise_loops { lanes::of(&self.name) } else { Ok(None) }
+    }
+
     fn run_step<'c>(
         &'c self,
         step: &'static str,
@@ -191,6 +203,7 @@ impl Target for Cpu {
             }
             "define-print" => message::add_print(context, module)?,
             "define-clock" => clock::add(context, module, Time::Process)?,
+            "name-allocator" => heap::name(module),
             "wrap-kernel" => work_loop::wrap(context, module, kernel, request)?,
             "choose-inlining" => inline::choose(module, builtins()),
             "resolve-builtins" => work_loop::resolve(context, module)?,

@@ -6,6 +6,8 @@ use std::mem::offset_of;
 
 use schism_jit_abi::{CpuGroup, PARAM_BYTES, PARAM_FLOAT, PARAM_INTEGER, Param};
 
+use schism_passes::vectorize::MARK as WORK_ITEM_LOOP;
+
 use super::message::{INNER_FORMAT, INNER_TEXT};
 use super::{group_operations, message, out_of_line_builtins};
 use crate::image::{
@@ -297,9 +299,13 @@ fn text(request: &Request, groups: bool) -> Result<String, std::fmt::Error> {
     writeln!(o, "!{} = !{{!0}}", ITEMS.to_string_lossy())?;
     writeln!(o, "!0 = distinct !{{}}")?;
     writeln!(o, "!1 = !{{!\"llvm.loop.parallel_accesses\", !0}}")?;
+    let mark = axes.len() + 2;
     for index in 0..axes.len() {
-        writeln!(o, "!{0} = distinct !{{!{0}, !1}}", index + 2)?;
+        // The innermost loop is the one whose work-items become lanes.
+        let marked = if index == 0 { format!(", !{mark}") } else { String::new() };
+        writeln!(o, "!{0} = distinct !{{!{0}, !1{marked}}}", index + 2)?;
     }
+    writeln!(o, "!{mark} = !{{!\"{WORK_ITEM_LOOP}\"}}")?;
     Ok(out)
 }
 

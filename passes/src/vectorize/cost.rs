@@ -1,0 +1,283 @@
+//! How many lanes pay, if any.
+//!
+//! Costs are in the time of one simple instruction. What an inner loop contains counts as often as
+//! a loop is assumed to iterate; code that only some work-items run counts half for the scalar
+//! loop, and fully for the vector one. A gather is as many loads, and slower ones: the vector loop
+//! must win by its arithmetic.
+
+use schism_llvm::{Opcode, TypeKind, Value};
+
+use super::intrinsics::{self, Form};
+use super::plan::{Access, Plan, access};
+use super::region::Part;
+use super::shapes::Shape;
+use super::{Lanes, Refusal};
+
+/// How often an inner loop is assumed to iterate.
+const ITERATIONS: f64 = 8.0;
+/// How much longer lanes iterate together than one does alone.
+const DIVERGENCE: f64 = 1.3;
+/// An element that is loaded by itself into a vector.
+const GATHERED: f64 = 4.0;
+/// An element that is stored by itself out of a vector.
+const SCATTERED: f64 = 4.0;
+/// An element that is loaded or stored by itself where each lane goes along a row of its own: the
+/// scalar loop finds the next one beside the last one, and the lanes' rows share no line of the
+/// cache, and often its places.
+const OF_ROW: f64 = 12.0;
+/// A call of a function of the library.
+const CALL: f64 = 30.0;
+/// A branch that is often predicted wrongly.
+const UNPREDICTED: f64 = 4.0;
+/// How much faster the vector loop must seem.
+const MARGIN: f64 = 0.85;
+
+/// The number of lanes for a plan.
+pub(super) fn choose(plan: &Plan<'_>, lanes: &Lanes) -> Result<u32, Refusal> {
+    if let Some(forced) = lanes.forced {
+        return Ok(forced);
+    }
+    if is_left_to_llvm(plan) {
+        return Err(Refusal::Left);
+    }
+    let (narrow, wide) = widths(plan);
+    // Gathers wait for memory: the more of them at once, the better.
+    let by = if wide > narrow && !gathers_in_loop(plan) { 64 } else { 32 };
+    let count = (lanes.register_bits / by).clamp(2, 16);
+    let (scalar, vector) = costs(plan, count, f64::from(lanes.register_bits));
+    let per_item = vector / f64::from(count);
+    if per_item < scalar * MARGIN {
+        Ok(count)
+    } else {
+        Err(Refusal::Cost { scalar: scalar as u32, vector: per_item as u32 })
+    }
+}
+
+/// Whether LLVM's own vectoriser does it as well: one block of consecutive accesses.
+fn is_left_to_llvm(plan: &Plan<'_>) -> bool {
+    let [only] = &plan.region.loops[0].nodes[..] else { return false };
+    let Part::Block(block) = only.part else { return false };
+    if !plan.region.side_exits(block).is_empty() || !plan.privates.all.is_empty() {
+        return false;
+    }
+    plan.region.cfg.blocks[block].instructions().into_iter().all(|one| match one.opcode() {
+        Some(Opcode::Load) => is_simple(plan, one.operand(0), one),
+        Some(Opcode::Store) => is_simple(plan, one.operand(1), one.operand(0)),
+        Some(Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem) => {
+            plan.shapes.get(one) == Shape::Uniform || one.operand(1).is_constant()
+        }
+        Some(Opcode::Call) => one.callee().is_some_and(|callee| match intrinsics::form(callee) {
+            Some(Form::Dropped | Form::Lanewise { .. }) => true,
+            _ => plan.shapes.get(one) == Shape::Uniform,
+        }),
+        Some(Opcode::AtomicRMW) => false,
+        _ => true,
+    })
+}
+
+fn is_simple<'m>(plan: &Plan<'m>, address: Value<'m>, value: Value<'m>) -> bool {
+    let layout = plan.region.function.module().data_layout();
+    let access = access(&layout, plan.shapes.get(address), value.ty());
+    matches!(access, Access::Same | Access::Consecutive)
+}
+
+/// Whether a loop inside loads from anywhere.
+fn gathers_in_loop(plan: &Plan<'_>) -> bool {
+    let layout = plan.region.function.module().data_layout();
+    let inner = plan.region.loop_of.iter().filter(|(_, index)| **index != 0);
+    inner.flat_map(|(&block, _)| plan.region.cfg.blocks[block].instructions()).any(|one| {
+        one.opcode() == Some(Opcode::Load) && plan.privates.of(one.operand(0)).is_none() && {
+            let shape = plan.shapes.get(one.operand(0));
+            access(&layout, shape, one.ty()) == Access::Any
+        }
+    })
+}
+
+/// Whether an address in a loop inside is one of the lane's own that the loop does not change, and
+/// more that is the same for all lanes.
+fn goes_along_row<'m>(plan: &Plan<'m>, one: Value<'m>, address: Value<'m>) -> bool {
+    const STEPS: usize = 32;
+    let region = &plan.region;
+    let innermost = region.loop_of[&region.cfg.block_of(one)];
+    if innermost == 0 {
+        return false;
+    }
+    let of = &region.loops[innermost];
+    let mut open = vec![address];
+    for _ in 0..STEPS {
+        let Some(value) = open.pop() else { return true };
+        let is_own = value.is_instruction() && of.blocks.contains(&region.cfg.block_of(value));
+        if !is_own || plan.shapes.get(value) == Shape::Uniform {
+            continue;
+        }
+        match value.opcode() {
+            Some(Opcode::Phi) => {
+                let next = value.incoming(region.cfg.blocks[of.latch]);
+                let is_counter = next.is_some_and(|next| {
+                    next.opcode() == Some(Opcode::Add)
+                        && next.operands().any(|operand| operand == value)
+                        && next.operands().any(|operand| plan.shapes.get(operand) == Shape::Uniform)
+                });
+                if !is_counter {
+                    return false;
+                }
+            }
+            Some(
+                Opcode::GetElementPtr
+                | Opcode::Add
+                | Opcode::Sub
+                | Opcode::Or
+                | Opcode::Mul
+                | Opcode::Shl
+                | Opcode::ZExt
+                | Opcode::SExt
+                | Opcode::Trunc,
+            ) => open.extend(value.operands()),
+            _ => return false,
+        }
+    }
+    false
+}
+
+fn weight(plan: &Plan<'_>, block: usize) -> f64 {
+    ITERATIONS.powi(plan.loops_around(block).len().min(4) as i32)
+}
+
+/// How much of the deepest work is on values of up to 32 bits, and how much on wider ones.
+fn widths(plan: &Plan<'_>) -> (f64, f64) {
+    let (mut narrow, mut wide) = (0.0, 0.0);
+    for &block in plan.region.loop_of.keys() {
+        let weight = weight(plan, block);
+        for one in plan.region.cfg.blocks[block].instructions() {
+            let is_value = match one.ty().kind() {
+                TypeKind::Void | TypeKind::Pointer | TypeKind::Struct => false,
+                TypeKind::Integer => one.ty().int_width() > 1,
+                _ => true,
+            };
+            if !is_value || plan.shapes.get(one) != Shape::Varying {
+                continue;
+            }
+            let bits = bits(one);
+            if bits > 32.0 { wide += weight } else { narrow += weight }
+        }
+    }
+    (narrow, wide)
+}
+
+fn bits(value: Value<'_>) -> f64 {
+    match value.ty().kind() {
+        TypeKind::Integer => f64::from(value.ty().int_width().max(8)),
+        TypeKind::Half => 16.0,
+        TypeKind::Float => 32.0,
+        _ => 64.0,
+    }
+}
+
+/// What one work-item costs in the scalar loop, and all lanes in the vector one.
+fn costs(plan: &Plan<'_>, lanes: u32, register: f64) -> (f64, f64) {
+    let (mut scalar, mut vector) = (0.0, 0.0);
+    let region = &plan.region;
+    for (index, of) in region.loops.iter().enumerate() {
+        for (at, node) in of.nodes.iter().enumerate() {
+            let Part::Block(block) = node.part else { continue };
+            let around = plan.loops_around(block);
+            let weight = weight(plan, block);
+            let mut share = 1.0;
+            if plan.shapes.partial.contains(&(index, at)) {
+                share *= 0.5;
+            }
+            for &one in &around {
+                let parent = region.loops[one].parent;
+                let is_partial = region.loops[parent].nodes.iter().enumerate().any(|(at, node)| {
+                    node.part == Part::Loop(one) && plan.shapes.partial.contains(&(parent, at))
+                });
+                if is_partial {
+                    share *= 0.5;
+                }
+            }
+            let diverges = around.iter().any(|one| plan.shapes.divergent_loops.contains(one));
+            let longer = if diverges { DIVERGENCE } else { 1.0 };
+            for one in region.cfg.blocks[block].instructions() {
+                let own = scalar_cost(one);
+                scalar += own * weight * share;
+                vector += longer * weight * vector_cost(plan, one, lanes, register, own);
+            }
+            if plan.shapes.diverges(region, block) {
+                let leaves_loop = region
+                    .successors(block)
+                    .iter()
+                    .any(|next| region.loop_of[next] != region.loop_of[&block]);
+                scalar += weight * share * if leaves_loop { 1.0 } else { UNPREDICTED };
+                vector += weight * 3.0 * longer;
+            }
+        }
+    }
+    (scalar, vector)
+}
+
+fn scalar_cost(one: Value<'_>) -> f64 {
+    use Opcode::*;
+    match one.opcode() {
+        Some(Phi | BitCast | Freeze | ExtractValue | InsertValue | PtrToInt | IntToPtr | Trunc) => {
+            0.0
+        }
+        Some(GetElementPtr) => 0.5,
+        Some(UDiv | SDiv | URem | SRem) if one.operand(1).is_constant() => 3.0,
+        Some(UDiv | SDiv | URem | SRem) => 12.0,
+        Some(FDiv) => 5.0,
+        Some(FRem) => CALL,
+        Some(Call) => match one.callee().and_then(intrinsics::form) {
+            Some(Form::Dropped) => 0.0,
+            Some(Form::Converts) => 6.0,
+            Some(Form::Lanewise { .. }) => {
+                let is_root = one.callee().is_some_and(|it| intrinsics::is_called(it, "sqrt"));
+                if is_root { 8.0 } else { 1.5 }
+            }
+            None => CALL,
+        },
+        Some(AtomicRMW) => 10.0,
+        _ => 1.0,
+    }
+}
+
+fn vector_cost<'m>(plan: &Plan<'m>, one: Value<'m>, lanes: u32, register: f64, scalar: f64) -> f64 {
+    use Opcode::*;
+    let count = f64::from(lanes);
+    let registers = |value: Value<'m>| (count * bits(value) / register).ceil().max(1.0);
+    let memory = |address: Value<'m>, value: Value<'m>, each: f64| {
+        if plan.privates.of(address).is_some() {
+            let same = plan.shapes.get(address) == Shape::Uniform;
+            return if same { registers(value) } else { count * each };
+        }
+        let layout = plan.region.function.module().data_layout();
+        match access(&layout, plan.shapes.get(address), value.ty()) {
+            Access::Same => 1.0,
+            Access::Consecutive => registers(value),
+            Access::Packed(_) => registers(value) * 3.0,
+            Access::Apart(step) => registers(value) * f64::from(step) * 2.0,
+            Access::Any | Access::Single if goes_along_row(plan, one, address) => count * OF_ROW,
+            Access::Any => count * each,
+            Access::Single => count * (each + 2.0),
+        }
+    };
+    match one.opcode() {
+        Some(Store) => memory(one.operand(1), one.operand(0), SCATTERED),
+        Some(Load) => memory(one.operand(0), one, GATHERED),
+        _ if plan.shapes.get(one) != Shape::Varying => scalar,
+        Some(Call) if one.callee().and_then(intrinsics::form).is_none() => count * (CALL + 3.0),
+        Some(AtomicRMW) => count * 12.0,
+        Some(UDiv | SDiv | URem | SRem) if !one.operand(1).is_constant() => {
+            if bits(one) > 32.0 {
+                count * 6.0
+            } else {
+                registers(one) * 16.0
+            }
+        }
+        Some(Mul) if bits(one) > 32.0 => registers(one) * 3.0,
+        Some(FRem) => count * CALL,
+        Some(ICmp | FCmp) => registers(one.operand(0)),
+        Some(Phi) => registers(one) * 0.5 * f64::from(one.num_incoming() - 1),
+        Some(GetElementPtr) => 0.5 * registers(one),
+        _ => scalar * registers(one),
+    }
+}

@@ -1,0 +1,156 @@
+//! Vectorises across work-items: each lane of a vector is one work-item.
+//!
+//! The loop over work-items, marked by `schism.work_item_loop`, with any control flow in it:
+//! ```llvm
+//! item:
+//!   %x = phi i64 [ %begin, %start ], [ %x.after, %next ]
+//!   %p = getelementptr float, ptr %in, i64 %x
+//!   %v = load float, ptr %p
+//!   br label %inner
+//! inner:                                         ; each work-item has its own number of iterations
+//!   %a = phi float [ %v, %item ], [ %b, %inner ]
+//!   %n = phi i64 [ 0, %item ], [ %m, %inner ]
+//!   %b = fmul float %a, %a
+//!   %m = add i64 %n, 1
+//!   %more = fcmp olt float %b, 4.0
+//!   br i1 %more, label %inner, label %next
+//! next:
+//!   %q = getelementptr i64, ptr %out, i64 %x
+//!   store i64 %n, ptr %q
+//!   %x.after = add i64 %x, 1
+//!   %done = icmp eq i64 %x.after, %end
+//!   br i1 %done, label %exit, label %item, !llvm.loop !0   ; !0 has !{!"schism.work_item_loop"}
+//! ```
+//! becomes a loop over vectors in front of it, which leaves the last work-items to the old one:
+//! ```llvm
+//! vector.loop:
+//!   %vector.item = phi i64 [ %begin, %vector.begin ], [ %vector.next, %vector.latch ]
+//!   %0 = getelementptr float, ptr %in, i64 %vector.item
+//!   %1 = load <8 x float>, ptr %0
+//!   br label %vector.inner
+//! vector.inner:
+//!   %a1 = phi <8 x float> [ %1, %vector.loop ], [ %b3, %vector.inner ]
+//!   %n2 = phi i64 [ 0, %vector.loop ], [ %m4, %vector.inner ]
+//!   %vector.live = phi <8 x i1> [ splat (i1 true), %vector.loop ], [ %8, %vector.inner ]
+//!   %2 = phi <8 x i64> [ poison, %vector.loop ], [ %7, %vector.inner ]
+//!   %b3 = fmul <8 x float> %a1, %a1
+//!   %more = fcmp olt <8 x float> %b3, splat (float 4.0)
+//!   %4 = xor <8 x i1> %more, splat (i1 true)
+//!   %5 = select <8 x i1> %vector.live, <8 x i1> %4, <8 x i1> zeroinitializer
+//!   %7 = select <8 x i1> %5, <8 x i64> %6, <8 x i64> %2   ; %6 is %n2 in each lane
+//!   %8 = select <8 x i1> %vector.live, <8 x i1> %more, <8 x i1> zeroinitializer
+//!   br i1 %9, label %vector.inner, label %vector.after    ; %9: is any lane of %8 on?
+//! ```
+//!
+//! **How.** [`region`] finds the loops inside and orders their parts. [`shapes`] finds what is the
+//! same for all lanes, and what differs by a known step: that stays scalar, and accesses at such
+//! addresses are of whole vectors. Branches on what is uniform stay branches. Other control flow is
+//! made straight by [`masks`] in [`emit`], as described by Karrenberg and Hack (whole-function
+//! vectorisation) and by Moll and Hack (partial control-flow linearisation). [`private`] gives
+//! lanes their own locals. [`plan`] says what is refused, [`cost`] what does not pay.
+//!
+//! **What it relies on.** Work-items do not race, so the order of their accesses does not count.
+//! The loop's form: one latch, a counter in steps of one, no other value that goes from one
+//! work-item to the next.
+//!
+//! **Floating-point numbers.** A lane computes what the scalar loop computes, operation for
+//! operation, so its results have the same bits.
+//!
+//! **Panics.** An edge that leaves the work-item loop is tested for any lane. If one takes it, the
+//! scalar loop takes over at the vector's first work-item: it repeats what the vector computed and
+//! panics as it would have, at the first work-item that does, when those before it have stored and
+//! none behind it has. So nothing may be stored before such an edge; a loop where it is is refused.
+//!
+//! **Lanes that are off** may compute garbage, but they neither trap nor access memory. What runs
+//! for fewer lanes than all loses the promises (`nuw`, `inbounds`, …) that held where it stood.
+
+mod cost;
+mod emit;
+mod intrinsics;
+mod masks;
+mod plan;
+mod private;
+mod region;
+mod shapes;
+
+use std::fmt;
+
+use inkwell::module::Module;
+use schism_llvm::{Block, IntoValue, Value};
+
+use crate::ir::metadata;
+use plan::Plan;
+
+pub use crate::spec::lanes::Lanes;
+
+/// The property of the loop over work-items.
+pub const MARK: &str = "schism.work_item_loop";
+
+/// Brings loops to the form in which they are vectorised. Small loops of a constant number of
+/// iterations become straight code, so that locals which they index become values.
+const PREPARE: &str = "lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
+     loop-mssa(loop-rotate,licm),loop(loop-unroll-full),sroa,early-cse<memssa>,\
+     instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa";
+
+/// Why a loop stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refusal {
+    /// The loop has another form.
+    Form(&'static str),
+    /// It has something that is not vectorised.
+    Construct(&'static str),
+    /// LLVM's own vectoriser is as good.
+    Left,
+    /// It would be slower: what one work-item costs, in the scalar loop and in the vector one.
+    Cost { scalar: u32, vector: u32 },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Form(what) => write!(f, "not vectorised: {what}"),
+            Self::Construct(what) => write!(f, "not vectorised: it has {what}"),
+            Self::Left => {
+                f.write_str("left to LLVM's vectoriser: one block of consecutive accesses")
+            }
+            Self::Cost { scalar, vector } => {
+                write!(f, "not vectorised: an item would cost {vector}, and costs {scalar}")
+            }
+        }
+    }
+}
+
+/// Runs the pass over the module, and says what became of each loop over work-items.
+///
+/// # Errors
+/// LLVM's message, if its passes fail.
+pub fn run(module: &Module<'_>, lanes: Option<&Lanes>) -> Result<Vec<String>, String> {
+    let Some(lanes) = lanes else { return Ok(Vec::new()) };
+    let mut remarks = Vec::new();
+    for function in module.get_functions().map(IntoValue::value) {
+        if latches_of(function).is_empty() {
+            continue;
+        }
+        function.run_passes(PREPARE)?;
+        // What is made for one loop leaves the blocks of the others as they are.
+        for latch in latches_of(function) {
+            let remark = match Plan::of(function, latch, lanes) {
+                Ok(plan) => {
+                    emit::apply(&plan);
+                    format!("vectorised: {} lanes", plan.lanes)
+                }
+                Err(refusal) => refusal.to_string(),
+            };
+            remarks.push(format!("{}: {remark}", function.name()));
+        }
+    }
+    Ok(remarks)
+}
+
+/// The latches of a function's loops over work-items.
+fn latches_of(function: Value<'_>) -> Vec<Block<'_>> {
+    let marked = |block: &Block<'_>| {
+        block.terminator().is_some_and(|end| end.is_branch() && metadata::has(end, MARK))
+    };
+    function.blocks().into_iter().filter(marked).collect()
+}

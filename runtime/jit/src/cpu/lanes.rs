@@ -1,0 +1,47 @@
+//! `SCHISM_CPU_LANES`: how many work-items are computed at once, in the lanes of vectors.
+
+use schism_passes::spec::lanes::Lanes;
+
+use super::host;
+use crate::JitError;
+
+/// The environment variable. The runtime makes it a part of the key of compiled kernels.
+const VARIABLE: &str = "SCHISM_CPU_LANES";
+
+/// The lanes for a processor, by the name that [`host::machine`] takes.
+pub fn of(processor: &str) -> Result<Option<Lanes>, JitError> {
+    let value = schism_trust::variable(VARIABLE).and_then(|value| value.into_string().ok());
+    from(value.as_deref().unwrap_or_default(), host::register_bits(processor))
+}
+
+fn from(value: &str, register_bits: u32) -> Result<Option<Lanes>, JitError> {
+    let forced = match value.trim() {
+        "" | "auto" => None,
+        "off" => return Ok(None),
+        "4" => Some(4),
+        "8" => Some(8),
+        "16" => Some(16),
+        other => {
+            return Err(JitError::InvalidOptions(format!(
+                "{VARIABLE} is `{other}`: it can be `auto`, `off`, `4`, `8` or `16`"
+            )));
+        }
+    };
+    Ok(Some(Lanes { register_bits, forced }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values() {
+        let forced = |value| from(value, 256).unwrap().map(|lanes| lanes.forced);
+        assert_eq!(forced(""), Some(None));
+        assert_eq!(forced("auto"), Some(None));
+        assert_eq!(forced("off"), None);
+        assert_eq!(forced(" 8"), Some(Some(8)));
+        let error = from("3", 256).unwrap_err().to_string();
+        assert!(error.contains("SCHISM_CPU_LANES is `3`"), "{error}");
+    }
+}

@@ -1,0 +1,26 @@
+; One block of consecutive accesses: LLVM does that itself.
+; SPEC lanes: 512
+define void @kernel(ptr %in, ptr %out, i64 %begin, i64 %end) {
+start:
+  br label %head
+head:
+  %x = phi i64 [ %begin, %start ], [ %x.after, %next ]
+  %x.more = icmp ult i64 %x, %end
+  br i1 %x.more, label %item, label %exit
+item:
+  %p = getelementptr float, ptr %in, i64 %x
+  %v = load float, ptr %p
+  %w = fmul float %v, %v
+  %q = getelementptr float, ptr %out, i64 %x
+  store float %w, ptr %q
+  br label %next
+next:
+  %x.after = add i64 %x, 1
+  br label %head, !llvm.loop !0
+exit:
+  ret void
+}
+!0 = distinct !{!0, !1}
+!1 = !{!"schism.work_item_loop"}
+; CHECK-NOT: vector.loop
+; CHECK: kernel: left to LLVM's vectoriser

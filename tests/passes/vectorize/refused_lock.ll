@@ -1,0 +1,25 @@
+; Stays as it is.
+; SPEC lanes: 256 8
+define void @kernel(ptr %in, ptr %out, i64 %begin, i64 %end) {
+start:
+  br label %head
+head:
+  %x = phi i64 [ %begin, %start ], [ %x.after, %next ]
+  %x.more = icmp ult i64 %x, %end
+  br i1 %x.more, label %item, label %exit
+item:
+  br label %try
+try:
+  %old = atomicrmw xchg ptr %out, i32 1 acquire
+  %free = icmp eq i32 %old, 0
+  br i1 %free, label %next, label %try
+next:
+  %x.after = add i64 %x, 1
+  br label %head, !llvm.loop !0
+exit:
+  ret void
+}
+!0 = distinct !{!0, !1}
+!1 = !{!"schism.work_item_loop"}
+; CHECK-NOT: vector.loop
+; CHECK: kernel: not vectorised: it has an atomic operation in a loop that work-items leave one by one

@@ -1,0 +1,553 @@
+//! Random work-items, run one after the other and in the lanes of vectors.
+//!
+//! [`generate`] writes a loop over work-items with branches, `switch`es, loops with breaks, private
+//! arrays, loads at any index, divisions and index checks, in any depth. [`check`] vectorises it
+//! for 4, 8 and 16 lanes and compares all that is left in memory.
+
+use std::fmt::Write;
+
+use schism_passes::opt;
+
+use crate::random_ir::{Random, results};
+use crate::random_loops::{AROUND, pick};
+
+/// Work-items: some are left behind the last whole vector.
+const ITEMS: usize = 53;
+
+/// Words that each stores.
+const WORDS: usize = 4;
+
+/// Variables of 32 bits, of 64, and floating-point ones.
+const NARROW: [&str; 4] = ["a", "b", "c", "d"];
+const WIDE: [&str; 2] = ["k", "l"];
+const FLOATS: [&str; 2] = ["x", "y"];
+
+struct Writer<'a> {
+    random: &'a mut Random,
+    o: String,
+    /// How many names there are yet.
+    names: usize,
+    /// How many statements may still come.
+    budget: usize,
+    /// Where `break` and `continue` lead to.
+    loops: Vec<(String, String)>,
+    /// Whether there are index checks.
+    checks: bool,
+    /// Whether the array is read in halves, too: then its lanes cannot lie side by side.
+    halves: bool,
+}
+
+impl Writer<'_> {
+    fn name(&mut self, prefix: &str) -> String {
+        self.names += 1;
+        format!("{prefix}.{}", self.names)
+    }
+
+    fn line(&mut self, text: &str) {
+        self.o += "  ";
+        self.o += text;
+        self.o += "\n";
+    }
+
+    fn block(&mut self, name: &str) {
+        self.o += name;
+        self.o += ":\n";
+    }
+
+    /// Makes a value by an instruction.
+    fn value(&mut self, text: &str) -> String {
+        let name = self.name("%v");
+        self.line(&format!("{name} = {text}"));
+        name
+    }
+
+    fn narrow(&mut self) -> String {
+        match self.random.below(10) {
+            0 => format!("{}", self.random.below(17) as i64 - 5),
+            1 => "%item.narrow".to_owned(),
+            2 => "%u32".to_owned(),
+            _ => {
+                let variable = pick(self.random, &NARROW);
+                self.value(&format!("load i32, ptr %{variable}"))
+            }
+        }
+    }
+
+    fn wide(&mut self) -> String {
+        match self.random.below(8) {
+            0 => format!("{}", self.random.below(100)),
+            1 => "%item".to_owned(),
+            2 => "%u64".to_owned(),
+            _ => {
+                let variable = pick(self.random, &WIDE);
+                self.value(&format!("load i64, ptr %{variable}"))
+            }
+        }
+    }
+
+    fn float(&mut self) -> String {
+        let variable = pick(self.random, &FLOATS);
+        self.value(&format!("load float, ptr %{variable}"))
+    }
+
+    /// An index below a power of two.
+    fn index(&mut self, below: u32) -> String {
+        let value = match self.random.below(3) {
+            0 => self.wide(),
+            _ => {
+                let value = self.narrow();
+                self.value(&format!("zext i32 {value} to i64"))
+            }
+        };
+        self.value(&format!("and i64 {value}, {}", below - 1))
+    }
+
+    fn condition(&mut self) -> String {
+        match self.random.below(8) {
+            0 => {
+                let (a, b) = (self.float(), self.float());
+                let how = pick(self.random, &["olt", "oge", "une", "ult", "ord"]);
+                self.value(&format!("fcmp {how} float {a}, {b}"))
+            }
+            1 => {
+                let (a, b) = (self.wide(), self.wide());
+                let how = pick(self.random, &["ult", "sge", "ne"]);
+                self.value(&format!("icmp {how} i64 {a}, {b}"))
+            }
+            // The same for all work-items.
+            2 => {
+                let bit = self.random.below(5);
+                let bits = self.value(&format!("lshr i32 %u32, {bit}"));
+                self.value(&format!("trunc i32 {bits} to i1"))
+            }
+            _ => {
+                let (a, b) = (self.narrow(), self.narrow());
+                let how = pick(self.random, &["ult", "sgt", "eq", "slt", "ne"]);
+                self.value(&format!("icmp {how} i32 {a}, {b}"))
+            }
+        }
+    }
+
+    fn compute(&mut self) {
+        match self.random.below(16) {
+            0 => {
+                let index = self.index(64);
+                let at = self.value(&format!("getelementptr i32, ptr @in, i64 {index}"));
+                let value = self.value(&format!("load i32, ptr {at}, align 4"));
+                self.set_narrow(&value);
+            }
+            1 => {
+                let offset = self.random.below(8);
+                let place = self.value(&format!("add i64 %item, {offset}"));
+                let at = self.value(&format!("getelementptr i32, ptr @in, i64 {place}"));
+                let value = self.value(&format!("load i32, ptr {at}, align 4"));
+                self.set_narrow(&value);
+            }
+            2 => {
+                let offset = self.random.below(3);
+                let place = self.value("mul i64 %item, 3");
+                let place = self.value(&format!("add i64 {place}, {offset}"));
+                let at = self.value(&format!("getelementptr i16, ptr @in, i64 {place}"));
+                let value = self.value(&format!("load i16, ptr {at}, align 2"));
+                let value = self.value(&format!("sext i16 {value} to i32"));
+                self.set_narrow(&value);
+            }
+            3 => {
+                let index = self.index(8);
+                if self.halves && self.random.below(3) == 0 {
+                    let at = self.value(&format!("getelementptr i16, ptr %array, i64 {index}"));
+                    let value = self.value(&format!("load i16, ptr {at}, align 2"));
+                    let value = self.value(&format!("zext i16 {value} to i32"));
+                    self.set_narrow(&value);
+                    return;
+                }
+                let array = pick(self.random, &["%array", "%bytes"]);
+                let ty = if array == "%array" { "i32" } else { "i8" };
+                let at = self.value(&format!("getelementptr {ty}, ptr {array}, i64 {index}"));
+                let value = self.value(&format!("load {ty}, ptr {at}"));
+                let value = match ty {
+                    "i8" => self.value(&format!("sext i8 {value} to i32")),
+                    _ => value,
+                };
+                self.set_narrow(&value);
+            }
+            4 => {
+                let (value, index) = (self.narrow(), self.index(8));
+                if self.random.below(2) == 0 {
+                    let at = self.value(&format!("getelementptr i32, ptr %array, i64 {index}"));
+                    self.line(&format!("store i32 {value}, ptr {at}"));
+                } else {
+                    let byte = self.value(&format!("trunc i32 {value} to i8"));
+                    let at = self.value(&format!("getelementptr i8, ptr %bytes, i64 {index}"));
+                    self.line(&format!("store i8 {byte}, ptr {at}"));
+                }
+            }
+            5 => {
+                let (a, b) = (self.narrow(), self.narrow());
+                let b = self.value(&format!("and i32 {b}, 1023"));
+                let b = self.value(&format!("or i32 {b}, 1"));
+                let operation = pick(self.random, &["udiv", "urem", "sdiv", "srem"]);
+                let value = self.value(&format!("{operation} i32 {a}, {b}"));
+                self.set_narrow(&value);
+            }
+            6 => {
+                let (a, b) = (self.wide(), self.wide());
+                let b = self.value(&format!("or i64 {b}, 1"));
+                let operation = pick(self.random, &["udiv", "urem"]);
+                let value = self.value(&format!("{operation} i64 {a}, {b}"));
+                self.set_wide(&value);
+            }
+            7 => {
+                let (a, b) = (self.wide(), self.wide());
+                let operation = pick(self.random, &["add", "sub", "mul", "xor"]);
+                let value = self.value(&format!("{operation} i64 {a}, {b}"));
+                self.set_wide(&value);
+            }
+            8 => {
+                let (a, b) = (self.float(), self.float());
+                let operation = pick(self.random, &["fadd", "fsub", "fmul"]);
+                let value = self.value(&format!("{operation} float {a}, {b}"));
+                let variable = pick(self.random, &FLOATS);
+                self.line(&format!("store float {value}, ptr %{variable}"));
+            }
+            9 => {
+                let value = self.float();
+                let name = pick(self.random, &["fptosi", "fptoui"]);
+                let value =
+                    self.value(&format!("call i32 @llvm.{name}.sat.i32.f32(float {value})"));
+                self.set_narrow(&value);
+            }
+            10 => {
+                let value = self.narrow();
+                let value = self.value(&format!("and i32 {value}, 1023"));
+                let value = self.value(&format!("sitofp i32 {value} to float"));
+                let variable = pick(self.random, &FLOATS);
+                self.line(&format!("store float {value}, ptr %{variable}"));
+            }
+            11 => {
+                let (a, b) = (self.narrow(), self.narrow());
+                let pair = self.value(&format!(
+                    "call {{i32, i1}} @llvm.sadd.with.overflow.i32(i32 {a}, i32 {b})"
+                ));
+                let sum = self.value(&format!("extractvalue {{i32, i1}} {pair}, 0"));
+                let over = self.value(&format!("extractvalue {{i32, i1}} {pair}, 1"));
+                let value = self.value(&format!("select i1 {over}, i32 77, i32 {sum}"));
+                self.set_narrow(&value);
+            }
+            12 => {
+                let name = pick(self.random, &["umin", "smax", "usub.sat"]);
+                let (a, b) = (self.narrow(), self.narrow());
+                let value = self.value(&format!("call i32 @llvm.{name}.i32(i32 {a}, i32 {b})"));
+                self.set_narrow(&value);
+            }
+            _ => {
+                let (a, b) = (self.narrow(), self.narrow());
+                let operation = pick(
+                    self.random,
+                    &["add", "sub", "mul", "xor", "and", "or", "add nsw", "add nuw"],
+                );
+                // A promise that is kept.
+                let value = match operation {
+                    "add nsw" | "add nuw" => {
+                        let a = self.value(&format!("and i32 {a}, 65535"));
+                        let b = self.value(&format!("and i32 {b}, 65535"));
+                        self.value(&format!("{operation} i32 {a}, {b}"))
+                    }
+                    _ => self.value(&format!("{operation} i32 {a}, {b}")),
+                };
+                self.set_narrow(&value);
+            }
+        }
+    }
+
+    fn set_narrow(&mut self, value: &str) {
+        let variable = pick(self.random, &NARROW);
+        self.line(&format!("store i32 {value}, ptr %{variable}"));
+    }
+
+    fn set_wide(&mut self, value: &str) {
+        let variable = pick(self.random, &WIDE);
+        self.line(&format!("store i64 {value}, ptr %{variable}"));
+    }
+
+    fn store(&mut self) {
+        let value = self.narrow();
+        let place = self.value(&format!("mul i64 %item, {WORDS}"));
+        let word = self.random.below(WORDS);
+        let place = self.value(&format!("add i64 {place}, {word}"));
+        let at = self.value(&format!("getelementptr i32, ptr @out, i64 {place}"));
+        self.line(&format!("store i32 {value}, ptr {at}, align 4"));
+    }
+
+    fn statements(&mut self, depth: usize) {
+        for _ in 0..1 + self.random.below(4) {
+            self.statement(depth);
+        }
+    }
+
+    fn statement(&mut self, depth: usize) {
+        if self.budget == 0 {
+            return;
+        }
+        self.budget -= 1;
+        match self.random.below(if depth == 0 { 8 } else { 16 }) {
+            0 if !self.checks || self.random.below(4) == 0 => self.store(),
+            1 if self.checks => {
+                let index = self.index(256);
+                let most = [256, 256, 255, 250][self.random.below(4)];
+                let (fine, wrong) = (self.name("fine"), self.name("wrong"));
+                let is_fine = self.value(&format!("icmp ult i64 {index}, {most}"));
+                self.line(&format!("br i1 {is_fine}, label %{fine}, label %{wrong}"));
+                self.block(&wrong);
+                self.line(&format!("call void @panic(ptr %mem, i64 %item, i64 {index})"));
+                self.line("ret void");
+                self.block(&fine);
+            }
+            0..8 => self.compute(),
+            8..12 => self.branch(depth),
+            12 => self.switch(depth),
+            13..15 => self.a_loop(depth),
+            _ => self.leave(),
+        }
+    }
+
+    fn branch(&mut self, depth: usize) {
+        let condition = self.condition();
+        let [then, other, join] = ["then", "else", "join"].map(|name| self.name(name));
+        self.line(&format!("br i1 {condition}, label %{then}, label %{other}"));
+        self.block(&then);
+        self.statements(depth - 1);
+        self.line(&format!("br label %{join}"));
+        self.block(&other);
+        if self.random.below(2) == 0 {
+            self.statements(depth - 1);
+        }
+        self.line(&format!("br label %{join}"));
+        self.block(&join);
+    }
+
+    fn switch(&mut self, depth: usize) {
+        let value = self.narrow();
+        let value = self.value(&format!("and i32 {value}, 7"));
+        let [one, two, other, join] = ["one", "two", "other", "join"].map(|name| self.name(name));
+        self.line(&format!(
+            "switch i32 {value}, label %{other} [ i32 0, label %{one} i32 3, label %{one} i32 1, label %{two} ]"
+        ));
+        self.block(&one);
+        self.statements(depth - 1);
+        // Falls through, sometimes.
+        let next = if self.random.below(3) == 0 { two.clone() } else { join.clone() };
+        self.line(&format!("br label %{next}"));
+        self.block(&two);
+        self.statements(depth - 1);
+        self.line(&format!("br label %{join}"));
+        self.block(&other);
+        self.line(&format!("br label %{join}"));
+        self.block(&join);
+    }
+
+    fn a_loop(&mut self, depth: usize) {
+        let most = if self.random.below(3) == 0 {
+            self.value("and i32 %u32, 7")
+        } else {
+            let value = self.narrow();
+            self.value(&format!("and i32 {value}, 7"))
+        };
+        let counter = self.name("%count");
+        let [head, body, next, done] = ["head", "body", "next", "done"].map(|name| self.name(name));
+        // The counters are in memory, as all variables are.
+        self.o = self.o.replacen(
+            "  ; counters\n",
+            &format!("  ; counters\n  {counter} = alloca i32\n"),
+            1,
+        );
+        self.line(&format!("store i32 0, ptr {counter}"));
+        self.line(&format!("br label %{head}"));
+        self.block(&head);
+        let count = self.value(&format!("load i32, ptr {counter}"));
+        let more = self.value(&format!("icmp ult i32 {count}, {most}"));
+        self.line(&format!("br i1 {more}, label %{body}, label %{done}"));
+        self.block(&body);
+        self.loops.push((done.clone(), next.clone()));
+        self.statements(depth - 1);
+        self.loops.pop();
+        self.line(&format!("br label %{next}"));
+        self.block(&next);
+        let count = self.value(&format!("load i32, ptr {counter}"));
+        let count = self.value(&format!("add i32 {count}, 1"));
+        self.line(&format!("store i32 {count}, ptr {counter}"));
+        self.line(&format!("br label %{head}"));
+        self.block(&done);
+    }
+
+    /// Leaves a loop, its iteration, or the work-item.
+    fn leave(&mut self) {
+        let condition = self.condition();
+        let stay = self.name("stay");
+        let all: Vec<String> = match self.loops.last() {
+            Some((done, next)) => vec![done.clone(), next.clone(), "end".to_owned()],
+            None => vec!["end".to_owned()],
+        };
+        let to = &all[self.random.below(all.len())];
+        self.line(&format!("br i1 {condition}, label %{to}, label %{stay}"));
+        self.block(&stay);
+    }
+}
+
+/// Writes the module of a seed.
+#[must_use]
+pub fn generate(seed: u64) -> String {
+    let mut random = Random::new(seed);
+    let checks = random.below(3) == 0;
+    let halves = random.below(3) == 0;
+    let budget = 8 + random.below(30);
+    let words = ITEMS * WORDS;
+    let (u32, u64) = (random.below(1 << 20), random.below(1000));
+    let mut writer = Writer {
+        random: &mut random,
+        o: String::new(),
+        names: 0,
+        budget,
+        loops: Vec::new(),
+        checks,
+        halves,
+    };
+    writer.o = format!(
+        "{AROUND}
+@in = internal global [256 x i32] zeroinitializer
+@out = internal global [{words} x i32] zeroinitializer
+define internal void @f(ptr %mem, i64 %begin, i64 %end, i32 %u32, i64 %u64) noinline {{
+start:
+  %a = alloca i32
+  %b = alloca i32
+  %c = alloca i32
+  %d = alloca i32
+  %k = alloca i64
+  %l = alloca i64
+  %x = alloca float
+  %y = alloca float
+  %array = alloca [8 x i32]
+  %bytes = alloca [8 x i8]
+  ; counters
+  br label %items
+items:
+  %item = phi i64 [ %begin, %start ], [ %item.next, %end ]
+  %item.more = icmp ult i64 %item, %end
+  br i1 %item.more, label %body, label %exit
+body:
+  %item.narrow = trunc i64 %item to i32
+  %hash = mul i32 %item.narrow, -1640531527
+  %hash.high = lshr i32 %hash, 20
+  store i32 %hash.high, ptr %a
+  store i32 %item.narrow, ptr %b
+  store i32 %u32, ptr %c
+  store i32 7, ptr %d
+  store i64 %item, ptr %k
+  store i64 %u64, ptr %l
+  %item.float = uitofp i32 %hash.high to float
+  store float %item.float, ptr %x
+  store float 3.5, ptr %y
+  call void @llvm.memset.p0.i64(ptr %array, i8 0, i64 32, i1 false)
+  call void @llvm.memset.p0.i64(ptr %bytes, i8 3, i64 8, i1 false)
+"
+    )
+    .replace("%end ]", "%end.of.item ]");
+    while writer.budget > 0 {
+        writer.statement(3);
+    }
+    let mut o = writer.o.replace("label %end,", "label %end.of.item,");
+    o += "  br label %end.of.item\nend.of.item:\n";
+    let mut last = String::new();
+    for (at, name) in NARROW.iter().enumerate() {
+        writeln!(
+            last,
+            "  %last.{name} = load i32, ptr %{name}
+               %place.{name} = mul i64 %item, {WORDS}
+               %word.{name} = add i64 %place.{name}, {at}
+               %at.{name} = getelementptr i32, ptr @out, i64 %word.{name}
+               %old.{name} = load i32, ptr %at.{name}, align 4
+               %new.{name} = add i32 %old.{name}, %last.{name}
+               store i32 %new.{name}, ptr %at.{name}, align 4"
+        )
+        .expect("writing to a string");
+    }
+    o += &last;
+    write!(
+        o,
+        "  %item.next = add i64 %item, 1
+  br label %items, !llvm.loop !0
+exit:
+  ret void
+}}
+define void @kernel(ptr %mem, i64 %n, i64 %v, i64 %never) {{
+start:
+  br label %fill
+fill:
+  %i = phi i64 [ 0, %start ], [ %i.next, %fill ]
+  %h = mul i64 %i, 2654435761
+  %h.high = lshr i64 %h, 9
+  %value = trunc i64 %h.high to i32
+  %at = getelementptr i32, ptr @in, i64 %i
+  store i32 %value, ptr %at
+  %i.next = add i64 %i, 1
+  %filled = icmp eq i64 %i.next, 256
+  br i1 %filled, label %run, label %fill
+run:
+  call void @f(ptr %mem, i64 0, i64 {ITEMS}, i32 {u32}, i64 {u64})
+  br label %sum
+sum:
+  %j = phi i64 [ 0, %run ], [ %j.next, %sum ]
+  %from = getelementptr i32, ptr @out, i64 %j
+  %word = load i32, ptr %from
+  %wide = sext i32 %word to i64
+  call void @panic(ptr %mem, i64 %j, i64 %wide)
+  %j.next = add i64 %j, 1
+  %summed = icmp eq i64 %j.next, {words}
+  br i1 %summed, label %done, label %sum
+done:
+  ret void
+}}
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare i32 @llvm.fptosi.sat.i32.f32(float)
+declare i32 @llvm.fptoui.sat.i32.f32(float)
+declare {{i32, i1}} @llvm.sadd.with.overflow.i32(i32, i32)
+declare i32 @llvm.umin.i32(i32, i32)
+declare i32 @llvm.smax.i32(i32, i32)
+declare i32 @llvm.usub.sat.i32(i32, i32)
+!0 = distinct !{{!0, !1}}
+!1 = !{{!\"schism.work_item_loop\"}}
+"
+    )
+    .expect("writing to a string");
+    o
+}
+
+/// Vectorises the module of a seed, and compares what it does. Says whether it could be vectorised.
+///
+/// # Errors
+/// What went wrong, with the module.
+pub fn check(seed: u64) -> Result<bool, String> {
+    let source = generate(seed);
+    let fail =
+        |lanes: u32, what: String| Err(format!("seed {seed}, {lanes} lanes: {what}\n\n{source}"));
+    let expected = match results(&source) {
+        Ok(expected) => expected,
+        Err(what) => return fail(0, what),
+    };
+    let mut is_made = false;
+    for lanes in [4, 8, 16] {
+        let line = format!("lanes: 256 {lanes}");
+        let result =
+            opt::read(source.as_bytes(), &[line]).and_then(|input| opt::run(&input, "vectorize"));
+        let output = match result {
+            Ok(output) => output,
+            Err(error) => return fail(lanes, error.to_string()),
+        };
+        is_made |= output.contains("vector.loop:");
+        match results(&output) {
+            Ok(found) if found == expected => {}
+            other => return fail(lanes, format!("{expected:?} became {other:?}\n{output}\nof")),
+        }
+    }
+    Ok(is_made)
+}
