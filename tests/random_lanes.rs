@@ -331,7 +331,8 @@ impl Writer<'_> {
         let value = self.value(&format!("and i32 {value}, 7"));
         let [one, two, other, join] = ["one", "two", "other", "join"].map(|name| self.name(name));
         self.line(&format!(
-            "switch i32 {value}, label %{other} [ i32 0, label %{one} i32 3, label %{one} i32 1, label %{two} ]"
+            "switch i32 {value}, label %{other} \
+             [ i32 0, label %{one} i32 3, label %{one} i32 1, label %{two} ]"
         ));
         self.block(&one);
         self.statements(depth - 1);

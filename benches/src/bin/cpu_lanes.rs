@@ -1,8 +1,9 @@
-//! Kernels with loops, branches and index checks, beside rayon with the same functions: for each the
-//! times of the device `cpu` and of rayon, and whether all bits are the same.
+//! Kernels with loops, branches and index checks, beside rayon with the same functions: for each
+//! the times of the device `cpu` and of rayon, and whether all bits are the same.
 //!
 //! ```text
-//! SCHISM_DEVICE=cpu SCHISM_CPU_LANES=off cargo schism run --release -p schism-bench --bin cpu_lanes
+//! export SCHISM_DEVICE=cpu SCHISM_CPU_LANES=off
+//! cargo schism run --release -p schism-bench --bin cpu_lanes
 //! ```
 
 use std::time::{Duration, Instant};

@@ -65,8 +65,8 @@ impl<'m> Masks<'_, 'm> {
         Mask { uniform: Some(uniform), ..mask }
     }
 
-    /// The lanes of a mask for which a condition of each lane holds. Where the code of the mask does
-    /// not run, the conditions may be `poison`.
+    /// The lanes of a mask for which a condition of each lane holds. Where the code of the mask
+    /// does not run, the conditions may be `poison`.
     pub fn and_lanes(&self, mask: Mask<'m>, condition: Value<'m>) -> Mask<'m> {
         let mut lanes = condition;
         if let Some(uniform) = mask.uniform {

@@ -88,8 +88,8 @@ pub const MARK: &str = "schism.work_item_loop";
 
 /// Brings loops to the form in which they are vectorised. Small loops of a constant number of
 /// iterations become straight code, so that locals which they index become values.
-const PREPARE: &str = "lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
-     loop-mssa(loop-rotate,licm),loop(loop-unroll-full),sroa,early-cse<memssa>,\
+const PREPARE: &str = "lower-expect,sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
+     simplifycfg,loop-mssa(loop-rotate,licm),loop(loop-unroll-full),sroa,early-cse<memssa>,\
      instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,lcssa";
 
 /// Why a loop stays as it is.

@@ -281,8 +281,8 @@ impl<'m> Plan<'m> {
     }
 }
 
-/// The locals that are taken to be the same for all lanes and are not: a lane alone stores there, or
-/// something of its own.
+/// The locals that are taken to be the same for all lanes and are not: a lane alone stores there,
+/// or something of its own.
 fn different_locals<'m>(
     region: &Region<'m>,
     shapes: &Shapes<'m>,

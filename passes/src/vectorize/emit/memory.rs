@@ -47,8 +47,8 @@ impl<'m> Emit<'_, 'm> {
         }
     }
 
-    /// Whether an address is computed of the work-item's number alone, by limits and divisions: then
-    /// it is often consecutive for the lanes of a vector, though not always.
+    /// Whether an address is computed of the work-item's number alone, by limits and divisions:
+    /// then it is often consecutive for the lanes of a vector, though not always.
     fn may_be_consecutive(&self, address: Value<'m>) -> bool {
         const STEPS: usize = 48;
         let mut open = vec![address];
