@@ -113,15 +113,21 @@ unsafe extern "C" {
 extern "C" fn at_exit() {
     let Some(sink) = sink() else { return };
     let text = REPORT.lock().unwrap_or_else(PoisonError::into_inner).to_string();
-    // Nobody is left to hear of a failure.
-    let _ = match sink {
-        Sink::StandardError => std::io::stderr().write_all(text.as_bytes()),
-        Sink::File(path) => OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(path)
-            .and_then(|mut file| file.write_all(text.as_bytes())),
-    };
+    let mut errors = std::io::stderr();
+    match sink {
+        // Nobody is left to hear of a failure.
+        Sink::StandardError => drop(errors.write_all(text.as_bytes())),
+        Sink::File(path) => {
+            let file = OpenOptions::new().create(true).append(true).open(path);
+            if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
+                let path = path.display();
+                let _ = writeln!(
+                    errors,
+                    "schism: warning: no report was written to `{path}` ({VARIABLE}): {error}"
+                );
+            }
+        }
+    }
 }
 
 /// A run that will be in the report.
